@@ -1,0 +1,1 @@
+"""Tile by Tile: the verbs a learner types."""

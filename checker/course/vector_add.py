@@ -1,0 +1,103 @@
+"""vector_add: what is asked, how it is launched, what it may move."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+
+from checker.course.families import rows, stored
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+
+
+def make(case: Case) -> Tensors:
+    n = case.sizes["N"]
+    values = rows(case, 2, n)
+    return {
+        "x_ptr": stored(values[0], case),
+        "y_ptr": stored(values[1], case),
+        "z_ptr": torch.zeros(n, dtype=DTYPES[case.dtype]),
+    }
+
+
+def reference(case: Case, inputs: Tensors) -> Tensors:
+    return {"z_ptr": inputs["x_ptr"] + inputs["y_ptr"]}
+
+
+def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
+    n = case.sizes["N"]
+    return Launch(
+        grid=(-(-n // int(meta["BLOCK_N"])),),
+        arguments={**{name: tensors[name] for name in ("x_ptr", "y_ptr", "z_ptr")}, "N": n},
+        meta=meta,
+        outputs=("z_ptr",),
+    )
+
+
+def budget(case: Case) -> dict[str, Allowance]:
+    vector = case.sizes["N"] * DTYPES[case.dtype].itemsize
+    once = "every element is needed once"
+    return {
+        "x_ptr": Allowance(vector, 0, once),
+        "y_ptr": Allowance(vector, 0, once),
+        "z_ptr": Allowance(0, vector, "every element is written once"),
+    }
+
+
+def scale(case: Case, expected: torch.Tensor) -> torch.Tensor:
+    return expected.abs()
+
+
+def _case(n: int, block: int, **more: object) -> Case:
+    dtype, family = str(more.get("dtype", "float32")), str(more.get("family", "normal"))
+    name = f"N = {n}, BLOCK_N = {block}, {dtype}" + ("" if family == "normal" else f", {family}")
+    return Case(name, {"N": n}, {"BLOCK_N": block}, **more)  # type: ignore[arg-type]
+
+
+PUZZLE = Puzzle(
+    name="vector_add",
+    title="Vector addition",
+    kernel="vector_add_kernel",
+    parameters=("x_ptr", "y_ptr", "z_ptr", "N", "BLOCK_N"),
+    notebook="00_start_here",
+    points=1,
+    outputs=("z_ptr",),
+    statement="z[i] = x[i] + y[i] for every i below N, one tile of BLOCK_N elements per program.",
+    cases=(
+        _case(32, 16),
+        _case(1, 16),
+        _case(15, 16),
+        _case(17, 16),
+        _case(97, 32),
+        _case(1000, 128),
+        _case(257, 64, dtype="float16"),
+        _case(257, 64, dtype="bfloat16"),
+        _case(100_003, 1024, devices=frozenset({"gpu"})),
+        _case(16_777_259, 1024, devices=frozenset({"gpu"})),
+    ),
+    make=make,
+    reference=reference,
+    launch=launch,
+    budget=budget,
+    scale=scale,
+    tolerance={
+        "float32": Tolerance(rtol=3e-7, c=0.0),
+        "float16": Tolerance(rtol=2.5e-3, c=0.0),
+        "bfloat16": Tolerance(rtol=2e-2, c=0.0),
+    },
+    hint=Hint(
+        question="If BLOCK_N is 4, which elements does program 2 own? Write the four numbers down. Which of them exist if N is 10?",
+        idea="`tl.program_id(0)` says which program you are; `pid * BLOCK_N + tl.arange(0, BLOCK_N)` are the elements it owns. "
+        "A mask `offs_n < N` switches off the lanes past the end, in loads and in the store.",
+        skeleton="pid = tl.program_id(0)\noffs_n = ...\nmask = ...\nx = tl.load(x_ptr + offs_n, mask=mask, other=0.0)\n"
+        "y = ...\ntl.store(z_ptr + ..., ..., mask=mask)",
+    ),
+    explanation="Every program runs the same code; only `tl.program_id` differs, and from it each computes which tile it owns. "
+    "The last tile usually hangs over the end: the mask switches those lanes off, so nothing outside the vector is read or "
+    "written. Each element is loaded once and stored once, which no kernel can beat.",
+    film=FilmSpec(
+        case=_case(10, 4),
+        tensors=("x_ptr", "y_ptr", "z_ptr"),
+        choices={"N": (7, 10, 16, 24), "BLOCK_N": (2, 4, 8)},
+    ),
+)

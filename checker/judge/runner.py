@@ -1,0 +1,44 @@
+"""What the judge needs from whoever runs kernels. The sandbox implements it; the judge never runs a kernel itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+
+from checker.compiler import CompileRequest, CompileResult
+from checker.judge.verdict import Status
+from checker.puzzle import Launch
+from checker.simulator.trace import SimulateOptions, Trace
+from checker.submission.kernel import KernelSource
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """One launch that was run, or why it was not.
+
+    `tensors` holds every tensor argument after the launch, by parameter. `status` is ``passed`` where the kernel ran to its
+    end, whatever it computed. `line` is a line of `KernelSource.source`.
+    """
+
+    status: Status
+    tensors: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    trace: Trace | None = None
+    message: str = ""
+    detail: str = ""
+    line: int | None = None
+    seconds: float = 0.0
+
+
+class Runner(Protocol):
+    """Runs kernels somewhere safe. Results come in the order asked for; the first that is not ``passed`` is the last."""
+
+    def compile(self, kernel: KernelSource, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]: ...
+
+    def simulate(
+        self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions
+    ) -> Iterator[RunResult]: ...
+
+    def launch(self, kernel: KernelSource, launches: Sequence[Launch]) -> Iterator[RunResult]: ...

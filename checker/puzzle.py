@@ -1,0 +1,127 @@
+"""The vocabulary of the course: what a puzzle is made of. Data only, no behaviour.
+
+A puzzle file in `checker/course/` fills these in; every other room reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import torch
+
+Scalar = int | float | bool
+Tensors = dict[str, torch.Tensor]
+"""Tensors by the name of the kernel parameter that points at them, e.g. ``{"x_ptr": x, "y_ptr": y}``."""
+
+DTYPES: dict[str, torch.dtype] = {
+    "float32": torch.float32,
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One set of sizes, values and layout that a kernel is tried on.
+
+    `sizes` are the puzzle's own symbols (``{"M": 5, "N": 37}``), `meta` the constexpr tile sizes the course picks
+    (``{"BLOCK_N": 64}``), `family` names how the values are drawn (see `checker/course/families.py`), `layout` how the
+    tensors lie in memory. `devices` says where the case runs: large ones only on a GPU. `flags` are the puzzle's own
+    switches (``{"IS_CAUSAL": True}``). Sizes may be made smaller when the checker looks for the smallest failing shape.
+    """
+
+    name: str
+    sizes: Mapping[str, int]
+    meta: Mapping[str, int]
+    dtype: str = "float32"
+    family: str = "normal"
+    layout: str = "contiguous"
+    seed: int = 0
+    devices: frozenset[str] = frozenset({"cpu", "gpu"})
+    flags: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch, bound: what the course passes to the learner's kernel.
+
+    `arguments` holds every parameter that is not a constexpr (tensors and numbers), `meta` every constexpr. `options`
+    are launch options (``num_warps``, ``num_stages``) and do not reach the kernel's parameters.
+    """
+
+    grid: tuple[int, ...]
+    arguments: Mapping[str, torch.Tensor | Scalar]
+    meta: Mapping[str, Scalar]
+    outputs: tuple[str, ...]
+    options: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """How many bytes of one tensor a rung of the ladder may move, and why."""
+
+    loaded: int
+    stored: int
+    because: str = ""
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """|y - ref| <= rtol * |ref| + c * eps(dtype) * scale, for every element; the reference is float64."""
+
+    rtol: float
+    c: float
+
+
+@dataclass(frozen=True)
+class Hint:
+    """Three levels, each one click away: a question, then an idea, then a skeleton of the code."""
+
+    question: str
+    idea: str
+    skeleton: str
+
+
+@dataclass(frozen=True)
+class FilmSpec:
+    """What the film of a puzzle shows: which case, which tensors side by side, and names for the state variables.
+
+    `state` maps local variables of the kernel to the words the film prints for them (``{"m_i": "running max"}``).
+    Other small local values are shown under their own names. `choices` are the sizes that the notebook's controls offer
+    (``{"N": (7, 12, 24), "BLOCK_N": (4, 8, 16)}``).
+    """
+
+    case: Case
+    tensors: tuple[str, ...]
+    state: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Puzzle:
+    """One exercise: what is asked, how it is launched, how it is judged, how it is helped with."""
+
+    name: str
+    title: str
+    kernel: str
+    parameters: tuple[str, ...]
+    notebook: str
+    points: int
+    outputs: tuple[str, ...]
+    statement: str
+    cases: tuple[Case, ...]
+    make: Callable[[Case], Tensors]
+    """All tensors of a case, outputs included (contents of outputs do not matter: the checker poisons them)."""
+    reference: Callable[[Case, Tensors], Tensors]
+    """Expected outputs in float64, from the inputs in float64 (already rounded to the case's dtype)."""
+    launch: Callable[[Case, Tensors, Mapping[str, Scalar]], Launch]
+    """Bind a launch for the given tensors and meta-parameters (the case's own, or those of a learner's autotune)."""
+    budget: Callable[[Case], Mapping[str, Allowance]]
+    """Bytes each tensor may move; a tensor not named may move none."""
+    scale: Callable[[Case, torch.Tensor], torch.Tensor]
+    """The magnitude that an absolute error is measured against, broadcastable to the (float64) reference given."""
+    tolerance: Mapping[str, Tolerance]
+    hint: Hint
+    explanation: str
+    film: FilmSpec

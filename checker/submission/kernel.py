@@ -1,0 +1,57 @@
+"""A learner's kernel as data: source text, where each line came from, and what its decorators ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from checker.puzzle import Scalar
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A run of lines of `KernelSource.source` and the place the learner knows them by."""
+
+    start: int  # first line in KernelSource.source, from 1
+    stop: int  # last line
+    origin: str  # "puzzles/row_softmax.py", "01_row_softmax.ipynb, cell 12", "In[7]"
+    origin_start: int  # the learner's own line number of `start`
+
+
+@dataclass(frozen=True)
+class Config:
+    """One literal `triton.Config` of a learner's autotune, or the course's defaults."""
+
+    meta: Mapping[str, Scalar]
+    options: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class KernelSource:
+    """One kernel with its helpers and constants, re-emitted so that nothing else of the learner's module is left.
+
+    `source` is a complete module (``import triton``, ``import triton.language as tl``, constants, jitted functions, no
+    autotune decorator); `kernel` names the function that is launched. `configs` is empty without an autotune.
+    """
+
+    puzzle: str
+    kernel: str
+    source: str
+    pieces: tuple[Piece, ...]
+    configs: tuple[Config, ...] = ()
+
+    def locate(self, line: int) -> tuple[str, int]:
+        """The learner's own ``(origin, line)`` for a line of `source`."""
+        for piece in self.pieces:
+            if piece.start <= line <= piece.stop:
+                return piece.origin, piece.origin_start + line - piece.start
+        return self.pieces[0].origin, line
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A rule that the source breaks, at a line of the learner's own file; `rule` is the rule's short name."""
+
+    rule: str
+    line: int
+    message: str
