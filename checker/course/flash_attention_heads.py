@@ -55,7 +55,7 @@ def make(case: Case) -> Tensors:
 
 
 def reference(case: Case, inputs: Tensors) -> Tensors:
-    b, h_q, h_kv, n_q, n_kv, d = _sizes(case)
+    _, h_q, h_kv, n_q, n_kv, d = _sizes(case)
     group = h_q // h_kv
     k, v = (inputs[name].repeat_interleave(group, dim=1) for name in ("k_ptr", "v_ptr"))
     keys = torch.arange(n_kv)
@@ -82,7 +82,7 @@ def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
 
 
 def budget(case: Case) -> dict[str, Allowance]:
-    b, h_q, h_kv, n_q, n_kv, d = _sizes(case)
+    b, h_q, _, n_q, n_kv, d = _sizes(case)
     block_m, block_n, itemsize = case.meta["BLOCK_M"], case.meta["BLOCK_N"], DTYPES[case.dtype].itemsize
     keys = 0  # keys loaded, over all programs of all batches
     for length in _key_lengths(case).tolist():
