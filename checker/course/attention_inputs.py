@@ -28,8 +28,8 @@ def queries_keys_values(
         case "ramp":  # keys grow along the sequence, so that maxima keep coming: a missing rescale shows
             q = 3 * q
             k = k * torch.linspace(0.1, 6.0, n, dtype=torch.float64)[:, None]
-        case "negative" | "positive":  # every score near -60 or +120: a maximum that starts at 0, or none at all, shows
-            target = -60.0 if case.family == "negative" else 120.0
+        case "negative" | "positive":  # every score near -150 or +120: a maximum that starts at 0, or none at all, shows
+            target = -150.0 if case.family == "negative" else 120.0
             along = (abs(target) * d**-0.5) ** 0.5  # (along * ones) · (along * ones) / sqrt(D) = |target|
             q = 0.25 * q + along
             k = 0.25 * k + along * (1 if target > 0 else -1)
