@@ -16,7 +16,12 @@ from checker.puzzle import DTYPES, Case
 def queries_keys_values(
     case: Case, q_shape: tuple[int, ...], kv_shape: tuple[int, ...]
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """q of `q_shape`, k and v of `kv_shape` (the last two dimensions are sequence and D), in the case's dtype."""
+    """q of `q_shape`, k and v of `kv_shape` (the last two dimensions are sequence and D), in the case's dtype.
+
+    Raises ValueError for a D that no tensor core takes.
+    """
+    if q_shape[-1] not in (16, 32, 64, 128):
+        raise ValueError(f"D is 16, 32, 64 or 128, not {q_shape[-1]}")
     g = generator(case)
     q = torch.randn(q_shape, generator=g, dtype=torch.float64)
     k = torch.randn(kv_shape, generator=g, dtype=torch.float64)
@@ -28,7 +33,9 @@ def queries_keys_values(
         case "ramp":  # keys grow along the sequence, so that maxima keep coming: a missing rescale shows
             q = 3 * q
             k = k * torch.linspace(0.1, 6.0, n, dtype=torch.float64)[:, None]
-        case "negative" | "positive":  # every score near -150 or +120: a maximum that starts at 0, or none at all, shows
+        case (
+            "negative" | "positive"
+        ):  # every score near -150 or +120: a maximum that starts at 0, or none at all, shows
             target = -150.0 if case.family == "negative" else 120.0
             along = (abs(target) * d**-0.5) ** 0.5  # (along * ones) · (along * ones) / sqrt(D) = |target|
             q = 0.25 * q + along

@@ -12,7 +12,10 @@ from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzz
 
 
 def _sizes(case: Case) -> tuple[int, int, int, int, int, int]:
+    """B, H_Q, H_KV, N_Q, N_KV, D. Raises ValueError where the query heads do not fall into equal groups."""
     b, h_q, h_kv, n_q, n_kv, d = (case.sizes[name] for name in ("B", "H_Q", "H_KV", "N_Q", "N_KV", "D"))
+    if h_q % h_kv:
+        raise ValueError(f"{h_q} query heads cannot share {h_kv} key heads evenly")
     return b, h_q, h_kv, n_q, n_kv, d
 
 

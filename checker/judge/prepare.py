@@ -124,7 +124,9 @@ def damages(prepared: Prepared, after: Mapping[str, torch.Tensor]) -> list[Damag
         assert isinstance(start, torch.Tensor)
         now = whole(tensor)
         if (tensor.shape, tensor.stride(), now.numel()) != (start.shape, start.stride(), old.numel()):
-            raise ValueError(f"{name} came back from the launch with another shape, stride or storage than it went in with")
+            raise ValueError(
+                f"{name} came back from the launch with another shape, stride or storage than it went in with"
+            )
         changed = (_bytes(now) != _bytes(old)).any(dim=-1)
         if name in prepared.launch.outputs:
             torch.as_strided(changed, tensor.shape, tensor.stride(), GUARD).fill_(False)

@@ -44,7 +44,9 @@ def shrink(
         if time.monotonic() > deadline:
             return best
     together = [_resized(failing, alone)] if len(alone) > 1 else []
-    together += [_resized(failing, {k: v for k, v in alone.items() if k != left_out}) for left_out in alone if len(alone) > 2]
+    together += [
+        _resized(failing, {k: v for k, v in alone.items() if k != left_out}) for left_out in alone if len(alone) > 2
+    ]
     found = _first_failing(puzzle, source, runner, together[:runs], config, fails)
     best = found if found is not None and _volume(found) < _volume(best) else best
     if config is None and time.monotonic() < deadline:

@@ -7,7 +7,7 @@ lanes hold 0.
 import triton
 import triton.language as tl
 
-GATE = "memory"
+GATE = ("values", "memory")
 
 
 @triton.jit
