@@ -31,11 +31,12 @@ def _laid_out(x: torch.Tensor, case: Case) -> torch.Tensor:
 
 
 def _key_lengths(case: Case) -> torch.Tensor:
-    """[B] int32: all keys, unless the case is ragged: then the first batch has all, the last none, the others something between."""
+    """[B] int32: all keys, unless the case is ragged: then the first batch lacks some, and the last has none at all."""
     b, n_kv = case.sizes["B"], case.sizes["N_KV"]
     lengths = torch.full((b,), n_kv, dtype=torch.int32)
     if case.flags.get("RAGGED"):
-        lengths[1:] = torch.randint(1, n_kv + 1, (b - 1,), generator=generator(case), dtype=torch.int32)
+        lengths[:] = torch.randint(1, n_kv + 1, (b,), generator=generator(case), dtype=torch.int32)
+        lengths[0] = max(1, 3 * n_kv // 4)
         lengths[-1] = 0
     return lengths
 
@@ -145,7 +146,7 @@ PUZZLE = Puzzle(
         _case(1, (2, 1), (17, 33), 16, (16, 32), layout="transposed"),
         _case(3, (1, 1), (20, 40), 16, (16, 16), ragged=True, family="constant"),
         _case(1, (4, 2), (18, 50), 16, (16, 32), causal=True, family="ramp", layout="transposed"),
-        _case(1, (1, 1), (50, 18), 32, (32, 16), causal=True, family="ramp"),
+        _case(1, (1, 1), (50, 26), 32, (32, 16), causal=True, family="ramp"),
         _case(2, (2, 1), (33, 47), 16, (16, 16), causal=True, ragged=True, family="negative"),
         _case(1, (1, 1), (33, 48), 64, (32, 16), causal=True, dtype="float16", family="ramp"),
         _case(1, (2, 2), (17, 40), 32, (16, 32), dtype="bfloat16", family="positive", layout="transposed"),
