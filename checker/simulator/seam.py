@@ -195,6 +195,24 @@ class Language:
         """What an assignment keeps: a number becomes a scalar of the language, as in the compiler."""
         return self.semantic.to_tensor(value, False)
 
+    def both(self, left: Any, right: Callable[[], Any]) -> Any:
+        """`left and right`, lane by lane where `left` is a tensor."""
+        if isinstance(left, tl.tensor):
+            return left.logical_and(right())
+        return left and right()
+
+    def either(self, left: Any, right: Callable[[], Any]) -> Any:
+        """`left or right`, lane by lane where `left` is a tensor."""
+        if isinstance(left, tl.tensor):
+            return left.logical_or(right())
+        return left or right()
+
+    def opposite(self, value: Any) -> Any:
+        """`not value`, lane by lane where it is a tile."""
+        if isinstance(value, tl.tensor) and np.ndim(value.handle.data):
+            return self.semantic.not_(value)
+        return not value
+
     def namespace(self, given: dict[str, Any]) -> dict[str, Any]:
         """A copy of a learner's globals in which the language is the bound one."""
         out = dict(given)
