@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -254,8 +254,11 @@ class Language:
             self.replaced[id(member)] = replacement
             yield place, name, replacement
         device = self.device
-        for name, member in vars(tl.core.tensor).items():
-            if isinstance(member, JITTED):
+        for name, member in list(vars(tl.core.tensor).items()):
+            if isinstance(member, FunctionType) and not name.startswith("_") and not tl.core.is_builtin(member):
+                if callable(getattr(tl, name, None)):  # x.exp() and its like hide that they are builtins
+                    yield tl.core.tensor, name, (lambda n: lambda x, *a, **k: getattr(tl, n)(x, *a, **k))(name)
+            elif isinstance(member, JITTED):
                 yield tl.core.tensor, name, (lambda m: lambda x, *a, **k: device(m, x, *a, **k))(member)
         for jitted in JITTED:
             yield jitted, "__call__", lambda jf, *a, **k: device(jf, *a, **k)

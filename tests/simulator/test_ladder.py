@@ -8,7 +8,7 @@ from tests.simulator import kernels
 from tests.simulator.launching import nans, run, run_with
 
 
-@pytest.mark.parametrize("m, n", [(1, 1), (3, 16), (4, 37), (2, 64)])
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (3, 16), (4, 37), (2, 64)])
 @pytest.mark.parametrize(
     "kernel", [kernels.row_softmax, kernels.chunked_softmax, kernels.online_softmax], ids=lambda k: k.__name__
 )

@@ -59,7 +59,7 @@ def functions(x_ptr, y_ptr, NAME: tl.constexpr):
     elif NAME == "member_max":
         y = x - x.max(0)
     elif NAME == "flip":
-        y = tl.flip(x)
+        y = tl.flip(x, 0)
     elif NAME == "reshape":
         y = tl.reshape(tl.trans(tl.reshape(x, (4, 4))), (16,))
     elif NAME == "constant":
@@ -115,7 +115,9 @@ def test_reductions_and_scans():
     got = elementwise(reductions, x)
     tile = x.reshape(4, 4)
     front = [x.max(), x.min(), x.argmax(), x.argmin(), x.prod(), x.max() + x.argmax(), x.sum() + x.max(), x.sum()]
-    torch.testing.assert_close(got, torch.cat([torch.stack([f.float() for f in front]), tile.amax(1), tile.cumprod(1).sum(0)]))
+    torch.testing.assert_close(
+        got, torch.cat([torch.stack([f.float() for f in front]), tile.amax(1), tile.cumprod(1).sum(0)])
+    )
 
 
 @triton.jit
