@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from checker.judge.runner import RunResult
     from checker.puzzle import Launch
     from checker.sandbox.tensors import Shared
-    from checker.simulator.trace import SimulateOptions
+    from checker.simulator.trace import SimulateOptions, Trace
     from checker.submission.kernel import KernelSource
 
 _AHEAD = 2  # launches handed over before the first result is read, so that judging and running overlap
@@ -246,8 +246,9 @@ class Sandbox:
         too_long = f"The kernel did not finish within {seconds:g} s."
         try:
             frame = job.receive(deadline)
-            body = _numbered(frame, number, {"outcome"})
-            outcome = codec.decode(_outcome_type(), body["outcome"], frame.blobs, "outcome")
+            body = _numbered(frame, number, {"outcome", "trace"})
+            outcome = codec.decode(_outcome_type(), body["outcome"], (), "outcome")
+            trace = _trace(body["trace"], frame.blobs)
         except ProtocolError as error:
             return RunResult("protocol_error", message=f"The kernel's process sent something that is no result: {error}.")
         except JobEnded as ended:
@@ -257,7 +258,7 @@ class Sandbox:
         return RunResult(
             outcome.status,
             tensors=shared.results() if outcome.status == "passed" else {},
-            trace=outcome.trace,
+            trace=trace,
             message=too_long if outcome.status == "timeout" else outcome.message[:_LONGEST],
             detail=outcome.detail[:_LONGEST],
             line=outcome.line,
@@ -279,6 +280,23 @@ def _outcome_type() -> type:
     from checker.sandbox.jobs import Outcome
 
     return Outcome
+
+
+def _trace(data: Any, blobs: Sequence[bytes]) -> Trace | None:
+    import numpy as np
+
+    from checker.sandbox import codec
+    from checker.simulator import trace_from_parts
+
+    if data is None:
+        return None
+    if not isinstance(data, dict) or data.keys() != {"head", "arrays"}:
+        raise ProtocolError("the trace is not one")
+    arrays = codec.decode(list[np.ndarray], data["arrays"], blobs, "trace")
+    try:
+        return trace_from_parts(data["head"], arrays)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ProtocolError(f"the trace is not one: {error}") from error
 
 
 def _numbered(frame: Frame, number: int, fields: set[str]) -> dict[str, Any]:

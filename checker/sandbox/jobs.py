@@ -40,7 +40,6 @@ class Outcome:
     detail: str = ""
     line: int | None = None
     seconds: float = 0.0
-    trace: Trace | None = None
 
 
 def run(channel: Channel, folder: Path, spec: dict[str, Any]) -> None:
@@ -101,17 +100,18 @@ def _launches(channel: Channel, folder: Path, kernel: KernelSource, spec: dict[s
         frame = channel.receive()
         timer = _Timer(channel, folder, number, spec["seconds"], by_clock=spec["kind"] != "simulate")
         launch: Launch | None = None
+        trace: Trace | None = None
         began = time.perf_counter()
         try:
             launch = attach(frame.body["launch"], frame.fds[0])
             with timer:
                 function = function or _load(kernel, folder)
                 trace = work(function, launch)
-            outcome = Outcome("passed", seconds=time.perf_counter() - began, trace=trace)
+            outcome = Outcome("passed", seconds=time.perf_counter() - began)
         except (Exception, SystemExit) as error:
             outcome = _failure(error, folder)
         launch = None  # its memory is the other side's now
-        _send(channel, number, outcome)
+        _send(channel, number, outcome, trace)
         if outcome.status != "passed":
             return
 
@@ -142,9 +142,15 @@ def _time(channel: Channel, folder: Path, kernel: KernelSource, spec: dict[str, 
     channel.send(body)
 
 
-def _send(channel: Channel, number: int, outcome: Outcome) -> None:
+def _send(channel: Channel, number: int, outcome: Outcome, trace: Trace | None = None) -> None:
     blobs: list[memoryview] = []
-    channel.send({"type": "result", "number": number, "outcome": codec.encode(outcome, blobs)}, blobs)
+    body: dict[str, Any] = {"type": "result", "number": number, "outcome": codec.encode(outcome, []), "trace": None}
+    if trace is not None:
+        from checker.simulator import trace_to_parts
+
+        head, arrays = trace_to_parts(trace)
+        body["trace"] = {"head": head, "arrays": codec.encode(arrays, blobs)}
+    channel.send(body, blobs)
 
 
 class _Timer:

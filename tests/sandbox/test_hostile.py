@@ -120,18 +120,23 @@ def test_a_tile_of_ten_gigabytes_is_a_matter_of_memory(sandbox: Sandbox) -> None
         pytest.param("for fd in sockets(): os.write(fd, frame({'type': 'ready'}))", id="a second ready"),
         pytest.param("for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 1, 'outcome': {}}))", id="late"),
         pytest.param(
-            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'infra_error'}}))",
+            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'infra_error'}, 'trace': None}))",
             id="blames the checker",
         ),
         pytest.param(
             "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'verdict': 'passed', "
-            "'outcome': {'status': 'passed'}}))",
+            "'outcome': {'status': 'passed'}, 'trace': None}))",
             id="sends a verdict",
         ),
         pytest.param(
-            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'passed', 'trace': "
-            "{'$array': 0, 'dtype': '|O', 'shape': [1]}}}))",
+            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'passed'}, "
+            "'trace': {'head': {}, 'arrays': [{'$array': 0, 'dtype': '|O', 'shape': [1]}]}}))",
             id="an array of objects",
+        ),
+        pytest.param(
+            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'passed'}, "
+            "'trace': {'head': {'grid': [1, 1, 1]}, 'arrays': []}}))",
+            id="half a trace",
         ),
     ],
 )
@@ -141,7 +146,7 @@ def test_frames_that_are_not_results(sandbox: Sandbox, attack: str) -> None:
 
 
 def test_forging_a_pass_gains_nothing_but_its_own_bytes(sandbox: Sandbox) -> None:
-    attack = "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'passed'}}))"
+    attack = "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'passed'}, 'trace': None}))"
     first, *rest = sandbox.simulate(kernel(FIND + FORGED + attack + "\nos._exit(0)"), [launch(), launch()])
     assert first.status == "passed"  # it ran to what it calls its end ...
     assert torch.isnan(first.tensors["z_ptr"]).all()  # ... and its output is still the poison, which the judge compares
