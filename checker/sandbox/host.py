@@ -142,7 +142,9 @@ class Sandbox:
                 raise ProtocolError("the compiler's status is none that a compiler has")
         except ProtocolError as error:
             job.close()
-            return _compile_failed(request, "protocol_error", f"The compiler's process sent something that is no result: {error}.")
+            return _compile_failed(
+                request, "protocol_error", f"The compiler's process sent something that is no result: {error}."
+            )
         except JobEnded as ended:
             message = ended.ending.message
             if ended.ending.status == "timeout":
@@ -250,7 +252,9 @@ class Sandbox:
             outcome = codec.decode(_outcome_type(), body["outcome"], (), "outcome")
             trace = _trace(body["trace"], frame.blobs)
         except ProtocolError as error:
-            return RunResult("protocol_error", message=f"The kernel's process sent something that is no result: {error}.")
+            return RunResult(
+                "protocol_error", message=f"The kernel's process sent something that is no result: {error}."
+            )
         except JobEnded as ended:
             ending = ended.ending
             message = too_long if ending.status == "timeout" else ending.message

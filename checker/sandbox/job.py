@@ -71,7 +71,9 @@ class Job:
             raise JobEnded(Ending("timeout", "")) from None
         except ProtocolError as error:
             self.close()
-            raise JobEnded(Ending("protocol_error", f"The kernel's process sent something that is no result: {error}.")) from None
+            raise JobEnded(
+                Ending("protocol_error", f"The kernel's process sent something that is no result: {error}.")
+            ) from None
         except Closed:
             ending = self._ending()
             self.close()
@@ -97,7 +99,9 @@ class Job:
         try:
             frame = self._report.receive(time.monotonic() + _GRACE)
         except (Closed, TimeoutError, ProtocolError):
-            return Ending("protocol_error", "The process that watched over the kernel was ended before it could report.")
+            return Ending(
+                "protocol_error", "The process that watched over the kernel was ended before it could report."
+            )
         body = frame.body
         printed = frame.blobs[0].decode(errors="replace") if frame.blobs else ""
         if body.get("type") == "broken":
@@ -118,7 +122,9 @@ def _explain(body: dict[str, Any], printed: str) -> Ending:
     if number is not None:
         name = _SIGNALS.get(number, f"signal {number}")
         return Ending("runtime_error", f"The kernel crashed: its process was ended by {name}.", printed)
-    return Ending("protocol_error", f"The kernel's process ended by itself (exit code {code}) before it gave a result.", printed)
+    return Ending(
+        "protocol_error", f"The kernel's process ended by itself (exit code {code}) before it gave a result.", printed
+    )
 
 
 _SIGNALS = {

@@ -86,7 +86,15 @@ def _compile(channel: Channel, folder: Path, kernel: KernelSource, requests: lis
             outcome = _failure(error, folder)
             status = "resource_limit" if outcome.status == "resource_limit" else "compile_error"
             result = compiler.CompileResult(
-                request, False, "other", outcome.message, outcome.detail, outcome.line, time.perf_counter() - began, {}, status
+                request,
+                False,
+                "other",
+                outcome.message,
+                outcome.detail,
+                outcome.line,
+                time.perf_counter() - began,
+                {},
+                status,
             )
         blobs: list[memoryview] = []
         channel.send({"type": "result", "number": number, "result": codec.encode(result, blobs)}, blobs)

@@ -54,7 +54,11 @@ class WorkerProcess:
         self._start_seconds = start_seconds
         self._layers = "+".join(layers)
         self._lock = threading.RLock()
-        self._clear()
+        self._owner = -1
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: Channel | None = None
+        self._ready: Ready | None = None
+        self._folder = Path()
 
     def start(self) -> None:
         """Start the process and return at once; it warms up by itself."""
@@ -140,18 +144,14 @@ class WorkerProcess:
 
     def after_fork(self) -> None:
         """In a forked child: let go of the parent's worker, so that it ends when the parent does."""
-        if getattr(self, "_control", None) is not None:
+        if self._control is not None:
             with contextlib.suppress(OSError):
-                self._control.close()  # type: ignore[union-attr]
+                self._control.close()
         self._lock = threading.RLock()
         self._clear()
 
     def _clear(self) -> None:
-        self._owner = -1
-        self._process: subprocess.Popen[bytes] | None = None
-        self._control: Channel | None = None
-        self._ready: Ready | None = None
-        self._folder = Path()
+        self._owner, self._process, self._control, self._ready, self._folder = -1, None, None, None, Path()
 
     def _log(self) -> str:
         try:
