@@ -34,6 +34,14 @@ class Job:
     """Started at once; `receive` waits for frames. Use as a context manager: leaving it ends the job and all it started."""
 
     def __init__(self, worker: WorkerProcess, spec: dict[str, Any], start_seconds: float) -> None:
+        try:
+            self._start(worker, spec, start_seconds)
+        except WorkerFailed:
+            if worker.alive():
+                raise
+            self._start(worker, spec, start_seconds)  # the worker died under our hands: once more, with a new one
+
+    def _start(self, worker: WorkerProcess, spec: dict[str, Any], start_seconds: float) -> None:
         data, far_data = socket.socketpair()
         report, far_report = socket.socketpair()
         self._data, self._report = Channel(data), Channel(report)

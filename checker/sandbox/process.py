@@ -111,18 +111,21 @@ class WorkerProcess:
         return body
 
     def submit(self, spec: dict[str, Any], data: socket.socket, report: socket.socket) -> None:
-        """Hand a job and its two sockets to the worker; a dead worker is replaced once. Raises WorkerFailed."""
+        """Hand a job and its two sockets to the worker; a dead worker is replaced. Raises WorkerFailed."""
         with self._lock:
-            for attempt in (1, 2):
-                self.wait_ready()
-                assert self._control is not None
-                try:
-                    self._control.send(spec, fds=(data.fileno(), report.fileno()), deadline=time.monotonic() + 10)
-                    return
-                except (Closed, TimeoutError) as error:
-                    self.close()
-                    if attempt == 2:
-                        raise WorkerFailed("The checker's worker ended twice before it took a job.") from error
+            if not self.alive():
+                self.close()
+            self.wait_ready()
+            assert self._control is not None
+            try:
+                self._control.send(spec, fds=(data.fileno(), report.fileno()), deadline=time.monotonic() + 10)
+            except (Closed, TimeoutError) as error:
+                self.close()
+                raise WorkerFailed("The checker's worker takes no jobs.") from error
+
+    def alive(self) -> bool:
+        """Whether the worker's process is there."""
+        return self._process is not None and self._owner == os.getpid() and self._process.poll() is None
 
     @property
     def pid(self) -> int | None:
