@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from checker.judge.behaviour import Likeness, likeness
+from checker.judge.gates import memory_findings, overdrawn
 from checker.judge.outcome import Outcome, simulate
-from checker.judge.roles import same_role
+from checker.judge.roles import resemblance, same_role
 from checker.judge.runner import Runner
 from checker.judge.verdict import Diagnosis
 from checker.judge.words import own_line
@@ -21,6 +22,8 @@ from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
 NONE_KNOWN = "This is no known misconception: what the kernel did matches none of the wrong kernels that this puzzle keeps."
+
+ONLY_ON_GPU = "This is no known misconception: in the simulator the kernel does everything right, and only the GPU shows a difference."
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ def diagnose(
         level = _level(puzzle, runner, misconception, failing, others, gate)
         if level:
             matches.append(_Match(misconception, level))
-    chosen = _only(matches)
+    chosen = _only(matches, source)
     if chosen is None:
         return Diagnosis(None, NONE_KNOWN)
     text = f"Believed: {chosen.believed}\n\nInstead: {chosen.instead}"
@@ -63,6 +66,8 @@ def _level(
     for batch in ([failing], others):
         seen = 0
         for theirs in simulate(puzzle, misconception.source, runner, [o.prepared for o in batch]):
+            if batch[seen] is failing and not _fails(puzzle, theirs, gate):
+                return 0
             alike = alike & likeness(puzzle, batch[seen], theirs, misconception.noise)
             seen += 1
             if not alike.level(gate):
@@ -72,17 +77,32 @@ def _level(
     return alike.level(gate)
 
 
-def _only(matches: Sequence[_Match]) -> Misconception | None:
-    """The one belief among the best matches, or None where two that are not declared the same are left."""
+def _fails(puzzle: Puzzle, outcome: Outcome, gate: str) -> bool:
+    """Whether a wrong kernel fails the learner's case at the same gate: one that is right there explains nothing."""
+    if gate == "values":
+        return not outcome.right
+    return bool(memory_findings(outcome)) if gate == "memory" else bool(overdrawn(puzzle, outcome))
+
+
+def _only(matches: Sequence[_Match], source: KernelSource) -> Misconception | None:
+    """The one belief among the best matches, or None where two that are not declared the same are left.
+
+    Of beliefs declared the same, the one whose kernel is worded most like the learner's.
+    """
     best = max((m.level for m in matches), default=0)
-    names = [m.misconception for m in matches if m.level == best]
-    if not names:
+    left = [m.misconception for m in matches if m.level == best]
+    if not left:
         return None
-    first = names[0]
-    for other in names[1:]:
-        if other.name not in first.same_as and first.name not in other.same_as:
-            return None
-    return first
+    same, waiting = {left[0].name}, [left[0]]
+    while waiting:
+        one = waiting.pop()
+        for other in left:
+            if other.name not in same and (other.name in one.same_as or one.name in other.same_as):
+                same.add(other.name)
+                waiting.append(other)
+    if any(m.name not in same for m in left):
+        return None
+    return max(left, key=lambda m: resemblance(m.source, source))
 
 
 def _line(
