@@ -14,7 +14,7 @@ from checker.judge.diagnosis import diagnose as find_misconception
 from checker.judge.graphics import NOT_RUN, gpu_gate
 from checker.judge.outcome import Outcome, plan, prepare_all, simulate
 from checker.judge.prepare import Prepared, hidden
-from checker.judge.runner import Runner
+from checker.judge.runner import Runner, concurrent
 from checker.judge.shrink import shrink
 from checker.judge.verdict import GATES, Diagnosis, Gate, GateResult, Status, Verdict
 from checker.judge.words import main_piece
@@ -136,7 +136,7 @@ class _Judging:
         def pass_over() -> list[Outcome]:
             return list(simulate(self.puzzle, self.source, self.runner, prepared))
 
-        if getattr(self.runner, "concurrent", False):
+        if concurrent(self.runner):
             with ThreadPoolExecutor(1) as pool:
                 waiting: Future[Compiled] = pool.submit(rest)
                 outcomes = pass_over()

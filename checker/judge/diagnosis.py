@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from checker.judge.behaviour import Likeness, likeness
+from checker.judge.ensemble import run_misconceptions
 from checker.judge.gates import memory_findings, overdrawn
 from checker.judge.outcome import Outcome, simulate
 from checker.judge.roles import resemblance, same_role
@@ -45,9 +46,11 @@ def diagnose(
     if not failing.ran or failing.trace is None:
         return Diagnosis(None, NONE_KNOWN)
     others = [o for o in outcomes if o is not failing and o.ran and o.trace is not None]
+    known = bank(puzzle.name)
+    alike = _alike(puzzle, runner, known, failing, gate)
     matches = []
-    for misconception in bank(puzzle.name):
-        level = _level(puzzle, runner, misconception, failing, others, gate)
+    for misconception, first in alike.items():
+        level = _level(puzzle, runner, misconception, first, others, gate)
         if level:
             matches.append(_Match(misconception, level))
     chosen = _only(matches, source)
@@ -59,22 +62,30 @@ def diagnose(
     return Diagnosis(chosen.name, text, own_line(source, line))
 
 
+def _alike(
+    puzzle: Puzzle, runner: Runner, known: Sequence[Misconception], failing: Outcome, gate: str
+) -> dict[Misconception, Likeness]:
+    """The wrong kernels that do on the failing case what the learner's kernel does."""
+    found = {}
+    outcomes = run_misconceptions(puzzle, runner, [(m, failing.prepared) for m in known])
+    for misconception, theirs in zip(known, outcomes, strict=False):
+        alike = likeness(puzzle, failing, theirs, misconception.noise)
+        if _fails(puzzle, theirs, gate) and alike.level(gate):
+            found[misconception] = alike
+    return found
+
+
 def _level(
-    puzzle: Puzzle, runner: Runner, misconception: Misconception, failing: Outcome, others: Sequence[Outcome], gate: str
+    puzzle: Puzzle, runner: Runner, misconception: Misconception, alike: Likeness, others: Sequence[Outcome], gate: str
 ) -> int:
-    alike = Likeness()
-    for batch in ([failing], others):
-        seen = 0
-        for theirs in simulate(puzzle, misconception.source, runner, [o.prepared for o in batch]):
-            if batch[seen] is failing and not _fails(puzzle, theirs, gate):
-                return 0
-            alike = alike & likeness(puzzle, batch[seen], theirs, misconception.noise)
-            seen += 1
-            if not alike.level(gate):
-                return 0
-        if seen < len(batch):
+    """How alike the two kernels are over all other cases too; 0 as soon as one tells them apart."""
+    seen = 0
+    for theirs in run_misconceptions(puzzle, runner, [(misconception, o.prepared) for o in others]):
+        alike = alike & likeness(puzzle, others[seen], theirs, misconception.noise)
+        seen += 1
+        if not alike.level(gate):
             return 0
-    return alike.level(gate)
+    return alike.level(gate) if seen == len(others) else 0
 
 
 def _fails(puzzle: Puzzle, outcome: Outcome, gate: str) -> bool:

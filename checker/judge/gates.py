@@ -76,6 +76,8 @@ def unfinished(gate: str, source: KernelSource, outcome: Outcome) -> GateResult:
     start, advice = UNFINISHED.get(result.status, UNFINISHED["infra_error"])
     where = words.line_words(source, result.line)
     said = words.in_own_lines(source, result.message).rstrip(".")
+    if said and result.status == "timeout":
+        start, said = said, ""
     at = f", at {where}" if where and where not in said.lower() else ""
     message = f"{start}{at} ({outcome.case.name}). {said}{'.' if said else ''}".rstrip()
     status: Status = result.status
