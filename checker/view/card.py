@@ -34,12 +34,17 @@ def card_html(verdict: Verdict) -> str:
 
 def prose(text: str) -> str:
     """Escaped text in which `code` between backquotes is set as code and line breaks are kept."""
-    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(text)).replace("\n", "<br>")
+
+    def code(match: re.Match[str]) -> str:
+        whole = ' class="whole"' if len(match[1]) <= 40 else ""
+        return f"<code{whole}>{match[1]}</code>"
+
+    return re.sub(r"`([^`\n]+)`", code, escape(text)).replace("\n", "<br>")
 
 
 def _head(verdict: Verdict) -> str:
     facts = [f"{verdict.seconds:.1f} s"] if verdict.seconds else []
-    if verdict.max_score and verdict.status != "not_attempted":
+    if verdict.max_score and wording.colour(verdict.status) != "soft":
         facts.insert(0, f"{verdict.score:g} of {count(int(verdict.max_score), 'point')}")
     return (
         f'<div class="head"><span class="mark" aria-hidden="true">{wording.icon(verdict.status)}</span>'
@@ -65,7 +70,7 @@ def _failure(verdict: Verdict, gate: GateResult) -> str:
     diagnosis = verdict.diagnosis
     if diagnosis is not None:
         if diagnosis.misconception is not None:
-            parts.append(_box("It looks as if", diagnosis.message, "looks"))
+            parts.append(_box(wording.diagnosis_tag(diagnosis), diagnosis.message, "looks"))
         else:
             parts.append(f'<p class="soft">{prose(diagnosis.message)}</p>')
         if diagnosis.line and diagnosis.line != line:
@@ -87,7 +92,9 @@ def _failure(verdict: Verdict, gate: GateResult) -> str:
 
 def _box(tag: str, text: str, name: str = "") -> str:
     """A framed paragraph; lines that start with a word and a colon get it in bold (Believed:, Instead:)."""
-    lines = [re.sub(r"^(Believed|Instead):", r"<b>\1:</b>", prose(line)) for line in text.splitlines() if line.strip()]
+    lines = [
+        re.sub(r"^(Believed|Instead|Try):", r"<b>\1:</b>", prose(line)) for line in text.splitlines() if line.strip()
+    ]
     body = "".join(f"<p>{line}</p>" for line in lines)
     return f'<div class="box {name}"><b class="tag">{tag}</b>{body}</div>'
 
@@ -131,10 +138,9 @@ def _mismatch(mismatch: Mismatch) -> str:
     picture = base64.b64encode(error_map(mismatch)).decode("ascii")
     return (
         f"<p>{escape(wording.where_wrong(mismatch))}</p>"
-        f'<div class="pair">{table(f"expected {index}", view.expected, False)}{table(f"got {index}", view.got, True)}</div>'
-        f'<p class="soft">Case: {escape(wording.case_words(mismatch.case))}.</p>'
-        f'<details open><summary>Where the output is wrong</summary><figure><img src="data:image/png;base64,{picture}" '
-        f'alt="{escape(alt_text(mismatch))}"><figcaption>Small numbers: the program that stored the tile.</figcaption></figure></details>'
+        f'<div class="pair">{table(f"expected {index}", view.expected, False)}{table(f"got {index}", view.got, True)}'
+        f'<figure><img src="data:image/png;base64,{picture}" alt="{escape(alt_text(mismatch))}"></figure></div>'
+        f'<p class="soft">Case: {escape(wording.case_words(mismatch.case))}. Numbers in the picture are the programs that stored the tiles.</p>'
     )
 
 
@@ -161,6 +167,8 @@ def _proved(verdict: Verdict) -> str:
     parts += [_traffic(g) for g in verdict.gates if g.traffic]
     if note := wording.gpu_note(verdict):
         parts.append(f'<p class="soft">{note}</p>')
+    if why := wording.explanation(verdict):
+        parts.append(f"<h4>Why it works</h4><p>{prose(why)}</p>")
     if step := wording.next_step(verdict):
         parts.append(_box("What is next", step))
     return "".join(parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from typing import Any
 
 import numpy as np
 
@@ -66,16 +67,21 @@ def _draw(mismatch: Mismatch, dpi: int) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch, Rectangle
+    from matplotlib.ticker import MaxNLocator
 
     picture, _, top = paint(mismatch)
     rows, cols = _plane(mismatch.error, mismatch.shape).shape
     high = min(max(4.3 * rows / cols, 0.32), 2.2)
-    figure = Figure(figsize=(5.2, high + 1.0))
+    tall = high + 0.76
+    figure = Figure(figsize=(5.2, tall))
     FigureCanvasAgg(figure)
-    axes = figure.add_axes((0.11, 0.62 / (high + 1.0), 0.86, high / (high + 1.0)))
+    axes = figure.add_axes((0.09, 0.56 / tall, 0.78, high / tall))
     axes.imshow(picture, extent=(-0.5, cols - 0.5, rows - 0.5, -0.5), aspect="auto", interpolation="nearest")
     _tiles(axes, mismatch, rows, cols)
-    at = (int(np.ravel_multi_index(mismatch.first[:-1], mismatch.shape[:-1])) if len(mismatch.shape) > 1 else 0, mismatch.first[-1] if mismatch.first else 0)
+    at = (
+        int(np.ravel_multi_index(mismatch.first[:-1], mismatch.shape[:-1])) if len(mismatch.shape) > 1 else 0,
+        mismatch.first[-1] if mismatch.first else 0,
+    )
     axes.add_patch(Rectangle((at[1] - 0.5, at[0] - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.6))
     axes.annotate("first", (at[1], at[0]), (0, 9), textcoords="offset points", ha="center", fontsize=7, color="black",
                   bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "black", "lw": 0.6})  # fmt: skip
@@ -83,27 +89,34 @@ def _draw(mismatch: Mismatch, dpi: int) -> bytes:
     if rows > 1:
         axes.set_ylabel("row", fontsize=8, color=INK)
     axes.tick_params(labelsize=7, colors=INK, length=2)
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     if rows == 1:
         axes.set_yticks([])
     for spine in axes.spines.values():
         spine.set_color(INK)
     handles = [Patch(fc=FINE, ec=INK, lw=0.5, label="right"), Patch(fc=tuple(LOW), ec=INK, lw=0.5, label="just wrong")]
-    handles.append(Patch(fc=tuple(HIGH), ec=INK, lw=0.5, label=f"{top:,.0f} × the tolerance" if top < 1e6 else f"{top:.0e} × the tolerance"))
+    handles.append(
+        Patch(
+            fc=tuple(HIGH),
+            ec=INK,
+            lw=0.5,
+            label=f"{top:,.0f} × the tolerance" if top < 1e6 else f"{top:.0e} × the tolerance",
+        )
+    )
     flat = mismatch.error
     if not np.isfinite(flat).all():
         handles.append(Patch(fc=NOT_FINITE, ec=INK, lw=0.5, label="NaN or inf"))
     if mismatch.writers is not None and (np.asarray(mismatch.writers) < 0).any():
         handles.append(Patch(fc=UNWRITTEN, ec=INK, lw=0.5, label="never stored"))
-    figure.legend(handles=handles, loc="lower center", ncol=5, fontsize=6.5, frameon=False, labelcolor=INK, handlelength=1.1,
+    figure.legend(handles=handles, loc="lower center", ncol=5, fontsize=7, frameon=False, labelcolor=INK, handlelength=1.1,
                   columnspacing=1.0, borderaxespad=0.1)  # fmt: skip
     out = io.BytesIO()
     figure.savefig(out, format="png", dpi=dpi, transparent=True)
     return _smaller(out.getvalue())
 
 
-def _tiles(axes: object, mismatch: Mismatch, rows: int, cols: int) -> None:
+def _tiles(axes: Any, mismatch: Mismatch, rows: int, cols: int) -> None:
     """Lines between what different programs wrote, and their numbers where there is room."""
     if mismatch.writers is None:
         return
@@ -112,18 +125,32 @@ def _tiles(axes: object, mismatch: Mismatch, rows: int, cols: int) -> None:
     across = np.flatnonzero((who[:, 1:] != who[:, :-1]).any(axis=0)) if cols > 1 else np.array([], dtype=int)
     if len(down) <= 40:
         for r in down:
-            axes.axhline(r + 0.5, color="#30363d", linewidth=0.7)  # type: ignore[attr-defined]
+            axes.axhline(r + 0.5, color="#30363d", linewidth=0.7)
     if len(across) <= 60:
         for c in across:
-            axes.axvline(c + 0.5, color="#30363d", linewidth=0.7)  # type: ignore[attr-defined]
+            axes.axvline(c + 0.5, color="#30363d", linewidth=0.7)
     if (len(down) + 1) * (len(across) + 1) > 48 or len(down) > 11:
         return
     top, left = [0, *(int(d) + 1 for d in down)], [0, *(int(a) + 1 for a in across)]
     for r0, r1 in zip(top, [*top[1:], rows], strict=True):
         for c0, c1 in zip(left, [*left[1:], cols], strict=True):
             program = int(who[r0, c0])
-            if program >= 0:
-                axes.text(c0 - 0.5 + (c1 - c0) * 0.02, (r0 + r1 - 1) / 2, f" {program}", fontsize=6.5, color="#30363d", va="center")  # type: ignore[attr-defined]
+            if program < 0:
+                continue
+            if len(left) == 1:  # whole rows: beside the picture, where nothing is hidden
+                axes.text(cols - 0.5, (r0 + r1 - 1) / 2, f" program {program}", fontsize=6.5, color=INK, va="center")
+            else:
+                box = {"boxstyle": "round,pad=0.12", "fc": "white", "ec": "none", "alpha": 0.8}
+                axes.text(
+                    (c0 + c1 - 1) / 2,
+                    (r0 + r1 - 1) / 2,
+                    str(program),
+                    fontsize=6.5,
+                    color="#30363d",
+                    ha="center",
+                    va="center",
+                    bbox=box,
+                )
 
 
 def _smaller(png: bytes) -> bytes:

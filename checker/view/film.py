@@ -149,7 +149,7 @@ def _controls(film: Film) -> str:
         f'<select class="speed" aria-label="Speed">{speeds}</select>'
         f'<select class="who" aria-label="Which programs"><option value="-1">all programs</option>{options}</select>'
         f'<select class="order" aria-label="Order of programs">{orders}</select>'
-        f"</div>{squares}<p class=\"note\">{WAVE_NOTE}</p></div>"
+        f'</div>{squares}<p class="note">{WAVE_NOTE}</p></div>'
     )
 
 
@@ -208,7 +208,9 @@ def _shown(value: Any) -> str:
         return escape(value)
     rows = value if any(isinstance(v, list) for v in value) else [value]
     return "".join(
-        '<span class="vector">' + " ".join(f"<b>{escape(n)}</b>" for n in (r if isinstance(r, list) else [r])) + "</span>"
+        '<span class="vector">'
+        + " ".join(f"<b>{escape(n)}</b>" for n in (r if isinstance(r, list) else [r]))
+        + "</span>"
         for r in rows
     )
 
@@ -218,7 +220,11 @@ def _traffic(film: Film) -> str:
     for panel, stored, total, allowed, whole in film.data["traffic"]:
         limit = max(allowed, total, 1)
         over = 0 <= allowed < total
-        passes = f", {total / whole:.2f}".rstrip("0").rstrip(".") + (" pass" if total == whole else " passes") if whole else ""
+        passes = (
+            f", {total / whole:.2f}".rstrip("0").rstrip(".") + (" pass" if total == whole else " passes")
+            if whole
+            else ""
+        )
         words = size(total) + (f" of {size(allowed)}" if allowed >= 0 else "") + passes
         words += f": {size(total - allowed)} too many" if over else ""
         budget = f"--budget:{100 * allowed / limit:.2f}%" if allowed >= 0 else "--budget:-9px"

@@ -120,7 +120,7 @@ def _choose(trace: Trace) -> tuple[list[Event], int]:
         by_program.setdefault(event.program, []).append(event)
     programs = sorted(by_program, key=lambda p: linear(p, trace.grid))
     room = MAX_EVENTS - (len(by_program[programs[-1]]) if programs else 0)
-    kept = []
+    kept: list[tuple[int, int, int]] = []
     for program in programs[:-1]:
         room -= len(by_program[program])
         if room < 0 and kept:
@@ -210,14 +210,24 @@ def _events(
         event = moment.event
         now = {}
         for name, value in event.state.items():
-            if not _kept(name, value, state, level) or (name not in state and len(names.items) >= STATE_ROWS + len(state)):
+            if not _kept(name, value, state, level) or (
+                name not in state and len(names.items) >= STATE_ROWS + len(state)
+            ):
                 continue
             now[names.at(name)] = vals.at(_value(value))
         last = before.get(moment.program, {})
         delta = [x for n, v in now.items() if last.get(n) != v for x in (n, v)]
         before[moment.program] = {**last, **now}
         loop = loops.at([[n, v] for n, v in event.loops])
-        row: list[Any] = [moment.program, KINDS.index(event.kind), at.get(event.tensor, -1), event.line, moment.tile, event.bytes, loop]
+        row: list[Any] = [
+            moment.program,
+            KINDS.index(event.kind),
+            at.get(event.tensor, -1),
+            event.line,
+            moment.tile,
+            event.bytes,
+            loop,
+        ]
         row += [delta, event.masked, event.undefined, event.out_of_bounds]
         while len(row) > 5 and not row[-1]:
             row.pop()

@@ -89,7 +89,9 @@ def _outlines(panel: Panel, moment: Moment) -> str:
     out = [rect(place(panel, moment.flat.box), f"box {kind}", dashed)]
     for box in touched(moment):
         q = place(panel, box)
-        out.append(rect(q, f"edge {kind}", f'fill="none" stroke="{colour}" stroke-width="{2.4 if kind == "load" else 5}"'))
+        out.append(
+            rect(q, f"edge {kind}", f'fill="none" stroke="{colour}" stroke-width="{2.4 if kind == "load" else 5}"')
+        )
         if kind != "load":
             out.append(rect(q, "inner", 'fill="none" stroke="#fff" stroke-width="1.6"'))
     return "".join(out)
@@ -167,7 +169,7 @@ def _grid(panel: Panel, film: Film) -> str:
     x1, y1 = x0 + panel.cols * panel.ux, y0 + panel.rows * panel.uy
     d = []
     if panel.ux >= 10 and panel.rows * panel.cols <= 4096:
-        xs, ys, name = range(1, panel.cols), range(1, panel.rows) if panel.uy >= 6 else range(0), "grid"
+        xs, ys, name = [*range(1, panel.cols)], [*range(1, panel.rows)], "grid"
     else:  # the borders of tiles, where they are few
         boxes = [m.flat.box for m in film.moments if m.flat and m.event.tensor == panel.name]
         cols = sorted({c for b in boxes for c in b[2:] if 0 < c < panel.cols})
@@ -269,7 +271,9 @@ def swatch(kind: str) -> str:
         case _:
             colour = _colour(kind)
             inside = rect(q, f"fill {kind}", f'fill="{colour}" fill-opacity=".28"')
-            inside += rect(q, f"edge {kind}", f'fill="none" stroke="{colour}" stroke-width="{2.4 if kind == "load" else 5}"')
+            inside += rect(
+                q, f"edge {kind}", f'fill="none" stroke="{colour}" stroke-width="{2.4 if kind == "load" else 5}"'
+            )
             if kind != "load":
                 inside += rect(q, "inner", 'fill="none" stroke="#fff" stroke-width="1.6"')
     return f'<svg width="26" height="16" viewBox="0 0 26 16" aria-hidden="true">{inside}</svg>'

@@ -49,7 +49,10 @@ class Panel:
     @property
     def size(self) -> tuple[float, float]:
         """Width and height with labels."""
-        about, name = 5.8 * len(self.about), 7.6 * (len(self.title) + (2 + 3 * len(self.shape[:-2]) if self.slices > 1 else 0))
+        about, name = (
+            5.8 * len(self.about),
+            7.6 * (len(self.title) + (2 + 3 * len(self.shape[:-2]) if self.slices > 1 else 0)),
+        )
         text = max(about, name) if len(self.shape) > 2 else about + name + 14
         return GUTTER + max((self.c1 - self.c0) * self.ux, text), self.head + (self.r1 - self.r0) * self.uy + FOOT
 
@@ -152,7 +155,9 @@ def _flow(bare: Sequence[Panel]) -> tuple[list[Panel], float, float, int]:
         if x and x + w > WIDTH:
             x, y, tall, lines = 0.0, y + tall, 0.0, lines + 1
         placed.append(
-            replace(panel, x=round(x + GUTTER - panel.c0 * panel.ux, 2), y=round(y + panel.head - panel.r0 * panel.uy, 2))
+            replace(
+                panel, x=round(x + GUTTER - panel.c0 * panel.ux, 2), y=round(y + panel.head - panel.r0 * panel.uy, 2)
+            )
         )
         wide, tall, x = max(wide, x + w), max(tall, h), x + w + GAP
     return placed, wide, y + tall, lines
@@ -178,9 +183,7 @@ def _to_scale(bare: Sequence[Panel]) -> tuple[list[Panel], float, float]:
     widest = max(p.c1 - p.c0 for p in bare)
     u = min(14.0, (WIDTH - GUTTER - 2) / widest)
     while True:
-        sized = [
-            replace(p, ux=round(u, 4), uy=round(max(u, min(16.0, 44 / (p.r1 - p.r0)), 1.2), 4)) for p in bare
-        ]
+        sized = [replace(p, ux=round(u, 4), uy=round(max(u, min(16.0, 44 / (p.r1 - p.r0)), 1.2), 4)) for p in bare]
         placed, wide, high, _ = _flow(sized)
         if high <= 400 or u < 0.4:
             return placed, wide + 2, high

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
@@ -50,6 +51,8 @@ def _card(verdict: Verdict) -> Group:
         parts += [_traffic(g) for g in verdict.gates if g.traffic]
         if note := wording.gpu_note(verdict):
             parts.append(_para(note))
+        if why := wording.explanation(verdict):
+            parts.append(_para(why, "Why it works: "))
         if step := wording.next_step(verdict):
             parts.append(_para(step, "What is next: "))
     for _, message in wording.targets(verdict.gates):
@@ -65,8 +68,11 @@ def _ladder(verdict: Verdict) -> RenderableType:
     table = Table.grid(padding=(0, 1))
     for gate in verdict.gates:
         style = STYLES[wording.colour(gate.status)]
-        said = gate.message.splitlines()[0] if gate.message and gate.status == "passed" else wording.WORDS[gate.status]
-        table.add_row(Text(f"  {wording.icon(gate.status)}", style=style), Text(gate.gate), Text(said, style="bright_black"))
+        told = gate.status == "passed" or (gate.status == "skipped" and verdict.passed)
+        said = gate.message.splitlines()[0] if gate.message and told else wording.WORDS[gate.status]
+        table.add_row(
+            Text(f"  {wording.icon(gate.status)}", style=style), Text(gate.gate), Text(said, style="bright_black")
+        )
     return table
 
 
@@ -82,8 +88,10 @@ def _failure(verdict: Verdict, gate: GateResult) -> list[RenderableType]:
         parts.append(text)
     parts += [_para(f.message, "• ") for f in gate.findings[:4] if f.message != gate.message]
     if verdict.diagnosis is not None:
-        tag = "It looks as if: " if verdict.diagnosis.misconception else ""
-        parts.append(_para(verdict.diagnosis.message, tag))
+        message = re.sub(r"\n\s*\n", "\n", verdict.diagnosis.message)
+        parts.append(
+            _para(message, f"{wording.diagnosis_tag(verdict.diagnosis)}:\n" if verdict.diagnosis.misconception else "")
+        )
     if gate.advice:
         parts.append(_para(gate.advice, "Next, try: "))
     if gate.mismatch is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from checker.course import LADDER, PUZZLES
-from checker.judge.verdict import Gate, GateResult, Mismatch, Status, Verdict
+from checker.judge.verdict import Diagnosis, Gate, GateResult, Mismatch, Status, Verdict
 from checker.puzzle import Case
 from checker.simulator.trace import Traffic
 from checker.view.theme import count, number, short, size
@@ -93,8 +93,6 @@ def lead(verdict: Verdict) -> str:
             ).strip()
         case "infra_error" | "protocol_error":
             return "The checker itself failed. This says nothing about your kernel, and it does not count against you."
-        case "passed":
-            return puzzle.explanation if puzzle else ""
         case _:
             return ""
 
@@ -102,9 +100,21 @@ def lead(verdict: Verdict) -> str:
 def gpu_note(verdict: Verdict) -> str:
     """What a green card must not hide."""
     gate = next((g for g in verdict.gates if g.gate == "gpu"), None)
-    if verdict.passed and (gate is None or gate.status == "skipped"):
+    if verdict.passed and (gate is None or (gate.status == "skipped" and not gate.message)):
         return "It was not run on a GPU: the simulator and the compiler for the GPUs above are what stands behind this card."
     return ""
+
+
+def explanation(verdict: Verdict) -> str:
+    """Why the right kernel is right: told after passing, when it spoils nothing."""
+    puzzle = PUZZLES.get(verdict.puzzle)
+    return puzzle.explanation if verdict.passed and puzzle else ""
+
+
+def diagnosis_tag(diagnosis: Diagnosis) -> str:
+    if diagnosis.message.startswith("Believed:"):
+        return f"This behaves exactly like a known mistake: {(diagnosis.misconception or '').replace('_', ' ')}"
+    return "Diagnosis" if diagnosis.message.startswith("It looks as if") else "It looks as if"
 
 
 def next_step(verdict: Verdict) -> str:

@@ -8,7 +8,6 @@ from checker.course import PUZZLES
 from checker.judge.verdict import Diagnosis, GateResult, Mismatch, Status, Verdict, Warning
 from checker.puzzle import Case
 from checker.simulator.trace import Finding, Traffic
-
 from tests.view.traces import line_of, solution
 
 CASE = Case("5 × 37", {"M": 5, "N": 37}, {"BLOCK_N": 64}, family="negative")
@@ -61,11 +60,13 @@ def wrong_values(**more: object) -> Verdict:
     )  # fmt: skip
     diagnosis = Diagnosis(
         "masked_lanes_zero",
-        "the masked lanes hold 0, and 0 is larger than every number of this row.\nBelieved: a masked lane is out of the game.\n"
+        "Believed: a masked lane is out of the game.\n\n"
         'Instead: a masked lane holds `other`, and takes part in `tl.max` and `tl.sum`. Let it be `float("-inf")`.',
         line,
     )
-    return verdict("failed", gates, diagnosis=diagnosis, smallest=Case("s", {"M": 1, "N": 3}, {"BLOCK_N": 4}, family="negative"))
+    return verdict(
+        "failed", gates, diagnosis=diagnosis, smallest=Case("s", {"M": 1, "N": 3}, {"BLOCK_N": 4}, family="negative")
+    )
 
 
 def passed() -> Verdict:
@@ -93,7 +94,9 @@ def too_much_traffic() -> Verdict:
 
 
 def memory_fault() -> Verdict:
-    finding = Finding("out_of_bounds_load", "Program 4 reads 27 elements past the end of x.", 22, (4, 0, 0), "x_ptr", ((5, 0),), 27)
+    finding = Finding(
+        "out_of_bounds_load", "Program 4 reads 27 elements past the end of x.", 22, (4, 0, 0), "x_ptr", ((5, 0),), 27
+    )
     other = Finding("race", "Programs 1 and 2 both store y[2, 0].", 27, (1, 0, 0), "y_ptr", ((2, 0),), 27)
     gates = (
         *passed().gates[:3],
@@ -131,9 +134,13 @@ def every() -> dict[str, Verdict]:
         "traffic": too_much_traffic(),
         "compile": compile_error(),
         "passed": passed(),
-        "not_attempted": simple("not_attempted", "The stub was not touched.", advice="Ask for a first hint with `hint(row_softmax_kernel)`."),
+        "not_attempted": simple(
+            "not_attempted", "The stub was not touched.", advice="Ask for a first hint with `hint(row_softmax_kernel)`."
+        ),
         "forbidden": simple("forbidden", "`import torch` is not part of a kernel.", line=3),
         "timeout": simple("timeout", "The kernel was stopped after 10 s: the loop on line 22 never ends.", line=22),
-        "runtime_error": simple("runtime_error", "ValueError: cannot broadcast 8 lanes to 16.", line=24, detail="Traceback …\nValueError"),
+        "runtime_error": simple(
+            "runtime_error", "ValueError: cannot broadcast 8 lanes to 16.", line=24, detail="Traceback …\nValueError"
+        ),
         "infra_error": verdict("infra_error", ()),
     }
