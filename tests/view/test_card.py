@@ -27,7 +27,9 @@ def test_card_is_well_formed_small_and_without_scripts(name: str) -> None:
     tags = Reader(html).tags
     assert len(html) < 45_000
     assert "script" not in [tag for tag, _ in tags]
-    assert all(str(attrs.get("src", "data:image/png;base64,")).startswith("data:image/png;base64,") for _, attrs in tags)
+    assert all(
+        str(attrs.get("src", "data:image/png;base64,")).startswith("data:image/png;base64,") for _, attrs in tags
+    )
     assert all(attrs.get("alt") for tag, attrs in tags if tag == "img")
 
 
@@ -38,7 +40,9 @@ def test_terminal_card_says_the_same_in_eighty_columns(name: str) -> None:
     assert max(map(len, text.splitlines())) <= 80
     assert "\x1b" not in text
     flat = " ".join(text.replace("▸", " ").split())
-    page = " ".join("".join(Reader(re.sub(r"<style.*?</style>", "", card_html(verdict), flags=re.DOTALL)).words).split())
+    page = " ".join(
+        "".join(Reader(re.sub(r"<style.*?</style>", "", card_html(verdict), flags=re.DOTALL)).words).split()
+    )
     failure = verdict.failure
     if failure is not None and verdict.status != "not_attempted":
         assert " ".join(failure.message.split()) in flat
@@ -74,7 +78,9 @@ def test_the_card_of_an_infrastructure_failure_does_not_blame_the_learner() -> N
 
 def test_everything_of_the_learners_is_escaped() -> None:
     gate = GateResult("compile", "compile_error", HOSTILE, line=1, detail=HOSTILE, advice=HOSTILE)
-    verdict = Verdict("row_softmax", HOSTILE, "compile_error", "cpu", 1.0, 0, 2, (gate,), source=HOSTILE + "\n" + HOSTILE)
+    verdict = Verdict(
+        "row_softmax", HOSTILE, "compile_error", "cpu", 1.0, 0, 2, (gate,), source=HOSTILE + "\n" + HOSTILE
+    )
     reader = Reader(card_html(verdict))
     assert {"script", "img"}.isdisjoint(tag for tag, _ in reader.tags)
     assert "".join(reader.words).count(HOSTILE) >= 4
@@ -104,7 +110,11 @@ def test_code_in_a_sentence_is_paired_backquote_by_backquote() -> None:
 
 def test_excerpt_uses_the_learners_own_numbers() -> None:
     verdict = replace(EVERY["timeout"], source="a\nb\nc\n", first_line=40)
-    assert [(row.number, row.text, row.here) for row in excerpt(verdict, 41)] == [(40, "a", False), (41, "b", True), (42, "c", False)]
+    assert [(row.number, row.text, row.here) for row in excerpt(verdict, 41)] == [
+        (40, "a", False),
+        (41, "b", True),
+        (42, "c", False),
+    ]
     assert excerpt(verdict, 39) == excerpt(verdict, 43) == excerpt(verdict, None) == []
 
 

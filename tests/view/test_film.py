@@ -139,9 +139,13 @@ HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&<!-
 def test_everything_of_the_learners_is_escaped() -> None:
     text = f'"""{HOSTILE}"""\nX = """{HOSTILE}"""  # {HOSTILE}\nload({HOSTILE!r})\n'
     source = KernelSource("row_softmax", HOSTILE, text, (Piece(1, 3, HOSTILE, 1),))
-    event = Event(0, (0, 0, 0), "load", "x_ptr", 2, HOSTILE, ((HOSTILE, 1),), Tile(((0, 1), (0, 2)), ((0, 1), (0, 2))), 8)
+    event = Event(
+        0, (0, 0, 0), "load", "x_ptr", 2, HOSTILE, ((HOSTILE, 1),), Tile(((0, 1), (0, 2)), ((0, 1), (0, 2))), 8
+    )
     event = replace(event, state={HOSTILE: HOSTILE, "v": [HOSTILE, 1.0]})
-    trace = Trace((1, 1, 1), {"x_ptr": TensorInfo((1, 2), (2, 1), HOSTILE)}, [event], [Finding("race", HOSTILE, 2)], {}, {})
+    trace = Trace(
+        (1, 1, 1), {"x_ptr": TensorInfo((1, 2), (2, 1), HOSTILE)}, [event], [Finding("race", HOSTILE, 2)], {}, {}
+    )
     html = film_html(trace, SOFTMAX, source, title=HOSTILE, values={"x_ptr": np.zeros((1, 2))})
     reader = Reader(html)
     assert [tag for tag, _ in reader.tags].count("script") == 2
@@ -155,10 +159,19 @@ def test_everything_of_the_learners_is_escaped() -> None:
 
 def test_static_frame_says_all_without_a_script() -> None:
     trace, values = traces.row_softmax()
-    html = film_html(trace, SOFTMAX, traces.solution("row_softmax"), budget=SOFTMAX.budget(SOFTMAX.film.case), values=values)
+    html = film_html(
+        trace, SOFTMAX, traces.solution("row_softmax"), budget=SOFTMAX.budget(SOFTMAX.film.case), values=values
+    )
     html = re.sub(r"<(script|style).*?</\1>", "", html, flags=re.DOTALL)
     words = " ".join("".join(Reader(html).words).split())
-    for said in ("4 programs, 4 loads, 4 stores", "x[0, 0:7]", "program 0", "1 lane masked", "112 B of 112 B", "Program 3 stores y[3, 0:7]"):
+    for said in (
+        "4 programs, 4 loads, 4 stores",
+        "x[0, 0:7]",
+        "program 0",
+        "1 lane masked",
+        "112 B of 112 B",
+        "Program 3 stores y[3, 0:7]",
+    ):
         assert said in words
     assert html.count("<figure>") == 4
     assert html.count('class="ln current"') == 1
@@ -201,14 +214,20 @@ def test_tiles_are_laid_flat(tile: Tile, shape: tuple[int, ...], expected: tuple
 @pytest.mark.parametrize(
     ("value", "width", "text"),
     [(0.0, 5, "0"), (float("nan"), 5, "NaN"), (float("-inf"), 5, "-∞"), (-1.89234, 5, "-1.89"), (1e-9, 5, "1e-9"),
-     (12345678.0, 5, "1e7"), (0.22095, 8, "0.22095"), (True, 5, "✓"), (-0.0042, 4, "-4e-3")],
+     (12345678.0, 5, "1.2e7"), (0.22095, 8, "0.220950"), (True, 5, "✓"), (-0.0042, 4, "-4e-3")],
 )  # fmt: skip
 def test_numbers_are_short_and_honest(value: float, width: int, text: str) -> None:
     assert number(value, width) == text
 
 
 def test_sizes_are_said_as_people_say_them() -> None:
-    assert [size(n) for n in (112, 9_999, 12_300, 256_000, 4_200_000)] == ["112 B", "9,999 B", "12.3 kB", "256 kB", "4.2 MB"]
+    assert [size(n) for n in (112, 9_999, 12_300, 256_000, 4_200_000)] == [
+        "112 B",
+        "9,999 B",
+        "12.3 kB",
+        "256 kB",
+        "4.2 MB",
+    ]
 
 
 def test_player_and_styles_are_small() -> None:
