@@ -82,7 +82,7 @@ def test_stepping_moves_the_tile_the_line_the_state_and_the_bars(show: Open) -> 
 
 
 def test_what_is_written_appears_when_it_is_stored(show: Open) -> None:
-    trace, html = softmax_film()
+    _, html = softmax_film()
     page = show(html)
     cells = page.locator(".stage .panel").nth(1).locator(".values text")
     assert not any(cells.all_text_contents())
