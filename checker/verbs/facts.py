@@ -1,4 +1,4 @@
-"""Collects the facts that `checker.doctor` judges. torch, Triton and CUDA are asked in a process of their own.
+"""Collects the facts that `checker.verbs.doctor` judges. torch, Triton and CUDA are asked in a process of their own.
 
 A broken install can crash or hang on import, and asking torch about a GPU opens it: neither may happen to a notebook.
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from checker import workspace
-from checker.doctor import Facts, Gpu
+from checker.verbs.doctor import Facts, Gpu
 
 PATIENCE = 120.0  # seconds; a first import of torch from a cold disk takes its time
 

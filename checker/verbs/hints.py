@@ -9,7 +9,7 @@ from checker.region import region
 from checker.workspace import Workspace
 
 if TYPE_CHECKING:
-    from checker.progress import Record
+    from checker.verbs.progress import Record
     from checker.puzzle import Puzzle
 
 LEVELS = ("question", "idea", "skeleton")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from checker import progress, workspace
+from checker import workspace
 from checker.judge.verdict import GateResult, Status, Verdict
-from checker.progress import Record, Traffic
+from checker.verbs.progress import Record, Traffic
 from checker.simulator.trace import Traffic as Moved
 from checker.workspace import Workspace
 
@@ -80,7 +80,7 @@ def test_a_failing_kernel_is_not_kept(space: Workspace) -> None:
 def test_several_processes_merge_and_lose_no_attempt(space: Workspace) -> None:
     code = (
         "import sys; from pathlib import Path; from dataclasses import replace\n"
-        "from checker import progress; from checker.workspace import Workspace\n"
+        "from checker.verbs import progress; from checker.workspace import Workspace\n"
         "for _ in range(25):\n"
         "    progress.update(Workspace(Path(sys.argv[1])), sys.argv[2], lambda r: replace(r, attempts=r.attempts + 1))\n"
     )

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from checker.doctor import Facts, Finding, Gpu, findings, works
+from checker.verbs.doctor import Facts, Finding, Gpu, findings, works
 
 LAPTOP = Facts(
     python=(3, 12, 4),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,3 +52,12 @@ def reset(puzzle: str, space: Workspace) -> Reset:
     saved = workspace.keep_copy(space.ours / "saved", puzzle, old)
     workspace.write_atomically(file, text)
     return Reset(puzzle, file, saved, True, text)
+
+
+def notebook_cell(text: str) -> str:
+    """The stub as it stands in a notebook: without the file's title, which the text around the cell says already."""
+    lines = text.splitlines(keepends=True)
+    first = ast.parse(text).body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+        lines = lines[first.end_lineno :]
+    return "".join(lines).strip("\n") + "\n"

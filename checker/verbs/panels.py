@@ -15,11 +15,11 @@ from checker.view.theme import style
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from checker.doctor import Finding
-    from checker.hints import Help
-    from checker.progress import Progress
+    from checker.verbs.doctor import Finding
+    from checker.verbs.hints import Help
+    from checker.verbs.progress import Progress
     from checker.puzzle import Puzzle
-    from checker.resetting import Reset
+    from checker.verbs.resetting import Reset
 
 ROOT = "tbt-panel"
 CSS = f"""<style>
@@ -84,7 +84,7 @@ class Panel:
             console.print(Text(_unticked(text), style="dim"))
 
     def show(self) -> None:
-        from checker.display import show
+        from checker.verbs.display import show
 
         show(self.html, self.print)
 

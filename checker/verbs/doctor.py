@@ -1,7 +1,7 @@
 """What this machine can and cannot do for the course, and the command that mends each finding.
 
 `findings` is a pure function of `Facts`, so that a T4, a Mac or an old Triton can be examined anywhere;
-`checker.facts.facts` collects the facts of the machine at hand. Neither imports torch or Triton here.
+`checker.verbs.facts.facts` collects the facts of the machine at hand. Neither imports torch or Triton here.
 """
 
 from __future__ import annotations

@@ -1,0 +1,266 @@
+"""What the verbs do. `checker/__init__.py` and `checker/cli.py` are two ways to call them; heavy rooms are imported here, late."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from checker import workspace
+from checker.verbs import display, hints, naming, panels, progress
+from checker.verbs.naming import Misuse
+
+if TYPE_CHECKING:
+    from checker.verbs.doctor import Finding
+    from checker.judge.verdict import Verdict
+    from checker.puzzle import Case, Puzzle
+    from checker.verbs.resetting import Reset
+    from checker.submission.kernel import KernelSource
+
+MOST_EVENTS = 20_000  # a film with more moments than this can neither be watched nor kept in a notebook
+
+
+class Report(list["Finding"]):
+    """What the doctor found; prints itself as text."""
+
+    def __repr__(self) -> str:
+        lines = [f"{f.level:8} {f.what}: {f.message}" + (f"\n         {f.command}" if f.command else "") for f in self]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Film:
+    """A film that was shown. `html` is one self-contained fragment."""
+
+    puzzle: str
+    title: str
+    html: str
+
+    def save(self, path: str | Path) -> Path:
+        """Write the film as a page of its own, for a browser."""
+        from checker.view.film import film_document
+
+        target = Path(path)
+        workspace.write_atomically(target, film_document(self.html, self.title))
+        return target
+
+    def __repr__(self) -> str:
+        return f"<film of {self.puzzle}: keep it with .save('{self.puzzle}.html')>"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a learner is."""
+
+    passed: int
+    total: int
+    points: int
+    next: str | None
+
+    def __repr__(self) -> str:
+        return f"<{self.passed} of {self.total} puzzles passed" + (f", next: {self.next}>" if self.next else ">")
+
+
+# --- the verbs, for a live kernel ---------------------------------------------------------------------------------------
+
+
+def check(kernel: Any, device: str = "auto") -> Verdict:
+    """Judge a live kernel, show its card, keep count."""
+    puzzle, source = live(kernel, "check")
+    return check_and_show(puzzle, source, device)
+
+
+def film(kernel: Any, sizes: Mapping[str, Any]) -> Film | None:
+    """Show the film of a live kernel; None where it cannot run, and then the card says why."""
+    puzzle, source = live(kernel, "film")
+    with display.working(f"Filming {source.kernel} …") as card:
+        made = film_of(puzzle, source, sizes)
+        if isinstance(made, Film):
+            card.show(lambda: made.html, lambda console: console.print(f"{made!r}"))
+            return made
+        _show_card(card, made)
+        return None
+
+
+def xray(kernel: Any) -> panels.Panel:
+    """Show what the compiler makes of a live kernel on each GPU of the course."""
+    puzzle, source = live(kernel, "xray")
+    return xray_and_show(puzzle, source)
+
+
+def bench(kernel: Any) -> panels.Panel:
+    """Time a live kernel on the GPU of this machine."""
+    puzzle, source = live(kernel, "bench")
+    return bench_and_show(puzzle, source)
+
+
+def hint(what: Any, level: int | str | None = None) -> hints.Help:
+    """Show the next hint of a puzzle, or the one asked for."""
+    _need("torch")
+    puzzle = naming.puzzle_named(what, "hint")
+    try:
+        asked = hints.level_number(level)
+    except ValueError as error:
+        raise Misuse(str(error)) from None
+    space = workspace.find()
+    shown = hints.next_level(progress.load(space).of(puzzle.name), asked)
+    told = hints.help_for(puzzle, shown, space)
+    counted = min(shown, len(hints.LEVELS))
+    after = progress.update(space, puzzle.name, lambda old: replace(old, hints=max(old.hints, counted)))
+    panels.hint_panel(told, after.messages).show()
+    return told
+
+
+def show_progress() -> Standing:
+    """Show what was tried and solved, and what comes next."""
+    _need("torch")
+    from checker.course import LADDER
+
+    space = workspace.find()
+    saved = progress.load(space)
+    panels.progress_panel(LADDER, saved, str(space.ours)).show()
+    passed = [p for p in LADDER if saved.of(p.name).passed]
+    ahead = panels.next_puzzle(LADDER, saved)
+    return Standing(len(passed), len(LADDER), sum(p.points for p in passed), ahead.name if ahead else None)
+
+
+def reset(what: Any) -> Reset:
+    """Put a puzzle's stub back, after saving what stood in its file."""
+    _need("torch")
+    from checker.verbs import resetting
+
+    puzzle = naming.puzzle_named(what, "reset")
+    space = workspace.find()
+    try:
+        done = resetting.reset(puzzle.name, space)
+    except OSError as error:
+        raise Misuse(f"{puzzle.name} was not reset, and nothing was changed: {error}") from None
+    panels.reset_panel(done, resetting.notebook_cell(done.stub) if display.in_notebook() else "").show()
+    return done
+
+
+def doctor() -> Report:
+    """Show what works on this machine and the command that mends what does not."""
+    from checker.verbs.doctor import findings, works
+    from checker.verbs.facts import facts
+
+    with display.working("Looking at this machine …") as card:
+        report = Report(findings(facts()))
+        if importlib.util.find_spec("rich") is None and not display.in_notebook():
+            print(f"{report!r}\n{works(report)}")
+        else:
+            panel = panels.doctor_panel(report, works(report))
+            card.show(panel.html, panel.print)
+    return report
+
+
+# --- the same, for a kernel that was read -------------------------------------------------------------------------------
+
+
+def live(kernel: Any, verb: str) -> tuple[Puzzle, KernelSource]:
+    """The puzzle and the source of a kernel that the learner passed. Raises Misuse with what to do instead."""
+    _need("torch", "triton")
+    puzzle, _ = naming.puzzle_of(kernel, verb)
+    from checker.submission.read import SubmissionError, from_function
+
+    try:
+        return puzzle, from_function(kernel, puzzle)
+    except SubmissionError as error:
+        raise Misuse(str(error)) from None
+
+
+def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", submission: str = "") -> Verdict:
+    from checker.grading.check import DeviceMissing, check_source
+
+    with display.working(f"Checking {source.kernel} …") as card:
+        try:
+            verdict = check_source(puzzle, source, device, submission=submission or source.pieces[0].origin)
+        except (DeviceMissing, ValueError) as error:
+            raise Misuse(str(error)) from None
+        after, _ = progress.record(workspace.find(), verdict, source.source)
+        _show_card(card, verdict)
+    for message in after.messages:
+        panels.Panel("Your progress", (message,)).show()
+    return verdict
+
+
+def film_of(puzzle: Puzzle, source: KernelSource, sizes: Mapping[str, Any]) -> Film | Verdict:
+    """The film at the puzzle's own sizes with `sizes` instead where given; a verdict where the kernel cannot be run."""
+    from checker.verbs.filming import Unfilmable, shoot
+
+    case = case_for(puzzle, sizes)
+    try:
+        title, html = shoot(puzzle, source, case, MOST_EVENTS)
+    except Unfilmable as reason:
+        if reason.verdict is not None:
+            return reason.verdict
+        raise Misuse(str(reason)) from None
+    return Film(puzzle.name, title, html)
+
+
+def case_for(puzzle: Puzzle, sizes: Mapping[str, Any]) -> Case:
+    """The film's case with other sizes, tile sizes or flags. Raises Misuse for names or numbers that it has not."""
+    case = puzzle.film.case
+    parts: dict[str, dict[str, Any]] = {"sizes": dict(case.sizes), "meta": dict(case.meta), "flags": dict(case.flags)}
+    for name, value in sizes.items():
+        part = next((content for content in parts.values() if name in content), None)
+        if part is None:
+            known = ", ".join(f"{k}={v}" for content in parts.values() for k, v in content.items())
+            raise Misuse(f"{puzzle.name} has no size called {name}. The film's sizes are {known}.")
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not (whole and value >= 1) and not (part is parts["flags"] and isinstance(value, bool | int | float)):
+            raise Misuse(f"{name} has to be a whole number of at least 1, not {value!r}.")
+        if part is parts["meta"] and value & (value - 1):
+            raise Misuse(f"{name} has to be a power of two, as Triton's tiles are, and {value} is not.")
+        part[name] = value
+    if not sizes:
+        return case
+    name = ", ".join(f"{k} = {v}" for content in parts.values() for k, v in content.items())
+    return replace(case, name=name, **parts)  # type: ignore[arg-type]
+
+
+def xray_and_show(puzzle: Puzzle, source: KernelSource) -> panels.Panel:
+    from checker.verbs.xray import xray_panel
+
+    with display.working(f"Compiling {source.kernel} for four GPUs …") as card:
+        panel = xray_panel(puzzle, source)
+        card.show(panel.html, panel.print)
+    return panel
+
+
+def bench_and_show(puzzle: Puzzle, source: KernelSource) -> panels.Panel:
+    from checker.verbs.bench import NoBench, bench_panel
+
+    with display.working(f"Timing {source.kernel} …") as card:
+        try:
+            panel = bench_panel(puzzle, source, workspace.find())
+        except NoBench as reason:
+            raise Misuse(str(reason)) from None
+        card.show(panel.html, panel.print)
+    return panel
+
+
+def _show_card(card: display.Card, verdict: Verdict) -> None:
+    def html() -> str:
+        from checker.view.card import card_html
+
+        return card_html(verdict)
+
+    def text(console: Any) -> None:
+        from checker.view.terminal import print_card
+
+        print_card(verdict)
+
+    card.show(html, text)
+
+
+def _need(*packages: str) -> None:
+    """Raises Misuse, with the way to `doctor`, where a package is not there at all."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        raise Misuse(f"This needs {' and '.join(missing)}, which is not installed here. checker.doctor() says what to do.")
+
+
+Verb = Callable[..., Any]
