@@ -26,9 +26,9 @@ def resolve_device(asked: str) -> Device:
         raise ValueError(f"device is one of {', '.join(DEVICES)}, not {asked!r}")
     if asked == "cpu":
         return "cpu"
-    import torch
+    from checker import gpu
 
-    if torch.cuda.is_available() and torch.version.hip is None:
+    if gpu.available():
         return "cuda"
     if asked == "cuda":
         raise DeviceMissing("device cuda was asked for, but torch can use no NVIDIA GPU here: `python -m checker doctor` says why")

@@ -55,6 +55,6 @@ def _version(package: str) -> str:
 def _device_name(device: str) -> str:
     if device != "cuda":
         return "cpu"
-    import torch
+    from checker import gpu
 
-    return f"cuda ({torch.cuda.get_device_name()})"
+    return f"cuda ({gpu.device_name()})"

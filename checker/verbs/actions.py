@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,9 +23,15 @@ MOST_EVENTS = 20_000  # a film with more moments than this can neither be watche
 
 
 class Report(list["Finding"]):
-    """What the doctor found; prints itself as text."""
+    """What the doctor found, for code; people are shown it."""
 
     def __repr__(self) -> str:
+        problems, warnings = (sum(f.level == level for f in self) for level in ("problem", "warning"))
+        return f"<doctor: {problems} problem{'s' * (problems != 1)}, {warnings} warning{'s' * (warnings != 1)}>"
+
+    @property
+    def text(self) -> str:
+        """The findings as plain lines."""
         lines = [f"{f.level:8} {f.what}: {f.message}" + (f"\n         {f.command}" if f.command else "") for f in self]
         return "\n".join(lines)
 
@@ -90,7 +96,7 @@ def xray(kernel: Any) -> panels.Panel:
     return xray_and_show(puzzle, source)
 
 
-def bench(kernel: Any) -> panels.Panel:
+def bench(kernel: Any) -> panels.Panel | Verdict:
     """Time a live kernel on the GPU of this machine."""
     puzzle, source = live(kernel, "bench")
     return bench_and_show(puzzle, source)
@@ -143,17 +149,24 @@ def reset(what: Any) -> Reset:
 
 def doctor() -> Report:
     """Show what works on this machine and the command that mends what does not."""
-    from checker.verbs.doctor import findings, works
-    from checker.verbs.facts import facts
+    from checker.verbs.doctor import works
 
     with display.working("Looking at this machine …") as card:
-        report = Report(findings(facts()))
+        report = diagnosed()
         if importlib.util.find_spec("rich") is None and not display.in_notebook():
-            print(f"{report!r}\n{works(report)}")
+            print(f"{report.text}\n{works(report)}")
         else:
             panel = panels.doctor_panel(report, works(report))
             card.show(panel.html, panel.print)
     return report
+
+
+def diagnosed() -> Report:
+    """The doctor's findings about this machine, not shown."""
+    from checker.verbs.doctor import findings
+    from checker.verbs.facts import facts
+
+    return Report(findings(facts()))
 
 
 # --- the same, for a kernel that was read -------------------------------------------------------------------------------
@@ -230,16 +243,19 @@ def xray_and_show(puzzle: Puzzle, source: KernelSource) -> panels.Panel:
     return panel
 
 
-def bench_and_show(puzzle: Puzzle, source: KernelSource) -> panels.Panel:
+def bench_and_show(puzzle: Puzzle, source: KernelSource) -> panels.Panel | Verdict:
     from checker.verbs.bench import NoBench, bench_panel
 
     with display.working(f"Timing {source.kernel} …") as card:
         try:
-            panel = bench_panel(puzzle, source, workspace.find())
+            made = bench_panel(puzzle, source, workspace.find())
         except NoBench as reason:
             raise Misuse(str(reason)) from None
-        card.show(panel.html, panel.print)
-    return panel
+        if isinstance(made, panels.Panel):
+            card.show(made.html, made.print)
+        else:
+            _show_card(card, made)
+    return made
 
 
 def _show_card(card: display.Card, verdict: Verdict) -> None:
@@ -262,5 +278,3 @@ def _need(*packages: str) -> None:
     if missing:
         raise Misuse(f"This needs {' and '.join(missing)}, which is not installed here. checker.doctor() says what to do.")
 
-
-Verb = Callable[..., Any]

@@ -59,6 +59,7 @@ class Facts:
     jupyter: str | None = None
     colab: bool = False
     sandbox: str | None = None
+    sandbox_gaps: tuple[str, ...] = ()  # names of what a job can do all the same (`checker.sandbox.probe.GAPS`)
     sandbox_error: str = ""
     folder: str = "."
     writable: bool = True
@@ -298,6 +299,13 @@ def _sandbox(facts: Facts) -> Iterator[Finding]:
     if facts.sandbox_error:
         message = f"The sandbox that kernels run in does not start: {facts.sandbox_error}"
         yield Finding("sandbox", "problem", message)
+    elif facts.sandbox_gaps:
+        message = (
+            f"{facts.sandbox}: an endless loop or a crash in a kernel is caught here, but this machine does not keep a hostile "
+            f"kernel from these: {', '.join(facts.sandbox_gaps)}. That is fine for your own kernels; grade other people's on "
+            "a machine with unprivileged user namespaces or Landlock."
+        )
+        yield Finding("sandbox", "warning", message)
     elif facts.sandbox is not None:
         yield Finding("sandbox", "ok", facts.sandbox)
 

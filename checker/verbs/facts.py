@@ -57,7 +57,7 @@ def facts() -> Facts:
     driver, seen = _driver()
     space = workspace.find()
     cache = Path(os.environ.get("TRITON_CACHE_DIR") or Path.home() / ".triton" / "cache")
-    sandbox, sandbox_error = _sandbox(probed)
+    sandbox, sandbox_gaps, sandbox_error = _sandbox(probed)
     version_info = sys.version_info
     return Facts(
         python=(version_info.major, version_info.minor, version_info.micro),
@@ -82,6 +82,7 @@ def facts() -> Facts:
         jupyter=_version("jupyterlab"),
         colab=importlib.util.find_spec("google") is not None and _version("google-colab") is not None,
         sandbox=sandbox,
+        sandbox_gaps=sandbox_gaps,
         sandbox_error=sandbox_error,
         folder=str(space.root),
         writable=_writable(space.ours if space.ours.exists() else space.root),
@@ -142,18 +143,18 @@ def _capability(text: str) -> tuple[int, int]:
     return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else (0, 0)
 
 
-def _sandbox(probed: Mapping[str, Any]) -> tuple[str | None, str]:
-    """The tier of isolation that the sandbox reaches here, or why it does not start; not asked where it cannot run."""
+def _sandbox(probed: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...], str]:
+    """The tier of isolation that the sandbox reaches here and what a kernel could do in spite of it, or why it does not start; not asked where it cannot run."""
     if platform.system() != "Linux" or not (_version("torch") and _version("triton")):
-        return None, ""
+        return None, (), ""
     if probed.get("torch_error") or probed.get("triton_error"):
-        return None, ""
+        return None, (), ""
     try:
-        from checker.grading.environment import sandbox_tier
+        from checker.sandbox import Sandbox
 
-        return sandbox_tier(), ""
+        return Sandbox.shared().tier, Sandbox.shared().gaps, ""
     except Exception as error:  # whatever stops the sandbox is what the learner has to be told
-        return None, f"{type(error).__name__}: {error}"
+        return None, (), f"{type(error).__name__}: {error}"
 
 
 def _is_called_python() -> bool:

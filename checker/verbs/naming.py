@@ -17,9 +17,6 @@ class Misuse(ValueError):
         return [str(self)]
 
 
-_MISSING: Any = object()
-
-
 def puzzle_of(kernel: Any, verb: str) -> tuple[Puzzle, Callable[..., Any]]:
     """The puzzle that `kernel` (a ``@triton.jit`` function, autotuned or not) answers, and the Python function in it.
 
@@ -27,7 +24,7 @@ def puzzle_of(kernel: Any, verb: str) -> tuple[Puzzle, Callable[..., Any]]:
     """
     from checker.course import KERNELS
 
-    if kernel is _MISSING or kernel is None:
+    if kernel is None:
         raise Misuse(f"{verb} needs a kernel: {verb}({_example()})")
     if isinstance(kernel, str):
         raise Misuse(_for_text(kernel, verb))
@@ -50,7 +47,7 @@ def puzzle_named(what: Any, verb: str) -> Puzzle:
     """The puzzle named by `what`: its name, its kernel's name, or the kernel. Raises Misuse."""
     from checker.course import KERNELS, PUZZLES
 
-    if what is _MISSING or what is None:
+    if what is None:
         first = next(iter(PUZZLES))
         raise Misuse(f'{verb} needs a puzzle: {verb}("{first}"). The puzzles are {", ".join(PUZZLES)}.')
     if not isinstance(what, str):

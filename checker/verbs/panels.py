@@ -83,6 +83,9 @@ class Panel:
         for text in self.footer:
             console.print(Text(_unticked(text), style="dim"))
 
+    def __repr__(self) -> str:
+        return f"<{self.title}>"
+
     def show(self) -> None:
         from checker.verbs.display import show
 

@@ -198,7 +198,7 @@ def test_a_sandbox_that_does_not_start_is_a_problem() -> None:
 def test_the_doctor_needs_neither_torch_nor_triton_nor_numpy() -> None:
     """On a Mac without triton, and before anything is installed, `import checker; checker.doctor()` has to work."""
     block = "import sys\nfor name in ('torch', 'triton', 'numpy', 'ml_dtypes', 'nbformat', 'IPython'): sys.modules[name] = None\n"
-    code = block + "import platform; platform.system = lambda: 'Darwin'\nimport checker\nprint(repr(checker.doctor()))"
+    code = block + "import platform; platform.system = lambda: 'Darwin'\nimport checker\nprint(checker.doctor())"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr
     assert "Colab" in run.stdout
