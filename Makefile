@@ -3,7 +3,6 @@
 PYTHON ?= python3
 VENV := .venv/bin/python
 # Another Python that has everything already, e.g. on a GPU machine without network: make gpu-test RUN=python3
-export TORCH
 RUN ?= $(VENV)
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
 

@@ -176,7 +176,7 @@ def explain(text):
 def install():
     lock = ["--constraint", "constraints.txt"]
     build_tools = ["install", "--quiet", *lock, "setuptools"]
-    project = ["install", "--quiet", *lock, *index_options(os.environ.get("TORCH", "auto"))]
+    project = ["install", "--quiet", *lock, *index_options(os.environ.get("TORCH") or "auto")]
     project += ["--no-build-isolation", "--editable", ".[lab,dev]"]
     say("Installing the locked versions (constraints.txt). This takes some minutes, once.")
     for arguments in (build_tools, project):
