@@ -82,6 +82,13 @@ FAMILIES: dict[str, str] = {
     "one_hot": "rows in which the last element takes nearly everything",
     "constant": "rows in which all numbers are equal",
     "masked": "rows in which some elements are -inf",
+    "deep": "rows of numbers so far below zero that their exponentials vanish",
+    "late_max": "rows whose last element dwarfs all before it",
+    "early_max": "rows whose first element dwarfs all after it",
+    "first_chunk_masked": "rows whose first tile is -inf throughout",
+    "spike": "rows of one large element and many tiny ones",
+    "uneven": "neighbouring rows of very different magnitude",
+    "empty": "rows that are -inf throughout",
 }
 
 
