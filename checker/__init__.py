@@ -16,6 +16,7 @@ The same in a shell: `python -m checker --help`.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -100,12 +101,11 @@ def _warm_up() -> None:
 
     if not interactive():
         return
-    try:
+    # a machine that cannot start it is told so by the verb that needs it, and by doctor
+    with contextlib.suppress(Exception):
         from checker.sandbox import Sandbox
 
         Sandbox.shared()
-    except Exception:  # noqa: S110  a machine that cannot start it is told so by the verb that needs it, or by doctor
-        pass
 
 
 _warm_up()

@@ -85,14 +85,29 @@ def _parser() -> argparse.ArgumentParser:
         made.set_defaults(run=run)
         return made
 
-    p = verb("check", _check, "judge the kernels in a file and say what is wrong", "check puzzles/row_softmax.py", "check row_softmax")
+    p = verb(
+        "check",
+        _check,
+        "judge the kernels in a file and say what is wrong",
+        "check puzzles/row_softmax.py",
+        "check row_softmax",
+    )
     _file(p)
     _device(p)
-    p = verb("film", _film, "film a kernel walking over its tensors", "film puzzles/row_softmax.py -o film.html --size N=13")
+    p = verb(
+        "film", _film, "film a kernel walking over its tensors", "film puzzles/row_softmax.py -o film.html --size N=13"
+    )
     _file(p)
     p.add_argument("-o", "--output", metavar="HTML", help="the page to write (default: <puzzle>.film.html)")
-    p.add_argument("--size", metavar="NAME=NUMBER", action="append", default=[], help="another size, e.g. N=13; may be repeated")
-    p = verb("xray", _xray, "show what the compiler makes of a kernel on each GPU of the course", "xray puzzles/row_softmax.py")
+    p.add_argument(
+        "--size", metavar="NAME=NUMBER", action="append", default=[], help="another size, e.g. N=13; may be repeated"
+    )
+    p = verb(
+        "xray",
+        _xray,
+        "show what the compiler makes of a kernel on each GPU of the course",
+        "xray puzzles/row_softmax.py",
+    )
     _file(p)
     p = verb("bench", _bench, "time a kernel on this machine's GPU", "bench puzzles/row_softmax.py")
     _file(p)
@@ -105,7 +120,13 @@ def _parser() -> argparse.ArgumentParser:
     p = verb("doctor", _doctor, "show what works on this machine and the commands that mend what does not", "doctor")
     p.add_argument("--json", metavar="FILE", help="also write the findings as JSON to FILE, or - for standard output")
     _grade_parser(verb)
-    p = verb("mutants", _mutants, "judge the wrong kernels of the course: the kill table", "mutants", "mutants --puzzle row_softmax --json -")
+    p = verb(
+        "mutants",
+        _mutants,
+        "judge the wrong kernels of the course: the kill table",
+        "mutants",
+        "mutants --puzzle row_softmax --json -",
+    )
     _puzzles(p)
     _device(p)
     p.add_argument("--json", metavar="FILE", help="write the table as mutants/v1 to FILE, or - for standard output")
@@ -124,25 +145,35 @@ def _grade_parser(verb: Any) -> None:
         "grade submissions/ --puzzle row_softmax --json results.json",
         "grade alice.ipynb --json -",
     )
-    p.add_argument("paths", nargs="*", metavar="PATH", help="a file is one submission, and so is each thing in a folder")
+    p.add_argument(
+        "paths", nargs="*", metavar="PATH", help="a file is one submission, and so is each thing in a folder"
+    )
     _puzzles(p)
     _device(p)
     p.add_argument("--json", metavar="FILE", help="write the result as result/v1 to FILE, or - for standard output")
     p.add_argument("--jobs", metavar="N", type=int, default=1, help="submissions graded at a time (default 1)")
-    p.add_argument("--no-diagnosis", action="store_true", help="do not look for the misconception behind a failure (faster)")
+    p.add_argument(
+        "--no-diagnosis", action="store_true", help="do not look for the misconception behind a failure (faster)"
+    )
 
 
 def _file(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", metavar="FILE", help="a .py, .ipynb or .zip, or a puzzle's name for puzzles/NAME.py")
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE", help="a .py, .ipynb or .zip, or a puzzle's name for puzzles/NAME.py"
+    )
     parser.add_argument("--puzzle", metavar="NAME", help="which puzzle, where the file holds several")
 
 
 def _puzzles(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--puzzle", metavar="NAME", action="append", default=[], help="only this puzzle; may be repeated")
+    parser.add_argument(
+        "--puzzle", metavar="NAME", action="append", default=[], help="only this puzzle; may be repeated"
+    )
 
 
 def _device(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--device", choices=DEVICES, default="auto", help="auto (default) also uses a GPU where there is one")
+    parser.add_argument(
+        "--device", choices=DEVICES, default="auto", help="auto (default) also uses a GPU where there is one"
+    )
 
 
 # --- verbs on one file --------------------------------------------------------------------------------------------------
@@ -168,7 +199,9 @@ def _kernels(options: argparse.Namespace, *, single: bool) -> list[tuple[Puzzle,
         print(f"checker: {f.submission}: {f.error}", file=sys.stderr)
     if single and len(kernels) > 1:
         names = ", ".join(dict.fromkeys(p.name for p, _ in kernels))
-        raise Misuse(f"{path} holds several kernels; say which: {options.verb} {path} --puzzle NAME, with NAME one of {names}")
+        raise Misuse(
+            f"{path} holds several kernels; say which: {options.verb} {path} --puzzle NAME, with NAME one of {names}"
+        )
     return [(puzzle, source) for puzzle, source in kernels if source is not None]
 
 
@@ -178,7 +211,9 @@ def _path(options: argparse.Namespace) -> Path:
 
     if options.file is None:
         if not options.puzzle:
-            raise Misuse(f"{options.verb} needs a file: python -m checker {options.verb} puzzles/{next(iter(PUZZLES))}.py")
+            raise Misuse(
+                f"{options.verb} needs a file: python -m checker {options.verb} puzzles/{next(iter(PUZZLES))}.py"
+            )
         options.file = options.puzzle
     path = Path(options.file)
     if path.exists():
@@ -282,7 +317,9 @@ def _grade(options: argparse.Namespace) -> int:
     from checker.sandbox import Sandbox
 
     if not options.paths:
-        raise Misuse("grade needs something to grade: python -m checker grade PATH…, with a .py, .ipynb, .zip or a folder")
+        raise Misuse(
+            "grade needs something to grade: python -m checker grade PATH…, with a .py, .ipynb, .zip or a folder"
+        )
     if options.jobs < 1:
         raise Misuse(f"--jobs has to be at least 1, not {options.jobs}")
     wanted = _wanted(options)
@@ -350,15 +387,21 @@ def _list(options: argparse.Namespace) -> int:
 
     if options.json is not None:
         puzzles = [
-            {"name": p.name, "kernel": p.kernel, "parameters": list(p.parameters), "notebook": p.notebook, "points": p.points}
+            {
+                "name": p.name,
+                "kernel": p.kernel,
+                "parameters": list(p.parameters),
+                "notebook": p.notebook,
+                "points": p.points,
+            }
             for p in LADDER
         ]
         _write_json(options.json, {"schema": "puzzles/v1", "puzzles": puzzles})
         return PASSED
     from checker.verbs.panels import Cell, Panel
 
-    rows = [[Cell(p.name), Cell(p.notebook, "soft"), Cell(str(p.points), number=True), Cell(p.statement)] for p in LADDER]
-    Panel("The ladder", heads=("puzzle", "notebook", "points", "what is asked"), rows=rows).show()
+    rows = [[Cell(p.name), Cell(p.notebook, "soft"), Cell(str(p.points), number=True), Cell(p.title)] for p in LADDER]
+    Panel("The ladder", heads=("puzzle", "notebook", "points", ""), rows=rows).show()
     return PASSED
 
 

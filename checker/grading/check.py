@@ -31,7 +31,9 @@ def resolve_device(asked: str) -> Device:
     if gpu.available():
         return "cuda"
     if asked == "cuda":
-        raise DeviceMissing("device cuda was asked for, but torch can use no NVIDIA GPU here: `python -m checker doctor` says why")
+        raise DeviceMissing(
+            "device cuda was asked for, but torch can use no NVIDIA GPU here: `python -m checker doctor` says why"
+        )
     return "cpu"
 
 

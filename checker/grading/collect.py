@@ -90,10 +90,7 @@ def _meant(file: str, puzzles: Sequence[Puzzle]) -> Puzzle | None:
 def _with_own_names(found: list[Submission]) -> list[Submission]:
     """Two paths may hold files of one name: those are called by their whole path."""
     names = [submission.name for submission in found]
-    return [
-        Submission(s.path.as_posix(), s.path, s.entries) if names.count(s.name) > 1 else s
-        for s in found
-    ]
+    return [Submission(s.path.as_posix(), s.path, s.entries) if names.count(s.name) > 1 else s for s in found]
 
 
 def unreadable_verdict(entry: Entry, puzzle: Puzzle | None, submission: str, device: str) -> Verdict:
@@ -101,7 +98,12 @@ def unreadable_verdict(entry: Entry, puzzle: Puzzle | None, submission: str, dev
     status = _UNREADABLE.get(entry.reason, "forbidden")
     message = f"{entry.file}: {entry.error}" if entry.file not in entry.error else entry.error
     gates = (
-        GateResult("source", status, message[:1].upper() + message[1:] + ("" if message.endswith(".") else "."), line=entry.line),
+        GateResult(
+            "source",
+            status,
+            message[:1].upper() + message[1:] + ("" if message.endswith(".") else "."),
+            line=entry.line,
+        ),
         *(GateResult(gate, "skipped", "Not reached: `source` comes first.") for gate in GATES[1:]),
     )
     points = float(puzzle.points) if puzzle is not None else 0.0

@@ -119,7 +119,13 @@ def markdown(rows: Sequence[Row], puzzles: Iterable[Puzzle], device: str) -> str
         mine = [row for row in rows if row.puzzle == puzzle.name]
         if not mine:
             continue
-        lines += ["", f"## {puzzle.name}", "", "| misconception | what is believed | caught by | named as |", "|---|---|---|---|"]
+        lines += [
+            "",
+            f"## {puzzle.name}",
+            "",
+            "| misconception | what is believed | caught by | named as |",
+            "|---|---|---|---|",
+        ]
         lines += [f"| `{r.name}` | {_cell(r.believed)} | {_caught_words(r)} | {_named_words(r)} |" for r in mine]
     return "\n".join(lines) + "\n"
 

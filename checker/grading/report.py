@@ -32,7 +32,9 @@ class Progress:
         self._bar.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._bar.stop()
 
     def done(self, graded: Graded) -> None:
@@ -50,7 +52,13 @@ class Progress:
 def summary(batch: Batch) -> None:
     """One row per submission and puzzle, and the first thing that is wrong with each."""
     table = Table(box=box.SIMPLE, pad_edge=False)
-    for head, justify in (("submission", "left"), ("puzzle", "left"), ("status", "left"), ("score", "right"), ("", "left")):
+    for head, justify in (
+        ("submission", "left"),
+        ("puzzle", "left"),
+        ("status", "left"),
+        ("score", "right"),
+        ("", "left"),
+    ):
         table.add_column(head, justify=justify, overflow="fold")  # type: ignore[arg-type]
     for graded in batch.graded:
         for verdict in graded.verdicts:

@@ -103,7 +103,9 @@ def _graded(
     for puzzle in puzzles:
         entries = submission.of(puzzle)
         if entries:
-            tried = [_entry_verdict(entry, puzzle, submission.name, device, diagnose, runner) for entry in _distinct(entries)]
+            tried = [
+                _entry_verdict(entry, puzzle, submission.name, device, diagnose, runner) for entry in _distinct(entries)
+            ]
             verdicts.append(min(tried, key=lambda v: (_RANK.get(v.status, 5), -v.score)))
         elif puzzle in wanted:
             verdicts.append(missing_verdict(puzzle, submission.name, device))
@@ -116,7 +118,11 @@ def _distinct(entries: Sequence[Entry]) -> list[Entry]:
     """The same kernel in a notebook and in a file is judged once."""
     kept: dict[object, Entry] = {}
     for entry in entries:
-        key = (entry.source.source, entry.source.configs, entry.source.problems) if entry.source else (entry.file, entry.error)
+        key = (
+            (entry.source.source, entry.source.configs, entry.source.problems)
+            if entry.source
+            else (entry.file, entry.error)
+        )
         kept.setdefault(repr(key), entry)
     return list(kept.values())
 
@@ -128,7 +134,9 @@ def _entry_verdict(
         return unreadable_verdict(entry, puzzle, submission, device)
     try:
         for _ in range(1 + RETRIES):
-            verdict = check_source(puzzle, entry.source, device, submission=submission, diagnose=diagnose, runner=runner)
+            verdict = check_source(
+                puzzle, entry.source, device, submission=submission, diagnose=diagnose, runner=runner
+            )
             if verdict.status != "infra_error":
                 break
     except Exception as error:  # one submission must not end the batch, whatever it found a way to break

@@ -13,11 +13,11 @@ from checker.verbs import display, hints, naming, panels, progress
 from checker.verbs.naming import Misuse
 
 if TYPE_CHECKING:
-    from checker.verbs.doctor import Finding
     from checker.judge.verdict import Verdict
     from checker.puzzle import Case, Puzzle
-    from checker.verbs.resetting import Reset
     from checker.submission.kernel import KernelSource
+    from checker.verbs.doctor import Finding
+    from checker.verbs.resetting import Reset
 
 MOST_EVENTS = 20_000  # a film with more moments than this can neither be watched nor kept in a notebook
 
@@ -276,5 +276,6 @@ def _need(*packages: str) -> None:
     """Raises Misuse, with the way to `doctor`, where a package is not there at all."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
-        raise Misuse(f"This needs {' and '.join(missing)}, which is not installed here. checker.doctor() says what to do.")
-
+        raise Misuse(
+            f"This needs {' and '.join(missing)}, which is not installed here. checker.doctor() says what to do."
+        )

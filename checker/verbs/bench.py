@@ -21,7 +21,9 @@ class NoBench(Exception):
 def bench_panel(puzzle: Puzzle, source: KernelSource, space: Workspace) -> Panel | Verdict:
     """Time every case that is made for a GPU; a kernel that does not pass gets its verdict instead. Raises NoBench."""
     if not gpu.available():
-        raise NoBench("bench needs a GPU that torch can use, and there is none here: doctor says more. A film shows the bytes moved.")
+        raise NoBench(
+            "bench needs a GPU that torch can use, and there is none here: doctor says more. A film shows the bytes moved."
+        )
     verdict = check_source(puzzle, source, "cuda", diagnose=False)
     if not verdict.passed:
         return verdict  # how fast a wrong kernel is says nothing

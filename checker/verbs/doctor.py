@@ -202,9 +202,7 @@ def _small_packages(facts: Facts) -> Iterator[Finding]:
         ("rich", facts.rich, "rich>=13.9", "nothing can be shown in a terminal"),
     ):
         if have is None:
-            yield Finding(
-                name, "problem", f"{name} is not installed; without it {use}.", _pip(facts, f'"{wanted}"')
-            )
+            yield Finding(name, "problem", f"{name} is not installed; without it {use}.", _pip(facts, f'"{wanted}"'))
 
 
 def _gpu(facts: Facts) -> Iterator[Finding]:
@@ -240,7 +238,7 @@ def _usable_gpu(gpu: Gpu) -> Finding:
             "GPU",
             "warning",
             f"{what}: older than any GPU the course is made for (T4, sm_75, and newer). Triton may refuse to compile; "
-            "the GPU gate may then fail for a kernel that is right. Pass `device=\"cpu\"` to leave it out.",
+            'the GPU gate may then fail for a kernel that is right. Pass `device="cpu"` to leave it out.',
         )
     if gpu.capability < (8, 0):
         return Finding(
@@ -257,7 +255,9 @@ def _usable_gpu(gpu: Gpu) -> Finding:
 def _unusable_gpu(facts: Facts) -> Finding:
     names = ", ".join(gpu.name for gpu in facts.seen) or "an NVIDIA GPU"
     if facts.torch is None or facts.torch_error:
-        return Finding("GPU", "warning", f"{names} is present (driver {facts.driver}) and cannot be used before torch works.")
+        return Finding(
+            "GPU", "warning", f"{names} is present (driver {facts.driver}) and cannot be used before torch works."
+        )
     if facts.torch_cuda is None:
         message = (
             f"{names} is present (driver {facts.driver}), but torch {facts.torch} is a CPU-only build, so it cannot be "
@@ -322,7 +322,9 @@ def _jupyter(facts: Facts) -> Iterator[Finding]:
 
 def _folder(facts: Facts) -> Iterator[Finding]:
     if not facts.writable:
-        message = f"{facts.folder} cannot be written to: kernels are checked, but progress and passing kernels are not kept."
+        message = (
+            f"{facts.folder} cannot be written to: kernels are checked, but progress and passing kernels are not kept."
+        )
         yield Finding("folder", "warning", message, f"chmod u+w {shlex.quote(facts.folder)}")
     elif facts.free < ENOUGH_DISK:
         message = f"Only {facts.free / 2**20:.0f} MiB are free for {facts.folder}; Triton's cache and your progress live on disk."

@@ -36,7 +36,9 @@ def shoot(puzzle: Puzzle, source: KernelSource, case: Case, most_events: int) ->
         raise Unfilmable("The kernel cannot be run yet.", verdict)
     for name, value in {**case.sizes, **case.meta}.items():
         if value > LARGEST:
-            raise Unfilmable(f"{name} = {value} is too large for a film. It shows every step: a few dozen elements are enough.")
+            raise Unfilmable(
+                f"{name} = {value} is too large for a film. It shows every step: a few dozen elements are enough."
+            )
     ready = prepare(puzzle, case)
     tensors = {name: v for name, v in ready.launch.arguments.items() if not isinstance(v, int | float)}
     if any(t.numel() > LARGEST for t in tensors.values()):

@@ -9,8 +9,8 @@ from checker.region import region
 from checker.workspace import Workspace
 
 if TYPE_CHECKING:
-    from checker.verbs.progress import Record
     from checker.puzzle import Puzzle
+    from checker.verbs.progress import Record
 
 LEVELS = ("question", "idea", "skeleton")
 
@@ -71,9 +71,15 @@ def help_for(puzzle: Puzzle, level: int, space: Workspace) -> Help:
 
 def _explanation(puzzle: Puzzle, space: Workspace) -> Help:
     path = space.solution_file(puzzle.name)
-    code, footer = "", "The course's solution is not part of this installation; a copy of the course has it in `solutions/`."
+    code, footer = (
+        "",
+        "The course's solution is not part of this installation; a copy of the course has it in `solutions/`.",
+    )
     if path is not None:
-        code, footer = region(path.read_text(encoding="utf-8")), "Yours may look different and be as good: the verdict counts."
+        code, footer = (
+            region(path.read_text(encoding="utf-8")),
+            "Yours may look different and be as good: the verdict counts.",
+        )
     return Help(
         puzzle.name,
         puzzle.title,

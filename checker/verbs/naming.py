@@ -39,7 +39,9 @@ def puzzle_of(kernel: Any, verb: str) -> tuple[Puzzle, Callable[..., Any]]:
             "cell again."
         )
     if name not in KERNELS:
-        raise Misuse(f"No puzzle asks for a kernel called {name}.{_nearest(name, KERNELS)}\nThe puzzles ask for: {', '.join(KERNELS)}.")
+        raise Misuse(
+            f"No puzzle asks for a kernel called {name}.{_nearest(name, KERNELS)}\nThe puzzles ask for: {', '.join(KERNELS)}."
+        )
     return KERNELS[name], _python_function(kernel)
 
 
@@ -59,7 +61,9 @@ def puzzle_named(what: Any, verb: str) -> Puzzle:
         return PUZZLES[what]
     if what in KERNELS:
         return KERNELS[what]
-    raise Misuse(f"There is no puzzle called {what}.{_nearest(what, [*PUZZLES, *KERNELS])}\nThe puzzles are: {', '.join(PUZZLES)}.")
+    raise Misuse(
+        f"There is no puzzle called {what}.{_nearest(what, [*PUZZLES, *KERNELS])}\nThe puzzles are: {', '.join(PUZZLES)}."
+    )
 
 
 def kernel_name(kernel: Any) -> str | None:

@@ -15,10 +15,10 @@ from checker.view.theme import style
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from checker.puzzle import Puzzle
     from checker.verbs.doctor import Finding
     from checker.verbs.hints import Help
     from checker.verbs.progress import Progress
-    from checker.puzzle import Puzzle
     from checker.verbs.resetting import Reset
 
 ROOT = "tbt-panel"
@@ -79,7 +79,9 @@ class Panel:
         if self.rows:
             console.print(_rich_table(self.heads, self.rows))
         if self.code:
-            console.print(Padding(Syntax(self.code.rstrip("\n"), "python", theme="ansi_dark", background_color="default"), (1, 2)))
+            console.print(
+                Padding(Syntax(self.code.rstrip("\n"), "python", theme="ansi_dark", background_color="default"), (1, 2))
+            )
         for text in self.footer:
             console.print(Text(_unticked(text), style="dim"))
 

@@ -201,7 +201,9 @@ def _read_or_rescue(path: Path) -> Progress:
 def _kept_aside(path: Path) -> Path:
     """Rename a damaged file to a name that is free. Raises OSError where that cannot be done: then nothing is lost."""
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    names = itertools.chain([f"progress.damaged-{stamp}.json"], (f"progress.damaged-{stamp}-{n}.json" for n in range(2, 1000)))
+    names = itertools.chain(
+        [f"progress.damaged-{stamp}.json"], (f"progress.damaged-{stamp}-{n}.json" for n in range(2, 1000))
+    )
     aside = next(path.with_name(name) for name in names if not path.with_name(name).exists())
     path.rename(aside)
     return aside

@@ -13,8 +13,9 @@ import pytest
 
 from checker import workspace
 from checker.judge.verdict import GateResult, Status, Verdict
-from checker.verbs.progress import Record, Traffic
 from checker.simulator.trace import Traffic as Moved
+from checker.verbs import progress
+from checker.verbs.progress import Record, Traffic
 from checker.workspace import Workspace
 
 KERNEL = "import triton\n\n@triton.jit\ndef row_softmax_kernel():\n    pass\n"
@@ -27,7 +28,9 @@ def space(tmp_path: Path) -> Workspace:
 
 def verdict(status: Status = "passed", loaded: int = 64) -> Verdict:
     moved = {"x_ptr": (Moved(loaded=loaded), 64, 0), "y_ptr": (Moved(stored=64), 0, 64)}
-    gates = (GateResult("traffic", "passed", "as little as any kernel can", traffic=moved),) if status == "passed" else ()
+    gates = (
+        (GateResult("traffic", "passed", "as little as any kernel can", traffic=moved),) if status == "passed" else ()
+    )
     return Verdict("row_softmax", "In[3]", status, "cpu", 0.1, 2.0 if status == "passed" else 0.0, 2.0, gates)
 
 
@@ -64,7 +67,8 @@ def test_each_passing_kernel_is_kept_once_and_never_written_over(space: Workspac
     _, again = progress.record(space, verdict(), KERNEL)
     _, other = progress.record(space, verdict(), KERNEL + "# faster\n")
     assert first == again != other
-    assert first is not None and other is not None
+    assert first is not None
+    assert other is not None
     assert first.read_text() == KERNEL
     assert other.read_text() == KERNEL + "# faster\n"
     assert len(saved(space)) == 2
@@ -94,7 +98,8 @@ def test_several_processes_merge_and_lose_no_attempt(space: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", ["", "{", "[]", '{"schema": "progress/v1"}', '{"schema": "progress/v1", "puzzles": {"a": {"attempts": "x"}}}']
+    "damage",
+    ["", "{", "[]", '{"schema": "progress/v1"}', '{"schema": "progress/v1", "puzzles": {"a": {"attempts": "x"}}}'],
 )
 def test_a_damaged_file_is_kept_aside_and_the_backup_taken(space: Workspace, damage: str) -> None:
     progress.record(space, verdict(), KERNEL)
