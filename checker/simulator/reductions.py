@@ -68,10 +68,9 @@ class Reductions:
 
     def _fast(self, kind: str, arg: Handle, axis: int) -> Handle:
         data = np.asarray(arg.data)
-        if kind == "sum":
-            out = _sum(data, axis)
-        else:  # a NaN loses against any number, as in the GPU's max and min
-            out = (np.fmax if kind == "max" else np.fmin).reduce(data, axis=axis)
+        # in max and min a NaN loses against any number, as on the GPU
+        extreme = np.fmax if kind == "max" else np.fmin
+        out = _sum(data, axis) if kind == "sum" else extreme.reduce(data, axis=axis)
         handle = Handle(out, arg.type)
         if arg.taint is not None:
             lanes = np.asarray(arg.taint.lanes.any(axis))
@@ -133,7 +132,7 @@ class Reductions:
         step = 1
         while step < n:
             order = np.maximum(np.arange(n) - step, 0)
-            left = [self.builder.moved(h, lambda a: np.take(a, order, axis)) for h in handles]
+            left = [self.builder.moved(h, lambda a, order=order: np.take(a, order, axis)) for h in handles]
             combined = self._combine(combine, left, handles)
             ready = np.arange(n).reshape([-1 if d == axis else 1 for d in range(np.ndim(handles[0].data))]) >= step
             keep = Handle(np.broadcast_to(ready, np.shape(handles[0].data)), self.language.int1)

@@ -21,8 +21,8 @@ function start(root) {
 
   function unpack(e) {
     return {
-      program: e[0], kind: e[1], panel: e[2], line: e[3], tile: e[4] < 0 ? null : unpackTile(data.tiles[e[4]]), bytes: e[5],
-      loops: e[6] < 0 ? [] : data.loops[e[6]], delta: e[7], masked: e[8], undefined: e[9], outside: e[10],
+      program: e[0], kind: e[1], panel: e[2], line: e[3], tile: e[4] < 0 ? null : unpackTile(data.tiles[e[4]]), bytes: e[5] || 0,
+      loops: data.loops[e[6] || 0], delta: e[7] || [], masked: e[8] || 0, undefined: e[9] || 0, outside: e[10] || 0,
     };
   }
 
@@ -286,14 +286,22 @@ function start(root) {
   }
 
   function drawTimeline() {
-    const n = now.sequence.length, span = Math.max(n - 1, 1), d = ["", "", "", ""];
+    const n = now.sequence.length, d = ["", "", "", ""];
     now.sequence.forEach((i, k) => {
       const high = [0.5, 1, 1, 0.25][events[i].kind];
-      d[events[i].kind] += `M${round4(k - 0.4)} 1h.8v${-high}h-.8z`;
+      d[events[i].kind] += `M${round4(k + 0.1)} 1h.8v${-high}h-.8z`;
     });
     const bars = find("bars");
-    bars.setAttribute("viewBox", `0 0 ${span} 1`);
+    bars.setAttribute("viewBox", `0 0 ${n} 1`);
     bars.innerHTML = d.map((path, kind) => `<path class="${KIND[kind]}" d="${path}"/>`).join("");
+    // the slider's knob stands under the bar of its moment
+    const slider = find("scrub");
+    slider.style.width = `calc((100% - 16px) * ${(n - 1) / n} + 16px)`;
+    slider.style.marginLeft = `calc((100% - 16px) / ${2 * n})`;
+    bars.onclick = (event) => {
+      const area = bars.getBoundingClientRect();
+      seek(Math.floor(((event.clientX - area.left) / area.width) * n));
+    };
     const marks = find("marks");
     marks.replaceChildren();
     data.findings.forEach(([at, kind, message]) => {
@@ -301,7 +309,7 @@ function start(root) {
       if (at < 0 || k < 0) return;
       const mark = Object.assign(document.createElement("button"), { type: "button", textContent: "▲", title: message });
       mark.setAttribute("aria-label", `${kind}, moment ${k + 1}`);
-      mark.style.left = (100 * k) / span + "%";
+      mark.style.left = (100 * (k + 0.5)) / n + "%";
       mark.onclick = () => seek(k);
       marks.appendChild(mark);
     });

@@ -130,7 +130,7 @@ def _controls(film: Film) -> str:
         for s, w in ((0.5, "½×"), (1, "1×"), (2, "2×"), (4, "4×"))
     )
     play = _icon("M4 2l10 6-10 6z", "play-icon") + _icon("M3 2h4v12H3zM9 2h4v12H9z", "pause-icon")
-    orders = '<option value="one">one program at a time</option><option value="wave">all programs in a wave</option>'
+    orders = '<option value="one">one at a time</option><option value="wave">all in a wave</option>'
     squares = ""
     if 1 < len(programs) <= 64:
         squares = '<div class="programs"><span>programs</span>' + "".join(
@@ -149,7 +149,7 @@ def _controls(film: Film) -> str:
         f'<select class="speed" aria-label="Speed">{speeds}</select>'
         f'<select class="who" aria-label="Which programs"><option value="-1">all programs</option>{options}</select>'
         f'<select class="order" aria-label="Order of programs">{orders}</select>'
-        f"</div>{squares}<p class=\"note\">{WAVE_NOTE}</p></div>"
+        f'</div>{squares}<p class="note">{WAVE_NOTE}</p></div>'
     )
 
 
@@ -190,10 +190,11 @@ def _source(film: Film, source: KernelSource) -> str:
 
 
 def _state(film: Film) -> str:
-    data, first = film.data, film.data["events"][0]
-    rows = [("program", "", data["programs"][first[0]])]
-    rows += [(n, "loop", str(v)) for n, v in (data["loops"][first[6]] if first[6] >= 0 else [])]
-    delta = dict(zip(first[7][::2], first[7][1::2], strict=True))
+    data, first, event = film.data, film.data["events"][0], film.moments[0].event
+    rows = [("program", "", data["programs"][0])]
+    rows += [(name, "loop", str(value)) for name, value in event.loops]
+    changes = first[7] if len(first) > 7 else []
+    delta = dict(zip(changes[::2], changes[1::2], strict=True))
     rows += [(data["names"][n], data["words"][n], data["vals"][v]) for n, v in sorted(delta.items())]
     cells = "".join(
         f'<tr><th scope="row">{escape(name)}{f"<small>{escape(word)}</small>" if word else ""}</th><td>{_shown(value)}</td></tr>'
@@ -207,7 +208,9 @@ def _shown(value: Any) -> str:
         return escape(value)
     rows = value if any(isinstance(v, list) for v in value) else [value]
     return "".join(
-        '<span class="vector">' + " ".join(f"<b>{escape(n)}</b>" for n in (r if isinstance(r, list) else [r])) + "</span>"
+        '<span class="vector">'
+        + " ".join(f"<b>{escape(n)}</b>" for n in (r if isinstance(r, list) else [r]))
+        + "</span>"
         for r in rows
     )
 
@@ -217,7 +220,11 @@ def _traffic(film: Film) -> str:
     for panel, stored, total, allowed, whole in film.data["traffic"]:
         limit = max(allowed, total, 1)
         over = 0 <= allowed < total
-        passes = f", {total / whole:.2f}".rstrip("0").rstrip(".") + (" pass" if total == whole else " passes") if whole else ""
+        passes = (
+            f", {total / whole:.2f}".rstrip("0").rstrip(".") + (" pass" if total == whole else " passes")
+            if whole
+            else ""
+        )
         words = size(total) + (f" of {size(allowed)}" if allowed >= 0 else "") + passes
         words += f": {size(total - allowed)} too many" if over else ""
         budget = f"--budget:{100 * allowed / limit:.2f}%" if allowed >= 0 else "--budget:-9px"

@@ -16,7 +16,7 @@ from checker.view.layout import Flat, Panel, flatten, panels
 from checker.view.theme import number, short
 
 KINDS = ("load", "store", "atomic", "dot")
-MAX_EVENTS = 1200
+MAX_EVENTS = 800
 STATE_ROWS = 10
 ROOM = 40_000  # characters of JSON above which the less important local values are left out
 
@@ -101,15 +101,15 @@ def build(
         packed = [flat.slice, flat.label, flat.box, flat.active or 0, flat.runs or 0] if flat else None
         moments.append(Moment(event, rank[event.program], flat, table.at(packed) if packed else -1))
 
-    cells = {name: formatted for name, formatted in _cells(values).items() if name in shown}
-    placed, width, height = panels(shown, tiles, values=frozenset(cells))
-    kept = {p.name for p in placed if p.cells}
-    cells = {name: c for name, c in cells.items() if name in kept}
+    arrays = {name: _array(value) for name, value in values.items() if name in shown}
+    arrays = {name: array for name, array in arrays.items() if 0 < array.size <= 4096}
+    placed, width, height = panels(shown, tiles, values=frozenset(arrays))
+    cells = {p.name: _cells(arrays[p.name], 5 if p.ux >= 30 else 4) for p in placed if p.cells}
     written = frozenset(e.tensor for e in events if e.kind in ("store", "atomic")) & frozenset(outputs)
 
-    notes = _findings(trace, moments, source)
+    notes = _findings(trace, moments)
     film = Film(placed, width, height, moments, order, left_out, cells, written, {})
-    film.data = _data(film, trace, table, state, budget, notes, rank, source)
+    film.data = _data(film, trace, table, state, budget, notes)
     return film
 
 
@@ -120,7 +120,7 @@ def _choose(trace: Trace) -> tuple[list[Event], int]:
         by_program.setdefault(event.program, []).append(event)
     programs = sorted(by_program, key=lambda p: linear(p, trace.grid))
     room = MAX_EVENTS - (len(by_program[programs[-1]]) if programs else 0)
-    kept = []
+    kept: list[tuple[int, int, int]] = []
     for program in programs[:-1]:
         room -= len(by_program[program])
         if room < 0 and kept:
@@ -137,14 +137,11 @@ def _array(value: Any) -> np.ndarray:
     return np.asarray(value)
 
 
-def _cells(values: Mapping[str, Any]) -> dict[str, list[str]]:
-    arrays = {name: _array(value) for name, value in values.items()}
-    return {
-        name: [number(v.item(), 5) for v in array.reshape(-1)] for name, array in arrays.items() if 0 < array.size <= 4096
-    }
+def _cells(array: np.ndarray, width: int) -> list[str]:
+    return [number(v.item(), width) for v in array.reshape(-1)]
 
 
-def _findings(trace: Trace, moments: list[Moment], source: KernelSource) -> list[list[Any]]:
+def _findings(trace: Trace, moments: list[Moment]) -> list[list[Any]]:
     """Every finding with the first moment it belongs to (-1 where it belongs to none)."""
     notes: list[list[Any]] = []
     for finding in trace.findings:
@@ -174,8 +171,6 @@ def _data(
     state: Mapping[str, str],
     budget: Mapping[str, Allowance],
     notes: list[list[Any]],
-    rank: Mapping[tuple[int, int, int], int],
-    source: KernelSource,
 ) -> dict[str, Any]:
     at = {panel.name: i for i, panel in enumerate(film.panels)}
     data: dict[str, Any] = {
@@ -194,7 +189,8 @@ def _data(
         "findings": notes,
     }
     for level in range(4):
-        names, words, vals, loops = Table(), [], Table(), Table()
+        names, vals, loops = Table(), Table(), Table()
+        loops.at([])
         data["events"] = _events(film, at, state, level, names, vals, loops)
         words = [state.get(name, "") for name in names.items]
         data |= {"names": names.items, "words": words, "vals": vals.items, "loops": loops.items}
@@ -214,15 +210,28 @@ def _events(
         event = moment.event
         now = {}
         for name, value in event.state.items():
-            if not _kept(name, value, state, level) or (name not in state and len(names.items) >= STATE_ROWS + len(state)):
+            if not _kept(name, value, state, level) or (
+                name not in state and len(names.items) >= STATE_ROWS + len(state)
+            ):
                 continue
             now[names.at(name)] = vals.at(_value(value))
         last = before.get(moment.program, {})
         delta = [x for n, v in now.items() if last.get(n) != v for x in (n, v)]
         before[moment.program] = {**last, **now}
-        loop = loops.at([[n, v] for n, v in event.loops]) if event.loops else -1
-        row = [moment.program, KINDS.index(event.kind), at.get(event.tensor, -1), event.line, moment.tile, event.bytes, loop]
-        rows.append([*row, delta, event.masked, event.undefined, event.out_of_bounds])
+        loop = loops.at([[n, v] for n, v in event.loops])
+        row: list[Any] = [
+            moment.program,
+            KINDS.index(event.kind),
+            at.get(event.tensor, -1),
+            event.line,
+            moment.tile,
+            event.bytes,
+            loop,
+        ]
+        row += [delta, event.masked, event.undefined, event.out_of_bounds]
+        while len(row) > 5 and not row[-1]:
+            row.pop()
+        rows.append(row)
     return rows
 
 

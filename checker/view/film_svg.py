@@ -11,6 +11,7 @@ from checker.view.layout import Panel
 from checker.view.theme import LIGHT, escape
 
 Rect = tuple[float, float, float, float]  # x, y, width, height
+Box = tuple[int, int, int, int]  # r0, r1, c0, c1
 TRAIL = 8
 
 
@@ -88,7 +89,9 @@ def _outlines(panel: Panel, moment: Moment) -> str:
     out = [rect(place(panel, moment.flat.box), f"box {kind}", dashed)]
     for box in touched(moment):
         q = place(panel, box)
-        out.append(rect(q, f"edge {kind}", f'fill="none" stroke="{colour}" stroke-width="{2.4 if kind == "load" else 5}"'))
+        out.append(
+            rect(q, f"edge {kind}", f'fill="none" stroke="{colour}" stroke-width="{2.4 if kind == "load" else 5}"')
+        )
         if kind != "load":
             out.append(rect(q, "inner", 'fill="none" stroke="#fff" stroke-width="1.6"'))
     return "".join(out)
@@ -101,9 +104,10 @@ def layers(film: Film, panel: Panel, k: int) -> tuple[str, str]:
     slice_ = _slice(mine, current)
     mine = [m for m in mine if m.flat and m.flat.slice == slice_]
     paths = {"load": "", "store": ""}
-    for moment in mine:
-        for x, y, w, h in (place(panel, box) for box in touched(moment)):
-            paths["load" if moment.event.kind == "load" else "store"] += f"M{_n(x)} {_n(y)}h{_n(w)}v{_n(h)}h{_n(-w)}z"
+    for name in paths:
+        boxes = [box for m in mine if (m.event.kind == "load") == (name == "load") for box in touched(m)]
+        for x, y, w, h in (place(panel, box) for box in _joined(boxes)):
+            paths[name] += f"M{_n(x)} {_n(y)}h{_n(w)}v{_n(h)}h{_n(-w)}z"
     under = "".join(
         f'<path class="seen {kind}" fill="{LIGHT[kind]}" fill-opacity=".12" d="{d}"/>' for kind, d in paths.items() if d
     )
@@ -116,6 +120,22 @@ def layers(film: Film, panel: Panel, k: int) -> tuple[str, str]:
     if current.flat and current.event.tensor == panel.name:
         under, over = under + _fills(panel, current), over + _outlines(panel, current)
     return under, over
+
+
+def _joined(boxes: list[Box]) -> list[Box]:
+    """The same area in fewer boxes: neighbours in a row are joined, then neighbours in a column."""
+    for across in (True, False):
+        joined: list[Box] = []
+        for box in sorted(set(boxes), key=lambda b: b if across else (b[2], b[3], b[0], b[1])):
+            last = joined[-1] if joined else None
+            if last and across and last[:2] == box[:2] and last[3] >= box[2]:
+                joined[-1] = (*last[:3], max(last[3], box[3]))
+            elif last and not across and last[2:] == box[2:] and last[1] >= box[0]:
+                joined[-1] = (last[0], max(last[1], box[1]), *last[2:])
+            else:
+                joined.append(box)
+        boxes = joined
+    return boxes
 
 
 def _slice(mine: list[Moment], current: Moment) -> int:
@@ -148,13 +168,14 @@ def _grid(panel: Panel, film: Film) -> str:
     x0, y0 = panel.x, panel.y
     x1, y1 = x0 + panel.cols * panel.ux, y0 + panel.rows * panel.uy
     d = []
-    if panel.ux >= 6 and panel.rows * panel.cols <= 4096:
-        xs, ys, name = range(1, panel.cols), range(1, panel.rows) if panel.uy >= 6 else range(0), "grid"
+    if panel.ux >= 10 and panel.rows * panel.cols <= 4096:
+        xs, ys, name = [*range(1, panel.cols)], [*range(1, panel.rows)], "grid"
     else:  # the borders of tiles, where they are few
         boxes = [m.flat.box for m in film.moments if m.flat and m.event.tensor == panel.name]
         cols = sorted({c for b in boxes for c in b[2:] if 0 < c < panel.cols})
         rows = sorted({r for b in boxes for r in b[:2] if 0 < r < panel.rows})
-        xs, ys, name = cols if len(cols) <= 64 else [], rows if len(rows) <= 64 else [], "tiles"
+        apart = [panel.ux * panel.cols / (len(cols) + 1) >= 4, panel.uy * panel.rows / (len(rows) + 1) >= 4]
+        xs, ys, name = cols if apart[0] else [], rows if apart[1] else [], "tiles"
     d += [f"M{_n(x0 + c * panel.ux)} {_n(y0)}V{_n(y1)}" for c in xs]
     d += [f"M{_n(x0)} {_n(y0 + r * panel.uy)}H{_n(x1)}" for r in ys]
     lines = f'<path class="{name}" fill="none" stroke="{LIGHT["faint"]}" d="{"".join(d)}"/>' if d else ""
@@ -176,7 +197,7 @@ def _values(film: Film, panel: Panel, k: int) -> str:
         if panel.name in film.written and seen.get(i, 0) != total.get(i, -1):
             text = "…" if seen.get(i) else ""
         out.append(f'<text x="{_n(x)}" y="{_n(y)}">{escape(text)}</text>')
-    size = 12 if panel.ux >= 36 else 11 if panel.ux >= 30 else 9
+    size = 12 if panel.ux >= 40 else 11 if panel.ux >= 36 else 10 if panel.ux >= 30 else 9
     return f'<g class="values" font-size="{size}" text-anchor="middle" fill="{LIGHT["ink"]}">' + "".join(out) + "</g>"
 
 
@@ -200,10 +221,11 @@ def stage(film: Film, k: int, alt: str) -> str:
         under, over = layers(film, panel, k) if film.moments else ("", "")
         lead = "" if panel.slices == 1 else "[" + ", ".join("0" for _ in panel.shape[:-2]) + "]"
         name = escape(panel.title + lead)
+        away = 'dx="7"' if len(panel.shape) < 3 else f'x="{_n(panel.edge)}" dy="14"'
         out.append(
             '<g class="panel">'
-            f'<text x="{_n(panel.edge)}" y="{_n(panel.top - 21)}" font-size="13"><tspan class="name" font-weight="650">{name}</tspan>'
-            f'<tspan dx="7" font-size="11" fill="{LIGHT["soft"]}">{escape(panel.about)}</tspan></text>'
+            f'<text x="{_n(panel.edge)}" y="{_n(panel.top - panel.head + 17)}" font-size="13"><tspan class="name" font-weight="650">{name}</tspan>'
+            f'<tspan {away} font-size="11" fill="{LIGHT["soft"]}" class="about">{escape(panel.about)}</tspan></text>'
             + rect(_whole(panel), "body", f'fill="{LIGHT["panel"]}"')
             + f'<g class="under">{under}</g>{_grid(panel, film)}{_values(film, panel, k)}<g class="over">{over}</g>'
             + _axis(panel)
@@ -221,7 +243,7 @@ def miniature(film: Film, k: int, alt: str) -> str:
     out = []
     for panel in film.panels:
         under, over = layers(film, panel, k)
-        title = f'<text x="{_n(panel.edge)}" y="{_n(panel.top - 8)}" font-size="22">{escape(panel.title)}</text>'
+        title = f'<text x="{_n(panel.edge)}" y="{_n(panel.top - 8)}" font-size="30">{escape(panel.title)}</text>'
         body = rect(_whole(panel), "body", f'fill="{LIGHT["panel"]}"')
         out.append(title + body + under + rect(_whole(panel), "frame", f'fill="none" stroke="{LIGHT["soft"]}"') + over)
     w, h = round(film.width), round(film.height)
@@ -249,7 +271,9 @@ def swatch(kind: str) -> str:
         case _:
             colour = _colour(kind)
             inside = rect(q, f"fill {kind}", f'fill="{colour}" fill-opacity=".28"')
-            inside += rect(q, f"edge {kind}", f'fill="none" stroke="{colour}" stroke-width="{2.4 if kind == "load" else 5}"')
+            inside += rect(
+                q, f"edge {kind}", f'fill="none" stroke="{colour}" stroke-width="{2.4 if kind == "load" else 5}"'
+            )
             if kind != "load":
                 inside += rect(q, "inner", 'fill="none" stroke="#fff" stroke-width="1.6"')
     return f'<svg width="26" height="16" viewBox="0 0 26 16" aria-hidden="true">{inside}</svg>'

@@ -11,6 +11,7 @@ from checker.view.theme import short
 
 WIDTH = 640  # of the stage, in CSS pixels at most
 GUTTER, HEAD, FOOT, GAP = 26, 38, 10, 20
+DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
 VALUES = 420  # cells with numbers in all tensors together, at most
 
 
@@ -48,12 +49,21 @@ class Panel:
     @property
     def size(self) -> tuple[float, float]:
         """Width and height with labels."""
-        wide = max((self.c1 - self.c0) * self.ux, 7.2 * len(self.title) + 5.8 * len(self.about) + 14)
-        return GUTTER + wide, HEAD + (self.r1 - self.r0) * self.uy + FOOT
+        about, name = (
+            5.8 * len(self.about),
+            7.6 * (len(self.title) + (2 + 3 * len(self.shape[:-2]) if self.slices > 1 else 0)),
+        )
+        text = max(about, name) if len(self.shape) > 2 else about + name + 14
+        return GUTTER + max((self.c1 - self.c0) * self.ux, text), self.head + (self.r1 - self.r0) * self.uy + FOOT
+
+    @property
+    def head(self) -> float:
+        """Room above for the name; tensors of three and more dimensions say their shape on a line of its own."""
+        return HEAD + (14 if len(self.shape) > 2 else 0)
 
     @property
     def about(self) -> str:
-        return f"[{', '.join(map(str, self.shape))}] {self.dtype}"
+        return f"[{', '.join(map(str, self.shape))}] {DTYPES.get(self.dtype, self.dtype)}"
 
     @property
     def edge(self) -> float:
@@ -145,7 +155,9 @@ def _flow(bare: Sequence[Panel]) -> tuple[list[Panel], float, float, int]:
         if x and x + w > WIDTH:
             x, y, tall, lines = 0.0, y + tall, 0.0, lines + 1
         placed.append(
-            replace(panel, x=round(x + GUTTER - panel.c0 * panel.ux, 2), y=round(y + HEAD - panel.r0 * panel.uy, 2))
+            replace(
+                panel, x=round(x + GUTTER - panel.c0 * panel.ux, 2), y=round(y + panel.head - panel.r0 * panel.uy, 2)
+            )
         )
         wide, tall, x = max(wide, x + w), max(tall, h), x + w + GAP
     return placed, wide, y + tall, lines
@@ -171,9 +183,7 @@ def _to_scale(bare: Sequence[Panel]) -> tuple[list[Panel], float, float]:
     widest = max(p.c1 - p.c0 for p in bare)
     u = min(14.0, (WIDTH - GUTTER - 2) / widest)
     while True:
-        sized = [
-            replace(p, ux=round(u, 4), uy=round(max(u, min(16.0, 44 / (p.r1 - p.r0)), 1.2), 4)) for p in bare
-        ]
+        sized = [replace(p, ux=round(u, 4), uy=round(max(u, min(16.0, 44 / (p.r1 - p.r0)), 1.2), 4)) for p in bare]
         placed, wide, high, _ = _flow(sized)
         if high <= 400 or u < 0.4:
             return placed, wide + 2, high

@@ -110,13 +110,18 @@ def number(value: float, width: int = 6) -> str:
         return "∞" if value > 0 else "-∞"
     if value == int(value) and len(str(int(value))) <= width:
         return str(int(value))
-    for digits in range(4, 0, -1):
+    allowed = min(0.1, 10.0 ** (5 - width)) * abs(value)  # more room promises more digits
+    for digits in range(max(4, width - 2), 0, -1):
         text = f"{value:.{digits}f}"
-        if len(text) <= width and abs(float(text) - value) <= 0.05 * abs(value):
+        if len(text) <= width and abs(float(text) - value) <= allowed:
             return text
     if len(text := f"{value:.0f}") <= width and abs(value) >= 10:
         return text
-    return re.sub(r"e([+-])0*(\d)", lambda m: "e" + m[1].replace("+", "") + m[2], f"{value:.0e}")
+    for digits in range(3, -1, -1):
+        text = re.sub(r"e([+-])0*(\d)", lambda m: "e" + m[1].replace("+", "") + m[2], f"{value:.{digits}e}")
+        if len(text) <= width:
+            break
+    return text
 
 
 def count(amount: int, noun: str, plural: str = "") -> str:

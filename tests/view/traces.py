@@ -152,7 +152,7 @@ def flash(b: int = 2, h: int = 2, n: int = 40, d: int = 16, bm: int = 16, bn: in
     """Attention over [B, H, N, D] with vectors m_i, l_i and an accumulator per program."""
     rng, source = np.random.default_rng(3), solution("row_softmax")
     shape = (b, h, n, d)
-    rec = Recorder((-(-n // bm), b * h, 1), {k: shape for k in ("q_ptr", "k_ptr", "v_ptr", "o_ptr")}, "float16")
+    rec = Recorder((-(-n // bm), b * h, 1), dict.fromkeys(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), shape), "float16")
     load, store = line_of(source, "tl.load(x_ptr"), line_of(source, "tl.store")
     for y in range(b * h):
         lead = ((y // h, y // h + 1), (y % h, y % h + 1))
@@ -164,7 +164,9 @@ def flash(b: int = 2, h: int = 2, n: int = 40, d: int = 16, bm: int = 16, bn: in
                 state = {"m_i": m_i.tolist(), "l_i": l_i.tolist(), "acc": rng.normal(size=(bm, d)).tolist()}
                 chunk, loops = (*lead, (start, start + bn), (0, d)), (("start_n", start),)
                 rec.touch((p, y, 0), "load", "k_ptr", chunk, load, loops, state)
-                rec.events.append(Event(len(rec.events), (p, y, 0), "dot", "", load + 1, "kernel", loops, None, state=state))
+                rec.events.append(
+                    Event(len(rec.events), (p, y, 0), "dot", "", load + 1, "kernel", loops, None, state=state)
+                )
                 rec.touch((p, y, 0), "load", "v_ptr", chunk, load + 2, loops, state)
                 m_i, l_i = np.maximum(m_i, rng.normal(size=bm)), l_i + rng.random(bm)
             state = {"m_i": m_i.tolist(), "l_i": l_i.tolist()}
