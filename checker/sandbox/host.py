@@ -12,11 +12,12 @@ import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from checker.sandbox.isolation import LAYERS
 from checker.sandbox.job import Job, JobEnded
 from checker.sandbox.limits import Limits
 from checker.sandbox.process import INSIDE, Ready, WorkerFailed, WorkerProcess
@@ -45,9 +46,10 @@ class Sandbox:
     threads at once. Where a generator is left early (or interrupted), its job ends there and then.
     """
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: Limits | None = None, *, layers: Collection[str] = LAYERS) -> None:
+        """`layers` are those that may be used (all that hold on this machine are); fewer are for tests and for debugging."""
         self.limits = limits or Limits()
-        self._worker = WorkerProcess(self.limits.start)
+        self._worker = WorkerProcess(self.limits.start, layers)
         self._compiled: OrderedDict[str, CompileResult] = OrderedDict()
         self._lock = threading.Lock()
         _OPEN.add(self)

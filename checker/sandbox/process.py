@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ _KEPT = (
     *("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_LIBCUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"),
 )
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+_COMMAND = (sys.executable, "-s", "-P", "-m", "checker.sandbox.worker")
 
 
 class WorkerFailed(Exception):
@@ -47,8 +50,9 @@ class Ready:
 class WorkerProcess:
     """One worker, restarted when it is gone. Safe to use from several threads and after a fork."""
 
-    def __init__(self, start_seconds: float) -> None:
+    def __init__(self, start_seconds: float, layers: Collection[str]) -> None:
         self._start_seconds = start_seconds
+        self._layers = "+".join(layers)
         self._lock = threading.RLock()
         self._clear()
 
@@ -64,7 +68,7 @@ class WorkerProcess:
             near, far = socket.socketpair()
             with far, (self._folder / "worker.log").open("wb") as log:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-s", "-P", "-m", "checker.sandbox.worker", str(far.fileno()), str(self._folder)],
+                    [*_COMMAND, str(far.fileno()), str(self._folder), self._layers],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -80,9 +84,8 @@ class WorkerProcess:
         with self._lock:
             self.start()
             if self._ready is None:
-                assert self._control is not None
                 try:
-                    body = self._control.receive(time.monotonic() + self._start_seconds).body
+                    body = self._first_word(time.monotonic() + self._start_seconds)
                 except (Closed, TimeoutError, ProtocolError) as error:
                     body = {"message": f"it did not get ready ({type(error).__name__})"}
                 if body.get("type") != "ready":
@@ -91,6 +94,17 @@ class WorkerProcess:
                     raise WorkerFailed(message)
                 self._ready = Ready(tuple(body["layers"]), tuple(body["gaps"]), float(body["seconds"]))
             return self._ready
+
+    def _first_word(self, deadline: float) -> dict[str, Any]:
+        assert self._control is not None
+        body = self._control.receive(deadline).body
+        if body.get("type") == "exposed":
+            from checker.sandbox import syscalls
+
+            syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
+            self._control.send({"type": "hidden"}, deadline=deadline)
+            body = self._control.receive(deadline).body
+        return body
 
     def submit(self, spec: dict[str, Any], data: socket.socket, report: socket.socket) -> None:
         """Hand a job and its two sockets to the worker; a dead worker is replaced once. Raises WorkerFailed."""

@@ -144,7 +144,7 @@ def _watch(wall: Wall, job: int, reader: int, report: socket.socket) -> tuple[in
     output = Output(wall.limits.output)
     poll = select.poll()
     poll.register(reader, select.POLLIN)
-    poll.register(report, select.POLLIN | select.POLLHUP | select.POLLRDHUP)
+    poll.register(report, select.POLLIN | select.POLLHUP)
     with contextlib.suppress(OSError, AttributeError):
         poll.register(os.pidfd_open(job), select.POLLIN)
     baseline, reason = _held(job), ""

@@ -54,10 +54,6 @@ class Channel:
     def close(self) -> None:
         self._sock.close()
 
-    def shutdown(self) -> None:
-        """Say that nothing more will be sent; what the other side still says can be read."""
-        self._sock.shutdown(socket.SHUT_WR)
-
     def send(
         self, body: dict[str, Any], blobs: Sequence[Blob] = (), fds: Sequence[int] = (), deadline: float | None = None
     ) -> None:

@@ -1,12 +1,11 @@
 """The warm worker: imports everything once, then forks a job whenever it is asked to. It never runs foreign code itself.
 
-Started by `Sandbox` as ``python -m checker.sandbox.worker FD FOLDER``; FD is the control socket. It ends when that closes.
+Started by `Sandbox` as ``python -m checker.sandbox.worker FD FOLDER LAYERS``; FD is the control socket, LAYERS those it may
+use, joined by ``+``. It ends when that closes.
 """
 
 from __future__ import annotations
 
-import gc
-import importlib
 import os
 import select
 import signal
@@ -23,25 +22,6 @@ from checker.sandbox.isolation import Wall
 from checker.sandbox.limits import Limits
 from checker.sandbox.wire import Channel, Closed, Frame
 
-# Imported before any fork, so that every job has them at once. All run without a GPU and without touching the driver.
-_WARM = (
-    "numpy",
-    "torch",
-    "triton",
-    "triton.language",
-    "triton.compiler",
-    "triton.compiler.code_generator",
-    "triton.runtime.interpreter",
-    "triton.backends.nvidia.compiler",
-    "checker.puzzle",
-    "checker.submission.kernel",
-    "checker.submission.load",
-    "checker.simulator",
-    "checker.compiler",
-    "checker.gpu",
-    "checker.sandbox.jobs",
-    "checker.sandbox.tensors",
-)
 _ROUND = 1.0
 
 
@@ -137,17 +117,6 @@ def _run(channel: Channel, folder: Path, spec: dict[str, Any]) -> None:
     jobs.run(channel, folder, spec)
 
 
-def warm_up() -> None:
-    """Import what jobs need; one thread only, so that a fork is safe."""
-    for name in _WARM:
-        importlib.import_module(name)
-    import torch
-
-    torch.set_num_threads(1)
-    gc.collect()
-    gc.freeze()
-
-
 def main(arguments: list[str]) -> None:
     began = time.perf_counter()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -155,12 +124,18 @@ def main(arguments: list[str]) -> None:
     syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
     control = Channel(socket.socket(fileno=int(arguments[0])))
     try:
-        warm_up()
+        from checker.sandbox.warm import warm_up
+
+        warm_up(Path(arguments[1]))
     except Exception as error:
         control.send({"type": "broken", "layer": "", "message": f"{type(error).__name__}: {error}"})
         raise
-    worker = Worker(control, Path(arguments[1]), isolation.possible())
+    worker = Worker(control, Path(arguments[1]), isolation.possible() & set(arguments[2].split("+")))
     worker.layers, gaps = probe.strongest(worker, worker.layers)
+    if "memory" in gaps:  # the process that started us can make itself unreadable, at a price: debuggers cannot attach to it
+        control.send({"type": "exposed"})
+        control.receive()
+        worker.layers, gaps = probe.strongest(worker, worker.layers)
     control.send(
         {
             "type": "ready",
