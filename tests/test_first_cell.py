@@ -8,7 +8,7 @@ import sys
 import tomllib
 import types
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -70,8 +70,8 @@ def test_colab_keeps_a_clone_that_is_there(elsewhere: None, monkeypatch: pytest.
 
 
 class TestInstallation:
-    OWN = {"torch": "2.11.0+cu128", "triton": "3.6.0", "numpy": "2.3.5"}
-    REQUIREMENTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    OWN: ClassVar = {"torch": "2.11.0+cu128", "triton": "3.6.0", "numpy": "2.3.5"}
+    REQUIREMENTS: ClassVar = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
 
     def test_holds_colabs_own_at_what_they_are(self) -> None:
         arguments = colab.pip_arguments(self.REQUIREMENTS, self.OWN)

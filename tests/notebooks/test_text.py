@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
@@ -71,7 +72,7 @@ def test_headings_go_down_one_step_at_a_time(path: Path) -> None:
     levels = [len(marks) for marks in re.findall(r"^(#+) ", prose(path), re.MULTILINE)]
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(below <= above + 1 for above, below in zip(levels, levels[1:], strict=False))
+    assert all(below <= above + 1 for above, below in itertools.pairwise(levels))
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.stem)
