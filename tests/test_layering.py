@@ -11,7 +11,7 @@ import pytest
 CHECKER = Path(__file__).resolve().parent.parent / "checker"
 
 ROOMS: tuple[frozenset[str], ...] = (
-    frozenset({"puzzle", "region"}),
+    frozenset({"puzzle", "region", "workspace"}),
     frozenset({"course", "misconceptions"}),
     frozenset({"submission"}),
     frozenset({"simulator"}),

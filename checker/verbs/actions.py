@@ -79,15 +79,42 @@ def check(kernel: Any, device: str = "auto") -> Verdict:
 
 
 def film(kernel: Any, sizes: Mapping[str, Any]) -> Film | None:
-    """Show the film of a live kernel; None where it cannot run, and then the card says why."""
+    """Show the film of a live kernel; None where it cannot run, and then the card says why.
+
+    In a notebook, and where no sizes are asked for, controls below it run the kernel again at others.
+    """
     puzzle, source = live(kernel, "film")
+    controls = display.in_notebook() and not sizes and bool(puzzle.film.choices)
     with display.working(f"Filming {source.kernel} …") as card:
         made = film_of(puzzle, source, sizes)
+        if not isinstance(made, Film):
+            _show_card(card, made)
+            return None
+        card.show(lambda: "" if controls else made.html, lambda console: console.print(repr(made), markup=False))
+    if controls:
+        _show_with_controls(puzzle, source, made)
+    return made
+
+
+def _show_with_controls(puzzle: Puzzle, source: KernelSource, first: Film) -> None:
+    """The film, and below it the lists of sizes."""
+    from IPython.display import display as show
+
+    from checker.view.controls import film_controls
+
+    def run(case: Case) -> str:
+        if case == puzzle.film.case:
+            return first.html
+        made = film_at(puzzle, source, case)
         if isinstance(made, Film):
-            card.show(lambda: made.html, lambda console: console.print(f"{made!r}"))
-            return made
-        _show_card(card, made)
-        return None
+            return made.html
+        from checker.view.card import card_html
+
+        return card_html(made)
+
+    box = film_controls(source, puzzle, run)
+    if box is not None:  # without ipywidgets the film has been shown all the same
+        show(box)
 
 
 def xray(kernel: Any) -> panels.Panel:
@@ -200,10 +227,14 @@ def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", s
 
 
 def film_of(puzzle: Puzzle, source: KernelSource, sizes: Mapping[str, Any]) -> Film | Verdict:
-    """The film at the puzzle's own sizes with `sizes` instead where given; a verdict where the kernel cannot be run."""
+    """The film at the puzzle's own sizes, with `sizes` in their place where given; see `film_at`. Raises Misuse."""
+    return film_at(puzzle, source, case_for(puzzle, sizes))
+
+
+def film_at(puzzle: Puzzle, source: KernelSource, case: Case) -> Film | Verdict:
+    """The film of one case; the verdict instead where something is wrong with the kernel. Raises Misuse."""
     from checker.verbs.filming import Unfilmable, shoot
 
-    case = case_for(puzzle, sizes)
     try:
         title, html = shoot(puzzle, source, case, MOST_EVENTS)
     except Unfilmable as reason:
@@ -215,23 +246,22 @@ def film_of(puzzle: Puzzle, source: KernelSource, sizes: Mapping[str, Any]) -> F
 
 def case_for(puzzle: Puzzle, sizes: Mapping[str, Any]) -> Case:
     """The film's case with other sizes, tile sizes or flags. Raises Misuse for names or numbers that it has not."""
+    from checker.view.controls import case_with
+
     case = puzzle.film.case
-    parts: dict[str, dict[str, Any]] = {"sizes": dict(case.sizes), "meta": dict(case.meta), "flags": dict(case.flags)}
+    known = {**case.sizes, **case.meta, **case.flags}
     for name, value in sizes.items():
-        part = next((content for content in parts.values() if name in content), None)
-        if part is None:
-            known = ", ".join(f"{k}={v}" for content in parts.values() for k, v in content.items())
-            raise Misuse(f"{puzzle.name} has no size called {name}. The film's sizes are {known}.")
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if not (whole and value >= 1) and not (part is parts["flags"] and isinstance(value, bool | int | float)):
+        if name not in known:
+            shown = ", ".join(f"{k}={v}" for k, v in known.items())
+            raise Misuse(f"{puzzle.name} has no size called {name}. The film's sizes are {shown}.")
+        if name in case.flags:
+            if not isinstance(value, bool | int | float):
+                raise Misuse(f"{name} has to be a number or True or False, not {value!r}.")
+        elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise Misuse(f"{name} has to be a whole number of at least 1, not {value!r}.")
-        if part is parts["meta"] and value & (value - 1):
+        elif name in case.meta and value & (value - 1):
             raise Misuse(f"{name} has to be a power of two, as Triton's tiles are, and {value} is not.")
-        part[name] = value
-    if not sizes:
-        return case
-    name = ", ".join(f"{k} = {v}" for content in parts.values() for k, v in content.items())
-    return replace(case, name=name, **parts)  # type: ignore[arg-type]
+    return case_with(case, sizes) if sizes else case
 
 
 def xray_and_show(puzzle: Puzzle, source: KernelSource) -> panels.Panel:
