@@ -1,16 +1,16 @@
-"""Believed: A mask is enough: the lanes that were not loaded take no part in what follows.
+"""Believed: the lanes past the end of the row hold nothing, and nothing is 0, so 0 is what a masked load should give.
 
-Instead: The mask only keeps the load from touching memory. The lanes are still there, they take part in the maximum and
-in the sum, and without a value for them Triton promises nothing about what they hold: often 0, sometimes what was in
-the register before. Say what they hold: -inf.
+Instead: to a maximum, 0 is a number like any other, and larger than every number of a negative row; to the exponential
+it is a term that should not be there. The value that changes neither the maximum nor the sum is -inf: it is never the
+largest, and its exponential is 0.
 
-Try: Look in the film at a masked lane of the last chunk: what does it hold, and where does that go?
+Try: take the row -300, -301, -302 and a chunk of four lanes. What is the maximum of the four lanes?
 """
 
 import triton
 import triton.language as tl
 
-GATE = ("values", "memory")
+GATE = "values"
 
 
 @triton.jit
@@ -22,16 +22,16 @@ def chunked_softmax_kernel(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.co
     for start_n in range(0, N, BLOCK_N):
         offs_n = start_n + tl.arange(0, BLOCK_N)
         # [BLOCK_N]
-        x = tl.load(x_row + offs_n, mask=offs_n < N).to(tl.float32)  # wrong
+        x = tl.load(x_row + offs_n, mask=offs_n < N, other=0.0).to(tl.float32)  # wrong
         m_i = tl.maximum(m_i, tl.max(x, axis=0))
     l_i = 0.0
     for start_n in range(0, N, BLOCK_N):
         offs_n = start_n + tl.arange(0, BLOCK_N)
         # [BLOCK_N]
-        x = tl.load(x_row + offs_n, mask=offs_n < N).to(tl.float32)
+        x = tl.load(x_row + offs_n, mask=offs_n < N, other=float("-inf")).to(tl.float32)
         l_i += tl.sum(tl.exp(x - m_i), axis=0)
     for start_n in range(0, N, BLOCK_N):
         offs_n = start_n + tl.arange(0, BLOCK_N)
         # [BLOCK_N]
-        x = tl.load(x_row + offs_n, mask=offs_n < N).to(tl.float32)
+        x = tl.load(x_row + offs_n, mask=offs_n < N, other=float("-inf")).to(tl.float32)
         tl.store(y_row + offs_n, tl.exp(x - m_i) / l_i, mask=offs_n < N)

@@ -1,9 +1,9 @@
-"""Believed: The lanes past the last part hold nothing, and nothing is 0.
+"""Believed: the lanes past the last part hold nothing, and nothing is 0.
 
-Instead: To a maximum, 0 is a number like any other. A row of negative numbers then gets the maximum 0 whenever the
+Instead: to a maximum, 0 is a number like any other. A row of negative numbers then gets the maximum 0 whenever the
 parts do not fill the tile. The lanes past the last part are empty parts: their maximum is -inf and their sum 0.
 
-Try: What is the maximum of three parts around -5 in a tile of four lanes?
+Try: what is the maximum of three parts around -5 in a tile of four lanes?
 """
 
 import triton

@@ -1,15 +1,16 @@
-"""Believed: Input and output have the same shape, so they have the same stride.
+"""Believed: the lanes past the end must not be added to the sums; in the maximum a 0 does no harm.
 
-Instead: Shape and stride are two things. The input may be a slice of a wider matrix while the output is packed: then a
-row of the output begins elsewhere than the input's stride says. Each tensor brings its own stride.
+Instead: in the maximum 0 is a number like any other, and larger than every number of a negative row. A row around -300
+gets the maximum 0, every one of its exponentials is 0 in float32, and so is its sum. The lanes past the end hold -inf,
+which is never the largest.
 
-Try: Look at which rows of the output the stores land in when the two strides differ.
+Try: take the row -300, -301, -302 and a tile of four columns. What is the maximum of the four lanes?
 """
 
 import triton
 import triton.language as tl
 
-GATE = ("values", "memory")
+GATE = "values"
 
 
 @triton.jit
@@ -18,17 +19,17 @@ def tiled_softmax_kernel(x_ptr, y_ptr, stride_xm, stride_ym, M, N, BLOCK_M: tl.c
     offs_m = pid * BLOCK_M + tl.arange(0, BLOCK_M)
     # [BLOCK_M, 1]
     x_rows = x_ptr + offs_m.to(tl.int64)[:, None] * stride_xm
-    y_rows = y_ptr + offs_m.to(tl.int64)[:, None] * stride_xm  # wrong
+    y_rows = y_ptr + offs_m.to(tl.int64)[:, None] * stride_ym
     m_i = tl.full([BLOCK_M], float("-inf"), dtype=tl.float32)
     l_i = tl.zeros([BLOCK_M], dtype=tl.float32)
     for start_n in range(0, N, BLOCK_N):
         offs_n = start_n + tl.arange(0, BLOCK_N)
         mask = (offs_m[:, None] < M) & (offs_n[None, :] < N)
         # [BLOCK_M, BLOCK_N]
-        x = tl.load(x_rows + offs_n[None, :], mask=mask, other=float("-inf")).to(tl.float32)
+        x = tl.load(x_rows + offs_n[None, :], mask=mask, other=0.0).to(tl.float32)  # wrong
         m_new = tl.maximum(m_i, tl.max(x, axis=1))
         m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
-        l_i = l_i * tl.exp(m_i - m_safe) + tl.sum(tl.exp(x - m_safe[:, None]), axis=1)
+        l_i = l_i * tl.exp(m_i - m_safe) + tl.sum(tl.where(mask, tl.exp(x - m_safe[:, None]), 0.0), axis=1)
         m_i = m_new
     for start_n in range(0, N, BLOCK_N):
         offs_n = start_n + tl.arange(0, BLOCK_N)

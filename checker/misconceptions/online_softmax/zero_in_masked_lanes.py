@@ -1,10 +1,10 @@
-"""Believed: The lanes past the end of the row hold nothing, and nothing is 0, so 0 is what a masked load should give.
+"""Believed: the lanes past the end of the row hold nothing, and nothing is 0, so 0 is what a masked load should give.
 
-Instead: To a maximum, 0 is a number like any other, and larger than every number of a negative row; to the exponential
+Instead: to a maximum, 0 is a number like any other, and larger than every number of a negative row; to the exponential
 it is a term that should not be there. The value that changes neither the maximum nor the sum is -inf: it is never the
 largest, and its exponential is 0.
 
-Try: Take the row -300, -301, -302 and a chunk of four lanes. What is the maximum of the four lanes?
+Try: take the row -300, -301, -302 and a chunk of four lanes. What is the maximum of the four lanes?
 """
 
 import triton

@@ -1,16 +1,17 @@
-"""Believed: The input has 16 bits, so 16 bits are enough for the sums as well.
+"""Believed: only the maximum needs care with the lanes past the end; in the sum a 0 adds nothing.
 
-Instead: A 16-bit number has 8 or 11 significant bits. Once a running sum is much larger than the next tile's part of
-it, adding that part changes nothing, and a long row loses them all. Values may be stored in 16 bits; sums are kept in
-float32.
+Instead: what is added is not the lane but its exponential. A lane that holds 0 adds exp(0 - m), which is 1 if m is 0
+and enormous if m is very negative. The lane has to hold -inf when the exponential is taken, or its exponential has to
+be set to 0 afterwards.
 
-Try: In bfloat16, what is 1 + 0.0035? Add it ten times.
+Try: the row is 1, 2, 3 and a tile has four columns: write down the four terms of the row's sum.
 """
 
 import triton
 import triton.language as tl
 
 GATE = "values"
+SAME_AS = ("zero_in_masked_lanes",)
 
 
 @triton.jit
@@ -21,17 +22,15 @@ def tiled_softmax_kernel(x_ptr, y_ptr, stride_xm, stride_ym, M, N, BLOCK_M: tl.c
     x_rows = x_ptr + offs_m.to(tl.int64)[:, None] * stride_xm
     y_rows = y_ptr + offs_m.to(tl.int64)[:, None] * stride_ym
     m_i = tl.full([BLOCK_M], float("-inf"), dtype=tl.float32)
-    l_i = tl.zeros([BLOCK_M], dtype=x_ptr.dtype.element_ty)
+    l_i = tl.zeros([BLOCK_M], dtype=tl.float32)
     for start_n in range(0, N, BLOCK_N):
         offs_n = start_n + tl.arange(0, BLOCK_N)
         mask = (offs_m[:, None] < M) & (offs_n[None, :] < N)
         # [BLOCK_M, BLOCK_N]
-        x = tl.load(x_rows + offs_n[None, :], mask=mask, other=float("-inf")).to(tl.float32)
-        m_new = tl.maximum(m_i, tl.max(x, axis=1))
+        x = tl.load(x_rows + offs_n[None, :], mask=mask, other=0.0).to(tl.float32)  # wrong
+        m_new = tl.maximum(m_i, tl.max(tl.where(mask, x, float("-inf")), axis=1))
         m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
-        l_i = (l_i * tl.exp(m_i - m_safe) + tl.sum(tl.exp(x - m_safe[:, None]), axis=1)).to(
-            x_ptr.dtype.element_ty
-        )  # wrong
+        l_i = l_i * tl.exp(m_i - m_safe) + tl.sum(tl.exp(x - m_safe[:, None]), axis=1)
         m_i = m_new
     for start_n in range(0, N, BLOCK_N):
         offs_n = start_n + tl.arange(0, BLOCK_N)

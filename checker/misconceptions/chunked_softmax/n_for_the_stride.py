@@ -1,10 +1,10 @@
-"""Believed: Row r begins r times N elements after the first, since a row has N elements.
+"""Believed: row r begins r times N elements after the first, since a row has N elements.
 
-Instead: That holds only where rows are packed without a gap. In a slice of a wider matrix, or in a padded one, the next
+Instead: that holds only where rows are packed without a gap. In a slice of a wider matrix, or in a padded one, the next
 row begins further on, and how far is what the stride says. The length of a row belongs in the mask, its stride in the
 address.
 
-Try: A tensor of 3 rows and 4 columns is cut out of one with 10 columns. Where does its second row begin?
+Try: a tensor of 3 rows and 4 columns is cut out of one with 10 columns. Where does its second row begin?
 """
 
 import triton

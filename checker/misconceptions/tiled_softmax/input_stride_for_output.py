@@ -1,16 +1,15 @@
-"""Believed: Only the maximum needs care with the lanes past the end; in the sum a 0 adds nothing.
+"""Believed: input and output have the same shape, so they have the same stride.
 
-Instead: What is added is not the lane but its exponential. A lane that holds 0 adds exp(0 - m), which is 1 if m is 0
-and enormous if m is very negative. The lane has to hold -inf when the exponential is taken, or its exponential has to
-be set to 0 afterwards.
+Instead: shape and stride are two things. The input may be a slice of a wider matrix while the output is packed: then a
+row of the output begins elsewhere than the input's stride says. Each tensor brings its own stride.
 
-Try: The row is 1, 2, 3 and a tile has four columns: write down the four terms of the row's sum.
+Try: look at which rows of the output the stores land in when the two strides differ.
 """
 
 import triton
 import triton.language as tl
 
-GATE = "values"
+GATE = ("values", "memory")
 
 
 @triton.jit
@@ -19,15 +18,15 @@ def tiled_softmax_kernel(x_ptr, y_ptr, stride_xm, stride_ym, M, N, BLOCK_M: tl.c
     offs_m = pid * BLOCK_M + tl.arange(0, BLOCK_M)
     # [BLOCK_M, 1]
     x_rows = x_ptr + offs_m.to(tl.int64)[:, None] * stride_xm
-    y_rows = y_ptr + offs_m.to(tl.int64)[:, None] * stride_ym
+    y_rows = y_ptr + offs_m.to(tl.int64)[:, None] * stride_xm  # wrong
     m_i = tl.full([BLOCK_M], float("-inf"), dtype=tl.float32)
     l_i = tl.zeros([BLOCK_M], dtype=tl.float32)
     for start_n in range(0, N, BLOCK_N):
         offs_n = start_n + tl.arange(0, BLOCK_N)
         mask = (offs_m[:, None] < M) & (offs_n[None, :] < N)
         # [BLOCK_M, BLOCK_N]
-        x = tl.load(x_rows + offs_n[None, :], mask=mask, other=0.0).to(tl.float32)  # wrong
-        m_new = tl.maximum(m_i, tl.max(tl.where(mask, x, float("-inf")), axis=1))
+        x = tl.load(x_rows + offs_n[None, :], mask=mask, other=float("-inf")).to(tl.float32)
+        m_new = tl.maximum(m_i, tl.max(x, axis=1))
         m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
         l_i = l_i * tl.exp(m_i - m_safe) + tl.sum(tl.exp(x - m_safe[:, None]), axis=1)
         m_i = m_new

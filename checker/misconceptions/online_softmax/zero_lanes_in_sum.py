@@ -1,16 +1,17 @@
-"""Believed: The input has 16 bits, so 16 bits are enough for the sum as well.
+"""Believed: only the maximum needs care with the lanes past the end; in the sum a 0 adds nothing.
 
-Instead: A 16-bit number has 8 or 11 significant bits. Once the running sum is much larger than the next chunk's part of
-it, adding that part changes nothing, and a long row loses them all. Values may be stored in 16 bits; sums are kept in
-float32.
+Instead: what is added is not the lane but its exponential. A lane that holds 0 adds exp(0 - m), which is 1 if m is 0
+and enormous if m is very negative. The lane has to hold -inf when the exponential is taken, or its exponential has to
+be set to 0 afterwards.
 
-Try: In bfloat16, what is 1 + 0.0035? Add it ten times.
+Try: the row is 1, 2, 3 and a chunk has four lanes: write down the four terms of your sum.
 """
 
 import triton
 import triton.language as tl
 
 GATE = "values"
+SAME_AS = ("zero_in_masked_lanes",)
 
 
 @triton.jit
@@ -19,14 +20,14 @@ def online_softmax_kernel(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.con
     x_row = x_ptr + row * stride_xm
     y_row = y_ptr + row * stride_ym
     m_i = float("-inf")
-    l_i = tl.full((), 0.0, x_ptr.dtype.element_ty)
+    l_i = 0.0
     for start_n in range(0, N, BLOCK_N):
         offs_n = start_n + tl.arange(0, BLOCK_N)
         # [BLOCK_N]
-        x = tl.load(x_row + offs_n, mask=offs_n < N, other=float("-inf")).to(tl.float32)
-        m_new = tl.maximum(m_i, tl.max(x, axis=0))
+        x = tl.load(x_row + offs_n, mask=offs_n < N, other=0.0).to(tl.float32)  # wrong
+        m_new = tl.maximum(m_i, tl.max(tl.where(offs_n < N, x, float("-inf")), axis=0))
         m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
-        l_i = (l_i * tl.exp(m_i - m_safe) + tl.sum(tl.exp(x - m_safe), axis=0)).to(x_ptr.dtype.element_ty)  # wrong
+        l_i = l_i * tl.exp(m_i - m_safe) + tl.sum(tl.exp(x - m_safe), axis=0)
         m_i = m_new
     for start_n in range(0, N, BLOCK_N):
         offs_n = start_n + tl.arange(0, BLOCK_N)

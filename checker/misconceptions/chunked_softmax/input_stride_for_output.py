@@ -1,28 +1,27 @@
-"""Believed: The lanes past the end of the row hold nothing, and nothing is 0, so 0 is what a masked load should give.
+"""Believed: input and output have the same shape, so they have the same stride.
 
-Instead: To a maximum, 0 is a number like any other, and larger than every number of a negative row; to the exponential
-it is a term that should not be there. The value that changes neither the maximum nor the sum is -inf: it is never the
-largest, and its exponential is 0.
+Instead: shape and stride are two things. The input may be a slice of a wider matrix while the output is packed: then a
+row of the output begins elsewhere than the input's stride says. Each tensor brings its own stride.
 
-Try: Take the row -300, -301, -302 and a chunk of four lanes. What is the maximum of the four lanes?
+Try: look at which rows of the output the stores land in when the two strides differ.
 """
 
 import triton
 import triton.language as tl
 
-GATE = "values"
+GATE = ("values", "memory")
 
 
 @triton.jit
 def chunked_softmax_kernel(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
     x_row = x_ptr + row * stride_xm
-    y_row = y_ptr + row * stride_ym
+    y_row = y_ptr + row * stride_xm  # wrong
     m_i = float("-inf")
     for start_n in range(0, N, BLOCK_N):
         offs_n = start_n + tl.arange(0, BLOCK_N)
         # [BLOCK_N]
-        x = tl.load(x_row + offs_n, mask=offs_n < N, other=0.0).to(tl.float32)  # wrong
+        x = tl.load(x_row + offs_n, mask=offs_n < N, other=float("-inf")).to(tl.float32)
         m_i = tl.maximum(m_i, tl.max(x, axis=0))
     l_i = 0.0
     for start_n in range(0, N, BLOCK_N):

@@ -1,9 +1,9 @@
-"""Believed: The lanes past the end of a row hold nothing, and nothing is 0, so 0 is what a masked load should give.
+"""Believed: the lanes past the end of a row hold nothing, and nothing is 0, so 0 is what a masked load should give.
 
-Instead: To a maximum, 0 is larger than every number of a negative row; to the sum, such a lane adds exp(0 - m). The
+Instead: to a maximum, 0 is larger than every number of a negative row; to the sum, such a lane adds exp(0 - m). The
 value that changes neither is -inf: it is never the largest, and its exponential is 0.
 
-Try: Take the row -300, -301, -302 and a tile of four columns. What is the maximum of the four lanes?
+Try: take the row -300, -301, -302 and a tile of four columns. What is the maximum of the four lanes?
 """
 
 import triton

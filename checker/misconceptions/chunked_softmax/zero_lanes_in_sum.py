@@ -1,10 +1,10 @@
-"""Believed: Only the maximum needs care with the lanes past the end; in the sum a 0 adds nothing.
+"""Believed: only the maximum needs care with the lanes past the end; in the sum a 0 adds nothing.
 
-Instead: What is added is not the lane but its exponential. A lane that holds 0 adds exp(0 - m), which is 1 if m is 0
+Instead: what is added is not the lane but its exponential. A lane that holds 0 adds exp(0 - m), which is 1 if m is 0
 and enormous if m is very negative. The lane has to hold -inf when the exponential is taken, or its exponential has to
 be set to 0 afterwards.
 
-Try: The row is 1, 2, 3 and a chunk has four lanes: write down the four terms of your sum.
+Try: the row is 1, 2, 3 and a chunk has four lanes: write down the four terms of your sum.
 """
 
 import triton

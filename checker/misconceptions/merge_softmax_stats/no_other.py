@@ -1,10 +1,10 @@
-"""Believed: A mask is enough: the lanes that were not loaded take no part in what follows.
+"""Believed: a mask is enough: the lanes that were not loaded take no part in what follows.
 
-Instead: The mask only keeps the load from touching memory. The lanes are still there and take part in the maximum and
+Instead: the mask only keeps the load from touching memory. The lanes are still there and take part in the maximum and
 the sum, and without a value for them Triton promises nothing about what they hold. Say what they hold: -inf for the
 maxima, 0 for the sums.
 
-Try: With 5 parts in a tile of 8 lanes: what do the last three lanes hold?
+Try: with 5 parts in a tile of 8 lanes: what do the last three lanes hold?
 """
 
 import triton
