@@ -2,6 +2,7 @@
 
 from checker.simulator.errors import SimulationError
 from checker.simulator.launch import simulate
+from checker.simulator.parts import trace_from_parts, trace_to_parts
 from checker.simulator.trace import Event, Finding, SimulateOptions, TensorInfo, Tile, Trace, Traffic
 
 __all__ = [
@@ -14,4 +15,6 @@ __all__ = [
     "Trace",
     "Traffic",
     "simulate",
+    "trace_from_parts",
+    "trace_to_parts",
 ]
