@@ -158,9 +158,7 @@ def _values_message(
     parts = [f"{name} is {_told(got, expected)}, but should be {_told(expected, got)} ({mismatch.case.name})."]
     bad = sum(1 for o in outcomes if o.ran and not o.right)
     many = f" in this case, and {bad} of {len(outcomes)} cases fail" if len(outcomes) > 1 else ""
-    parts.append(
-        f"{mismatch.wrong:,} of {words.count(mismatch.total, 'element')} {'is' if mismatch.wrong == 1 else 'are'} wrong{many}."
-    )
+    parts.append(f"{mismatch.wrong:,} of {words.count(mismatch.total, 'element')} {'is' if mismatch.wrong == 1 else 'are'} wrong{many}.")
     if mismatch.writer is not None and failing.trace is not None:
         where = f", at line {mismatch.line}" if mismatch.line else ""
         parts.append(f"{words.program(mismatch.writer, failing.trace.grid).capitalize()} stored it{where}.")
@@ -199,9 +197,7 @@ def _values_advice(
     contrast = words.contrast(bad, [o.case for o in outcomes if o.right])
     outside = _first(findings, "out_of_bounds_load") or _first(findings, "out_of_bounds_store")
     if _first(findings, "undefined_lanes"):
-        return (
-            "Give that load an `other`: a value that changes neither the answer nor anything computed on the way to it."
-        )
+        return "Give that load an `other`: a value that changes neither the answer nor anything computed on the way to it."
     if mismatch.writer is None and mismatch.writers is not None:
         return "Write down, for a small case, which elements each program stores. Together they must be all of them."
     if outside is not None:
@@ -233,13 +229,7 @@ def memory_findings(outcome: Outcome) -> list[Finding]:
     """What fails the memory gate in one case, the most urgent first."""
     found = [f for f in (outcome.trace.findings if outcome.trace else []) if f.kind in MEMORY_KINDS]
     found += [
-        Finding(
-            "modified_input" if d.inside else "out_of_bounds_store",
-            "",
-            tensor=d.tensor,
-            count=d.count,
-            elements=(d.index,) if d.index else (),
-        )
+        Finding("modified_input" if d.inside else "out_of_bounds_store", "", tensor=d.tensor, count=d.count, elements=(d.index,) if d.index else ())
         for d in outcome.damage
         if not any(f.tensor == d.tensor and f.kind in ("modified_input", "out_of_bounds_store") for f in found)
     ]
@@ -254,9 +244,7 @@ def memory_gate(source: KernelSource, outcomes: Sequence[Outcome]) -> GateResult
     failing = memory_failure(outcomes)
     if failing is None:
         return GateResult(
-            "memory",
-            "passed",
-            "Every access stays inside its tensor, every output element is stored by one program, no input is changed.",
+            "memory", "passed", "Every access stays inside its tensor, every output element is stored by one program, no input is changed."
         )
     findings = memory_findings(failing)
     first = findings[0]
@@ -351,16 +339,12 @@ def traffic_failure(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | No
     return max(failing, key=lambda o: sum(moved for _, _, moved, _ in overdrawn(puzzle, o)), default=None)
 
 
-def traffic_gate(
-    puzzle: Puzzle, source: KernelSource, outcomes: Sequence[Outcome], replay: Trace | None = None
-) -> GateResult:
+def traffic_gate(puzzle: Puzzle, source: KernelSource, outcomes: Sequence[Outcome], replay: Trace | None = None) -> GateResult:
     failing = traffic_failure(puzzle, outcomes)
     if failing is None:
         shown = max(outcomes, key=_moved, default=None)
         table = _table(puzzle, shown) if shown else {}
-        return GateResult(
-            "traffic", "passed", _passes(puzzle, shown), case=shown.case if shown else None, traffic=table
-        )
+        return GateResult("traffic", "passed", _passes(puzzle, shown), case=shown.case if shown else None, traffic=table)
     name, verb, moved, allowed = overdrawn(puzzle, failing)[0]
     lines = _lines_moving(replay, name, verb)
     where = f", by {words.join(words.line_words(source, line) for line in lines)}" if lines else ""
@@ -423,7 +407,5 @@ def _passes(puzzle: Puzzle, outcome: Outcome | None) -> str:
         for verb, moved in (("loaded", traffic.loaded), ("stored", traffic.stored)):
             if moved and full:
                 times = moved / full
-                parts.append(
-                    f"{words.name_of(name)} {verb} {'once' if abs(times - 1) < 0.005 else f'{times:.3g} times'}"
-                )
+                parts.append(f"{words.name_of(name)} {verb} {'once' if abs(times - 1) < 0.005 else f'{times:.3g} times'}")
     return f"{words.join(parts)}: within what this rung allows." if parts else "Nothing was moved."

@@ -59,9 +59,7 @@ def _volume(case: Case) -> int:
     return volume
 
 
-def prepare_all(
-    puzzle: Puzzle, planned: Sequence[tuple[Case, Config | None]], poison: Poison = "nan"
-) -> list[Prepared]:
+def prepare_all(puzzle: Puzzle, planned: Sequence[tuple[Case, Config | None]], poison: Poison = "nan") -> list[Prepared]:
     return [prepare(puzzle, case, config, poison) for case, config in planned]
 
 

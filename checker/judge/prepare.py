@@ -125,15 +125,8 @@ def damages(prepared: Prepared, after: Mapping[str, torch.Tensor]) -> list[Damag
         assert isinstance(start, torch.Tensor)
         now = whole(tensor)
         if (tensor.shape, tensor.stride(), now.numel()) != (start.shape, start.stride(), old.numel()):
-<<<<<<< HEAD
-            raise ValueError(
-                f"{name} came back from the launch with another shape, stride or storage than it went in with"
-            )
-        changed = (_bytes(now) != _bytes(old)).any(dim=-1)
-=======
             raise ValueError(f"{name} came back from the launch with another shape, stride or storage than it went in with")
         changed = _bits(now) != _bits(old)
->>>>>>> main
         if name in prepared.launch.outputs:
             changed[_inside(tensor, now.numel())] = False
         if changed.any():

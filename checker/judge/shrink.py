@@ -32,28 +32,6 @@ def shrink(
     """
     search = _Search(puzzle, source, runner, config, fails)
     best = failing
-<<<<<<< HEAD
-    alone: dict[str, int] = {}
-    each = max(runs // (2 * max(len(failing.sizes), 1)), 2)
-    for name, size in failing.sizes.items():
-        candidates = [_resized(failing, {name: n}) for n in _candidates(size)[:each]]
-        runs -= len(candidates)
-        found = _first_failing(puzzle, source, runner, candidates, config, fails)
-        if found is not None:
-            alone[name] = found.sizes[name]
-            best = found if _volume(found) < _volume(best) else best
-        if time.monotonic() > deadline:
-            return best
-    together = [_resized(failing, alone)] if len(alone) > 1 else []
-    together += [
-        _resized(failing, {k: v for k, v in alone.items() if k != left_out}) for left_out in alone if len(alone) > 2
-    ]
-    found = _first_failing(puzzle, source, runner, together[:runs], config, fails)
-    best = found if found is not None and _volume(found) < _volume(best) else best
-    if config is None and time.monotonic() < deadline:
-        smaller = [case for case in _smaller_tiles(best, source) if case != best]
-        best = _first_failing(puzzle, source, runner, smaller[: max(runs - len(together), 0)], config, fails) or best
-=======
     if config is None:
         best = search.first(_smaller_tiles(best, source)[:1]) or best
     best = search.first([_resized(best, dict.fromkeys(best.sizes, n)) for n in _together(best)]) or best
@@ -61,7 +39,6 @@ def shrink(
         best = search.first([_resized(best, {name: n}) for n in _alone(best, name)]) or best
     if config is None:
         best = search.first(_smaller_tiles(best, source)) or best
->>>>>>> main
     return best
 
 
