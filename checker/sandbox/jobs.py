@@ -35,7 +35,7 @@ _LONGEST = 16_000
 class Outcome:
     """How one launch ended, as the job tells it."""
 
-    status: Literal["passed", "runtime_error", "timeout", "resource_limit"]
+    status: Literal["passed", "compile_error", "runtime_error", "timeout", "resource_limit"]
     message: str = ""
     detail: str = ""
     line: int | None = None
@@ -196,7 +196,7 @@ def _failure(error: BaseException, folder: Path) -> Outcome:
     if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
         return Outcome("resource_limit", "The kernel asked for more memory than it may use.", detail, line)
     status = getattr(error, "status", None)
-    if status in ("runtime_error", "timeout", "resource_limit") and hasattr(error, "message"):
+    if status in ("compile_error", "runtime_error", "timeout", "resource_limit") and hasattr(error, "message"):
         own = getattr(error, "line", None)
         return Outcome(
             status,
