@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker.sandbox.isolation import LAYERS
 from checker.sandbox.job import Job, JobEnded
-from checker.sandbox.limits import Limits
+from checker.sandbox.limits import PATIENCE, Limits
 from checker.sandbox.process import INSIDE, Ready, WorkerFailed, WorkerProcess
 from checker.sandbox.wire import Frame, ProtocolError
 
@@ -175,7 +175,7 @@ class Sandbox:
             "seconds": self.limits.simulate,
             "cpu_seconds": self.limits.simulate * len(launches) + 30,
         }
-        return self._launches(kernel, launches, spec, wall=2 * self.limits.simulate)
+        return self._launches(kernel, launches, spec, wall=PATIENCE * self.limits.simulate)
 
     def launch(self, kernel: KernelSource, launches: Sequence[Launch]) -> Iterator[RunResult]:
         """Each launch on the GPU, in a process that ends with this call; ``infra_error`` where there is no GPU."""

@@ -107,6 +107,8 @@ class Job:
 
 def _explain(body: dict[str, Any], printed: str) -> Ending:
     code, number = body.get("code"), body.get("signal")
+    if body.get("reason") == "processes":
+        return Ending("resource_limit", "The kernel's process started more processes than it may.", printed)
     if body.get("reason") == "memory" or number == 9:
         return Ending("resource_limit", "The kernel used more memory than it may.", printed)
     if number == 24:  # SIGXCPU

@@ -159,8 +159,7 @@ def _watch(wall: Wall, job: int, reader: int, report: socket.socket) -> tuple[in
                 reason = "called off"
                 os.kill(job, signal.SIGKILL)
                 poll.unregister(report)
-        if not reason and _held(job) - baseline > wall.memory:
-            reason = "memory"
+        if not reason and (reason := _excess(wall, job, baseline)):
             os.kill(job, signal.SIGKILL)
         pid, ended = os.waitpid(job, os.WNOHANG)
         if pid:
@@ -173,6 +172,24 @@ def _watch(wall: Wall, job: int, reader: int, report: socket.socket) -> tuple[in
             if not data:
                 break
     return ended, reason, output.value()
+
+
+def _excess(wall: Wall, job: int, baseline: int) -> str:
+    if _held(job) - baseline > wall.memory:
+        return "memory"
+    return "processes" if len(_descendants(wall.limits.processes)) > wall.limits.processes else ""
+
+
+def _descendants(enough: int) -> list[int]:
+    """Processes under this one; stops looking once there are more than `enough`. Empty where the kernel does not say."""
+    found, unread = [], [os.getpid()]
+    while unread and len(found) <= enough:
+        pid = unread.pop()
+        with contextlib.suppress(OSError):
+            children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+            found += children
+            unread += children
+    return found
 
 
 def _held(pid: int) -> int:
@@ -192,8 +209,8 @@ def _end_descendants(own_namespace: bool) -> None:
             if own_namespace:
                 os.kill(-1, signal.SIGKILL)  # everything in the namespace but its first process
             else:
-                for child in Path("/proc/self/task", str(os.getpid()), "children").read_text().split():
-                    os.kill(int(child), signal.SIGKILL)
+                for child in _descendants(1 << 16):
+                    os.kill(child, signal.SIGKILL)
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
