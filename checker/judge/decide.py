@@ -9,11 +9,12 @@ from typing import Literal
 
 from checker.judge import gates as read
 from checker.judge.compiling import Compiled, compile_gate, first_pass, second_pass
+from checker.judge.diagnosis import ONLY_ON_GPU
 from checker.judge.diagnosis import diagnose as find_misconception
 from checker.judge.graphics import NOT_RUN, gpu_gate
 from checker.judge.outcome import Outcome, plan, prepare_all, simulate
 from checker.judge.prepare import Prepared, hidden
-from checker.judge.runner import Runner
+from checker.judge.runner import Runner, concurrent
 from checker.judge.shrink import shrink
 from checker.judge.verdict import GATES, Diagnosis, Gate, GateResult, Status, Verdict
 from checker.judge.words import main_piece
@@ -120,9 +121,9 @@ class _Judging:
         return GateResult(
             "source",
             "forbidden",
-            f"Line {first.line}: {first.message}{more}",
+            f"{_place(self.source, first)[0].upper()}{_place(self.source, first)[1:]}: {first.message}{more}",
             line=first.line,
-            detail="\n".join(f"line {v.line}: {v.message}" for v in rest),
+            detail="\n".join(f"{_place(self.source, v)}: {v.message}" for v in rest),
             advice="A kernel uses `tl` and its own parameters, and nothing else of Python.",
         )
 
@@ -135,7 +136,7 @@ class _Judging:
         def pass_over() -> list[Outcome]:
             return list(simulate(self.puzzle, self.source, self.runner, prepared))
 
-        if getattr(self.runner, "concurrent", False):
+        if concurrent(self.runner):
             with ThreadPoolExecutor(1) as pool:
                 waiting: Future[Compiled] = pool.submit(rest)
                 outcomes = pass_over()
@@ -189,7 +190,9 @@ class _Judging:
             self._add(GateResult("gpu", "skipped", NOT_RUN))
             return
         cases = [case for case in self.cases if "gpu" in case.devices]
-        self._add(gpu_gate(self.puzzle, self.source, self.runner, cases, plan(self.puzzle, cases, self.source.configs)))
+        planned = plan(self.puzzle, cases, self.source.configs)
+        if not self._add(gpu_gate(self.puzzle, self.source, self.runner, cases, planned)) and self.wants_diagnosis:
+            self.diagnosis = Diagnosis(None, ONLY_ON_GPU)
 
     def _replay(self, failing: Outcome, explain_nan: bool = False) -> Trace | None:
         """The failing case once more, now with every event kept: where the lines of a message come from."""
@@ -204,6 +207,11 @@ class _Judging:
             self.diagnosis = find_misconception(
                 self.puzzle, self.source, self.runner, outcomes, failing, gate, replay
             )
+
+
+def _place(source: KernelSource, violation: Violation) -> str:
+    same = violation.origin in ("", main_piece(source)[1])
+    return f"line {violation.line}" if same else f"line {violation.line} of {violation.origin}"
 
 
 def _has_nan(outcome: Outcome) -> bool:

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from checker.judge.behaviour import Likeness, likeness
+from checker.judge.ensemble import run_misconceptions
+from checker.judge.gates import memory_findings, overdrawn
 from checker.judge.outcome import Outcome, simulate
-from checker.judge.roles import same_role
+from checker.judge.roles import resemblance, same_role
 from checker.judge.runner import Runner
 from checker.judge.verdict import Diagnosis
 from checker.judge.words import own_line
@@ -21,6 +23,8 @@ from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
 NONE_KNOWN = "This is no known misconception: what the kernel did matches none of the wrong kernels that this puzzle keeps."
+
+ONLY_ON_GPU = "This is no known misconception: in the simulator the kernel does everything right, and only the GPU shows a difference."
 
 
 @dataclass(frozen=True)
@@ -42,12 +46,14 @@ def diagnose(
     if not failing.ran or failing.trace is None:
         return Diagnosis(None, NONE_KNOWN)
     others = [o for o in outcomes if o is not failing and o.ran and o.trace is not None]
+    known = bank(puzzle.name)
+    alike = _alike(puzzle, runner, known, failing, gate)
     matches = []
-    for misconception in bank(puzzle.name):
-        level = _level(puzzle, runner, misconception, failing, others, gate)
+    for misconception, first in alike.items():
+        level = _level(puzzle, runner, misconception, first, others, gate)
         if level:
             matches.append(_Match(misconception, level))
-    chosen = _only(matches)
+    chosen = _only(matches, source)
     if chosen is None:
         return Diagnosis(None, NONE_KNOWN)
     text = f"Believed: {chosen.believed}\n\nInstead: {chosen.instead}"
@@ -56,33 +62,58 @@ def diagnose(
     return Diagnosis(chosen.name, text, own_line(source, line))
 
 
+def _alike(
+    puzzle: Puzzle, runner: Runner, known: Sequence[Misconception], failing: Outcome, gate: str
+) -> dict[Misconception, Likeness]:
+    """The wrong kernels that do on the failing case what the learner's kernel does."""
+    found = {}
+    outcomes = run_misconceptions(puzzle, runner, [(m, failing.prepared) for m in known])
+    for misconception, theirs in zip(known, outcomes, strict=False):
+        alike = likeness(puzzle, failing, theirs, misconception.noise)
+        if _fails(puzzle, theirs, gate) and alike.level(gate):
+            found[misconception] = alike
+    return found
+
+
 def _level(
-    puzzle: Puzzle, runner: Runner, misconception: Misconception, failing: Outcome, others: Sequence[Outcome], gate: str
+    puzzle: Puzzle, runner: Runner, misconception: Misconception, alike: Likeness, others: Sequence[Outcome], gate: str
 ) -> int:
-    alike = Likeness()
-    for batch in ([failing], others):
-        seen = 0
-        for theirs in simulate(puzzle, misconception.source, runner, [o.prepared for o in batch]):
-            alike = alike & likeness(puzzle, batch[seen], theirs, misconception.noise)
-            seen += 1
-            if not alike.level(gate):
-                return 0
-        if seen < len(batch):
+    """How alike the two kernels are over all other cases too; 0 as soon as one tells them apart."""
+    seen = 0
+    for theirs in run_misconceptions(puzzle, runner, [(misconception, o.prepared) for o in others]):
+        alike = alike & likeness(puzzle, others[seen], theirs, misconception.noise)
+        seen += 1
+        if not alike.level(gate):
             return 0
-    return alike.level(gate)
+    return alike.level(gate) if seen == len(others) else 0
 
 
-def _only(matches: Sequence[_Match]) -> Misconception | None:
-    """The one belief among the best matches, or None where two that are not declared the same are left."""
+def _fails(puzzle: Puzzle, outcome: Outcome, gate: str) -> bool:
+    """Whether a wrong kernel fails the learner's case at the same gate: one that is right there explains nothing."""
+    if gate == "values":
+        return not outcome.right
+    return bool(memory_findings(outcome)) if gate == "memory" else bool(overdrawn(puzzle, outcome))
+
+
+def _only(matches: Sequence[_Match], source: KernelSource) -> Misconception | None:
+    """The one belief among the best matches, or None where two that are not declared the same are left.
+
+    Of beliefs declared the same, the one whose kernel is worded most like the learner's.
+    """
     best = max((m.level for m in matches), default=0)
-    names = [m.misconception for m in matches if m.level == best]
-    if not names:
+    left = [m.misconception for m in matches if m.level == best]
+    if not left:
         return None
-    first = names[0]
-    for other in names[1:]:
-        if other.name not in first.same_as and first.name not in other.same_as:
-            return None
-    return first
+    same, waiting = {left[0].name}, [left[0]]
+    while waiting:
+        one = waiting.pop()
+        for other in left:
+            if other.name not in same and (other.name in one.same_as or one.name in other.same_as):
+                same.add(other.name)
+                waiting.append(other)
+    if any(m.name not in same for m in left):
+        return None
+    return max(left, key=lambda m: resemblance(m.source, source))
 
 
 def _line(

@@ -6,6 +6,7 @@ followed), from which the lines come. Without one the message only lacks its lin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -74,9 +75,11 @@ def unfinished(gate: str, source: KernelSource, outcome: Outcome) -> GateResult:
     result = outcome.result
     start, advice = UNFINISHED.get(result.status, UNFINISHED["infra_error"])
     where = words.line_words(source, result.line)
-    message = f"{start}{f', at {where}' if where else ''} ({outcome.case.name})."
-    if result.message:
-        message = f"{message} {result.message.rstrip('.')}."
+    said = words.in_own_lines(source, result.message).rstrip(".")
+    if said and result.status == "timeout":
+        start, said = said, ""
+    at = f", at {where}" if where and where not in said.lower() else ""
+    message = f"{start}{at} ({outcome.case.name}). {said}{'.' if said else ''}".rstrip()
     status: Status = result.status
     return GateResult(
         gate,  # type: ignore[arg-type]
@@ -93,6 +96,10 @@ def located(source: KernelSource, mismatch: Mismatch, replay: Trace | None) -> M
     """The mismatch with the learner's line of the store that wrote its first element."""
     if replay is None or mismatch.writer is None:
         return mismatch
+    written = replay.writer_lines.get(mismatch.output)
+    if written is not None:
+        line = int(np.asarray(written).reshape(mismatch.shape)[mismatch.first])
+        return replace(mismatch, line=words.own_line(source, line or None))
     stores = [e for e in replay.events if e.kind in ("store", "atomic") and e.tensor == mismatch.output]
     mine = [e for e in stores if e.program == mismatch.writer and _touches(e, mismatch.first, mismatch.shape)]
     lines = {e.line for e in stores}
@@ -117,7 +124,7 @@ def _findings(outcome: Outcome, replay: Trace | None) -> list[Finding]:
 
 
 def _own(source: KernelSource, finding: Finding) -> Finding:
-    return replace(finding, line=words.own_line(source, finding.line))
+    return replace(finding, line=words.own_line(source, finding.line), message=words.in_own_lines(source, finding.message))
 
 
 def _first(findings: Sequence[Finding], kind: str) -> Finding | None:
@@ -126,18 +133,27 @@ def _first(findings: Sequence[Finding], kind: str) -> Finding | None:
 
 def _values_line(source: KernelSource, mismatch: Mismatch, failing: Outcome, replay: Trace | None) -> int | None:
     findings = _findings(failing, replay)
-    for kind in ("undefined_lanes", "nan_born"):
+    for kind in ("undefined_lanes", "nan_born") if _first_is_nan(mismatch) else ("undefined_lanes",):
         cause = _first(findings, kind)
         if cause is not None and cause.line is not None:
             return words.own_line(source, cause.line)
     return mismatch.line
 
 
+def _first_is_nan(mismatch: Mismatch) -> bool:
+    return math.isnan(_at_first(mismatch)[0])
+
+
+def _at_first(mismatch: Mismatch) -> tuple[float, float]:
+    """What was got and what was expected, at the first wrong element."""
+    at = tuple(i - start for i, (start, _) in zip(mismatch.first, mismatch.window, strict=True))
+    return float(mismatch.got[at]), float(mismatch.expected[at])
+
+
 def _values_message(
     source: KernelSource, outcomes: Sequence[Outcome], failing: Outcome, mismatch: Mismatch, replay: Trace | None
 ) -> str:
-    at = tuple(i - start for i, (start, _) in zip(mismatch.first, mismatch.window, strict=True))
-    got, expected = float(mismatch.got[at]), float(mismatch.expected[at])
+    got, expected = _at_first(mismatch)
     name = words.element(mismatch.output, mismatch.first)
     parts = [f"{name} is {_told(got, expected)}, but should be {_told(expected, got)} ({mismatch.case.name})."]
     bad = sum(1 for o in outcomes if o.ran and not o.right)
@@ -148,7 +164,7 @@ def _values_message(
         parts.append(f"{words.program(mismatch.writer, failing.trace.grid).capitalize()} stored it{where}.")
     elif mismatch.writers is not None:
         parts.append("No program stored it: it still holds what was there before the launch.")
-    parts.append(_cause(source, failing, replay))
+    parts.append(_cause(source, failing, mismatch, replay))
     return " ".join(part for part in parts if part)
 
 
@@ -158,14 +174,14 @@ def _told(value: float, other: float) -> str:
     return short if short != words.number(other) else f"{value:.9g}"
 
 
-def _cause(source: KernelSource, failing: Outcome, replay: Trace | None) -> str:
+def _cause(source: KernelSource, failing: Outcome, mismatch: Mismatch, replay: Trace | None) -> str:
     findings = _findings(failing, replay)
     undefined = _first(findings, "undefined_lanes")
     if undefined is not None:
         where = words.line_words(source, undefined.line)
         return f"Masked-off lanes of the load{f' at {where}' if where else ''} reached the result, and without `other` they hold anything at all."
     born = _first(findings, "nan_born")
-    if born is not None:
+    if born is not None and _first_is_nan(mismatch):
         where = words.line_words(source, born.line)
         what = f"`{born.operation}`" if born.operation else "an operation"
         return f"The first NaN was made{f' at {where}' if where else ''}, by {what}."
@@ -176,8 +192,7 @@ def _values_advice(
     source: KernelSource, outcomes: Sequence[Outcome], failing: Outcome, mismatch: Mismatch, replay: Trace | None
 ) -> str:
     findings = _findings(failing, replay)
-    at = tuple(i - start for i, (start, _) in zip(mismatch.first, mismatch.window, strict=True))
-    got = float(mismatch.got[at])
+    got, _ = _at_first(mismatch)
     bad = [o.case for o in outcomes if o.ran and not o.right]
     contrast = words.contrast(bad, [o.case for o in outcomes if o.right])
     outside = _first(findings, "out_of_bounds_load") or _first(findings, "out_of_bounds_store")
@@ -188,9 +203,9 @@ def _values_advice(
     if outside is not None:
         where = words.line_words(source, outside.line)
         return f"Lanes {f'of {where} ' if where else ''}also fall outside {words.name_of(outside.tensor or 'the tensor')}. Check that pointer and its mask first. {contrast}".strip()
-    if np.isnan(got):
+    if math.isnan(got):
         return f"NaN is what 0 / 0, inf - inf and inf / inf give. Ask which of them can happen there, and with what values. {contrast}".strip()
-    if np.isinf(got):
+    if math.isinf(got):
         return f"Something grew past the largest number of its type. Ask what bounds it from above. {contrast}".strip()
     if contrast:
         return contrast
@@ -241,7 +256,7 @@ def memory_gate(source: KernelSource, outcomes: Sequence[Outcome]) -> GateResult
         "failed",
         f"{message}{many}",
         line=words.own_line(source, first.line),
-        detail="\n".join(f.message for f in findings if f.message),
+        detail="\n".join(words.in_own_lines(source, f.message) for f in findings if f.message),
         advice=advice,
         case=failing.case,
         findings=tuple(_own(source, f) for f in findings),
@@ -262,7 +277,7 @@ def _memory_words(source: KernelSource, outcome: Outcome, f: Finding) -> tuple[s
     match f.kind:
         case "out_of_bounds_load":
             return (
-                f"{who} reads {lanes} outside {tensor}{shape}{example}{at}{case}. The values came out right by luck: on a GPU this reads whatever lies there, or ends the launch.",
+                f"{who} reads {lanes} outside {tensor}{shape}{example}{at}{case}. The values came out right all the same, but on a GPU such a load brings whatever lies there, or ends the launch.",
                 "Mask the load: lanes whose index is not below the size must be switched off. For the last tile, write down which lanes those are.",
             )
         case "out_of_bounds_store":
@@ -294,7 +309,9 @@ def _memory_words(source: KernelSource, outcome: Outcome, f: Finding) -> tuple[s
 
 def _shape(outcome: Outcome, tensor: str | None) -> str:
     info = outcome.trace.tensors.get(tensor) if outcome.trace and tensor else None
-    return f", which has {' × '.join(map(str, info.shape))} elements," if info else ""
+    if info is None:
+        return ""
+    return f", which is {' × '.join(map(str, info.shape))}" if len(info.shape) > 1 else f", which has {words.count(info.shape[0], 'element')}"
 
 
 # --- traffic ----------------------------------------------------------------------------------------------------------

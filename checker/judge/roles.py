@@ -19,6 +19,12 @@ def same_role(
     return access if access is not None else _by_words(theirs, line, mine)
 
 
+def resemblance(a: KernelSource, b: KernelSource) -> float:
+    """How much of their words two kernels share, from 0 to 1, whatever their variables are called."""
+    first, second = (sum((words for _, _, words in _statements(k.source)), Counter()) for k in (a, b))
+    return _alike(first, second)
+
+
 def _by_access(line: int, theirs: Trace | None, mine: Trace | None) -> int | None:
     """By the tensor that is loaded or stored there: unmistakable where each kernel does so at as many lines."""
     if theirs is None or mine is None:

@@ -27,36 +27,64 @@ def shrink(
 ) -> Case:
     """The smallest case found for which `fails` holds; `failing` itself where nothing smaller does.
 
-    Tries every size alone first, then all of them together, then smaller tiles, within MOST_RUNS simulations and about
+    Small tiles first, then all sizes small together, then every size alone, within MOST_RUNS simulations and about
     SECONDS. Tile sizes stay powers of two, and a tile that covers its whole dimension goes on covering it.
     """
-    deadline, runs = time.monotonic() + SECONDS, MOST_RUNS
+    search = _Search(puzzle, source, runner, config, fails)
     best = failing
-    alone: dict[str, int] = {}
-    each = max(runs // (2 * max(len(failing.sizes), 1)), 2)
-    for name, size in failing.sizes.items():
-        candidates = [_resized(failing, {name: n}) for n in _candidates(size)[:each]]
-        runs -= len(candidates)
-        found = _first_failing(puzzle, source, runner, candidates, config, fails)
-        if found is not None:
-            alone[name] = found.sizes[name]
-            best = found if _volume(found) < _volume(best) else best
-        if time.monotonic() > deadline:
-            return best
-    together = [_resized(failing, alone)] if len(alone) > 1 else []
-    together += [_resized(failing, {k: v for k, v in alone.items() if k != left_out}) for left_out in alone if len(alone) > 2]
-    found = _first_failing(puzzle, source, runner, together[:runs], config, fails)
-    best = found if found is not None and _volume(found) < _volume(best) else best
-    if config is None and time.monotonic() < deadline:
-        smaller = [case for case in _smaller_tiles(best, source) if case != best]
-        best = _first_failing(puzzle, source, runner, smaller[: max(runs - len(together), 0)], config, fails) or best
+    if config is None:
+        best = search.first(_smaller_tiles(best, source)[:1]) or best
+    best = search.first([_resized(best, dict.fromkeys(best.sizes, n)) for n in _together(best)]) or best
+    for name in best.sizes:
+        best = search.first([_resized(best, {name: n}) for n in _alone(best, name)]) or best
+    if config is None:
+        best = search.first(_smaller_tiles(best, source)) or best
     return best
 
 
-def _candidates(size: int) -> list[int]:
-    tried = [n for n in _SMALL if n < size]
-    tried += [n for n in (size // 4, size // 2, size - 1) if n > _SMALL[-1]]
-    return sorted(set(tried))
+class _Search:
+    """Runs candidates within the budget of one shrinking."""
+
+    def __init__(
+        self,
+        puzzle: Puzzle,
+        source: KernelSource,
+        runner: Runner,
+        config: Config | None,
+        fails: Callable[[Outcome], bool],
+    ) -> None:
+        self.puzzle, self.source, self.runner, self.config, self.fails = puzzle, source, runner, config, fails
+        self.deadline, self.left = time.monotonic() + SECONDS, MOST_RUNS
+
+    def first(self, cases: Sequence[Case]) -> Case | None:
+        """The first of `cases` that fails; a case that the puzzle cannot make at such sizes is left out."""
+        if time.monotonic() > self.deadline:
+            return None
+        prepared: list[Prepared] = []
+        for case in cases[: self.left]:
+            try:
+                prepared.append(prepare(self.puzzle, case, self.config))
+            except (ValueError, IndexError, RuntimeError, ZeroDivisionError):
+                continue
+        for outcome in simulate(self.puzzle, self.source, self.runner, prepared):
+            self.left -= 1
+            if self.fails(outcome):
+                return outcome.case
+            if not outcome.ran or time.monotonic() > self.deadline:
+                return None
+        return None
+
+
+def _together(case: Case) -> list[int]:
+    largest = max(case.sizes.values(), default=0)
+    tiles = {n + 1 for name, n in case.meta.items() if name.startswith("BLOCK_")}
+    return sorted(n for n in {1, 2, 3} | tiles if n < largest)
+
+
+def _alone(case: Case, name: str) -> list[int]:
+    size = case.sizes[name]
+    tile = case.meta.get(f"BLOCK_{name}", 4)
+    return sorted(n for n in {1, 2, 3, tile - 1, tile, tile + 1, size // 2} if 0 < n < size)
 
 
 def _resized(case: Case, sizes: dict[str, int]) -> Case:
@@ -86,35 +114,6 @@ def _smaller_tiles(case: Case, source: KernelSource) -> list[Case]:
             while value >= size > tile:
                 tile *= 2
             meta[name] = tile
-        found.append(_named(replace(case, meta=meta)))
+        if meta != dict(case.meta):
+            found.append(_named(replace(case, meta=meta)))
     return found
-
-
-def _volume(case: Case) -> int:
-    volume = 1
-    for size in case.sizes.values():
-        volume *= max(size, 1)
-    return volume
-
-
-def _first_failing(
-    puzzle: Puzzle,
-    source: KernelSource,
-    runner: Runner,
-    cases: Sequence[Case],
-    config: Config | None,
-    fails: Callable[[Outcome], bool],
-) -> Case | None:
-    """The first of `cases` that fails; a case that the puzzle cannot make at such sizes is left out."""
-    prepared: list[Prepared] = []
-    for case in cases:
-        try:
-            prepared.append(prepare(puzzle, case, config))
-        except (ValueError, IndexError, RuntimeError, ZeroDivisionError):
-            continue
-    for outcome in simulate(puzzle, source, runner, prepared):
-        if fails(outcome):
-            return outcome.case
-        if not outcome.ran:
-            return None
-    return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 from checker.puzzle import Case
@@ -42,6 +43,14 @@ def line_words(source: KernelSource, line: int | None) -> str:
     return f"line {own}" if origin == main_piece(source)[1] else f"line {own} of {origin}"
 
 
+_LINE = re.compile(r"\b([Ll])ine (\d+)\b")
+
+
+def in_own_lines(source: KernelSource, text: str) -> str:
+    """Text that names lines of `source`, naming the learner's own lines instead."""
+    return _LINE.sub(lambda match: f"{match[1]}ine {own_line(source, int(match[2]))}", text)
+
+
 def own_line(source: KernelSource, line: int | None) -> int | None:
     """The learner's own number of a line of `source`."""
     return None if line is None else source.locate(line)[1]
@@ -56,11 +65,6 @@ def main_piece(source: KernelSource) -> tuple[str, str, int]:
         if piece.start <= at <= piece.stop:
             return "\n".join(lines[piece.start - 1 : piece.stop]) + "\n", piece.origin, piece.origin_start
     return source.source, source.pieces[0].origin if source.pieces else "", 1
-
-
-def case_words(case: Case) -> str:
-    """The case's name; a shrunken case names its sizes."""
-    return case.name
 
 
 def count(n: int, one: str, many: str | None = None) -> str:

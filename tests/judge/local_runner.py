@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from checker.compiler import CompileRequest, CompileResult, compile_kernel
+from checker.compiler import CompileRequest, CompileResult
 from checker.judge.runner import RunResult
 from checker.puzzle import Launch
 from checker.simulator import SimulationError, simulate
@@ -20,11 +20,15 @@ from checker.submission.load import load_kernel
 class LocalRunner:
     """Compiles and simulates in this process; without `compiles` every compile is taken to have worked."""
 
+    concurrent = False  # the simulator patches Triton for the whole process
+
     def __init__(self, directory: Path, compiles: bool = True) -> None:
         self.directory, self.compiles = directory, compiles
         self.simulated = 0
 
     def compile(self, kernel: KernelSource, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]:
+        from checker.compiler import compile_kernel
+
         function = load_kernel(kernel, self.directory) if self.compiles else None
         for request in requests:
             result = compile_kernel(function, request) if function is not None else CompileResult(request, ok=True)

@@ -11,6 +11,7 @@ import triton
 import triton.language as tl
 
 GATE = "values"
+SAME_AS = ("zero_lanes_in_sum",)
 
 
 @triton.jit

@@ -10,6 +10,7 @@ import triton
 import triton.language as tl
 
 GATE = "values"
+SAME_AS = ("zero_in_masked_lanes",)
 
 
 @triton.jit
