@@ -1,0 +1,53 @@
+# What can be done here; `make help` prints it. Everything below sets itself up in .venv first.
+
+PYTHON ?= python3
+VENV := .venv/bin/python
+# Another Python that has everything already, e.g. on a GPU machine without network: make gpu-test RUN=python3
+RUN ?= $(VENV)
+ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup lab test browser sync sync-check test-matrix mutants gpu-test lint lock
+
+help:  ## Say what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+lab: setup  ## Set up and open JupyterLab on the first notebook
+	.venv/bin/jupyter lab $(ROOT_FLAG) --notebook-dir=. notebooks/00_start_here.ipynb
+
+test: setup browser  ## Set up and run every test, those in a real browser included
+	$(RUN) -m pytest $(ARGS)
+
+sync: setup  ## Make puzzles/ from solutions/, and notebooks/ from notebooks/src/
+	$(RUN) tools/sync.py
+
+sync-check: setup  ## Fail where puzzles/ or notebooks/ are not what `make sync` makes
+	$(RUN) tools/sync.py --check
+
+test-matrix: setup  ## Run the simulator's tests on the oldest, the locked and the newest Triton
+	$(RUN) tools/matrix.py
+
+mutants: setup  ## Judge every wrong kernel, and write the table to docs/mutants.md
+	$(RUN) tools/mutants.py
+
+gpu-test: setup  ## Run what needs a GPU, and write reports/gpu-<device>.json and .md
+	$(RUN) tools/gpu_report.py
+
+lint: setup  ## Check formatting, style and types
+	$(RUN) -m ruff format --check .
+	$(RUN) -m ruff check .
+	$(RUN) -m mypy
+
+lock: setup  ## Write constraints.txt anew from pyproject.toml
+	$(RUN) tools/lock.py
+
+setup:
+ifeq ($(RUN),$(VENV))
+	@command -v "$(PYTHON)" > /dev/null || { \
+		echo "There is no \`$(PYTHON)\` here. Debian, Ubuntu: sudo apt install python3 python3-venv" >&2; \
+		echo "A Python that lies somewhere else: make lab PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@"$(PYTHON)" tools/setup_venv.py
+endif
+
+browser:
+	@$(RUN) tools/browser.py

@@ -1,0 +1,15 @@
+# Run this cell first. In Colab it fetches the course (about a minute); elsewhere it only finds it.
+import subprocess
+import sys
+from pathlib import Path
+
+if "google.colab" in sys.modules:
+    COURSE = Path("/content/tile-by-tile")
+    if not COURSE.exists():
+        subprocess.run(["git", "clone", "--quiet", "--depth=1", "{{address}}", str(COURSE)], check=True)
+    subprocess.run([sys.executable, str(COURSE / "tools" / "colab.py")], check=True)
+else:
+    COURSE = next((p for p in [Path.cwd(), *Path.cwd().parents] if (p / "checker").is_dir()), Path.cwd())
+sys.path.insert(0, str(COURSE))
+
+from checker import check, doctor, film, hint, progress, reset

@@ -1,0 +1,93 @@
+"""What the notebooks say: links that lead somewhere, every parameter named, figures that can be read without seeing them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+
+from checker.course import LADDER
+from checker.puzzle import Puzzle
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "notebooks" / "src").glob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), *SOURCES]
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+def prose(path: Path) -> str:
+    return FENCE.sub("", path.read_text("utf-8"))
+
+
+def links(path: Path) -> list[str]:
+    return re.findall(r"\]\(([^)\s]+)\)", prose(path))
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert len(SOURCES) >= 2
+    assert all(links(path) for path in SOURCES)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    # a notebook's links are followed from where the notebook lies, its figures from where the source does
+    folder = ROOT / "notebooks" if path in SOURCES else path.parent
+    for link in links(path):
+        if link.startswith("https://"):
+            continue
+        assert not link.startswith(("http:", "/", "file:")), link
+        target = (path.parent if link.startswith("figures/") else folder) / link.split("#")[0]
+        assert target.exists(), link
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
+def test_pictures_have_words(path: Path) -> None:
+    for words, link in re.findall(r"!\[(.*?)\]\(([^)\s]+)\)", prose(path)):
+        assert len(words.split()) >= 8, f"{link}: say what the picture shows"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.stem)
+def test_every_figure_is_used(path: Path) -> None:
+    used = {link for source in SOURCES for link in links(source)}
+    assert {f"figures/{figure.name}" for figure in (path.parent / "figures").iterdir()} <= used
+
+
+@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
+def test_names_every_parameter(puzzle: Puzzle) -> None:
+    text = prose(ROOT / "notebooks/src" / f"{puzzle.notebook}.md")
+    assert [name for name in puzzle.parameters if f"`{name}" not in text] == []
+
+
+@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
+def test_offers_every_verb_for_the_kernel(puzzle: Puzzle) -> None:
+    text = (ROOT / "notebooks/src" / f"{puzzle.notebook}.md").read_text("utf-8")
+    for verb in ("check", "film", "hint"):
+        assert f"\n{verb}({puzzle.kernel})\n" in text
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.stem)
+def test_headings_go_down_one_step_at_a_time(path: Path) -> None:
+    levels = [len(marks) for marks in re.findall(r"^(#+) ", prose(path), re.MULTILINE)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(below <= above + 1 for above, below in itertools.pairwise(levels))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.stem)
+def test_says_how_long_it_takes(path: Path) -> None:
+    assert re.search(r"[Aa]bout \d+ minutes", prose(path).split("\n## ")[0])
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.stem)
+def test_the_solution_is_not_given_away(path: Path) -> None:
+    """No code cell holds a line that a learner of this notebook has to write."""
+    code = "\n".join(FENCE.findall(path.read_text("utf-8")))
+    for puzzle in (p for p in LADDER if p.notebook == path.stem):
+        lines = (
+            (ROOT / "solutions" / f"{puzzle.name}.py").read_text().split("# your code starts here")[1].splitlines()[1:]
+        )
+        kernel = [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
+        assert kernel
+        assert [line for line in kernel if line in code] == []

@@ -1,0 +1,108 @@
+"""Runs every test marked `gpu` and writes what came out to `reports/gpu-<device>.json` and a short table beside it.
+
+Exits with pytest's own status. Refuses to write a report on a machine without a GPU, where every such test is skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parent.parent
+REPORTS = ROOT / "reports"
+
+
+def environment() -> dict[str, str]:
+    """Device and versions. Exits where torch sees no GPU."""
+    import numpy
+    import torch
+    import triton
+
+    if not torch.cuda.is_available():
+        raise SystemExit("torch sees no GPU here, so there is nothing to report; `python -m checker doctor` says why.")
+    major, minor = torch.cuda.get_device_capability()
+    return {
+        "device": torch.cuda.get_device_name(),
+        "capability": f"{major}.{minor}",
+        "cuda": str(torch.version.cuda),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "triton": triton.__version__,
+        "numpy": numpy.__version__,
+    }
+
+
+def run_tests(arguments: list[str]) -> tuple[int, list[dict[str, Any]]]:
+    """pytest's exit status, and one row per test."""
+    with tempfile.TemporaryDirectory() as folder:
+        junit = Path(folder) / "junit.xml"
+        command = [sys.executable, "-m", "pytest", "-m", "gpu", f"--junitxml={junit}", *arguments]
+        status = subprocess.run(command, cwd=ROOT, check=False).returncode
+        return status, rows(junit.read_text("utf-8")) if junit.exists() else []
+
+
+def rows(junit: str) -> list[dict[str, Any]]:
+    """Name, outcome and seconds of every test in a JUnit report."""
+    found = []
+    for case in ElementTree.fromstring(junit).iter("testcase"):
+        outcome = next((child.tag for child in case if child.tag in ("failure", "error", "skipped")), "passed")
+        name = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
+        found.append({"test": name, "outcome": outcome, "seconds": round(float(case.get("time", 0)), 2)})
+    return found
+
+
+def slug(device: str) -> str:
+    """``NVIDIA H100 80GB HBM3`` as a file name: ``h100-80gb-hbm3``."""
+    return re.sub(r"[^a-z0-9]+", "-", device.lower().removeprefix("nvidia")).strip("-")
+
+
+def markdown(report: dict[str, Any]) -> str:
+    facts, tests = report["environment"], report["tests"]
+    count = {
+        outcome: sum(t["outcome"] == outcome for t in tests) for outcome in ("passed", "failure", "error", "skipped")
+    }
+    lines = [
+        f"# {facts['device']}",
+        "",
+        f"{report['date']}: {count['passed']} of {len(tests)} tests passed, {count['failure'] + count['error']} failed, "
+        f"{count['skipped']} skipped.",
+        "",
+        "| " + " | ".join(facts) + " |",
+        "|" + "---|" * len(facts),
+        "| " + " | ".join(facts.values()) + " |",
+        "",
+        "| test | outcome | seconds |",
+        "|---|---|---|",
+        *(f"| {t['test']} | {t['outcome']} | {t['seconds']} |" for t in tests),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    facts = environment()
+    status, tests = run_tests(sys.argv[1:])
+    report = {
+        "schema": "gpu-report/v1",
+        "date": datetime.now(UTC).date().isoformat(),
+        "environment": facts,
+        "exit_status": status,
+        "tests": tests,
+    }
+    REPORTS.mkdir(exist_ok=True)
+    path = REPORTS / f"gpu-{slug(facts['device'])}.json"
+    path.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+    path.with_suffix(".md").write_text(markdown(report), "utf-8")
+    print(f"wrote {path.relative_to(ROOT)} and {path.with_suffix('.md').relative_to(ROOT)}")
+    return status
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

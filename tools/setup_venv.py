@@ -1,0 +1,201 @@
+"""Makes `.venv` and installs the locked versions into it; does nothing, and needs no network, when that is done already.
+
+Run by `make lab` and `make test`. It must start on any Python 3, however old, so that it can say what to do: keep the
+syntax plain. The environment variable TORCH chooses torch's build on the first installation: ``cpu``, ``cuda``, or ``auto``
+(the default), which takes the small CPU build where there is no NVIDIA driver and its package index can be reached.
+"""
+
+import glob
+import hashlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+VENV = os.path.join(ROOT, ".venv")
+STAMP = os.path.join(VENV, "tile-by-tile.installed")
+OLDEST = (3, 11)
+CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
+
+TOO_OLD = """This course needs Python 3.11 or newer; the newest found here is {found}.
+
+  Debian 12, Ubuntu 24.04 or newer:   sudo apt install python3 python3-venv
+  Fedora:                             sudo dnf install python3.12
+  any Linux, without root:            conda env create -f environment.yml
+
+If a newer Python lies somewhere else, name it:   make lab PYTHON=/path/to/python3.12"""
+
+NO_VENV = """{python} cannot make virtual environments: its `venv` or `ensurepip` module is missing.
+
+  Debian, Ubuntu:   sudo apt install python{major}.{minor}-venv    then run make again
+  any Linux:        conda env create -f environment.yml
+
+What Python said:
+{said}"""
+
+NO_NETWORK = """The packages could not be fetched: the package index cannot be reached.
+
+Connect to the network (or set your proxy: export https_proxy=http://...) and run make again. What was fetched so far is
+kept. The network is needed this once: after a complete installation everything works without it."""
+
+NO_SPACE = """The disk is full: {free} GB are free where .venv is made.
+
+torch's CUDA build takes about 8 GB. Without an NVIDIA GPU, take the CPU build, about 1 GB:   make lab TORCH=cpu"""
+
+FAILED = """pip could not install the locked versions; what it said stands above.
+
+Running make again resumes. If that does not help, remove the folder .venv (nothing of yours is in it) and run make again."""
+
+
+def say(text):
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def stop(text):
+    sys.stderr.write("\n" + text + "\n")
+    sys.exit(1)
+
+
+def version_of(python):
+    """The (major, minor) of an interpreter, or None where it does not run."""
+    ask = "import sys; print('%d %d' % sys.version_info[:2])"
+    try:
+        answer = subprocess.check_output([python, "-c", ask], stderr=subprocess.DEVNULL).decode().split()
+        return int(answer[0]), int(answer[1])
+    except (OSError, ValueError, IndexError, subprocess.CalledProcessError):
+        return None
+
+
+def find_python():
+    """This Python, or the first on the PATH that is new enough."""
+    newest = (0, 0)
+    for name in [sys.executable, "python3", "python3.13", "python3.12", "python3.11", "python3.14", "/usr/bin/python3"]:
+        version = version_of(name) or (0, 0)
+        if version >= OLDEST:
+            return name, version
+        newest = max(newest, version)
+    return stop(TOO_OLD.format(found="Python %d.%d" % newest))
+
+
+def wanted():
+    """What the stamp must say: the lock, the project file and the choice of build."""
+    digest = hashlib.sha256()
+    for name in ("constraints.txt", "pyproject.toml"):
+        with open(os.path.join(ROOT, name), "rb") as file:
+            digest.update(file.read())
+    return digest.hexdigest()
+
+
+def installed():
+    if not os.path.exists(STAMP) or version_of(venv_python()) is None:
+        return False
+    with open(STAMP) as file:
+        return file.read().strip() == wanted()
+
+
+def venv_python():
+    return os.path.join(VENV, "bin", "python")
+
+
+def make_venv():
+    if version_of(venv_python()) is not None:
+        return
+    python, version = find_python()
+    say("Making .venv with Python %d.%d." % version)
+    # --clear: what is left of an unfinished .venv, or of one whose Python was removed, is of no use
+    made = subprocess.run(
+        [python, "-m", "venv", "--clear", VENV], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    if made.returncode:
+        said = made.stdout.decode(errors="replace").strip()
+        if "No space left" in said:
+            stop(NO_SPACE.format(free=free_gigabytes()))
+        stop(NO_VENV.format(python=python, major=version[0], minor=version[1], said=said))
+
+
+def free_gigabytes():
+    disk = os.statvfs(ROOT)
+    return round(disk.f_bavail * disk.f_frsize / 1e9, 1)
+
+
+def has_nvidia_driver():
+    return bool(glob.glob("/dev/nvidia[0-9]*") or os.path.exists("/dev/dxg") or os.path.exists("/proc/driver/nvidia"))
+
+
+def reachable(host):
+    try:
+        socket.create_connection((host, 443), timeout=3).close()
+        return True
+    except OSError:
+        return False
+
+
+def index_options(build):
+    """pip's options for the build of torch: the CPU builds have an index of their own."""
+    if build not in ("auto", "cpu", "cuda"):
+        stop("TORCH is %r; it must be auto, cpu or cuda." % build)
+    if build == "cpu" or (build == "auto" and not has_nvidia_driver() and reachable(CPU_BUILDS.split("/")[2])):
+        return ["--extra-index-url", CPU_BUILDS]
+    return []
+
+
+def pip(*arguments):
+    """Runs pip, shows what it says, and returns its exit status and its text."""
+    command = [venv_python(), "-m", "pip", "--disable-pip-version-check", *arguments]
+    with tempfile.TemporaryFile() as log:
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as running:
+            for line in running.stdout:
+                log.write(line)
+                sys.stdout.write(line.decode(errors="replace"))
+                sys.stdout.flush()
+        log.seek(0)
+        return running.returncode, log.read().decode(errors="replace")
+
+
+def explain(text):
+    """The cause of a failed installation, in words that say what to do."""
+    if "No space left" in text:
+        return NO_SPACE.format(free=free_gigabytes())
+    signs = (
+        "NewConnectionError",
+        "NameResolutionError",
+        "Temporary failure in name resolution",
+        "Name or service not known",
+        "ConnectTimeoutError",
+        "Network is unreachable",
+        "ProxyError",
+    )
+    if any(sign in text for sign in signs):
+        return NO_NETWORK
+    return FAILED
+
+
+def install():
+    lock = ["--constraint", "constraints.txt"]
+    build_tools = ["install", "--quiet", *lock, "setuptools"]
+    project = ["install", "--quiet", *lock, *index_options(os.environ.get("TORCH") or "auto")]
+    project += ["--no-build-isolation", "--editable", ".[lab,dev]"]
+    say("Installing the locked versions (constraints.txt). This takes some minutes, once.")
+    for arguments in (build_tools, project):
+        status, text = pip(*arguments)
+        if status:
+            stop(explain(text))
+
+
+def main():
+    if not sys.platform.startswith("linux"):
+        say("Triton exists for Linux only. On Windows use WSL 2, on a Mac use Colab or a Linux machine; see README.md.")
+    if installed():
+        return
+    make_venv()
+    install()
+    with open(STAMP, "w") as file:
+        file.write(wanted() + "\n")
+    say("Set up: .venv holds everything, and from now on no network is needed.")
+
+
+if __name__ == "__main__":
+    main()

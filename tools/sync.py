@@ -1,0 +1,237 @@
+"""Makes `puzzles/` from `solutions/`, and `notebooks/` from `notebooks/src/`; with ``--check`` only says what is stale.
+
+A puzzle is its solution without the learner's region. A notebook's source is Markdown that jupytext reads; in it
+
+    {{stub row_softmax}}        becomes the puzzle's file: the cell a learner works in
+    {{first_cell}}              becomes `notebooks/src/first_cell.py`, with the repository's address from pyproject.toml
+    ![words](figures/x.svg)     becomes the figure itself, so that a notebook is whole wherever it is opened
+
+What is made is written down in `tools/generated.json`. A file that differs from what was last made holds somebody's work:
+it is never overwritten. With ``--force`` it is, after a copy was kept in `.tile-by-tile/saved/`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbformat import NotebookNode
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from checker.region import stub
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORD = "tools/generated.json"
+KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+DIRECTIVE = re.compile(r"^\{\{(\w+)(?: (\w+))?\}\}$", re.MULTILINE)
+FIGURE = re.compile(r"\]\((figures/[\w-]+\.svg)\)")
+
+
+class SourceError(Exception):
+    """A source that nothing can be made from; the message names the file and what to change."""
+
+
+def address(root: Path) -> str:
+    """Where the course can be cloned from: the one place is pyproject.toml."""
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    return str(project["urls"]["Repository"])
+
+
+def made(root: Path) -> dict[str, str]:
+    """Every generated file, by path relative to `root`. Raises SourceError."""
+    solutions = sorted((root / "solutions").glob("*.py"))
+    if not solutions:
+        raise SourceError(f"{root / 'solutions'} holds no solutions: there is nothing to make puzzles from")
+    files = {}
+    for path in solutions:
+        try:
+            files[f"puzzles/{path.name}"] = stub(path.read_text("utf-8"))
+        except ValueError as error:
+            raise SourceError(f"solutions/{path.name}: {error}") from error
+    for path in sorted((root / "notebooks" / "src").glob("*.md")):
+        files[f"notebooks/{path.stem}.ipynb"] = nbformat.writes(notebook(path, root, files)) + "\n"
+    return files
+
+
+def notebook(source: Path, root: Path, puzzles: Mapping[str, str]) -> NotebookNode:
+    """The notebook of one source: no outputs, the same bytes every time, ids that follow the text of a cell."""
+    read = jupytext.reads(source.read_text("utf-8"), fmt="md")
+    cells: list[NotebookNode] = []
+    seen: dict[str, int] = {}
+    for cell in read.cells:
+        named = DIRECTIVE.findall(cell.source)
+        text = FIGURE.sub(lambda m: f"]({_embedded(source, m.group(1))})", cell.source)
+        text = DIRECTIVE.sub(lambda m: _insertion(m.group(1), m.group(2), source, root, puzzles), text)
+        name = "-".join(filter(None, named[0])) if named else hashlib.sha256(text.encode()).hexdigest()[:10]
+        seen[name] = seen.get(name, 0) + 1
+        identity = name if seen[name] == 1 else f"{name}-{seen[name]}"
+        make = nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
+        cells.append(make(text, id=identity))
+    metadata = {"kernelspec": dict(KERNELSPEC), "language_info": {"name": "python"}}
+    result = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+    nbformat.validate(result)
+    return result
+
+
+def _insertion(directive: str, argument: str | None, source: Path, root: Path, puzzles: Mapping[str, str]) -> str:
+    if directive == "first_cell":
+        return (source.parent / "first_cell.py").read_text("utf-8").replace("{{address}}", address(root)).rstrip("\n")
+    if directive == "stub":
+        text = puzzles.get(f"puzzles/{argument}.py")
+        if text is None:
+            raise SourceError(f"{source.name}: {{{{stub {argument}}}}} names no file in solutions/")
+        return without_docstring(text).strip("\n")
+    raise SourceError(f"{source.name}: there is no directive {{{{{directive}}}}}; sync knows stub and first_cell")
+
+
+def without_docstring(module: str) -> str:
+    """A puzzle's file without the title in its first lines: the notebook around the cell says that already."""
+    return re.sub(r'\A""".*?"""\n+', "", module, flags=re.DOTALL)
+
+
+def _embedded(source: Path, figure: str) -> str:
+    path = source.parent / figure
+    if not path.is_file():
+        raise SourceError(f"{source.name}: there is no figure {figure}")
+    return "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode()
+
+
+def fingerprint(path: str, text: str) -> str:
+    """What makes two files the same work: a notebook's outputs, ids and metadata are not part of it."""
+    if path.endswith(".ipynb"):
+        try:
+            cells = json.loads(text)["cells"]
+            text = json.dumps([[cell["cell_type"], "".join(cell["source"])] for cell in cells])
+        except (ValueError, KeyError, TypeError):
+            pass  # not a notebook any more: its bytes are what it is
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class State:
+    """One generated file beside what it should be; each is a fingerprint, or None where the file is missing."""
+
+    path: str
+    here: str | None
+    recorded: str | None
+    wanted: str
+
+    @property
+    def stale(self) -> bool:
+        """The sources moved on and sync was not run."""
+        return self.recorded != self.wanted
+
+    @property
+    def edited(self) -> bool:
+        """Somebody worked in it since it was made."""
+        return self.here is not None and self.here not in (self.recorded, self.wanted)
+
+
+def read_record(root: Path) -> dict[str, str]:
+    path = root / RECORD
+    return json.loads(path.read_text("utf-8")) if path.exists() else {}
+
+
+def states(root: Path, files: Mapping[str, str]) -> Iterator[State]:
+    record = read_record(root)
+    for path, text in files.items():
+        file = root / path
+        here = fingerprint(path, file.read_text("utf-8")) if file.exists() else None
+        yield State(path, here, record.get(path), fingerprint(path, text))
+
+
+def check(root: Path) -> list[str]:
+    """What `make sync` would change or refuse, a sentence each; empty where everything is as it should be."""
+    files = made(root)
+    problems = []
+    for state in states(root, files):
+        if state.here is None:
+            problems.append(f"{state.path} is missing")
+        elif state.edited:
+            problems.append(f"{state.path} was edited by hand; such a change belongs into its source")
+        elif state.stale or state.here != state.wanted:
+            problems.append(f"{state.path} is older than its source")
+        elif (root / state.path).read_text("utf-8") != files[state.path]:
+            problems.append(f"{state.path} holds outputs or metadata; run make sync")
+    return problems + [f"{path} is made from nothing any more" for path in left_over(root, files)]
+
+
+def left_over(root: Path, files: Mapping[str, str]) -> list[str]:
+    present = [*(root / "puzzles").glob("*.py"), *(root / "notebooks").glob("*.ipynb")]
+    return sorted({str(path.relative_to(root)) for path in present} - set(files))
+
+
+def write(root: Path, force: bool) -> list[str]:
+    """Bring every generated file up to date; returns the files that were left alone because they were edited."""
+    files, record, refused = made(root), read_record(root), []
+    for state in list(states(root, files)):
+        path = root / state.path
+        if state.edited and not force:
+            refused.append(state.path)
+            continue
+        if state.edited:
+            print(f"kept a copy: {keep_copy(root, path).relative_to(root)}")
+        if not path.exists() or path.read_text("utf-8") != files[state.path]:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(files[state.path], "utf-8")
+            print(f"made {state.path}")
+        record[state.path] = state.wanted
+    record = {path: record[path] for path in sorted(record) if path in files}
+    (root / RECORD).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    return refused
+
+
+def keep_copy(root: Path, path: Path) -> Path:
+    """A copy of an edited file under a name that is free."""
+    folder = root / ".tile-by-tile" / "saved"
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = f"{path.stem}-{datetime.now():%Y%m%d-%H%M%S}"
+    names = (f"{stem}{suffix}{path.suffix}" for suffix in ("", *(f"-{n}" for n in range(2, 10_000))))
+    copy = next(folder / name for name in names if not (folder / name).exists())
+    copy.write_bytes(path.read_bytes())
+    return copy
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where something is stale")
+    parser.add_argument("--force", action="store_true", help="overwrite edited files too, after keeping a copy")
+    parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    try:
+        if options.check:
+            problems = check(options.root)
+            for problem in problems:
+                print(problem, file=sys.stderr)
+            if problems:
+                print("`make sync` makes puzzles/ and notebooks/ from their sources.", file=sys.stderr)
+            return 1 if problems else 0
+        refused = write(options.root, options.force)
+    except SourceError as error:
+        print(error, file=sys.stderr)
+        return 1
+    for path in refused:
+        print(f"left alone: {path} was edited since it was made, and sync never overwrites work.", file=sys.stderr)
+    if refused:
+        print(
+            "If the change was meant for the course, make it in solutions/ or notebooks/src/. To have these files made anew, "
+            "run tools/sync.py --force: it keeps a copy of each in .tile-by-tile/saved/ first.",
+            file=sys.stderr,
+        )
+    return 1 if refused else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
