@@ -60,9 +60,15 @@ def merge_taint(handles: Sequence[Handle], shape: tuple[int, ...]) -> Taint | No
     return Taint(lanes, sources)
 
 
-def merge_nans(handles: Sequence[Handle]) -> frozenset[int] | None:
-    found = [h.nans for h in handles if h.nans]
-    return frozenset().union(*found) if found else None
+def merge_nans(handles: Sequence[Handle], shape: tuple[int, ...]) -> np.ndarray | None:
+    """For each lane the birth of the first operand that knows one."""
+    known = [h.nans for h in handles if h.nans is not None]
+    if not known:
+        return None
+    out = np.zeros(shape, np.int32)
+    for births in known:
+        out = np.where(out == 0, births, out)
+    return out
 
 
 def isnan(data: Any) -> np.ndarray:
@@ -111,18 +117,19 @@ class Builder:
         return handle
 
     def note_nan(self, name: str, handle: Handle, operands: Sequence[Handle]) -> None:
-        """Remember where the NaNs of `handle` were born; operands must broadcast against it, or be compared as a whole."""
+        """Remember where each NaN of `handle` was born; operands have its shape or are scalars."""
         nan = isnan(handle.data)
-        if not nan.any():
+        if self.born is None or not nan.any():
             return
         known = np.zeros(nan.shape, bool)
         for operand in operands:
-            seen = isnan(operand.data)
-            known = known | (seen if seen.shape == nan.shape or seen.ndim == 0 else seen.any())
-        inherited = merge_nans(operands) or frozenset()
-        if (nan & ~known).any() and self.born is not None:
-            inherited |= {self.born(name)}
-        handle.nans = inherited or None
+            known = known | isnan(operand.data)
+        births = merge_nans(operands, nan.shape)
+        births = np.zeros(nan.shape, np.int32) if births is None else np.where(nan, births, 0)
+        new = nan & ~known
+        if new.any():
+            births = np.where(new, self.born(name) + 1, births)
+        handle.nans = births if births.any() else None
 
     def moved(self, arg: Handle, move: Callable[[Any], Any]) -> Handle:
         """`arg` with its lanes rearranged."""
@@ -130,7 +137,8 @@ class Builder:
         if pointer is not None and pointer.terms is not None:
             pointer = Pointer(pointer.region, tuple(move(t) if np.ndim(t) else t for t in pointer.terms))
         taint = Taint(move(arg.taint.lanes), arg.taint.sources) if arg.taint is not None else None
-        return Handle(move(arg.data), arg.type, taint, pointer, arg.nans)
+        nans = None if arg.nans is None else move(arg.nans)
+        return Handle(move(arg.data), arg.type, taint, pointer, nans)
 
     def element(self, type_: Any) -> np.dtype:
         scalar = type_.scalar
@@ -264,7 +272,8 @@ class Builder:
             parts = [Handle(data, lhs.type, Taint(np.broadcast_to(chosen[0], shape), chosen[1])), condition]
             handle.taint = merge_taint(parts, shape)
         if self.born is not None and isnan(data).any():
-            handle.nans = merge_nans((lhs, rhs))
+            births = [0 if h.nans is None else h.nans for h in (lhs, rhs)]
+            handle.nans = np.broadcast_to(np.where(condition.data, *births), np.shape(data))
         return handle
 
     def _bitwise(self, name: str, ufunc: Any, lhs: Handle, rhs: Handle) -> Handle:
@@ -340,7 +349,8 @@ class Builder:
     def create_splat(self, type_: Any, arg: Handle) -> Handle:
         shape = tuple(int(n) for n in type_.shape)
         taint = arg.taint and Taint(np.broadcast_to(arg.taint.lanes, shape), arg.taint.sources)
-        return Handle(np.broadcast_to(np.reshape(arg.data, ()), shape), arg.type, taint, arg.pointer, arg.nans)
+        nans = None if arg.nans is None else np.broadcast_to(arg.nans, shape)
+        return Handle(np.broadcast_to(np.reshape(arg.data, ()), shape), arg.type, taint, arg.pointer, nans)
 
     def create_unsplat(self, arg: Handle) -> Handle:
         return self.moved(arg, lambda a: np.reshape(a, ()))
@@ -354,7 +364,10 @@ class Builder:
             lanes = [h.taint.lanes if h.taint is not None else np.zeros(np.shape(h.data), bool) for h in handles]
             taint = Taint(join(lanes), frozenset().union(*(h.taint.sources for h in handles if h.taint is not None)))
         data = join([h.data for h in handles])
-        return Handle(data, handles[0].type, taint, nans=merge_nans(handles) if self.born else None)
+        nans = None
+        if any(h.nans is not None for h in handles):
+            nans = join([np.zeros(np.shape(h.data), np.int32) if h.nans is None else h.nans for h in handles])
+        return Handle(data, handles[0].type, taint, nans=nans)
 
     def create_cat(self, lhs: Handle, rhs: Handle) -> Handle:
         return self._combined((lhs, rhs), np.concatenate)
@@ -405,12 +418,15 @@ class Builder:
                 parts.append(Handle(data, c.type, Taint(columns, b.taint.sources)))
             handle.taint = merge_taint(parts, data.shape)
         if self.born is not None:
-            rows = np.broadcast_to(isnan(a.data).any(-1, keepdims=True), data.shape)
-            columns = np.broadcast_to(isnan(b.data).any(-2, keepdims=True), data.shape)
-            spread = np.where(rows | columns, np.float32(np.nan), np.float32(0))
-            operands = Handle(spread, c.type, nans=merge_nans((a, b)))
-            self.note_nan("tl.dot", handle, (operands, c))
+            self.note_nan("tl.dot", handle, (self._spread(a, -1, data.shape), self._spread(b, -2, data.shape), c))
         return handle
+
+    @staticmethod
+    def _spread(arg: Handle, axis: int, shape: tuple[int, ...]) -> Handle:
+        """`arg` reduced to where a sum along `axis` would be NaN because of it, in the shape of the result."""
+        nan = isnan(arg.data).any(axis, keepdims=True)
+        births = None if arg.nans is None else np.broadcast_to(arg.nans.max(axis, keepdims=True), shape)
+        return Handle(np.broadcast_to(np.where(nan, np.float32(np.nan), np.float32(0)), shape), arg.type, nans=births)
 
 
 def _binary(name: str, compute: Callable[[Any, Any], Any], boolean: bool = False) -> Callable[..., Handle]:

@@ -53,6 +53,20 @@ class _Rewriter(ast.NodeTransformer):
         message = node.msg or ast.Constant("")
         return ast.copy_location(ast.Expr(self._call("check", node.test, message)), node)
 
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        """`and` and `or` between tiles work lane by lane, as in the compiler; between numbers they stay Python's."""
+        self.generic_visit(node)
+        method = "both" if isinstance(node.op, ast.And) else "either"
+        out = node.values[0]
+        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        for value in node.values[1:]:
+            out = ast.copy_location(self._call(method, out, ast.Lambda(nothing, value)), node)
+        return out
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        return ast.copy_location(self._call("opposite", node.operand), node) if isinstance(node.op, ast.Not) else node
+
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
         if self.follow and isinstance(node.target, ast.Name):

@@ -35,6 +35,7 @@ class _Hooks:
 
     def __init__(self, language: seam.Language, follower: Frames) -> None:
         self.value = language.value
+        self.both, self.either, self.opposite = language.both, language.either, language.opposite
         self.loop, self.enter, self.turn, self.leave = follower.loop, follower.enter, follower.turn, follower.leave
         self.check = follower.check
 

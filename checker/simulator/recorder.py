@@ -236,8 +236,12 @@ class Recorder:
                 reached = lanes.reshape(-1)  # a lane switched off by an undefined mask is as wrong as one switched on
             if reached.any():
                 self._undefined(access, part.taint.sources, reached)
-        if value is not None and value.nans and numerics.is_float(np.asarray(chosen).dtype) and np.isnan(chosen).any():
-            self._nan(access, value.nans, chosen)
+        if value is not None and value.nans is not None:
+            lanes = np.broadcast_to(value.nans, shape)
+            births = lanes.reshape(-1) if access.good is None else lanes[access.good]
+            births = births[births > 0] - 1
+            if births.size and numerics.is_float(np.asarray(chosen).dtype):
+                self._nan(access, int(births.min()), chosen)
 
     def _undefined(self, access: Access, sources: frozenset[int], reached: np.ndarray) -> None:
         store = self.frames.line()
@@ -261,8 +265,8 @@ class Recorder:
             )
             self._find("undefined_lanes", message, source.line, None, count=1)
 
-    def _nan(self, access: Access, births: frozenset[int], chosen: np.ndarray) -> None:
-        birth = self.births[min(births)]
+    def _nan(self, access: Access, number: int, chosen: np.ndarray) -> None:
+        birth = self.births[number]
         nan = np.isnan(chosen)
         message = (
             f"A NaN is born in line {birth.line}: {birth.name} made it out of operands that were not NaN"

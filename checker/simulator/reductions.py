@@ -7,6 +7,7 @@ depend on nothing but associativity, as on a GPU. 16-bit sums round at every lev
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,8 @@ class Reductions:
             handle.taint = Taint(lanes, arg.taint.sources) if lanes.any() else None
         if self.builder.born is not None:
             spread = np.where(isnan(data).any(axis), np.float32(np.nan), np.float32(0))
-            self.builder.note_nan(f"tl.{kind}", handle, [Handle(spread, arg.type, nans=arg.nans)])
+            births = None if arg.nans is None else np.asarray(arg.nans.max(axis))
+            self.builder.note_nan(f"tl.{kind}", handle, [Handle(spread, arg.type, nans=births)])
         return handle
 
     def _tree(self, handles: list[Handle], axis: int, combine: Any) -> list[Handle]:
@@ -124,7 +126,8 @@ class Reductions:
         if self.builder.born is not None:
             seen = np.logical_or.accumulate(isnan(data), axis=axis)
             spread = np.where(seen, np.float32(np.nan), np.float32(0))
-            self.builder.note_nan("tl.cumsum", handle, [Handle(spread, arg.type, nans=arg.nans)])
+            births = None if arg.nans is None else np.maximum.accumulate(arg.nans, axis=axis)
+            self.builder.note_nan("tl.cumsum", handle, [Handle(spread, arg.type, nans=births)])
         return handle
 
     def _doubling(self, handles: list[Handle], axis: int, combine: Any) -> list[Handle]:
@@ -132,7 +135,7 @@ class Reductions:
         step = 1
         while step < n:
             order = np.maximum(np.arange(n) - step, 0)
-            left = [self.builder.moved(h, lambda a, order=order: np.take(a, order, axis)) for h in handles]
+            left = [self.builder.moved(h, partial(np.take, indices=order, axis=axis)) for h in handles]
             combined = self._combine(combine, left, handles)
             ready = np.arange(n).reshape([-1 if d == axis else 1 for d in range(np.ndim(handles[0].data))]) >= step
             keep = Handle(np.broadcast_to(ready, np.shape(handles[0].data)), self.language.int1)

@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -195,6 +195,24 @@ class Language:
         """What an assignment keeps: a number becomes a scalar of the language, as in the compiler."""
         return self.semantic.to_tensor(value, False)
 
+    def both(self, left: Any, right: Callable[[], Any]) -> Any:
+        """`left and right`, lane by lane where `left` is a tensor."""
+        if isinstance(left, tl.tensor):
+            return left.logical_and(right())
+        return left and right()
+
+    def either(self, left: Any, right: Callable[[], Any]) -> Any:
+        """`left or right`, lane by lane where `left` is a tensor."""
+        if isinstance(left, tl.tensor):
+            return left.logical_or(right())
+        return left or right()
+
+    def opposite(self, value: Any) -> Any:
+        """`not value`, lane by lane where it is a tile."""
+        if isinstance(value, tl.tensor) and np.ndim(value.handle.data):
+            return self.semantic.not_(value)
+        return not value
+
     def namespace(self, given: dict[str, Any]) -> dict[str, Any]:
         """A copy of a learner's globals in which the language is the bound one."""
         out = dict(given)
@@ -236,8 +254,11 @@ class Language:
             self.replaced[id(member)] = replacement
             yield place, name, replacement
         device = self.device
-        for name, member in vars(tl.core.tensor).items():
-            if isinstance(member, JITTED):
+        for name, member in list(vars(tl.core.tensor).items()):
+            if isinstance(member, FunctionType) and not name.startswith("_") and not tl.core.is_builtin(member):
+                if callable(getattr(tl, name, None)):  # x.exp() and its like hide that they are builtins
+                    yield tl.core.tensor, name, (lambda n: lambda x, *a, **k: getattr(tl, n)(x, *a, **k))(name)
+            elif isinstance(member, JITTED):
                 yield tl.core.tensor, name, (lambda m: lambda x, *a, **k: device(m, x, *a, **k))(member)
         for jitted in JITTED:
             yield jitted, "__call__", lambda jf, *a, **k: device(jf, *a, **k)

@@ -31,7 +31,7 @@ class Handle:
     """What Triton's front end passes to the builder and gets back.
 
     `data` is a NumPy array or scalar: pointers are int64 virtual byte addresses, bf16 is `ml_dtypes.bfloat16`. `type` is
-    the scalar Triton type. `nans` names the operations in which NaNs of this value were born.
+    the scalar Triton type. `nans` says, where it is kept, in which operation the NaN of a lane was born: its number plus one, or 0.
     """
 
     __slots__ = ("data", "nans", "pointer", "taint", "type")
@@ -42,7 +42,7 @@ class Handle:
         type: Any,
         taint: Taint | None = None,
         pointer: Pointer | None = None,
-        nans: frozenset[int] | None = None,
+        nans: np.ndarray | None = None,
     ) -> None:
         self.data = data
         self.type = type
