@@ -74,7 +74,12 @@ class Timing:
 def _device() -> dict[str, Any]:
     try:
         done = subprocess.run(
-            [sys.executable, "-c", _PROBE], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, check=False
+            [sys.executable, "-c", _PROBE],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+            check=False,
         )
         found: dict[str, Any] = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
@@ -135,7 +140,6 @@ class _Mirror:
 
     def back(self, *, in_place: bool) -> dict[str, torch.Tensor]:
         """Copy everything to the CPU: into the launch's own tensors, or into new ones of the same geometry."""
-        import torch
 
         landed: dict[tuple[int, int], torch.Tensor] = {}
         for key, (host, device) in self._storages.items():

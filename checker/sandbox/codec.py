@@ -29,13 +29,13 @@ def encode(value: Any, blobs: list[memoryview]) -> Any:
         return value.item()
     if isinstance(value, np.ndarray):
         data = np.ascontiguousarray(value)
-        blobs.append(memoryview(data.reshape(-1).view(np.uint8)))
+        blobs.append(memoryview(data.reshape(-1).view(np.uint8).data))
         return {_ARRAY: len(blobs) - 1, "dtype": data.dtype.str, "shape": list(value.shape)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: encode(getattr(value, field.name), blobs) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {_key(key): encode(item, blobs) for key, item in value.items()}
-    if isinstance(value, Sequence | set | frozenset):
+    if isinstance(value, list | tuple):
         return [encode(item, blobs) for item in value]
     raise TypeError(f"{type(value).__name__} does not cross the sandbox's border")
 
@@ -61,7 +61,9 @@ def _decode(kind: Any, data: Any, blobs: Sequence[bytes], where: str) -> Any:
     if kind is None or kind is types.NoneType:
         return _expect(data is None, None, where, "null")
     if kind is float:
-        return _expect(type(data) in (int, float), float(data) if type(data) in (int, float) else None, where, "a number")
+        return _expect(
+            type(data) in (int, float), float(data) if type(data) in (int, float) else None, where, "a number"
+        )
     if kind in (int, str, bool):
         return _expect(type(data) is kind, data, where, kind.__name__)
     if kind is np.ndarray:
@@ -72,7 +74,9 @@ def _decode(kind: Any, data: Any, blobs: Sequence[bytes], where: str) -> Any:
         return _either(arguments, data, blobs, where)
     if origin is tuple and not (len(arguments) == 2 and arguments[1] is Ellipsis):
         items = _expect(isinstance(data, list) and len(data) == len(arguments), data, where, f"{len(arguments)} items")
-        return tuple(_decode(a, item, blobs, f"{where}[{i}]") for i, (a, item) in enumerate(zip(arguments, items, strict=True)))
+        return tuple(
+            _decode(a, item, blobs, f"{where}[{i}]") for i, (a, item) in enumerate(zip(arguments, items, strict=True))
+        )
     if origin in (tuple, list, Sequence):
         items = [_decode(arguments[0], d, blobs, where) for d in _expect(isinstance(data, list), data, where, "a list")]
         return items if origin is list else tuple(items)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from checker.judge.runner import RunResult
     from checker.puzzle import Launch
     from checker.sandbox.tensors import Shared
-    from checker.simulator.trace import SimulateOptions
+    from checker.simulator.trace import SimulateOptions, Trace
     from checker.submission.kernel import KernelSource
 
 _AHEAD = 2  # launches handed over before the first result is read, so that judging and running overlap
@@ -142,7 +142,9 @@ class Sandbox:
                 raise ProtocolError("the compiler's status is none that a compiler has")
         except ProtocolError as error:
             job.close()
-            return _compile_failed(request, "protocol_error", f"The compiler's process sent something that is no result: {error}.")
+            return _compile_failed(
+                request, "protocol_error", f"The compiler's process sent something that is no result: {error}."
+            )
         except JobEnded as ended:
             message = ended.ending.message
             if ended.ending.status == "timeout":
@@ -246,10 +248,13 @@ class Sandbox:
         too_long = f"The kernel did not finish within {seconds:g} s."
         try:
             frame = job.receive(deadline)
-            body = _numbered(frame, number, {"outcome"})
-            outcome = codec.decode(_outcome_type(), body["outcome"], frame.blobs, "outcome")
+            body = _numbered(frame, number, {"outcome", "trace"})
+            outcome = codec.decode(_outcome_type(), body["outcome"], (), "outcome")
+            trace = _trace(body["trace"], frame.blobs)
         except ProtocolError as error:
-            return RunResult("protocol_error", message=f"The kernel's process sent something that is no result: {error}.")
+            return RunResult(
+                "protocol_error", message=f"The kernel's process sent something that is no result: {error}."
+            )
         except JobEnded as ended:
             ending = ended.ending
             message = too_long if ending.status == "timeout" else ending.message
@@ -257,7 +262,7 @@ class Sandbox:
         return RunResult(
             outcome.status,
             tensors=shared.results() if outcome.status == "passed" else {},
-            trace=outcome.trace,
+            trace=trace,
             message=too_long if outcome.status == "timeout" else outcome.message[:_LONGEST],
             detail=outcome.detail[:_LONGEST],
             line=outcome.line,
@@ -279,6 +284,23 @@ def _outcome_type() -> type:
     from checker.sandbox.jobs import Outcome
 
     return Outcome
+
+
+def _trace(data: Any, blobs: Sequence[bytes]) -> Trace | None:
+    import numpy as np
+
+    from checker.sandbox import codec
+    from checker.simulator import trace_from_parts
+
+    if data is None:
+        return None
+    if not isinstance(data, dict) or data.keys() != {"head", "arrays"}:
+        raise ProtocolError("the trace is not one")
+    arrays = codec.decode(list[np.ndarray], data["arrays"], blobs, "trace")
+    try:
+        return trace_from_parts(data["head"], arrays)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ProtocolError(f"the trace is not one: {error}") from error
 
 
 def _numbered(frame: Frame, number: int, fields: set[str]) -> dict[str, Any]:

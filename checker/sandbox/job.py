@@ -34,6 +34,14 @@ class Job:
     """Started at once; `receive` waits for frames. Use as a context manager: leaving it ends the job and all it started."""
 
     def __init__(self, worker: WorkerProcess, spec: dict[str, Any], start_seconds: float) -> None:
+        try:
+            self._start(worker, spec, start_seconds)
+        except WorkerFailed:
+            if worker.alive():
+                raise
+            self._start(worker, spec, start_seconds)  # the worker died under our hands: once more, with a new one
+
+    def _start(self, worker: WorkerProcess, spec: dict[str, Any], start_seconds: float) -> None:
         data, far_data = socket.socketpair()
         report, far_report = socket.socketpair()
         self._data, self._report = Channel(data), Channel(report)
@@ -71,7 +79,9 @@ class Job:
             raise JobEnded(Ending("timeout", "")) from None
         except ProtocolError as error:
             self.close()
-            raise JobEnded(Ending("protocol_error", f"The kernel's process sent something that is no result: {error}.")) from None
+            raise JobEnded(
+                Ending("protocol_error", f"The kernel's process sent something that is no result: {error}.")
+            ) from None
         except Closed:
             ending = self._ending()
             self.close()
@@ -97,7 +107,9 @@ class Job:
         try:
             frame = self._report.receive(time.monotonic() + _GRACE)
         except (Closed, TimeoutError, ProtocolError):
-            return Ending("protocol_error", "The process that watched over the kernel was ended before it could report.")
+            return Ending(
+                "protocol_error", "The process that watched over the kernel was ended before it could report."
+            )
         body = frame.body
         printed = frame.blobs[0].decode(errors="replace") if frame.blobs else ""
         if body.get("type") == "broken":
@@ -118,7 +130,9 @@ def _explain(body: dict[str, Any], printed: str) -> Ending:
     if number is not None:
         name = _SIGNALS.get(number, f"signal {number}")
         return Ending("runtime_error", f"The kernel crashed: its process was ended by {name}.", printed)
-    return Ending("protocol_error", f"The kernel's process ended by itself (exit code {code}) before it gave a result.", printed)
+    return Ending(
+        "protocol_error", f"The kernel's process ended by itself (exit code {code}) before it gave a result.", printed
+    )
 
 
 _SIGNALS = {

@@ -35,12 +35,11 @@ _LONGEST = 16_000
 class Outcome:
     """How one launch ended, as the job tells it."""
 
-    status: Literal["passed", "runtime_error", "timeout", "resource_limit"]
+    status: Literal["passed", "compile_error", "runtime_error", "timeout", "resource_limit"]
     message: str = ""
     detail: str = ""
     line: int | None = None
     seconds: float = 0.0
-    trace: Trace | None = None
 
 
 def run(channel: Channel, folder: Path, spec: dict[str, Any]) -> None:
@@ -87,7 +86,15 @@ def _compile(channel: Channel, folder: Path, kernel: KernelSource, requests: lis
             outcome = _failure(error, folder)
             status = "resource_limit" if outcome.status == "resource_limit" else "compile_error"
             result = compiler.CompileResult(
-                request, False, "other", outcome.message, outcome.detail, outcome.line, time.perf_counter() - began, {}, status
+                request,
+                False,
+                "other",
+                outcome.message,
+                outcome.detail,
+                outcome.line,
+                time.perf_counter() - began,
+                {},
+                status,
             )
         blobs: list[memoryview] = []
         channel.send({"type": "result", "number": number, "result": codec.encode(result, blobs)}, blobs)
@@ -101,17 +108,18 @@ def _launches(channel: Channel, folder: Path, kernel: KernelSource, spec: dict[s
         frame = channel.receive()
         timer = _Timer(channel, folder, number, spec["seconds"], by_clock=spec["kind"] != "simulate")
         launch: Launch | None = None
+        trace: Trace | None = None
         began = time.perf_counter()
         try:
             launch = attach(frame.body["launch"], frame.fds[0])
             with timer:
                 function = function or _load(kernel, folder)
                 trace = work(function, launch)
-            outcome = Outcome("passed", seconds=time.perf_counter() - began, trace=trace)
+            outcome = Outcome("passed", seconds=time.perf_counter() - began)
         except (Exception, SystemExit) as error:
             outcome = _failure(error, folder)
         launch = None  # its memory is the other side's now
-        _send(channel, number, outcome)
+        _send(channel, number, outcome, trace)
         if outcome.status != "passed":
             return
 
@@ -142,9 +150,15 @@ def _time(channel: Channel, folder: Path, kernel: KernelSource, spec: dict[str, 
     channel.send(body)
 
 
-def _send(channel: Channel, number: int, outcome: Outcome) -> None:
+def _send(channel: Channel, number: int, outcome: Outcome, trace: Trace | None = None) -> None:
     blobs: list[memoryview] = []
-    channel.send({"type": "result", "number": number, "outcome": codec.encode(outcome, blobs)}, blobs)
+    body: dict[str, Any] = {"type": "result", "number": number, "outcome": codec.encode(outcome, []), "trace": None}
+    if trace is not None:
+        from checker.simulator import trace_to_parts
+
+        head, arrays = trace_to_parts(trace)
+        body["trace"] = {"head": head, "arrays": codec.encode(arrays, blobs)}
+    channel.send(body, blobs)
 
 
 class _Timer:
@@ -182,7 +196,7 @@ def _failure(error: BaseException, folder: Path) -> Outcome:
     if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
         return Outcome("resource_limit", "The kernel asked for more memory than it may use.", detail, line)
     status = getattr(error, "status", None)
-    if status in ("runtime_error", "timeout", "resource_limit") and hasattr(error, "message"):
+    if status in ("compile_error", "runtime_error", "timeout", "resource_limit") and hasattr(error, "message"):
         own = getattr(error, "line", None)
         return Outcome(
             status,

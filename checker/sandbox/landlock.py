@@ -36,9 +36,7 @@ def restrict(writable: Iterable[Path], readable: Iterable[Path] | None, *, netwo
     ports = 3 if level >= 4 and not network else 0
     scope = 3 if level >= 6 else 0
     attributes = struct.pack("<QQQ", handled, ports, scope)[: 24 if level >= 6 else 16 if level >= 4 else 8]
-    ruleset = syscalls.syscall(
-        _CREATE, ctypes.c_char_p(attributes), ctypes.c_size_t(len(attributes)), ctypes.c_uint(0)
-    )
+    ruleset = syscalls.syscall(_CREATE, ctypes.c_char_p(attributes), ctypes.c_size_t(len(attributes)), ctypes.c_uint(0))
     try:
         for path in writable:
             _allow(ruleset, path, handled)
@@ -58,8 +56,6 @@ def _allow(ruleset: int, path: Path, access: int) -> None:
         access &= ~0 if path.is_dir() else _FILE_ONLY
         if access:
             rule = struct.pack("<Qi", access, fd)
-            syscalls.syscall(
-                _ADD, ctypes.c_int(ruleset), ctypes.c_uint(1), ctypes.c_char_p(rule), ctypes.c_uint(0)
-            )
+            syscalls.syscall(_ADD, ctypes.c_int(ruleset), ctypes.c_uint(1), ctypes.c_char_p(rule), ctypes.c_uint(0))
     finally:
         os.close(fd)

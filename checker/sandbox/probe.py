@@ -44,10 +44,10 @@ def strongest(worker: Worker, layers: frozenset[str]) -> tuple[frozenset[str], f
 def strongest_with_gpu(worker: Worker, layers: frozenset[str], limits: Limits) -> frozenset[str]:
     """The layers under which the CUDA driver starts, out of `layers`. Raises RuntimeError where it never does."""
     answer: dict[str, Any] = {}
-    for dropped in (frozenset(), {LANDLOCK}, {LANDLOCK, NAMESPACES}, {LANDLOCK, NAMESPACES, OTHER_USER}, {*isolation.LAYERS}):
-        answer = _trial(worker, "probe_gpu", layers - dropped, lambda channel, folder: _start_cuda(channel))
+    for kept in (layers, layers - {LANDLOCK}, layers & {OTHER_USER, SECCOMP}, layers & {SECCOMP}, frozenset[str]()):
+        answer = _trial(worker, "probe_gpu", kept, lambda channel, folder: _start_cuda(channel))
         if answer["type"] == "probed" and answer["error"] == 0:
-            return layers - dropped
+            return kept
     raise RuntimeError(f"CUDA does not start in the sandbox: {answer.get('message') or answer.get('error')}")
 
 

@@ -54,7 +54,11 @@ class WorkerProcess:
         self._start_seconds = start_seconds
         self._layers = "+".join(layers)
         self._lock = threading.RLock()
-        self._clear()
+        self._owner = -1
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: Channel | None = None
+        self._ready: Ready | None = None
+        self._folder = Path()
 
     def start(self) -> None:
         """Start the process and return at once; it warms up by itself."""
@@ -107,18 +111,21 @@ class WorkerProcess:
         return body
 
     def submit(self, spec: dict[str, Any], data: socket.socket, report: socket.socket) -> None:
-        """Hand a job and its two sockets to the worker; a dead worker is replaced once. Raises WorkerFailed."""
+        """Hand a job and its two sockets to the worker; a dead worker is replaced. Raises WorkerFailed."""
         with self._lock:
-            for attempt in (1, 2):
-                self.wait_ready()
-                assert self._control is not None
-                try:
-                    self._control.send(spec, fds=(data.fileno(), report.fileno()), deadline=time.monotonic() + 10)
-                    return
-                except (Closed, TimeoutError) as error:
-                    self.close()
-                    if attempt == 2:
-                        raise WorkerFailed("The checker's worker ended twice before it took a job.") from error
+            if not self.alive():
+                self.close()
+            self.wait_ready()
+            assert self._control is not None
+            try:
+                self._control.send(spec, fds=(data.fileno(), report.fileno()), deadline=time.monotonic() + 10)
+            except (Closed, TimeoutError) as error:
+                self.close()
+                raise WorkerFailed("The checker's worker takes no jobs.") from error
+
+    def alive(self) -> bool:
+        """Whether the worker's process is there."""
+        return self._process is not None and self._owner == os.getpid() and self._process.poll() is None
 
     @property
     def pid(self) -> int | None:
@@ -140,18 +147,14 @@ class WorkerProcess:
 
     def after_fork(self) -> None:
         """In a forked child: let go of the parent's worker, so that it ends when the parent does."""
-        if getattr(self, "_control", None) is not None:
+        if self._control is not None:
             with contextlib.suppress(OSError):
-                self._control.close()  # type: ignore[union-attr]
+                self._control.close()
         self._lock = threading.RLock()
         self._clear()
 
     def _clear(self) -> None:
-        self._owner = -1
-        self._process: subprocess.Popen[bytes] | None = None
-        self._control: Channel | None = None
-        self._ready: Ready | None = None
-        self._folder = Path()
+        self._owner, self._process, self._control, self._ready, self._folder = -1, None, None, None, Path()
 
     def _log(self) -> str:
         try:

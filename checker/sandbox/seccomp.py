@@ -13,8 +13,8 @@ import struct
 
 from checker.sandbox import syscalls
 
-# number on x86-64, number on 64-bit Arm (None: does not exist there)
-_NUMBERS: dict[str, tuple[int | None, int]] = {
+# number on x86-64, number on 64-bit Arm (None where it does not exist)
+_NUMBERS: dict[str, tuple[int, int | None]] = {
     "socket": (41, 198),
     "clone": (56, 220),
     "fork": (57, None),
@@ -115,7 +115,9 @@ def program(*, may_start_programs: bool, gpu: bool, pid: int) -> bytes:
     refuse, allow = (_RETURN, 0, 0, _refuse(errno.EPERM)), (_RETURN, 0, 0, _ALLOW)
     for name in _ALWAYS + (() if may_start_programs else _PROGRAMS):
         rule(name, refuse)
-    rule("clone3", (_RETURN, 0, 0, _refuse(errno.ENOSYS)))  # its flags lie behind a pointer; the C library falls back to clone
+    rule(
+        "clone3", (_RETURN, 0, 0, _refuse(errno.ENOSYS))
+    )  # its flags lie behind a pointer; the C library falls back to clone
     if may_start_programs:
         rule("clone", (_LOAD, 0, 0, _argument(0)), (_JSET, 0, 1, _CLONE_NEW), refuse, allow)
     else:
@@ -137,7 +139,7 @@ def install(*, may_start_programs: bool, gpu: bool) -> None:
     code = program(may_start_programs=may_start_programs, gpu=gpu, pid=os.getpid())
 
     class Program(ctypes.Structure):
-        _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_char_p)]  # noqa: RUF012
+        _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_char_p)]
 
     filters = Program(len(code) // 8, code)
     number = {"x86_64": 317, "aarch64": 277}[syscalls.MACHINE]

@@ -182,7 +182,8 @@ def _excess(wall: Wall, job: int, baseline: int) -> str:
 
 def _descendants(enough: int) -> list[int]:
     """Processes under this one; stops looking once there are more than `enough`. Empty where the kernel does not say."""
-    found, unread = [], [os.getpid()]
+    found: list[int] = []
+    unread = [os.getpid()]
     while unread and len(found) <= enough:
         pid = unread.pop()
         with contextlib.suppress(OSError):
@@ -217,5 +218,3 @@ def _end_descendants(own_namespace: bool) -> None:
         except ChildProcessError:
             return
         time.sleep(0.005)
-
-

@@ -55,10 +55,10 @@ def drop_capabilities() -> None:
     """Give up every capability of this process, for good once `no_new_privileges` is set."""
 
     class Header(ctypes.Structure):
-        _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]  # noqa: RUF012
+        _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
 
     class Data(ctypes.Structure):
-        _fields_ = [(name, ctypes.c_uint32) for name in ("effective", "permitted", "inheritable")]  # noqa: RUF012
+        _fields_ = [(name, ctypes.c_uint32) for name in ("effective", "permitted", "inheritable")]
 
     empty = (Data * 2)()
     _check(_libc.capset(ctypes.byref(Header(0x20080522, 0)), empty), "capset")

@@ -97,7 +97,9 @@ def plan(launch: Launch) -> tuple[Plan, list[torch.UntypedStorage]]:
     for name, value in launch.arguments.items():
         if not isinstance(value, torch.Tensor):
             continue
-        storage = value.detach().cpu().untyped_storage() if value.device.type != "cpu" else value.detach().untyped_storage()
+        storage = (
+            value.detach().cpu().untyped_storage() if value.device.type != "cpu" else value.detach().untyped_storage()
+        )
         index = seen.get(storage.data_ptr()) if storage.nbytes() else None
         if index is None:
             index = len(places)
@@ -106,7 +108,7 @@ def plan(launch: Launch) -> tuple[Plan, list[torch.UntypedStorage]]:
             sources.append(storage)
             end += -(-storage.nbytes() // _PAGE) * _PAGE + _PAGE
         dtype = str(value.dtype).removeprefix("torch.")
-        views[name] = View(index, dtype, tuple(value.shape), tuple(value.stride()), value.storage_offset())
+        views[name] = View(index, dtype, tuple(value.shape), tuple(value.stride()), int(value.storage_offset()))
     scalars = {name: value for name, value in launch.arguments.items() if not isinstance(value, torch.Tensor)}
     return (
         Plan(

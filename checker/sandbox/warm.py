@@ -22,7 +22,7 @@ _ROOMS = ("triton.backends.nvidia.compiler", "checker.submission.load", "checker
 
 
 @triton.jit
-def _trial_kernel(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
+def _trial_kernel(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):  # type: ignore[no-untyped-def]
     offs_n = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
     mask = offs_n < N
     x = tl.load(x_ptr + offs_n, mask=mask, other=0.0)

@@ -104,10 +104,8 @@ class Channel:
         while filled < size:
             self._arm(deadline)
             try:
-                if fds is not None and filled == 0:
-                    got = self._first(view, fds)
-                else:
-                    got = self._sock.recv_into(view[filled:])
+                wanted = fds if filled == 0 else None
+                got = self._sock.recv_into(view[filled:]) if wanted is None else self._first(view, wanted)
             except ConnectionError as error:
                 raise Closed from error
             if got == 0:

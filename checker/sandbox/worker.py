@@ -132,7 +132,9 @@ def main(arguments: list[str]) -> None:
         raise
     worker = Worker(control, Path(arguments[1]), isolation.possible() & set(arguments[2].split("+")))
     worker.layers, gaps = probe.strongest(worker, worker.layers)
-    if "memory" in gaps:  # the process that started us can make itself unreadable, at a price: debuggers cannot attach to it
+    if (
+        "memory" in gaps
+    ):  # the process that started us can make itself unreadable, at a price: debuggers cannot attach to it
         control.send({"type": "exposed"})
         control.receive()
         worker.layers, gaps = probe.strongest(worker, worker.layers)

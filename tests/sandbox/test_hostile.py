@@ -53,14 +53,25 @@ def run(sandbox: Sandbox, before: str) -> RunResult:
         pytest.param("raise SystemExit(0)", "runtime_error", "ended the process", id="sys.exit"),
         pytest.param("raise KeyboardInterrupt", "protocol_error", "ended by itself", id="keyboard interrupt"),
         pytest.param("import os; os._exit(0)", "protocol_error", "exit code 0", id="os._exit"),
-        pytest.param("import os; os.closerange(0, 1024); raise OSError", "protocol_error", "", id="closes every descriptor"),
-        pytest.param("x = bytearray(10 << 30)", "resource_limit", "memory", id="ten gigabytes"),
-        pytest.param("import torch; x = torch.ones(10 << 28)", "resource_limit", "memory", id="ten gigabytes of tensor"),
-        pytest.param("x = []\nwhile True: x.append(bytearray(b'1' * 5_000_000))", "resource_limit", "memory", id="growing"),
         pytest.param(
-            "import os\nopen(os.environ['TMPDIR'] + '/x', 'wb').write(bytes(1 << 29))", "runtime_error", "", id="huge file"
+            "import os; os.closerange(0, 1024); raise OSError", "protocol_error", "", id="closes every descriptor"
         ),
-        pytest.param("def f(): f()\nimport sys; sys.setrecursionlimit(10**9); f()", "resource_limit", "memory", id="recursion"),
+        pytest.param("x = bytearray(10 << 30)", "resource_limit", "memory", id="ten gigabytes"),
+        pytest.param(
+            "import torch; x = torch.ones(10 << 28)", "resource_limit", "memory", id="ten gigabytes of tensor"
+        ),
+        pytest.param(
+            "x = []\nwhile True: x.append(bytearray(b'1' * 5_000_000))", "resource_limit", "memory", id="growing"
+        ),
+        pytest.param(
+            "import os\nopen(os.environ['TMPDIR'] + '/x', 'wb').write(bytes(1 << 29))",
+            "runtime_error",
+            "",
+            id="huge file",
+        ),
+        pytest.param(
+            "def f(): f()\nimport sys; sys.setrecursionlimit(10**9); f()", "resource_limit", "memory", id="recursion"
+        ),
     ],
 )
 def test_a_job_that_does_not_end_well(sandbox: Sandbox, before: str, status: str, words: str) -> None:
@@ -118,20 +129,27 @@ def test_a_tile_of_ten_gigabytes_is_a_matter_of_memory(sandbox: Sandbox) -> None
         pytest.param("for fd in sockets(): os.write(fd, b'\\xff' * 64)", id="a frame of four gigabytes"),
         pytest.param("for fd in sockets(): os.write(fd, frame(['list']))", id="no object"),
         pytest.param("for fd in sockets(): os.write(fd, frame({'type': 'ready'}))", id="a second ready"),
-        pytest.param("for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 1, 'outcome': {}}))", id="late"),
         pytest.param(
-            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'infra_error'}}))",
+            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 1, 'outcome': {}}))", id="late"
+        ),
+        pytest.param(
+            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'infra_error'}, 'trace': None}))",
             id="blames the checker",
         ),
         pytest.param(
             "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'verdict': 'passed', "
-            "'outcome': {'status': 'passed'}}))",
+            "'outcome': {'status': 'passed'}, 'trace': None}))",
             id="sends a verdict",
         ),
         pytest.param(
-            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'passed', 'trace': "
-            "{'$array': 0, 'dtype': '|O', 'shape': [1]}}}))",
+            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'passed'}, "
+            "'trace': {'head': {}, 'arrays': [{'$array': 0, 'dtype': '|O', 'shape': [1]}]}}))",
             id="an array of objects",
+        ),
+        pytest.param(
+            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'passed'}, "
+            "'trace': {'head': {'grid': [1, 1, 1]}, 'arrays': []}}))",
+            id="half a trace",
         ),
     ],
 )
@@ -141,7 +159,7 @@ def test_frames_that_are_not_results(sandbox: Sandbox, attack: str) -> None:
 
 
 def test_forging_a_pass_gains_nothing_but_its_own_bytes(sandbox: Sandbox) -> None:
-    attack = "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'passed'}}))"
+    attack = "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'passed'}, 'trace': None}))"
     first, *rest = sandbox.simulate(kernel(FIND + FORGED + attack + "\nos._exit(0)"), [launch(), launch()])
     assert first.status == "passed"  # it ran to what it calls its end ...
     assert torch.isnan(first.tensors["z_ptr"]).all()  # ... and its output is still the poison, which the judge compares
@@ -158,7 +176,9 @@ def test_frames_on_stdout_are_output_and_nothing_else(sandbox: Sandbox) -> None:
 
 
 def test_a_flood_of_output_is_capped(sandbox: Sandbox) -> None:
-    result = run(sandbox, "import os\nfor _ in range(3000): os.write(1, b'x' * 65536)\nos.write(1, b'END')\nos._exit(3)")
+    result = run(
+        sandbox, "import os\nfor _ in range(3000): os.write(1, b'x' * 65536)\nos.write(1, b'END')\nos._exit(3)"
+    )
     assert result.status == "protocol_error"
     assert len(result.detail) <= 64 * 1024 + 100
     assert result.detail.endswith("END")
@@ -212,11 +232,15 @@ def test_other_processes_are_out_of_reach(sandbox: Sandbox, call: str, whose: st
     """
     result = run(sandbox, attack)
     assert result.status == "runtime_error"
-    assert any(word in result.message for word in ("FileNotFoundError", "PermissionError", "ProcessLookupError")), result
+    assert any(word in result.message for word in ("FileNotFoundError", "PermissionError", "ProcessLookupError")), (
+        result
+    )
 
 
 @pytest.mark.parametrize(
-    "place", [ROOT / "checker" / "forged.py", ROOT / "notebooks" / "forged", Path("/tmp/forged"), Path("/dev/shm/forged")], ids=str
+    "place",
+    [ROOT / "checker" / "forged.py", ROOT / "notebooks" / "forged", Path("/tmp/forged"), Path("/dev/shm/forged")],
+    ids=str,
 )
 def test_nothing_is_written_outside(sandbox: Sandbox, place: Path) -> None:
     result = run(sandbox, f"open({str(place)!r}, 'w').write('x')")
@@ -234,7 +258,8 @@ def test_the_environment_is_scrubbed(sandbox: Sandbox, monkeypatch: pytest.Monke
     monkeypatch.setenv("SECRET_OF_THE_PARENT", "42")
     with Sandbox() as fresh:
         (result,) = fresh.simulate(
-            kernel("import os\nassert 'SECRET_OF_THE_PARENT' not in os.environ\nassert 'job-' in os.environ['HOME']"), [launch()]
+            kernel("import os\nassert 'SECRET_OF_THE_PARENT' not in os.environ\nassert 'job-' in os.environ['HOME']"),
+            [launch()],
         )
     assert result.status == "passed", result.message
 
@@ -279,7 +304,9 @@ def test_a_simulation_starts_no_program(sandbox: Sandbox) -> None:
     assert "PermissionError" in result.message
 
 
-REQUEST = CompileRequest(80, {"x_ptr": "*fp32", "y_ptr": "*fp32", "z_ptr": "*fp32", "N": "i32"}, {"BLOCK_N": 16}, {"num_warps": 4})
+REQUEST = CompileRequest(
+    80, {"x_ptr": "*fp32", "y_ptr": "*fp32", "z_ptr": "*fp32", "N": "i32"}, {"BLOCK_N": 16}, {"num_warps": 4}
+)
 
 
 @pytest.fixture(scope="module", params=["as strong as it gets", "without namespaces"])
