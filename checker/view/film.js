@@ -129,7 +129,8 @@ function start(root) {
     let under = `<path class="seen load" d="${loads}"/><path class="seen store" d="${writes}"/>`, over = "";
     past.slice(-TRAIL - 1, -1).forEach((x, j, trail) => {
       if (x.panel !== i || !x.tile || x.tile.slice !== slice) return;
-      over += rect(place(p, x.tile.box), "trail " + KIND[x.kind], `opacity="${round(0.1 + 0.6 * (j + 1) / trail.length)}"`);
+      const boxes = x.tile.runs ? touched(x.tile) : [x.tile.box];
+      for (const box of boxes) over += rect(place(p, box), "trail " + KIND[x.kind], `opacity="${round(0.1 + 0.6 * (j + 1) / trail.length)}"`);
     });
     if (e.panel === i && e.tile) {
       under += fills(p, e);
@@ -147,10 +148,17 @@ function start(root) {
     return `[${index.join(", ")}]`;
   }
 
+  // what is left of a box when another is cut out of it
+  function rest([r0, r1, c0, c1], inner) {
+    if (!inner) return [[r0, r1, c0, c1]];
+    const [a0, a1, b0, b1] = inner;
+    return [[r0, a0, c0, c1], [a1, r1, c0, c1], [a0, a1, c0, b0], [a0, a1, b1, c1]].filter((b) => b[1] > b[0] && b[3] > b[2]);
+  }
+
   function fills(p, e) {
-    const whole = place(p, e.tile.box);
-    let out = `<path class="masked" d="${hatch(whole, 6)}"/>`;
-    if (e.outside) {
+    const off = e.tile.runs ? [] : rest(e.tile.box, e.tile.active);
+    let out = `<path class="masked" d="${off.map((box) => hatch(place(p, box), 6)).join("")}"/>`;
+    if (e.outside && !e.tile.runs) {
       const [r0, r1, c0, c1] = e.tile.box;
       const beyond = [[r0, r1, Math.max(c0, p.cols), c1], [Math.max(r0, p.rows), r1, c0, Math.min(c1, p.cols)], [r0, r1, c0, Math.min(0, c1)], [r0, Math.min(0, r1), c0, c1]];
       for (const b of beyond) if (b[1] > b[0] && b[3] > b[2]) {
@@ -166,7 +174,7 @@ function start(root) {
   }
 
   function outlines(p, e) {
-    let out = rect(place(p, e.tile.box), "box " + KIND[e.kind]);
+    let out = e.tile.runs ? "" : rect(place(p, e.tile.box), "box " + KIND[e.kind]);
     for (const box of touched(e.tile)) {
       const q = place(p, box);
       out += rect(q, "edge " + KIND[e.kind]);
@@ -188,7 +196,8 @@ function start(root) {
   // ---- beside the stage -----------------------------------------------------------------------------------------
 
   const plural = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
-  const say = (b) => b < 10000 ? plural(b, "").trim().replace(/ s$/, "") + " B" : b < 1e6 ? (b / 1e3).toFixed(1) + " kB" : (b / 1e6).toFixed(1) + " MB";
+  const scaled = (v, unit) => v.toFixed(v < 100 ? 1 : 0) + unit;
+  const say = (b) => (b < 1e4 ? b.toLocaleString("en") + " B" : b < 1e6 ? scaled(b / 1e3, " kB") : b < 1e9 ? scaled(b / 1e6, " MB") : scaled(b / 1e9, " GB"));
 
   function drawCaption(e) {
     const kind = find("kind"), tensor = e.panel < 0 ? null : panels[e.panel];
@@ -199,21 +208,20 @@ function start(root) {
     if (e.kind !== DOT) facts.push(say(e.bytes));
     if (e.masked) facts.push(plural(e.masked, "lane") + " masked" + (e.undefined ? ", no `other`" : ""));
     find("facts").textContent = facts.join(" · ");
-    const here = data.findings.filter((f) => f[0] === now.sequence[now.k]);
-    if (e.outside && !here.length) here.push([0, "out of bounds", plural(e.outside, "lane") + " outside the tensor"]);
-    find("alarm").textContent = here.map((f) => "⚠ " + f[2]).join("  ");
+    const alarms = data.findings.filter((f) => f[0] === now.sequence[now.k]).map((f) => f[1]);
+    if (e.outside) alarms.push(plural(e.outside, "lane") + " outside the tensor");
+    find("alarm").textContent = alarms.length ? "⚠ " + alarms.join(", ") : "";
   }
 
   function drawState(e, at) {
-    const values = {}, before = {};
+    const values = {};
     for (let j = 0; j <= at; j++) {
       if (events[j].program !== e.program) continue;
       for (let d = 0; d < events[j].delta.length; d += 2) {
-        before[events[j].delta[d]] = values[events[j].delta[d]];
         values[events[j].delta[d]] = events[j].delta[d + 1];
       }
     }
-    const changed = new Set(e.delta.filter((_, j) => j % 2 === 0));
+    const changed = new Set(ranks[at] ? e.delta.filter((_, j) => j % 2 === 0) : []);
     const table = find("state");
     table.replaceChildren();
     row(table, "program", "", data.programs[e.program], false, "");

@@ -99,7 +99,10 @@ def _facts(moment: Moment, trace: Trace) -> str:
 def _caption(moment: Moment, film: Film, trace: Trace) -> str:
     event = moment.event
     what = escape(short(event.tensor) + (moment.flat.label if moment.flat else ""))
-    alarm = " ".join("⚠ " + film.data["findings"][i][2] for i in moment.findings)
+    alarms = [film.data["findings"][i][1] for i in moment.findings]
+    if event.out_of_bounds:
+        alarms.append(f"{count(event.out_of_bounds, 'lane')} outside the tensor")
+    alarm = "⚠ " + ", ".join(alarms) if alarms else ""
     return (
         f'<div class="captions"><div class="caption"><span class="kind {event.kind}">{event.kind}</span> '
         f'<span class="what">{what}</span> <span class="facts">{escape(_facts(moment, trace))}</span></div>'
@@ -126,13 +129,13 @@ def _controls(film: Film) -> str:
     programs = film.data["programs"]
     options = "".join(f'<option value="{i}">program {escape(p)}</option>' for i, p in enumerate(programs))
     speeds = "".join(
-        f'<option value="{s}"{" selected" if s == 1 else ""}>{w} speed</option>'
+        f'<option value="{s}"{" selected" if s == 1 else ""}>{w}</option>'
         for s, w in ((0.5, "½×"), (1, "1×"), (2, "2×"), (4, "4×"))
     )
     play = _icon("M4 2l10 6-10 6z", "play-icon") + _icon("M3 2h4v12H3zM9 2h4v12H9z", "pause-icon")
     orders = '<option value="one">one at a time</option><option value="wave">all in a wave</option>'
     squares = ""
-    if 1 < len(programs) <= 64:
+    if 1 < len(programs) <= 32:
         squares = '<div class="programs"><span>programs</span>' + "".join(
             f'<button type="button" aria-label="Only program {escape(p)}">{escape(p)}</button>' for p in programs
         )

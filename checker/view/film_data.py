@@ -18,7 +18,9 @@ from checker.view.theme import number, short
 KINDS = ("load", "store", "atomic", "dot")
 MAX_EVENTS = 800
 STATE_ROWS = 10
-ROOM = 40_000  # characters of JSON above which the less important local values are left out
+LEVELS = ((2, 2, 26_000), (1, 2, 26_000), (0, 2, 36_000), (0, 1, 42_000), (-1, 1, 42_000), (-1, 0, 0))
+"""What is kept of local values, most first: the highest rank of unnamed and of named ones, and the characters of JSON
+that all data may then take; what needs more goes on to the next."""
 
 
 class Table:
@@ -188,13 +190,13 @@ def _data(
         "traffic": traffic_rows(film, trace, budget),
         "findings": notes,
     }
-    for level in range(4):
+    for level, (*_, room) in enumerate(LEVELS):
         names, vals, loops = Table(), Table(), Table()
         loops.at([])
         data["events"] = _events(film, at, state, level, names, vals, loops)
         words = [state.get(name, "") for name in names.items]
         data |= {"names": names.items, "words": words, "vals": vals.items, "loops": loops.items}
-        if len(json.dumps(data, ensure_ascii=False, separators=(",", ":"))) <= ROOM:
+        if len(json.dumps(data, ensure_ascii=False, separators=(",", ":"))) <= room:
             break
     return data
 
@@ -236,11 +238,10 @@ def _events(
 
 
 def _kept(name: str, value: Any, state: Mapping[str, str], level: int) -> bool:
-    """As the film grows, unnamed tiles go first, then unnamed vectors, then everything but named scalars."""
+    """As the film grows, unnamed tiles go first, then unnamed vectors, named tiles, unnamed numbers, named vectors."""
     rank = 0 if not isinstance(value, list) else (2 if value and isinstance(value[0], list) else 1)
-    if name in state:
-        return level < 3 or rank == 0
-    return (rank <= 2, rank <= 1, rank == 0, False)[level]
+    unnamed, named, _ = LEVELS[level]
+    return rank <= (named if name in state else unnamed)
 
 
 def _value(value: Any) -> Any:

@@ -45,6 +45,15 @@ def hatch(q: Rect, step: float, back: bool = False) -> str:
     return "".join(d)
 
 
+def rest(box: Box, inner: Box | None) -> list[Box]:
+    """What is left of a box when another is cut out of it."""
+    if inner is None:
+        return [box]
+    (r0, r1, c0, c1), (a0, a1, b0, b1) = box, inner
+    parts = [(r0, a0, c0, c1), (a1, r1, c0, c1), (a0, a1, c0, b0), (a0, a1, b1, c1)]
+    return [p for p in parts if p[1] > p[0] and p[3] > p[2]]
+
+
 def touched(moment: Moment) -> list[tuple[int, int, int, int]]:
     """The elements that were really accessed, as boxes."""
     if moment.flat is None:
@@ -61,8 +70,10 @@ def _colour(kind: str) -> str:
 def _fills(panel: Panel, moment: Moment) -> str:
     assert moment.flat is not None
     kind = moment.event.kind
-    out = [f'<path class="masked" fill="none" stroke="{LIGHT["mask"]}" d="{hatch(place(panel, moment.flat.box), 6)}"/>']
-    if moment.event.out_of_bounds:
+    ragged = moment.flat.runs is not None
+    lines = "" if ragged else "".join(hatch(place(panel, b), 6) for b in rest(moment.flat.box, moment.flat.active))
+    out = [f'<path class="masked" fill="none" stroke="{LIGHT["mask"]}" d="{lines}"/>']
+    if moment.event.out_of_bounds and not ragged:
         r0, r1, c0, c1 = moment.flat.box
         beyond = [
             (r0, r1, max(c0, panel.cols), c1),
@@ -86,7 +97,7 @@ def _outlines(panel: Panel, moment: Moment) -> str:
     assert moment.flat is not None
     kind, colour = moment.event.kind, _colour(moment.event.kind)
     dashed = f'fill="none" stroke="{colour}" stroke-dasharray="4 3"'
-    out = [rect(place(panel, moment.flat.box), f"box {kind}", dashed)]
+    out = [rect(place(panel, moment.flat.box), f"box {kind}", dashed)] if moment.flat.runs is None else []
     for box in touched(moment):
         q = place(panel, box)
         out.append(
@@ -116,7 +127,8 @@ def layers(film: Film, panel: Panel, k: int) -> tuple[str, str]:
         if moment.flat and moment.event.tensor == panel.name and moment.flat.slice == slice_:
             kind, opacity = moment.event.kind, 0.1 + 0.6 * (j + 1) / len(trail)
             stroke = f'fill="none" stroke="{_colour(kind)}" opacity="{opacity:.1f}"'
-            over += rect(place(panel, moment.flat.box), f"trail {kind}", stroke)
+            for box in [moment.flat.box] if moment.flat.runs is None else touched(moment):
+                over += rect(place(panel, box), f"trail {kind}", stroke)
     if current.flat and current.event.tensor == panel.name:
         under, over = under + _fills(panel, current), over + _outlines(panel, current)
     return under, over

@@ -117,9 +117,10 @@ def flatten(tile: Tile, shape: Sequence[int]) -> Flat:
             else:
                 runs.append((row, col, col + 1))
     active = None if tile.active is None else _flat_box(tile.active)
-    return Flat(
-        slice_, _flat_box(tile.box), active, None if runs is None else tuple(runs), _index(tile.active or tile.box)
-    )
+    label = _index(tile.active or tile.box)
+    if runs is not None:
+        label += f" ({len(tile.elements or ())} scattered elements)"
+    return Flat(slice_, _flat_box(tile.box), active, None if runs is None else tuple(runs), label)
 
 
 def panels(
