@@ -100,6 +100,7 @@ PUZZLE = Puzzle(
         _case(1, 1, 1, 8),
         _case(4, 37, 5, 8),
         _case(3, 5, 7, 8),  # more parts than columns: the last ones are empty
+        _case(2, 64, 8, 8, family="deep"),
         _case(4, 50, 7, 8, family="deep"),
         _case(4, 50, 7, 8, family="positive"),
         _case(4, 61, 13, 16, family="ascending"),

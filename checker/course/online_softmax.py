@@ -54,6 +54,7 @@ PUZZLE = Puzzle(
         _case(1, 1, 16),
         _case(2, 15, 16),
         _case(3, 17, 16, family="positive"),
+        _case(2, 32, 16, family="deep"),
         _case(3, 37, 16, family="deep"),
         _case(2, 67, 16, family="ascending"),
         _case(2, 61, 16, family="late_max"),

@@ -57,6 +57,7 @@ PUZZLE = Puzzle(
         _case(1, 1, 4, 16),
         _case(3, 15, 4, 16),
         _case(5, 17, 4, 16, family="positive"),
+        _case(4, 32, 4, 16, family="deep"),
         _case(9, 37, 4, 16, family="deep"),
         _case(7, 67, 4, 16, family="ascending"),
         _case(6, 61, 4, 16, family="late_max"),

@@ -3,7 +3,7 @@
 Instead: exp2(x) is 2 to the x, not e to the x: a softmax to base 2 is flatter than the one that was asked for. exp2
 gives the right result only if its argument is multiplied by log2(e), about 1.4427, first.
 
-Try: The softmax of 0 and 1 is 0.269 and 0.731. Which do you get?
+Try: the softmax of 0 and 1 is 0.269 and 0.731. Which do you get?
 """
 
 import triton

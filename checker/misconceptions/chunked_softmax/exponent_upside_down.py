@@ -1,9 +1,9 @@
-"""Believed: What counts is the distance from the maximum, so maximum minus element will do.
+"""Believed: what counts is the distance from the maximum, so maximum minus element will do.
 
-Instead: The distance has a sign. With maximum minus element every exponent is positive: the smallest element gets the
+Instead: the distance has a sign. With maximum minus element every exponent is positive: the smallest element gets the
 largest share, and a lane of -inf becomes infinite. It is element minus maximum, never above 0.
 
-Try: Which of 1, 2, 3 has the largest softmax, and which has it in your output?
+Try: which of 1, 2, 3 has the largest softmax, and which has it in your output?
 """
 
 import triton

@@ -1,11 +1,11 @@
-"""Believed: The exponentials of the second walk need not be computed again: the output has room for them until the sum is
+"""Believed: the exponentials of the second walk need not be computed again: the output has room for them until the sum is
 known.
 
-Instead: It has room, but that room is memory. Writing the exponentials out and reading them back moves the matrix twice
+Instead: it has room, but that room is memory. Writing the exponentials out and reading them back moves the matrix twice
 more, which costs far more time than computing an exponential again: the output was to be written once and never read.
 With 16-bit outputs it also rounds every value twice.
 
-Try: Count the bytes of y in the card: how often is it written, how often read?
+Try: count the bytes of y in the card: how often is it written, how often read?
 """
 
 import triton

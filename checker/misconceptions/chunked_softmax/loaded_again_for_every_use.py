@@ -1,9 +1,9 @@
-"""Believed: Loading a tile twice in one turn costs nothing, because it has just been loaded.
+"""Believed: loading a tile twice in one turn costs nothing, because it has just been loaded.
 
-Instead: Every load is a request to memory, and this kernel may make three for each element. A tile that was loaded has
+Instead: every load is a request to memory, and this kernel may make three for each element. A tile that was loaded has
 a name: it stays in registers until the turn is over, and can be used as often as needed.
 
-Try: Count the loads of x in one turn of each loop.
+Try: count the loads of x in one turn of each loop.
 """
 
 import triton

@@ -1,10 +1,10 @@
-"""Believed: Any large number of the row can be subtracted, so the maximum of the first chunk will do and saves a walk.
+"""Believed: any large number of the row can be subtracted, so the maximum of the first chunk will do and saves a walk.
 
-Instead: Any number would do on paper, but the exponents must stay small. If a later chunk holds an element more than 88
+Instead: any number would do on paper, but the exponents must stay small. If a later chunk holds an element more than 88
 above that maximum, its exponential is infinite in float32 and the row becomes NaN. Only the maximum of the whole row
 keeps every exponent at or below 0.
 
-Try: Take the row 0, 0, 0, 120 in chunks of two.
+Try: take the row 0, 0, 0, 120 in chunks of two.
 """
 
 import triton

@@ -1,10 +1,10 @@
-"""Believed: A running maximum starts at 0, the way a running sum does.
+"""Believed: a running maximum starts at 0, the way a running sum does.
 
 Instead: 0 is a number that a maximum can lose to only if some element is positive. In a row that lies around -300 the
 maximum stays 0, every exponential of about -300 is 0 in float32, and the sum is 0 as well. A maximum starts at -inf,
 below everything.
 
-Try: Work out the row -300, -301 by hand, with the maximum you start from.
+Try: work out the row -300, -301 by hand, with the maximum you start from.
 """
 
 import triton

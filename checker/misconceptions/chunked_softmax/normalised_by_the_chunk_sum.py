@@ -1,9 +1,9 @@
-"""Believed: Each chunk is divided by the sum of the exponentials in hand when it is written.
+"""Believed: each chunk is divided by the sum of the exponentials in hand when it is written.
 
-Instead: The denominator is the sum over the whole row. Divided by its own sum, a chunk adds up to 1 by itself and the
+Instead: the denominator is the sum over the whole row. Divided by its own sum, a chunk adds up to 1 by itself and the
 row adds up to the number of its chunks, although the maximum was the right one.
 
-Try: Add up one row of your output.
+Try: add up one row of your output.
 """
 
 import triton

@@ -1,10 +1,10 @@
-"""Believed: The load was masked, so the lanes past the end are gone by the time the result is stored.
+"""Believed: the load was masked, so the lanes past the end are gone by the time the result is stored.
 
-Instead: A mask holds for one load or store only. The tile has as many lanes as before, and the store writes all of
+Instead: a mask holds for one load or store only. The tile has as many lanes as before, and the store writes all of
 them: past the end of the row it lands in the next row of the output, which another program owns, or in memory that is
 not yours. Give the store the same mask.
 
-Try: Which elements does the last chunk of row 0 store, and which program owns them?
+Try: which elements does the last chunk of row 0 store, and which program owns them?
 """
 
 import triton

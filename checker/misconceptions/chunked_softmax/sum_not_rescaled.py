@@ -1,10 +1,10 @@
-"""Believed: Each chunk's exponentials are measured against the largest number seen so far, and their sums simply add up.
+"""Believed: each chunk's exponentials are measured against the largest number seen so far, and their sums simply add up.
 
 Instead: exp(x - m) means something only beside the m it was taken with. When the maximum grows from one chunk to the
 next, the terms already added are too large by the factor exp(new maximum - old maximum), and so is the sum. Either the
 maximum is known before the sum begins, or the old sum is brought to the new maximum each time.
 
-Try: Walk over 1, 2, 3, 4 in chunks of two and compare your sum with exp(-3) + exp(-2) + exp(-1) + 1.
+Try: walk over 1, 2, 3, 4 in chunks of two and compare your sum with exp(-3) + exp(-2) + exp(-1) + 1.
 """
 
 import triton

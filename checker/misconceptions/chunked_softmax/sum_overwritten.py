@@ -1,9 +1,9 @@
-"""Believed: The sum of the exponentials is taken in the loop, so after the loop it is there.
+"""Believed: the sum of the exponentials is taken in the loop, so after the loop it is there.
 
-Instead: After the loop the variable holds what the last chunk put there. Each chunk has to add its part to what the
+Instead: after the loop the variable holds what the last chunk put there. Each chunk has to add its part to what the
 chunks before it left.
 
-Try: Look at the sum in the film after each chunk: does it only grow?
+Try: look at the sum in the film after each chunk: does it only grow?
 """
 
 import triton

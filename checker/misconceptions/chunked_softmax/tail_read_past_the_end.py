@@ -1,10 +1,10 @@
-"""Believed: What is read does not matter as long as nothing is written past the end of the row.
+"""Believed: what is read does not matter as long as nothing is written past the end of the row.
 
-Instead: The last chunk hangs over the end of the row. Without a mask on the load it reads the next row, or memory that
+Instead: the last chunk hangs over the end of the row. Without a mask on the load it reads the next row, or memory that
 belongs to no tensor at all, and those numbers enter the maximum and the sum of this row. The mask belongs on the load
 first.
 
-Try: Which row do the last lanes of your last chunk read from?
+Try: which row do the last lanes of your last chunk read from?
 """
 
 import triton

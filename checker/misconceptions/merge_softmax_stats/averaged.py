@@ -1,9 +1,9 @@
-"""Believed: The sum of the row is the average of what the parts bring, once they are measured against the same maximum.
+"""Believed: the sum of the row is the average of what the parts bring, once they are measured against the same maximum.
 
-Instead: Nothing is averaged: each part holds other elements of the row, and their terms add up. Dividing by the number
+Instead: nothing is averaged: each part holds other elements of the row, and their terms add up. Dividing by the number
 of parts makes the sum too small and every softmax too large.
 
-Try: Merge (1, 1) with (1, 1): two elements, both 1.
+Try: merge (1, 1) with (1, 1): two elements, both 1.
 """
 
 import triton

@@ -1,9 +1,9 @@
 """Believed: exp2 is the fast exponential of the GPU, so it can stand in for exp.
 
-Instead: The parts' sums were made with exp, and the factor has to undo exactly that. exp2 does so only if its argument
+Instead: the parts' sums were made with exp, and the factor has to undo exactly that. exp2 does so only if its argument
 is multiplied by log2(e), about 1.4427, first.
 
-Try: Merge (2, 1.368) and (4, 1.368). The sum should be 1.553.
+Try: merge (2, 1.368) and (4, 1.368). The sum should be 1.553.
 """
 
 import triton

@@ -1,10 +1,10 @@
-"""Believed: A very negative number is as good as -inf and makes no NaN, so it can be the maximum of an empty row.
+"""Believed: a very negative number is as good as -inf and makes no NaN, so it can be the maximum of an empty row.
 
-Instead: As a stand-in inside the exponent it is fine, but it must not leave the kernel. The next merge would take -1e30
+Instead: as a stand-in inside the exponent it is fine, but it must not leave the kernel. The next merge would take -1e30
 for a real maximum, and whoever asks whether a row was fully masked compares with -inf. Store the maximum that was
 found, -inf.
 
-Try: What does your kernel store for a row whose parts are all empty?
+Try: what does your kernel store for a row whose parts are all empty?
 """
 
 import triton

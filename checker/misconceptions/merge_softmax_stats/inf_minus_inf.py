@@ -1,10 +1,10 @@
-"""Believed: Empty parts need no special care: their exponential is 0, and 0 adds nothing.
+"""Believed: empty parts need no special care: their exponential is 0, and 0 adds nothing.
 
-Instead: That is so while the row has a finite maximum. If every part is empty or masked, the row's maximum is -inf too,
+Instead: that is so while the row has a finite maximum. If every part is empty or masked, the row's maximum is -inf too,
 and -inf minus -inf is NaN. Where there is nothing finite in the row, subtract any finite number instead: every factor
 is then exp(-inf) = 0 and the sum is 0, as it should be.
 
-Try: Merge (-inf, 0) with (-inf, 0).
+Try: merge (-inf, 0) with (-inf, 0).
 """
 
 import triton

@@ -1,9 +1,9 @@
-"""Believed: The two inputs are alike, and which is loaded into which name is a matter of taste.
+"""Believed: the two inputs are alike, and which is loaded into which name is a matter of taste.
 
-Instead: They have the same shape and different meanings: m is where a part's terms were measured from, l how much they
+Instead: they have the same shape and different meanings: m is where a part's terms were measured from, l how much they
 add up to. Swapped, sums are compared as if they were maxima and maxima added as if they were sums.
 
-Try: Look in the film at the lanes of m: can they be right, with only positive numbers?
+Try: look in the film at the lanes of m: can they be right, with only positive numbers?
 """
 
 import triton

@@ -1,9 +1,9 @@
-"""Believed: A maximum is at least 0, or can start there.
+"""Believed: a maximum is at least 0, or can start there.
 
 Instead: 0 is above every maximum of a row of negative numbers. The row then gets the maximum 0, which none of its
 elements has, and its sum is measured against that: for a row around -300 it is 0.
 
-Try: Merge (-5, 1) with (-7, 1).
+Try: merge (-5, 1) with (-7, 1).
 """
 
 import triton

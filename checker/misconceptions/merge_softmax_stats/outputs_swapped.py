@@ -1,9 +1,9 @@
-"""Believed: The results are stored in the order in which they were computed.
+"""Believed: the results are stored in the order in which they were computed.
 
-Instead: Where a number goes is decided by the pointer. The maximum belongs to the output for m and the sum to the
+Instead: where a number goes is decided by the pointer. The maximum belongs to the output for m and the sum to the
 output for l; exchanged, both outputs are plausible numbers in the wrong place.
 
-Try: For a single part nothing has to be merged: what should come out, and what does?
+Try: for a single part nothing has to be merged: what should come out, and what does?
 """
 
 import triton

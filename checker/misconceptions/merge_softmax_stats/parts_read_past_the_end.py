@@ -1,9 +1,9 @@
-"""Believed: The tile is as wide as the row of parts.
+"""Believed: the tile is as wide as the row of parts.
 
-Instead: The tile's width is a power of two and the number of parts any number at all. Without a mask the last lanes
+Instead: the tile's width is a power of two and the number of parts any number at all. Without a mask the last lanes
 read the next row's parts, or memory that belongs to no tensor, and merge them into this row.
 
-Try: With 5 parts in a tile of 8 lanes: which parts do the last three lanes read?
+Try: with 5 parts in a tile of 8 lanes: which parts do the last three lanes read?
 """
 
 import triton

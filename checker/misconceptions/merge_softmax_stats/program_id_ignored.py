@@ -1,9 +1,9 @@
-"""Believed: There is one answer to compute, and every program computes it.
+"""Believed: there is one answer to compute, and every program computes it.
 
-Instead: There is one answer for each row, and each program has to do its own: only the program id tells it which.
+Instead: there is one answer for each row, and each program has to do its own: only the program id tells it which.
 Without it all of them merge row 0, and the other rows are never written.
 
-Try: Choose program 1 in the film and look at which row it stores.
+Try: choose program 1 in the film and look at which row it stores.
 """
 
 import triton

@@ -1,9 +1,9 @@
-"""Believed: A part with a small maximum is brought up to the row's, by the factor exp(row's maximum - part's maximum).
+"""Believed: a part with a small maximum is brought up to the row's, by the factor exp(row's maximum - part's maximum).
 
-Instead: Its terms were measured against too small a maximum and are too large: they have to shrink. The factor is
+Instead: its terms were measured against too small a maximum and are too large: they have to shrink. The factor is
 exp(part's maximum - row's maximum), never above 1, and 0 for an empty part, where the other sign gives infinity.
 
-Try: Is any of your factors above 1?
+Try: is any of your factors above 1?
 """
 
 import triton

@@ -1,11 +1,11 @@
-"""Believed: A part with a small maximum is brought up to the row's, by the factor exp(row's maximum - part's maximum);
+"""Believed: a part with a small maximum is brought up to the row's, by the factor exp(row's maximum - part's maximum);
 only empty parts are left out.
 
-Instead: Leaving out the empty parts hides the infinity but not the sign. Terms that were measured against too small a
+Instead: leaving out the empty parts hides the infinity but not the sign. Terms that were measured against too small a
 maximum are too large and have to shrink: the factor is exp(part's maximum - row's maximum), never above 1, and then the
 empty parts drop out by themselves.
 
-Try: Merge (2, 1.368) and (4, 1.368). By what is the first sum multiplied?
+Try: merge (2, 1.368) and (4, 1.368). By what is the first sum multiplied?
 """
 
 import triton

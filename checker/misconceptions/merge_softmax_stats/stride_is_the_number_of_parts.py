@@ -1,9 +1,9 @@
-"""Believed: Row r of the parts begins r times SPLITS elements after the first.
+"""Believed: row r of the parts begins r times SPLITS elements after the first.
 
-Instead: That holds only where rows are packed without a gap. The stride says how far apart they begin; the number of
+Instead: that holds only where rows are packed without a gap. The stride says how far apart they begin; the number of
 parts only says how many of them count.
 
-Try: Compare the stride in the launch with the number of parts.
+Try: compare the stride in the launch with the number of parts.
 """
 
 import triton

@@ -1,9 +1,9 @@
-"""Believed: The part that holds the maximum holds the sum as well: the others are small beside it.
+"""Believed: the part that holds the maximum holds the sum as well: the others are small beside it.
 
-Instead: They are small only if their maxima lie far below. Ten parts with nearly the same maximum each carry a tenth of
+Instead: they are small only if their maxima lie far below. Ten parts with nearly the same maximum each carry a tenth of
 the sum. Every part adds its sum times exp(its maximum - the row's maximum).
 
-Try: Merge (1, 1) with (1, 1).
+Try: merge (1, 1) with (1, 1).
 """
 
 import triton

@@ -1,10 +1,10 @@
-"""Believed: The sum of the row is the sum of the parts' sums.
+"""Believed: the sum of the row is the sum of the parts' sums.
 
-Instead: Each part measured its terms against its own maximum, so the sums are in different units. A part whose maximum
+Instead: each part measured its terms against its own maximum, so the sums are in different units. A part whose maximum
 lies 2 below the row's counts for exp(-2) of what its sum says. Bring every sum to the maximum of the row first, then
 add.
 
-Try: Merge (2, 1.368) and (4, 1.368), the halves of 1, 2, 3, 4. The sum should be 1.553.
+Try: merge (2, 1.368) and (4, 1.368), the halves of 1, 2, 3, 4. The sum should be 1.553.
 """
 
 import triton

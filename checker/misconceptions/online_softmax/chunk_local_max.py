@@ -1,11 +1,11 @@
-"""Believed: A long row can be treated as many short ones: each chunk gets its own maximum and its own sum, and the row is
+"""Believed: a long row can be treated as many short ones: each chunk gets its own maximum and its own sum, and the row is
 done when all of its chunks are.
 
-Instead: A chunk of a softmax is not the softmax of a chunk. Divided by its own sum, every chunk adds up to 1, so the
+Instead: a chunk of a softmax is not the softmax of a chunk. Divided by its own sum, every chunk adds up to 1, so the
 row adds up to the number of its chunks. The maximum and the sum have to be those of the whole row, and no chunk knows
 them alone.
 
-Try: Add up one row of your output. It should be 1; is it the number of chunks?
+Try: add up one row of your output. It should be 1; is it the number of chunks?
 """
 
 import triton

@@ -1,9 +1,9 @@
-"""Believed: The new chunk is added first, and then the whole sum is brought to the new maximum.
+"""Believed: the new chunk is added first, and then the whole sum is brought to the new maximum.
 
-Instead: By then the sum is a mixture: the old part was measured against the old maximum, the new part against the new
+Instead: by then the sum is a mixture: the old part was measured against the old maximum, the new part against the new
 one. Multiplying both shrinks the new part without a reason. Rescale the old sum first, then add.
 
-Try: After the first chunk, is your sum at least 1?
+Try: after the first chunk, is your sum at least 1?
 """
 
 import triton

@@ -1,9 +1,9 @@
-"""Believed: The factor that rescales the sum is a detail; the faster exp2 will do for it.
+"""Believed: the factor that rescales the sum is a detail; the faster exp2 will do for it.
 
-Instead: The factor has to undo the very exponential the terms were made with. Terms made with e and rescaled with 2 no
+Instead: the factor has to undo the very exponential the terms were made with. Terms made with e and rescaled with 2 no
 longer fit together, and the sum is wrong as soon as the maximum grows. Use one base for both.
 
-Try: For which growth of the maximum is your factor exactly right?
+Try: for which growth of the maximum is your factor exactly right?
 """
 
 import triton

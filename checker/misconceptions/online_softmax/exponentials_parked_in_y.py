@@ -1,11 +1,11 @@
-"""Believed: The first walk can store the exponentials in the output together with the maximum they were measured against;
+"""Believed: the first walk can store the exponentials in the output together with the maximum they were measured against;
 the second walk reads them back and mends them.
 
-Instead: It can, and the numbers come out right, but the output was to be written once and never read. Parking the
+Instead: it can, and the numbers come out right, but the output was to be written once and never read. Parking the
 exponentials there writes the matrix twice and reads it once, which is more than reading x again. Recomputing an
 exponential costs almost nothing beside a trip to memory.
 
-Try: Count the bytes of y in the card: how often is it written, how often read?
+Try: count the bytes of y in the card: how often is it written, how often read?
 """
 
 import triton

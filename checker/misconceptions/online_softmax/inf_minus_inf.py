@@ -1,10 +1,10 @@
 """Believed: -inf needs no special care: its exponential is 0, and that is all that is ever asked of it.
 
-Instead: Its exponential is 0, but -inf minus -inf is NaN. If the first chunk holds nothing but -inf, the new maximum is
+Instead: its exponential is 0, but -inf minus -inf is NaN. If the first chunk holds nothing but -inf, the new maximum is
 still -inf; the difference of the maxima and every exponent are NaN, and the sum never recovers. While nothing finite
 was seen, subtract any finite number instead: the sum stays 0, as it should.
 
-Try: Walk over the row -inf, -inf, 1, 2 in chunks of two.
+Try: walk over the row -inf, -inf, 1, 2 in chunks of two.
 """
 
 import triton

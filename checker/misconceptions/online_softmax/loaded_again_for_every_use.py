@@ -1,15 +1,16 @@
-"""Believed: Loading a tile twice in one turn costs nothing, because it has just been loaded.
+"""Believed: loading a tile twice in one turn costs nothing, because it has just been loaded.
 
-Instead: Every load is a request to memory, and this kernel may make two for each element. A tile that was loaded has a
+Instead: every load is a request to memory, and this kernel may make two for each element. A tile that was loaded has a
 name: it stays in registers until the turn is over, and can serve the maximum and the sum alike.
 
-Try: Count the loads of x in one turn of the first loop.
+Try: count the loads of x in one turn of the first loop.
 """
 
 import triton
 import triton.language as tl
 
 GATE = "traffic"
+SAME_AS = ("three_passes",)
 
 
 @triton.jit

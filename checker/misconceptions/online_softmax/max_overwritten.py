@@ -1,10 +1,10 @@
-"""Believed: The maximum of the chunk in hand is the maximum to carry on with.
+"""Believed: the maximum of the chunk in hand is the maximum to carry on with.
 
-Instead: A later chunk may have a smaller maximum than an earlier one; if it replaces the old one, the exponents of the
+Instead: a later chunk may have a smaller maximum than an earlier one; if it replaces the old one, the exponents of the
 earlier elements become positive and can overflow. The running maximum is the larger of what was carried and what the
 chunk brings.
 
-Try: Follow your maximum over a row that falls: 120, 1, 2, 3 in chunks of two.
+Try: follow your maximum over a row that falls: 120, 1, 2, 3 in chunks of two.
 """
 
 import triton

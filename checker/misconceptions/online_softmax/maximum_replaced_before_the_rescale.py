@@ -1,10 +1,10 @@
-"""Believed: The new maximum can be stored away at once; the factor is computed from it and the running maximum afterwards.
+"""Believed: the new maximum can be stored away at once; the factor is computed from it and the running maximum afterwards.
 
-Instead: Once the running maximum has been replaced, the old one is gone: the factor compares the new maximum with
+Instead: once the running maximum has been replaced, the old one is gone: the factor compares the new maximum with
 itself, exp(0) is 1, and the old sum is never rescaled. Compute the factor first, or keep both maxima under two names
 until the sum is done.
 
-Try: Print both maxima at the moment the factor is computed, or look at them in the film.
+Try: print both maxima at the moment the factor is computed, or look at them in the film.
 """
 
 import triton

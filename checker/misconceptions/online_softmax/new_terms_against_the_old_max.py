@@ -1,10 +1,10 @@
-"""Believed: The new chunk is measured against the running maximum, which is then brought up to date.
+"""Believed: the new chunk is measured against the running maximum, which is then brought up to date.
 
-Instead: The running maximum does not know the new chunk yet. In the first chunk it is -inf, so every exponent is +inf;
+Instead: the running maximum does not know the new chunk yet. In the first chunk it is -inf, so every exponent is +inf;
 in later ones the terms are measured against the old maximum while the rescaled sum is measured against the new one.
 Take the new maximum first, then both.
 
-Try: What is the running maximum while the first chunk is being added?
+Try: what is the running maximum while the first chunk is being added?
 """
 
 import triton

@@ -1,9 +1,9 @@
-"""Believed: Softmax is exp(x) over the sum of exp(x); subtracting the maximum is a nicety that cancels anyway.
+"""Believed: softmax is exp(x) over the sum of exp(x); subtracting the maximum is a nicety that cancels anyway.
 
-Instead: It cancels on paper. In float32 exp(89) is infinite and exp(-104) is 0, so a row around 200 gives inf / inf and
+Instead: it cancels on paper. In float32 exp(89) is infinite and exp(-104) is 0, so a row around 200 gives inf / inf and
 a row around -300 gives 0 / 0, both NaN. With the maximum subtracted no exponent is above 0, and the largest term is 1.
 
-Try: What is exp(200) in float32?
+Try: what is exp(200) in float32?
 """
 
 import triton

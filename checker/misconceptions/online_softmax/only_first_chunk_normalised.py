@@ -1,9 +1,9 @@
-"""Believed: The division by the sum is done once, at the end.
+"""Believed: the division by the sum is done once, at the end.
 
-Instead: Once the loop is over there is only one tile in hand; the others were stored without the division and stay as
+Instead: once the loop is over there is only one tile in hand; the others were stored without the division and stay as
 they are. Every element is divided by the sum, so the division stands inside the last walk, before the store.
 
-Try: Compare the first chunk of a row of your output with the second.
+Try: compare the first chunk of a row of your output with the second.
 """
 
 import triton

@@ -1,9 +1,9 @@
-"""Believed: The kernel of the last notebook works for any row, as long as the tile is loaded with a mask.
+"""Believed: the kernel of the last notebook works for any row, as long as the tile is loaded with a mask.
 
-Instead: It works for rows that fit into the tile. Here a row has more columns than the tile has lanes: what lies behind
+Instead: it works for rows that fit into the tile. Here a row has more columns than the tile has lanes: what lies behind
 the first tile is never read, never counted and never written. The program has to walk along the row.
 
-Try: How many columns does one program store in the film?
+Try: how many columns does one program store in the film?
 """
 
 import triton

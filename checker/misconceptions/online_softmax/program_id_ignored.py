@@ -1,9 +1,9 @@
-"""Believed: The kernel describes what happens to the matrix; which row is meant takes care of itself.
+"""Believed: the kernel describes what happens to the matrix; which row is meant takes care of itself.
 
-Instead: The kernel is run once for each row, and every run sees the same pointers. Only the program id tells a program
+Instead: the kernel is run once for each row, and every run sees the same pointers. Only the program id tells a program
 which row is its own: without it, all of them compute row 0 and the other rows are never written.
 
-Try: Choose program 1 in the film and look at which row it loads.
+Try: choose program 1 in the film and look at which row it loads.
 """
 
 import triton

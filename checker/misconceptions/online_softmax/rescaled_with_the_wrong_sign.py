@@ -1,10 +1,10 @@
-"""Believed: When the maximum grows, the old sum grows with it, by the factor exp(new maximum - old maximum).
+"""Believed: when the maximum grows, the old sum grows with it, by the factor exp(new maximum - old maximum).
 
-Instead: The old terms were measured against a smaller maximum, so they are too large and must shrink. The factor is
+Instead: the old terms were measured against a smaller maximum, so they are too large and must shrink. The factor is
 exp(old maximum - new maximum), which is never above 1. It is also what makes the first chunk work: there the old
 maximum is -inf and the factor 0, where the other sign gives infinity.
 
-Try: Is your factor ever above 1?
+Try: is your factor ever above 1?
 """
 
 import triton

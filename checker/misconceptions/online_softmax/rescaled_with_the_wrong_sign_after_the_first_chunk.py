@@ -1,10 +1,10 @@
-"""Believed: The first chunk needs no rescaling, and after it the old sum is multiplied by exp(new maximum - old maximum).
+"""Believed: the first chunk needs no rescaling, and after it the old sum is multiplied by exp(new maximum - old maximum).
 
-Instead: Treating the first chunk apart hides the infinity but not the sign. The old terms were measured against a
+Instead: treating the first chunk apart hides the infinity but not the sign. The old terms were measured against a
 smaller maximum, so they must shrink: the factor is exp(old maximum - new maximum), never above 1, and then the first
 chunk needs no case of its own.
 
-Try: Walk over 1, 2, 3, 4 in chunks of two: by what do you multiply the first sum, 1.368?
+Try: walk over 1, 2, 3, 4 in chunks of two: by what do you multiply the first sum, 1.368?
 """
 
 import triton

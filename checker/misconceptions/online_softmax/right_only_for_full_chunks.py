@@ -1,10 +1,10 @@
-"""Believed: The columns come in whole chunks, as they do in every textbook picture.
+"""Believed: the columns come in whole chunks, as they do in every textbook picture.
 
-Instead: They seldom do: 37 columns are two chunks of 16 and 5 more. Without masks the last chunk reads and writes 11
+Instead: they seldom do: 37 columns are two chunks of 16 and 5 more. Without masks the last chunk reads and writes 11
 lanes of the next row, or of nobody. Every load and every store of the chunk needs the mask that compares its columns
 with the length of the row.
 
-Try: Run the film at a width that is one more than a multiple of the chunk.
+Try: run the film at a width that is one more than a multiple of the chunk.
 """
 
 import triton

@@ -1,10 +1,10 @@
-"""Believed: The exponentials can be stored during the first walk; the second walk only divides them by the final sum.
+"""Believed: the exponentials can be stored during the first walk; the second walk only divides them by the final sum.
 
-Instead: What the first walk stores was measured against the maximum of that moment, not against the final one. Chunks
+Instead: what the first walk stores was measured against the maximum of that moment, not against the final one. Chunks
 stored before the last growth of the maximum are too large. The second walk has to take the exponentials anew, from x
 and the final maximum, and that is also cheaper than reading the output back.
 
-Try: Which maximum was subtracted in the first chunk of your output, and which in the last?
+Try: which maximum was subtracted in the first chunk of your output, and which in the last?
 """
 
 import triton

@@ -1,10 +1,10 @@
-"""Believed: The number of chunks is the number of columns divided by the size of a chunk.
+"""Believed: the number of chunks is the number of columns divided by the size of a chunk.
 
-Instead: That division rounds down, so when the row does not end with a chunk its last columns belong to no chunk: they
+Instead: that division rounds down, so when the row does not end with a chunk its last columns belong to no chunk: they
 are neither counted nor written, and a row shorter than a chunk is not touched at all. The number of chunks is rounded
 up, and the mask takes care of the lanes too many.
 
-Try: How many chunks of 16 does your loop take for 17 columns, and how many for 15?
+Try: how many chunks of 16 does your loop take for 17 columns, and how many for 15?
 """
 
 import triton

@@ -1,9 +1,9 @@
-"""Believed: The chunked kernel gives the right numbers, so it is the right answer here too.
+"""Believed: the chunked kernel gives the right numbers, so it is the right answer here too.
 
-Instead: The numbers are right, but x is read three times where two are allowed. Maximum and sum can be found in the
+Instead: the numbers are right, but x is read three times where two are allowed. Maximum and sum can be found in the
 same walk if the sum is rescaled whenever the maximum grows, and that is what this rung is about.
 
-Try: Compare the bytes of x in the card with what is allowed.
+Try: compare the bytes of x in the card with what is allowed.
 """
 
 import triton

@@ -1,9 +1,9 @@
-"""Believed: Each tile can be finished by itself: its rows get their maximum and their sum from the columns in hand.
+"""Believed: each tile can be finished by itself: its rows get their maximum and their sum from the columns in hand.
 
-Instead: A row goes on in the next tile. Divided by the sums of each tile alone, a row adds up to the number of tiles it
+Instead: a row goes on in the next tile. Divided by the sums of each tile alone, a row adds up to the number of tiles it
 crosses. Maximum and sum have to be carried along the row from tile to tile.
 
-Try: Add up one row of your output. It should be 1; is it the number of tiles?
+Try: add up one row of your output. It should be 1; is it the number of tiles?
 """
 
 import triton

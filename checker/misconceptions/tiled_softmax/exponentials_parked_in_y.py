@@ -1,11 +1,11 @@
-"""Believed: The exponentials of the first walk need not be computed again: the output has room for them until the sums are
+"""Believed: the exponentials of the first walk need not be computed again: the output has room for them until the sums are
 known, and they can be mended there.
 
-Instead: It has room, but that room is memory. Writing the exponentials out and reading them back moves the matrix twice
+Instead: it has room, but that room is memory. Writing the exponentials out and reading them back moves the matrix twice
 more than allowed, which costs far more time than computing an exponential again. The output is written once and never
 read.
 
-Try: Count the bytes of y in the card: how often is it written, how often read?
+Try: count the bytes of y in the card: how often is it written, how often read?
 """
 
 import triton

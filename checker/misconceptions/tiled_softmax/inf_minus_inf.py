@@ -1,10 +1,10 @@
 """Believed: -inf needs no special care: its exponential is 0, and that is all that is ever asked of it.
 
-Instead: Its exponential is 0, but -inf minus -inf is NaN. If a row's part of the first tile is all -inf, its new
+Instead: its exponential is 0, but -inf minus -inf is NaN. If a row's part of the first tile is all -inf, its new
 maximum is still -inf; the difference of the maxima and every exponent are NaN, and the row's sum never recovers. Where
 nothing finite was seen in a row, subtract any finite number instead: its sum stays 0, as it should.
 
-Try: Walk over the row -inf, -inf, 1, 2 in tiles of two columns.
+Try: walk over the row -inf, -inf, 1, 2 in tiles of two columns.
 """
 
 import triton

@@ -1,10 +1,10 @@
-"""Believed: The maximum of the tile in hand is the maximum to carry on with.
+"""Believed: the maximum of the tile in hand is the maximum to carry on with.
 
-Instead: A later tile may have a smaller maximum than an earlier one; if it replaces the old one, the exponents of the
+Instead: a later tile may have a smaller maximum than an earlier one; if it replaces the old one, the exponents of the
 earlier elements become positive and can overflow. The running maximum of a row is the larger of what was carried and
 what the tile brings.
 
-Try: Follow your maximum over a row that falls: 120, 1, 2, 3 in tiles of two columns.
+Try: follow your maximum over a row that falls: 120, 1, 2, 3 in tiles of two columns.
 """
 
 import triton

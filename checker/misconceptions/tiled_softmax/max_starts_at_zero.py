@@ -1,10 +1,10 @@
-"""Believed: A running maximum starts at 0, the way a running sum does.
+"""Believed: a running maximum starts at 0, the way a running sum does.
 
 Instead: 0 is above every number of a negative row. In a row that lies around -300 the maximum stays 0, every
 exponential is 0 in float32, and the sum is 0 as well. A maximum starts at -inf, below everything, in every row of the
 tile.
 
-Try: Work out the row -300, -301 by hand, with the maximum you start from.
+Try: work out the row -300, -301 by hand, with the maximum you start from.
 """
 
 import triton

@@ -1,10 +1,10 @@
-"""Believed: The new maxima can be stored away at once; the factor is computed from them and the running maxima afterwards.
+"""Believed: the new maxima can be stored away at once; the factor is computed from them and the running maxima afterwards.
 
-Instead: Once the running maximum has been replaced, the old one is gone: the factor compares the new maximum with
+Instead: once the running maximum has been replaced, the old one is gone: the factor compares the new maximum with
 itself, exp(0) is 1, and no sum is ever rescaled. Compute the factor first, or keep both under two names until the sums
 are done.
 
-Try: Look at both maxima in the film at the moment the factor is computed.
+Try: look at both maxima in the film at the moment the factor is computed.
 """
 
 import triton

@@ -1,10 +1,10 @@
-"""Believed: The new tile joins the row, so it is the new tile's sum that has to be rescaled.
+"""Believed: the new tile joins the row, so it is the new tile's sum that has to be rescaled.
 
-Instead: The new terms were measured against the new maximum and are right as they are. The old sum is the one that was
+Instead: the new terms were measured against the new maximum and are right as they are. The old sum is the one that was
 measured against another maximum: it is multiplied by exp(old maximum - new maximum), and the new terms are added
 afterwards.
 
-Try: Which of the two sums was computed with a maximum that is no longer valid?
+Try: which of the two sums was computed with a maximum that is no longer valid?
 """
 
 import triton

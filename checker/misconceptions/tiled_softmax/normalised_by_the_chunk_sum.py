@@ -1,9 +1,9 @@
-"""Believed: Each tile is divided by the sums of the exponentials in hand when it is written.
+"""Believed: each tile is divided by the sums of the exponentials in hand when it is written.
 
-Instead: The denominator is the sum over the whole row. Divided by its own sums, a tile's rows add up to 1 by themselves
+Instead: the denominator is the sum over the whole row. Divided by its own sums, a tile's rows add up to 1 by themselves
 and the whole row to the number of its tiles, although the maximum was the right one.
 
-Try: Add up one row of your output.
+Try: add up one row of your output.
 """
 
 import triton

@@ -1,11 +1,11 @@
-"""Believed: A tile has a maximum, and any number that is subtracted from a whole row cancels, so one maximum will do for
+"""Believed: a tile has a maximum, and any number that is subtracted from a whole row cancels, so one maximum will do for
 all rows of the tile.
 
-Instead: It cancels only while nothing vanishes. If one row of the tile lies 150 above another, the lower row's
+Instead: it cancels only while nothing vanishes. If one row of the tile lies 150 above another, the lower row's
 exponents are all below -150, every one of its exponentials is 0 in float32, and its sum is 0. Each row has a maximum of
 its own, so the maximum is taken along the columns.
 
-Try: A tile has the rows 0, 0 and -150, -150. What does the second row come out as?
+Try: a tile has the rows 0, 0 and -150, -150. What does the second row come out as?
 """
 
 import triton

@@ -1,9 +1,9 @@
-"""Believed: Program number r does row r, as before.
+"""Believed: program number r does row r, as before.
 
-Instead: There are only as many programs as tiles of rows now, so most rows have no program of their own. Program number
+Instead: there are only as many programs as tiles of rows now, so most rows have no program of their own. Program number
 p owns a whole tile: the rows from p times BLOCK_M on, BLOCK_M of them.
 
-Try: How many programs are there for 9 rows with 4 rows to a tile?
+Try: how many programs are there for 9 rows with 4 rows to a tile?
 """
 
 import triton

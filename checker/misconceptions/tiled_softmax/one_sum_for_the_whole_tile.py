@@ -1,9 +1,9 @@
-"""Believed: The tile is divided by its sum.
+"""Believed: the tile is divided by its sum.
 
-Instead: Then the whole tile adds up to 1, and each of its rows to a fraction. Softmax is taken along a row: each row is
+Instead: then the whole tile adds up to 1, and each of its rows to a fraction. Softmax is taken along a row: each row is
 divided by the sum along its own columns, so there are as many sums as rows.
 
-Try: Add up one row of your output.
+Try: add up one row of your output.
 """
 
 import triton

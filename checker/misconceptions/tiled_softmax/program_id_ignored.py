@@ -1,9 +1,9 @@
-"""Believed: The kernel describes what happens to the matrix; which rows are meant takes care of itself.
+"""Believed: the kernel describes what happens to the matrix; which rows are meant takes care of itself.
 
-Instead: The kernel is run once for each tile of rows, and every run sees the same pointers. Only the program id tells a
+Instead: the kernel is run once for each tile of rows, and every run sees the same pointers. Only the program id tells a
 program which rows are its own: without it, all of them compute the first tile and the other rows are never written.
 
-Try: Choose program 1 in the film and look at which rows it loads.
+Try: choose program 1 in the film and look at which rows it loads.
 """
 
 import triton

@@ -1,10 +1,10 @@
-"""Believed: Axis 0 is the first axis, the one the rows lie along, so the maximum of a row is the maximum along axis 0.
+"""Believed: axis 0 is the first axis, the one the rows lie along, so the maximum of a row is the maximum along axis 0.
 
-Instead: A reduction along an axis makes that axis disappear. In a tile of rows by columns, axis 0 counts the rows:
+Instead: a reduction along an axis makes that axis disappear. In a tile of rows by columns, axis 0 counts the rows:
 reducing along it leaves one number for each column. The columns have to disappear, and they are axis 1; what stays is
 one number for each row.
 
-Try: What is the shape of a tile of 4 rows and 16 columns after a maximum along axis 0?
+Try: what is the shape of a tile of 4 rows and 16 columns after a maximum along axis 0?
 """
 
 import triton

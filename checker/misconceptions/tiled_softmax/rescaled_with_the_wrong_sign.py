@@ -1,9 +1,9 @@
-"""Believed: When the maximum grows, the old sum grows with it, by the factor exp(new maximum - old maximum).
+"""Believed: when the maximum grows, the old sum grows with it, by the factor exp(new maximum - old maximum).
 
-Instead: The old terms were measured against a smaller maximum, so they are too large and must shrink. The factor is
+Instead: the old terms were measured against a smaller maximum, so they are too large and must shrink. The factor is
 exp(old maximum - new maximum), which is never above 1, and 0 in the first tile, where the old maximum is -inf.
 
-Try: Is your factor ever above 1?
+Try: is your factor ever above 1?
 """
 
 import triton

@@ -1,9 +1,9 @@
-"""Believed: Rows and columns come in whole tiles, as they do in every textbook picture.
+"""Believed: rows and columns come in whole tiles, as they do in every textbook picture.
 
-Instead: They seldom do. Without masks the last tile of a row reads and writes into the next row, and the last program
+Instead: they seldom do. Without masks the last tile of a row reads and writes into the next row, and the last program
 reads and writes rows that do not exist. Every load and store of the tile needs the mask with its two sides.
 
-Try: Run the film with one row and one column more than fill their tiles.
+Try: run the film with one row and one column more than fill their tiles.
 """
 
 import triton

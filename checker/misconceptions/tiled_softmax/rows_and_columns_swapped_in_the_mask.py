@@ -1,10 +1,10 @@
-"""Believed: The mask compares the tile's offsets with the size of the matrix, and the order of M and N does not matter.
+"""Believed: the mask compares the tile's offsets with the size of the matrix, and the order of M and N does not matter.
 
 Instead: M bounds the rows and N the columns. Swapped, a wide matrix loses all columns from M on, and a tall one reads
 and writes past the end of its rows. Say to yourself what each offset counts, then compare it with how many of those
 there are.
 
-Try: For 3 rows and 15 columns: which lanes does your mask leave on?
+Try: for 3 rows and 15 columns: which lanes does your mask leave on?
 """
 
 import triton

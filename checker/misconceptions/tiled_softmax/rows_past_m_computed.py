@@ -1,10 +1,10 @@
-"""Believed: A mask on the columns is enough: the rows are chosen by the grid.
+"""Believed: a mask on the columns is enough: the rows are chosen by the grid.
 
-Instead: The grid rounds the number of tiles up, so the last program owns rows that do not exist. Without the row side
+Instead: the grid rounds the number of tiles up, so the last program owns rows that do not exist. Without the row side
 of the mask it reads and writes them, in memory that belongs to someone else. The mask needs both sides, columns below N
 and rows below M.
 
-Try: With 5 rows and 4 rows to a tile: which rows does program 1 store?
+Try: with 5 rows and 4 rows to a tile: which rows does program 1 store?
 """
 
 import triton

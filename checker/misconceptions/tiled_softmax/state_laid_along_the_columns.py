@@ -1,10 +1,10 @@
-"""Believed: A vector meets a tile by itself, as in NumPy.
+"""Believed: a vector meets a tile by itself, as in NumPy.
 
-Instead: It does, and as in NumPy it is laid along the last axis. A vector with one number for each row then meets the
+Instead: it does, and as in NumPy it is laid along the last axis. A vector with one number for each row then meets the
 columns: the shapes clash, or, in a square tile, column 3 is measured against the maximum of row 3. A trailing axis of
 length 1 turns it into a column that meets the rows.
 
-Try: Write the shape of the tile and of the vector beside each other.
+Try: write the shape of the tile and of the vector beside each other.
 """
 
 import triton

@@ -1,10 +1,10 @@
-"""Believed: The load was masked, so the lanes outside the matrix are gone by the time the result is stored.
+"""Believed: the load was masked, so the lanes outside the matrix are gone by the time the result is stored.
 
-Instead: A mask holds for one load or store only. The tile has as many lanes as before, and the store writes all of
+Instead: a mask holds for one load or store only. The tile has as many lanes as before, and the store writes all of
 them: past the end of a row into the next row, past the last row into memory that is not yours. Give the store the same
 mask.
 
-Try: Which elements does the last tile of a row store?
+Try: which elements does the last tile of a row store?
 """
 
 import triton

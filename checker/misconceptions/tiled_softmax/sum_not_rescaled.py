@@ -1,10 +1,10 @@
-"""Believed: Each tile's exponentials are measured against the largest number seen so far, and their sums simply add up.
+"""Believed: each tile's exponentials are measured against the largest number seen so far, and their sums simply add up.
 
 Instead: exp(x - m) means something only beside the m it was taken with. When a row's maximum grows from one tile to the
 next, the terms already added are too large by the factor exp(new maximum - old maximum), and so is the sum. Each row's
 old sum is brought to its new maximum first.
 
-Try: Walk over 1, 2, 3, 4 in tiles of two columns and compare your sum with exp(-3) + exp(-2) + exp(-1) + 1.
+Try: walk over 1, 2, 3, 4 in tiles of two columns and compare your sum with exp(-3) + exp(-2) + exp(-1) + 1.
 """
 
 import triton

@@ -1,10 +1,10 @@
-"""Believed: The number of tiles along a row is the number of columns divided by the width of a tile.
+"""Believed: the number of tiles along a row is the number of columns divided by the width of a tile.
 
-Instead: That division rounds down, so when a row does not end with a tile its last columns belong to no tile: they are
+Instead: that division rounds down, so when a row does not end with a tile its last columns belong to no tile: they are
 neither counted nor written, and a row narrower than a tile is not touched at all. Round up, and let the mask take care
 of the lanes too many.
 
-Try: How many tiles of 16 columns does your loop take for 17 columns, and how many for 15?
+Try: how many tiles of 16 columns does your loop take for 17 columns, and how many for 15?
 """
 
 import triton

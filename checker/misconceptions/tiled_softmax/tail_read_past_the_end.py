@@ -1,10 +1,10 @@
-"""Believed: Columns past the end do no harm as long as they are not stored.
+"""Believed: columns past the end do no harm as long as they are not stored.
 
-Instead: They are read from the next row, or from the gap between two rows, or from memory that belongs to no tensor,
+Instead: they are read from the next row, or from the gap between two rows, or from memory that belongs to no tensor,
 and they enter the maximum and the sum of this row. The load's mask has two sides as well: rows below M and columns
 below N.
 
-Try: Which row do the last lanes of your last tile read from?
+Try: which row do the last lanes of your last tile read from?
 """
 
 import triton

@@ -1,9 +1,9 @@
-"""Believed: A program whose tile hangs over the last row has nothing whole to work on and can stop.
+"""Believed: a program whose tile hangs over the last row has nothing whole to work on and can stop.
 
-Instead: The tile hangs over, but its first rows exist, and no other program will do them. Every program does the rows
+Instead: the tile hangs over, but its first rows exist, and no other program will do them. Every program does the rows
 it has; the mask switches off those past the last.
 
-Try: With 5 rows and 4 rows to a tile: who writes row 4?
+Try: with 5 rows and 4 rows to a tile: who writes row 4?
 """
 
 import triton

@@ -1,9 +1,9 @@
-"""Believed: Three walks give the right numbers, so they are the right answer here too.
+"""Believed: three walks give the right numbers, so they are the right answer here too.
 
-Instead: The numbers are right, but x is read three times where two are allowed. The maxima and the sums of all rows of
+Instead: the numbers are right, but x is read three times where two are allowed. The maxima and the sums of all rows of
 the tile can be found in the same walk if each sum is rescaled whenever its maximum grows.
 
-Try: Compare the bytes of x in the card with what is allowed.
+Try: compare the bytes of x in the card with what is allowed.
 """
 
 import triton

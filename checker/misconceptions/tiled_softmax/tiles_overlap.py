@@ -1,9 +1,9 @@
-"""Believed: Program number p begins at row p and takes the next BLOCK_M rows.
+"""Believed: program number p begins at row p and takes the next BLOCK_M rows.
 
-Instead: Then neighbouring programs share all rows but one: they write the same elements at the same time, and the last
+Instead: then neighbouring programs share all rows but one: they write the same elements at the same time, and the last
 rows are never reached. Program number p begins at row p times BLOCK_M.
 
-Try: Write down the rows of programs 0, 1 and 2.
+Try: write down the rows of programs 0, 1 and 2.
 """
 
 import triton

@@ -1,0 +1,169 @@
+"""A real JupyterLab over a copy of the course, and a real Chromium to open it in."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+
+from tests.browser.lab import Lab, Notebook
+from tools.browser import find_browser
+
+ROOT = Path(__file__).resolve().parents[2]
+PARTS = ("checker", "notebooks", "puzzles", "solutions", "tools", "pyproject.toml")
+PATIENCE = 90  # seconds for JupyterLab to come up
+QUIET = {
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    "notebook-extension/tracker": {"windowingMode": "none"},  # every cell stays in the page, wherever it is scrolled to
+}
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The browser's path. In CI a missing one is a failure; elsewhere the tests are skipped, and the summary says so."""
+    path = find_browser()
+    if path is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("there is no Chromium; in CI the browser tests have to run")
+        pytest.skip("there is no Chromium: THE BROWSER TESTS ARE NOT RUN (Debian: sudo apt install chromium)")
+    return path
+
+
+@pytest.fixture(scope="session")
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright, chromium: str) -> Iterator[Browser]:
+    # Chromium's own sandbox needs rights that a container does not give
+    options = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+    browser = playwright.chromium.launch(executable_path=chromium, args=options)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="session")
+def lab(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """JupyterLab on a free port, without a token, over a copy of the course; no setting of this machine reaches it."""
+    home = tmp_path_factory.mktemp("lab")
+    course = home / "course"
+    course.mkdir()
+    for part in PARTS:
+        copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+        copy(ROOT / part, course / part)
+    for name, settings in QUIET.items():
+        file = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(settings))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = home / "lab.log"
+    with log.open("w") as output:
+        server = subprocess.Popen(command(course, port), env=environment(home), stdout=output, stderr=output)
+    try:
+        wait_for(f"http://127.0.0.1:{port}/api/status", server, log)
+        yield Lab(f"http://127.0.0.1:{port}", course)
+    finally:
+        server.terminate()
+        try:
+            server.wait(20)
+        except subprocess.TimeoutExpired:
+            server.kill()
+
+
+def command(course: Path, port: int) -> list[str]:
+    options = ["--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"]
+    options += [
+        f"--ServerApp.root_dir={course}",
+        "--IdentityProvider.token=",
+        "--PasswordIdentityProvider.password_required=False",
+    ]
+    return [sys.executable, "-m", "jupyterlab", *options]
+
+
+def environment(home: Path) -> dict[str, str]:
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "IPYTHON", "TILE_BY_TILE"))
+    }
+    return kept | {
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "JUPYTER_DATA_DIR": str(home / "data"),
+        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
+        "IPYTHONDIR": str(home / "ipython"),
+        "PYTHONPATH": str(home / "course"),
+    }
+
+
+def wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            break
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+            return
+        except OSError:
+            time.sleep(0.2)
+    pytest.fail(f"JupyterLab did not come up:\n{log.read_text()[-4000:]}")
+
+
+@pytest.fixture
+def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page in a window of its own; if the test fails, a picture of it is kept and its path printed."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1400})
+    page = context.new_page()
+    said: list[str] = []
+    page.on("pageerror", lambda error: said.append(str(error)))
+    yield page
+    report = getattr(request.node, "report", None)
+    if report is not None and report.failed:
+        folder = Path(tempfile.mkdtemp(prefix="tile-by-tile-browser-"))
+        page.screenshot(path=folder / "page.png", full_page=True)
+        (folder / "page.html").write_text(page.content())
+        print(f"what the browser showed: {folder}/page.png; errors in the page: {said or 'none'}")
+    context.close()
+
+
+@pytest.fixture
+def row_softmax(lab: Lab, page: Page, request: pytest.FixtureRequest) -> Iterator[Notebook]:
+    """Notebook 01 as shipped, in a copy of its own with a kernel of its own, its first cell run."""
+    name = f"01_row_softmax-{request.node.name.replace('test_', '')}.ipynb"
+    shutil.copy(ROOT / "notebooks" / "01_row_softmax.ipynb", lab.course / "notebooks" / name)
+    notebook = Notebook(lab, page, f"notebooks/{name}")
+    notebook.open()
+    notebook.run("from checker import check")
+    yield notebook
+    lab.stop_kernels()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    if report.when == "call":
+        item.report = report  # type: ignore[attr-defined]
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    unseen = [r for r in terminalreporter.getreports("skipped") if "tests/browser/" in r.nodeid]
+    if unseen:
+        terminalreporter.section("browser tests", sep="!", red=True, bold=True)
+        terminalreporter.line(
+            f"{len(unseen)} BROWSER TESTS WERE NOT RUN: no Chromium. Debian: sudo apt install chromium"
+        )

@@ -1,0 +1,78 @@
+"""JupyterLab as a person works with it: find a cell by what is in it, type, run, look below it."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, expect
+
+RUN_PATIENCE = 180_000  # milliseconds: a cold check on a busy machine of two cores
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A running JupyterLab and the folder it serves."""
+
+    address: str
+    course: Path
+
+    def stop_kernels(self) -> None:
+        with urllib.request.urlopen(f"{self.address}/api/sessions", timeout=20) as answer:
+            sessions = json.load(answer)
+        for session in sessions:
+            address = f"{self.address}/api/sessions/{session['id']}"
+            urllib.request.urlopen(urllib.request.Request(address, method="DELETE"), timeout=20).close()
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """One notebook in one page. A cell is named by a text that stands in its source and in no other cell's."""
+
+    lab: Lab
+    page: Page
+    path: str
+
+    def open(self) -> None:
+        self.page.goto(f"{self.lab.address}/lab/tree/{self.path}", wait_until="domcontentloaded")
+        expect(self.page.locator(".jp-Notebook .jp-Cell").first).to_be_visible(timeout=60_000)
+        idle = self.page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")
+        expect(idle.first).to_be_visible(timeout=60_000)
+
+    def cell(self, text: str) -> Locator:
+        """The code cell whose source holds `text`; the first, where an exercise asks for the same again."""
+        return self.page.locator(".jp-CodeCell", has=self.page.locator(".jp-InputArea-editor", has_text=text)).first
+
+    def editor(self, text: str) -> Locator:
+        return self.cell(text).locator(".cm-content")
+
+    def write(self, text: str, source: str) -> None:
+        """Replace the source of the cell that holds `text`."""
+        self.editor(text).click()
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.insert_text(source)
+
+    def type_below(self, text: str, line: str, code: list[str]) -> None:
+        """Put the cursor behind `line` in the cell that holds `text`, and type `code` below it, key by key."""
+        self.cell(text).locator(".cm-line", has_text=line).first.click()
+        self.page.keyboard.press("End")
+        for typed in code:
+            self.page.keyboard.press("Enter")
+            self.page.keyboard.type(typed)
+
+    def run(self, text: str) -> Locator:
+        """Run the cell that holds `text`, wait for its end, and give its output."""
+        cell = self.cell(text)
+        cell.scroll_into_view_if_needed()
+        prompt = cell.locator(".jp-InputPrompt").first
+        before = prompt.inner_text()
+        cell.locator(".cm-content").click()
+        self.page.keyboard.press("Control+Enter")
+        expect(prompt).to_have_text(re.compile(r"^\[(\d+|\*)\]:$"), timeout=20_000)
+        if re.fullmatch(r"\[\d+\]:", before):
+            expect(prompt).not_to_have_text(before, timeout=20_000)
+        expect(prompt).to_have_text(re.compile(r"^\[\d+\]:$"), timeout=RUN_PATIENCE)
+        return cell.locator(".jp-Cell-outputArea")

@@ -1,0 +1,91 @@
+"""A learner in notebook 01: the right kernel and its film, a wrong one and its diagnosis, one that never ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.lab import Notebook
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+
+ROOT = Path(__file__).resolve().parents[2]
+SOLUTION = (ROOT / "solutions" / "row_softmax.py").read_text()
+STUB_CELL = "def row_softmax_kernel"
+CHECK_CELL = "check(row_softmax_kernel)"
+FILM_CELL = "film(row_softmax_kernel)"
+
+
+def region() -> list[str]:
+    """The lines of the solution that a learner writes, without their indentation."""
+    inside = SOLUTION.split("# your code starts here")[1].split("# your code ends here")[0]
+    return [line.strip() for line in inside.splitlines()[1:] if line.strip()]
+
+
+def test_right_kernel_turns_green_and_its_film_plays(row_softmax: Notebook) -> None:
+    row_softmax.type_below(STUB_CELL, "# your code starts here", region())
+    row_softmax.run(STUB_CELL)
+
+    card = row_softmax.run(CHECK_CELL).locator(".tbt-card")
+    expect(card).to_be_visible()
+    expect(card).to_have_class("tbt-card good")
+    for gate in ("source", "compile", "values", "memory", "traffic"):
+        expect(card.locator(".gates li.good", has_text=gate)).to_be_visible()
+    expect(card.locator(".gates li", has_text="gpu")).to_be_visible()
+
+    film = row_softmax.run(FILM_CELL).locator(".tbt-film")
+    expect(film.locator("svg.stage")).to_be_visible()
+    scrub, stage = film.locator("input.scrub"), film.locator("svg.stage")
+    opening = stage.inner_html()
+    last = int(scrub.get_attribute("max") or 0)
+    assert last >= 7, "four rows, a load and a store each"
+
+    film.locator("button.play").click()
+    expect(scrub).not_to_have_value("0", timeout=20_000)
+    expect(film).to_contain_text("tl.load")
+
+    scrub.fill(str(last))
+    expect(scrub).to_have_value(str(last))
+    assert stage.inner_html() != opening, "the last moment must not look like the first"
+    film.locator("button.back").click()
+    expect(scrub).to_have_value(str(last - 1))
+    expect(film.locator(".state")).to_contain_text("maximum of the row")
+
+
+def test_masked_lanes_without_other_are_diagnosed(row_softmax: Notebook) -> None:
+    wrong = SOLUTION.replace(', other=float("-inf")', "")
+    assert wrong != SOLUTION
+    row_softmax.write(STUB_CELL, wrong)
+    row_softmax.run(STUB_CELL)
+    card = row_softmax.run(CHECK_CELL).locator(".tbt-card")
+    expect(card).to_have_class("tbt-card bad")
+    expect(card).to_contain_text("other")
+    expect(card).to_contain_text("mask")
+    expect(card.locator("pre").first).to_contain_text("tl.load")
+
+
+def test_masked_lanes_that_hold_zero_are_diagnosed(row_softmax: Notebook) -> None:
+    wrong = SOLUTION.replace('other=float("-inf")', "other=0.0")
+    assert wrong != SOLUTION
+    row_softmax.write(STUB_CELL, wrong)
+    row_softmax.run(STUB_CELL)
+    card = row_softmax.run(CHECK_CELL).locator(".tbt-card")
+    expect(card).to_have_class("tbt-card bad")
+    expect(card.locator(".gates li.bad")).to_contain_text("values")
+    expect(card).to_contain_text("Smallest failing shape")
+
+
+def test_endless_loop_ends_as_a_timeout_and_the_notebook_goes_on(row_softmax: Notebook) -> None:
+    endless = SOLUTION.replace("    m_i = tl.max", "    i = 0\n    while i < N:\n        i = i * 1\n    m_i = tl.max")
+    assert endless != SOLUTION
+    row_softmax.write(STUB_CELL, endless)
+    row_softmax.run(STUB_CELL)
+    card = row_softmax.run(CHECK_CELL).locator(".tbt-card")
+    expect(card).to_contain_text("time", ignore_case=True)
+    expect(card.locator(".gates")).to_contain_text("timeout")
+
+    row_softmax.write(STUB_CELL, SOLUTION)
+    row_softmax.run(STUB_CELL)
+    expect(row_softmax.run(CHECK_CELL).locator(".tbt-card")).to_have_class("tbt-card good")

@@ -1,0 +1,105 @@
+"""Every notebook runs from top to bottom: as it is shipped, and with the solutions put in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+
+from checker.course import LADDER
+from checker.puzzle import Puzzle
+from tools import sync
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted({puzzle.notebook for puzzle in LADDER})
+REPORT = """\
+import json
+_verdicts = [v for _, v in sorted(Out.items()) if hasattr(v, "gates") and hasattr(v, "status")]
+print(json.dumps([[v.puzzle, v.status, {g.gate: g.status for g in v.gates}] for v in _verdicts]))
+"""
+
+
+def shipped(name: str) -> NotebookNode:
+    """The notebook as `make sync` makes it, whatever a learner did to the file."""
+    return nbformat.reads(sync.made(ROOT)[f"notebooks/{name}.ipynb"], as_version=4)
+
+
+def solved(name: str) -> NotebookNode:
+    """The same with every stub cell replaced by its solution."""
+    notebook = shipped(name)
+    stubs = {cell.id.removeprefix("stub-"): cell for cell in notebook.cells if cell.id.startswith("stub-")}
+    assert set(stubs) == {puzzle.name for puzzle in puzzles_of(name)}
+    for puzzle, cell in stubs.items():
+        cell.source = (ROOT / "solutions" / f"{puzzle}.py").read_text()
+    return notebook
+
+
+def puzzles_of(notebook: str) -> list[Puzzle]:
+    return [puzzle for puzzle in LADDER if puzzle.notebook == notebook]
+
+
+def execute(notebook: NotebookNode) -> list[tuple[str, str, dict[str, str]]]:
+    """Run every cell (an error in one raises); the puzzle, status and gates of each verdict, in order."""
+    notebook.cells.append(nbformat.v4.new_code_cell(REPORT))
+    NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(ROOT / "notebooks")}}).execute()
+    noise = [o.text for c in notebook.cells if c.cell_type == "code" for o in c.outputs if o.get("name") == "stderr"]
+    assert noise == [], "a learner would see this in red"
+    return [tuple(row) for row in json.loads(notebook.cells[-1].outputs[0].text)]
+
+
+def shown(notebook: NotebookNode, cell: str) -> str:
+    """All HTML below the code cells that consist of `cell`."""
+    outputs = [o for c in notebook.cells if c.cell_type == "code" and c.source == cell for o in c.outputs]
+    return "".join(o["data"].get("text/html", "") for o in outputs if "data" in o)
+
+
+@pytest.fixture(autouse=True)
+def _learner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Progress goes to a folder of its own: running the tests must not count as solving the course."""
+    monkeypatch.setenv("TILE_BY_TILE_HOME", str(tmp_path))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_as_shipped(name: str) -> None:
+    notebook = shipped(name)
+    verdicts = execute(notebook)
+    asked = {puzzle.name for puzzle in puzzles_of(name)}
+    assert {(puzzle, status) for puzzle, status, _ in verdicts} == {(puzzle, "not_attempted") for puzzle in asked}
+    for puzzle in puzzles_of(name):
+        assert "tbt-card" in shown(notebook, f"check({puzzle.kernel})")
+        assert "<script" not in shown(notebook, f"film({puzzle.kernel})"), "there is nothing to film yet"
+        assert shown(notebook, f"film({puzzle.kernel})"), "the empty stub is told what to do"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_with_solutions(name: str) -> None:
+    notebook = solved(name)
+    verdicts = execute(notebook)
+    assert {puzzle for puzzle, _, _ in verdicts} == {puzzle.name for puzzle in puzzles_of(name)}
+    for _, status, gates in verdicts:
+        assert status == "passed"
+        assert {gates[gate] for gate in ("source", "compile", "values", "memory", "traffic")} == {"passed"}
+    for puzzle in puzzles_of(name):
+        assert "tbt-film" in shown(notebook, f"film({puzzle.kernel})")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_with_solutions_on_a_gpu(name: str) -> None:
+    verdicts = execute(solved(name))
+    assert verdicts
+    for _, status, gates in verdicts:
+        assert (status, gates["gpu"]) == ("passed", "passed")
+
+
+def test_progress_of_a_learner_is_not_touched(tmp_path: Path) -> None:
+    """What the tests above rely on: the folder named by the environment is the one that is written."""
+    from checker import workspace
+
+    assert workspace.find().root == tmp_path
