@@ -1,1 +1,111 @@
-"""Tile by Tile: the verbs a learner types."""
+"""Tile by Tile: Triton kernels from row softmax to FlashAttention and linear attention, one tile at a time.
+
+What a learner types, in a notebook or in Python:
+
+    check(row_softmax_kernel)          is it right, and if not, why not
+    film(row_softmax_kernel, N=13)     watch it walk over its tensors
+    hint(row_softmax_kernel)           a question, then an idea, then a skeleton
+    xray(row_softmax_kernel)           what the compiler makes of it
+    bench(row_softmax_kernel)          how fast it is on this machine's GPU
+    progress()                         what is solved and what comes next
+    reset("row_softmax")               the empty stub again; your version is kept
+    doctor()                           what works on this machine
+
+The same in a shell: `python -m checker --help`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from checker.judge.verdict import Verdict
+    from checker.verbs.actions import Film, Report, Standing
+    from checker.verbs.hints import Help
+    from checker.verbs.panels import Panel
+    from checker.verbs.resetting import Reset
+
+__all__ = ["bench", "check", "doctor", "film", "hint", "progress", "reset", "xray"]
+
+
+def check(kernel: Any = None, device: str = "auto") -> Verdict:
+    """Judge a kernel, show the verdict as a card and return it.
+
+    `kernel` is the ``@triton.jit`` function itself, not a name. `device` is "auto" (the GPU too, where there is one), "cpu" or
+    "cuda".
+    """
+    from checker.verbs import actions
+
+    return actions.check(kernel, device)
+
+
+def film(kernel: Any = None, **sizes: int) -> Film | None:
+    """Show a kernel walking over its tensors, tile by tile, at small sizes: ``film(row_softmax_kernel, N=13, BLOCK_N=16)``.
+
+    Keep one as a page with ``film(...).save("film.html")``. Where the kernel cannot run, its verdict is shown instead.
+    """
+    from checker.verbs import actions
+
+    return actions.film(kernel, sizes)
+
+
+def xray(kernel: Any = None) -> Panel:
+    """Compile a kernel for each GPU of the course (none has to be present) and show what came of it."""
+    from checker.verbs import actions
+
+    return actions.xray(kernel)
+
+
+def bench(kernel: Any = None) -> Panel | Verdict:
+    """Time a kernel that passes on this machine's GPU, beside the course's solution."""
+    from checker.verbs import actions
+
+    return actions.bench(kernel)
+
+
+def hint(kernel: Any = None, level: int | str | None = None) -> Help:
+    """Show the next of three hints: a question, an idea, a skeleton. After passing: why it works, and the course's solution.
+
+    `kernel` is the kernel or the puzzle's name, `level` 1 to 3 shows that one.
+    """
+    from checker.verbs import actions
+
+    return actions.hint(kernel, level)
+
+
+def progress() -> Standing:
+    """Show what you tried and solved, and what comes next. It is kept in `.tile-by-tile/` in your folder."""
+    from checker.verbs import actions
+
+    return actions.show_progress()
+
+
+def reset(puzzle: Any = None) -> Reset:
+    """Put the empty stub back into ``puzzles/<puzzle>.py``, after saving your version. Notebooks are never changed."""
+    from checker.verbs import actions
+
+    return actions.reset(puzzle)
+
+
+def doctor() -> Report:
+    """Show what works on this machine, what does not, and the exact command that mends it."""
+    from checker.verbs import actions
+
+    return actions.doctor()
+
+
+def _warm_up() -> None:
+    """Start the sandbox's worker in the background where a person is at work, so that the first check is quick."""
+    from checker.verbs.display import interactive
+
+    if not interactive():
+        return
+    # a machine that cannot start it is told so by the verb that needs it, and by doctor
+    with contextlib.suppress(Exception):
+        from checker.sandbox import Sandbox
+
+        Sandbox.shared()
+
+
+_warm_up()

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from checker.course import row_softmax, vector_add
+from checker.course import (
+    chunked_softmax,
+    merge_softmax_stats,
+    online_softmax,
+    row_softmax,
+    tiled_softmax,
+    vector_add,
+)
 from checker.puzzle import Puzzle
 
-LADDER: tuple[Puzzle, ...] = (vector_add.PUZZLE, row_softmax.PUZZLE)
+LADDER: tuple[Puzzle, ...] = (
+    vector_add.PUZZLE,
+    row_softmax.PUZZLE,
+    chunked_softmax.PUZZLE,
+    online_softmax.PUZZLE,
+    merge_softmax_stats.PUZZLE,
+    tiled_softmax.PUZZLE,
+)
 """Every puzzle, in the order it is taught."""
 
 PUZZLES: dict[str, Puzzle] = {puzzle.name: puzzle for puzzle in LADDER}

@@ -2,9 +2,13 @@
 
 Normal rows hide almost everything. A row of only negative numbers shows a maximum that starts at 0 and masked lanes that
 hold 0; an ascending row, whose maximum comes last, shows a missing rescale; a large shift shows a missing subtraction.
+Softmax does not care which number is subtracted as long as nothing overflows or vanishes, so a wrong maximum shows only
+where rows ("deep") or tiles ("late_max", "early_max", "uneven") lie more than exp's range of about 88 apart.
 """
 
 from __future__ import annotations
+
+import math
 
 import torch
 
@@ -40,18 +44,38 @@ def rows(case: Case, m: int, n: int) -> torch.Tensor:
             x = torch.where(torch.rand(m, n, generator=generator(case), dtype=torch.float64) < 0.4, -torch.inf, x)
             x[:, n // 2] = 1.0
             return x
+        case "deep":  # exp(x) is 0 in float32 without the maximum
+            return 3 * x - 300
+        case "late_max":  # the maximum comes last and dwarfs what came before
+            x[:, -1] += 120
+            return x
+        case "early_max":  # the maximum comes first: a later tile's maximum must not replace it
+            x[:, 0] += 120
+            return x
+        case "first_chunk_masked":  # the first tile of every row is -inf throughout; the last element never is
+            x[:, : min(case.meta.get("BLOCK_N", n // 2), n - 1)] = -torch.inf
+            return x
+        case "spike":  # after the first element, 16 more add less than half a step to a sum kept in the case's dtype
+            x = torch.full((m, n), math.log(0.45 * torch.finfo(DTYPES[case.dtype]).eps / 16), dtype=torch.float64)
+            x[:, 0] = 0.0
+            return x
+        case "uneven":  # neighbouring rows lie so far apart that no number can stand for both of their maxima
+            return x - 150.0 * (torch.arange(m, dtype=torch.float64) % 2)[:, None]
+        case "empty":  # every other row is -inf throughout, the first one included
+            x[::2] = -torch.inf
+            return x
         case other:
             raise ValueError(f"no family of rows is called {other!r}")
 
 
-def stored(x: torch.Tensor, case: Case) -> torch.Tensor:
-    """`x` in the case's dtype, laid out in memory as the case says; gaps of a padded layout hold NaN."""
+def stored(x: torch.Tensor, case: Case, gap: int = 13) -> torch.Tensor:
+    """`x` in the case's dtype, laid out in memory as the case says; the gaps of a padded layout, `gap` wide, hold NaN."""
     x = x.to(DTYPES[case.dtype])
     match case.layout:
         case "contiguous":
             return x.contiguous()
         case "padded":  # rows are further apart than they are long
-            wide = torch.full((*x.shape[:-1], x.shape[-1] + 13), torch.nan, dtype=x.dtype)
+            wide = torch.full((*x.shape[:-1], x.shape[-1] + gap), torch.nan, dtype=x.dtype)
             wide[..., : x.shape[-1]] = x
             return wide[..., : x.shape[-1]]
         case other:

@@ -14,7 +14,7 @@ def make(case: Case) -> Tensors:
     m, n = case.sizes["M"], case.sizes["N"]
     return {
         "x_ptr": stored(rows(case, m, n), case),
-        "y_ptr": stored(torch.zeros(m, n), case),
+        "y_ptr": stored(torch.zeros(m, n), case, gap=5),  # another stride than x, so that neither stands for the other
     }
 
 
@@ -73,6 +73,7 @@ PUZZLE = Puzzle(
         _case(4, 15, 16),
         _case(3, 17, 32),
         _case(5, 37, 64, family="negative"),
+        _case(5, 37, 64, family="deep"),
         _case(5, 37, 64, family="positive"),
         _case(3, 97, 128, family="ascending"),
         _case(3, 31, 32, family="one_hot"),

@@ -33,7 +33,11 @@ class RunResult:
 
 
 class Runner(Protocol):
-    """Runs kernels somewhere safe. Results come in the order asked for; the first that is not ``passed`` is the last."""
+    """Runs kernels somewhere safe. Results come in the order asked for; the first that is not ``passed`` is the last.
+
+    The tensors of the launches asked for are left as they are. Calls may come from several threads at once, unless the
+    runner has an attribute `concurrent` that is False.
+    """
 
     def compile(self, kernel: KernelSource, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]: ...
 
@@ -42,3 +46,8 @@ class Runner(Protocol):
     ) -> Iterator[RunResult]: ...
 
     def launch(self, kernel: KernelSource, launches: Sequence[Launch]) -> Iterator[RunResult]: ...
+
+
+def concurrent(runner: Runner) -> bool:
+    """Whether calls to `runner` may overlap."""
+    return bool(getattr(runner, "concurrent", True))

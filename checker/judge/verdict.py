@@ -87,7 +87,7 @@ class Diagnosis:
     line: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """What `check` returns. `passed` is about every gate that ran; whether the GPU was one of them is said by its gate."""
 
@@ -105,6 +105,13 @@ class Verdict:
     source: str = ""
     """The kernel as the learner wrote it, for pointing at lines."""
     first_line: int = 1
+
+    def __repr__(self) -> str:
+        """One line: in a notebook the card stands above it already."""
+        failure = self.failure
+        where = f" at {failure.gate}" if failure is not None and self.status != "not_attempted" else ""
+        score = f"{self.score:g} of {self.max_score:g} points"
+        return f"<{self.puzzle}: {self.status.replace('_', ' ')}{where}, {score}>"
 
     @property
     def passed(self) -> bool:

@@ -56,6 +56,8 @@ class Event:
     undefined: int = 0
     out_of_bounds: int = 0
     state: dict[str, Any] = field(default_factory=dict)
+    kernel_line: int = 0
+    """The kernel's own line: `line` itself, or the call of the helper that `line` stands in."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,10 @@ class Trace:
     traffic: dict[str, Traffic]
     writers: dict[str, np.ndarray]
     flops: int = 0
+    writer_lines: dict[str, np.ndarray] = field(default_factory=dict)
+    """Beside `writers`: the line of that last store, or 0."""
+    printed: tuple[str, ...] = ()
+    """What `tl.device_print` said, a line each."""
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,8 @@ class KernelSource:
     source: str
     pieces: tuple[Piece, ...]
     configs: tuple[Config, ...] = ()
+    problems: tuple[Violation, ...] = ()
+    """Rules already found broken while reading, in lines that are not part of `source` (decorators, other definitions)."""
 
     def locate(self, line: int) -> tuple[str, int]:
         """The learner's own ``(origin, line)`` for a line of `source`."""
@@ -50,8 +52,12 @@ class KernelSource:
 
 @dataclass(frozen=True)
 class Violation:
-    """A rule that the source breaks, at a line of the learner's own file; `rule` is the rule's short name."""
+    """A rule that the source breaks, at a line of the learner's own file; `rule` is a key of `rules.RULES`.
+
+    `origin` is the place that `line` counts in, as in `Piece.origin`.
+    """
 
     rule: str
     line: int
     message: str
+    origin: str = ""

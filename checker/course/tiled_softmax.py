@@ -1,0 +1,110 @@
+"""tiled_softmax: what is asked, how it is launched, what it may move."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from checker.course.families import row_magnitude
+from checker.course.softmax_rows import GPU, TOLERANCE, make, matrix_bytes, named, reference, warps
+from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+
+
+def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
+    x, y = tensors["x_ptr"], tensors["y_ptr"]
+    block_m, block_n = int(meta["BLOCK_M"]), int(meta["BLOCK_N"])
+    return Launch(
+        grid=(-(-case.sizes["M"] // block_m),),
+        arguments={
+            "x_ptr": x,
+            "y_ptr": y,
+            "stride_xm": x.stride(0),
+            "stride_ym": y.stride(0),
+            "M": case.sizes["M"],
+            "N": case.sizes["N"],
+        },
+        meta=meta,
+        outputs=("y_ptr",),
+        options={"num_warps": warps(block_m * block_n)},
+    )
+
+
+def budget(case: Case) -> dict[str, Allowance]:
+    return {
+        "x_ptr": Allowance(
+            2 * matrix_bytes(case), 0, "x is read once for maximum and sum together, once for the result"
+        ),
+        "y_ptr": Allowance(0, matrix_bytes(case), "y is written once"),
+    }
+
+
+def _case(m: int, n: int, block_m: int, block_n: int, **more: object) -> Case:
+    return named({"BLOCK_M": block_m, "BLOCK_N": block_n}, m, n, **more)
+
+
+PUZZLE = Puzzle(
+    name="tiled_softmax",
+    title="Tiled softmax",
+    kernel="tiled_softmax_kernel",
+    parameters=("x_ptr", "y_ptr", "stride_xm", "stride_ym", "M", "N", "BLOCK_M", "BLOCK_N"),
+    notebook="04_tiled_softmax",
+    points=3,
+    outputs=("y_ptr",),
+    statement="y = softmax of each row of x, one program per BLOCK_M rows, tiles of BLOCK_M × BLOCK_N, one maximum and one sum for each row. "
+    "Rows and columns need not fill their tiles, and rows may lie further apart than they are long. x may be read twice and y written "
+    "once. Any part of a row may be -inf; a whole row never is.",
+    cases=(
+        _case(8, 32, 4, 16),
+        _case(1, 1, 4, 16),
+        _case(3, 15, 4, 16),
+        _case(5, 17, 4, 16, family="positive"),
+        _case(4, 32, 4, 16, family="deep"),
+        _case(9, 37, 4, 16, family="deep"),
+        _case(7, 67, 4, 16, family="ascending"),
+        _case(6, 61, 4, 16, family="late_max"),
+        _case(6, 61, 4, 16, family="early_max"),
+        _case(7, 53, 4, 16, family="first_chunk_masked"),
+        _case(11, 41, 4, 16, family="uneven"),
+        _case(7, 41, 4, 16, family="masked", layout="padded"),
+        _case(13, 29, 8, 8, family="negative", layout="padded"),
+        _case(5, 173, 4, 16, dtype="float16", family="spike"),
+        _case(5, 173, 4, 16, dtype="bfloat16", family="spike"),
+        _case(61, 200_003, 4, 2048, devices=GPU, family="ascending"),
+        _case(4099, 5003, 8, 512, devices=GPU, dtype="float16", family="ascending", layout="padded"),
+        _case(16, 262_144, 1, 16384, devices=GPU, dtype="bfloat16", family="spike"),
+        _case(1_000_003, 37, 32, 64, devices=GPU, family="masked"),
+    ),
+    make=make,
+    reference=reference,
+    launch=launch,
+    budget=budget,
+    scale=row_magnitude,
+    tolerance=TOLERANCE,
+    hint=Hint(
+        question="A tile holds 4 rows and 16 columns. How many maxima must you keep while you walk to the right? Along which axis of the tile "
+        "does tl.max go, and what shape comes out? What shape must it have before you can subtract it from the tile?",
+        idea="Everything from the last rung stays, with a vector where a number was: m_i and l_i have shape [BLOCK_M], tl.max and tl.sum run "
+        "along axis=1, and m[:, None] gives the vector a second axis to subtract along. The mask has two sides: rows below M and "
+        "columns below N.",
+        skeleton="pid = tl.program_id(0)\noffs_m = pid * BLOCK_M + tl.arange(0, BLOCK_M)\n"
+        'm_i = tl.full([BLOCK_M], float("-inf"), dtype=tl.float32)\nl_i = ...\n'
+        "for start_n in range(0, N, BLOCK_N):\n"
+        "    offs_n = ...\n"
+        "    mask = (...)[:, None] & (...)[None, :]\n"
+        "    x = tl.load(... , mask=mask, other=...).to(tl.float32)\n"
+        "    m_new = tl.maximum(m_i, tl.max(x, axis=1))\n"
+        "    ...\n"
+        "for start_n in range(0, N, BLOCK_N):\n"
+        "    x = ...\n"
+        "    tl.store(..., ..., mask=mask)",
+    ),
+    explanation="Each row of the tile runs its own online softmax; the rows share nothing but the walk. A vector holds the state, the reductions "
+    "run along the columns, and [:, None] lays the vector against the tile. Short rows no longer leave most of a program's lanes idle, "
+    "because BLOCK_M of them share one. The tile has two ragged edges, so the mask has two sides: a row past M would be written into "
+    "foreign memory, a column past N would enter the sum. The bytes are those of the online rung: 3·M·N elements.",
+    film=FilmSpec(
+        case=_case(5, 10, 2, 4, family="ascending"),
+        tensors=("x_ptr", "y_ptr"),
+        state={"m_i": "running max", "l_i": "running sum", "m_new": "new max"},
+        choices={"M": (3, 5, 8), "N": (4, 7, 10, 13), "BLOCK_M": (1, 2, 4), "BLOCK_N": (2, 4, 8)},
+    ),
+)

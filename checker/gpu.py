@@ -1,0 +1,287 @@
+"""Runs and times a kernel on a GPU.
+
+`available`, `device_name` and `capability` never touch the CUDA driver in the process that asks; the rest does, and belongs in a
+sandboxed job: an illegal address ends a process's use of the GPU for good.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+    from triton import JITFunction
+
+    from checker.puzzle import Launch
+
+# Runs in a bare Python: asks the driver, and looks whether the installed torch was built for CUDA, without importing it.
+_PROBE = """
+import ctypes, importlib.util, json, pathlib, re, sys
+found = {"name": "", "capability": [0, 0], "count": 0, "cuda": False}
+try:
+    spec = importlib.util.find_spec("torch")
+    text = (pathlib.Path(spec.origin).parent / "version.py").read_text()
+    found["cuda"] = re.search(r"^cuda\\b[^=]*=\\s*['\\"]", text, re.M) is not None
+    cuda = ctypes.CDLL("libcuda.so.1")
+    count, device, value, name = ctypes.c_int(), ctypes.c_int(), ctypes.c_int(), ctypes.create_string_buffer(256)
+    if found["cuda"] and cuda.cuInit(0) == 0 and cuda.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value:
+        cuda.cuDeviceGet(ctypes.byref(device), 0)
+        cuda.cuDeviceGetName(name, 256, device)
+        for place, attribute in enumerate((75, 76)):
+            cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, device)
+            found["capability"][place] = value.value
+        found["name"], found["count"] = name.value.decode(errors="replace"), count.value
+except (OSError, AttributeError, ValueError):
+    pass
+print(json.dumps(found))
+"""
+_MAX_GRID = (2**31 - 1, 65535, 65535)
+
+
+class GpuError(Exception):
+    """A launch that did not work. `message` is for the learner, `detail` is the driver's or compiler's own text.
+
+    `status` is ``compile_error``, ``runtime_error`` or ``resource_limit``; `line` a line of the kernel's source or None.
+    """
+
+    def __init__(self, message: str, detail: str = "", status: str = "runtime_error", line: int | None = None) -> None:
+        super().__init__(message)
+        self.message, self.detail, self.status, self.line = message, detail, status, line
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of one launch on the GPU: the median of `repeats`, and the 20th and 80th percentiles as its spread."""
+
+    median: float
+    low: float
+    high: float
+    repeats: int
+
+
+# ------------------------------------------------------------------------------------------------------- what is there
+
+
+@functools.cache
+def _device() -> dict[str, Any]:
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _PROBE],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        found: dict[str, Any] = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return {"name": "", "capability": [0, 0], "count": 0, "cuda": False}
+    return found
+
+
+def available() -> bool:
+    """Whether there is a GPU here that the installed PyTorch and Triton can use."""
+    return bool(_device()["count"])
+
+
+def device_name() -> str:
+    """E.g. ``NVIDIA H100 80GB HBM3``; empty where there is no GPU."""
+    return str(_device()["name"])
+
+
+def capability() -> int:
+    """The compute capability as one number, 90 for sm_90; 0 where there is no GPU."""
+    major, minor = _device()["capability"]
+    return int(major) * 10 + int(minor)
+
+
+def initialise() -> None:
+    """Start CUDA in this process. Raises RuntimeError where it does not start."""
+    import torch
+
+    torch.cuda.init()
+    torch.zeros(1, device="cuda")
+    torch.cuda.synchronize()
+
+
+# --------------------------------------------------------------------------------------------------------------- launch
+
+
+class _Mirror:
+    """The tensors of a launch on the GPU: every storage once and whole, so that gaps and guard bands come along."""
+
+    def __init__(self, launch: Launch) -> None:
+        import torch
+
+        self._tensors = {n: v for n, v in launch.arguments.items() if isinstance(v, torch.Tensor)}
+        self._storages: dict[tuple[int, int], tuple[torch.Tensor, torch.Tensor]] = {}
+        self.arguments: dict[str, Any] = dict(launch.arguments)
+        for name, tensor in self._tensors.items():
+            self.arguments[name] = _view(tensor, self._storage(tensor)[1])
+
+    def _storage(self, tensor: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The bytes of the tensor's storage: on the CPU, and on the GPU."""
+        storage = tensor.untyped_storage()
+        key = (storage.data_ptr(), storage.nbytes())
+        if key not in self._storages:
+            import torch
+
+            host = torch.empty(0, dtype=torch.uint8).set_(storage)
+            self._storages[key] = (host, host.to("cuda", copy=True))
+        return self._storages[key]
+
+    def back(self, *, in_place: bool) -> dict[str, torch.Tensor]:
+        """Copy everything to the CPU: into the launch's own tensors, or into new ones of the same geometry."""
+
+        landed: dict[tuple[int, int], torch.Tensor] = {}
+        for key, (host, device) in self._storages.items():
+            landed[key] = host.copy_(device) if in_place else device.cpu()
+        return {
+            name: tensor if in_place else _view(tensor, landed[_key(tensor)]) for name, tensor in self._tensors.items()
+        }
+
+
+def _key(tensor: torch.Tensor) -> tuple[int, int]:
+    storage = tensor.untyped_storage()
+    return storage.data_ptr(), storage.nbytes()
+
+
+def _view(tensor: torch.Tensor, storage: torch.Tensor) -> torch.Tensor:
+    """`tensor`'s shape, strides and offset over another storage of the same bytes."""
+    import torch
+
+    empty = torch.empty(0, dtype=tensor.dtype, device=storage.device)
+    return empty.set_(storage.untyped_storage(), tensor.storage_offset(), tensor.shape, tensor.stride())
+
+
+def launch_kernel(kernel: JITFunction, launch: Launch, *, in_place: bool = False) -> dict[str, torch.Tensor]:
+    """Every tensor argument after one launch on the GPU, on the CPU again, by parameter; shared storages stay shared.
+
+    With `in_place` the results also replace the contents of the launch's own (CPU) tensors. Raises GpuError.
+    """
+    import torch
+
+    _check_grid(launch.grid)
+    try:
+        mirror = _Mirror(launch)
+        _call(kernel, launch, mirror.arguments)()
+        torch.cuda.synchronize()
+        return mirror.back(in_place=in_place)
+    except GpuError:
+        raise
+    except Exception as error:
+        raise _explain(error) from error
+
+
+def _call(kernel: JITFunction, launch: Launch, arguments: Mapping[str, Any]) -> Callable[[], object]:
+    grid = tuple(launch.grid)
+    return lambda: kernel[grid](**arguments, **launch.meta, **launch.options)
+
+
+def _check_grid(grid: tuple[int, ...]) -> None:
+    for axis, (size, largest) in enumerate(zip(grid, _MAX_GRID, strict=False)):
+        if not 0 < size <= largest:
+            raise GpuError(f"The grid has {size} programs along axis {axis}; a GPU takes 1 to {largest} there.")
+
+
+# ----------------------------------------------------------------------------------------------------------------- time
+
+
+def time_kernel(
+    kernel: JITFunction, launch: Launch, *, warmup: int = 10, repeats: int = 50, budget: float = 2.0
+) -> Timing:
+    """Time a launch with CUDA events, the L2 cache flushed before each repeat. Raises GpuError.
+
+    The kernel is compiled and warmed up first. `budget` bounds the seconds spent on repeats, of which at least 5 are made.
+    """
+    import torch
+
+    _check_grid(launch.grid)
+    try:
+        call = _call(kernel, launch, _Mirror(launch).arguments)
+        l2 = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
+        flush = torch.empty(max(4 * l2, 1 << 26), dtype=torch.uint8, device="cuda")
+        call()
+        torch.cuda.synchronize()
+        estimate = _elapsed(call, flush, 3)
+        for _ in range(min(warmup, max(1, int(budget / 4 / max(statistics.median(estimate), 1e-6))))):
+            call()
+        count = max(5, min(repeats, int(budget / max(statistics.median(estimate), 1e-6))))
+        times = sorted(_elapsed(call, flush, count))
+    except Exception as error:
+        raise _explain(error) from error
+    return Timing(statistics.median(times), times[len(times) // 5], times[-1 - len(times) // 5], len(times))
+
+
+def _elapsed(call: Callable[[], object], flush: torch.Tensor, count: int) -> list[float]:
+    """Seconds of each of `count` launches. They are queued without waiting, so that the CPU's part is not timed."""
+    import torch
+
+    pairs = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(count)]
+    for start, stop in pairs:
+        flush.zero_()
+        start.record()
+        call()
+        stop.record()
+    torch.cuda.synchronize()
+    return [start.elapsed_time(stop) / 1e3 for start, stop in pairs]
+
+
+# ---------------------------------------------------------------------------------------------------------------- errors
+
+_KNOWN: tuple[tuple[str, str, str], ...] = (
+    (
+        r"illegal memory access|misaligned address|invalid address|CUDA error 700|memory access fault",
+        "runtime_error",
+        "The kernel touched memory outside its tensors (an illegal address). Look at the pointer arithmetic and the masks of "
+        "its loads and stores.",
+    ),
+    (
+        r"device-side assert",
+        "runtime_error",
+        "A `tl.device_assert` in the kernel failed.",
+    ),
+    (
+        r"shared memory|out of resource|OutOfResources",
+        "resource_limit",
+        "The kernel needs more shared memory or registers than this GPU has for one program. Use smaller tiles or fewer stages.",
+    ),
+    (
+        r"CUDA out of memory|out of memory",
+        "resource_limit",
+        "The GPU does not have enough free memory for the tensors of this case.",
+    ),
+    (
+        r"launch timed out|launch timeout",
+        "runtime_error",
+        "The GPU's driver stopped the kernel because it ran too long.",
+    ),
+    (
+        r"unspecified launch failure|illegal instruction|launch failed|hardware exception",
+        "runtime_error",
+        "The kernel crashed on the GPU.",
+    ),
+)
+
+
+def _explain(error: Exception) -> GpuError:
+    """Triton's, PyTorch's and the driver's errors in words for a learner."""
+    detail = f"{type(error).__name__}: {error}"
+    kind = type(error).__name__
+    if kind in ("CompilationError", "UnsupportedLanguageConstruct", "CompileTimeAssertionFailure"):
+        node = getattr(error, "node", None)
+        return GpuError("The kernel does not compile.", detail, "compile_error", getattr(node, "lineno", None))
+    if kind in ("PTXASError", "MLIRCompilationError") or "PassManager::run failed" in detail:
+        return GpuError("The compiler gave up on the kernel for this GPU.", detail, "compile_error")
+    for pattern, status, message in _KNOWN:
+        if re.search(pattern, detail, re.IGNORECASE):
+            return GpuError(message, detail, status)
+    return GpuError(f"The launch failed: {detail.splitlines()[0][:300]}", detail)

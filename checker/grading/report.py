@@ -1,0 +1,113 @@
+"""What a batch says in a terminal: a line while it works (on stderr), a table at the end (on stdout)."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+from rich.text import Text
+
+from checker.grading.mutants import Row
+from checker.grading.run import Batch, Graded
+
+_STYLES = {"passed": "green", "not_attempted": "dim", "skipped": "dim", "infra_error": "bold magenta"}
+
+
+class Progress:
+    """A bar on a terminal; a line per item in a log. `quiet` keeps the lines (not the bar) away."""
+
+    def __init__(self, total: int, quiet: bool = False) -> None:
+        self._console = Console(stderr=True)
+        self._quiet = quiet
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._bar = Bar(*columns, console=self._console, transient=True, disable=not self._console.is_terminal)
+        self._task = self._bar.add_task("judging", total=total)
+
+    def __enter__(self) -> Progress:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def done(self, graded: Graded) -> None:
+        self._step(graded.submission.name, ", ".join(f"{v.puzzle} {words(v.status)}" for v in graded.verdicts))
+
+    def row(self, row: Row) -> None:
+        self._step(f"{row.puzzle}/{row.name}", f"caught by {row.gate}" if row.caught else "survives")
+
+    def _step(self, name: str, outcome: str) -> None:
+        self._bar.update(self._task, advance=1, description=plain(name))
+        if not self._console.is_terminal and not self._quiet:
+            print(f"{plain(name)}: {outcome or 'no kernel'}", file=sys.stderr, flush=True)
+
+
+def summary(batch: Batch) -> None:
+    """One row per submission and puzzle, and the first thing that is wrong with each."""
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for head, justify in (
+        ("submission", "left"),
+        ("puzzle", "left"),
+        ("status", "left"),
+        ("score", "right"),
+        ("", "left"),
+    ):
+        table.add_column(head, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    for graded in batch.graded:
+        for verdict in graded.verdicts:
+            failure = verdict.failure
+            table.add_row(
+                Text(plain(graded.submission.name)),
+                verdict.puzzle,
+                Text(words(verdict.status), style=_STYLES.get(verdict.status, "red")),
+                f"{verdict.score:g}/{verdict.max_score:g}",
+                Text(plain(failure.message) if failure is not None else ""),
+            )
+    console = _console()
+    if table.row_count:
+        console.print(table)
+    passed = sum(verdict.passed for verdict in batch.verdicts)
+    console.print(Text(f"{passed} of {len(batch.verdicts)} passed"))
+
+
+def kill_table(rows: list[Row], device: str) -> None:
+    """One row per misconception: what caught it, and what the card called it."""
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for head in ("puzzle", "misconception", "caught by", "meant for", "named as"):
+        table.add_column(head, overflow="fold")
+    for row in rows:
+        good = row.by_the_right_gate
+        caught = str(row.gate) if row.caught else f"survives ({words(row.status)})"
+        table.add_row(
+            row.puzzle,
+            row.name,
+            Text(caught, style="green" if good else "bold red"),
+            " or ".join(row.expected),
+            Text(row.diagnosed_as or "-", style="green" if row.diagnosed else "yellow"),
+        )
+    console = _console()
+    if table.row_count:
+        console.print(table)
+    right, named = sum(row.by_the_right_gate for row in rows), sum(row.diagnosed for row in rows)
+    console.print(Text(f"{device}: {right} of {len(rows)} caught by a gate meant for it, {named} of {len(rows)} named"))
+
+
+def _console() -> Console:
+    return Console() if sys.stdout.isatty() else Console(width=140)
+
+
+def words(status: str) -> str:
+    """A status as people read it."""
+    return status.replace("_", " ")
+
+
+def plain(text: str) -> str:
+    """A learner's text without what could steer a terminal."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -1,0 +1,101 @@
+"""Compare what a kernel wrote with the float64 reference, element by element, and say where it first differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from checker.judge.prepare import Prepared
+from checker.judge.verdict import Mismatch
+from checker.puzzle import DTYPES, Puzzle
+from checker.simulator.trace import Trace
+
+ROWS, COLUMNS = 2, 4
+"""How many elements the window shows on each side of the first wrong one."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`worst` is the largest |y - ref| over what the tolerance allows, in any output (at most 1 is right)."""
+
+    worst: float
+    mismatch: Mismatch | None
+
+
+def normalised_error(puzzle: Puzzle, prepared: Prepared, output: str, got: torch.Tensor) -> torch.Tensor:
+    """|y - ref| / (rtol·|ref| + c·eps·scale) in float64, in the shape of the output; inf where NaN or inf do not match."""
+    expected = prepared.expected[output]
+    return error_against(puzzle, prepared, got, expected)
+
+
+def error_against(puzzle: Puzzle, prepared: Prepared, got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
+    """As `normalised_error`, against any float64 tensor in the place of the reference."""
+    case = prepared.case
+    got = got.double()
+    expected = expected.expand(got.shape)
+    tolerance, eps = puzzle.tolerance[case.dtype], torch.finfo(DTYPES[case.dtype]).eps
+    scale = puzzle.scale(case, expected).nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
+    allowed = tolerance.rtol * expected.abs() + tolerance.c * eps * scale
+    difference = (got - expected).abs()
+    error = torch.where(difference == 0, torch.zeros_like(difference), difference / allowed)
+    alike = (got == expected) | (got.isnan() & expected.isnan())
+    finite = got.isfinite() & expected.isfinite()
+    return torch.where(alike, torch.zeros_like(error), torch.where(finite, error, torch.full_like(error, torch.inf)))
+
+
+def compare(puzzle: Puzzle, prepared: Prepared, after: Mapping[str, torch.Tensor], trace: Trace | None) -> Comparison:
+    """Compare every output; the mismatch is that of the first output which is wrong."""
+    worst, mismatch = 0.0, None
+    for output in prepared.launch.outputs:
+        error = normalised_error(puzzle, prepared, output, after[output])
+        if error.numel() == 0:
+            continue
+        worst = max(worst, float(error.max()))
+        if mismatch is None and bool((error > 1).any()):
+            mismatch = _mismatch(prepared, output, after[output], error, trace)
+    return Comparison(worst, mismatch)
+
+
+def _mismatch(prepared: Prepared, output: str, got: torch.Tensor, error: torch.Tensor, trace: Trace | None) -> Mismatch:
+    wrong = error > 1
+    flat = int(wrong.reshape(-1).nonzero()[0, 0])
+    first = tuple(int(i) for i in np.unravel_index(flat, tuple(error.shape))) if error.ndim else ()
+    window = window_around(first, tuple(error.shape))
+    part = tuple(slice(start, stop) for start, stop in window)
+    writers = trace.writers.get(output) if trace else None
+    writer = None
+    if trace is not None and writers is not None:
+        writers = np.asarray(writers).reshape(tuple(error.shape))
+        writer = program_of(int(writers[first]), trace.grid)
+    return Mismatch(
+        case=prepared.case,
+        output=output,
+        shape=tuple(error.shape),
+        first=first,
+        wrong=int(wrong.sum()),
+        total=wrong.numel(),
+        window=window,
+        expected=prepared.expected[output].expand(got.shape)[part].numpy().copy(),
+        got=got[part].double().numpy().copy(),
+        error=error.numpy(),
+        writer=writer,
+        writers=writers,
+        line=None,
+    )
+
+
+def window_around(first: tuple[int, ...], shape: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Index ranges around `first`: ± COLUMNS in the last dimension, ± ROWS in the one before, one index in the others."""
+    reach = [0] * max(len(shape) - 2, 0) + [ROWS, COLUMNS][-min(len(shape), 2) :] if shape else []
+    return tuple((max(i - r, 0), min(i + r + 1, size)) for i, r, size in zip(first, reach, shape, strict=True))
+
+
+def program_of(linear: int, grid: tuple[int, int, int]) -> tuple[int, int, int] | None:
+    """The program with a linear id (x fastest), or None for -1."""
+    if linear < 0:
+        return None
+    x, y, _ = grid
+    return linear % x, linear // x % y, linear // (x * y)

@@ -1,0 +1,159 @@
+"""The `compile` gate: the kernel is really compiled, for every dtype of the puzzle and for every GPU of the course.
+
+A kernel that no GPU can take is a compile error. One that only some can take passes with a warning that names the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from checker.compiler import TARGETS, CompileRequest, CompileResult, requests_for
+from checker.judge.prepare import Prepared
+from checker.judge.runner import Runner
+from checker.judge.verdict import GateResult, Status, Warning
+from checker.judge.words import join, line_words, own_line
+from checker.puzzle import Puzzle
+from checker.submission.kernel import KernelSource
+
+PRIMARY = "A100"
+"""The GPU that every dtype, flag and configuration is compiled for: the oldest with bfloat16 in hardware."""
+_MOST_VARIANTS = 10
+_NAMES = {capability: name for name, capability in TARGETS.items()}
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What the compiler said, per variant (dtype, flags, configuration) and capability."""
+
+    results: dict[str, dict[int, CompileResult]] = field(default_factory=dict)
+
+    def broken(self) -> CompileResult | None:
+        """The first variant that failed on every GPU tried, or None."""
+        for tried in self.results.values():
+            if tried and not any(result.ok for result in tried.values()):
+                return next(iter(tried.values()))
+        return None
+
+    def with_results(self, variant: str, results: Sequence[CompileResult]) -> Compiled:
+        mine = {**self.results.get(variant, {}), **{r.request.capability: r for r in results}}
+        return Compiled({**self.results, variant: mine})
+
+
+def variants(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
+    """One launch for each dtype, each setting of the flags and each configuration, the first of its kind."""
+    found: dict[str, Prepared] = {}
+    dtypes, flags, configs = set(), set(), set()
+    for one in prepared:
+        case = one.case
+        setting, config = tuple(sorted(case.flags.items())), repr(one.config)
+        if case.dtype in dtypes and setting in flags and config in configs:
+            continue
+        dtypes.add(case.dtype)
+        flags.add(setting)
+        configs.add(config)
+        found[f"{case.name} {config}"] = one
+    return dict(list(found.items())[:_MOST_VARIANTS])
+
+
+def first_pass(puzzle: Puzzle, source: KernelSource, runner: Runner, prepared: Sequence[Prepared]) -> Compiled:
+    """Every variant for one GPU; a variant that fails there is tried on the others."""
+    chosen = variants(prepared)
+    wanted = {name: _request(puzzle, one, PRIMARY) for name, one in chosen.items()}
+    compiled = Compiled()
+    for name, result in zip(wanted, _compile(runner, source, list(wanted.values())), strict=False):
+        compiled = compiled.with_results(name, [result])
+        if not result.ok and result.status in ("passed", "compile_error"):
+            rest = [_request(puzzle, chosen[name], target) for target in TARGETS if target != PRIMARY]
+            compiled = compiled.with_results(name, list(_compile(runner, source, rest)))
+        if compiled.broken():
+            return compiled
+    return compiled
+
+
+def second_pass(
+    puzzle: Puzzle, source: KernelSource, runner: Runner, prepared: Sequence[Prepared], compiled: Compiled
+) -> Compiled:
+    """The first variant for all other GPUs."""
+    name, one = next(iter(variants(prepared).items()))
+    done = compiled.results.get(name, {})
+    rest = [_request(puzzle, one, target) for target, capability in TARGETS.items() if capability not in done]
+    return compiled.with_results(name, list(_compile(runner, source, rest)))
+
+
+def compile_gate(source: KernelSource, compiled: Compiled) -> GateResult:
+    broken = compiled.broken()
+    if broken is not None:
+        return _failure(source, broken)
+    warnings = [
+        Warning(_warning(source, result), own_line(source, result.line))
+        for tried in compiled.results.values()
+        for result in tried.values()
+        if not result.ok
+    ]
+    good = [_NAMES.get(c, f"sm_{c}") for c in TARGETS.values() if any(_ok(t, c) for t in compiled.results.values())]
+    return GateResult("compile", "passed", f"Compiles for {join(good)}.", warnings=tuple(warnings))
+
+
+def _ok(tried: dict[int, CompileResult], capability: int) -> bool:
+    return capability in tried and tried[capability].ok
+
+
+def _failure(source: KernelSource, result: CompileResult) -> GateResult:
+    status: Status = "compile_error"
+    match result.status:
+        case "timeout":
+            status, message = "timeout", "Triton's compiler did not end within its time."
+            advice = "A very large tile or an unrolled loop over many steps is the usual reason: try a smaller one."
+        case "resource_limit":
+            status, message = "resource_limit", "Triton's compiler needed more memory than a check may use."
+            advice = "A very large tile is the usual reason: try a smaller one."
+        case "infra_error":
+            status, message = "infra_error", "The compiler could not be run, which says nothing about your kernel."
+            advice = "Run the check again; if it stays, `doctor` looks for what is missing on this machine."
+        case _:
+            message, advice = result.message or "Triton cannot compile this kernel.", _ADVICE.get(result.kind, "")
+    where = line_words(source, result.line)
+    if where and where not in message:
+        message = f"{where[0].upper()}{where[1:]}: {message}"
+    return GateResult("compile", status, message, own_line(source, result.line), result.raw, advice)
+
+
+_ADVICE = {
+    "constexpr": "A size that shapes a tile has to be known when the kernel is compiled: use a `tl.constexpr` parameter or a literal.",
+    "power_of_two": "Take the next power of two and switch the lanes too many off with a mask.",
+    "dot_too_small": "`tl.dot` wants every side of its tiles to be 16 or more: pad the tile and mask the padding.",
+    "loop_type": "Give the variable, before the loop, the type and shape that it has after one turn, e.g. `tl.zeros([BLOCK], tl.float32)`.",
+    "dtype": "Convert both sides to one type first, e.g. `.to(tl.float32)` right after the load.",
+    "undefined_name": "Every name must be a parameter, a variable assigned above, or live in `tl`.",
+    "unsupported_syntax": "The body of a kernel is a small part of Python: assignments, `for`, `while`, `if`, and calls into `tl`.",
+    "shape": "Write the shape of each tile beside its line; sides that meet must be equal or 1. `[:, None]` and `[None, :]` add a side.",
+}
+
+
+def _warning(source: KernelSource, result: CompileResult) -> str:
+    name = _NAMES.get(result.request.capability, f"sm_{result.request.capability}")
+    where = line_words(source, result.line)
+    reason = result.message or "Triton cannot compile it for that GPU."
+    return f"It does not compile for the {name}{f' ({where})' if where else ''}: {reason}"
+
+
+def _request(puzzle: Puzzle, one: Prepared, target: str) -> CompileRequest:
+    (request,) = requests_for(one.launch, puzzle.parameters, (TARGETS[target],))
+    return request
+
+
+def _compile(runner: Runner, source: KernelSource, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]:
+    """Every request's result, also those after one that failed (a runner ends its results at the first failure)."""
+    remaining = list(requests)
+    while remaining:
+        seen = 0
+        for result in runner.compile(source, remaining):
+            seen += 1
+            yield result
+        if not seen:
+            yield from (
+                replace(CompileResult(r, ok=False), status="infra_error", raw="the runner gave no result") for r in remaining
+            )
+            return
+        remaining = remaining[seen:]

@@ -1,0 +1,130 @@
+"""Name the misconception behind a failure, or say that none is known.
+
+The wrong kernels of the bank are run on the learner's failing case; those that behave as the learner's kernel does are run
+on all other cases too. A name is given only where one belief is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from checker.judge.behaviour import Likeness, likeness
+from checker.judge.ensemble import run_misconceptions
+from checker.judge.gates import memory_findings, overdrawn
+from checker.judge.outcome import Outcome, simulate
+from checker.judge.roles import resemblance, same_role
+from checker.judge.runner import Runner
+from checker.judge.verdict import Diagnosis
+from checker.judge.words import own_line
+from checker.misconceptions import Misconception, bank
+from checker.puzzle import Puzzle
+from checker.simulator.trace import SimulateOptions, Trace
+from checker.submission.kernel import KernelSource
+
+NONE_KNOWN = "This is no known misconception: what the kernel did matches none of the wrong kernels that this puzzle keeps."
+
+ONLY_ON_GPU = "This is no known misconception: in the simulator the kernel does everything right, and only the GPU shows a difference."
+
+
+@dataclass(frozen=True)
+class _Match:
+    misconception: Misconception
+    level: int
+
+
+def diagnose(
+    puzzle: Puzzle,
+    source: KernelSource,
+    runner: Runner,
+    outcomes: Sequence[Outcome],
+    failing: Outcome,
+    gate: str,
+    replay: Trace | None = None,
+) -> Diagnosis:
+    """Compare the learner's simulated `outcomes` with the bank's. `failing` is the one that fails `gate`."""
+    if not failing.ran or failing.trace is None:
+        return Diagnosis(None, NONE_KNOWN)
+    others = [o for o in outcomes if o is not failing and o.ran and o.trace is not None]
+    known = bank(puzzle.name)
+    alike = _alike(puzzle, runner, known, failing, gate)
+    matches = []
+    for misconception, first in alike.items():
+        level = _level(puzzle, runner, misconception, first, others, gate)
+        if level:
+            matches.append(_Match(misconception, level))
+    chosen = _only(matches, source)
+    if chosen is None:
+        return Diagnosis(None, NONE_KNOWN)
+    text = f"Believed: {chosen.believed}\n\nInstead: {chosen.instead}"
+    text += f"\n\nTry: {chosen.try_}" if chosen.try_ else ""
+    line = _line(puzzle, source, runner, chosen, failing, replay)
+    return Diagnosis(chosen.name, text, own_line(source, line))
+
+
+def _alike(
+    puzzle: Puzzle, runner: Runner, known: Sequence[Misconception], failing: Outcome, gate: str
+) -> dict[Misconception, Likeness]:
+    """The wrong kernels that do on the failing case what the learner's kernel does."""
+    found = {}
+    outcomes = run_misconceptions(puzzle, runner, [(m, failing.prepared) for m in known])
+    for misconception, theirs in zip(known, outcomes, strict=False):
+        alike = likeness(puzzle, failing, theirs, misconception.noise)
+        if _fails(puzzle, theirs, gate) and alike.level(gate):
+            found[misconception] = alike
+    return found
+
+
+def _level(
+    puzzle: Puzzle, runner: Runner, misconception: Misconception, alike: Likeness, others: Sequence[Outcome], gate: str
+) -> int:
+    """How alike the two kernels are over all other cases too; 0 as soon as one tells them apart."""
+    seen = 0
+    for theirs in run_misconceptions(puzzle, runner, [(misconception, o.prepared) for o in others]):
+        alike = alike & likeness(puzzle, others[seen], theirs, misconception.noise)
+        seen += 1
+        if not alike.level(gate):
+            return 0
+    return alike.level(gate) if seen == len(others) else 0
+
+
+def _fails(puzzle: Puzzle, outcome: Outcome, gate: str) -> bool:
+    """Whether a wrong kernel fails the learner's case at the same gate: one that is right there explains nothing."""
+    if gate == "values":
+        return not outcome.right
+    return bool(memory_findings(outcome)) if gate == "memory" else bool(overdrawn(puzzle, outcome))
+
+
+def _only(matches: Sequence[_Match], source: KernelSource) -> Misconception | None:
+    """The one belief among the best matches, or None where two that are not declared the same are left.
+
+    Of beliefs declared the same, the one whose kernel is worded most like the learner's.
+    """
+    best = max((m.level for m in matches), default=0)
+    left = [m.misconception for m in matches if m.level == best]
+    if not left:
+        return None
+    same, waiting = {left[0].name}, [left[0]]
+    while waiting:
+        one = waiting.pop()
+        for other in left:
+            if other.name not in same and (other.name in one.same_as or one.name in other.same_as):
+                same.add(other.name)
+                waiting.append(other)
+    if any(m.name not in same for m in left):
+        return None
+    return max(left, key=lambda m: resemblance(m.source, source))
+
+
+def _line(
+    puzzle: Puzzle, source: KernelSource, runner: Runner, chosen: Misconception, failing: Outcome, replay: Trace | None
+) -> int | None:
+    """The learner's line that plays the part of the misconception's wrong line, where there is just one."""
+    theirs = next(
+        (o.trace for o in simulate(puzzle, chosen.source, runner, [failing.prepared], SimulateOptions(events=True))), None
+    )
+    for wrong in chosen.wrong_lines:
+        line = same_role(chosen.source, wrong, theirs, source, replay)
+        if line is not None:
+            return line
+    return None

@@ -1,0 +1,110 @@
+"""The `gpu` gate: the same cases, and large ones, on a real GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from checker.judge import words
+from checker.judge.gates import memory_findings, unfinished
+from checker.judge.outcome import Outcome, judged
+from checker.judge.prepare import Damage, Poison, prepare
+from checker.judge.runner import Runner
+from checker.judge.verdict import GateResult
+from checker.puzzle import Case, Puzzle
+from checker.submission.kernel import Config, KernelSource
+
+NOT_RUN = "not run: no GPU here, or none was asked for. Everything else was checked in the simulator."
+
+
+def gpu_gate(
+    puzzle: Puzzle, source: KernelSource, runner: Runner, cases: Sequence[Case], planned: Sequence[tuple[Case, Config | None]]
+) -> GateResult:
+    """Launch every case; small ones twice, with two poisons in the outputs, so that nothing left over can look right."""
+    ran = 0
+    for outcome in _outcomes(puzzle, source, runner, planned):
+        ran += 1
+        failure = _failure(source, outcome)
+        if failure is not None:
+            return failure
+    return GateResult("gpu", "passed", f"Right in all {words.count(ran, 'launch', 'launches')} on the GPU, up to {_largest(cases)}.")
+
+
+def _outcomes(
+    puzzle: Puzzle, source: KernelSource, runner: Runner, planned: Sequence[tuple[Case, Config | None]]
+) -> Iterator[Outcome]:
+    small = [(case, config) for case, config in planned if "cpu" in case.devices and "gpu" in case.devices]
+    poisons: tuple[Poison, ...] = ("nan", "finite")
+    for poison in poisons:
+        prepared = [prepare(puzzle, case, config, poison) for case, config in small]
+        results = runner.launch(source, [p.launch for p in prepared])
+        for one, result in zip(prepared, results, strict=False):
+            yield judged(puzzle, one, result)
+    for case, config in planned:
+        if case.devices == {"gpu"}:  # one at a time: they are large
+            one = prepare(puzzle, case, config)
+            for result in runner.launch(source, [one.launch]):
+                yield judged(puzzle, one, result)
+
+
+def _failure(source: KernelSource, outcome: Outcome) -> GateResult | None:
+    if not outcome.ran:
+        return unfinished("gpu", source, outcome)
+    if not outcome.right:
+        return _wrong(outcome)
+    if outcome.damage:
+        return _damaged(source, outcome, outcome.damage[0])
+    return None
+
+
+def _wrong(outcome: Outcome) -> GateResult:
+    assert outcome.comparison is not None
+    mismatch = outcome.comparison.mismatch
+    assert mismatch is not None
+    at = tuple(i - start for i, (start, _) in zip(mismatch.first, mismatch.window, strict=True))
+    name = words.element(mismatch.output, mismatch.first)
+    got, expected = words.number(float(mismatch.got[at])), words.number(float(mismatch.expected[at]))
+    same = "cpu" in outcome.case.devices
+    return GateResult(
+        "gpu",
+        "failed",
+        f"On the GPU {name} is {got}, but should be {expected} ({outcome.case.name}). "
+        f"{mismatch.wrong:,} of {words.count(mismatch.total, 'element')} are wrong"
+        + (", while the simulator got the same case right." if same else "; only the GPU runs cases this large."),
+        advice="What differs there: programs run at the same time, so one must never need what another stores; lanes of one "
+        "program run at the same time too."
+        if same
+        else "Large cases show offsets that pass 2³¹ (make the program id int64 first), tails, and sums kept in 16 bits.",
+        case=outcome.case,
+        mismatch=mismatch,
+        findings=tuple(memory_findings(outcome)),
+    )
+
+
+def _damaged(source: KernelSource, outcome: Outcome, damage: Damage) -> GateResult:
+    tensor = words.name_of(damage.tensor)
+    if damage.inside and damage.index is not None:
+        what = f"{tensor} is an input, and {words.element(damage.tensor, damage.index)} changed"
+    elif damage.offset < 0:
+        what = f"{words.count(damage.count, 'element')} around {tensor} changed, the first {-damage.offset:,} before its start"
+    elif damage.offset >= damage.span:
+        what = f"{words.count(damage.count, 'element')} behind {tensor} changed, the first {damage.offset - damage.span + 1:,} past its end"
+    else:
+        what = f"{words.count(damage.count, 'element')} between the rows of {tensor} changed"
+    return GateResult(
+        "gpu",
+        "failed",
+        f"On the GPU {what} ({outcome.case.name}). That memory is not the kernel's to write.",
+        advice="Mask every store: only lanes that own an element may write.",
+        case=outcome.case,
+        findings=tuple(memory_findings(outcome)),
+    )
+
+
+def _largest(cases: Sequence[Case]) -> str:
+    def volume(case: Case) -> int:
+        total = 1
+        for size in case.sizes.values():
+            total *= max(size, 1)
+        return total
+
+    return max(cases, key=volume).name if cases else "no case"

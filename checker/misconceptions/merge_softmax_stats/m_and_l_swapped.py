@@ -1,0 +1,28 @@
+"""Believed: the two inputs are alike, and which is loaded into which name is a matter of taste.
+
+Instead: they have the same shape and different meanings: m is where a part's terms were measured from, l how much they
+add up to. Swapped, sums are compared as if they were maxima and maxima added as if they were sums.
+
+Try: look in the film at the lanes of m: can they be right, with only positive numbers?
+"""
+
+import triton
+import triton.language as tl
+
+GATE = "values"
+
+
+@triton.jit
+def merge_softmax_stats_kernel(m_part_ptr, l_part_ptr, m_ptr, l_ptr, stride_pm, SPLITS, BLOCK_S: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    offs_s = tl.arange(0, BLOCK_S)
+    mask = offs_s < SPLITS
+    # [BLOCK_S]
+    m_part = tl.load(l_part_ptr + row * stride_pm + offs_s, mask=mask, other=float("-inf"))
+    # [BLOCK_S]
+    l_part = tl.load(m_part_ptr + row * stride_pm + offs_s, mask=mask, other=0.0)  # wrong
+    m_i = tl.max(m_part, axis=0)
+    m_safe = tl.where(m_i == float("-inf"), 0.0, m_i)
+    l_i = tl.sum(l_part * tl.exp(m_part - m_safe), axis=0)
+    tl.store(m_ptr + row, m_i)
+    tl.store(l_ptr + row, l_i)

@@ -1,0 +1,34 @@
+"""Believed: the new chunk is added first, and then the whole sum is brought to the new maximum.
+
+Instead: by then the sum is a mixture: the old part was measured against the old maximum, the new part against the new
+one. Multiplying both shrinks the new part without a reason. Rescale the old sum first, then add.
+
+Try: after the first chunk, is your sum at least 1?
+"""
+
+import triton
+import triton.language as tl
+
+GATE = "values"
+
+
+@triton.jit
+def online_softmax_kernel(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    x_row = x_ptr + row * stride_xm
+    y_row = y_ptr + row * stride_ym
+    m_i = float("-inf")
+    l_i = 0.0
+    for start_n in range(0, N, BLOCK_N):
+        offs_n = start_n + tl.arange(0, BLOCK_N)
+        # [BLOCK_N]
+        x = tl.load(x_row + offs_n, mask=offs_n < N, other=float("-inf")).to(tl.float32)
+        m_new = tl.maximum(m_i, tl.max(x, axis=0))
+        m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
+        l_i = (l_i + tl.sum(tl.exp(x - m_safe), axis=0)) * tl.exp(m_i - m_safe)  # wrong
+        m_i = m_new
+    for start_n in range(0, N, BLOCK_N):
+        offs_n = start_n + tl.arange(0, BLOCK_N)
+        # [BLOCK_N]
+        x = tl.load(x_row + offs_n, mask=offs_n < N, other=float("-inf")).to(tl.float32)
+        tl.store(y_row + offs_n, tl.exp(x - m_i) / l_i, mask=offs_n < N)

@@ -1,0 +1,35 @@
+"""Believed: the new chunk is measured against the running maximum, which is then brought up to date.
+
+Instead: the running maximum does not know the new chunk yet. In the first chunk it is -inf, so every exponent is +inf;
+in later ones the terms are measured against the old maximum while the rescaled sum is measured against the new one.
+Take the new maximum first, then both.
+
+Try: what is the running maximum while the first chunk is being added?
+"""
+
+import triton
+import triton.language as tl
+
+GATE = "values"
+
+
+@triton.jit
+def online_softmax_kernel(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    x_row = x_ptr + row * stride_xm
+    y_row = y_ptr + row * stride_ym
+    m_i = float("-inf")
+    l_i = 0.0
+    for start_n in range(0, N, BLOCK_N):
+        offs_n = start_n + tl.arange(0, BLOCK_N)
+        # [BLOCK_N]
+        x = tl.load(x_row + offs_n, mask=offs_n < N, other=float("-inf")).to(tl.float32)
+        m_new = tl.maximum(m_i, tl.max(x, axis=0))
+        m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
+        l_i = l_i * tl.exp(m_i - m_safe) + tl.sum(tl.exp(x - m_i), axis=0)  # wrong
+        m_i = m_new
+    for start_n in range(0, N, BLOCK_N):
+        offs_n = start_n + tl.arange(0, BLOCK_N)
+        # [BLOCK_N]
+        x = tl.load(x_row + offs_n, mask=offs_n < N, other=float("-inf")).to(tl.float32)
+        tl.store(y_row + offs_n, tl.exp(x - m_i) / l_i, mask=offs_n < N)

@@ -1,0 +1,35 @@
+"""Believed: the lanes past the end must not be added to the sum; in the maximum a 0 does no harm.
+
+Instead: in the maximum 0 is a number like any other, and larger than every number of a negative row. A row around -300
+gets the maximum 0, every one of its exponentials is 0 in float32, and so is its sum. The lanes past the end hold -inf,
+which is never the largest.
+
+Try: take the row -300, -301, -302 and a chunk of four lanes. What is the maximum of the four lanes?
+"""
+
+import triton
+import triton.language as tl
+
+GATE = "values"
+
+
+@triton.jit
+def online_softmax_kernel(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    x_row = x_ptr + row * stride_xm
+    y_row = y_ptr + row * stride_ym
+    m_i = float("-inf")
+    l_i = 0.0
+    for start_n in range(0, N, BLOCK_N):
+        offs_n = start_n + tl.arange(0, BLOCK_N)
+        # [BLOCK_N]
+        x = tl.load(x_row + offs_n, mask=offs_n < N, other=0.0).to(tl.float32)  # wrong
+        m_new = tl.maximum(m_i, tl.max(x, axis=0))
+        m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
+        l_i = l_i * tl.exp(m_i - m_safe) + tl.sum(tl.where(offs_n < N, tl.exp(x - m_safe), 0.0), axis=0)
+        m_i = m_new
+    for start_n in range(0, N, BLOCK_N):
+        offs_n = start_n + tl.arange(0, BLOCK_N)
+        # [BLOCK_N]
+        x = tl.load(x_row + offs_n, mask=offs_n < N, other=float("-inf")).to(tl.float32)
+        tl.store(y_row + offs_n, tl.exp(x - m_i) / l_i, mask=offs_n < N)

@@ -1,0 +1,22 @@
+"""Believed: a row runs from index 0 up to and including N.
+
+Instead: a row of N elements ends at index N - 1. The lane at index N belongs to the next row, or to nobody: it takes
+part in this row's maximum and sum, and is overwritten.
+"""
+
+import triton
+import triton.language as tl
+
+GATE = ("values", "memory")
+
+
+@triton.jit
+def row_softmax_kernel(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    offs_n = tl.arange(0, BLOCK_N)
+    mask = offs_n <= N  # wrong
+    x = tl.load(x_ptr + row * stride_xm + offs_n, mask=mask, other=float("-inf")).to(tl.float32)
+    m_i = tl.max(x, axis=0)
+    p = tl.exp(x - m_i)
+    l_i = tl.sum(p, axis=0)
+    tl.store(y_ptr + row * stride_ym + offs_n, p / l_i, mask=mask)

@@ -1,0 +1,39 @@
+"""Believed: row r begins r times N elements after the first, since a row has N elements.
+
+Instead: that holds only where rows are packed without a gap. In a slice of a wider matrix, or in a padded one, the next
+row begins further on, and how far is what the stride says. The length of a row belongs in the mask, its stride in the
+address.
+
+Try: a tensor of 3 rows and 4 columns is cut out of one with 10 columns. Where does its second row begin?
+"""
+
+import triton
+import triton.language as tl
+
+GATE = ("values", "memory")
+
+
+@triton.jit
+def tiled_softmax_kernel(x_ptr, y_ptr, stride_xm, stride_ym, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    pid = tl.program_id(0)
+    offs_m = pid * BLOCK_M + tl.arange(0, BLOCK_M)
+    # [BLOCK_M, 1]
+    x_rows = x_ptr + offs_m.to(tl.int64)[:, None] * N  # wrong
+    y_rows = y_ptr + offs_m.to(tl.int64)[:, None] * N
+    m_i = tl.full([BLOCK_M], float("-inf"), dtype=tl.float32)
+    l_i = tl.zeros([BLOCK_M], dtype=tl.float32)
+    for start_n in range(0, N, BLOCK_N):
+        offs_n = start_n + tl.arange(0, BLOCK_N)
+        mask = (offs_m[:, None] < M) & (offs_n[None, :] < N)
+        # [BLOCK_M, BLOCK_N]
+        x = tl.load(x_rows + offs_n[None, :], mask=mask, other=float("-inf")).to(tl.float32)
+        m_new = tl.maximum(m_i, tl.max(x, axis=1))
+        m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
+        l_i = l_i * tl.exp(m_i - m_safe) + tl.sum(tl.exp(x - m_safe[:, None]), axis=1)
+        m_i = m_new
+    for start_n in range(0, N, BLOCK_N):
+        offs_n = start_n + tl.arange(0, BLOCK_N)
+        mask = (offs_m[:, None] < M) & (offs_n[None, :] < N)
+        # [BLOCK_M, BLOCK_N]
+        x = tl.load(x_rows + offs_n[None, :], mask=mask, other=float("-inf")).to(tl.float32)
+        tl.store(y_rows + offs_n[None, :], tl.exp(x - m_i[:, None]) / l_i[:, None], mask=mask)

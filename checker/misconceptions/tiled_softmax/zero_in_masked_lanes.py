@@ -1,0 +1,38 @@
+"""Believed: the lanes past the end of a row hold nothing, and nothing is 0, so 0 is what a masked load should give.
+
+Instead: to a maximum, 0 is larger than every number of a negative row; to the sum, such a lane adds exp(0 - m). The
+value that changes neither is -inf: it is never the largest, and its exponential is 0.
+
+Try: take the row -300, -301, -302 and a tile of four columns. What is the maximum of the four lanes?
+"""
+
+import triton
+import triton.language as tl
+
+GATE = "values"
+
+
+@triton.jit
+def tiled_softmax_kernel(x_ptr, y_ptr, stride_xm, stride_ym, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    pid = tl.program_id(0)
+    offs_m = pid * BLOCK_M + tl.arange(0, BLOCK_M)
+    # [BLOCK_M, 1]
+    x_rows = x_ptr + offs_m.to(tl.int64)[:, None] * stride_xm
+    y_rows = y_ptr + offs_m.to(tl.int64)[:, None] * stride_ym
+    m_i = tl.full([BLOCK_M], float("-inf"), dtype=tl.float32)
+    l_i = tl.zeros([BLOCK_M], dtype=tl.float32)
+    for start_n in range(0, N, BLOCK_N):
+        offs_n = start_n + tl.arange(0, BLOCK_N)
+        mask = (offs_m[:, None] < M) & (offs_n[None, :] < N)
+        # [BLOCK_M, BLOCK_N]
+        x = tl.load(x_rows + offs_n[None, :], mask=mask, other=0.0).to(tl.float32)  # wrong
+        m_new = tl.maximum(m_i, tl.max(x, axis=1))
+        m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
+        l_i = l_i * tl.exp(m_i - m_safe) + tl.sum(tl.exp(x - m_safe[:, None]), axis=1)
+        m_i = m_new
+    for start_n in range(0, N, BLOCK_N):
+        offs_n = start_n + tl.arange(0, BLOCK_N)
+        mask = (offs_m[:, None] < M) & (offs_n[None, :] < N)
+        # [BLOCK_M, BLOCK_N]
+        x = tl.load(x_rows + offs_n[None, :], mask=mask, other=0.0).to(tl.float32)
+        tl.store(y_rows + offs_n[None, :], tl.exp(x - m_i[:, None]) / l_i[:, None], mask=mask)

@@ -1,0 +1,27 @@
+"""The learner's region of a kernel file: the lines between the two marker comments."""
+
+from __future__ import annotations
+
+START, END = "# your code starts here", "# your code ends here"
+
+
+def region(text: str) -> str:
+    """The lines between the markers, as they stand. Raises ValueError where a file has no such region."""
+    lines = text.splitlines(keepends=True)
+    start, end = _bounds(lines)
+    return "".join(lines[start + 1 : end])
+
+
+def stub(text: str) -> str:
+    """`text` with the lines between the markers taken out. Raises ValueError where a file has no such region."""
+    lines = text.splitlines(keepends=True)
+    start, end = _bounds(lines)
+    return "".join(lines[: start + 1] + lines[end:])
+
+
+def _bounds(lines: list[str]) -> tuple[int, int]:
+    start = next((i for i, line in enumerate(lines) if line.strip().startswith(START)), None)
+    end = next((i for i, line in enumerate(lines) if line.strip().startswith(END)), None)
+    if start is None or end is None or end < start:
+        raise ValueError(f"the file has no region between “{START}” and “{END}”")
+    return start, end

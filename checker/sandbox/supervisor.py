@@ -1,0 +1,220 @@
+"""The processes of one job: worker → supervisor → job → whatever the job starts. The supervisor outlives them all.
+
+In a process namespace the supervisor is its first process, so the kernel ends every descendant with it; elsewhere it adopts
+orphans and ends them itself. It holds the `report` socket: when the trusted side closes that, the job is over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from checker.sandbox import isolation, syscalls
+from checker.sandbox.isolation import LayerFailed, Wall
+from checker.sandbox.wire import Channel, Closed
+
+_TICK = 0.1
+_CHUNK = 1 << 16
+
+
+class Output:
+    """What a job printed: head and tail of it, never more than `limit` bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self._half = limit // 2
+        self._head, self._tail, self._seen = b"", b"", 0
+
+    def add(self, data: bytes) -> None:
+        self._seen += len(data)
+        room = self._half - len(self._head)
+        self._head += data[:room]
+        self._tail = (self._tail + data[room:])[-self._half :] if len(data) > room else self._tail
+
+    def value(self) -> bytes:
+        lost = self._seen - len(self._head) - len(self._tail)
+        return self._head + (f"\n… {lost} bytes …\n".encode() if lost else b"") + self._tail
+
+
+def start(wall: Wall, data: socket.socket, report: socket.socket, body: Callable[[Channel], None]) -> int:
+    """Fork the processes of one job; returns the process that the worker has to reap. `body` runs in the job."""
+    first = os.fork()
+    if first:
+        return first
+    code = 1
+    try:
+        os.setsid()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
+        code = _first_process(wall, data, report, body)
+    except BaseException as error:
+        _say(report, {"type": "broken", "layer": getattr(error, "layer", ""), "message": str(error)[:2000]})
+    finally:
+        os._exit(code)
+
+
+def _say(report: socket.socket, body: dict, blobs: tuple[bytes, ...] = ()) -> None:
+    with contextlib.suppress(Closed, OSError):
+        Channel(report).send(body, blobs, deadline=time.monotonic() + 5)
+
+
+def _first_process(wall: Wall, data: socket.socket, report: socket.socket, body: Callable[[Channel], None]) -> int:
+    isolation.enter_namespaces(wall)
+    if isolation.NAMESPACES in wall.layers and os.fork():
+        return 0  # the namespace's first process reports for itself from here on
+    syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
+    isolation.hide_processes(wall)
+    reader, writer = os.pipe()
+    wall.folder.mkdir(mode=0o700)
+    try:
+        job = os.fork()
+        if job == 0:
+            os.close(reader)
+            report_fd = report.detach()
+            os.set_inheritable(report_fd, False)
+            _job(wall, data, report_fd, writer, body)
+        os.close(writer)
+        data.close()
+        ended, reason, printed = _watch(wall, job, reader, report)
+    finally:
+        _end_descendants(isolation.NAMESPACES in wall.layers)
+        shutil.rmtree(wall.folder, ignore_errors=True)
+    _say(
+        report,
+        {
+            "type": "end",
+            "code": os.WEXITSTATUS(ended) if os.WIFEXITED(ended) else None,
+            "signal": os.WTERMSIG(ended) if os.WIFSIGNALED(ended) else None,
+            "reason": reason,
+        },
+        (printed,),
+    )
+    return 0
+
+
+def _job(wall: Wall, data: socket.socket, report: int, writer: int, body: Callable[[Channel], None]) -> None:
+    """Never returns. Until `body` runs, what goes wrong is said on the report socket, which foreign code never sees."""
+    code = 1
+    try:
+        syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for target, source in ((0, null), (1, writer), (2, writer)):
+            os.dup2(source, target)
+        os.close(writer)
+        _clean_environment(wall.folder)
+        try:
+            isolation.confine(wall)
+        except LayerFailed as error:
+            _say(socket.socket(fileno=report), {"type": "broken", "layer": error.layer, "message": str(error)[:2000]})
+            os._exit(1)
+        os.close(report)
+        body(Channel(data))
+        code = 0
+    except Closed:
+        pass
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def _clean_environment(folder: Path) -> None:
+    for name, place in (("HOME", ""), ("TMPDIR", "tmp"), ("TRITON_HOME", ""), ("TRITON_CACHE_DIR", "cache")):
+        os.environ[name] = str(folder / place)
+    (folder / "tmp").mkdir()
+    with contextlib.suppress(OSError):
+        if os.geteuid() == 0:
+            os.chown(folder / "tmp", isolation.NOBODY, isolation.NOBODY)
+    import tempfile
+
+    tempfile.tempdir = None
+
+
+def _watch(wall: Wall, job: int, reader: int, report: socket.socket) -> tuple[int, str, bytes]:
+    """Wait until the job ends, is called off, or holds too much memory: how it ended, why, and what it printed."""
+    output = Output(wall.limits.output)
+    poll = select.poll()
+    poll.register(reader, select.POLLIN)
+    poll.register(report, select.POLLIN | select.POLLHUP)
+    with contextlib.suppress(OSError, AttributeError):
+        poll.register(os.pidfd_open(job), select.POLLIN)
+    baseline, reason = _held(job), ""
+    while True:
+        for fd, _ in poll.poll(_TICK * 1000):
+            if fd == reader:
+                data = os.read(reader, _CHUNK)
+                output.add(data)
+                if not data:
+                    poll.unregister(reader)
+            elif fd == report.fileno() and not reason:
+                reason = "called off"
+                os.kill(job, signal.SIGKILL)
+                poll.unregister(report)
+        if not reason and (reason := _excess(wall, job, baseline)):
+            os.kill(job, signal.SIGKILL)
+        pid, ended = os.waitpid(job, os.WNOHANG)
+        if pid:
+            break
+    os.set_blocking(reader, False)
+    with contextlib.suppress(BlockingIOError):
+        for _ in range(64):
+            data = os.read(reader, _CHUNK)
+            output.add(data)
+            if not data:
+                break
+    return ended, reason, output.value()
+
+
+def _excess(wall: Wall, job: int, baseline: int) -> str:
+    if _held(job) - baseline > wall.memory:
+        return "memory"
+    return "processes" if len(_descendants(wall.limits.processes)) > wall.limits.processes else ""
+
+
+def _descendants(enough: int) -> list[int]:
+    """Processes under this one; stops looking once there are more than `enough`. Empty where the kernel does not say."""
+    found: list[int] = []
+    unread = [os.getpid()]
+    while unread and len(found) <= enough:
+        pid = unread.pop()
+        with contextlib.suppress(OSError):
+            children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+            found += children
+            unread += children
+    return found
+
+
+def _held(pid: int) -> int:
+    """Bytes of memory that are the process's own (resident, not mapped from files), 0 where that cannot be read."""
+    try:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    return 0
+
+
+def _end_descendants(own_namespace: bool) -> None:
+    for _ in range(200):
+        with contextlib.suppress(OSError):
+            if own_namespace:
+                os.kill(-1, signal.SIGKILL)  # everything in the namespace but its first process
+            else:
+                for child in _descendants(1 << 16):
+                    os.kill(child, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(0.005)

@@ -1,0 +1,158 @@
+"""`tl.reduce` and `tl.associative_scan`: known combinations at NumPy's speed, all others by calling the combining function.
+
+Any combining function works on whole slices, in a tree that keeps the order of elements: log2(n) calls, and results that
+depend on nothing but associativity, as on a GPU. 16-bit sums round at every level of the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from checker.simulator import numerics
+from checker.simulator.builder import Builder, isnan
+from checker.simulator.values import Handle, Taint
+
+Call = Callable[..., Any]
+
+
+class Reductions:
+    """Replaces `reduce` and `associative_scan` of Triton's language while a kernel runs.
+
+    `language` is `triton.language`, `device` calls a jitted function, `known` names a library's combining function by
+    its meaning ("sum", "max", "min"), or returns None.
+    """
+
+    def __init__(
+        self, builder: Builder, language: Any, device: Call, known: Callable[[Any], str | None], unwrap: Call
+    ) -> None:
+        self.builder, self.language, self.device, self.known, self.unwrap = builder, language, device, known, unwrap
+
+    def tensor(self, handle: Handle) -> Any:
+        shape = list(np.shape(handle.data))
+        type_ = self.language.block_type(handle.type, shape) if shape else handle.type
+        return self.language.tensor(handle, type_)
+
+    def _inputs(self, input: Any) -> tuple[list[Handle], bool]:
+        many = not isinstance(input, self.language.tensor)
+        return [t.handle for t in input] if many else [input.handle], many
+
+    # reduce -----------------------------------------------------------------------------------------------------------
+
+    def reduce(self, input: Any, axis: Any, combine_fn: Any, keep_dims: Any = False, **_: Any) -> Any:
+        handles, many = self._inputs(input)
+        axis, keep = self.unwrap(axis), bool(self.unwrap(keep_dims))
+        rank = np.ndim(handles[0].data)
+        if axis is None:
+            handles = [self.builder.moved(h, np.ravel) for h in handles]
+            rest: tuple[int, ...] = (1,) * rank
+            axis = 0
+        else:
+            axis = int(axis)
+            if not -rank <= axis < rank:
+                raise ValueError(f"a reduction along axis {axis} of a tile of {rank} dimensions")
+            axis %= rank
+            shape = np.shape(handles[0].data)
+            rest = (*shape[:axis], 1, *shape[axis + 1 :])
+        kind = self.known(combine_fn)
+        if len(handles) == 1 and kind is not None:
+            results = [self._fast(kind, handles[0], axis)]
+        else:
+            results = self._tree(handles, axis, combine_fn)
+        if keep:
+            results = [self.builder.moved(h, lambda a: np.reshape(a, rest)) for h in results]
+        tensors = [self.tensor(h) for h in results]
+        return tuple(tensors) if many else tensors[0]
+
+    def _fast(self, kind: str, arg: Handle, axis: int) -> Handle:
+        data = np.asarray(arg.data)
+        # in max and min a NaN loses against any number, as on the GPU
+        extreme = np.fmax if kind == "max" else np.fmin
+        out = _sum(data, axis) if kind == "sum" else extreme.reduce(data, axis=axis)
+        handle = Handle(out, arg.type)
+        if arg.taint is not None:
+            lanes = np.asarray(arg.taint.lanes.any(axis))
+            handle.taint = Taint(lanes, arg.taint.sources) if lanes.any() else None
+        if self.builder.born is not None:
+            spread = np.where(isnan(data).any(axis), np.float32(np.nan), np.float32(0))
+            births = None if arg.nans is None else np.asarray(arg.nans.max(axis))
+            self.builder.note_nan(f"tl.{kind}", handle, [Handle(spread, arg.type, nans=births)])
+        return handle
+
+    def _tree(self, handles: list[Handle], axis: int, combine: Any) -> list[Handle]:
+        every = (slice(None),) * axis
+        while np.shape(handles[0].data)[axis] > 1:
+            left = [self.builder.moved(h, lambda a: a[(*every, slice(0, None, 2))]) for h in handles]
+            right = [self.builder.moved(h, lambda a: a[(*every, slice(1, None, 2))]) for h in handles]
+            handles = self._combine(combine, left, right)
+        return [self.builder.moved(h, lambda a: np.squeeze(a, axis)) for h in handles]
+
+    def _combine(self, combine: Any, left: Sequence[Handle], right: Sequence[Handle]) -> list[Handle]:
+        result = self.device(combine, *map(self.tensor, left), *map(self.tensor, right))
+        values = result if isinstance(result, (tuple, self.language.tuple)) else (result,)
+        return [
+            Handle(np.broadcast_to(v.handle.data, np.shape(old.data)), old.type, v.handle.taint, None, v.handle.nans)
+            for v, old in zip(values, left, strict=True)
+        ]
+
+    # scan -------------------------------------------------------------------------------------------------------------
+
+    def scan(self, input: Any, axis: Any, combine_fn: Any, reverse: Any = False, **_: Any) -> Any:
+        handles, many = self._inputs(input)
+        axis, backwards = int(self.unwrap(axis)), bool(self.unwrap(reverse))
+        rank = np.ndim(handles[0].data)
+        if not -rank <= axis < rank:
+            raise ValueError(f"a scan along axis {axis} of a tile of {rank} dimensions")
+        axis %= rank
+        if backwards:
+            handles = [self.builder.moved(h, lambda a: np.flip(a, axis)) for h in handles]
+        if len(handles) == 1 and self.known(combine_fn) == "sum":
+            results = [self._cumsum(handles[0], axis)]
+        else:
+            results = self._doubling(handles, axis, combine_fn)
+        if backwards:
+            results = [self.builder.moved(h, lambda a: np.flip(a, axis)) for h in results]
+        tensors = [self.tensor(h) for h in results]
+        return tuple(tensors) if many else tensors[0]
+
+    def _cumsum(self, arg: Handle, axis: int) -> Handle:
+        data = np.asarray(arg.data)
+        handle = Handle(np.add.accumulate(data, axis=axis, dtype=data.dtype), arg.type)
+        if arg.taint is not None:
+            handle.taint = Taint(np.logical_or.accumulate(arg.taint.lanes, axis=axis), arg.taint.sources)
+        if self.builder.born is not None:
+            seen = np.logical_or.accumulate(isnan(data), axis=axis)
+            spread = np.where(seen, np.float32(np.nan), np.float32(0))
+            births = None if arg.nans is None else np.maximum.accumulate(arg.nans, axis=axis)
+            self.builder.note_nan("tl.cumsum", handle, [Handle(spread, arg.type, nans=births)])
+        return handle
+
+    def _doubling(self, handles: list[Handle], axis: int, combine: Any) -> list[Handle]:
+        n = np.shape(handles[0].data)[axis]
+        step = 1
+        while step < n:
+            order = np.maximum(np.arange(n) - step, 0)
+            left = [self.builder.moved(h, partial(np.take, indices=order, axis=axis)) for h in handles]
+            combined = self._combine(combine, left, handles)
+            ready = np.arange(n).reshape([-1 if d == axis else 1 for d in range(np.ndim(handles[0].data))]) >= step
+            keep = Handle(np.broadcast_to(ready, np.shape(handles[0].data)), self.language.int1)
+            handles = [self.builder.create_select(keep, c, h) for c, h in zip(combined, handles, strict=True)]
+            step *= 2
+        return handles
+
+
+def _sum(data: np.ndarray, axis: int) -> Any:
+    """Sum in the element type; 16-bit floats halve the axis again and again, rounding each time."""
+    if not numerics.is_float(data.dtype) or data.dtype.itemsize >= 4:
+        return np.add.reduce(data, axis=axis, dtype=data.dtype)
+    parts = np.moveaxis(data, axis, -1)
+    while parts.shape[-1] > 1:
+        odd = parts[..., -1:] if parts.shape[-1] % 2 else None
+        even = parts[..., : parts.shape[-1] // 2 * 2]
+        parts = even[..., 0::2] + even[..., 1::2]
+        if odd is not None:
+            parts = np.concatenate([parts, odd], axis=-1)
+    return parts[..., 0]

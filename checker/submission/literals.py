@@ -1,0 +1,144 @@
+"""Numbers and autotune configurations that can be read off the text, without running it."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+
+from checker.puzzle import Scalar
+from checker.submission.kernel import Config
+from checker.submission.scope import Scope, dotted
+
+OPTIONS = ("num_warps", "num_stages")
+MAX_CONFIGS = 64
+_LIMIT = 2**64
+
+_BINARY: Mapping[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+
+
+class NotLiteral(ValueError):
+    """The expression needs more than reading; `node` is the part that does."""
+
+    def __init__(self, node: ast.AST, message: str) -> None:
+        super().__init__(message)
+        self.node = node
+
+
+def number(node: ast.expr) -> Scalar:
+    """The value of an expression of literal numbers. Raises NotLiteral, also for numbers beyond 64 bits."""
+    value = _number(node)
+    if isinstance(value, int) and abs(value) >= _LIMIT:
+        raise NotLiteral(node, "this number does not fit in 64 bits")
+    return value
+
+
+def _number(node: ast.expr) -> Scalar:
+    match node:
+        case ast.Constant(value=bool() | int() | float() as value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -number(operand)
+        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+            return +number(operand)
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return _power(node, number(left), number(right))
+        case ast.BinOp(left=left, op=ast.LShift(), right=right):
+            x, y = number(left), number(right)
+            if not (isinstance(x, int) and isinstance(y, int) and 0 <= y < 64):
+                raise NotLiteral(node, "this shift does not fit in 64 bits")
+            return x << y
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+            try:
+                return _BINARY[type(op)](number(left), number(right))
+            except (ZeroDivisionError, OverflowError) as error:
+                raise NotLiteral(node, f"this cannot be computed: {error}") from None
+        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))], keywords=[]):
+            if text.strip().lower().lstrip("+-") in ("inf", "infinity", "nan"):
+                return float(text)
+    raise NotLiteral(node, f"`{ast.unparse(node)[:60]}` is not a literal number")
+
+
+def _power(node: ast.expr, base: Scalar, exponent: Scalar) -> Scalar:
+    if (
+        isinstance(base, int)
+        and isinstance(exponent, int)
+        and (exponent < 0 or abs(base).bit_length() * exponent > 128)
+    ):
+        if exponent >= 0:
+            raise NotLiteral(node, "this power does not fit in 64 bits")
+        base = float(base)
+    try:
+        value = base**exponent
+    except (ZeroDivisionError, OverflowError) as error:
+        raise NotLiteral(node, f"this cannot be computed: {error}") from None
+    if isinstance(value, complex):
+        raise NotLiteral(node, "this power is not a real number")
+    return value
+
+
+def written(value: Scalar) -> str:
+    """A number as Python source; infinities and NaN, which have no literal, as ``float("inf")``."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    return repr(value)
+
+
+def autotune_configs(call: ast.Call, scope: Scope) -> tuple[Config, ...]:
+    """The literal ``triton.Config``s of a ``@triton.autotune(configs=[...], key=[...])``. Raises NotLiteral."""
+    arguments = {k.arg: k.value for k in call.keywords}
+    for name, value in zip(("configs", "key"), call.args, strict=False):
+        arguments[name] = value
+    for keyword in call.keywords:
+        if keyword.arg not in ("configs", "key"):
+            raise NotLiteral(keyword.value, f"autotune takes only `configs` and `key` here, not `{keyword.arg}`")
+    listed = arguments.get("configs")
+    if isinstance(listed, ast.Name) and (found := scope.find(listed.id)) is not None and found.kind == "value":
+        assert isinstance(found.node, ast.Assign | ast.AnnAssign)
+        listed = found.node.value
+    if not isinstance(listed, ast.List | ast.Tuple):
+        raise NotLiteral(listed or call, "autotune needs a list of triton.Config(...), each written out")
+    if not 1 <= len(listed.elts) <= MAX_CONFIGS:
+        raise NotLiteral(listed, f"autotune takes between 1 and {MAX_CONFIGS} configurations")
+    return tuple(_config(item, scope) for item in listed.elts)
+
+
+def _config(node: ast.expr, scope: Scope) -> Config:
+    if not (isinstance(node, ast.Call) and dotted(node.func, scope) == "triton.Config"):
+        raise NotLiteral(
+            node, "each configuration must be written out as triton.Config({...}, num_warps=..., num_stages=...)"
+        )
+    arguments: dict[str, ast.expr] = dict(zip(("kwargs", *OPTIONS), node.args, strict=False))
+    for keyword in node.keywords:
+        if keyword.arg not in ("kwargs", *OPTIONS):
+            raise NotLiteral(
+                keyword.value, f"triton.Config takes only num_warps and num_stages here, not `{keyword.arg}`"
+            )
+        arguments[keyword.arg] = keyword.value
+    table = arguments.pop("kwargs", None)
+    if not isinstance(table, ast.Dict):
+        raise NotLiteral(
+            node, 'triton.Config needs its sizes first, as in triton.Config({"BLOCK_N": 128}, num_warps=4)'
+        )
+    meta: dict[str, Scalar] = {}
+    for key, value in zip(table.keys, table.values, strict=True):
+        if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
+            raise NotLiteral(table, "the names in triton.Config must be strings, written out")
+        meta[key.value] = number(value)
+    options: dict[str, int] = {}
+    for name, value in arguments.items():
+        option = number(value)
+        if isinstance(option, bool) or not isinstance(option, int) or not 1 <= option <= 32:
+            raise NotLiteral(value, f"{name} must be a whole number between 1 and 32")
+        if name == "num_warps" and option & (option - 1):
+            raise NotLiteral(value, "num_warps must be a power of two")
+        options[name] = option
+    return Config(meta, options)

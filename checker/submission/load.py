@@ -1,0 +1,45 @@
+"""Makes a live Triton function of a kernel's source. Only for processes that may run learners' code."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from checker.submission.kernel import KernelSource
+
+if TYPE_CHECKING:
+    from triton import JITFunction
+
+
+def load_kernel(source: KernelSource, directory: Path) -> JITFunction:
+    """Write the module into `directory`, import it, return its kernel.
+
+    The same source always gets the same file and module name. The function is a ``triton.JITFunction`` whether or not
+    ``TRITON_INTERPRET`` is set. Whatever the import raises is raised (the rules let nothing through that runs there).
+    """
+    from triton import knobs
+    from triton.runtime.jit import JITFunction
+
+    digest = hashlib.sha256(source.source.encode()).hexdigest()[:16]
+    name = f"{source.kernel}_{digest}"
+    path = Path(directory) / f"{name}.py"
+    path.write_text(source.source, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with knobs.runtime.scope():
+        knobs.runtime.interpret = False
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+    kernel = getattr(module, source.kernel)
+    if not isinstance(kernel, JITFunction):
+        raise TypeError(f"{source.kernel} is a {type(kernel).__name__}, not a @triton.jit function")
+    return kernel

@@ -1,0 +1,316 @@
+"""The rules a kernel must keep: an allow-list over its syntax tree.
+
+In the simulator a kernel's body is ordinary Python, so nothing may get through that reaches Python: only the statements,
+expressions and names listed here. Whatever is not listed is refused, with what to write instead.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import io
+import re
+import tokenize
+
+from checker.puzzle import Puzzle
+from checker.submission.body import BodyRules, Finding
+from checker.submission.kernel import KernelSource, Violation
+from checker.submission.literals import NotLiteral, number
+from checker.submission.scope import parse
+
+RULES: dict[str, str] = {
+    "name": "The kernel keeps the name the course gave it, `<puzzle>_kernel`.",
+    "signature": "The kernel takes exactly the puzzle's parameters, in order; tile sizes and flags are marked `tl.constexpr`, nothing else is.",
+    "decorators": "A function carries plain `@triton.jit`, and the kernel may carry `@triton.autotune` above it; no other decorator.",
+    "autotune": "The configurations of an autotune are written out as `triton.Config`s with literal numbers, because they are read and not run.",
+    "constants": "A value defined outside the kernel is a literal `tl.constexpr`, such as `LOG2E = tl.constexpr(1.4426950408889634)`.",
+    "helpers": "A helper function is a `@triton.jit` function in the same file or notebook, called by its name, and never calls itself.",
+    "names": "A kernel uses its parameters, its own variables, its constants and helpers, and the functions of `tl` that the course lists.",
+    "attributes": "Of a value, only what the course lists may be used: `.to`, `.dtype`, `.shape`, `.T`, `.sum` and their like; nothing with an underscore in front.",
+    "statements": "The body is made of assignments, `for`, `while`, `if`, `return`, `pass` and calls such as `tl.store`.",
+    "expressions": "Values are made with arithmetic, comparisons, calls, indexing with None and `:`, tuples and conditional expressions.",
+    "arguments": "Arguments are written out one by one: no `*args`, no `**kwargs`, and defaults are literal numbers.",
+    "text": 'Text in quotes is a docstring or a direct argument of a call, such as `input_precision="ieee"`; it is never formatted.',
+    "annotations": "Parameters are annotated with `tl.constexpr` or not at all; variables with `tl.constexpr` or a dtype of `tl`.",
+    "numbers": "Numbers fit in 64 bits, exponents and shifts are small literals.",
+    "shadowing": "`tl`, `triton`, constants and helpers keep their meaning: no parameter or variable takes their name.",
+    "ascii_names": "Names are written in plain ASCII letters, digits and underscores.",
+    "size": "A submission's kernel with its helpers is at most 64 kB, 32 functions and 60 levels deep; a static_range with literal bounds makes at most 1024 turns.",
+    "placeholder": "A `...` stands for something you still have to write.",
+    "syntax": "The kernel must be valid Python.",
+}
+"""Every rule by its short name, each in a sentence."""
+
+MAX_SOURCE = 64 * 1024
+MAX_FUNCTIONS = 32
+MAX_DEPTH = 60
+_TRITON_DTYPE = re.compile(r"tl\.(u?int\d+|b?float\d+\w*)")
+
+
+def violations(source: KernelSource, puzzle: Puzzle) -> list[Violation]:
+    """Every rule that the kernel breaks, in the order of its lines; empty if it keeps them all."""
+    found = [
+        Violation(f.rule, source.locate(f.line)[1], f.message, source.locate(f.line)[0])
+        for f in _findings(source.source, source.kernel, puzzle, source)
+    ]
+    unique = dict.fromkeys([*source.problems, *found])
+    said = {(v.rule, v.origin, v.line) for v in source.problems}
+    said |= {("helpers", v.origin, v.line) for v in source.problems if v.rule == "names"}
+    kept = [v for v in unique if v in source.problems or (v.rule, v.origin, v.line) not in said]
+    return sorted(kept, key=lambda v: (v.origin, v.line))
+
+
+def _findings(source: str, kernel: str, puzzle: Puzzle, whole: KernelSource) -> list[Finding]:
+    if len(source.encode(errors="replace")) > MAX_SOURCE:
+        return [Finding("size", 1, f"this kernel and its helpers are longer than {MAX_SOURCE // 1024} kB of text")]
+    try:
+        tree = parse(source)
+    except SyntaxError as error:
+        return [Finding("syntax", error.lineno or 1, f"Python cannot read this: {error.msg}")]
+    if _depth(tree) > MAX_DEPTH:
+        return [Finding("size", 1, f"the code is nested more than {MAX_DEPTH} levels deep: split it into steps")]
+    module = _Module(tree)
+    found = [*_unicode(source), *module.findings]
+    for function in module.functions.values():
+        found += BodyRules(function, module.aliases, set(module.constants), set(module.functions)).findings()
+    found += _recursion(module)
+    found += _signature(module, kernel, puzzle, whole)
+    return sorted(found, key=lambda f: f.line)
+
+
+def _depth(tree: ast.AST) -> int:
+    """How deeply nodes are nested, without recursion (the point is to know before recursing)."""
+    deepest, waiting = 0, [(tree, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        deepest = max(deepest, depth)
+        waiting += [(child, depth + 1) for child in ast.iter_child_nodes(node)]
+    return deepest
+
+
+def _unicode(source: str) -> list[Finding]:
+    """Python folds look-alike letters into ASCII ones, so names are judged as they were written."""
+    found = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.NAME and not token.string.isascii():
+                found.append(
+                    Finding(
+                        "ascii_names", token.start[0], f"write `{token.string}` in plain ASCII letters (alpha, not α)"
+                    )
+                )
+    except (tokenize.TokenError, IndentationError, SyntaxError) as error:
+        found.append(Finding("syntax", 1, f"Python cannot read this: {error}"))
+    return found
+
+
+class _Module:
+    """The top level of the emitted module: imports of Triton, constants, functions, and nothing else."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.aliases: dict[str, str] = {}
+        self.constants: dict[str, ast.stmt] = {}
+        self.functions: dict[str, ast.FunctionDef] = {}
+        self.findings: list[Finding] = []
+        for node in tree.body:
+            self.visit(node)
+        if len(self.functions) > MAX_FUNCTIONS:
+            self.findings.append(Finding("size", 1, f"there are more than {MAX_FUNCTIONS} functions"))
+        for name, node in (*self.constants.items(), *self.functions.items()):
+            if name in self.aliases:
+                self.findings.append(Finding("shadowing", node.lineno, f"`{name}` is Triton's: choose another name"))
+
+    def visit(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Import(names=[ast.alias(name="triton" | "triton.language" as name, asname=alias)]):
+                self.aliases[alias or "triton"] = name if alias else "triton"
+            case ast.ImportFrom(module="triton", level=0, names=[ast.alias(name="language", asname=alias)]):
+                self.aliases[alias or "language"] = "triton.language"
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                self.constants[name] = node
+                self.findings += self.constant(name, node)
+            case ast.FunctionDef(name=name):
+                if name in self.functions or name in self.constants:
+                    self.findings.append(Finding("names", node.lineno, f"`{name}` is defined twice"))
+                self.functions[name] = node
+                if not _plain_jit(node):
+                    self.findings.append(
+                        Finding(
+                            "decorators", node.lineno, f"write plain @triton.jit, and nothing else, above `def {name}(`"
+                        )
+                    )
+            case _:
+                self.findings.append(
+                    Finding(
+                        "statements", node.lineno, "outside a function only imports of triton and constants may stand"
+                    )
+                )
+
+    def constant(self, name: str, node: ast.Assign | ast.AnnAssign) -> list[Finding]:
+        value = node.value
+        as_constexpr = f"`{name} = tl.constexpr(...)`"
+        if isinstance(node, ast.AnnAssign) and self.dotted(node.annotation) != "triton.language.constexpr":
+            return [Finding("annotations", node.lineno, f"write {as_constexpr}")]
+        if isinstance(value, ast.Call) and self.dotted(value.func) == "triton.language.constexpr":
+            if len(value.args) != 1 or value.keywords:
+                return [Finding("constants", node.lineno, "tl.constexpr takes one literal number")]
+            value = value.args[0]
+        elif value is not None and not self.is_dtype(value):
+            try:
+                shown = f"`{name} = tl.constexpr({number(value)!r})`"
+            except NotLiteral:
+                shown = as_constexpr
+            message = f"`{name}` is an ordinary Python value, which Triton does not read from outside the kernel: write {shown}"
+            return [Finding("constants", node.lineno, message)]
+        if value is None or self.is_dtype(value):
+            return []
+        try:
+            number(value)
+        except NotLiteral as error:
+            return [
+                Finding(
+                    "constants",
+                    node.lineno,
+                    f"{error}: write the number out, as in {as_constexpr.replace('...', '1.4427')}",
+                )
+            ]
+        return []
+
+    def is_dtype(self, node: ast.expr) -> bool:
+        return bool(_TRITON_DTYPE.fullmatch(self.dotted(node).replace("triton.language.", "tl.")))
+
+    def dotted(self, node: ast.expr) -> str:
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in self.aliases:
+                return f"{self.aliases[name]}.{attr}"
+            case ast.Attribute(value=value, attr=attr):
+                return f"{self.dotted(value)}.{attr}"
+        return "?"
+
+
+def _plain_jit(node: ast.FunctionDef) -> bool:
+    return [ast.unparse(d) for d in node.decorator_list] == ["triton.jit"]
+
+
+def _recursion(module: _Module) -> list[Finding]:
+    calls = {
+        name: {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in module.functions}
+        for name, node in module.functions.items()
+    }
+    found = []
+    for name, node in module.functions.items():
+        reached, waiting = set(), list(calls[name])
+        while waiting:
+            other = waiting.pop()
+            if other not in reached:
+                reached.add(other)
+                waiting += calls[other]
+        if name in reached:
+            found.append(
+                Finding("helpers", node.lineno, f"`{name}` calls itself, which Triton cannot compile: use a loop")
+            )
+    return found
+
+
+def constexpr_parameters(puzzle: Puzzle) -> frozenset[str]:
+    """The parameters that the course's launch passes as constexprs."""
+    case = puzzle.film.case
+    return frozenset(puzzle.launch(case, puzzle.make(case), case.meta).meta)
+
+
+def _signature(module: _Module, kernel: str, puzzle: Puzzle, source: KernelSource) -> list[Finding]:
+    node = module.functions.get(kernel)
+    if node is None:
+        return [Finding("name", 1, f"there is no function called `{kernel}`")]
+    found = []
+    if kernel != puzzle.kernel:
+        found.append(Finding("name", node.lineno, f"the kernel must be called `{puzzle.kernel}`, not `{kernel}`"))
+    for message in _parameter_differences([a.arg for a in node.args.args], list(puzzle.parameters)):
+        found.append(Finding("signature", node.lineno, message))
+    constexprs = constexpr_parameters(puzzle)
+    for argument in node.args.args:
+        marked = argument.annotation is not None and module.dotted(argument.annotation) == "triton.language.constexpr"
+        if argument.arg in constexprs and not marked:
+            message = f"`{argument.arg}` is known when the kernel is compiled: write `{argument.arg}: tl.constexpr`"
+            found.append(Finding("signature", argument.lineno, message))
+        elif argument.arg in puzzle.parameters and argument.arg not in constexprs and argument.annotation is not None:
+            message = f"`{argument.arg}` is given at run time: write it without an annotation"
+            found.append(Finding("signature", argument.lineno, message))
+    for config in source.configs:
+        for name in config.meta:
+            if name not in constexprs:
+                message = f"autotune sets `{name}`, which is not a tl.constexpr parameter of this kernel ({', '.join(sorted(constexprs))} are)"
+                found.append(Finding("autotune", node.lineno, message))
+    return found
+
+
+def _parameter_differences(got: list[str], asked: list[str]) -> list[str]:
+    missing = [name for name in asked if name not in got]
+    extra = [name for name in got if name not in asked]
+    messages = []
+    for name in list(missing):
+        same_place = got[asked.index(name)] if asked.index(name) < len(got) else None
+        if same_place in extra and len(got) == len(asked):
+            renamed: str | None = same_place
+        else:
+            renamed = next(iter(difflib.get_close_matches(name, extra, n=1, cutoff=0.75)), None)
+        if renamed is not None:
+            messages.append(
+                f"the parameter `{name}` was renamed to `{renamed}`: the course passes arguments by name, so call it `{name}` again"
+            )
+            missing.remove(name)
+            extra.remove(renamed)
+    if missing:
+        messages.append(f"the parameter{_s(missing)} {_listed(missing)} {'is' if len(missing) == 1 else 'are'} missing")
+    if extra:
+        messages.append(
+            f"the parameter{_s(extra)} {_listed(extra)} {'is' if len(extra) == 1 else 'are'} not part of this puzzle: take {'it' if len(extra) == 1 else 'them'} out"
+        )
+    if not messages and got != asked:
+        messages.append(f"the parameters are in another order: it is ({', '.join(asked)})")
+    return messages
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _s(names: list[str]) -> str:
+    return "" if len(names) == 1 else "s"
+
+
+def is_untouched(source: KernelSource) -> bool:
+    """Whether the learner's region (between the two markers, else the whole body) still holds nothing but comments and `pass`.
+
+    Statements that came with the stub may stand around the region; a `tl.store` out there counts as an attempt.
+    """
+    try:
+        tree = parse(source.source)
+    except SyntaxError:
+        return False
+    node = next((n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == source.kernel), None)
+    if node is None:
+        return False
+    lines = source.source.split("\n")[node.lineno - 1 : node.end_lineno]
+    after = source.source.split("\n")[node.lineno - 1 :]
+    start = next((node.lineno + i for i, text in enumerate(after) if _MARK_START.match(text)), None)
+    end = next((node.lineno + i for i, text in enumerate(after) if _MARK_END.match(text)), node.lineno + len(lines))
+    written = [n for n in node.body if not _says_nothing(n)]
+    if start is None:
+        return not written
+    around = [n for n in written if not start < n.lineno < end]
+    stores = any(
+        isinstance(n, ast.Attribute) and n.attr == "store" for statement in around for n in ast.walk(statement)
+    )
+    late = any(n.lineno > end for n in around)
+    return len(around) == len(written) and not stores and not late
+
+
+_MARK_START = re.compile(r"\s*#\s*your code starts here")
+_MARK_END = re.compile(r"\s*#\s*your code ends here")
+
+
+def _says_nothing(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return isinstance(node.value.value, str) or node.value.value is ...
+    return isinstance(node, ast.Pass)

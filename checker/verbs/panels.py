@@ -1,0 +1,211 @@
+"""What the small verbs show: tables and texts, as HTML for a notebook and as rich renderables for a terminal.
+
+The large ones (verdict card, film) are in `checker.view`. Nothing here needs torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING
+
+from checker.view.theme import style
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from checker.puzzle import Puzzle
+    from checker.verbs.doctor import Finding
+    from checker.verbs.hints import Help
+    from checker.verbs.progress import Progress
+    from checker.verbs.resetting import Reset
+
+ROOT = "tbt-panel"
+CSS = f"""<style>
+.{ROOT}{{font:14px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;color:var(--ink);background:var(--bg);
+border:1px solid var(--line);border-radius:8px;padding:12px 16px;max-width:860px;margin:4px 0}}
+.{ROOT} h4{{margin:0 0 8px;font-size:15px;font-weight:600;color:var(--ink)}}
+.{ROOT} p{{margin:6px 0;max-width:68ch}}
+.{ROOT} table{{border-collapse:collapse;width:100%;margin:4px 0}}
+.{ROOT} th{{text-align:left;font-weight:600;color:var(--soft);border-bottom:1px solid var(--faint);padding:4px 12px 4px 0}}
+.{ROOT} td{{text-align:left;vertical-align:top;border-bottom:1px solid var(--line);padding:5px 12px 5px 0}}
+.{ROOT} tr:last-child td{{border-bottom:0}}
+.{ROOT} .n{{text-align:right;font-variant-numeric:tabular-nums}}
+.{ROOT} .soft{{color:var(--soft)}} .{ROOT} .good{{color:var(--good)}} .{ROOT} .warn{{color:var(--store)}} .{ROOT} .bad{{color:var(--bad)}}
+.{ROOT} code,.{ROOT} pre{{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--panel);color:var(--ink);border-radius:4px}}
+.{ROOT} code{{padding:1px 5px}} .{ROOT} pre{{padding:10px 12px;margin:8px 0;overflow-x:auto;white-space:pre}}
+</style>"""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table: `tone` is good, warn, bad, soft or nothing, `code` a command to copy below the text."""
+
+    text: str
+    tone: str = ""
+    number: bool = False
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A titled piece of output: paragraphs, a table, code, a closing line; every part may be missing."""
+
+    title: str
+    prose: Sequence[str] = ()
+    heads: Sequence[str] = ()
+    rows: Sequence[Sequence[Cell]] = ()
+    code: str = ""
+    footer: Sequence[str] = field(default=())
+
+    def html(self) -> str:
+        parts = [f"<h4>{escape(self.title)}</h4>", *(_paragraph(text) for text in self.prose)]
+        if self.rows:
+            parts.append(_table(self.heads, self.rows))
+        if self.code:
+            parts.append(f"<pre><code>{escape(self.code)}</code></pre>")
+        parts += [_paragraph(text, "soft") for text in self.footer]
+        return f'{style(ROOT)}{CSS}<div class="{ROOT}">{"".join(parts)}</div>'
+
+    def print(self, console: Console) -> None:
+        from rich.padding import Padding
+        from rich.syntax import Syntax
+        from rich.text import Text
+
+        console.print(Text(self.title, style="bold"))
+        for text in self.prose:
+            console.print(Text(_unticked(text)))
+        if self.rows:
+            console.print(_rich_table(self.heads, self.rows))
+        if self.code:
+            console.print(
+                Padding(Syntax(self.code.rstrip("\n"), "python", theme="ansi_dark", background_color="default"), (1, 2))
+            )
+        for text in self.footer:
+            console.print(Text(_unticked(text), style="dim"))
+
+    def __repr__(self) -> str:
+        return f"<{self.title}>"
+
+    def show(self) -> None:
+        from checker.verbs.display import show
+
+        show(self.html, self.print)
+
+
+_TONES = {"good": "green", "warn": "yellow", "bad": "bold red", "soft": "dim", "": ""}
+
+
+def _paragraph(text: str, tone: str = "") -> str:
+    """A paragraph; what stands between backticks is code."""
+    pieces = [f"<code>{escape(p)}</code>" if i % 2 else escape(p) for i, p in enumerate(text.split("`"))]
+    joined = "".join(pieces).replace("\n", "<br>")
+    return f'<p class="{tone}">{joined}</p>' if tone else f"<p>{joined}</p>"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    body = "".join("<tr>" + "".join(_td(cell) for cell in row) + "</tr>" for row in rows)
+    return f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
+
+
+def _td(cell: Cell) -> str:
+    classes = " ".join(filter(None, [cell.tone, "n" if cell.number else ""]))
+    text = "".join(f"<code>{escape(p)}</code>" if i % 2 else escape(p) for i, p in enumerate(cell.text.split("`")))
+    code = f"<pre><code>{escape(cell.code)}</code></pre>" if cell.code else ""
+    return f"<td{f' class={classes!r}' if classes else ''}>{text}{code}</td>"
+
+
+def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> object:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE, show_header=bool(heads), pad_edge=False)
+    for i, cell in enumerate(rows[0]):
+        table.add_column(heads[i] if heads else "", justify="right" if cell.number else "left", overflow="fold")
+    for row in rows:
+        cells = []
+        for cell in row:
+            text = Text(_unticked(cell.text), style=_TONES[cell.tone])
+            if cell.code:
+                text.append(f"\n  {cell.code}", style="bold cyan")
+            cells.append(text)
+        table.add_row(*cells)
+    return table
+
+
+def _unticked(text: str) -> str:
+    return text.replace("`", "")
+
+
+_MARKS = {"ok": ("✓", "good"), "warning": ("!", "warn"), "problem": ("✗", "bad")}
+
+
+def doctor_panel(report: Sequence[Finding], summary: str) -> Panel:
+    rows = []
+    for found in report:
+        mark, tone = _MARKS[found.level]
+        words = f"{mark} {found.level}"
+        rows.append([Cell(found.what), Cell(words, tone), Cell(found.message, code=found.command)])
+    return Panel("What works on this machine", heads=("", "", ""), rows=rows, footer=(summary,))
+
+
+def progress_panel(ladder: Sequence[Puzzle], progress: Progress, folder: str) -> Panel:
+    rows = [_progress_row(puzzle, progress) for puzzle in ladder]
+    passed = [p for p in ladder if progress.of(p.name).passed]
+    points, total = sum(p.points for p in passed), sum(p.points for p in ladder)
+    ahead = next_puzzle(ladder, progress)
+    closing = (
+        f"Next: {ahead.title}, in `notebooks/{ahead.notebook}.ipynb` or `puzzles/{ahead.name}.py`."
+        if ahead is not None
+        else "Every puzzle of the ladder is solved."
+    )
+    title = f"{len(passed)} of {len(ladder)} puzzles passed, {points} of {total} points"
+    heads = ("puzzle", "notebook", "status", "attempts", "hints", "bytes moved", "first passed")
+    return Panel(title, progress.messages, heads, rows, footer=(closing, f"Kept in {folder}"))
+
+
+def next_puzzle(ladder: Sequence[Puzzle], progress: Progress) -> Puzzle | None:
+    """The first puzzle of the ladder that has not been passed."""
+    return next((p for p in ladder if not progress.of(p.name).passed), None)
+
+
+def _progress_row(puzzle: Puzzle, progress: Progress) -> list[Cell]:
+    record = progress.of(puzzle.name)
+    if record.passed:
+        status = Cell("✓ passed" + ("" if record.status == "passed" else f" (last: {words(record.status)})"), "good")
+    elif record.attempts:
+        status = Cell(f"✗ {words(record.status)}", "warn")
+    else:
+        status = Cell("· not started", "soft")
+    best = record.best_traffic
+    moved = Cell("", number=True)
+    if best is not None:
+        moved = Cell(f"{best.moved:,} of {best.allowed:,}", number=True)
+    return [
+        Cell(puzzle.name),
+        Cell(puzzle.notebook, "soft"),
+        status,
+        Cell(str(record.attempts) if record.attempts else "", number=True),
+        Cell(str(record.hints) if record.hints else "", number=True),
+        moved,
+        Cell((record.first_passed or "")[:10], "soft"),
+    ]
+
+
+def words(status: str) -> str:
+    """A status as people read it."""
+    return status.replace("_", " ")
+
+
+def hint_panel(shown: Help, messages: Sequence[str] = ()) -> Panel:
+    source = (f"From `{shown.source}`:",) if shown.source else ()
+    prose = [*messages, *([shown.prose] if shown.prose else []), *source]
+    return Panel(f"{shown.title} · {shown.heading}", prose, code=shown.code, footer=(shown.footer,))
+
+
+def reset_panel(done: Reset, cell: str) -> Panel:
+    footer = ("For a notebook, paste this over the cell; notebooks are never changed for you:",) if cell else ()
+    return Panel(f"Reset of {done.puzzle}", [*done.message.split("\n"), *footer], code=cell)

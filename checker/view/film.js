@@ -1,0 +1,384 @@
+// Plays one film. Everything that is seen is drawn from scratch by frame(k): moment k of the chosen sequence of events.
+(() => {
+const here = document.currentScript;
+const roots = here ? [here.closest(".tbt-film")] : document.querySelectorAll(".tbt-film:not(.live)");
+const LOAD = 0, STORE = 1, ATOMIC = 2, DOT = 3;
+const KIND = ["load", "store", "atomic", "dot"];
+const TRAIL = 8;
+
+function start(root) {
+  const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
+  const find = (name) => root.querySelector("." + name);
+  const events = data.events.map(unpack);
+  const panels = data.panels.map((p, i) => ({
+    label: p[0], x: p[1], y: p[2], ux: p[3], uy: p[4], rows: p[5], cols: p[6],
+    r0: p[7], c0: p[8], r1: p[9], c1: p[10], lead: p[11],
+    cells: data.cells[i], written: data.written[i], node: root.querySelectorAll(".stage .panel")[i],
+  }));
+  const now = { k: 0, program: -1, wave: false, speed: 1, timer: 0, sequence: [] };
+  const stores = panels.map(countStores);
+  const ranks = rankInProgram();
+
+  function unpack(e) {
+    return {
+      program: e[0], kind: e[1], panel: e[2], line: e[3], tile: e[4] < 0 ? null : unpackTile(data.tiles[e[4]]), bytes: e[5] || 0,
+      loops: data.loops[e[6] || 0], delta: e[7] || [], masked: e[8] || 0, undefined: e[9] || 0, outside: e[10] || 0,
+    };
+  }
+
+  function unpackTile(t) {
+    return { slice: t[0], label: t[1], box: t[2], active: t[3] || null, runs: t[4] || null };
+  }
+
+  function rankInProgram() {
+    const seen = {};
+    return events.map((e) => (seen[e.program] = (seen[e.program] ?? -1) + 1));
+  }
+
+  // the elements of one slice that a tile really touched, as rectangles [r0, r1, c0, c1]
+  function touched(tile) {
+    if (tile.runs) return tile.runs.map((r) => [r[0], r[0] + 1, r[1], r[2]]);
+    return tile.active ? [tile.active] : [];
+  }
+
+  function eachElement(panel, tile, visit) {
+    for (const [r0, r1, c0, c1] of touched(tile))
+      for (let r = Math.max(r0, 0); r < Math.min(r1, panel.rows); r++)
+        for (let c = Math.max(c0, 0); c < Math.min(c1, panel.cols); c++) visit((tile.slice * panel.rows + r) * panel.cols + c);
+  }
+
+  // how often the whole launch stores each element: its last value is known only after the last of them
+  function countStores(panel, i) {
+    const total = {};
+    if (panel.written && panel.cells)
+      for (const e of events) if (e.panel === i && e.tile && e.kind !== LOAD) eachElement(panel, e.tile, (x) => (total[x] = (total[x] || 0) + 1));
+    return total;
+  }
+
+  function arrange() {
+    const kept = events.map((_, i) => i).filter((i) => now.program < 0 || events[i].program === now.program);
+    if (now.wave) kept.sort((a, b) => ranks[a] - ranks[b] || events[a].program - events[b].program);
+    const current = now.sequence[now.k];
+    now.sequence = kept;
+    now.k = Math.max(0, kept.indexOf(current));
+    drawTimeline();
+    frame(now.k);
+  }
+
+  // ---- geometry -------------------------------------------------------------------------------------------------
+
+  const round = (v) => Math.round(v * 10) / 10;
+  const clamp = (v, low, high) => Math.min(Math.max(v, low), high);
+
+  function place(p, box) {
+    const x0 = p.x + clamp(box[2], p.c0, p.c1) * p.ux, x1 = p.x + clamp(box[3], p.c0, p.c1) * p.ux;
+    const y0 = p.y + clamp(box[0], p.r0, p.r1) * p.uy, y1 = p.y + clamp(box[1], p.r0, p.r1) * p.uy;
+    return { x: round(x0), y: round(y0), w: round(Math.max(x1 - x0, 2)), h: round(Math.max(y1 - y0, 2)) };
+  }
+
+  const rect = (q, name, more = "") => `<rect class="${name}" x="${q.x}" y="${q.y}" width="${q.w}" height="${q.h}" ${more}/>`;
+  const block = (q) => `M${q.x} ${q.y}h${q.w}v${q.h}h${-q.w}z`;
+
+  function hatch(q, step, back) {
+    let d = "";
+    for (let t = step; t < q.w + q.h; t += step) {
+      const ax = Math.min(t, q.w), ay = Math.max(0, t - q.w), bx = Math.max(0, t - q.h), by = Math.min(t, q.h);
+      d += back
+        ? `M${round(q.x + q.w - ax)} ${round(q.y + ay)}L${round(q.x + q.w - bx)} ${round(q.y + by)}`
+        : `M${round(q.x + ax)} ${round(q.y + ay)}L${round(q.x + bx)} ${round(q.y + by)}`;
+    }
+    return d;
+  }
+
+  // ---- one moment -----------------------------------------------------------------------------------------------
+
+  function frame(k) {
+    now.k = clamp(k, 0, now.sequence.length - 1);
+    const past = now.sequence.slice(0, now.k + 1).map((i) => events[i]);
+    const e = past[past.length - 1];
+    panels.forEach((p, i) => drawPanel(p, i, past, e));
+    drawCaption(e);
+    drawState(e, now.sequence[now.k]);
+    drawSource(e);
+    drawTraffic(past);
+    drawPrograms(past, e);
+    const slider = find("scrub");
+    slider.max = now.sequence.length - 1;
+    slider.value = now.k;
+    slider.setAttribute("aria-valuetext", find("caption").textContent);
+    find("clock").textContent = `${now.k + 1} / ${now.sequence.length}`;
+  }
+
+  function sliceOf(i, past, e) {
+    let any = 0, found = false;
+    for (let j = past.length - 1; j >= 0; j--) {
+      if (past[j].panel !== i || !past[j].tile) continue;
+      if (past[j].program === e.program) return past[j].tile.slice;
+      if (!found) { any = past[j].tile.slice; found = true; }
+    }
+    return any;
+  }
+
+  function drawPanel(p, i, past, e) {
+    const slice = sliceOf(i, past, e);
+    const mine = past.filter((x) => x.panel === i && x.tile && x.tile.slice === slice);
+    let loads = "", writes = "";
+    for (const x of mine) for (const box of touched(x.tile)) {
+      if (x.kind === LOAD) loads += block(place(p, box)); else writes += block(place(p, box));
+    }
+    let under = `<path class="seen load" d="${loads}"/><path class="seen store" d="${writes}"/>`, over = "";
+    past.slice(-TRAIL - 1, -1).forEach((x, j, trail) => {
+      if (x.panel !== i || !x.tile || x.tile.slice !== slice) return;
+      const boxes = x.tile.runs ? touched(x.tile) : [x.tile.box];
+      for (const box of boxes) over += rect(place(p, box), "trail " + KIND[x.kind], `opacity="${round(0.1 + 0.6 * (j + 1) / trail.length)}"`);
+    });
+    if (e.panel === i && e.tile) {
+      under += fills(p, e);
+      over += outlines(p, e);
+    }
+    p.node.querySelector(".under").innerHTML = under;
+    p.node.querySelector(".over").innerHTML = over;
+    if (p.lead.length) p.node.querySelector(".name").textContent = p.label + unravel(slice, p.lead);
+    if (p.cells) writeCells(p, i, slice, past);
+  }
+
+  function unravel(slice, lead) {
+    const index = [];
+    for (const extent of [...lead].reverse()) { index.unshift(slice % extent); slice = Math.floor(slice / extent); }
+    return `[${index.join(", ")}]`;
+  }
+
+  // what is left of a box when another is cut out of it
+  function rest([r0, r1, c0, c1], inner) {
+    if (!inner) return [[r0, r1, c0, c1]];
+    const [a0, a1, b0, b1] = inner;
+    return [[r0, a0, c0, c1], [a1, r1, c0, c1], [a0, a1, c0, b0], [a0, a1, b1, c1]].filter((b) => b[1] > b[0] && b[3] > b[2]);
+  }
+
+  function fills(p, e) {
+    const off = e.tile.runs ? [] : rest(e.tile.box, e.tile.active);
+    let out = `<path class="masked" d="${off.map((box) => hatch(place(p, box), 6)).join("")}"/>`;
+    if (e.outside && !e.tile.runs) {
+      const [r0, r1, c0, c1] = e.tile.box;
+      const beyond = [[r0, r1, Math.max(c0, p.cols), c1], [Math.max(r0, p.rows), r1, c0, Math.min(c1, p.cols)], [r0, r1, c0, Math.min(0, c1)], [r0, Math.min(0, r1), c0, c1]];
+      for (const b of beyond) if (b[1] > b[0] && b[3] > b[2]) {
+        const q = place(p, b);
+        out += rect(q, "ground") + rect(q, "outside") + `<path class="outside-lines" d="${hatch(q, 8) + hatch(q, 8, true)}"/>`;
+      }
+    }
+    for (const box of touched(e.tile)) {
+      const q = place(p, box);
+      out += rect(q, "ground") + rect(q, "fill " + KIND[e.kind]);
+    }
+    return out;
+  }
+
+  function outlines(p, e) {
+    let out = e.tile.runs ? "" : rect(place(p, e.tile.box), "box " + KIND[e.kind]);
+    for (const box of touched(e.tile)) {
+      const q = place(p, box);
+      out += rect(q, "edge " + KIND[e.kind]);
+      if (e.kind !== LOAD) out += rect(q, "inner");
+    }
+    return out;
+  }
+
+  function writeCells(p, i, slice, past) {
+    const seen = {};
+    if (p.written) for (const x of past) if (x.panel === i && x.tile && x.kind !== LOAD) eachElement(p, x.tile, (n) => (seen[n] = (seen[n] || 0) + 1));
+    const base = slice * p.rows * p.cols;
+    p.node.querySelectorAll(".values text").forEach((node, n) => {
+      const x = base + n;
+      node.textContent = !p.written || seen[x] === stores[i][x] && seen[x] ? p.cells[x] : seen[x] ? "…" : "";
+    });
+  }
+
+  // ---- beside the stage -----------------------------------------------------------------------------------------
+
+  const plural = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+  const scaled = (v, unit) => v.toFixed(v < 100 ? 1 : 0) + unit;
+  const say = (b) => (b < 1e4 ? b.toLocaleString("en") + " B" : b < 1e6 ? scaled(b / 1e3, " kB") : b < 1e9 ? scaled(b / 1e6, " MB") : scaled(b / 1e9, " GB"));
+
+  function drawCaption(e) {
+    const kind = find("kind"), tensor = e.panel < 0 ? null : panels[e.panel];
+    kind.textContent = e.kind === DOT ? "tl.dot" : KIND[e.kind];
+    kind.className = "kind " + KIND[e.kind];
+    find("what").textContent = tensor ? tensor.label + (e.tile ? e.tile.label : "") : "multiplies two tiles on chip";
+    const facts = [`program ${data.programs[e.program]}`];
+    if (e.kind !== DOT) facts.push(say(e.bytes));
+    if (e.masked) facts.push(plural(e.masked, "lane") + " masked" + (e.undefined ? ", no `other`" : ""));
+    find("facts").textContent = facts.join(" · ");
+    const alarms = data.findings.filter((f) => f[0] === now.sequence[now.k]).map((f) => f[1]);
+    if (e.outside) alarms.push(plural(e.outside, "lane") + " outside the tensor");
+    find("alarm").textContent = alarms.length ? "⚠ " + alarms.join(", ") : "";
+  }
+
+  function drawState(e, at) {
+    const values = {};
+    for (let j = 0; j <= at; j++) {
+      if (events[j].program !== e.program) continue;
+      for (let d = 0; d < events[j].delta.length; d += 2) {
+        values[events[j].delta[d]] = events[j].delta[d + 1];
+      }
+    }
+    const changed = new Set(ranks[at] ? e.delta.filter((_, j) => j % 2 === 0) : []);
+    const table = find("state");
+    table.replaceChildren();
+    row(table, "program", "", data.programs[e.program], false, "");
+    for (const [name, value] of e.loops) row(table, name, "loop", String(value), false, "");
+    data.names.forEach((name, n) => {
+      if (n in values) row(table, name, data.words[n], data.vals[values[n]], changed.has(n), name);
+    });
+  }
+
+  function row(table, name, word, value, changed) {
+    const line = table.insertRow();
+    if (changed) line.className = "changed";
+    const head = document.createElement("th");
+    head.scope = "row";
+    head.textContent = name;
+    if (word) head.appendChild(Object.assign(document.createElement("small"), { textContent: word }));
+    line.appendChild(head);
+    show(line.insertCell(), value);
+  }
+
+  function show(cell, value) {
+    if (!Array.isArray(value)) { cell.textContent = value; return; }
+    const rows = value.some(Array.isArray) ? value : [value];
+    for (const numbers of rows) {
+      const list = document.createElement("span");
+      list.className = "vector";
+      for (const n of [].concat(numbers)) list.appendChild(Object.assign(document.createElement("b"), { textContent: n }));
+      cell.appendChild(list);
+    }
+  }
+
+  function drawSource(e) {
+    const box = find("source");
+    box.querySelector(".current")?.classList.remove("current");
+    const line = box.querySelector(`[data-l="${e.line}"]`);
+    if (!line) return;
+    line.classList.add("current");
+    const top = line.offsetTop - box.clientHeight / 2 + line.offsetHeight / 2;
+    if (line.offsetTop < box.scrollTop + 20 || line.offsetTop + line.offsetHeight > box.scrollTop + box.clientHeight - 20) box.scrollTop = top;
+  }
+
+  function drawTraffic(past) {
+    const rows = root.querySelectorAll(".traffic .row");
+    data.traffic.forEach(([panel, stored, total, allowed, whole], i) => {
+      let moved = 0;
+      for (const e of past) if (e.panel === panel && (e.kind === ATOMIC || (e.kind === STORE) === !!stored)) moved += e.bytes;
+      const limit = Math.max(allowed, total, 1), over = allowed >= 0 && moved > allowed;
+      const bar = rows[i].querySelector(".bar");
+      bar.style.setProperty("--moved", (100 * moved / limit).toFixed(2) + "%");
+      rows[i].classList.toggle("over", over);
+      rows[i].querySelector(".words").textContent = words(moved, allowed, whole, stored, over);
+    });
+  }
+
+  function words(moved, allowed, whole, stored, over) {
+    const passes = whole ? `, ${+(moved / whole).toFixed(2)} ${moved === whole ? "pass" : "passes"}` : "";
+    if (allowed < 0) return say(moved) + passes;
+    return `${say(moved)} of ${say(allowed)}${passes}` + (over ? `: ${say(moved - allowed)} too many` : "");
+  }
+
+  function drawPrograms(past, e) {
+    const done = {}, all = {};
+    for (const x of events) all[x.program] = (all[x.program] || 0) + 1;
+    for (const x of past) done[x.program] = (done[x.program] || 0) + 1;
+    root.querySelectorAll(".programs button").forEach((node, i) => {
+      node.style.setProperty("--done", Math.round(100 * (done[i] || 0) / (all[i] || 1)) + "%");
+      node.classList.toggle("current", i === e.program);
+      node.setAttribute("aria-pressed", now.program === i);
+    });
+  }
+
+  function drawTimeline() {
+    const n = now.sequence.length, d = ["", "", "", ""];
+    now.sequence.forEach((i, k) => {
+      const high = [0.5, 1, 1, 0.25][events[i].kind];
+      d[events[i].kind] += `M${round4(k + 0.1)} 1h.8v${-high}h-.8z`;
+    });
+    const bars = find("bars");
+    bars.setAttribute("viewBox", `0 0 ${n} 1`);
+    bars.innerHTML = d.map((path, kind) => `<path class="${KIND[kind]}" d="${path}"/>`).join("");
+    // the slider's knob stands under the bar of its moment
+    const slider = find("scrub");
+    slider.style.width = `calc((100% - 16px) * ${(n - 1) / n} + 16px)`;
+    slider.style.marginLeft = `calc((100% - 16px) / ${2 * n})`;
+    bars.onclick = (event) => {
+      const area = bars.getBoundingClientRect();
+      seek(Math.floor(((event.clientX - area.left) / area.width) * n));
+    };
+    const marks = find("marks");
+    marks.replaceChildren();
+    data.findings.forEach(([at, kind, message]) => {
+      const k = now.sequence.indexOf(at);
+      if (at < 0 || k < 0) return;
+      const mark = Object.assign(document.createElement("button"), { type: "button", textContent: "▲", title: message });
+      mark.setAttribute("aria-label", `${kind}, moment ${k + 1}`);
+      mark.style.left = (100 * (k + 0.5)) / n + "%";
+      mark.onclick = () => seek(k);
+      marks.appendChild(mark);
+    });
+  }
+
+  const round4 = (v) => Math.round(v * 1e4) / 1e4;
+
+  // ---- what the reader does -------------------------------------------------------------------------------------
+
+  function seek(k) { stop(); frame(k); }
+
+  function stop() {
+    clearInterval(now.timer);
+    now.timer = 0;
+    root.classList.remove("playing");
+    find("play").setAttribute("aria-label", "Play");
+  }
+
+  function play() {
+    stop();
+    if (now.k >= now.sequence.length - 1) frame(0);
+    root.classList.add("playing");
+    find("play").setAttribute("aria-label", "Pause");
+    const pace = clamp(36000 / now.sequence.length, 80, 900) / now.speed;
+    now.timer = setInterval(() => {
+      if (!root.isConnected || now.k >= now.sequence.length - 1) stop(); else frame(now.k + 1);
+    }, pace);
+  }
+
+  const toggle = () => (now.timer ? stop() : play());
+
+  function choose(program) {
+    now.program = program;
+    find("who").value = program;
+    stop();
+    arrange();
+  }
+
+  find("play").onclick = toggle;
+  find("back").onclick = () => seek(now.k - 1);
+  find("next").onclick = () => seek(now.k + 1);
+  find("scrub").oninput = (event) => seek(+event.target.value);
+  find("speed").onchange = (event) => { now.speed = +event.target.value; if (now.timer) play(); };
+  find("who").onchange = (event) => choose(+event.target.value);
+  find("order").onchange = (event) => { now.wave = event.target.value === "wave"; stop(); arrange(); };
+  root.querySelectorAll(".programs button").forEach((node, i) => (node.onclick = () => choose(now.program === i ? -1 : i)));
+  root.querySelectorAll(".finding[data-at]").forEach((node) => (node.onclick = () => { if (now.program >= 0) choose(-1); seek(now.sequence.indexOf(+node.dataset.at)); }));
+
+  root.addEventListener("keydown", (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("select")) return;
+    const jump = { ArrowLeft: now.k - 1, ArrowRight: now.k + 1, Home: 0, End: now.sequence.length - 1 }[event.key];
+    if (jump !== undefined) seek(jump);
+    else if (event.key === " " && !event.target.closest("button")) toggle();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  root.classList.add("live");
+  arrange();
+}
+
+for (const root of roots) if (root && !root.classList.contains("live")) start(root);
+})();

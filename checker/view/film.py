@@ -1,0 +1,240 @@
+"""The film of a kernel: one HTML fragment that shows, moment by moment, which program touches which tile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from checker.puzzle import Allowance, Puzzle
+from checker.simulator.trace import Trace
+from checker.submission.kernel import KernelSource
+from checker.view.code import body_start, highlight
+from checker.view.film_data import Film, Moment, build, program_name
+from checker.view.film_svg import miniature, stage, swatch
+from checker.view.theme import asset, count, escape, script_json, short, size, style
+
+WAVE_NOTE = "A GPU runs programs side by side and in no promised order; the order you see here is a choice of the film."
+
+
+def film_html(
+    trace: Trace,
+    puzzle: Puzzle,
+    source: KernelSource,
+    *,
+    budget: Mapping[str, Allowance] | None = None,
+    title: str = "",
+    values: Mapping[str, Any] | None = None,
+) -> str:
+    """One self-contained HTML fragment: static SVG, style, data and player. Needs no server and survives saving.
+
+    `trace` must hold events (``SimulateOptions(events=True, state=True)``). `budget` is the rung's allowance for the case
+    that was run, ``puzzle.budget(case)``; without it the bars only count. `values` are tensors or arrays by parameter,
+    inputs as they were and outputs as the kernel left them; small ones are written into the cells. Output values appear
+    at the moment of their last store.
+    """
+    film = build(trace, source, puzzle.film.tensors, puzzle.film.state, values or {}, budget or {}, puzzle.outputs)
+    title = title or f"{puzzle.title}: the film of {source.kernel}"
+    if not film.moments:
+        text = "There is nothing to show: the kernel neither loads nor stores anything."
+        return f'<div class="tbt-film">{style("tbt-film", "film.css")}<div class="head"><span class="title">{escape(title)}</span></div><p>{text}</p></div>'
+    summary = _summary(film, trace)
+    label = f"Film: {title}. {summary} Space plays and pauses, the arrow keys step, Home and End jump."
+    return (
+        f'<div class="tbt-film" tabindex="0" role="group" data-lm-suppress-shortcuts="true" aria-label="{escape(label)}">'
+        + style("tbt-film", "film.css")
+        + f'<div class="head"><span class="title">{escape(title)}</span><span class="sub">{escape(summary)}</span></div>'
+        + '<div class="cols"><div class="left">'
+        + _caption(film.moments[0], film, trace)
+        + stage(film, 0, f"{title}. {_sentence(film.moments[0], film, trace)}")
+        + _legend(film)
+        + _controls(film)
+        + _strip(film, trace)
+        + _notes(film)
+        + '</div><div class="right">'
+        + _source(film, source)
+        + _state(film)
+        + _traffic(film)
+        + "</div></div>"
+        + f'<script type="application/json">{script_json(film.data)}</script>'
+        + f"<script>{asset('film.js')}</script></div>"
+    )
+
+
+def film_document(html: str, title: str) -> str:
+    """A whole page around a film (or a card), for opening in a browser."""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>{escape(title)}</title><style>:root{{color-scheme:light dark}}body{{max-width:1260px;margin:24px auto;padding:0 12px;"
+        "background:#f0f2f4}@media(prefers-color-scheme:dark){body{background:#0d0f12}}</style></head>"
+        f"<body>{html}</body></html>\n"
+    )
+
+
+def _summary(film: Film, trace: Trace) -> str:
+    loads = sum(t.loads for t in trace.traffic.values())
+    stores = sum(t.stores for t in trace.traffic.values())
+    total = trace.grid[0] * trace.grid[1] * trace.grid[2]
+    text = f"{count(total, 'program')}, {count(loads, 'load')}, {count(stores, 'store')}."
+    if film.left_out:
+        text += f" Shown: {len(film.programs)} programs (the first ones and the last)."
+    return text
+
+
+def _sentence(moment: Moment, film: Film, trace: Trace) -> str:
+    event, who = moment.event, program_name(moment.event.program, trace.grid)
+    if event.kind == "dot":
+        return f"Program {who} multiplies two tiles."
+    verb = {"load": "loads", "store": "stores", "atomic": "updates"}[event.kind]
+    return f"Program {who} {verb} {short(event.tensor)}{moment.flat.label if moment.flat else ''}."
+
+
+def _facts(moment: Moment, trace: Trace) -> str:
+    event = moment.event
+    facts = [f"program {program_name(event.program, trace.grid)}", size(event.bytes)]
+    if event.masked:
+        facts.append(f"{count(event.masked, 'lane')} masked" + (", no `other`" if event.undefined else ""))
+    return " · ".join(facts)
+
+
+def _caption(moment: Moment, film: Film, trace: Trace) -> str:
+    event = moment.event
+    what = escape(short(event.tensor) + (moment.flat.label if moment.flat else ""))
+    alarms = [film.data["findings"][i][1] for i in moment.findings]
+    if event.out_of_bounds:
+        alarms.append(f"{count(event.out_of_bounds, 'lane')} outside the tensor")
+    alarm = "⚠ " + ", ".join(alarms) if alarms else ""
+    return (
+        f'<div class="captions"><div class="caption"><span class="kind {event.kind}">{event.kind}</span> '
+        f'<span class="what">{what}</span> <span class="facts">{escape(_facts(moment, trace))}</span></div>'
+        f'<div class="alarm">{escape(alarm)}</div></div>'
+    )
+
+
+def _legend(film: Film) -> str:
+    kinds = {m.event.kind for m in film.moments}
+    words = [("load", "load")] if "load" in kinds else []
+    words += [(k, w) for k, w in (("store", "store"), ("atomic", "atomic update")) if k in kinds]
+    if any(m.event.masked for m in film.moments):
+        words.append(("masked", "masked lanes: switched off"))
+    if any(m.event.out_of_bounds for m in film.moments):
+        words.append(("outside", "lanes outside the tensor"))
+    return '<div class="legend">' + "".join(f"<span>{swatch(k)} {w}</span> " for k, w in words) + "</div>"
+
+
+def _icon(path: str, name: str = "") -> str:
+    return f'<svg class="{name}" viewBox="0 0 16 16" aria-hidden="true"><path d="{path}"/></svg>'
+
+
+def _controls(film: Film) -> str:
+    programs = film.data["programs"]
+    options = "".join(f'<option value="{i}">program {escape(p)}</option>' for i, p in enumerate(programs))
+    speeds = "".join(
+        f'<option value="{s}"{" selected" if s == 1 else ""}>{w}</option>'
+        for s, w in ((0.5, "½×"), (1, "1×"), (2, "2×"), (4, "4×"))
+    )
+    play = _icon("M4 2l10 6-10 6z", "play-icon") + _icon("M3 2h4v12H3zM9 2h4v12H9z", "pause-icon")
+    orders = '<option value="one">one at a time</option><option value="wave">all in a wave</option>'
+    squares = ""
+    if 1 < len(programs) <= 32:
+        squares = '<div class="programs"><span>programs</span>' + "".join(
+            f'<button type="button" aria-label="Only program {escape(p)}">{escape(p)}</button>' for p in programs
+        )
+        squares += "</div>"
+    return (
+        '<div class="controls"><div class="time"><div class="marks"></div>'
+        '<svg class="bars" preserveAspectRatio="none" aria-hidden="true"></svg></div>'
+        f'<input class="scrub" type="range" min="0" max="{len(film.moments) - 1}" value="0" aria-label="Moment">'
+        '<div class="buttons">'
+        f'<button type="button" class="back" aria-label="One step back">{_icon("M3 2h2v12H3zM14 2v12L6 8z")}</button>'
+        f'<button type="button" class="play" aria-label="Play">{play}</button>'
+        f'<button type="button" class="next" aria-label="One step on">{_icon("M11 2h2v12h-2zM2 2l8 6-8 6z")}</button>'
+        '<span class="clock"></span>'
+        f'<select class="speed" aria-label="Speed">{speeds}</select>'
+        f'<select class="who" aria-label="Which programs"><option value="-1">all programs</option>{options}</select>'
+        f'<select class="order" aria-label="Order of programs">{orders}</select>'
+        f'</div>{squares}<p class="note">{WAVE_NOTE}</p></div>'
+    )
+
+
+def _strip(film: Film, trace: Trace) -> str:
+    last = len(film.moments) - 1
+    picks = sorted({round(last * part) for part in (0.25, 0.5, 0.75, 1)} - {0})
+    frames = []
+    for k in picks:
+        words = _sentence(film.moments[k], film, trace)
+        frames.append(
+            f"<figure>{miniature(film, k, words)}<figcaption>{k + 1} of {last + 1}. {escape(words)}</figcaption></figure>"
+        )
+    return f'<div class="strip">{"".join(frames)}</div>' if frames else ""
+
+
+def _notes(film: Film) -> str:
+    rows = []
+    for at, kind, message in film.data["findings"][:8]:
+        text = f"<b>⚠ {escape(kind)}</b> {escape(message)}"
+        tag = f'button type="button" data-at="{at}"' if at >= 0 else "div"
+        rows.append(f'<li><{tag} class="finding">{text}</{tag.split()[0]}></li>')
+    return f'<ul class="findings">{"".join(rows)}</ul>' if rows else ""
+
+
+def _source(film: Film, source: KernelSource) -> str:
+    current, lines = film.moments[0].event.line, []
+    first = body_start(source.source)
+    for i, html in enumerate(highlight(source.source), 1):
+        if i >= first:
+            name = "ln current" if i == current else "ln"
+            lines.append(f'<span class="{name}" data-l="{i}"><i>{source.locate(i)[1]}</i>{html}\n</span>')
+    origin = source.locate(first)[0]
+    return (
+        f'<div><h4>{escape(origin)}</h4><pre class="source" tabindex="0" aria-label="Source of the kernel">'
+        + "".join(lines).rstrip("\n")
+        + "</pre></div>"
+    )
+
+
+def _state(film: Film) -> str:
+    data, first, event = film.data, film.data["events"][0], film.moments[0].event
+    rows = [("program", "", data["programs"][0])]
+    rows += [(name, "loop", str(value)) for name, value in event.loops]
+    changes = first[7] if len(first) > 7 else []
+    delta = dict(zip(changes[::2], changes[1::2], strict=True))
+    rows += [(data["names"][n], data["words"][n], data["vals"][v]) for n, v in sorted(delta.items())]
+    cells = "".join(
+        f'<tr><th scope="row">{escape(name)}{f"<small>{escape(word)}</small>" if word else ""}</th><td>{_shown(value)}</td></tr>'
+        for name, word, value in rows
+    )
+    return f'<div><h4>state just before this line</h4><div class="stateBox"><table class="state">{cells}</table></div></div>'
+
+
+def _shown(value: Any) -> str:
+    if not isinstance(value, list):
+        return escape(value)
+    rows = value if any(isinstance(v, list) for v in value) else [value]
+    return "".join(
+        '<span class="vector">'
+        + " ".join(f"<b>{escape(n)}</b>" for n in (r if isinstance(r, list) else [r]))
+        + "</span>"
+        for r in rows
+    )
+
+
+def _traffic(film: Film) -> str:
+    rows = []
+    for panel, stored, total, allowed, whole in film.data["traffic"]:
+        limit = max(allowed, total, 1)
+        over = 0 <= allowed < total
+        passes = (
+            f", {total / whole:.2f}".rstrip("0").rstrip(".") + (" pass" if total == whole else " passes")
+            if whole
+            else ""
+        )
+        words = size(total) + (f" of {size(allowed)}" if allowed >= 0 else "") + passes
+        words += f": {size(total - allowed)} too many" if over else ""
+        budget = f"--budget:{100 * allowed / limit:.2f}%" if allowed >= 0 else "--budget:-9px"
+        name = "row" + (" stored" if stored else "") + (" over" if over else "")
+        rows.append(
+            f'<div class="{name}"><span class="what2"><b>{escape(film.data["panels"][panel][0])}</b> '
+            f"<small>{'stored' if stored else 'loaded'}</small></span>"
+            f'<span class="bar" style="--moved:{100 * total / limit:.2f}%;{budget}"></span> <span class="words">{words}</span></div>'
+        )
+    return f'<div class="traffic"><h4>bytes so far, against the budget</h4>{"".join(rows)}</div>'

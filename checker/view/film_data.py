@@ -1,0 +1,270 @@
+"""From a Trace to the compact data that a film is played from: every repeated thing is said once and numbered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from checker.puzzle import Allowance
+from checker.simulator.trace import Event, Trace
+from checker.submission.kernel import KernelSource
+from checker.view.layout import Flat, Panel, flatten, panels
+from checker.view.theme import number, short
+
+KINDS = ("load", "store", "atomic", "dot")
+MAX_EVENTS = 800
+STATE_ROWS = 10
+LEVELS = ((2, 2, 26_000), (1, 2, 26_000), (0, 2, 36_000), (0, 1, 42_000), (-1, 1, 42_000), (-1, 0, 0))
+"""What is kept of local values, most first: the highest rank of unnamed and of named ones, and the characters of JSON
+that all data may then take; what needs more goes on to the next."""
+
+
+class Table:
+    """Numbers things in the order they are first seen."""
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+        self._at: dict[str, int] = {}
+
+    def at(self, item: Any) -> int:
+        key = json.dumps(item, ensure_ascii=False)
+        if key not in self._at:
+            self._at[key] = len(self.items)
+            self.items.append(item)
+        return self._at[key]
+
+
+@dataclass
+class Moment:
+    """One event as the film tells it, ready to be drawn or written out."""
+
+    event: Event
+    program: int
+    flat: Flat | None
+    tile: int
+    findings: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Film:
+    """All that the static frame and the player need."""
+
+    panels: list[Panel]
+    width: float
+    height: float
+    moments: list[Moment]
+    programs: list[tuple[int, int, int]]
+    left_out: int
+    """Programs that are not shown."""
+    cells: dict[str, list[str]]
+    """Formatted values by tensor, row-major, all slices; tensors that the kernel writes hold what was there at the end."""
+    written: frozenset[str]
+    data: dict[str, Any]
+
+
+def linear(program: tuple[int, int, int], grid: tuple[int, int, int]) -> int:
+    """The linear id of a program, x fastest."""
+    return program[0] + grid[0] * (program[1] + grid[1] * program[2])
+
+
+def program_name(program: tuple[int, int, int], grid: tuple[int, int, int]) -> str:
+    """``3`` on a one-dimensional grid, ``(3, 0)`` on a two-dimensional one."""
+    rank = max((i + 1 for i in range(3) if grid[i] > 1), default=1)
+    return str(program[0]) if rank == 1 else "(" + ", ".join(map(str, program[:rank])) + ")"
+
+
+def build(
+    trace: Trace,
+    source: KernelSource,
+    tensors: Sequence[str],
+    state: Mapping[str, str],
+    values: Mapping[str, Any],
+    budget: Mapping[str, Allowance],
+    outputs: Sequence[str],
+) -> Film:
+    """Choose what is shown, place it, and number it."""
+    events, left_out = _choose(trace)
+    order = sorted({e.program for e in events}, key=lambda p: linear(p, trace.grid))
+    rank = {program: i for i, program in enumerate(order)}
+
+    shown = {name: trace.tensors[name] for name in tensors if name in trace.tensors}
+    shown |= {e.tensor: trace.tensors[e.tensor] for e in events if e.tensor in trace.tensors}
+    tiles: dict[str, list[Flat]] = {name: [] for name in shown}
+    moments, table = [], Table()
+    for event in events:
+        flat = None
+        if event.tile is not None and event.tensor in shown:
+            flat = flatten(event.tile, shown[event.tensor].shape)
+            tiles[event.tensor].append(flat)
+        packed = [flat.slice, flat.label, flat.box, flat.active or 0, flat.runs or 0] if flat else None
+        moments.append(Moment(event, rank[event.program], flat, table.at(packed) if packed else -1))
+
+    arrays = {name: _array(value) for name, value in values.items() if name in shown}
+    arrays = {name: array for name, array in arrays.items() if 0 < array.size <= 4096}
+    placed, width, height = panels(shown, tiles, values=frozenset(arrays))
+    cells = {p.name: _cells(arrays[p.name], 5 if p.ux >= 30 else 4) for p in placed if p.cells}
+    written = frozenset(e.tensor for e in events if e.kind in ("store", "atomic")) & frozenset(outputs)
+
+    notes = _findings(trace, moments)
+    film = Film(placed, width, height, moments, order, left_out, cells, written, {})
+    film.data = _data(film, trace, table, state, budget, notes)
+    return film
+
+
+def _choose(trace: Trace) -> tuple[list[Event], int]:
+    """Whole programs only: the first ones, as many as there is room for, and the last one."""
+    by_program: dict[tuple[int, int, int], list[Event]] = {}
+    for event in trace.events:
+        by_program.setdefault(event.program, []).append(event)
+    programs = sorted(by_program, key=lambda p: linear(p, trace.grid))
+    room = MAX_EVENTS - (len(by_program[programs[-1]]) if programs else 0)
+    kept: list[tuple[int, int, int]] = []
+    for program in programs[:-1]:
+        room -= len(by_program[program])
+        if room < 0 and kept:
+            break
+        kept.append(program)
+    kept += programs[-1:]
+    return [e for p in kept for e in by_program[p][:MAX_EVENTS]], len(programs) - len(kept)
+
+
+def _array(value: Any) -> np.ndarray:
+    if hasattr(value, "detach"):  # a torch tensor; numpy has no bfloat16
+        value = value.detach().cpu()
+        value = (value.double() if value.is_floating_point() else value).contiguous().numpy()
+    return np.asarray(value)
+
+
+def _cells(array: np.ndarray, width: int) -> list[str]:
+    return [number(v.item(), width) for v in array.reshape(-1)]
+
+
+def _findings(trace: Trace, moments: list[Moment]) -> list[list[Any]]:
+    """Every finding with the first moment it belongs to (-1 where it belongs to none)."""
+    notes: list[list[Any]] = []
+    for finding in trace.findings:
+        at = -1
+        for k, moment in enumerate(moments):
+            event = moment.event
+            if finding.line is None or event.line != finding.line:
+                continue
+            if finding.program is not None and event.program != finding.program:
+                continue
+            if finding.tensor is not None and event.tensor != finding.tensor:
+                continue
+            if finding.kind.startswith("out_of_bounds") and not event.out_of_bounds:
+                continue
+            at = k
+            break
+        notes.append([at, finding.kind.replace("_", " "), finding.message])
+        if at >= 0:
+            moments[at].findings.append(len(notes) - 1)
+    return notes
+
+
+def _data(
+    film: Film,
+    trace: Trace,
+    table: Table,
+    state: Mapping[str, str],
+    budget: Mapping[str, Allowance],
+    notes: list[list[Any]],
+) -> dict[str, Any]:
+    at = {panel.name: i for i, panel in enumerate(film.panels)}
+    data: dict[str, Any] = {
+        "programs": [program_name(p, trace.grid) for p in film.programs],
+        "panels": [
+            [short(p.name), p.x, p.y, p.ux, p.uy, p.rows, p.cols, p.r0, p.c0, p.r1, p.c1, list(p.shape[:-2])]
+            for p in film.panels
+        ],
+        "cells": [
+            film.cells[p.name] if p.name in film.cells and (p.name in film.written or p.slices > 1) else 0
+            for p in film.panels
+        ],
+        "written": [int(p.name in film.written) for p in film.panels],
+        "tiles": table.items,
+        "traffic": traffic_rows(film, trace, budget),
+        "findings": notes,
+    }
+    for level, (*_, room) in enumerate(LEVELS):
+        names, vals, loops = Table(), Table(), Table()
+        loops.at([])
+        data["events"] = _events(film, at, state, level, names, vals, loops)
+        words = [state.get(name, "") for name in names.items]
+        data |= {"names": names.items, "words": words, "vals": vals.items, "loops": loops.items}
+        if len(json.dumps(data, ensure_ascii=False, separators=(",", ":"))) <= room:
+            break
+    return data
+
+
+def _events(
+    film: Film, at: Mapping[str, int], state: Mapping[str, str], level: int, names: Table, vals: Table, loops: Table
+) -> list[list[Any]]:
+    rows, before = [], dict[int, dict[int, int]]()
+    for name in state:
+        if any(name in m.event.state for m in film.moments):
+            names.at(name)
+    for moment in film.moments:
+        event = moment.event
+        now = {}
+        for name, value in event.state.items():
+            if not _kept(name, value, state, level) or (
+                name not in state and len(names.items) >= STATE_ROWS + len(state)
+            ):
+                continue
+            now[names.at(name)] = vals.at(_value(value))
+        last = before.get(moment.program, {})
+        delta = [x for n, v in now.items() if last.get(n) != v for x in (n, v)]
+        before[moment.program] = {**last, **now}
+        loop = loops.at([[n, v] for n, v in event.loops])
+        row: list[Any] = [
+            moment.program,
+            KINDS.index(event.kind),
+            at.get(event.tensor, -1),
+            event.line,
+            moment.tile,
+            event.bytes,
+            loop,
+        ]
+        row += [delta, event.masked, event.undefined, event.out_of_bounds]
+        while len(row) > 5 and not row[-1]:
+            row.pop()
+        rows.append(row)
+    return rows
+
+
+def _kept(name: str, value: Any, state: Mapping[str, str], level: int) -> bool:
+    """As the film grows, unnamed tiles go first, then unnamed vectors, named tiles, unnamed numbers, named vectors."""
+    rank = 0 if not isinstance(value, list) else (2 if value and isinstance(value[0], list) else 1)
+    unnamed, named, _ = LEVELS[level]
+    return rank <= (named if name in state else unnamed)
+
+
+def _value(value: Any) -> Any:
+    """Formatted as it will be shown; large tiles are cut, and say so."""
+    if isinstance(value, list):
+        cut = value[:8] if value and isinstance(value[0], list) else value[:16]
+        return [_value(v) for v in cut] + (["…"] if len(cut) < len(value) else [])
+    if isinstance(value, (int, float, np.number, np.bool_)):
+        return number(value.item() if isinstance(value, np.generic) else value)
+    return str(value)[:40]
+
+
+def traffic_rows(film: Film, trace: Trace, budget: Mapping[str, Allowance]) -> list[list[Any]]:
+    """``[panel, 0 loaded | 1 stored, total, allowed or -1, bytes of the tensor]`` for everything that moved or may move."""
+    rows: list[list[Any]] = []
+    for i, panel in enumerate(film.panels):
+        moved, may = trace.traffic.get(panel.name), budget.get(panel.name)
+        itemsize = {"float16": 2, "bfloat16": 2, "int64": 8, "float64": 8, "int8": 1, "bool": 1, "uint8": 1, "int16": 2}
+        whole = panel.rows * panel.cols * panel.slices * itemsize.get(panel.dtype, 4)
+        for kind, total, allowed in (
+            (0, moved.loaded if moved else 0, may.loaded if may else 0),
+            (1, moved.stored if moved else 0, may.stored if may else 0),
+        ):
+            if total or allowed:
+                rows.append([i, kind, total, allowed if budget else -1, whole])
+    return rows

@@ -1,0 +1,291 @@
+"""The film's picture without a script: the stage with one moment on it, and a strip of a few later moments.
+
+`film.js` draws the same shapes for every other moment. Colours are given twice: as attributes, for places that strip
+style sheets, and by classes that follow the reader's theme.
+"""
+
+from __future__ import annotations
+
+from checker.view.film_data import Film, Moment
+from checker.view.layout import Panel
+from checker.view.theme import LIGHT, escape
+
+Rect = tuple[float, float, float, float]  # x, y, width, height
+Box = tuple[int, int, int, int]  # r0, r1, c0, c1
+TRAIL = 8
+
+
+def place(panel: Panel, box: tuple[int, int, int, int]) -> Rect:
+    """A box of elements ``(r0, r1, c0, c1)`` in the stage's pixels, cut to what the panel shows, never thinner than 2."""
+    r0, r1 = (min(max(r, panel.r0), panel.r1) for r in box[:2])
+    c0, c1 = (min(max(c, panel.c0), panel.c1) for c in box[2:])
+    x, y = panel.x + c0 * panel.ux, panel.y + r0 * panel.uy
+    return round(x, 1), round(y, 1), round(max((c1 - c0) * panel.ux, 2), 1), round(max((r1 - r0) * panel.uy, 2), 1)
+
+
+def _n(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def rect(q: Rect, name: str, more: str = "") -> str:
+    x, y, w, h = map(_n, q)
+    return f'<rect class="{name}" x="{x}" y="{y}" width="{w}" height="{h}"{" " + more if more else ""}/>'
+
+
+def hatch(q: Rect, step: float, back: bool = False) -> str:
+    """Path data of diagonal lines that fill a rectangle."""
+    x, y, w, h = q
+    d, t = [], step
+    while t < w + h:
+        ax, ay, bx, by = min(t, w), max(0.0, t - w), max(0.0, t - h), min(t, h)
+        if back:
+            ax, bx = w - ax, w - bx
+        d.append(f"M{_n(x + ax)} {_n(y + ay)}L{_n(x + bx)} {_n(y + by)}")
+        t += step
+    return "".join(d)
+
+
+def rest(box: Box, inner: Box | None) -> list[Box]:
+    """What is left of a box when another is cut out of it."""
+    if inner is None:
+        return [box]
+    (r0, r1, c0, c1), (a0, a1, b0, b1) = box, inner
+    parts = [(r0, a0, c0, c1), (a1, r1, c0, c1), (a0, a1, c0, b0), (a0, a1, b1, c1)]
+    return [p for p in parts if p[1] > p[0] and p[3] > p[2]]
+
+
+def touched(moment: Moment) -> list[tuple[int, int, int, int]]:
+    """The elements that were really accessed, as boxes."""
+    if moment.flat is None:
+        return []
+    if moment.flat.runs is not None:
+        return [(row, row + 1, c0, c1) for row, c0, c1 in moment.flat.runs]
+    return [moment.flat.active] if moment.flat.active else []
+
+
+def _colour(kind: str) -> str:
+    return LIGHT[kind]
+
+
+def _fills(panel: Panel, moment: Moment) -> str:
+    assert moment.flat is not None
+    kind = moment.event.kind
+    ragged = moment.flat.runs is not None
+    lines = "" if ragged else "".join(hatch(place(panel, b), 6) for b in rest(moment.flat.box, moment.flat.active))
+    out = [f'<path class="masked" fill="none" stroke="{LIGHT["mask"]}" d="{lines}"/>']
+    if moment.event.out_of_bounds and not ragged:
+        r0, r1, c0, c1 = moment.flat.box
+        beyond = [
+            (r0, r1, max(c0, panel.cols), c1),
+            (max(r0, panel.rows), r1, c0, min(c1, panel.cols)),
+            (r0, r1, c0, min(0, c1)),
+            (r0, min(0, r1), c0, c1),
+        ]
+        for box in (b for b in beyond if b[1] > b[0] and b[3] > b[2]):
+            q, warn = place(panel, box), LIGHT["warn"]
+            out.append(rect(q, "ground", 'fill="#fff"') + rect(q, "outside", f'fill="{warn}" fill-opacity=".16"'))
+            lines = hatch(q, 8) + hatch(q, 8, back=True)
+            out.append(f'<path class="outside-lines" fill="none" stroke="{warn}" d="{lines}"/>')
+    for box in touched(moment):
+        q = place(panel, box)
+        out.append(rect(q, "ground", 'fill="#fff"'))
+        out.append(rect(q, f"fill {kind}", f'fill="{_colour(kind)}" fill-opacity=".28"'))
+    return "".join(out)
+
+
+def _outlines(panel: Panel, moment: Moment) -> str:
+    assert moment.flat is not None
+    kind, colour = moment.event.kind, _colour(moment.event.kind)
+    dashed = f'fill="none" stroke="{colour}" stroke-dasharray="4 3"'
+    out = [rect(place(panel, moment.flat.box), f"box {kind}", dashed)] if moment.flat.runs is None else []
+    for box in touched(moment):
+        q = place(panel, box)
+        out.append(
+            rect(q, f"edge {kind}", f'fill="none" stroke="{colour}" stroke-width="{2.4 if kind == "load" else 5}"')
+        )
+        if kind != "load":
+            out.append(rect(q, "inner", 'fill="none" stroke="#fff" stroke-width="1.6"'))
+    return "".join(out)
+
+
+def layers(film: Film, panel: Panel, k: int) -> tuple[str, str]:
+    """What moment `k` puts under and over the grid of a panel."""
+    current = film.moments[k]
+    mine = [m for m in film.moments[: k + 1] if m.event.tensor == panel.name and m.flat]
+    slice_ = _slice(mine, current)
+    mine = [m for m in mine if m.flat and m.flat.slice == slice_]
+    paths = {"load": "", "store": ""}
+    for name in paths:
+        boxes = [box for m in mine if (m.event.kind == "load") == (name == "load") for box in touched(m)]
+        for x, y, w, h in (place(panel, box) for box in _joined(boxes)):
+            paths[name] += f"M{_n(x)} {_n(y)}h{_n(w)}v{_n(h)}h{_n(-w)}z"
+    under = "".join(
+        f'<path class="seen {kind}" fill="{LIGHT[kind]}" fill-opacity=".12" d="{d}"/>' for kind, d in paths.items() if d
+    )
+    over, trail = "", film.moments[max(0, k - TRAIL) : k]
+    for j, moment in enumerate(trail):
+        if moment.flat and moment.event.tensor == panel.name and moment.flat.slice == slice_:
+            kind, opacity = moment.event.kind, 0.1 + 0.6 * (j + 1) / len(trail)
+            stroke = f'fill="none" stroke="{_colour(kind)}" opacity="{opacity:.1f}"'
+            for box in [moment.flat.box] if moment.flat.runs is None else touched(moment):
+                over += rect(place(panel, box), f"trail {kind}", stroke)
+    if current.flat and current.event.tensor == panel.name:
+        under, over = under + _fills(panel, current), over + _outlines(panel, current)
+    return under, over
+
+
+def _joined(boxes: list[Box]) -> list[Box]:
+    """The same area in fewer boxes: neighbours in a row are joined, then neighbours in a column."""
+    for across in (True, False):
+        joined: list[Box] = []
+        for box in sorted(set(boxes), key=lambda b: b if across else (b[2], b[3], b[0], b[1])):
+            last = joined[-1] if joined else None
+            if last and across and last[:2] == box[:2] and last[3] >= box[2]:
+                joined[-1] = (*last[:3], max(last[3], box[3]))
+            elif last and not across and last[2:] == box[2:] and last[1] >= box[0]:
+                joined[-1] = (last[0], max(last[1], box[1]), *last[2:])
+            else:
+                joined.append(box)
+        boxes = joined
+    return boxes
+
+
+def _slice(mine: list[Moment], current: Moment) -> int:
+    own = [m for m in mine if m.program == current.program]
+    return (own or mine)[-1].flat.slice if mine else 0  # type: ignore[union-attr]
+
+
+def _axis(panel: Panel) -> str:
+    """Index labels: every element where there is room, round steps where there is not."""
+    out = []
+    for extent, unit, start, along in (
+        (panel.cols, panel.ux, panel.x, "x"),
+        (panel.rows, panel.uy, panel.y, "y"),
+    ):
+        room = 24 if along == "x" else 15
+        step = next(s for d in range(9) for s in (10**d, 2 * 10**d, 5 * 10**d) if s * unit >= room or s >= extent)
+        step = 1 if unit >= 14 and extent < 100 else step
+        if along == "y" and extent == 1 and len(panel.shape) < 2:
+            continue
+        for i in range(0, extent, step):
+            middle = start + (i + 0.5 * min(1, unit / 9)) * unit
+            if along == "x":
+                out.append(f'<text x="{_n(middle)}" y="{_n(panel.top - 5)}" text-anchor="middle">{i}</text>')
+            else:
+                out.append(f'<text x="{_n(panel.edge - 6)}" y="{_n(middle + 3.5)}" text-anchor="end">{i}</text>')
+    return f'<g font-size="10" fill="{LIGHT["soft"]}">' + "".join(out) + "</g>"
+
+
+def _grid(panel: Panel, film: Film) -> str:
+    x0, y0 = panel.x, panel.y
+    x1, y1 = x0 + panel.cols * panel.ux, y0 + panel.rows * panel.uy
+    d = []
+    if panel.ux >= 10 and panel.rows * panel.cols <= 4096:
+        xs, ys, name = [*range(1, panel.cols)], [*range(1, panel.rows)], "grid"
+    else:  # the borders of tiles, where they are few
+        boxes = [m.flat.box for m in film.moments if m.flat and m.event.tensor == panel.name]
+        cols = sorted({c for b in boxes for c in b[2:] if 0 < c < panel.cols})
+        rows = sorted({r for b in boxes for r in b[:2] if 0 < r < panel.rows})
+        apart = [panel.ux * panel.cols / (len(cols) + 1) >= 4, panel.uy * panel.rows / (len(rows) + 1) >= 4]
+        xs, ys, name = cols if apart[0] else [], rows if apart[1] else [], "tiles"
+    d += [f"M{_n(x0 + c * panel.ux)} {_n(y0)}V{_n(y1)}" for c in xs]
+    d += [f"M{_n(x0)} {_n(y0 + r * panel.uy)}H{_n(x1)}" for r in ys]
+    lines = f'<path class="{name}" fill="none" stroke="{LIGHT["faint"]}" d="{"".join(d)}"/>' if d else ""
+    return lines + rect(_whole(panel), "frame", f'fill="none" stroke="{LIGHT["soft"]}"')
+
+
+def _whole(panel: Panel) -> Rect:
+    return place(panel, (0, panel.rows, 0, panel.cols))
+
+
+def _values(film: Film, panel: Panel, k: int) -> str:
+    if panel.name not in film.cells:
+        return ""
+    seen, total = _stores(film, panel, k + 1), _stores(film, panel, len(film.moments))
+    out, area = [], panel.rows * panel.cols
+    for i, text in enumerate(film.cells[panel.name][:area]):
+        row, col = divmod(i, panel.cols)
+        x, y = panel.x + (col + 0.5) * panel.ux, panel.y + (row + 0.5) * panel.uy + 4
+        if panel.name in film.written and seen.get(i, 0) != total.get(i, -1):
+            text = "…" if seen.get(i) else ""
+        out.append(f'<text x="{_n(x)}" y="{_n(y)}">{escape(text)}</text>')
+    size = 12 if panel.ux >= 40 else 11 if panel.ux >= 36 else 10 if panel.ux >= 30 else 9
+    return f'<g class="values" font-size="{size}" text-anchor="middle" fill="{LIGHT["ink"]}">' + "".join(out) + "</g>"
+
+
+def _stores(film: Film, panel: Panel, stop: int) -> dict[int, int]:
+    """How often each element of the first slice was stored before moment `stop`."""
+    times: dict[int, int] = {}
+    for moment in film.moments[:stop]:
+        if moment.event.tensor != panel.name or moment.event.kind == "load" or not moment.flat or moment.flat.slice:
+            continue
+        for r0, r1, c0, c1 in touched(moment):
+            for row in range(max(r0, 0), min(r1, panel.rows)):
+                for col in range(max(c0, 0), min(c1, panel.cols)):
+                    times[row * panel.cols + col] = times.get(row * panel.cols + col, 0) + 1
+    return times
+
+
+def stage(film: Film, k: int, alt: str) -> str:
+    """The whole picture at moment `k`."""
+    out = []
+    for panel in film.panels:
+        under, over = layers(film, panel, k) if film.moments else ("", "")
+        lead = "" if panel.slices == 1 else "[" + ", ".join("0" for _ in panel.shape[:-2]) + "]"
+        name = escape(panel.title + lead)
+        away = 'dx="7"' if len(panel.shape) < 3 else f'x="{_n(panel.edge)}" dy="14"'
+        out.append(
+            '<g class="panel">'
+            f'<text x="{_n(panel.edge)}" y="{_n(panel.top - panel.head + 17)}" font-size="13"><tspan class="name" font-weight="650">{name}</tspan>'
+            f'<tspan {away} font-size="11" fill="{LIGHT["soft"]}" class="about">{escape(panel.about)}</tspan></text>'
+            + rect(_whole(panel), "body", f'fill="{LIGHT["panel"]}"')
+            + f'<g class="under">{under}</g>{_grid(panel, film)}{_values(film, panel, k)}<g class="over">{over}</g>'
+            + _axis(panel)
+            + "</g>"
+        )
+    w, h = round(film.width), round(film.height)
+    return (
+        f'<svg class="stage" xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" role="img" '
+        f'aria-label="{escape(alt)}">' + "".join(out) + "</svg>"
+    )
+
+
+def miniature(film: Film, k: int, alt: str) -> str:
+    """Moment `k` small: tensors as plain areas, tiles, trail."""
+    out = []
+    for panel in film.panels:
+        under, over = layers(film, panel, k)
+        title = f'<text x="{_n(panel.edge)}" y="{_n(panel.top - 8)}" font-size="30">{escape(panel.title)}</text>'
+        body = rect(_whole(panel), "body", f'fill="{LIGHT["panel"]}"')
+        out.append(title + body + under + rect(_whole(panel), "frame", f'fill="none" stroke="{LIGHT["soft"]}"') + over)
+    w, h = round(film.width), round(film.height)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="210" viewBox="0 0 {w} {h}" role="img" aria-label="{escape(alt)}">'
+        + "".join(out)
+        + "</svg>"
+    )
+
+
+def swatch(kind: str) -> str:
+    """A small sample for the legend."""
+    q = (2.0, 2.0, 22.0, 12.0)
+    match kind:
+        case "masked":
+            inside = f'<path class="masked" fill="none" stroke="{LIGHT["mask"]}" d="{hatch(q, 5)}"/>' + rect(
+                q, "box load", f'fill="none" stroke="{LIGHT["mask"]}" stroke-dasharray="4 3"'
+            )
+        case "outside":
+            lines = hatch(q, 7) + hatch(q, 7, back=True)
+            inside = (
+                rect(q, "outside", f'fill="{LIGHT["warn"]}" fill-opacity=".16"')
+                + f'<path class="outside-lines" fill="none" stroke="{LIGHT["warn"]}" d="{lines}"/>'
+            )
+        case _:
+            colour = _colour(kind)
+            inside = rect(q, f"fill {kind}", f'fill="{colour}" fill-opacity=".28"')
+            inside += rect(
+                q, f"edge {kind}", f'fill="none" stroke="{colour}" stroke-width="{2.4 if kind == "load" else 5}"'
+            )
+            if kind != "load":
+                inside += rect(q, "inner", 'fill="none" stroke="#fff" stroke-width="1.6"')
+    return f'<svg width="26" height="16" viewBox="0 0 26 16" aria-hidden="true">{inside}</svg>'

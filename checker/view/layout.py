@@ -1,0 +1,191 @@
+"""Where each tensor of a film stands on the stage, and how large one element is drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from checker.simulator.trace import TensorInfo, Tile
+from checker.view.theme import short
+
+WIDTH = 640  # of the stage, in CSS pixels at most
+GUTTER, HEAD, FOOT, GAP = 26, 38, 10, 20
+DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
+VALUES = 420  # cells with numbers in all tensors together, at most
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One tensor on the stage. Leading dimensions are flattened: one ``rows × cols`` slice is shown at a time.
+
+    ``r0 … c1`` is the range that is drawn, which passes the tensor's edges where tiles do; `x`, `y` is where element
+    (0, 0) would start, `ux`, `uy` the width and height of one element. `cells` says whether values are written in them.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    rows: int
+    cols: int
+    r0: int
+    c0: int
+    r1: int
+    c1: int
+    x: float = 0.0
+    y: float = 0.0
+    ux: float = 1.0
+    uy: float = 1.0
+    cells: bool = False
+
+    @property
+    def slices(self) -> int:
+        return math.prod(self.shape[:-2]) if len(self.shape) > 2 else 1
+
+    @property
+    def title(self) -> str:
+        return short(self.name)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height with labels."""
+        about, name = (
+            5.8 * len(self.about),
+            7.6 * (len(self.title) + (2 + 3 * len(self.shape[:-2]) if self.slices > 1 else 0)),
+        )
+        text = max(about, name) if len(self.shape) > 2 else about + name + 14
+        return GUTTER + max((self.c1 - self.c0) * self.ux, text), self.head + (self.r1 - self.r0) * self.uy + FOOT
+
+    @property
+    def head(self) -> float:
+        """Room above for the name; tensors of three and more dimensions say their shape on a line of its own."""
+        return HEAD + (14 if len(self.shape) > 2 else 0)
+
+    @property
+    def about(self) -> str:
+        return f"[{', '.join(map(str, self.shape))}] {DTYPES.get(self.dtype, self.dtype)}"
+
+    @property
+    def edge(self) -> float:
+        """Left of what is drawn."""
+        return self.x + self.c0 * self.ux
+
+    @property
+    def top(self) -> float:
+        return self.y + self.r0 * self.uy
+
+
+@dataclass(frozen=True)
+class Flat:
+    """A tile in the plane of its panel: which slice, the whole box, the active box, and runs ``(row, c0, c1)`` if ragged."""
+
+    slice: int
+    box: tuple[int, int, int, int]  # r0, r1, c0, c1
+    active: tuple[int, int, int, int] | None
+    runs: tuple[tuple[int, int, int], ...] | None
+    label: str
+
+
+def plane(shape: Sequence[int]) -> tuple[int, int]:
+    """Rows and columns that a tensor is drawn with; a vector is one row."""
+    return (shape[-2] if len(shape) > 1 else 1, shape[-1] if shape else 1)
+
+
+def _flat_box(box: Sequence[tuple[int, int]]) -> tuple[int, int, int, int]:
+    rows = box[-2] if len(box) > 1 else (0, 1)
+    cols = box[-1] if box else (0, 1)
+    return (rows[0], rows[1], cols[0], cols[1])
+
+
+def _index(box: Sequence[tuple[int, int]]) -> str:
+    return "[" + ", ".join(str(a) if b == a + 1 else f"{a}:{b}" for a, b in box) + "]"
+
+
+def flatten(tile: Tile, shape: Sequence[int]) -> Flat:
+    """A tile of any rank in the plane of its last two dimensions."""
+    rows, cols = plane(shape)
+    slice_ = 0
+    for (start, _), extent in zip(tile.box[:-2], shape[:-2], strict=False):
+        slice_ = slice_ * extent + min(max(start, 0), max(extent - 1, 0))
+    runs: list[tuple[int, int, int]] | None = None
+    if tile.elements is not None:
+        runs = []
+        inside = [e - slice_ * rows * cols for e in tile.elements if 0 <= e - slice_ * rows * cols < rows * cols]
+        for row, col in (divmod(e, cols) for e in inside):
+            if runs and runs[-1][0] == row and runs[-1][2] == col:
+                runs[-1] = (row, runs[-1][1], col + 1)
+            else:
+                runs.append((row, col, col + 1))
+    active = None if tile.active is None else _flat_box(tile.active)
+    label = _index(tile.active or tile.box)
+    if runs is not None:
+        label += f" ({len(tile.elements or ())} scattered elements)"
+    return Flat(slice_, _flat_box(tile.box), active, None if runs is None else tuple(runs), label)
+
+
+def panels(
+    tensors: Mapping[str, TensorInfo], tiles: Mapping[str, Sequence[Flat]], *, values: frozenset[str]
+) -> tuple[list[Panel], float, float]:
+    """Place the tensors on the stage: ``(panels, width, height)``."""
+    bare = [_bare(name, info, tiles.get(name, ())) for name, info in tensors.items()]
+    if not bare:
+        return [], WIDTH, 40.0
+    written = sum(p.rows * p.cols for p in bare) <= VALUES and bool(values)
+    widest = max(p.c1 - p.c0 for p in bare)
+    if written and GUTTER + widest * 25 <= WIDTH:
+        return _with_cells(bare, values)
+    return _to_scale(bare)
+
+
+def _bare(name: str, info: TensorInfo, tiles: Sequence[Flat]) -> Panel:
+    rows, cols = plane(info.shape)
+    # a tile far outside the tensor must not push everything else off the stage
+    down, right = max(rows // 2, 4 if len(info.shape) > 1 else 0), max(cols, 16)
+    r1 = min(max([rows, *(t.box[1] for t in tiles)]), rows + down)
+    c1 = min(max([cols, *(t.box[3] for t in tiles)]), cols + right)
+    r0 = max(min([0, *(t.box[0] for t in tiles)]), -2)
+    c0 = max(min([0, *(t.box[2] for t in tiles)]), -2)
+    return Panel(name, tuple(info.shape), info.dtype, rows, cols, r0, c0, r1, c1)
+
+
+def _flow(bare: Sequence[Panel]) -> tuple[list[Panel], float, float, int]:
+    """Left to right, then the next row: placed panels, width, height, number of rows."""
+    placed, x, y, tall, wide, lines = [], 0.0, 0.0, 0.0, 0.0, 1
+    for panel in bare:
+        w, h = panel.size
+        if x and x + w > WIDTH:
+            x, y, tall, lines = 0.0, y + tall, 0.0, lines + 1
+        placed.append(
+            replace(
+                panel, x=round(x + GUTTER - panel.c0 * panel.ux, 2), y=round(y + panel.head - panel.r0 * panel.uy, 2)
+            )
+        )
+        wide, tall, x = max(wide, x + w), max(tall, h), x + w + GAP
+    return placed, wide, y + tall, lines
+
+
+def _with_cells(bare: Sequence[Panel], values: frozenset[str]) -> tuple[list[Panel], float, float]:
+    tallest = max(p.r1 - p.r0 for p in bare)
+    best: tuple[int, list[Panel], float, float] | None = None
+    for ux in (46, 42, 38, 36, 34, 32, 30, 28, 25):
+        uy = 26 if tallest <= 10 else 20
+        sized = [replace(p, ux=ux, uy=uy, cells=p.name in values) for p in bare]
+        placed, wide, high, lines = _flow(sized)
+        fits = wide <= WIDTH + 1
+        if fits and (best is None or (lines < best[0] and ux >= 32)):
+            best = (lines, placed, wide, high)
+    if best is None:
+        return _to_scale(bare)
+    return best[1], best[2] + 2, best[3]
+
+
+def _to_scale(bare: Sequence[Panel]) -> tuple[list[Panel], float, float]:
+    """No numbers: the largest common scale that fits; thin tensors are drawn thicker, so that they can be seen."""
+    widest = max(p.c1 - p.c0 for p in bare)
+    u = min(14.0, (WIDTH - GUTTER - 2) / widest)
+    while True:
+        sized = [replace(p, ux=round(u, 4), uy=round(max(u, min(16.0, 44 / (p.r1 - p.r0)), 1.2), 4)) for p in bare]
+        placed, wide, high, _ = _flow(sized)
+        if high <= 400 or u < 0.4:
+            return placed, wide + 2, high
+        u *= 0.93

@@ -1,0 +1,83 @@
+"""Small figures for notebooks. They are drawn without pyplot, so that nothing of the reader's own plots is touched."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from checker.view.theme import LIGHT, escape, size
+
+INK = "#7d8590"  # readable on white and on dark grey
+
+
+@dataclass(frozen=True)
+class Svg:
+    """An inline SVG that a notebook shows as its rich output."""
+
+    svg: str
+    alt: str
+
+    def _repr_html_(self) -> str:
+        return f'<div role="img" aria-label="{escape(self.alt)}" style="max-width:640px">{self.svg}</div>'
+
+
+def traffic_plot(rungs: Mapping[str, tuple[int, int]] | Sequence[tuple[str, int, int]], *, title: str = "") -> Svg:
+    """Predicted against counted bytes, one pair of bars per rung: ``{"online_softmax": (predicted, counted)}``."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    rows = [(n, *pair) for n, pair in rungs.items()] if isinstance(rungs, Mapping) else list(rungs)
+    if not rows:
+        raise ValueError("traffic_plot needs at least one rung: a name, the bytes predicted and the bytes counted")
+    figure = Figure(figsize=(6.0, 0.62 * len(rows) + 0.75))
+    FigureCanvasSVG(figure)
+    longest = max(len(name) for name, _, _ in rows)
+    left = min(0.07 + 0.0135 * longest, 0.4)
+    tall = 0.62 * len(rows) + 0.75
+    axes = figure.add_axes((left, 0.32 / tall, 0.97 - left, 0.62 * len(rows) / tall))
+    widest = max(max(p, c) for _, p, c in rows) or 1
+    for i, (_, predicted, counted) in enumerate(rows):
+        axes.barh(i - 0.19, predicted, 0.34, facecolor="none", edgecolor=LIGHT["load"], linewidth=1.4, hatch="////")
+        axes.barh(i + 0.19, counted, 0.34, color=LIGHT["store"])
+        axes.text(
+            predicted + 0.01 * widest, i - 0.19, f"{size(predicted)} predicted", va="center", fontsize=8, color=INK
+        )
+        said = "as predicted" if counted == predicted else f"{counted / predicted:.2f} × predicted" if predicted else ""
+        axes.text(
+            counted + 0.01 * widest,
+            i + 0.19,
+            f"{size(counted)} counted, {said}".rstrip(", "),
+            va="center",
+            fontsize=8,
+            color=INK,
+        )
+    axes.set_yticks(range(len(rows)), [name for name, _, _ in rows], fontsize=9, color=INK)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlim(0, widest * 1.8)
+    axes.set_xticks([])
+    axes.tick_params(length=0)
+    for side in ("top", "right", "bottom"):
+        axes.spines[side].set_visible(False)
+    axes.spines["left"].set_color(INK)
+    if title:
+        figure.text(0.01, 1 - 0.16 / tall, title, fontsize=9.5, color=INK, va="center", weight="bold")
+    alt = "; ".join(f"{name}: {size(p)} predicted, {size(c)} counted" for name, p, c in rows)
+    return Svg(_inline(figure), f"{title + '. ' if title else ''}{alt}.")
+
+
+def _inline(figure: object) -> str:
+    """The figure as SVG with real text, without the XML head, metadata and a fixed size."""
+    import matplotlib
+
+    out = io.StringIO()
+    with matplotlib.rc_context(
+        {"svg.fonttype": "none", "svg.hashsalt": "tile-by-tile", "hatch.linewidth": 0.7, "hatch.color": LIGHT["load"]}
+    ):
+        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})  # type: ignore[attr-defined]
+    svg = out.getvalue()
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
+    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r'\1 width="100%"', svg, count=1)
+    return re.sub(r"\n\s*", "\n", svg).strip()

@@ -1,0 +1,35 @@
+"""What the judge's tests share: sources from text and from files, and a cheap way to run all cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from checker.course import PUZZLES
+from checker.misconceptions import kernel_source
+from checker.submission.kernel import KernelSource
+
+ROOT = Path(__file__).parents[2]
+HEAD = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+
+
+def solution(puzzle: str) -> KernelSource:
+    return from_file(ROOT / "solutions" / f"{puzzle}.py", puzzle)
+
+
+def from_file(path: Path, puzzle: str) -> KernelSource:
+    return kernel_source(path.read_text(encoding="utf-8"), puzzle, PUZZLES[puzzle].kernel, path.name)
+
+
+def written(puzzle: str, body: str) -> KernelSource:
+    """A kernel with the puzzle's own name and parameters, and this body."""
+    asked = PUZZLES[puzzle]
+    meta = set(asked.cases[0].meta)
+    parameters = ", ".join(f"{p}: tl.constexpr" if p in meta else p for p in asked.parameters)
+    lines = "".join(f"    {line}\n" for line in body.strip("\n").splitlines())
+    return kernel_source(f"{HEAD}def {asked.kernel}({parameters}):\n{lines}", puzzle, asked.kernel, f"{puzzle}.py")
+
+
+def changed(source: KernelSource, old: str, new: str) -> KernelSource:
+    """`source` with one piece of text replaced; the text must be there just once."""
+    assert source.source.count(old) == 1, old
+    return kernel_source(source.source.replace(old, new), source.puzzle, source.kernel, source.pieces[0].origin)

@@ -1,0 +1,63 @@
+"""A runner without a sandbox: the same rooms, in the test's own process. Fast, and for kernels we trust."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from checker.compiler import CompileRequest, CompileResult
+from checker.judge.runner import RunResult
+from checker.puzzle import Launch
+from checker.simulator import SimulationError, simulate
+from checker.simulator.trace import SimulateOptions
+from checker.submission.kernel import KernelSource
+from checker.submission.load import load_kernel
+
+
+class LocalRunner:
+    """Compiles and simulates in this process; without `compiles` every compile is taken to have worked."""
+
+    concurrent = False  # the simulator patches Triton for the whole process
+
+    def __init__(self, directory: Path, compiles: bool = True) -> None:
+        self.directory, self.compiles = directory, compiles
+        self.simulated = 0
+
+    def compile(self, kernel: KernelSource, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]:
+        from checker.compiler import compile_kernel
+
+        function = load_kernel(kernel, self.directory) if self.compiles else None
+        for request in requests:
+            result = compile_kernel(function, request) if function is not None else CompileResult(request, ok=True)
+            yield result
+            if not result.ok:
+                return
+
+    def simulate(
+        self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions
+    ) -> Iterator[RunResult]:
+        function = load_kernel(kernel, self.directory)
+        for launch in launches:
+            self.simulated += 1
+            own = replace(launch, arguments={k: copied(v) for k, v in launch.arguments.items()})
+            try:
+                trace = simulate(function, own, options)
+            except SimulationError as error:
+                yield RunResult(error.status, message=error.message, detail=error.detail, line=error.line)
+                return
+            yield RunResult("passed", {k: v for k, v in own.arguments.items() if isinstance(v, torch.Tensor)}, trace)
+
+    def launch(self, kernel: KernelSource, launches: Sequence[Launch]) -> Iterator[RunResult]:
+        yield RunResult("infra_error", message="this runner has no GPU")
+
+
+def copied(value: object) -> object:
+    """A tensor with a storage of its own, of the same size, laid out in the same way."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    count = value.untyped_storage().nbytes() // value.element_size()
+    whole = torch.as_strided(value, (count,), (1,), 0).clone()
+    return torch.as_strided(whole, value.shape, value.stride(), value.storage_offset())

@@ -1,0 +1,106 @@
+"""Every wrong kernel is caught by its gate and diagnosed as itself; rewritten it is still diagnosed; a right one never is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checker.course import LADDER, PUZZLES
+from checker.judge import judge
+from checker.judge.diagnosis import diagnose
+from checker.judge.outcome import plan, prepare_all, simulate
+from checker.misconceptions import bank
+from tests.judge.helpers import changed, from_file, solution, written
+
+HERE = Path(__file__).parent
+ALL = [m for puzzle in LADDER for m in bank(puzzle.name)]
+REWRITES = sorted((HERE / "rewrites").glob("*/*.py"))
+CORRECT = sorted((HERE / "correct").glob("*/*.py"))
+
+
+def name(path: Path) -> str:
+    return f"{path.parent.name}-{path.stem}"
+
+
+@pytest.mark.parametrize("misconception", ALL, ids=[f"{m.puzzle}-{m.name}" for m in ALL])
+def test_caught_by_its_gate_and_diagnosed(misconception, runner):
+    verdict = judge(PUZZLES[misconception.puzzle], misconception.source, runner)
+    assert verdict.failure is not None, "survived"
+    assert verdict.failure.gate in misconception.gates
+    assert verdict.score == 0
+    assert verdict.failure.message
+    assert verdict.failure.advice
+    assert verdict.diagnosis is not None
+    assert verdict.diagnosis.misconception in (misconception.name, *misconception.same_as)
+    assert verdict.smallest is not None
+
+
+@pytest.mark.parametrize("path", REWRITES, ids=name)
+def test_a_rewritten_misconception_is_diagnosed_the_same(path, runner):
+    puzzle = PUZZLES[path.parent.name]
+    wanted = next(m for m in bank(puzzle.name) if m.name == path.stem.rpartition("__")[0])
+    verdict = judge(puzzle, from_file(path, puzzle.name), runner)
+    assert verdict.diagnosis is not None, verdict.failure
+    assert verdict.diagnosis.misconception in (wanted.name, *wanted.same_as)
+
+
+@pytest.mark.parametrize("puzzle", ["vector_add", "row_softmax"])
+def test_six_misconceptions_have_two_rewrites(puzzle):
+    stems = [path.stem.rpartition("__")[0] for path in REWRITES if path.parent.name == puzzle]
+    assert sum(stems.count(stem) >= 2 for stem in set(stems)) >= 6
+    assert len([path for path in CORRECT if path.parent.name == puzzle]) >= 5
+
+
+@pytest.mark.parametrize("path", CORRECT, ids=name)
+def test_a_correct_kernel_passes_and_is_never_diagnosed(path, runner):
+    puzzle = PUZZLES[path.parent.name]
+    source = from_file(path, puzzle.name)
+    verdict = judge(puzzle, source, runner)
+    assert verdict.passed, verdict.failure
+    assert verdict.diagnosis is None
+    cases = [case for case in puzzle.cases if "cpu" in case.devices]
+    outcomes = list(simulate(puzzle, source, runner, prepare_all(puzzle, plan(puzzle, cases, ()))))
+    for gate in ("values", "memory", "traffic"):
+        for failing in (outcomes[0], outcomes[-1]):
+            assert diagnose(puzzle, source, runner, outcomes, failing, gate).misconception is None
+
+
+UNKNOWN = {
+    "twice too large": "p / l_i|2.0 * p / l_i",
+    "negated": "p / l_i|-(p / l_i)",
+    "reversed weights": "tl.exp(x - m_i)|tl.exp(-(tl.where(mask, x, 0.0) - m_i))",
+    "square root": "tl.exp(x - m_i)|tl.sqrt(tl.exp(x - m_i))",
+    "off by a constant": "p / l_i|p / l_i + 0.5",
+    "first element kept apart": "mask = offs_n < N|mask = (offs_n < N) & (offs_n > 0)",
+}
+
+
+@pytest.mark.parametrize("change", UNKNOWN.values(), ids=UNKNOWN)
+def test_a_mistake_nobody_foresaw_gets_no_name(change, runner):
+    old, new = change.split("|")
+    verdict = judge(PUZZLES["row_softmax"], changed(solution("row_softmax"), old, new), runner)
+    assert verdict.status == "failed"
+    assert verdict.diagnosis is not None
+    assert verdict.diagnosis.misconception is None
+    assert "no known misconception" in verdict.diagnosis.message
+
+
+def test_the_learners_own_line_is_named(runner):
+    source = written(
+        "row_softmax",
+        """
+row = tl.program_id(0)
+lanes = tl.arange(0, BLOCK_N)
+ok = lanes < N
+values = tl.load(x_ptr + row * stride_xm + lanes, mask=ok, other=0.0).to(tl.float32)
+biggest = tl.max(values, axis=0)
+e = tl.exp(values - biggest)
+tl.store(y_ptr + row * stride_ym + lanes, e / tl.sum(e, axis=0), mask=ok)
+""",
+    )
+    verdict = judge(PUZZLES["row_softmax"], source, runner)
+    assert verdict.diagnosis is not None
+    assert verdict.diagnosis.line is not None
+    named = source.source.splitlines()[verdict.diagnosis.line - 1]
+    assert "other=0.0" in named or "tl.sum" in named

@@ -1,0 +1,52 @@
+"""A warm sandbox for all tests of a module's worth, and kernels as text, honest and hostile."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from checker.puzzle import Launch
+from checker.sandbox import Limits, Sandbox
+from checker.submission.kernel import KernelSource, Piece
+
+ROOT = Path(__file__).resolve().parents[2]
+
+ADD = """
+@triton.jit
+def vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):
+    offs_n = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
+    mask = offs_n < N
+    x = tl.load(x_ptr + offs_n, mask=mask, other=0.0)
+    y = tl.load(y_ptr + offs_n, mask=mask, other=0.0)
+    tl.store(z_ptr + offs_n, x + y, mask=mask)
+"""
+
+
+def kernel(before: str = "", body: str = ADD, name: str = "vector_add_kernel") -> KernelSource:
+    """`body` with foreign code run where the module is imported: what no rule would let through."""
+    source = "import triton\nimport triton.language as tl\n" + textwrap.dedent(before) + textwrap.dedent(body)
+    lines = source.count("\n")
+    return KernelSource("vector_add", name, source, (Piece(1, lines, "puzzles/vector_add.py", 1),))
+
+
+def launch(n: int = 37, block: int = 16) -> Launch:
+    x, y, z = torch.arange(n, dtype=torch.float32), torch.full((n,), 0.5), torch.full((n,), torch.nan)
+    return Launch((-(-n // block),), {"x_ptr": x, "y_ptr": y, "z_ptr": z, "N": n}, {"BLOCK_N": block}, ("z_ptr",))
+
+
+def works(sandbox: Sandbox) -> None:
+    """The next honest job gives the right answer."""
+    bound = launch()
+    (result,) = sandbox.simulate(kernel(), [bound])
+    assert result.status == "passed", result.message + result.detail
+    assert torch.equal(result.tensors["z_ptr"], bound.arguments["x_ptr"] + 0.5)
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox(Limits(simulate=1.0, compile=30.0, memory=512 << 20, processes=16)) as one:
+        yield one

@@ -1,0 +1,356 @@
+"""Jobs that try to do harm, each in the words of a real attack. After every one of them the next job works."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from checker.compiler import CompileRequest
+from checker.judge.runner import RunResult
+from checker.sandbox import Limits, Sandbox
+from tests.sandbox.conftest import ROOT, kernel, launch, works
+
+# Finds the socket to the trusted side as an attacker would: by looking at every open descriptor.
+FIND = """
+import os, socket, stat
+def sockets():
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        try:
+            if stat.S_ISSOCK(os.fstat(fd).st_mode):
+                yield fd
+        except OSError:
+            pass
+"""
+FORGED = """
+import json, struct
+def frame(body):
+    text = json.dumps(body).encode()
+    return struct.pack("<II", len(text), 0) + text
+"""
+
+
+def run(sandbox: Sandbox, before: str) -> RunResult:
+    results = list(sandbox.simulate(kernel(before), [launch(), launch()]))
+    assert len(results) == 1, "the first result that is not passed is the last"
+    works(sandbox)
+    return results[0]
+
+
+@pytest.mark.parametrize(
+    ("before", "status", "words"),
+    [
+        pytest.param("while True: pass", "timeout", "did not finish within 1 s", id="endless loop"),
+        pytest.param("import time; time.sleep(1000)", "timeout", "did not finish", id="sleep"),
+        pytest.param("import os; os.abort()", "runtime_error", "crashed", id="abort"),
+        pytest.param("import ctypes; ctypes.string_at(0)", "runtime_error", "SIGSEGV", id="segfault"),
+        pytest.param("1 / 0", "runtime_error", "ZeroDivisionError", id="exception"),
+        pytest.param("raise SystemExit(0)", "runtime_error", "ended the process", id="sys.exit"),
+        pytest.param("raise KeyboardInterrupt", "protocol_error", "ended by itself", id="keyboard interrupt"),
+        pytest.param("import os; os._exit(0)", "protocol_error", "exit code 0", id="os._exit"),
+        pytest.param(
+            "import os; os.closerange(0, 1024); raise OSError", "protocol_error", "", id="closes every descriptor"
+        ),
+        pytest.param("x = bytearray(10 << 30)", "resource_limit", "memory", id="ten gigabytes"),
+        pytest.param(
+            "import torch; x = torch.ones(10 << 28)", "resource_limit", "memory", id="ten gigabytes of tensor"
+        ),
+        pytest.param(
+            "x = []\nwhile True: x.append(bytearray(b'1' * 5_000_000))", "resource_limit", "memory", id="growing"
+        ),
+        pytest.param(
+            "import os\nopen(os.environ['TMPDIR'] + '/x', 'wb').write(bytes(1 << 29))",
+            "runtime_error",
+            "",
+            id="huge file",
+        ),
+        pytest.param(
+            "def f(): f()\nimport sys; sys.setrecursionlimit(10**9); f()", "resource_limit", "memory", id="recursion"
+        ),
+    ],
+)
+def test_a_job_that_does_not_end_well(sandbox: Sandbox, before: str, status: str, words: str) -> None:
+    result = run(sandbox, before)
+    assert result.status == status, result
+    assert words in result.message
+    assert not result.tensors
+
+
+def test_an_endless_kernel_names_its_line_in_time(sandbox: Sandbox) -> None:
+    body = """
+    @triton.jit
+    def vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):
+        i = 0
+        while i < N:
+            i = i * 1
+    """
+    began = time.monotonic()
+    (result,) = sandbox.simulate(kernel("", body), [launch()])
+    assert result.status == "timeout"
+    assert result.line in (7, 8)
+    assert time.monotonic() - began < 10
+    works(sandbox)
+
+
+def test_a_failed_device_assert_is_an_error_of_the_kernel(sandbox: Sandbox) -> None:
+    body = """
+    @triton.jit
+    def vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):
+        tl.device_assert(tl.arange(0, BLOCK_N) > 3, "too small")
+    """
+    (result,) = sandbox.simulate(kernel("", body), [launch()])
+    assert result.status == "runtime_error"
+    assert "too small" in result.message + result.detail
+    works(sandbox)
+
+
+def test_a_tile_of_ten_gigabytes_is_a_matter_of_memory(sandbox: Sandbox) -> None:
+    body = """
+    @triton.jit
+    def vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):
+        big = tl.zeros((65536, 65536), dtype=tl.float32) + 1.0
+        tl.store(z_ptr, tl.sum(tl.sum(big, axis=0), axis=0))
+    """
+    (result,) = sandbox.simulate(kernel("", body), [launch()])
+    assert result.status in ("resource_limit", "runtime_error"), result
+    assert result.status == "resource_limit" or "tensor" in result.message
+    works(sandbox)
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        pytest.param("for fd in sockets(): os.write(fd, b'A' * 4096)", id="garbage"),
+        pytest.param("for fd in sockets(): os.write(fd, b'\\xff' * 64)", id="a frame of four gigabytes"),
+        pytest.param("for fd in sockets(): os.write(fd, frame(['list']))", id="no object"),
+        pytest.param("for fd in sockets(): os.write(fd, frame({'type': 'ready'}))", id="a second ready"),
+        pytest.param(
+            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 1, 'outcome': {}}))", id="late"
+        ),
+        pytest.param(
+            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'infra_error'}, 'trace': None}))",
+            id="blames the checker",
+        ),
+        pytest.param(
+            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'verdict': 'passed', "
+            "'outcome': {'status': 'passed'}, 'trace': None}))",
+            id="sends a verdict",
+        ),
+        pytest.param(
+            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'passed'}, "
+            "'trace': {'head': {}, 'arrays': [{'$array': 0, 'dtype': '|O', 'shape': [1]}]}}))",
+            id="an array of objects",
+        ),
+        pytest.param(
+            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'passed'}, "
+            "'trace': {'head': {'grid': [1, 1, 1]}, 'arrays': []}}))",
+            id="half a trace",
+        ),
+    ],
+)
+def test_frames_that_are_not_results(sandbox: Sandbox, attack: str) -> None:
+    result = run(sandbox, FIND + FORGED + attack)
+    assert result.status == "protocol_error", result
+
+
+def test_forging_a_pass_gains_nothing_but_its_own_bytes(sandbox: Sandbox) -> None:
+    attack = "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'passed'}, 'trace': None}))"
+    first, *rest = sandbox.simulate(kernel(FIND + FORGED + attack + "\nos._exit(0)"), [launch(), launch()])
+    assert first.status == "passed"  # it ran to what it calls its end ...
+    assert torch.isnan(first.tensors["z_ptr"]).all()  # ... and its output is still the poison, which the judge compares
+    assert [r.status for r in rest] == ["protocol_error"]
+    works(sandbox)
+
+
+def test_frames_on_stdout_are_output_and_nothing_else(sandbox: Sandbox) -> None:
+    forged = FORGED + "import os\nfor fd in (1, 2): os.write(fd, frame({'type': 'result', 'number': 0}))\n"
+    bound = launch()
+    (result,) = sandbox.simulate(kernel(forged), [bound])
+    assert result.status == "passed"
+    assert torch.equal(result.tensors["z_ptr"], bound.arguments["x_ptr"] + 0.5)
+
+
+def test_a_flood_of_output_is_capped(sandbox: Sandbox) -> None:
+    result = run(
+        sandbox, "import os\nfor _ in range(3000): os.write(1, b'x' * 65536)\nos.write(1, b'END')\nos._exit(3)"
+    )
+    assert result.status == "protocol_error"
+    assert len(result.detail) <= 64 * 1024 + 100
+    assert result.detail.endswith("END")
+
+
+def test_inputs_are_copies(sandbox: Sandbox) -> None:
+    body = """
+    @triton.jit
+    def vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):
+        tl.store(x_ptr + tl.arange(0, BLOCK_N), 0.0)
+    """
+    bound = launch(16)
+    before = bound.arguments["x_ptr"].clone()
+    (result,) = sandbox.simulate(kernel("", body), [bound])
+    assert torch.equal(bound.arguments["x_ptr"], before)
+    assert not result.tensors["x_ptr"].any()
+
+
+def test_a_result_cannot_change_after_it_was_given(sandbox: Sandbox) -> None:
+    results = sandbox.simulate(kernel(), [launch(), launch(), launch()])
+    first = next(results).tensors["z_ptr"]
+    kept = first.clone()
+    list(results)
+    assert torch.equal(first, kept)
+
+
+# ------------------------------------------------------------------------------------------------ reaching outside
+
+
+def test_the_network_is_out_of_reach(sandbox: Sandbox) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        port = server.getsockname()[1]
+        result = run(sandbox, f"import socket; socket.create_connection(('127.0.0.1', {port}), 1)")
+        assert result.status == "runtime_error"
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+@pytest.mark.parametrize("call", ["open('/proc/{pid}/mem', 'rb').read(1)", "os.kill({pid}, 0)", "ptrace({pid})"])
+@pytest.mark.parametrize("whose", ["parent", "worker"])
+def test_other_processes_are_out_of_reach(sandbox: Sandbox, call: str, whose: str) -> None:
+    pid = os.getpid() if whose == "parent" else sandbox._worker.pid
+    attack = f"""
+    import ctypes, os
+    def ptrace(pid):
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.ptrace(16, pid, None, None):
+            raise OSError(ctypes.get_errno(), "ptrace")
+    {call.format(pid=pid)}
+    """
+    result = run(sandbox, attack)
+    assert result.status == "runtime_error"
+    assert any(word in result.message for word in ("FileNotFoundError", "PermissionError", "ProcessLookupError")), (
+        result
+    )
+
+
+@pytest.mark.parametrize(
+    "place",
+    [ROOT / "checker" / "forged.py", ROOT / "notebooks" / "forged", Path("/tmp/forged"), Path("/dev/shm/forged")],
+    ids=str,
+)
+def test_nothing_is_written_outside(sandbox: Sandbox, place: Path) -> None:
+    result = run(sandbox, f"open({str(place)!r}, 'w').write('x')")
+    assert result.status == "runtime_error"
+    assert not place.exists()
+
+
+def test_the_solutions_are_not_readable(sandbox: Sandbox) -> None:
+    result = run(sandbox, f"open({str(ROOT / 'solutions' / 'row_softmax.py')!r}).read()")
+    assert result.status == "runtime_error"
+    assert "PermissionError" in result.message
+
+
+def test_the_environment_is_scrubbed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_OF_THE_PARENT", "42")
+    with Sandbox() as fresh:
+        (result,) = fresh.simulate(
+            kernel("import os\nassert 'SECRET_OF_THE_PARENT' not in os.environ\nassert 'job-' in os.environ['HOME']"),
+            [launch()],
+        )
+    assert result.status == "passed", result.message
+
+
+# ----------------------------------------------------------------------------------------------------- descendants
+
+MARK = "tile-by-tile-orphan"
+DAEMON = f"""
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.execv(sys.executable, [{MARK!r}, "-S", "-c", "import time; time.sleep(300)"])
+    os._exit(0)
+time.sleep(0.5)
+"""
+
+
+def survivors(mark: str) -> list[int]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if mark in entry.read_bytes().split(b"\0")[0].decode(errors="replace"):
+                found.append(int(entry.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def gone(mark: str, seconds: float = 5.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while survivors(mark):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_a_simulation_starts_no_program(sandbox: Sandbox) -> None:
+    result = run(sandbox, DAEMON)
+    assert result.status == "runtime_error"
+    assert "PermissionError" in result.message
+
+
+REQUEST = CompileRequest(
+    80, {"x_ptr": "*fp32", "y_ptr": "*fp32", "z_ptr": "*fp32", "N": "i32"}, {"BLOCK_N": 16}, {"num_warps": 4}
+)
+
+
+@pytest.fixture(scope="module", params=["as strong as it gets", "without namespaces"])
+def either(request: pytest.FixtureRequest, sandbox: Sandbox) -> Iterator[Sandbox]:
+    if request.param == "without namespaces":
+        with Sandbox(Limits(compile=30.0, simulate=1.0, processes=16), layers=("landlock", "seccomp")) as weaker:
+            yield weaker
+    else:
+        yield sandbox
+
+
+def test_orphans_die_with_their_job(either: Sandbox) -> None:
+    """A compile job may start programs (the assembler): here it leaves a daemon in a session of its own."""
+    seen = DAEMON + "\nimport glob\nassert os.path.exists('/proc/self')\n"
+    results = list(either.compile(kernel(seen), [REQUEST]))
+    assert results[-1].status in ("passed", "compile_error")
+    assert gone(MARK)
+    works(either)
+
+
+def test_a_job_that_forks_without_end_ends(either: Sandbox) -> None:
+    bomb = "import os, time\nfor _ in range(1000):\n    if os.fork() == 0: time.sleep(300)\ntime.sleep(300)"
+    results = list(either.compile(kernel(bomb), [REQUEST]))
+    assert results[-1].status == "resource_limit"
+    assert "more processes" in results[-1].message
+    works(either)
+    assert _children_settle(either)
+
+
+def _children_settle(sandbox: Sandbox) -> bool:
+    """The worker has no descendant left once its jobs are over."""
+    pid = sandbox._worker.pid
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    deadline = time.monotonic() + 20
+    while path.read_text().split():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def test_a_compiler_that_hangs_is_a_timeout() -> None:
+    with Sandbox(Limits(compile=1.5)) as hasty:
+        (result,) = hasty.compile(kernel("while True: pass"), [REQUEST])
+        assert result.status == "timeout"
+        assert "1.5 s" in result.message
+        works(hasty)

@@ -1,0 +1,89 @@
+"""Every layer is probed by an attempted violation: with all of them nothing gets through, with none of them the probe says so."""
+
+from __future__ import annotations
+
+import os
+import struct
+
+import pytest
+
+from checker.sandbox import Sandbox, isolation, landlock, seccomp
+from tests.sandbox.conftest import works
+
+
+def test_with_every_layer_there_is_no_gap(sandbox: Sandbox) -> None:
+    assert sandbox.tier.endswith("rlimits")
+    if isolation.NAMESPACES in sandbox.tier or isolation.SECCOMP in sandbox.tier:
+        assert "network" not in sandbox.gaps
+    if isolation.LANDLOCK in sandbox.tier:
+        assert not {"write", "solutions"} & set(sandbox.gaps)
+    assert "memory" not in sandbox.gaps
+
+
+@pytest.mark.parametrize(
+    ("layers", "closed", "open_"),
+    [
+        (("seccomp",), {"network", "memory", "signal"}, {"solutions"}),
+        (("landlock",), {"network", "write", "solutions", "signal"}, set()),
+        (("namespaces",), {"network", "memory", "signal"}, {"solutions"}),
+        ((), {"memory"}, {"network", "solutions", "signal"}),
+    ],
+    ids=lambda value: "+".join(value) or "none" if isinstance(value, tuple) else None,
+)
+def test_each_layer_closes_what_it_should_and_the_probe_sees_the_rest(
+    layers: tuple[str, ...], closed: set[str], open_: set[str]
+) -> None:
+    missing = set(layers) - isolation.possible()
+    if missing:
+        pytest.skip(f"this machine has no {missing.pop()}")
+    with Sandbox(layers=layers) as weaker:
+        assert set(weaker.tier.split("+")) == {*layers, "rlimits"}
+        gaps = set(weaker.gaps)
+        assert not closed & gaps
+        assert open_ <= gaps
+        works(weaker)
+
+
+@pytest.mark.skipif(not seccomp.supported(), reason="no filter is written for this machine")
+@pytest.mark.parametrize("gpu", [False, True])
+@pytest.mark.parametrize("programs", [False, True])
+def test_the_filter_is_a_valid_program(gpu: bool, programs: bool) -> None:
+    """Every jump stays inside, every path ends in a return; run on a few calls by a small interpreter of BPF."""
+    code = seccomp.program(may_start_programs=programs, gpu=gpu, pid=7)
+    steps = list(struct.iter_unpack("<HBBI", code))
+    column = 0 if seccomp.syscalls.MACHINE == "x86_64" else 1
+
+    def verdict(name: str | int, *arguments: int) -> int:
+        number = seccomp._NUMBERS[name][column] if isinstance(name, str) else name
+        arch = seccomp._AUDIT[seccomp.syscalls.MACHINE]
+        data = struct.pack("<IIQ6Q", number, arch, 0, *arguments, *[0] * (6 - len(arguments)))
+        at, value = 0, 0
+        while True:
+            op, yes, no, k = steps[at]
+            at += 1
+            if op == 0x20:
+                (value,) = struct.unpack_from("<I", data, k)
+            elif op == 0x06:
+                return k
+            else:
+                at += yes if {0x15: value == k, 0x35: value >= k, 0x45: bool(value & k)}[op] else no
+
+    allow, refuse = 0x7FFF0000, 0x00050001
+    assert verdict(0) == allow
+    assert verdict("ptrace") == verdict("io_uring_setup") == verdict("unshare") == refuse
+    assert verdict("socket", 2) == verdict("socket", 10) == refuse
+    assert verdict("socket", 1) == (allow if gpu else refuse)
+    assert verdict("clone", 0x3D0F00) == allow, "a thread"
+    assert verdict("clone", 17) == verdict("execve") == (allow if programs else refuse)
+    assert verdict("clone", 0x10000011) == refuse, "a new user namespace"
+    assert verdict("kill", 7) == verdict("tgkill", 7) == allow
+    assert verdict("kill", 8) == verdict("kill", 0xFFFFFFFF) == refuse
+
+
+def test_landlock_is_told_apart_from_nothing() -> None:
+    level = landlock.version()
+    assert level == 0 or (isolation.LANDLOCK in isolation.possible())
+
+
+def test_root_is_given_up_only_by_root() -> None:
+    assert (isolation.OTHER_USER in isolation.possible()) == (os.geteuid() == 0)

@@ -1,0 +1,282 @@
+"""What honest work needs of a sandbox: right results in order, speed by overlap, and getting up again after a fall."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from checker.compiler import CompileRequest
+from checker.course import PUZZLES
+from checker.puzzle import Launch
+from checker.sandbox import Sandbox
+from checker.simulator.trace import SimulateOptions
+from checker.submission.kernel import KernelSource, Piece
+from tests.sandbox.conftest import ROOT, kernel, launch, works
+
+SIGNATURE = {"x_ptr": "*fp32", "y_ptr": "*fp32", "z_ptr": "*fp32", "N": "i32"}
+
+
+def request(capability: int, block: int = 64) -> CompileRequest:
+    return CompileRequest(capability, SIGNATURE, {"BLOCK_N": block}, {"num_warps": 4})
+
+
+def solution(name: str) -> KernelSource:
+    source = (ROOT / "solutions" / f"{name}.py").read_text()
+    return KernelSource(name, f"{name}_kernel", source, (Piece(1, source.count("\n"), name, 1),))
+
+
+@pytest.mark.parametrize("name", ["vector_add", "row_softmax"])
+def test_every_cpu_case_of_a_solution_comes_back_right(sandbox: Sandbox, name: str) -> None:
+    puzzle = PUZZLES[name]
+    cases = [case for case in puzzle.cases if "cpu" in case.devices]
+    tensors = [puzzle.make(case) for case in cases]
+    launches = [puzzle.launch(case, t, case.meta) for case, t in zip(cases, tensors, strict=True)]
+    results = list(sandbox.simulate(solution(name), launches, SimulateOptions()))
+    assert [r.status for r in results] == ["passed"] * len(cases)
+    for case, inputs, result in zip(cases, tensors, results, strict=True):
+        expected = puzzle.reference(case, {k: v.double() for k, v in inputs.items()})
+        for output in puzzle.outputs:
+            tolerance = puzzle.tolerance[case.dtype]
+            got = result.tensors[output].double()
+            allowed = tolerance.rtol * expected[output].abs() + tolerance.c * torch.finfo(inputs[output].dtype).eps
+            assert ((got - expected[output]).abs() <= allowed).all(), case.name
+            assert result.tensors[output].stride() == inputs[output].stride()
+        assert result.trace is not None
+        assert sum(t.stored for t in result.trace.traffic.values()) > 0
+
+
+def test_geometry_and_shared_storage_survive(sandbox: Sandbox) -> None:
+    """A view into the middle of a poisoned buffer, with gaps; two arguments over one storage."""
+    buffer = torch.full((100,), -7.0)
+    x = buffer[10:90].as_strided((20,), (3,), 12)
+    x.copy_(torch.arange(20.0))
+    body = """
+    @triton.jit
+    def vector_add_kernel(x_ptr, z_ptr, N, BLOCK_N: tl.constexpr):
+        offs_n = tl.arange(0, BLOCK_N)
+        x = tl.load(x_ptr + 3 * offs_n, mask=offs_n < N, other=0.0)
+        tl.store(z_ptr + 3 * offs_n, x + 1.0, mask=offs_n < N)
+    """
+    bound = Launch((1,), {"x_ptr": x, "z_ptr": x, "N": 20}, {"BLOCK_N": 32}, ("z_ptr",))
+    (result,) = sandbox.simulate(kernel("", body), [bound])
+    assert result.status == "passed", result.message
+    got = result.tensors["z_ptr"]
+    assert (got.stride(), got.storage_offset(), got.untyped_storage().nbytes()) == ((3,), 12, 400)
+    assert torch.equal(got, torch.arange(1.0, 21.0))
+    whole = torch.empty(0).set_(got.untyped_storage())
+    assert (whole == -7.0).sum() == 80, "the gaps come back as they were"
+    assert result.tensors["x_ptr"].untyped_storage().data_ptr() == got.untyped_storage().data_ptr()
+    assert torch.equal(x, torch.arange(20.0)), "the caller's own tensor is untouched"
+
+
+def test_the_first_failure_is_the_last_result(sandbox: Sandbox) -> None:
+    body = """
+    @triton.jit
+    def vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):
+        tl.static_assert(BLOCK_N < 64, "too wide")
+    """
+    launches = [launch(block=16), launch(block=32), launch(block=64), launch(block=16)]
+    results = list(sandbox.simulate(kernel("", body), launches))
+    assert [r.status for r in results] == ["passed", "passed", "runtime_error"]
+    assert results[-1].line == 6
+
+
+def test_no_launches_no_job(sandbox: Sandbox) -> None:
+    assert list(sandbox.simulate(kernel(), [])) == []
+    assert list(sandbox.compile(kernel(), [])) == []
+
+
+# --------------------------------------------------------------------------------------------------------- compile
+
+
+def test_compiled_results_come_in_order_and_are_remembered(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests = [request(c, 128) for c in (75, 80, 89, 90)]
+    results = list(sandbox.compile(kernel(), requests))
+    assert [(r.request, r.ok, r.status) for r in results] == [(q, True, "passed") for q in requests]
+    monkeypatch.setattr(sandbox, "_job", _no_job)
+    assert list(sandbox.compile(kernel(), requests)) == results
+
+
+def _no_job(*_: object) -> None:
+    raise AssertionError("what is remembered needs no job")
+
+
+def test_a_kernel_that_does_not_compile_is_an_answer(sandbox: Sandbox) -> None:
+    body = """
+    @triton.jit
+    def vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):
+        tl.store(z_ptr + tl.arange(0, 3), 1.0)
+    """
+    results = list(sandbox.compile(kernel("", body), [request(80), request(90)]))
+    assert [(r.ok, r.status) for r in results] == [(False, "compile_error")]
+    assert "power of" in results[0].message + results[0].raw
+
+
+def test_a_compiler_process_that_dies_is_not_a_pass(sandbox: Sandbox) -> None:
+    (result,) = sandbox.compile(kernel("import os; os._exit(0)"), [request(80)])
+    assert (result.ok, result.status) == (False, "protocol_error")
+    works(sandbox)
+
+
+# ------------------------------------------------------------------------------------------------ falling, getting up
+
+
+def test_a_worker_that_was_killed_is_replaced() -> None:
+    with Sandbox() as fresh:
+        works(fresh)
+        assert fresh._worker.pid is not None
+        os.kill(fresh._worker.pid, signal.SIGKILL)
+        time.sleep(0.1)
+        works(fresh)
+
+
+def test_close_and_use_again() -> None:
+    fresh = Sandbox()
+    works(fresh)
+    pid, folder = fresh._worker.pid, fresh._worker._folder
+    fresh.close()
+    assert not Path(f"/proc/{pid}").exists()
+    assert not folder.exists()
+    works(fresh)
+    fresh.close()
+
+
+def test_a_worker_that_cannot_start_is_never_the_learners_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "checker.sandbox.process._COMMAND", (sys.executable, "-c", "print('no torch here'); raise SystemExit(1)")
+    )
+    fresh = Sandbox()
+    (result,) = fresh.simulate(kernel(), [launch()])
+    assert result.status == "infra_error"
+    assert "no torch here" in result.message
+    (compiled,) = fresh.compile(kernel(), [request(80, 1024)])
+    assert compiled.status == "infra_error"
+
+
+def test_leaving_early_ends_the_job(sandbox: Sandbox) -> None:
+    body = "import time\n" + "time.sleep(0)\n"
+    results = sandbox.simulate(kernel(body), [launch(), launch(), launch(), launch()])
+    next(results)
+    results.close()
+    assert idle(sandbox)
+    works(sandbox)
+
+
+def test_an_interrupt_ends_the_job(sandbox: Sandbox) -> None:
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        list(sandbox.simulate(kernel("import time; time.sleep(100)"), [launch()]))
+    assert idle(sandbox)
+    works(sandbox)
+
+
+def idle(sandbox: Sandbox, seconds: float = 10.0) -> bool:
+    """No job of the sandbox is left."""
+    folder = sandbox._worker._folder
+    deadline = time.monotonic() + seconds
+    while list(folder.glob("job-*")):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_no_descriptor_and_no_folder_is_left_behind(sandbox: Sandbox) -> None:
+    works(sandbox)
+    assert idle(sandbox)
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        works(sandbox)
+        list(sandbox.simulate(kernel("import os; os._exit(1)"), [launch(), launch()]))
+        list(sandbox.compile(kernel("1 / 0"), [request(75), request(80)]))
+    assert len(os.listdir("/proc/self/fd")) == before
+    assert idle(sandbox)
+
+
+def test_threads_share_it(sandbox: Sandbox) -> None:
+    failures: list[BaseException] = []
+
+    def guarded(work: Callable[[], None]) -> None:
+        try:
+            work()
+        except BaseException as error:
+            failures.append(error)
+
+    def hangs() -> None:
+        assert next(iter(sandbox.simulate(kernel("while True: pass"), [launch()]))).status == "timeout"
+
+    threads = [threading.Thread(target=guarded, args=(work,)) for work in (lambda: works(sandbox), hangs) * 2]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=120, check=False
+    )
+
+
+def test_importing_it_is_cheap() -> None:
+    done = run_python(
+        "import sys, checker.sandbox; print([m for m in ('torch', 'triton', 'numpy') if m in sys.modules])"
+    )
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+def test_a_forked_child_starts_its_own() -> None:
+    code = """
+import os
+from checker.sandbox import Sandbox
+from tests.sandbox.conftest import works
+s = Sandbox.shared(); assert s is Sandbox.shared()
+works(s); mine = s._worker.pid
+child = os.fork()
+if child == 0:
+    works(s); assert s._worker.pid != mine; s.close(); os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+works(s); assert s._worker.pid == mine
+print(mine)
+"""
+    done = run_python(code)
+    assert done.returncode == 0, done.stderr
+    assert not Path(f"/proc/{done.stdout.strip()}").exists(), "the worker ends with the process that started it"
+
+
+def test_a_parent_that_is_killed_takes_everything_with_it() -> None:
+    code = """
+import os, signal, threading, time
+from checker.sandbox import Sandbox
+from tests.sandbox.conftest import kernel, launch, works
+s = Sandbox(); works(s)
+threading.Thread(target=lambda: list(s.simulate(kernel("while True: pass"), [launch()])), daemon=True).start()
+time.sleep(0.7)
+print(s._worker.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = run_python(code)
+    pid = int(done.stdout)
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{pid}").exists():
+        assert time.monotonic() < deadline, "the worker outlived its parent"
+        time.sleep(0.05)
+
+
+def test_a_worker_does_not_start_a_worker(sandbox: Sandbox) -> None:
+    nested = """
+    from checker.sandbox import Sandbox
+    assert Sandbox.shared()._worker.pid is None
+    """
+    (result,) = sandbox.simulate(kernel(nested), [launch()])
+    assert result.status == "passed", result.message

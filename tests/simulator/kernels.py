@@ -1,0 +1,119 @@
+"""The kernels of the softmax and attention ladder, as small as they can be written, for tests and benchmarks."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def row_softmax(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr):
+    row = tl.program_id(0)
+    offs_n = tl.arange(0, BLOCK_N)
+    mask = offs_n < N
+    x = tl.load(x_ptr + row * stride_xm + offs_n, mask=mask, other=float("-inf"))
+    p = tl.exp(x - tl.max(x, axis=0))
+    tl.store(y_ptr + row * stride_ym + offs_n, p / tl.sum(p, axis=0), mask=mask)
+
+
+@triton.jit
+def chunked_softmax(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr):
+    row = tl.program_id(0)
+    x_ptr += row * stride_xm
+    m_i = -float("inf")
+    for start in range(0, N, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)
+        x = tl.load(x_ptr + offs_n, mask=offs_n < N, other=float("-inf"))
+        m_i = tl.maximum(m_i, tl.max(x, axis=0))
+    l_i = 0.0
+    for start in range(0, N, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)
+        x = tl.load(x_ptr + offs_n, mask=offs_n < N, other=float("-inf"))
+        l_i += tl.sum(tl.exp(x - m_i), axis=0)
+    for start in range(0, N, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)
+        x = tl.load(x_ptr + offs_n, mask=offs_n < N, other=float("-inf"))
+        tl.store(y_ptr + row * stride_ym + offs_n, tl.exp(x - m_i) / l_i, mask=offs_n < N)
+
+
+@triton.jit
+def online_softmax(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr):
+    row = tl.program_id(0)
+    m_i = -float("inf")
+    l_i = 0.0
+    for start in range(0, N, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)
+        x = tl.load(x_ptr + row * stride_xm + offs_n, mask=offs_n < N, other=float("-inf"))
+        m_new = tl.maximum(m_i, tl.max(x, axis=0))
+        l_i = l_i * tl.exp(m_i - m_new) + tl.sum(tl.exp(x - m_new), axis=0)
+        m_i = m_new
+    for start in range(0, N, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)
+        x = tl.load(x_ptr + row * stride_xm + offs_n, mask=offs_n < N, other=float("-inf"))
+        tl.store(y_ptr + row * stride_ym + offs_n, tl.exp(x - m_i) / l_i, mask=offs_n < N)
+
+
+@triton.jit
+def tiled_softmax(x_ptr, y_ptr, stride_xm, stride_ym, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    m_i = tl.full((BLOCK_M,), float("-inf"), tl.float32)
+    l_i = tl.zeros((BLOCK_M,), tl.float32)
+    for start in range(0, N, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)
+        mask = (offs_m[:, None] < M) & (offs_n[None, :] < N)
+        x = tl.load(x_ptr + offs_m[:, None] * stride_xm + offs_n[None, :], mask=mask, other=float("-inf"))
+        m_new = tl.maximum(m_i, tl.max(x, axis=1))
+        l_i = l_i * tl.exp(m_i - m_new) + tl.sum(tl.exp(x - m_new[:, None]), axis=1)
+        m_i = m_new
+    for start in range(0, N, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)
+        mask = (offs_m[:, None] < M) & (offs_n[None, :] < N)
+        x = tl.load(x_ptr + offs_m[:, None] * stride_xm + offs_n[None, :], mask=mask, other=float("-inf"))
+        y = tl.exp(x - m_i[:, None]) / l_i[:, None]
+        tl.store(y_ptr + offs_m[:, None] * stride_ym + offs_n[None, :], y, mask=mask)
+
+
+@triton.jit
+def flash_attention(
+    q_ptr,
+    k_ptr,
+    v_ptr,
+    o_ptr,
+    stride_h,
+    stride_n,
+    N,
+    scale,
+    D: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    IS_CAUSAL: tl.constexpr,
+    PRECISION: tl.constexpr,
+):
+    pid_m = tl.program_id(0)
+    head = tl.program_id(1) * stride_h
+    offs_m = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_d = tl.arange(0, D)
+    rows = offs_m[:, None] < N
+    q = tl.load(q_ptr + head + offs_m[:, None] * stride_n + offs_d[None, :], mask=rows, other=0.0)
+    m_i = tl.full((BLOCK_M,), float("-inf"), tl.float32)
+    l_i = tl.zeros((BLOCK_M,), tl.float32)
+    acc = tl.zeros((BLOCK_M, D), tl.float32)
+    stop = N
+    if IS_CAUSAL:
+        stop = tl.minimum(N, (pid_m + 1) * BLOCK_M)
+    for start in range(0, stop, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)
+        columns = offs_n[:, None] < N
+        k = tl.load(k_ptr + head + offs_n[:, None] * stride_n + offs_d[None, :], mask=columns, other=0.0)
+        v = tl.load(v_ptr + head + offs_n[:, None] * stride_n + offs_d[None, :], mask=columns, other=0.0)
+        s = tl.dot(q, tl.trans(k), input_precision=PRECISION) * scale
+        valid = offs_n[None, :] < N
+        if IS_CAUSAL:
+            valid = valid & (offs_m[:, None] >= offs_n[None, :])
+        s = tl.where(valid, s, float("-inf"))
+        m_new = tl.maximum(m_i, tl.max(s, axis=1))
+        p = tl.exp(s - m_new[:, None])
+        alpha = tl.exp(m_i - m_new)
+        l_i = l_i * alpha + tl.sum(p, axis=1)
+        acc = acc * alpha[:, None] + tl.dot(p.to(v.dtype), v, input_precision=PRECISION)
+        m_i = m_new
+    o = acc / l_i[:, None]
+    tl.store(o_ptr + head + offs_m[:, None] * stride_n + offs_d[None, :], o, mask=rows)

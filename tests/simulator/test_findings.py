@@ -1,0 +1,325 @@
+"""Each defect is found, told with its line, program and elements; and right kernels are left alone."""
+
+import torch
+import triton
+import triton.language as tl
+
+from checker.simulator import SimulateOptions
+from tests.simulator.launching import kinds, line_of, nans, only, run, run_with
+
+
+@triton.jit
+def unmasked(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr):
+    row = tl.program_id(0)
+    offs_n = tl.arange(0, BLOCK_N)
+    x = tl.load(x_ptr + row * stride_xm + offs_n)
+    tl.store(y_ptr + row * stride_ym + offs_n, x, mask=offs_n < N)
+
+
+@triton.jit
+def stores_unmasked(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
+    offs_n = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
+    x = tl.load(x_ptr + offs_n, mask=offs_n < N, other=0.0)
+    tl.store(y_ptr + offs_n, x)
+
+
+@triton.jit
+def copies(x_ptr, y_ptr, stride_xm, N, SHIFT: tl.constexpr, BLOCK_N: tl.constexpr):
+    row = tl.program_id(0)
+    offs_n = tl.arange(0, BLOCK_N)
+    x = tl.load(x_ptr + row * stride_xm + offs_n + SHIFT, mask=offs_n < N, other=0.0)
+    tl.store(y_ptr + row * N + offs_n, x, mask=offs_n < N)
+
+
+def test_a_load_past_the_end():
+    x = torch.randn(4, 12)
+    trace = run(
+        unmasked, (4,), ("y_ptr",), {"BLOCK_N": 16}, x_ptr=x, y_ptr=nans(4, 12), stride_xm=12, stride_ym=12, N=12
+    )
+    found = only(trace)
+    assert (found.kind, found.tensor, found.program, found.count) == ("out_of_bounds_load", "x_ptr", (3, 0, 0), 4)
+    assert found.line == line_of(unmasked, "tl.load")
+    assert found.elements[0] == (4, 0)
+    assert "past its last element" in found.message
+
+
+def test_a_store_past_the_end_changes_nothing_there():
+    memory = torch.zeros(40)
+    trace = run(stores_unmasked, (3,), ("y_ptr",), {"BLOCK_N": 16}, x_ptr=torch.ones(33), y_ptr=memory[:33], N=33)
+    found = only(trace)
+    assert (found.kind, found.program, found.elements[0], found.count) == ("out_of_bounds_store", (2, 0, 0), (33,), 15)
+    assert "belongs to something else" in found.message
+    assert memory[33:].eq(0).all()
+    assert memory[:33].eq(1).all()
+
+
+def test_the_gap_of_a_strided_view():
+    x = torch.randn(4, 20)[:, :12]
+    trace = run(copies, (4,), ("y_ptr",), {"BLOCK_N": 16, "SHIFT": 0}, x_ptr=x, y_ptr=nans(4, 12), stride_xm=12, N=12)
+    found = only(trace)
+    assert found.kind == "out_of_bounds_load"
+    assert found.elements[0] == (0, 12)
+    assert "gap" in found.message
+    clean = run(copies, (4,), ("y_ptr",), {"BLOCK_N": 16, "SHIFT": 0}, x_ptr=x, y_ptr=nans(4, 12), stride_xm=20, N=12)
+    assert clean.findings == []
+
+
+def test_an_address_before_the_tensor():
+    trace = run(
+        copies,
+        (1,),
+        ("y_ptr",),
+        {"BLOCK_N": 16, "SHIFT": -3},
+        x_ptr=torch.randn(1, 12),
+        y_ptr=nans(1, 12),
+        stride_xm=12,
+        N=12,
+    )
+    found = only(trace)
+    assert (found.kind, found.count) == ("out_of_bounds_load", 3)
+    assert "before" in found.message
+
+
+@triton.jit
+def far_away(x_ptr, y_ptr):
+    tl.store(y_ptr, tl.load(x_ptr + 10_000_000_000))
+
+
+def test_an_address_far_away_is_an_event_and_not_a_crash():
+    trace = run(far_away, (1,), ("y_ptr",), {}, x_ptr=torch.zeros(4), y_ptr=torch.zeros(1))
+    assert kinds(trace) == {"out_of_bounds_load"}
+
+
+@triton.jit
+def no_other(x_ptr, y_ptr, N, KIND: tl.constexpr, BLOCK_N: tl.constexpr):
+    row = tl.program_id(0)
+    offs_n = tl.arange(0, BLOCK_N)
+    mask = offs_n < N
+    x = tl.load(x_ptr + row * N + offs_n, mask=mask)
+    if KIND == "max":  # NaN does not survive tl.max, so poison alone would not show
+        tl.store(y_ptr + row, tl.max(x, axis=0))
+    elif KIND == "sum":
+        tl.store(y_ptr + row, tl.sum(x, axis=0))
+    elif KIND == "argmax":
+        tl.store(y_ptr + row, tl.argmax(x, axis=0).to(tl.float32))
+    elif KIND == "scan":
+        tl.store(y_ptr + row, tl.max(tl.where(offs_n == BLOCK_N - 1, tl.cumsum(x, 0), 0.0), axis=0))
+    elif KIND == "branch":
+        if tl.max(x, axis=0) > 0.0:
+            tl.store(y_ptr + row, 1.0)
+        else:
+            tl.store(y_ptr + row, 0.0)
+    elif KIND == "where":
+        tl.store(y_ptr + row, tl.sum(tl.where(mask, x, 0.0), axis=0))
+    elif KIND == "and":
+        tl.store(y_ptr + row, tl.sum(((x > 0) & mask).to(tl.float32), axis=0))
+
+
+def _no_other(kind):
+    return run(no_other, (3,), ("y_ptr",), {"BLOCK_N": 16, "KIND": kind}, x_ptr=torch.randn(3, 12), y_ptr=nans(3), N=12)
+
+
+def test_undefined_lanes_that_reach_a_result():
+    for kind in ("max", "sum", "argmax", "scan", "branch"):
+        trace = _no_other(kind)
+        found = only(trace)
+        assert (found.kind, found.line) == ("undefined_lanes", line_of(no_other, "tl.load")), kind
+        assert "other=" in found.message
+
+
+def test_undefined_lanes_that_are_masked_afterwards():
+    for kind in ("where", "and"):
+        trace = _no_other(kind)
+        assert trace.findings == [], kind
+    assert {e.undefined for e in trace.events if e.kind == "load"} == {4}
+
+
+@triton.jit
+def undefined_stored_under_the_mask(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
+    offs_n = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
+    mask = offs_n < N
+    tl.store(y_ptr + offs_n, tl.load(x_ptr + offs_n, mask=mask) * 2, mask=mask)
+
+
+def test_undefined_lanes_that_are_never_stored():
+    x, y = torch.randn(37), nans(37)
+    assert (
+        run(undefined_stored_under_the_mask, (3,), ("y_ptr",), {"BLOCK_N": 16}, x_ptr=x, y_ptr=y, N=37).findings == []
+    )
+    torch.testing.assert_close(y, 2 * x)
+
+
+@triton.jit
+def undefined_rows_of_a_dot(a_ptr, b_ptr, c_ptr, N, SIDE: tl.constexpr, B: tl.constexpr):
+    offs = tl.arange(0, B)
+    tile = offs[:, None] * B + offs[None, :]
+    rows = offs[:, None] < N
+    if SIDE == "a":
+        a = tl.load(a_ptr + tile, mask=rows)
+        b = tl.load(b_ptr + tile)
+    else:
+        a = tl.load(a_ptr + tile)
+        b = tl.load(b_ptr + tile, mask=rows)
+    tl.store(c_ptr + tile, tl.dot(a, b), mask=rows)
+
+
+def test_undefined_lanes_through_a_dot():
+    def found(side):
+        a, b = torch.randn(16, 16), torch.randn(16, 16)
+        return kinds(
+            run(
+                undefined_rows_of_a_dot,
+                (1,),
+                ("c_ptr",),
+                {"B": 16, "SIDE": side},
+                a_ptr=a,
+                b_ptr=b,
+                c_ptr=nans(10, 16),
+                N=10,
+            )
+        )
+
+    assert found("a") == set()  # undefined rows of a only make undefined rows, which are masked
+    assert found("b") == {"undefined_lanes"}
+
+
+@triton.jit
+def half(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
+    row = tl.program_id(0)
+    offs_n = tl.arange(0, BLOCK_N)
+    mask = offs_n < N // 2
+    tl.store(y_ptr + row * N + offs_n, tl.load(x_ptr + row * N + offs_n, mask=mask, other=0.0), mask=mask)
+
+
+def test_unwritten_elements():
+    trace = run(half, (4,), ("y_ptr",), {"BLOCK_N": 16}, x_ptr=torch.randn(4, 12), y_ptr=nans(4, 12), N=12)
+    found = only(trace)
+    assert (found.kind, found.count, found.elements[0]) == ("unwritten", 24, (0, 6))
+    assert (trace.writers["y_ptr"].reshape(4, 12)[:, 6:] == -1).all()
+
+
+@triton.jit
+def same_place(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
+    offs_n = tl.arange(0, BLOCK_N)
+    tl.store(y_ptr + offs_n, tl.load(x_ptr + offs_n, mask=offs_n < N, other=0.0), mask=offs_n < N)
+
+
+def test_two_programs_that_store_one_element():
+    trace = run(same_place, (4,), ("y_ptr",), {"BLOCK_N": 16}, x_ptr=torch.randn(12), y_ptr=nans(12), N=12)
+    found = only(trace)
+    assert (found.kind, found.tensor, found.line) == ("race", "y_ptr", line_of(same_place, "tl.store"))
+    assert "program 0" in found.message
+
+
+@triton.jit
+def one_lane(y_ptr, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs // 2, offs.to(tl.float32))
+
+
+def test_two_lanes_of_one_store():
+    found = only(run(one_lane, (1,), ("y_ptr",), {"BLOCK": 8}, y_ptr=nans(4)))
+    assert found.kind == "race"
+    assert "lanes" in found.message
+
+
+@triton.jit
+def neighbour(x_ptr, N):
+    pid = tl.program_id(0)
+    tl.store(x_ptr + pid, tl.load(x_ptr + (pid + 1) % N) + 1)
+
+
+def test_a_program_that_loads_what_another_stores():
+    assert kinds(run(neighbour, (4,), ("x_ptr",), {}, x_ptr=torch.zeros(4), N=4)) == {"race"}
+
+
+def test_aliases_share_their_elements():
+    x = torch.randn(4, 12)
+    trace = run(copies, (4,), ("y_ptr",), {"BLOCK_N": 16, "SHIFT": 0}, x_ptr=x, y_ptr=x, stride_xm=12, N=12)
+    assert trace.findings == []  # in place, each program its own row
+    shifted = run(copies, (3,), ("y_ptr",), {"BLOCK_N": 16, "SHIFT": 0}, x_ptr=x[1:], y_ptr=x[:3], stride_xm=12, N=12)
+    assert kinds(shifted) == {"race"}
+
+
+@triton.jit
+def scribbles(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
+    offs = tl.arange(0, BLOCK_N)
+    x = tl.load(x_ptr + offs, mask=offs < N, other=0.0)
+    tl.store(x_ptr + offs, x * 2, mask=offs < N)
+    tl.store(y_ptr + offs, x, mask=offs < N)
+
+
+def test_a_modified_input():
+    found = only(run(scribbles, (1,), ("y_ptr",), {"BLOCK_N": 8}, x_ptr=torch.randn(6), y_ptr=nans(6), N=6))
+    assert (found.kind, found.tensor, found.count) == ("modified_input", "x_ptr", 6)
+    assert found.line == line_of(scribbles, "x * 2")
+
+
+@triton.jit
+def nan_maker(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
+    offs = tl.arange(0, BLOCK_N)
+    x = tl.load(x_ptr + offs, mask=offs < N, other=float("-inf"))
+    m = tl.max(x, axis=0)
+    hidden = tl.where(offs < 0, x - x, 1.0)
+    d = x - m
+    tl.store(y_ptr + offs, tl.exp(d) * hidden, mask=offs < N)
+
+
+def test_where_a_nan_is_born():
+    explain = SimulateOptions(explain_nan=True)
+    x = torch.full((6,), -torch.inf)
+    found = only(run_with(explain, nan_maker, (1,), ("y_ptr",), {"BLOCK_N": 8}, x_ptr=x, y_ptr=nans(6), N=6))
+    assert (found.kind, found.operation, found.line, found.count) == (
+        "nan_born",
+        "-",
+        line_of(nan_maker, "d = x - m"),
+        6,
+    )
+    fine = run_with(explain, nan_maker, (1,), ("y_ptr",), {"BLOCK_N": 8}, x_ptr=torch.ones(6), y_ptr=nans(6), N=6)
+    assert fine.findings == []
+    given = run_with(explain, nan_maker, (1,), ("y_ptr",), {"BLOCK_N": 8}, x_ptr=nans(6), y_ptr=nans(6), N=6)
+    assert given.findings == []  # it came in with the input
+
+
+def test_a_nan_out_of_undefined_lanes_names_its_load():
+    trace = run_with(
+        SimulateOptions(explain_nan=True), no_other, (1,), ("y_ptr",), {"BLOCK_N": 16, "KIND": "sum"},
+        x_ptr=torch.randn(1, 12), y_ptr=nans(1), N=12,
+    )  # fmt: skip
+    assert only(trace).kind == "undefined_lanes"
+
+
+@triton.jit
+def adds_atomically(x_ptr, y_ptr, N, PLAIN: tl.constexpr, BLOCK_N: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
+    x = tl.load(x_ptr + offs, mask=offs < N, other=0.0)
+    if PLAIN and tl.program_id(0) == 1:
+        tl.store(y_ptr, 0.0)
+    tl.atomic_add(y_ptr, tl.sum(x, axis=0))
+
+
+def test_atomics():
+    x, y = torch.randn(37), torch.zeros(1)
+    trace = run(adds_atomically, (3,), ("y_ptr",), {"BLOCK_N": 16, "PLAIN": False}, x_ptr=x, y_ptr=y, N=37)
+    torch.testing.assert_close(y, x.sum()[None])
+    assert trace.findings == []
+    assert trace.traffic["y_ptr"].loaded == trace.traffic["y_ptr"].stored == 12
+    assert [e.kind for e in trace.events if e.tensor == "y_ptr"] == ["atomic"] * 3
+    mixed = run(adds_atomically, (3,), ("y_ptr",), {"BLOCK_N": 16, "PLAIN": True}, x_ptr=x, y_ptr=y, N=37)
+    assert kinds(mixed) == {"race"}
+
+
+@triton.jit
+def more_atomics(y_ptr, i_ptr):
+    offs = tl.arange(0, 4)
+    tl.atomic_max(y_ptr + offs, offs.to(tl.float32) - 1.5)
+    old = tl.atomic_cas(i_ptr, 0, 7)
+    again = tl.atomic_cas(i_ptr, 0, 9)
+    tl.atomic_xchg(i_ptr + 1, old + again)
+
+
+def test_atomic_max_and_compare_and_swap():
+    y, i = torch.zeros(4), torch.zeros(2, dtype=torch.int32)
+    run(more_atomics, (1,), ("y_ptr", "i_ptr"), {}, y_ptr=y, i_ptr=i)
+    assert y.tolist() == [0.0, 0.0, 0.5, 1.5]
+    assert i.tolist() == [7, 7]

@@ -1,0 +1,152 @@
+"""The verdict card, on a page and in a terminal."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from checker.judge.verdict import GateResult, Verdict
+from checker.view.card import card_html, prose
+from checker.view.error_map import FINE, NOT_FINITE, UNWRITTEN, error_map, paint
+from checker.view.terminal import card_text, print_card
+from checker.view.wording import excerpt, window
+from tests.view import verdicts
+from tests.view.test_film import HOSTILE, Reader
+
+EVERY = verdicts.every()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_card_is_well_formed_small_and_without_scripts(name: str) -> None:
+    html = card_html(EVERY[name])
+    tags = Reader(html).tags
+    assert len(html) < 45_000
+    assert "script" not in [tag for tag, _ in tags]
+    assert all(
+        str(attrs.get("src", "data:image/png;base64,")).startswith("data:image/png;base64,") for _, attrs in tags
+    )
+    assert all(attrs.get("alt") for tag, attrs in tags if tag == "img")
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_terminal_card_says_the_same_in_eighty_columns(name: str) -> None:
+    verdict = EVERY[name]
+    text = card_text(verdict, 80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "\x1b" not in text
+    flat = " ".join(text.replace("▸", " ").split())
+    page = " ".join(
+        "".join(Reader(re.sub(r"<style.*?</style>", "", card_html(verdict), flags=re.DOTALL)).words).split()
+    )
+    failure = verdict.failure
+    if failure is not None and verdict.status != "not_attempted":
+        assert " ".join(failure.message.split()) in flat
+        assert failure.message.replace("`", "") in page
+    for gate in verdict.gates:
+        assert verdict.status == "not_attempted" or gate.gate in flat
+
+
+def test_wrong_values_are_shown_with_place_writer_and_line() -> None:
+    html = card_html(verdicts.wrong_values())
+    assert "the first is y[2, 0]. Program 2 stored it on line 27." in html
+    assert html.count('class="wrong first"') == 1
+    assert "Smallest failing shape:</b> M = 1, N = 3, BLOCK_N = 4" in html
+    assert "<b>Believed:</b>" in html
+    assert "<b>Instead:</b>" in html
+    assert "masked lanes zero" in html
+
+
+def test_a_green_card_says_what_was_not_done() -> None:
+    quiet = replace(verdicts.passed(), gates=verdicts.passed().gates[:5])
+    assert "It was not run on a GPU" in card_html(quiet)
+    assert "It was not run on a GPU" in " ".join(card_text(quiet).split())
+    html = card_html(verdicts.passed())
+    assert "gpu: not run" in html
+    assert "gpu: passed" not in html
+
+
+def test_the_card_of_an_infrastructure_failure_does_not_blame_the_learner() -> None:
+    html = card_html(EVERY["infra_error"])
+    assert "says nothing about your kernel" in html
+    assert "0 of 2" not in html
+
+
+def test_everything_of_the_learners_is_escaped() -> None:
+    gate = GateResult("compile", "compile_error", HOSTILE, line=1, detail=HOSTILE, advice=HOSTILE)
+    verdict = Verdict(
+        "row_softmax", HOSTILE, "compile_error", "cpu", 1.0, 0, 2, (gate,), source=HOSTILE + "\n" + HOSTILE
+    )
+    reader = Reader(card_html(verdict))
+    assert {"script", "img"}.isdisjoint(tag for tag, _ in reader.tags)
+    assert "".join(reader.words).count(HOSTILE) >= 4
+    assert "[" not in card_text(replace(verdict, gates=(replace(gate, message="plain"),)))[:40]
+
+
+def test_markup_of_the_terminal_library_is_not_obeyed() -> None:
+    verdict = verdicts.simple("runtime_error", "[bold]not bold[/bold] [/x]")
+    assert "[bold]not bold[/bold] [/x]" in card_text(verdict)
+
+
+def test_print_card_is_plain_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    print_card(verdicts.wrong_values())
+    out = capsys.readouterr().out
+    assert "gives wrong numbers" in out
+    assert "\x1b" not in out
+    colours = io.StringIO()
+    print_card(verdicts.wrong_values(), Console(file=colours, force_terminal=True, color_system="standard"))
+    assert "\x1b" in colours.getvalue()
+
+
+def test_code_in_a_sentence_is_paired_backquote_by_backquote() -> None:
+    assert prose("`a` needs what is a very long part of the sentence here, and `b` not") == (
+        '<code class="whole">a</code> needs what is a very long part of the sentence here, and <code class="whole">b</code> not'
+    )
+
+
+def test_excerpt_uses_the_learners_own_numbers() -> None:
+    verdict = replace(EVERY["timeout"], source="a\nb\nc\n", first_line=40)
+    assert [(row.number, row.text, row.here) for row in excerpt(verdict, 41)] == [
+        (40, "a", False),
+        (41, "b", True),
+        (42, "c", False),
+    ]
+    assert excerpt(verdict, 39) == excerpt(verdict, 43) == excerpt(verdict, None) == []
+
+
+@pytest.mark.parametrize("shape", [(97,), (5, 37), (2, 3, 6, 8)], ids=str)
+def test_window_holds_the_first_wrong_element(shape: tuple[int, ...]) -> None:
+    mismatch = verdicts.mismatch(shape)
+    view = window(mismatch, most=3)
+    r, c = view.first
+    assert view.wrong[r][c]
+    assert (view.rows[r], view.cols[c]) == (0 if len(shape) == 1 else mismatch.first[-2], mismatch.first[-1])
+    assert view.expected[r][c] != view.got[r][c]
+    assert max(len(view.rows), len(view.cols)) <= 3
+
+
+@pytest.mark.parametrize("shape", [(1,), (97,), (5, 37), (2, 2, 6, 8), (64, 1000), (512, 4096)], ids=str)
+def test_error_map_is_a_small_picture(shape: tuple[int, ...]) -> None:
+    png = error_map(verdicts.mismatch(shape))
+    assert png.startswith(b"\x89PNG")
+    assert len(png) <= 15_000
+
+
+def test_a_single_wrong_element_of_a_large_output_stays_visible() -> None:
+    mismatch = verdicts.mismatch((512, 4096))
+    error = np.zeros((512, 4096))
+    error[400, 3001] = 50.0
+    picture, step, top = paint(replace(mismatch, error=error, first=(400, 3001), wrong=1))
+    wrong = np.argwhere(np.abs(picture - np.array(FINE)).max(axis=2) > 0.01)
+    assert wrong.tolist() == [[400 // step[0], 3001 // step[1]]]
+    assert top == 50
+
+
+def test_unwritten_and_not_finite_elements_have_colours_of_their_own() -> None:
+    mismatch = verdicts.mismatch((5, 37), nan=True, unwritten=True)
+    colours = {tuple(np.round(c, 6)) for c in paint(mismatch)[0].reshape(-1, 3)}
+    assert {FINE, UNWRITTEN, NOT_FINITE} <= colours

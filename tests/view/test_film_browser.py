@@ -1,0 +1,224 @@
+"""The film in Chromium: it plays, scrubs and steps, and what moves is what should."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.course import PUZZLES
+from checker.simulator.trace import Trace
+from checker.view.card import card_html
+from checker.view.film import film_document, film_html
+from tests.view import traces, verdicts
+
+pytestmark = pytest.mark.browser
+
+SOFTMAX, ADD = PUZZLES["row_softmax"], PUZZLES["vector_add"]
+SOURCE = traces.solution("row_softmax")
+Page = Any  # playwright.sync_api.Page
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def show(chrome: Any, browser_thread: ThreadPoolExecutor, tmp_path: Path) -> Iterator[Open]:
+    """Open HTML in a page of its own; an error on the page's console fails the test."""
+    errors: list[str] = []
+    contexts = []
+
+    def open_page(html: str, width: int = 1100, **options: object) -> Page:
+        context = chrome.new_context(viewport={"width": width, "height": 800}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on(
+            "request",
+            lambda request: None if request.url.startswith(("file:", "data:")) else errors.append(request.url),
+        )
+        path = tmp_path / f"{len(contexts)}.html"
+        path.write_text(film_document(html, "test"), "utf-8")
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        browser_thread.submit(context.close).result()
+    assert not errors
+
+
+def softmax_film() -> tuple[Trace, str]:
+    trace, values = traces.row_softmax()
+    return trace, film_html(trace, SOFTMAX, SOURCE, budget=SOFTMAX.budget(SOFTMAX.film.case), values=values)
+
+
+def current_line(page: Page) -> int:
+    return int(page.locator(".source .current").get_attribute("data-l") or 0)
+
+
+def tile(page: Page) -> tuple[float, float]:
+    box = page.locator(".stage .over .edge").last
+    return float(box.get_attribute("x") or 0), float(box.get_attribute("y") or 0)
+
+
+def test_stepping_moves_the_tile_the_line_the_state_and_the_bars(show: Open) -> None:
+    trace, html = softmax_film()
+    page = show(html)
+    seen = []
+    for k, event in enumerate(trace.events):
+        assert page.locator(".clock").inner_text() == f"{k + 1} / {len(trace.events)}"
+        assert current_line(page) == event.line
+        assert page.locator(".kind").first.inner_text() == event.kind
+        assert f"program {event.program[0]}" in page.locator(".facts").inner_text()
+        assert page.locator("table.state tr").first.inner_text().split() == ["program", str(event.program[0])]
+        seen.append(tile(page))
+        page.click(".next")
+    assert len(set(seen)) == len(seen)
+    assert page.locator(".traffic .words").all_inner_texts() == ["112 B of 112 B, 1 pass", "112 B of 112 B, 1 pass"]
+
+
+def test_what_is_written_appears_when_it_is_stored(show: Open) -> None:
+    _, html = softmax_film()
+    page = show(html)
+    cells = page.locator(".stage .panel").nth(1).locator(".values text")
+    assert not any(cells.all_text_contents())
+    page.click(".next")
+    texts = cells.all_text_contents()
+    assert all(texts[:7])
+    assert not any(texts[7:])
+    page.locator(".tbt-film").press("End")
+    assert all(cells.all_text_contents())
+
+
+def test_play_goes_to_the_end_and_stops(show: Open) -> None:
+    trace, html = softmax_film()
+    page = show(html)
+    page.select_option(".speed", "4")
+    page.click(".play")
+    assert page.locator(".play").get_attribute("aria-label") == "Pause"
+    page.wait_for_function("() => document.querySelector('.clock').textContent === '8 / 8'")
+    page.wait_for_function("() => document.querySelector('.play').getAttribute('aria-label') === 'Play'")
+    assert current_line(page) == trace.events[-1].line
+
+
+def test_keys_and_slider(show: Open) -> None:
+    _, html = softmax_film()
+    page = show(html)
+    film, clock = page.locator(".tbt-film"), page.locator(".clock")
+    for key, at in (("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("End", 8), ("Home", 1)):
+        film.press(key)
+        assert clock.inner_text() == f"{at} / 8"
+    film.press(" ")
+    assert "playing" in (film.get_attribute("class") or "")
+    film.press(" ")
+    assert "playing" not in (film.get_attribute("class") or "")
+    page.locator(".scrub").fill("5")
+    assert clock.inner_text() == "6 / 8"
+    page.locator(".scrub").press("ArrowRight")
+    assert clock.inner_text() == "7 / 8"
+    assert "y[2" in (page.locator(".scrub").get_attribute("aria-valuetext") or "") or "x[3" in (
+        page.locator(".scrub").get_attribute("aria-valuetext") or ""
+    )
+
+
+def test_one_program_and_the_wave(show: Open) -> None:
+    trace, html = softmax_film()
+    page = show(html)
+    page.select_option(".who", "2")
+    assert page.locator(".clock").inner_text() == "1 / 2"
+    assert page.locator(".what").inner_text() == "x[2, 0:7]"
+    page.select_option(".who", "-1")
+    page.select_option(".order", "wave")
+    page.locator(".tbt-film").press("Home")
+    told = []
+    for _ in trace.events:
+        told.append(page.locator(".what").inner_text())
+        page.click(".next")
+    assert told == [f"x[{p}, 0:7]" for p in range(4)] + [f"y[{p}, 0:7]" for p in range(4)]
+
+
+def test_findings_lead_to_their_moment(show: Open) -> None:
+    trace, values = traces.vector_add(masks=False)
+    page = show(film_html(trace, ADD, traces.solution("vector_add"), values=values))
+    assert page.locator(".marks button").count() == 1
+    page.locator(".finding").first.click()
+    assert page.locator(".what").inner_text() == "x[8:10]"
+    assert "outside the tensor" in page.locator(".alarm").inner_text()
+    assert page.locator(".stage .outside").count() == 1
+
+
+def test_every_moment_of_the_static_frame_is_the_players_frame(show: Open) -> None:
+    """What Python draws for readers without scripts is what the player draws for the same moment."""
+    _, html = softmax_film()
+    shapes = """() => [...document.querySelectorAll('.stage rect, .stage path')].filter((n) => !n.matches('.seen') || n.getAttribute('d'))
+        .map((n) => [n.getAttribute('class'), ...['x', 'y', 'width', 'height', 'd'].map((a) => n.getAttribute(a))].join(' '))"""
+    with_script = show(html).evaluate(shapes)
+    without = show(html.replace("<script>", "<script type='text/plain'>")).evaluate(shapes)
+    assert without == with_script
+
+
+def test_two_films_on_one_page_do_not_disturb_each_other(show: Open) -> None:
+    _, html = softmax_film()
+    trace, values = traces.vector_add()
+    empty = show("").evaluate("() => Object.keys(window)")
+    page = show(html + film_html(trace, ADD, traces.solution("vector_add"), values=values))
+    page.locator(".tbt-film").nth(1).locator(".next").click()
+    assert page.locator(".clock").all_inner_texts() == ["1 / 8", "2 / 9"]
+    assert page.evaluate("() => Object.keys(window)") == empty
+
+
+@pytest.mark.parametrize("kind", ["row softmax", "vector", "heads", "large"])
+def test_nothing_is_cut_or_hangs_out(show: Open, kind: str) -> None:
+    made, names = {
+        "row softmax": (traces.row_softmax(6, 13, 16), ("x_ptr", "y_ptr")),
+        "vector": (traces.vector_add(24, 8), ("x_ptr", "y_ptr", "z_ptr")),
+        "heads": (traces.flash(), ("q_ptr", "k_ptr", "v_ptr", "o_ptr")),
+        "large": (traces.online(16, 1000, 128), ("x_ptr", "y_ptr")),
+    }[kind]
+    puzzle = replace(SOFTMAX, film=replace(SOFTMAX.film, tensors=names), outputs=names[-1:])
+    page = show(film_html(made[0], puzzle, SOURCE, values=made[1]))
+    hanging = """() => { const film = document.querySelector('.tbt-film'), edge = film.getBoundingClientRect();
+        return [...film.querySelectorAll('*')].filter((n) => !n.closest('.source, script, style') && n.getClientRects().length)
+            .filter((n) => { const r = n.getBoundingClientRect(); return r.right > edge.right + 1 || r.left < edge.left - 1; })
+            .map((n) => n.outerHTML.slice(0, 90)); }"""
+    overlaps = """() => { const found = [];
+        for (const p of document.querySelectorAll('.stage .panel')) {
+            const boxes = [...p.querySelectorAll('text')].filter((t) => t.textContent).map((t) => [t.textContent, t.getBoundingClientRect()]);
+            boxes.forEach(([a, r], i) => boxes.slice(i + 1).forEach(([b, s]) => {
+                if (r.left + 1 < s.right && s.left + 1 < r.right && r.top + 5 < s.bottom && s.top + 5 < r.bottom) found.push(a + ' over ' + b); }));
+        } return found; }"""
+    page.locator(".tbt-film").press("End")
+    for width in (600, 700, 900, 1200):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert (width, page.evaluate(hanging)) == (width, [])
+        assert (width, page.evaluate(overlaps)) == (width, [])
+
+
+THEMES = [("light", "", True), ("dark", "", False), ("dark", "true", True), ("light", "false", False)]
+
+
+@pytest.mark.parametrize("what", ["film", "card"])
+def test_themes_follow_the_notebook_before_the_system(show: Open, what: str) -> None:
+    page = show(softmax_film()[1] if what == "film" else card_html(verdicts.wrong_values()))
+
+    def bright(colour: str) -> float:
+        return sum(int(part) for part in colour[4:-1].split(","))
+
+    for system, notebook, light in THEMES:
+        page.emulate_media(color_scheme=system)
+        page.evaluate("(theme) => document.body.setAttribute('data-jp-theme-light', theme)", notebook)
+        ink, ground = page.evaluate(
+            f"() => {{ const s = getComputedStyle(document.querySelector('.tbt-{what}')); return [s.color, s.backgroundColor]; }}"
+        )
+        assert (bright(ground) > bright(ink)) == light, (system, notebook)
+
+
+def test_without_scripts_nothing_pretends_to_work(show: Open) -> None:
+    page = show(softmax_film()[1], java_script_enabled=False)
+    assert not page.locator(".controls").is_visible()
+    assert page.locator(".strip figure").count() == 4
+    assert page.locator(".strip").is_visible()

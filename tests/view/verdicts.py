@@ -1,0 +1,146 @@
+"""Verdicts as the judge would hand them over, with real numbers in them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from checker.course import PUZZLES
+from checker.judge.verdict import Diagnosis, GateResult, Mismatch, Status, Verdict, Warning
+from checker.puzzle import Case
+from checker.simulator.trace import Finding, Traffic
+from tests.view.traces import line_of, solution
+
+CASE = Case("5 × 37", {"M": 5, "N": 37}, {"BLOCK_N": 64}, family="negative")
+
+
+def mismatch(shape: tuple[int, ...] = (5, 37), *, nan: bool = False, unwritten: bool = False) -> Mismatch:
+    rng = np.random.default_rng(0)
+    flat = int(np.prod(shape[:-1], dtype=int)), shape[-1]
+    x = rng.normal(size=flat) * 3 - 60
+    expected = np.exp(x - x.max(1, keepdims=True))
+    total = expected.sum(1, keepdims=True)
+    got = expected / (total + 3.0)
+    expected = expected / total
+    got[: flat[0] // 2] = expected[: flat[0] // 2]
+    writers = np.repeat(np.arange(flat[0]), flat[1]).reshape(flat)
+    if nan:
+        got[-1, ::3] = np.nan
+    if unwritten:
+        writers[-1, flat[1] // 2 :] = -1
+    error = np.abs(got - expected) / (1e-6 * np.abs(expected) + 1e-7)
+    error[~np.isfinite(got)] = np.inf
+    wrong = ~(error <= 1)
+    first = tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), shape))
+    area = tuple((max(i - 2, 0), min(i + 3, s)) for i, s in zip(first, shape, strict=True))
+    if len(shape) > 2:
+        area = tuple((i, i + 1) for i in first[:-2]) + area[-2:]
+    cut = tuple(slice(*r) for r in area)
+    return Mismatch(
+        CASE, "y_ptr", shape, first, int(wrong.sum()), wrong.size, area, expected.reshape(shape)[cut], got.reshape(shape)[cut],
+        error.reshape(shape), (int(writers.reshape(shape)[first]), 0, 0), writers.reshape(shape), line_of(solution("row_softmax"), "tl.store"),
+    )  # fmt: skip
+
+
+def verdict(status: Status, gates: tuple[GateResult, ...], puzzle: str = "row_softmax", **more: object) -> Verdict:
+    score = float(PUZZLES[puzzle].points) if status == "passed" else 0.0
+    return Verdict(
+        puzzle, "01_row_softmax.ipynb", status, "cpu", 0.84, score, float(PUZZLES[puzzle].points), gates,
+        source=more.pop("source", solution(puzzle).source), **more,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def wrong_values(**more: object) -> Verdict:
+    line = line_of(solution("row_softmax"), "tl.load(x_ptr")
+    gates = (
+        GateResult("source", "passed", "The source keeps the rules."),
+        GateResult("compile", "passed", "Compiled for T4, A100, L4 and H100.", warnings=(Warning("A T4 has no bf16 in hardware: bf16 kernels run there only in float32."),)),
+        GateResult("values", "failed", "Rows of negative numbers come out too small: they do not add up to 1.", case=CASE, mismatch=mismatch(**more),  # type: ignore[arg-type]
+                   advice="Write down what the lanes past N hold after the load, and what they add to `l_i`."),
+        GateResult("memory", "skipped", ""), GateResult("traffic", "skipped", ""), GateResult("gpu", "skipped", "No GPU here."),
+    )  # fmt: skip
+    diagnosis = Diagnosis(
+        "masked_lanes_zero",
+        "Believed: a masked lane is out of the game.\n\n"
+        'Instead: a masked lane holds `other`, and takes part in `tl.max` and `tl.sum`. Let it be `float("-inf")`.',
+        line,
+    )
+    return verdict(
+        "failed", gates, diagnosis=diagnosis, smallest=Case("s", {"M": 1, "N": 3}, {"BLOCK_N": 4}, family="negative")
+    )
+
+
+def passed() -> Verdict:
+    traffic = {"x_ptr": (Traffic(740, 0, 5, 0), 740, 0), "y_ptr": (Traffic(0, 740, 0, 5), 0, 740)}
+    gates = (
+        GateResult("source", "passed", "The source keeps the rules."),
+        GateResult("compile", "passed", "Compiled for T4, A100, L4 and H100."),
+        GateResult("values", "passed", "14 cases agree with the float64 reference."),
+        GateResult("memory", "passed", "Nothing outside the tensors was touched, and every element was stored once."),
+        GateResult("traffic", "passed", "x is read once and y is written once.", case=CASE, traffic=traffic),
+        GateResult("gpu", "skipped", "No GPU here."),
+    )
+    return verdict("passed", gates)
+
+
+def too_much_traffic() -> Verdict:
+    traffic = {"x_ptr": (Traffic(2220, 0, 15, 0), 740, 0), "y_ptr": (Traffic(0, 740, 0, 5), 0, 740)}
+    gates = (
+        *passed().gates[:4],
+        GateResult("traffic", "failed", "x is read three times, and once is enough.", case=CASE, traffic=traffic, line=22,
+                   advice="Keep the row in one tile from the load to the store."),
+        GateResult("gpu", "skipped", ""),
+    )  # fmt: skip
+    return verdict("failed", gates)
+
+
+def memory_fault() -> Verdict:
+    finding = Finding(
+        "out_of_bounds_load", "Program 4 reads 27 elements past the end of x.", 22, (4, 0, 0), "x_ptr", ((5, 0),), 27
+    )
+    other = Finding("race", "Programs 1 and 2 both store y[2, 0].", 27, (1, 0, 0), "y_ptr", ((2, 0),), 27)
+    gates = (
+        *passed().gates[:3],
+        GateResult("memory", "failed", "Program 4 reads 27 elements past the end of x.", line=22, findings=(finding, other),
+                   advice="A mask switches the lanes past N off."),
+        GateResult("traffic", "skipped", ""), GateResult("gpu", "skipped", ""),
+    )  # fmt: skip
+    return verdict("failed", gates)
+
+
+def compile_error() -> Verdict:
+    raw = "at 18:11:\n    offs_n = tl.arange(0, N)\n             ^\nValueError('arange\\'s arguments must be of type tl.constexpr')"
+    gates = (
+        passed().gates[0],
+        GateResult("compile", "compile_error", "`tl.arange` needs bounds that are known when the kernel is compiled, and `N` is not.", line=19, detail=raw,
+                   advice="Use `BLOCK_N`, and mask the lanes past N."),
+        *(GateResult(g, "skipped", "") for g in ("values", "memory", "traffic", "gpu")),  # type: ignore[arg-type]
+    )  # fmt: skip
+    return verdict("compile_error", gates)
+
+
+def simple(status: Status, message: str, **more: object) -> Verdict:
+    gate = "source" if status in ("forbidden", "not_attempted") else "values"
+    return verdict(status, (GateResult(gate, status, message, **more),))  # type: ignore[arg-type]
+
+
+def every() -> dict[str, Verdict]:
+    return {
+        "values": wrong_values(),
+        "nan": wrong_values(nan=True, unwritten=True),
+        "vector": wrong_values(shape=(97,)),
+        "heads": wrong_values(shape=(2, 2, 6, 8)),
+        "large": wrong_values(shape=(64, 1000)),
+        "memory": memory_fault(),
+        "traffic": too_much_traffic(),
+        "compile": compile_error(),
+        "passed": passed(),
+        "not_attempted": simple(
+            "not_attempted", "The stub was not touched.", advice="Ask for a first hint with `hint(row_softmax_kernel)`."
+        ),
+        "forbidden": simple("forbidden", "`import torch` is not part of a kernel.", line=3),
+        "timeout": simple("timeout", "The kernel was stopped after 10 s: the loop on line 22 never ends.", line=22),
+        "runtime_error": simple(
+            "runtime_error", "ValueError: cannot broadcast 8 lanes to 16.", line=24, detail="Traceback …\nValueError"
+        ),
+        "infra_error": verdict("infra_error", ()),
+    }
