@@ -134,7 +134,7 @@ def broadcast2(x_ptr, y_ptr, N, B: tl.constexpr):
 @triton.jit
 def mask_shape(x_ptr, y_ptr, N, B: tl.constexpr):
     o = tl.arange(0, B)
-    a = tl.load(x_ptr + o, mask=tl.arange(0, 2*B) < N)
+    a = tl.load(x_ptr + o, mask=tl.arange(0, 2 * B) < N)
     tl.store(y_ptr + o, a)
 
 
@@ -549,6 +549,7 @@ def unused_result(x_ptr, y_ptr, N, B: tl.constexpr):
 def nested(x_ptr, y_ptr, N, B: tl.constexpr):
     def f(x):
         return x
+
     tl.store(y_ptr, f(1.0))
 
 

@@ -149,7 +149,9 @@ def test_tiles_too_large_for_shared_memory_name_the_gpu_and_both_sizes(bank: Mod
 def test_words_nobody_has_seen_end_as_unknown_with_tritons_last_line(bank: ModuleType) -> None:
     from checker.compiler.translate import translate
 
-    failure = translate(RuntimeError("first\nthe wombat is upside down"), bank.brk, CompileRequest(80, SIGNATURE, {"B": 16}))
+    failure = translate(
+        RuntimeError("first\nthe wombat is upside down"), bank.brk, CompileRequest(80, SIGNATURE, {"B": 16})
+    )
     assert failure.kind == "unknown"
     assert "the wombat is upside down" in failure.message
     assert "wombat" in failure.raw
