@@ -46,7 +46,9 @@ class Likeness:
             return 0
         if self.kinds and self.counts and self.overdrawn and self.traffic:
             return 2
-        evidence = {"values": True, "memory": self.kinds, "traffic": self.overdrawn}.get(gate, self.kinds and self.overdrawn)
+        evidence = {"values": True, "memory": self.kinds, "traffic": self.overdrawn}.get(
+            gate, self.kinds and self.overdrawn
+        )
         return 1 if evidence else 0
 
 

@@ -22,7 +22,9 @@ from checker.puzzle import Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
-NONE_KNOWN = "This is no known misconception: what the kernel did matches none of the wrong kernels that this puzzle keeps."
+NONE_KNOWN = (
+    "This is no known misconception: what the kernel did matches none of the wrong kernels that this puzzle keeps."
+)
 
 ONLY_ON_GPU = "This is no known misconception: in the simulator the kernel does everything right, and only the GPU shows a difference."
 
@@ -121,7 +123,8 @@ def _line(
 ) -> int | None:
     """The learner's line that plays the part of the misconception's wrong line, where there is just one."""
     theirs = next(
-        (o.trace for o in simulate(puzzle, chosen.source, runner, [failing.prepared], SimulateOptions(events=True))), None
+        (o.trace for o in simulate(puzzle, chosen.source, runner, [failing.prepared], SimulateOptions(events=True))),
+        None,
     )
     for wrong in chosen.wrong_lines:
         line = same_role(chosen.source, wrong, theirs, source, replay)

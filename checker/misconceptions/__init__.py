@@ -86,8 +86,12 @@ def kernel_source(text: str, puzzle: str, kernel: str, origin: str) -> KernelSou
     """The kernel's module without docstring and constants, every line still at its own number."""
     lines = text.splitlines()
     for node in ast.parse(text).body:
-        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        constant = isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id in _CONSTANTS for t in node.targets)
+        docstring = (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        )
+        constant = isinstance(node, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id in _CONSTANTS for t in node.targets
+        )
         if docstring or constant:
             lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
     return KernelSource(puzzle, kernel, "\n".join(lines) + "\n", (Piece(1, len(lines), origin, 1),))

@@ -23,7 +23,21 @@ def refusing(runner, refuses, **more):
             for request in requests:
                 self.asked.append(request)
                 ok = not refuses(request)
-                yield CompileResult(request, ok=ok) if ok else CompileResult(request, ok=False, **{"status": "compile_error", "message": "no such thing", "raw": "Triton's words", "line": 17, **more})
+                yield (
+                    CompileResult(request, ok=ok)
+                    if ok
+                    else CompileResult(
+                        request,
+                        ok=False,
+                        **{
+                            "status": "compile_error",
+                            "message": "no such thing",
+                            "raw": "Triton's words",
+                            "line": 17,
+                            **more,
+                        },
+                    )
+                )
                 if not ok:
                     return
 

@@ -3,6 +3,7 @@
 import triton
 import triton.language as tl
 
+
 @triton.jit
 def safe_softmax(x):
     p = tl.exp(x - tl.max(x, axis=1)[:, None])

@@ -3,6 +3,7 @@
 import triton
 import triton.language as tl
 
+
 @triton.jit
 def tile(BLOCK_N: tl.constexpr):
     return tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)

@@ -11,4 +11,6 @@ def vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):
     left = N - pid * BLOCK_N
     ok = lane < left + 1
     where = pid * BLOCK_N + lane
-    tl.store(z_ptr + where, tl.load(x_ptr + where, mask=ok, other=0.0) + tl.load(y_ptr + where, mask=ok, other=0.0), mask=ok)
+    tl.store(
+        z_ptr + where, tl.load(x_ptr + where, mask=ok, other=0.0) + tl.load(y_ptr + where, mask=ok, other=0.0), mask=ok
+    )
