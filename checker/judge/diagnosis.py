@@ -45,7 +45,7 @@ def diagnose(
     replay: Trace | None = None,
 ) -> Diagnosis:
     """Compare the learner's simulated `outcomes` with the bank's. `failing` is the one that fails `gate`."""
-    if not failing.ran or failing.trace is None:
+    if not failing.ran or failing.trace is None or not _fails(puzzle, failing, gate):
         return Diagnosis(None, NONE_KNOWN)
     others = [o for o in outcomes if o is not failing and o.ran and o.trace is not None]
     known = bank(puzzle.name)
@@ -91,7 +91,7 @@ def _level(
 
 
 def _fails(puzzle: Puzzle, outcome: Outcome, gate: str) -> bool:
-    """Whether a wrong kernel fails the learner's case at the same gate: one that is right there explains nothing."""
+    """Whether a kernel fails the case at this gate: one that is right there explains nothing and needs no explaining."""
     if gate == "values":
         return not outcome.right
     return bool(memory_findings(outcome)) if gate == "memory" else bool(overdrawn(puzzle, outcome))

@@ -17,8 +17,6 @@ def refusing(runner, refuses, **more):
     """A runner whose compiler refuses the requests for which `refuses` holds, and ends there as the protocol says."""
 
     class Refusing(type(runner)):
-        asked = []
-
         def compile(self, kernel, requests):
             for request in requests:
                 self.asked.append(request)
