@@ -97,7 +97,9 @@ def style(root: str, *names: str) -> str:
         f"{under(hosts_light)}{{{light};color-scheme:light}}"
         f"{under(hosts_dark)}{{{dark};color-scheme:dark}}"
     )
-    return "<style>" + rules + "\n" + "\n".join(asset(name) for name in names) + "</style>"
+    # the class twice, so that a notebook's own rules for tables, code and headings do not win
+    sheets = re.sub(rf"\.{root}\b", f".{root}.{root}", "\n".join(asset(name) for name in names))
+    return f"<style>{rules}\n{sheets}</style>"
 
 
 def number(value: float, width: int = 6) -> str:
