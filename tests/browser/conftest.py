@@ -131,8 +131,7 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     said: list[str] = []
     page.on("pageerror", lambda error: said.append(str(error)))
     yield page
-    report = getattr(request.node, "report", None)
-    if report is not None and report.failed:
+    if getattr(request.node, "went_wrong", False):
         folder = Path(tempfile.mkdtemp(prefix="tile-by-tile-browser-"))
         page.screenshot(path=folder / "page.png", full_page=True)
         (folder / "page.html").write_text(page.content())
@@ -155,8 +154,7 @@ def row_softmax(lab: Lab, page: Page, request: pytest.FixtureRequest) -> Iterato
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report = yield
-    if report.when == "call":
-        item.report = report  # type: ignore[attr-defined]
+    item.went_wrong = report.failed or getattr(item, "went_wrong", False)  # type: ignore[attr-defined]
     return report
 
 

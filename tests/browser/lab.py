@@ -37,7 +37,10 @@ class Notebook:
     path: str
 
     def open(self) -> None:
-        self.page.goto(f"{self.lab.address}/lab/tree/{self.path}", wait_until="domcontentloaded")
+        # a workspace of its own: the shared one would open the notebooks of earlier tests again
+        workspace = Path(self.path).stem
+        address = f"{self.lab.address}/lab/workspaces/{workspace}/tree/{self.path}"
+        self.page.goto(address, wait_until="domcontentloaded", timeout=60_000)
         expect(self.page.locator(".jp-Notebook .jp-Cell").first).to_be_visible(timeout=60_000)
         idle = self.page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")
         expect(idle.first).to_be_visible(timeout=60_000)

@@ -49,9 +49,9 @@ def test_right_kernel_turns_green_and_its_film_plays(row_softmax: Notebook) -> N
     scrub.fill(str(last))
     expect(scrub).to_have_value(str(last))
     assert stage.inner_html() != opening, "the last moment must not look like the first"
+    expect(film.locator(".state")).to_contain_text("maximum of the row")
     film.locator("button.back").click()
     expect(scrub).to_have_value(str(last - 1))
-    expect(film.locator(".state")).to_contain_text("maximum of the row")
 
 
 def test_masked_lanes_without_other_are_diagnosed(row_softmax: Notebook) -> None:
