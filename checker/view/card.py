@@ -148,8 +148,8 @@ def _mismatch(mismatch: Mismatch, said: str) -> str:
     return (
         (f"<p>{escape(place)}</p>" if place else "")
         + f'<div class="pair">{table(f"expected {index}", view.expected, False)}{table(f"got {index}", view.got, True)}'
-        + picture
         + "</div>"
+        + picture
         + (f'<p class="soft">{escape(note)}</p>' if note else "")
     )
 
