@@ -134,7 +134,7 @@ RULES: tuple[Rule, ...] = (
     _rule("power_of_two", r"Shape element \d+ must be a power of 2", "Every side of a tile must be a power of two (1, 2, 4, …, 16, 32, 64)."),
     _rule("range", r"arange's end argument must be greater than the start argument", "tl.arange(start, end) needs an end larger than its start."),
     _rule("range", r"arange.*must fit in 32 bits", "The bounds of tl.arange must fit in 32 bits."),
-    _rule("range", r"For loop bounds and step must all be ints, are \((.*)\)", "A loop's bounds and step must be whole numbers, and here they are ({1}): use `//` instead of `/`."),
+    _rule("range", r"For loop bounds and step must all be ints, are \((.*?)\)", "A loop's bounds and step must be whole numbers, and here they are ({1}): use `//` instead of `/`."),
     _rule("range", r"For (?:lower|upper) bound must be a scalar|For step must be a scalar", "A loop's bounds must be single numbers, not tiles."),
     _rule("range", r"Only `range` and `static_range` iterators", "A loop goes over range(...), tl.range(...) or tl.static_range(...); a tile is worked on as a whole, without a loop."),
     _rule("too_large", r"numel \((\d+)\) exceeds triton maximum tensor numel \((\d+)\)", "This tile has {1} elements, and Triton allows {2} at most: work through the data in smaller tiles."),
@@ -153,7 +153,7 @@ RULES: tuple[Rule, ...] = (
     _rule("branch_type", r"Mismatched type for (\w+) between then block \((.*?)\) and else block \((.*?)\)", "`{1}` is {2} after the `if` part and {3} after the `else` part: it must have one type and shape on both ways."),
     _rule("branch_type", r"Ternary expression with dynamic condition has inconsistent types (.*?) and (.*?)['\")]*$", "The two values of this `… if … else …` are {1} and {2}: they must have the same type."),
     _rule("return_type", r"Return type mismatch: (.*?) and (.*?)\. Note", "This helper returns {1} in one place and {2} in another: every `return` must give the same type and shape."),
-    _rule("dtype", r"Expected dtype \[(.*?)\] but got (pointer<.*?>)", "This function was given {2}, an address. Read the values first, with tl.load."),
+    _rule("pointer", r"Expected dtype \[(.*?)\] but got (pointer<.*?>)", "This function was given {2}, an address. Read the values first, with tl.load."),
     _rule("dtype", r"Expected dtype \[(.*?)\] but got (\w+)", "This function computes in float32 (or float64) and was given {2}: convert first, with x.to(tl.float32)."),
     _rule("target", r"type (\w+) not supported in this architecture", "{gpu} cannot compute with {1}: it came with later GPUs.", True),
     _rule("dtype", r"type object 'float' has no attribute|'str' object has no attribute 'scalar'|type object 'int' has no attribute", "This needs a dtype of Triton: tl.float32, tl.float16, tl.bfloat16, tl.int32, …"),
@@ -162,7 +162,6 @@ RULES: tuple[Rule, ...] = (
     _rule("pointer", r"Value argument cannot be block type if pointer argument is not a block", "This stores a tile to a single address: add offsets to the pointer, e.g. tl.store(y_ptr + offs_n, …)."),
     _rule("pointer", r"(?:Mask|Other|`?mask`?|`?other`?) argument cannot be block type if pointer argument is not a block", "The address is a single one while mask or other is a tile: add offsets to the pointer, e.g. tl.load(x_ptr + offs_n, mask=…)."),
     _rule("arguments", r"`other` cannot be provided without `mask`", "`other` says what masked lanes hold, so tl.load needs a mask with it."),
-    _rule("pointer", r"'scf\.\w+'.*1-bit signless integer, but got 'tensor", lambda m, p, r: None),
     # conditions
     _rule("condition", r"Boolean value of Tensor with more than one value is ambiguous", "An `if` decides for the whole program, and this condition has a truth value per lane. Choose lane by lane with tl.where(condition, a, b)."),
     _rule("condition", r"'scf\.(?:if|condition)' op operand #0 must be 1-bit signless integer, but got 'tensor", "This condition has a truth value per lane, and the program needs a single one. Choose lane by lane with tl.where(condition, a, b)."),
@@ -170,9 +169,9 @@ RULES: tuple[Rule, ...] = (
     _rule("dtype", r"'tt\.(load|store)' op operand #\d+ must be 1-bit signless integer", "A mask must hold truth values: compare something, as in offs_n < N."),
     # shapes
     _rule("shape", r"Cannot make_shape_compatible: incompatible dimensions at index (\d+): (\d+) and (\d+)", "Two tiles do not fit: along axis {1} one is {2} long and the other {3}. Is an axis missing, as in m_i[:, None]?"),
-    _rule("shape", r"Expected (\w+) argument to have shape \[(.*?)\] but got \[(.*?)\]", lambda m, p, r: f"The {m[1]} here has the shape [{_type_shape(m[3])}], and [{_type_shape(m[2])}] is needed: addresses, values and mask must have one shape."),
+    _rule("shape", r"Expected (\w+) argument to have shape \[(.*)\] but got \[(.*)\]", lambda m, p, r: f"The {m[1]} here has the shape [{_type_shape(m[3])}], and [{_type_shape(m[2])}] is needed: addresses, values and mask must have one shape."),
     _rule("shape", r"Cannot broadcast, rank mismatch|Cannot broadcast, the expanded size|rank mismatch|cannot view block of|reshape\(\) cannot change total number", "These shapes do not fit together: compare the sides of the tiles in this line."),
-    _rule("axis", r"invalid axis (-?\d+)\. Expected (-?\d+) <= axis < (\d+)", "There is no axis {1}: this tile has {3}, counted from 0."),
+    _rule("axis", r"invalid axis (-?\d+)\. Expected (-?\d+) <= axis < (\d+)", "There is no axis {1}: the tile has {3} of them, counted from 0."),
     _rule("axis", r"permute dims must have the same length as input shape", ".T and tl.trans turn tiles with two sides; this one has another number of sides. x[:, None] makes a column of a vector."),
     _rule("unsupported_syntax", r"unsupported tensor index", "A tile cannot be cut up or indexed with numbers: only x[:, None] and x[None, :] exist. Load the part you need with its own offsets, or pick with tl.where and tl.sum."),
     # names
@@ -200,6 +199,7 @@ RULES: tuple[Rule, ...] = (
     # calls
     _rule("arguments", r"[^\n]*(?:missing \d+ required|missing a required argument|got an unexpected keyword argument|takes \d+ positional|too many positional|multiple values for argument|requires at least \d+ values)[^\n]*", _arguments),
     _rule("not_jitted", r"cannot convert (?:JITFunction\(\w+:(\w+)\))", "`{1}` is a helper: call it, as in {1}(...)."),
+    _rule("pointer", r"invalid operands of type (.*?) and (.*?)['\")]*$", lambda m, p, r: _operands(m, p, r) if "pointer" in m[0] else None),
     _rule("dtype", r"invalid operands of type (.*?) and (.*?)['\")]*$", _operands),
     _rule("dtype", r"cannot convert (.*?) of type (.*?) to tensor", "This value cannot be put in a tensor: use numbers and tensors only."),
     # one GPU only
