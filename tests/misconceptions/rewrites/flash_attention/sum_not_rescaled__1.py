@@ -1,7 +1,9 @@
-"""In a while loop that walks backwards."""
+"""With exp2 and a folded scale."""
 
 import triton
 import triton.language as tl
+
+LOG2_E: tl.constexpr = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
@@ -21,23 +23,26 @@ def flash_attention_kernel(
     BLOCK_N: tl.constexpr,
     D: tl.constexpr,
 ):
-    first = tl.program_id(0).to(tl.int64) * BLOCK_M
-    i = first + tl.arange(0, BLOCK_M)
+    rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     d = tl.arange(0, D)
-    q = tl.load(q_ptr + i[:, None] * stride_qm + d[None, :], mask=i[:, None] < N_Q, other=0.0)
+    ok = (rows < N_Q)[:, None]
+    fold = scale * LOG2_E
+    q = tl.load(q_ptr + rows.to(tl.int64)[:, None] * stride_qm + d[None, :], mask=ok, other=0.0)
     m = tl.full([BLOCK_M], float("-inf"), tl.float32)
     l = tl.zeros([BLOCK_M], tl.float32)
-    o = tl.zeros([BLOCK_M, D], tl.float32)
-    left = tl.cdiv(N_KV, BLOCK_N)
-    while left > 0:
-        left -= 1
-        j = left * BLOCK_N + tl.arange(0, BLOCK_N).to(tl.int64)
-        k = tl.load(k_ptr + j[:, None] * stride_kn + d[None, :], mask=j[:, None] < N_KV, other=0.0)
-        v = tl.load(v_ptr + j[:, None] * stride_vn + d[None, :], mask=j[:, None] < N_KV, other=0.0)
-        s = tl.where(j[None, :] < N_KV, tl.dot(q, tl.trans(k)) * scale, float("-inf"))
-        m_next = tl.maximum(m, tl.max(s, axis=1))
-        p = tl.exp(s - m_next[:, None])
-        l += tl.sum(p, axis=1)
-        o = o * tl.exp(m - m_next)[:, None] + tl.dot(p.to(v.dtype), v)
-        m = m_next
-    tl.store(o_ptr + i[:, None] * stride_om + d[None, :], o / l[:, None], mask=i[:, None] < N_Q)
+    acc = tl.zeros([BLOCK_M, D], tl.float32)
+    for start in range(0, N_KV, BLOCK_N):
+        cols = start + tl.arange(0, BLOCK_N)
+        inside = (cols < N_KV)[:, None]
+        k = tl.load(k_ptr + cols.to(tl.int64)[:, None] * stride_kn + d[None, :], mask=inside, other=0.0)
+        v = tl.load(v_ptr + cols.to(tl.int64)[:, None] * stride_vn + d[None, :], mask=inside, other=0.0)
+        raw = tl.dot(q, k.T)
+        raw = tl.where((cols < N_KV)[None, :], raw, float("-inf"))
+        top = tl.maximum(m, tl.max(raw, 1) * fold)
+        p = tl.exp2(raw * fold - top[:, None])
+        shrink = tl.exp2(m - top)
+        l += tl.sum(p, 1)
+        acc *= shrink[:, None]
+        acc += tl.dot(p.to(v.dtype), v)
+        m = top
+    tl.store(o_ptr + rows.to(tl.int64)[:, None] * stride_om + d[None, :], acc / l[:, None], mask=ok)

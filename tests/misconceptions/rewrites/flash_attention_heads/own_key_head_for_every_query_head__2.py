@@ -41,7 +41,6 @@ def flash_attention_heads_kernel(
     pid_m, pid_h = tl.program_id(0), tl.program_id(1)
     batch = pid_h // H_Q
     head = pid_h % H_Q
-    heads_per_group = H_Q // H_KV
     rows = pid_m * BLOCK_M + tl.arange(0, BLOCK_M).to(tl.int64)
     offs_d = tl.arange(0, D)
     q = tl.load(
