@@ -39,5 +39,5 @@ def flash_attention_heads_kernel(
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
     """Program (i, j) owns query tile i of batch and head j = batch * H_Q + head. A query that sees no key gives 0 and -inf."""
-    # your code starts here (about 42 lines)
+    # your code starts here (about 41 lines)
     # your code ends here
