@@ -70,7 +70,8 @@ def apart(puzzle, case: Case, a: torch.Tensor, b: torch.Tensor) -> float:
     """The largest difference over what the puzzle's tolerance allows."""
     tolerance, eps = puzzle.tolerance[case.dtype], torch.finfo(DTYPES[case.dtype]).eps
     a, b = a.double(), b.double()
-    return float(((a - b).abs() / (tolerance.rtol * b.abs() + tolerance.c * eps * puzzle.scale(case, b))).max())
+    error = (a - b).abs() / (tolerance.rtol * b.abs() + tolerance.c * eps * puzzle.scale(case, b))
+    return float(torch.where(a == b, 0.0, error).max())  # rows that see nothing are 0, and no error is allowed there
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # a backend that is not available says why at length
@@ -108,8 +109,7 @@ def with_options(launch, warps: int, stages: int):
     return replace(launch, options={"num_warps": warps, "num_stages": stages})
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize("d", [64, 128])
+@pytest.mark.parametrize(("d", "dtype"), [(64, "float16"), (128, "bfloat16")])
 @pytest.mark.parametrize(("block_m", "block_n", "warps", "stages"), HAZARDS)
 def test_tiles_warps_and_stages_change_nothing(kernels, block_m, block_n, warps, stages, d, dtype):
     """The pipelined product whose left operand sits in registers raced in Triton 3.6; eight warps have been wrong elsewhere.
