@@ -156,7 +156,8 @@ def _compile(runner: Runner, source: KernelSource, requests: Sequence[CompileReq
             yield result
         if not seen:
             yield from (
-                replace(CompileResult(r, ok=False), status="infra_error", raw="the runner gave no result") for r in remaining
+                replace(CompileResult(r, ok=False), status="infra_error", raw="the runner gave no result")
+                for r in remaining
             )
             return
         remaining = remaining[seen:]

@@ -71,9 +71,11 @@ def enter_namespaces(wall: Wall) -> None:
         return
     try:
         syscalls.unshare(flags | syscalls.CLONE_NEWUSER)
+        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # else the maps below belong to root
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
         Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     except OSError as error:
         raise LayerFailed(NAMESPACES, error) from error
 

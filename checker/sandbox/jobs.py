@@ -87,14 +87,13 @@ def _compile(channel: Channel, folder: Path, kernel: KernelSource, requests: lis
             status = "resource_limit" if outcome.status == "resource_limit" else "compile_error"
             result = compiler.CompileResult(
                 request,
-                False,
-                "other",
-                outcome.message,
-                outcome.detail,
-                outcome.line,
-                time.perf_counter() - began,
-                {},
-                status,
+                ok=False,
+                kind="other",
+                message=outcome.message,
+                raw=outcome.detail,
+                line=outcome.line,
+                seconds=time.perf_counter() - began,
+                status=status,
             )
         blobs: list[memoryview] = []
         channel.send({"type": "result", "number": number, "result": codec.encode(result, blobs)}, blobs)

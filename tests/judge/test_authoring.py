@@ -39,9 +39,13 @@ def _spread(ref):
 
 
 def copy_of_input(puzzle, prepared):
-    inputs = [t for n, t in prepared.launch.arguments.items() if isinstance(t, torch.Tensor) and n not in puzzle.outputs]
+    inputs = [
+        t for n, t in prepared.launch.arguments.items() if isinstance(t, torch.Tensor) and n not in puzzle.outputs
+    ]
     return {
-        name: next((t.double() for t in inputs if t.shape == ref.shape), inputs[0].double().reshape(-1)[0].expand(ref.shape))
+        name: next(
+            (t.double() for t in inputs if t.shape == ref.shape), inputs[0].double().reshape(-1)[0].expand(ref.shape)
+        )
         for name, ref in prepared.expected.items()
     }
 
@@ -84,13 +88,19 @@ def test_half_the_bits_fail(puzzle):
     assert any(_wrong(puzzle, case, answered_in_half) for case in cpu_cases(puzzle, "float32"))
 
 
-@pytest.mark.parametrize("puzzle", [p for p in LADDER if any(_several_tiles(p, c) for c in cpu_cases(p))], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "puzzle", [p for p in LADDER if any(_several_tiles(p, c) for c in cpu_cases(p))], ids=lambda p: p.name
+)
 def test_the_first_tile_alone_fails(puzzle):
     cases = [case for case in cpu_cases(puzzle) if _several_tiles(puzzle, case)]
     assert any(_wrong(puzzle, case, first_tile_only) for case in cases)
 
 
-@pytest.mark.parametrize("puzzle", [p for p in LADDER if {"x_ptr", "y_ptr"} == {n for n in p.parameters if n.endswith("_ptr")}], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "puzzle",
+    [p for p in LADDER if {"x_ptr", "y_ptr"} == {n for n in p.parameters if n.endswith("_ptr")}],
+    ids=lambda p: p.name,
+)
 def test_no_max_subtraction_fails(puzzle):
     def plain(puzzle, prepared):
         e = torch.exp(prepared.launch.arguments["x_ptr"].float())
@@ -120,4 +130,3 @@ def test_the_solution_passes_with_hidden_numbers(puzzle, runner):
 def _wrong(puzzle, case, answer):
     prepared = prepare(puzzle, case)
     return compare(puzzle, prepared, answer(puzzle, prepared), None).mismatch is not None
-

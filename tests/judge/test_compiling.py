@@ -17,13 +17,25 @@ def refusing(runner, refuses, **more):
     """A runner whose compiler refuses the requests for which `refuses` holds, and ends there as the protocol says."""
 
     class Refusing(type(runner)):
-        asked = []
-
         def compile(self, kernel, requests):
             for request in requests:
                 self.asked.append(request)
                 ok = not refuses(request)
-                yield CompileResult(request, ok=ok) if ok else CompileResult(request, ok=False, **{"status": "compile_error", "message": "no such thing", "raw": "Triton's words", "line": 17, **more})
+                yield (
+                    CompileResult(request, ok=ok)
+                    if ok
+                    else CompileResult(
+                        request,
+                        ok=False,
+                        **{
+                            "status": "compile_error",
+                            "message": "no such thing",
+                            "raw": "Triton's words",
+                            "line": 17,
+                            **more,
+                        },
+                    )
+                )
                 if not ok:
                     return
 

@@ -70,7 +70,7 @@ def test_a_broken_guard_band(offset, words, runner):
         at = tensors["z_ptr"].numel() if offset is None else offset
         whole(tensors["z_ptr"])[GUARD + at] = 0.0
 
-    verdict, gate = judged(on_gpu(runner, spoil))
+    _, gate = judged(on_gpu(runner, spoil))
     assert gate.status == "failed"
     assert words in gate.message
 

@@ -55,7 +55,12 @@ def test_a_forbidden_kernel_never_runs(runner):
 
 
 def test_violations_that_were_found_before_are_believed(runner):
-    verdict = judge(ROW, solution("row_softmax"), runner, violations=[Violation("names", 7, "no such thing"), Violation("text", 9, "nor this")])
+    verdict = judge(
+        ROW,
+        solution("row_softmax"),
+        runner,
+        violations=[Violation("names", 7, "no such thing"), Violation("text", 9, "nor this")],
+    )
     assert verdict.status == "forbidden"
     assert "ine 7" in verdict.gates[0].message
     assert verdict.gates[0].line == 7
@@ -95,19 +100,30 @@ def test_lines_are_the_learners_own(runner):
 
 
 def test_where_a_nan_is_born(runner):
-    source = changed(solution("row_softmax"), "m_i = tl.max(x, axis=0)", "m_i = tl.max(x, axis=0)\n    x = x - x\n    x = x / x")
+    source = changed(
+        solution("row_softmax"), "m_i = tl.max(x, axis=0)", "m_i = tl.max(x, axis=0)\n    x = x - x\n    x = x / x"
+    )
     verdict = judge(ROW, source, runner, diagnose=False)
     failure = verdict.failure
     assert failure is not None
     born = [f for f in failure.findings if f.kind == "nan_born"]
     assert born
     assert "first NaN was made at line" in failure.message
-    assert "x = x - x" in source.source.splitlines()[failure.line - 1] or "x = x / x" in source.source.splitlines()[failure.line - 1]
+    assert (
+        "x = x - x" in source.source.splitlines()[failure.line - 1]
+        or "x = x / x" in source.source.splitlines()[failure.line - 1]
+    )
 
 
 def test_a_race_is_told_even_if_the_values_are_right(runner):
-    source = changed(solution("vector_add"), "offs_n = pid * BLOCK_N + tl.arange(0, BLOCK_N)", "offs_n = tl.maximum(pid * BLOCK_N - 1, 0) + tl.arange(0, BLOCK_N)")
-    verdict = judge(ADD, changed(source, "mask = offs_n < N", "mask = (offs_n < N) | (offs_n < 0)"), runner, diagnose=False)
+    source = changed(
+        solution("vector_add"),
+        "offs_n = pid * BLOCK_N + tl.arange(0, BLOCK_N)",
+        "offs_n = tl.maximum(pid * BLOCK_N - 1, 0) + tl.arange(0, BLOCK_N)",
+    )
+    verdict = judge(
+        ADD, changed(source, "mask = offs_n < N", "mask = (offs_n < N) | (offs_n < 0)"), runner, diagnose=False
+    )
     assert verdict.failure is not None
     assert verdict.failure.gate in ("values", "memory")
 
@@ -116,7 +132,7 @@ def test_traffic_names_the_lines(runner):
     source = changed(
         solution("row_softmax"),
         "    p = tl.exp(x - m_i)",
-        "    again = tl.load(x_ptr + row * stride_xm + offs_n, mask=mask, other=float(\"-inf\")).to(tl.float32)\n    p = tl.exp(again - m_i)",
+        '    again = tl.load(x_ptr + row * stride_xm + offs_n, mask=mask, other=float("-inf")).to(tl.float32)\n    p = tl.exp(again - m_i)',
     )
     verdict = judge(ROW, source, runner)
     failure = verdict.failure
