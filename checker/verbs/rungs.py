@@ -56,7 +56,11 @@ class Comparison:
         return plot + words
 
     def __repr__(self) -> str:
-        lines = [f"{_label(r)}: {r.predicted:,} B predicted, {r.counted:,} counted" for r in self.rungs]
+        lines = [
+            f"{_label(r)}: {r.predicted:,} B predicted, {r.counted:,} counted"
+            + (f", {_time(r.seconds)}" if r.seconds else "")
+            for r in self.rungs
+        ]
         note = [] if all(r.own for r in self.rungs) else ["* the course's solution"]
         return "\n".join(lines + note)
 
