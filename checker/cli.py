@@ -102,16 +102,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     _file(p)
     p.add_argument("-o", "--output", metavar="HTML", help="the page to write (default: <puzzle>.film.html)")
-    p.add_argument(
-        "--size", metavar="NAME=NUMBER", action="append", default=[], help="another size, e.g. N=13; may be repeated"
-    )
+    _sizes(p)
     p = verb(
         "xray",
         _xray,
         "show what the compiler makes of a kernel on each GPU of the course",
         "xray puzzles/row_softmax.py",
+        "xray puzzles/row_softmax.py --dtype float16 --size BLOCK_N=2048 --num-warps 8",
     )
     _file(p)
+    _sizes(p)
+    p.add_argument("--dtype", metavar="DTYPE", help="float32, float16 or bfloat16")
+    p.add_argument("--num-warps", metavar="N", type=int, help="warps per program: 1, 2, 4, 8, 16 or 32")
+    p.add_argument("--num-stages", metavar="N", type=int, help="stages of pipelined loops: 1 to 8")
     p = verb("bench", _bench, "time a kernel on this machine's GPU", "bench puzzles/row_softmax.py")
     _file(p)
     p = verb("hint", _hint, "show the next hint of a puzzle", "hint row_softmax", "hint row_softmax --level 1")
@@ -165,6 +168,12 @@ def _file(parser: argparse.ArgumentParser) -> None:
         "file", nargs="?", metavar="FILE", help="a .py, .ipynb or .zip, or a puzzle's name for puzzles/NAME.py"
     )
     parser.add_argument("--puzzle", metavar="NAME", help="which puzzle, where the file holds several")
+
+
+def _sizes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--size", metavar="NAME=NUMBER", action="append", default=[], help="another size, e.g. N=13; may be repeated"
+    )
 
 
 def _puzzles(parser: argparse.ArgumentParser) -> None:
@@ -266,8 +275,10 @@ def _size(text: str) -> tuple[str, int]:
 def _xray(options: argparse.Namespace) -> int:
     from checker.verbs.actions import xray_and_show
 
+    asked = {"dtype": options.dtype, "num_warps": options.num_warps, "num_stages": options.num_stages}
+    wanted = dict(_size(text) for text in options.size) | {name: v for name, v in asked.items() if v is not None}
     ((puzzle, source),) = _kernels(options, single=True)
-    _, compiled = xray_and_show(puzzle, source)
+    _, compiled = xray_and_show(puzzle, source, wanted)
     return PASSED if compiled else FAILED
 
 

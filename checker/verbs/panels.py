@@ -27,6 +27,8 @@ CSS = f"""<style>
 border:1px solid var(--line);border-radius:8px;padding:12px 16px;max-width:860px;margin:4px 0}}
 .{ROOT} h4{{margin:0 0 8px;font-size:15px;font-weight:600;color:var(--ink)}}
 .{ROOT} p{{margin:6px 0;max-width:68ch}}
+.{ROOT} h5{{margin:12px 0 2px;font-size:13px;font-weight:600;color:var(--soft)}}
+.{ROOT} ul{{margin:2px 0;padding-left:20px;max-width:92ch}} .{ROOT} li{{margin:2px 0}}
 .{ROOT} table{{border-collapse:collapse;width:100%;margin:4px 0}}
 .{ROOT} th{{text-align:left;font-weight:600;color:var(--soft);border-bottom:1px solid var(--faint);padding:4px 12px 4px 0}}
 .{ROOT} td{{text-align:left;vertical-align:top;border-bottom:1px solid var(--line);padding:5px 12px 5px 0}}
@@ -50,7 +52,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Panel:
-    """A titled piece of output: paragraphs, a table, code, a closing line; every part may be missing."""
+    """A titled piece of output: paragraphs, a table, lists under headings, code, a closing line; every part may be missing."""
 
     title: str
     prose: Sequence[str] = ()
@@ -58,11 +60,14 @@ class Panel:
     rows: Sequence[Sequence[Cell]] = ()
     code: str = ""
     footer: Sequence[str] = field(default=())
+    lists: Sequence[tuple[str, Sequence[str]]] = ()
 
     def html(self) -> str:
         parts = [f"<h4>{escape(self.title)}</h4>", *(_paragraph(text) for text in self.prose)]
         if self.rows:
             parts.append(_table(self.heads, self.rows))
+        for heading, items in self.lists:
+            parts.append(f"<h5>{escape(heading)}</h5><ul>{''.join(f'<li>{_inline(item)}</li>' for item in items)}</ul>")
         if self.code:
             parts.append(f"<pre><code>{escape(self.code)}</code></pre>")
         parts += [_paragraph(text, "soft") for text in self.footer]
@@ -78,6 +83,11 @@ class Panel:
             console.print(Text(_unticked(text)))
         if self.rows:
             console.print(_rich_table(self.heads, self.rows))
+        for heading, items in self.lists:
+            console.print(Text(heading, style="bold"))
+            for item in items:
+                console.print(Padding(Text(f"• {_unticked(item)}"), (0, 0, 0, 2)))
+            console.print()
         if self.code:
             console.print(
                 Padding(Syntax(self.code.rstrip("\n"), "python", theme="ansi_dark", background_color="default"), (1, 2))
@@ -99,9 +109,12 @@ _TONES = {"good": "green", "warn": "yellow", "bad": "bold red", "soft": "dim", "
 
 def _paragraph(text: str, tone: str = "") -> str:
     """A paragraph; what stands between backticks is code."""
+    return f'<p class="{tone}">{_inline(text)}</p>' if tone else f"<p>{_inline(text)}</p>"
+
+
+def _inline(text: str) -> str:
     pieces = [f"<code>{escape(p)}</code>" if i % 2 else escape(p) for i, p in enumerate(text.split("`"))]
-    joined = "".join(pieces).replace("\n", "<br>")
-    return f'<p class="{tone}">{joined}</p>' if tone else f"<p>{joined}</p>"
+    return "".join(pieces).replace("\n", "<br>")
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
@@ -112,9 +125,8 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
 
 def _td(cell: Cell) -> str:
     classes = " ".join(filter(None, [cell.tone, "n" if cell.number else ""]))
-    text = "".join(f"<code>{escape(p)}</code>" if i % 2 else escape(p) for i, p in enumerate(cell.text.split("`")))
     code = f"<pre><code>{escape(cell.code)}</code></pre>" if cell.code else ""
-    return f"<td{f' class={classes!r}' if classes else ''}>{text}{code}</td>"
+    return f"<td{f' class={classes!r}' if classes else ''}>{_inline(cell.text)}{code}</td>"
 
 
 def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> object:
