@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from checker.compiler.facts import facts_of, tensor_cores
-from checker.compiler.request import SHARED_MEMORY, TARGETS, CompileRequest, CompileResult, gpu_name
+from checker.compiler.request import SHARED_MEMORY, CompileRequest, CompileResult, gpu_name
 from checker.compiler.tiles import dots, shared_tiles
 from checker.compiler.translate import Failure, translate
 

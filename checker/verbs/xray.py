@@ -15,7 +15,7 @@ from checker.submission import rules
 from checker.submission.kernel import KernelSource
 from checker.verbs import xray_words
 from checker.verbs.naming import Misuse
-from checker.verbs.panels import Cell, Panel
+from checker.verbs.panels import Panel
 from checker.verbs.sizes import case_for
 
 MOST_BYTES = 1 << 28  # of all tensors of a case: only their types reach the compiler
