@@ -22,21 +22,23 @@ if TYPE_CHECKING:
     from checker.verbs.resetting import Reset
 
 ROOT = "tbt-panel"
+_SELF = f"{ROOT}.{ROOT}"  # the class twice, so that a notebook's own rules for tables, code and headings do not win
 CSS = f"""<style>
-.{ROOT}{{font:14px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;color:var(--ink);background:var(--bg);
+.{_SELF}{{font:14px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;color:var(--ink);background:var(--bg);
 border:1px solid var(--line);border-radius:8px;padding:12px 16px;max-width:860px;margin:4px 0}}
-.{ROOT} h4{{margin:0 0 8px;font-size:15px;font-weight:600;color:var(--ink)}}
-.{ROOT} p{{margin:6px 0;max-width:68ch}}
-.{ROOT} h5{{margin:12px 0 2px;font-size:13px;font-weight:600;color:var(--soft)}}
-.{ROOT} ul{{margin:2px 0;padding-left:20px;max-width:92ch}} .{ROOT} li{{margin:2px 0}}
-.{ROOT} table{{border-collapse:collapse;width:100%;margin:4px 0}}
-.{ROOT} th{{text-align:left;font-weight:600;color:var(--soft);border-bottom:1px solid var(--faint);padding:4px 12px 4px 0}}
-.{ROOT} td{{text-align:left;vertical-align:top;border-bottom:1px solid var(--line);padding:5px 12px 5px 0}}
-.{ROOT} tr:last-child td{{border-bottom:0}}
-.{ROOT} .n{{text-align:right;font-variant-numeric:tabular-nums}}
-.{ROOT} .soft{{color:var(--soft)}} .{ROOT} .good{{color:var(--good)}} .{ROOT} .warn{{color:var(--store)}} .{ROOT} .bad{{color:var(--bad)}}
-.{ROOT} code,.{ROOT} pre{{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--panel);color:var(--ink);border-radius:4px}}
-.{ROOT} code{{padding:1px 5px}} .{ROOT} pre{{padding:10px 12px;margin:8px 0;overflow-x:auto;white-space:pre}}
+.{_SELF} h4{{margin:0 0 8px;font-size:15px;font-weight:600;color:var(--ink)}}
+.{_SELF} p{{margin:6px 0;max-width:68ch}}
+.{_SELF} h5{{margin:12px 0 2px;font-size:13px;font-weight:600;color:var(--soft)}}
+.{_SELF} ul{{margin:2px 0;padding-left:20px;max-width:92ch}} .{_SELF} li{{margin:2px 0}}
+.{_SELF} table{{border-collapse:collapse;width:100%;margin:4px 0;color:inherit;font-size:13.5px}}
+.{_SELF} tr{{background:none!important}}
+.{_SELF} th{{text-align:left;vertical-align:bottom;font-weight:600;color:var(--soft);border-bottom:1px solid var(--faint);padding:4px 12px 4px 0}}
+.{_SELF} td{{text-align:left;vertical-align:top;white-space:normal;border-bottom:1px solid var(--line);padding:5px 12px 5px 0}}
+.{_SELF} tr:last-child td{{border-bottom:0}}
+.{_SELF} .n{{text-align:right;font-variant-numeric:tabular-nums}}
+.{_SELF} .soft{{color:var(--soft)}} .{_SELF} .good{{color:var(--good)}} .{_SELF} .warn{{color:var(--store)}} .{_SELF} .bad{{color:var(--bad)}}
+.{_SELF} code,.{_SELF} pre{{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--panel);color:var(--ink);border-radius:4px}}
+.{_SELF} code{{padding:1px 5px}} .{_SELF} pre{{padding:10px 12px;margin:8px 0;overflow-x:auto;white-space:pre}}
 </style>"""
 
 

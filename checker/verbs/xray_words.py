@@ -118,7 +118,7 @@ def _products(result: CompileResult) -> str:
 
 
 def _product(dot: Dot) -> str:
-    return f"{dot.m} × {dot.k} · {dot.k} × {dot.n}"
+    return f"{dot.m}×{dot.k} @ {dot.k}×{dot.n}"
 
 
 def _cores(result: CompileResult) -> str | Cell:
@@ -160,35 +160,43 @@ def swizzle_bytes(tile: SharedTile) -> int | None:
 
 
 def layouts(results: Results) -> list[str]:
-    """How each kind of tile lies in shared memory, with the GPUs that keep it so."""
-    found: dict[str, list[str]] = {}
+    """How the tiles lie in shared memory: one sentence for each layout, with the GPUs and the tiles that have it."""
+    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for name, result in results.items():
         for tile in result.tiles or ():
-            homes = found.setdefault(layout(tile), [])
-            if name not in homes:
-                homes.append(name)
-    return [f"{join(names)}: {words}" for words, names in found.items()]
+            gpus, shapes = found.setdefault(layout(tile), ({}, {}))
+            gpus[name] = None
+            shapes[_shape(tile)] = None
+    return [f"{join(gpus)}, tiles of {join(shapes)}: {words}" for words, (gpus, shapes) in found.items()]
+
+
+def _shape(tile: SharedTile) -> str:
+    stages = f" ({tile.stages} of it, for the stages of the loop)" if tile.stages > 1 else ""
+    return f"{'×'.join(map(str, tile.shape))}{stages}"
 
 
 def layout(tile: SharedTile) -> str:
-    """One layout in a sentence, with Triton's numbers."""
-    shape = f"{' × '.join(map(str, tile.shape))} tiles of {tile.bits}-bit elements"
-    stages = f", {tile.stages} one behind another for the loop" if tile.stages > 1 else ""
+    """A layout in a sentence, with Triton's numbers."""
     row = tile.inner * tile.bits // 8
     width = swizzle_bytes(tile)
     if width is None:
-        return f"{shape}{stages}: a layout that this page has no words for ({tile.kind or UNKNOWN})."
+        return f"a layout that there are no words for here ({tile.kind or UNKNOWN})."
     if width == 0:
-        banks = _BANKS * _BANK // math.gcd(row, _BANKS * _BANK) if row else 0
-        fall = f"a column of the tile falls on {count(banks, 'place')} of the {_BANKS} banks" if banks else ""
-        return f"{shape}{stages}: no swizzle; rows of {row} bytes lie one after another, so {fall}."
+        if not row:
+            return "no swizzle; the rows lie one after another."
+        banks = _BANKS * _BANK // math.gcd(row, _BANKS * _BANK)
+        fall = f"what stands below one another falls on {min(banks, _BANKS)} of the {_BANKS} banks"
+        return f"no swizzle; rows of {row} bytes lie one after another, so {fall}."
     if tile.kind == "nvmma_shared":
-        return f"{shape}{stages}: the {width}-byte swizzle of the tensor cores; within {width} bytes, the 16-byte pieces of eight rows change places."
+        return (
+            f"the {width}-byte swizzle of the tensor cores; within {width} bytes the 16-byte pieces change places from row to row, and "
+            "after 8 rows it starts anew."
+        )
     piece = tile.vec * tile.bits // 8
-    turn = "each row" if tile.per_phase == 1 else f"every {tile.per_phase} rows"
+    turn = "from row to row" if tile.per_phase == 1 else f"every {tile.per_phase} rows"
     return (
-        f"{shape}{stages}: {width}-byte swizzle; pieces of {tile.vec} elements ({piece} bytes) change places from {turn} to the next, and "
-        f"after {tile.max_phase * tile.per_phase} rows it starts anew (vec {tile.vec}, perPhase {tile.per_phase}, maxPhase {tile.max_phase})."
+        f"{width}-byte swizzle; pieces of {tile.vec} elements ({piece} bytes) change places {turn}, and after "
+        f"{tile.max_phase * tile.per_phase} rows it starts anew (vec {tile.vec}, perPhase {tile.per_phase}, maxPhase {tile.max_phase})."
     )
 
 
@@ -216,8 +224,8 @@ def _about_spills(results: Results) -> Iterable[Said]:
         worst = max(spilled, key=lambda name: spilled[name])
         yield Said(
             0,
-            f"On {join(spilled)} a thread has more values than registers: up to {spilled[worst]} bytes per thread go to slow "
-            f"memory and come back ({worst}). Smaller tiles or more warps per program leave each thread fewer values.",
+            f"On the {join(spilled)} a thread has more values than registers: up to {spilled[worst]} bytes per thread go to slow "
+            f"memory and come back. Smaller tiles or more warps per program leave each thread fewer values.",
         )
     elif all(_number(r, "spilled_bytes") == 0 for r in results.values()):
         most = max(int(r.facts.get("registers", 0)) for r in results.values())
@@ -251,13 +259,13 @@ def _about_cores(results: Results) -> Iterable[Said]:
         core = next(c for r in wide.values() for c in r.tensor_cores or () if c.name.startswith("wgmma"))
         yield Said(
             3,
-            f"{join(wide)} multiplies with wgmma ({core.shape}): four warps together take 64 rows at a time, straight from shared memory.",
+            f"The {join(wide)} multiplies with wgmma ({core.shape}): four warps together take 64 rows at a time, straight from shared memory.",
         )
     narrow = [n for n, r in known.items() if r.request.capability == 90 and r.tensor_cores and n not in wide]
     if narrow:
         yield Said(
             3,
-            f"{join(narrow)} falls back to the mma.sync of older GPUs: its own wgmma needs tiles of at least 64 rows and at least 4 warps.",
+            f"The {join(narrow)} falls back to the mma.sync of older GPUs: its own wgmma needs tiles of at least 64 rows and at least 4 warps.",
         )
 
 
@@ -289,8 +297,8 @@ def _about_occupancy(results: Results) -> Iterable[Said]:
     elif 2 * worst.warps < worst.most_warps:
         yield Said(
             2,
-            f"On the {name} {join(worst.limits)} let {count(worst.programs, 'program')} run on an SM at a time ({share}): while one waits "
-            "for memory, few others have work to do.",
+            f"Only {count(worst.programs, 'program')} at a time {'fits' if worst.programs == 1 else 'fit'} on an SM of the {name} ({share}), "
+            f"for want of {join(worst.limits)}: while one waits for memory, few others have work to do.",
         )
     else:
         yield Said(
