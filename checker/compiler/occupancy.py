@@ -56,7 +56,7 @@ def occupancy(capability: int, registers: int, shared_bytes: int, num_warps: int
     bytes_of_one = -(-shared_bytes // sm.unit) * sm.unit + sm.reserved
     room = {
         "registers": warps_by_registers // num_warps,
-        "shared memory": sm.shared // bytes_of_one if bytes_of_one else sm.programs,
+        **({"shared memory": sm.shared // bytes_of_one} if bytes_of_one else {}),
         "warps": sm.warps // num_warps,
         "program slots": sm.programs,
     }

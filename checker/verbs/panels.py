@@ -25,7 +25,7 @@ ROOT = "tbt-panel"
 _SELF = f"{ROOT}.{ROOT}"  # the class twice, so that a notebook's own rules for tables, code and headings do not win
 CSS = f"""<style>
 .{_SELF}{{font:14px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;color:var(--ink);background:var(--bg);
-border:1px solid var(--line);border-radius:8px;padding:12px 16px;max-width:860px;margin:4px 0}}
+border:1px solid var(--line);border-radius:8px;padding:12px 16px;max-width:860px;margin:4px 0;overflow-x:auto}}
 .{_SELF} h4{{margin:0 0 8px;font-size:15px;font-weight:600;color:var(--ink)}}
 .{_SELF} p{{margin:6px 0;max-width:68ch}}
 .{_SELF} h5{{margin:12px 0 2px;font-size:13px;font-weight:600;color:var(--soft)}}
@@ -34,7 +34,7 @@ border:1px solid var(--line);border-radius:8px;padding:12px 16px;max-width:860px
 .{_SELF} tr{{background:none!important}}
 .{_SELF} th{{text-align:left;vertical-align:bottom;font-weight:600;color:var(--soft);border-bottom:1px solid var(--faint);padding:4px 12px 4px 0}}
 .{_SELF} td{{text-align:left;vertical-align:top;white-space:normal;border-bottom:1px solid var(--line);padding:5px 12px 5px 0}}
-.{_SELF} tr:last-child td{{border-bottom:0}}
+.{_SELF} tr:last-child td{{border-bottom:0}} .{_SELF} td:first-child{{white-space:nowrap}}
 .{_SELF} .n{{text-align:right;font-variant-numeric:tabular-nums}}
 .{_SELF} .soft{{color:var(--soft)}} .{_SELF} .good{{color:var(--good)}} .{_SELF} .warn{{color:var(--store)}} .{_SELF} .bad{{color:var(--bad)}}
 .{_SELF} code,.{_SELF} pre{{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--panel);color:var(--ink);border-radius:4px}}

@@ -69,7 +69,9 @@ def _shared(result: CompileResult) -> str:
     used, limit = _number(result, "shared_bytes"), SHARED_MEMORY.get(result.request.capability)
     if used is None:
         return UNKNOWN
-    return f"{kib(used)} of {kib(limit)}" if limit else kib(used)
+    if limit is None:
+        return kib(used)
+    return f"{kib(used).removesuffix(' KiB')} of {kib(limit)}"
 
 
 def kib(amount: int) -> str:
@@ -86,13 +88,13 @@ def _held(result: CompileResult) -> Occupancy | None:
 
 
 def _programs(held: Occupancy | None) -> str:
-    return UNKNOWN if held is None else f"{held.programs}: {held.warps} of {held.most_warps} warps"
+    return UNKNOWN if held is None else f"{held.programs} ({held.warps}/{held.most_warps} warps)"
 
 
 def _limits(held: Occupancy | None) -> str:
     if held is None:
         return UNKNOWN
-    return "nothing, it is full" if held.warps == held.most_warps else join(held.limits)
+    return "nothing: it is full" if held.warps == held.most_warps else join(held.limits)
 
 
 def _width(result: CompileResult, which: str) -> str:
