@@ -84,7 +84,7 @@ class Panel:
         for text in self.prose:
             console.print(Text(_unticked(text)))
         if self.rows:
-            console.print(_rich_table(self.heads, self.rows))
+            console.print(_rich_table(self.heads, self.rows, console.width))
         for heading, items in self.lists:
             console.print(Text(heading, style="bold"))
             for item in items:
@@ -131,18 +131,19 @@ def _td(cell: Cell) -> str:
     return f"<td{f' class={classes!r}' if classes else ''}>{_inline(cell.text)}{code}</td>"
 
 
-def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> object:
+def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int) -> object:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE, show_header=bool(heads), pad_edge=False)
+    table = Table(box=box.SIMPLE, show_header=bool(heads), pad_edge=False, padding=(0, 1, 0, 0))
+    whole = _unbroken(heads, rows, width)
     for i, cell in enumerate(rows[0]):
         table.add_column(
             heads[i] if heads else "",
             justify="right" if cell.number else "left",
             overflow="fold",
-            no_wrap=_short(rows, i),
+            no_wrap=i in whole,
         )
     for row in rows:
         cells = []
@@ -155,9 +156,19 @@ def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> object:
     return table
 
 
-def _short(rows: Sequence[Sequence[Cell]], column: int) -> bool:
-    """Whether a column holds names and numbers, which must not be broken over lines."""
-    return all(len(row[column].text) <= 24 and not row[column].code for row in rows)
+def _unbroken(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int) -> set[int]:
+    """The columns of names and numbers whose lines are not broken: all of them, or, where they do not fit, the first that do."""
+    found: set[int] = set()
+    room = width - 2 * len(rows[0])  # what stands between columns
+    for i in range(len(rows[0])):
+        longest = max(len(text) for text in [heads[i] if heads else "", *(row[i].text for row in rows)])
+        if (
+            longest <= 24
+            and not any(row[i].code for row in rows)
+            and (room := room - longest) >= 4 * (len(rows[0]) - i)
+        ):
+            found.add(i)
+    return found
 
 
 def _unticked(text: str) -> str:

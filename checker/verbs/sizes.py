@@ -16,7 +16,7 @@ def case_for(puzzle: Puzzle, sizes: Mapping[str, Any], case: Case) -> Case:
     for name, value in sizes.items():
         if name not in known:
             shown = ", ".join(f"{k}={v}" for k, v in known.items())
-            raise Misuse(f"{puzzle.name} has no size called {name}. Its sizes are {shown}.")
+            raise Misuse(f"{puzzle.name} has no size called {name}. The sizes are {shown}.")
         if name in case.flags:
             if not isinstance(value, bool | int | float):
                 raise Misuse(f"{name} has to be a number or True or False, not {value!r}.")

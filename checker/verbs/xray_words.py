@@ -94,7 +94,7 @@ def _programs(held: Occupancy | None) -> str:
 def _limits(held: Occupancy | None) -> str:
     if held is None:
         return UNKNOWN
-    return "nothing: it is full" if held.warps == held.most_warps else join(held.limits)
+    return "nothing (full)" if held.warps == held.most_warps else join(held.limits)
 
 
 def _width(result: CompileResult, which: str) -> str:

@@ -174,7 +174,7 @@ def test_few_warps_name_the_resource_that_runs_out() -> None:
 
 def test_a_full_multiprocessor_is_limited_by_nothing() -> None:
     full = result("A100", facts={"registers": 32, "shared_bytes": 0})
-    assert cells({"A100": full})["what limits them"] == ["nothing: it is full"]
+    assert cells({"A100": full})["what limits them"] == ["nothing (full)"]
 
 
 def test_the_shell_takes_the_same_choices(capsys: pytest.CaptureFixture[str]) -> None:
