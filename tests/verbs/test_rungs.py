@@ -95,3 +95,12 @@ def test_moved_refuses_what_does_not_exist(space):
         moved("no_such_puzzle", [{}])
     with pytest.raises(Misuse, match="called K"):
         moved("chunked_softmax", [{"K": 3}])
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_every_rung_is_timed(space):
+    solve(space, "online_softmax")
+    shown = rungs({name: {**sizes, "M": 1, "N": 1000, "BLOCK_N": 256} for name, sizes in SIZES.items()})
+    assert all(rung.seconds and rung.seconds > 0 for rung in shown.rungs)
+    assert all(rung.timed_bytes == rung.predicted * module.GPU_ROWS for rung in shown.rungs)
+    assert "GB/s" in shown._repr_html_()
