@@ -150,7 +150,7 @@ PUZZLE = Puzzle(
         _case(1, (2, 1), (17, 33), 16, (16, 32), layout="transposed"),
         _case(3, (1, 1), (20, 40), 16, (16, 16), ragged=True, family="constant"),
         _case(1, (4, 2), (18, 50), 16, (16, 32), causal=True, family="ramp", layout="transposed"),
-        _case(1, (1, 1), (50, 26), 32, (32, 16), causal=True, family="huge"),
+        _case(1, (1, 1), (50, 26), 16, (32, 16), causal=True, family="huge"),
         _case(2, (2, 1), (33, 47), 16, (16, 16), causal=True, ragged=True, family="negative"),
         _case(1, (1, 1), (33, 48), 64, (32, 16), causal=True, dtype="float16", family="ramp"),
         _case(1, (2, 2), (17, 40), 32, (16, 32), dtype="bfloat16", family="positive", layout="transposed"),

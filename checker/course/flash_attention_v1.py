@@ -96,7 +96,7 @@ PUZZLE = Puzzle(
         _case(2, 32, 32, 16, 16, 16),
         _case(1, 1, 1, 16, 16, 16),
         _case(1, 17, 40, 16, 16, 32, family="ramp"),
-        _case(1, 37, 33, 32, 32, 16, family="huge"),
+        _case(1, 37, 33, 16, 32, 16, family="huge"),
         _case(2, 20, 35, 16, 16, 16, family="negative"),
         _case(1, 20, 35, 16, 16, 16, family="positive"),
         _case(1, 33, 65, 64, 16, 32, dtype="float16", family="ramp"),
