@@ -138,6 +138,36 @@ def _entry(row: Row) -> dict[str, Any]:
     return entry if row.gpu is None else {**entry, "gpu": row.gpu}
 
 
+def rows_of(report: Mapping[str, Any]) -> list[Row]:
+    """The rows that a `mutants/v1` report was made from; what the report does not hold comes from the bank.
+
+    Raises ValueError where it is no such report, or lists a kernel that the bank does not hold.
+    """
+    if report.get("schema") != SCHEMA:
+        raise ValueError(f"this is no report of the kind {SCHEMA}")
+    rows = []
+    for table in report["puzzles"]:
+        wrong = {m.name: m for m in bank(table["puzzle"])}
+        for entry in table["misconceptions"]:
+            if entry["name"] not in wrong:
+                raise ValueError(f"{table['puzzle']}/{entry['name']} is in the report, but not in the bank")
+            known = wrong[entry["name"]]
+            rows.append(
+                Row(
+                    puzzle=table["puzzle"],
+                    name=known.name,
+                    status="failed" if entry["caught"] else "passed",
+                    gate=entry["gate"],
+                    expected=known.gates,
+                    diagnosed_as=entry["diagnosed_as"],
+                    same_as=known.same_as,
+                    believed=known.believed,
+                    gpu=entry.get("gpu"),
+                )
+            )
+    return rows
+
+
 def markdown(rows: Sequence[Row], puzzles: Iterable[Puzzle], device: str) -> str:
     """The page that publishes the table."""
     caught, diagnosed = sum(r.by_the_right_gate for r in rows), sum(r.diagnosed for r in rows)
