@@ -25,7 +25,7 @@ sync-check: setup  ## Fail where puzzles/ or notebooks/ are not what `make sync`
 	$(RUN) tools/sync.py --check
 
 test-matrix: setup  ## Run the simulator's tests on the oldest, the locked and the newest Triton
-	$(RUN) tools/matrix.py
+	tools/test-matrix
 
 mutants: setup  ## Judge every wrong kernel, and write the table to docs/mutants.md
 	$(RUN) tools/mutants.py

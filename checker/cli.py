@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checker.verbs.naming import Misuse
+from checker.verbs.naming import Misuse, Unavailable
 
 if TYPE_CHECKING:
     from checker.grading.mutants import Row
@@ -39,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE
     try:
         return int(options.run(options))
+    except Unavailable as missing:
+        _complain(str(missing))
+        return BROKEN
     except Misuse as misuse:
         return _complain(str(misuse))
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -208,6 +211,7 @@ def _kernels(options: argparse.Namespace, *, single: bool) -> list[tuple[Puzzle,
 def _path(options: argparse.Namespace) -> Path:
     from checker import workspace
     from checker.course import KERNELS, PUZZLES
+    from checker.verbs.naming import puzzle_named
 
     if options.file is None:
         if not options.puzzle:
@@ -221,6 +225,8 @@ def _path(options: argparse.Namespace) -> Path:
     name = options.file if options.file in PUZZLES else KERNELS[options.file].name if options.file in KERNELS else None
     if name is not None:
         return workspace.find().puzzle_file(name)
+    if path.parent == Path() and not path.suffix:
+        puzzle_named(options.file, options.verb)  # raises with the nearest name
     return path
 
 
@@ -261,8 +267,8 @@ def _xray(options: argparse.Namespace) -> int:
     from checker.verbs.actions import xray_and_show
 
     ((puzzle, source),) = _kernels(options, single=True)
-    xray_and_show(puzzle, source)
-    return PASSED
+    _, compiled = xray_and_show(puzzle, source)
+    return PASSED if compiled else FAILED
 
 
 def _bench(options: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ import io
 import os
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,9 @@ from checker.compiler.translate import Failure, translate
 
 if TYPE_CHECKING:
     from triton import JITFunction
+
+
+_STANDARD_ERROR = threading.Lock()  # the descriptor belongs to the whole process: one compilation at a time may take it
 
 
 def compile_kernel(kernel: JITFunction, request: CompileRequest) -> CompileResult:
@@ -100,8 +104,8 @@ def _run(kernel: JITFunction, request: CompileRequest) -> Any:
 def _diagnostics(kernel: JITFunction, request: CompileRequest) -> str:
     """What the compiler's C++ half writes to standard error while it fails: once more, with the descriptor caught."""
     sys.stderr.flush()
-    saved = os.dup(2)
-    with tempfile.TemporaryFile() as caught:
+    with _STANDARD_ERROR, tempfile.TemporaryFile() as caught:
+        saved = os.dup(2)
         try:
             os.dup2(caught.fileno(), 2)
             with contextlib.suppress(Exception):

@@ -73,11 +73,27 @@ def translate(error: BaseException, kernel: JITFunction, request: CompileRequest
             message = rule.message(match, place, request)
             if message is None:
                 continue
-            return Failure(rule.kind, message, raw, place.line, rule.only_here)
+            name = match[1] if match.re.groups else ""
+            line = _better_line(rule.kind, name or "", place, kernel)
+            return Failure(rule.kind, re.sub(r"^a (?=pointer|\[)", "A ", message), raw, line, rule.only_here)
     last = next((line.strip() for line in reversed(text.splitlines()) if line.strip()), type(error).__name__)
     return Failure(
         "unknown", f"Triton's compiler stopped for {gpu_name(request.capability)}: {last[:300]}", raw, place.line
     )
+
+
+def _better_line(kind: str, name: str, place: Place, kernel: JITFunction) -> int | None:
+    """Triton points at the loop where the assignment in it is meant, and nowhere at all for a function it cannot call."""
+    if kind == "loop_type" and isinstance(place.node, ast.For | ast.While) and place.line is not None:
+        for node in ast.walk(place.node):
+            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+                return place.line + node.lineno - place.node.lineno
+    if place.line is None and kind == "not_jitted":
+        for function in _functions(kernel):
+            for number, text in enumerate(function.src.split("\n")):
+                if re.search(rf"\b{re.escape(name)}\s*\(", text):
+                    return _first_line(function) + number
+    return place.line
 
 
 def _chain(error: BaseException) -> list[BaseException]:

@@ -101,7 +101,7 @@ def unreadable_verdict(entry: Entry, puzzle: Puzzle | None, submission: str, dev
         GateResult(
             "source",
             status,
-            message[:1].upper() + message[1:] + ("" if message.endswith(".") else "."),
+            message + ("" if message.endswith(".") else "."),
             line=entry.line,
         ),
         *(GateResult(gate, "skipped", "Not reached: `source` comes first.") for gate in GATES[1:]),

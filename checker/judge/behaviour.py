@@ -46,7 +46,9 @@ class Likeness:
             return 0
         if self.kinds and self.counts and self.overdrawn and self.traffic:
             return 2
-        evidence = {"values": True, "memory": self.kinds, "traffic": self.overdrawn}.get(gate, self.kinds and self.overdrawn)
+        evidence = {"values": True, "memory": self.kinds, "traffic": self.overdrawn}.get(
+            gate, self.kinds and self.overdrawn
+        )
         return 1 if evidence else 0
 
 
@@ -58,7 +60,8 @@ def likeness(puzzle: Puzzle, learner: Outcome, wrong: Outcome, noise: float = 0.
         return Likeness(*[learner.result.status == wrong.result.status] * 5)
     mine, theirs = _findings(learner), _findings(wrong)
     return Likeness(
-        outputs=all(_same_output(puzzle, learner, wrong, name, noise) for name in learner.prepared.launch.outputs),
+        outputs=(not noise or _errs_alike(learner, wrong))
+        and all(_same_output(puzzle, learner, wrong, name, noise) for name in learner.prepared.launch.outputs),
         kinds={k: _bucket(n, learner) for k, n in mine.items()} == {k: _bucket(n, wrong) for k, n in theirs.items()},
         counts=mine == theirs,
         overdrawn=_overdrawn(puzzle, learner) == _overdrawn(puzzle, wrong),
@@ -79,6 +82,12 @@ def _same_output(puzzle: Puzzle, learner: Outcome, wrong: Outcome, name: str, no
         scale = puzzle.scale(learner.case, b).nan_to_num(posinf=0.0, neginf=0.0)
         error = torch.where((a - b).abs() <= noise * scale, torch.zeros_like(error), error)
     return not bool((error[compared] > 1).any())
+
+
+def _errs_alike(learner: Outcome, wrong: Outcome) -> bool:
+    """Noise of one belief is of one size: where one of the two is wrong, neither errs eight times as much as the other."""
+    a, b = (o.comparison.worst if o.comparison else 0.0 for o in (learner, wrong))
+    return max(a, b) <= 1 or a == b or max(a, b) < 8 * min(a, b)
 
 
 def _stored(trace: Trace | None, name: str, like: torch.Tensor) -> torch.Tensor:

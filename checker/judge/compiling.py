@@ -108,6 +108,9 @@ def _failure(source: KernelSource, result: CompileResult) -> GateResult:
         case "resource_limit":
             status, message = "resource_limit", "Triton's compiler needed more memory than a check may use."
             advice = "A very large tile is the usual reason: try a smaller one."
+        case "protocol_error":
+            status, message = "protocol_error", "The compiler's process answered in a way it should not."
+            advice = "Run the check again."
         case "infra_error":
             status, message = "infra_error", "The compiler could not be run, which says nothing about your kernel."
             advice = "Run the check again; if it stays, `doctor` looks for what is missing on this machine."
@@ -153,7 +156,8 @@ def _compile(runner: Runner, source: KernelSource, requests: Sequence[CompileReq
             yield result
         if not seen:
             yield from (
-                replace(CompileResult(r, ok=False), status="infra_error", raw="the runner gave no result") for r in remaining
+                replace(CompileResult(r, ok=False), status="infra_error", raw="the runner gave no result")
+                for r in remaining
             )
             return
         remaining = remaining[seen:]

@@ -50,7 +50,7 @@ def judge(
     judging = _Judging(puzzle, source, runner, device, diagnose, secret)
     judging.run(violations)
     text, _, first_line = main_piece(source)
-    status = next((g.status for g in judging.gates if g.status not in ("passed", "skipped")), "passed")
+    status: Status = next((g.status for g in judging.gates if g.status not in ("passed", "skipped")), "passed")
     return Verdict(
         puzzle=puzzle.name,
         submission=submission,
@@ -112,7 +112,12 @@ class _Judging:
 
     def _source(self, violations: Sequence[Violation] | None) -> GateResult:
         if rules.is_untouched(self.source):
-            return GateResult("source", "not_attempted", _INVITATION, advice="`hint` has three levels, and the first only asks a question.")
+            return GateResult(
+                "source",
+                "not_attempted",
+                _INVITATION,
+                advice="`hint` has three levels, and the first only asks a question.",
+            )
         found = list(rules.violations(self.source, self.puzzle) if violations is None else violations)
         if not found:
             return GateResult("source", "passed", "Keeps the rules of the course.")
@@ -197,16 +202,21 @@ class _Judging:
     def _replay(self, failing: Outcome, explain_nan: bool = False) -> Trace | None:
         """The failing case once more, now with every event kept: where the lines of a message come from."""
         options = SimulateOptions(events=True, explain_nan=explain_nan)
-        return next((o.trace for o in simulate(self.puzzle, self.source, self.runner, [failing.prepared], options)), None)
+        return next(
+            (o.trace for o in simulate(self.puzzle, self.source, self.runner, [failing.prepared], options)), None
+        )
 
     def _explain(
-        self, gate: str, outcomes: Sequence[Outcome], failing: Outcome, replay: Trace | None, fails: Callable[[Outcome], bool]
+        self,
+        gate: str,
+        outcomes: Sequence[Outcome],
+        failing: Outcome,
+        replay: Trace | None,
+        fails: Callable[[Outcome], bool],
     ) -> None:
         self.smallest = shrink(self.puzzle, self.source, self.runner, failing.case, failing.prepared.config, fails)
         if self.wants_diagnosis:
-            self.diagnosis = find_misconception(
-                self.puzzle, self.source, self.runner, outcomes, failing, gate, replay
-            )
+            self.diagnosis = find_misconception(self.puzzle, self.source, self.runner, outcomes, failing, gate, replay)
 
 
 def _place(source: KernelSource, violation: Violation) -> str:

@@ -22,7 +22,9 @@ from checker.puzzle import Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
-NONE_KNOWN = "This is no known misconception: what the kernel did matches none of the wrong kernels that this puzzle keeps."
+NONE_KNOWN = (
+    "This is no known misconception: what the kernel did matches none of the wrong kernels that this puzzle keeps."
+)
 
 ONLY_ON_GPU = "This is no known misconception: in the simulator the kernel does everything right, and only the GPU shows a difference."
 
@@ -43,7 +45,7 @@ def diagnose(
     replay: Trace | None = None,
 ) -> Diagnosis:
     """Compare the learner's simulated `outcomes` with the bank's. `failing` is the one that fails `gate`."""
-    if not failing.ran or failing.trace is None:
+    if not failing.ran or failing.trace is None or not _fails(puzzle, failing, gate):
         return Diagnosis(None, NONE_KNOWN)
     others = [o for o in outcomes if o is not failing and o.ran and o.trace is not None]
     known = bank(puzzle.name)
@@ -89,7 +91,7 @@ def _level(
 
 
 def _fails(puzzle: Puzzle, outcome: Outcome, gate: str) -> bool:
-    """Whether a wrong kernel fails the learner's case at the same gate: one that is right there explains nothing."""
+    """Whether a kernel fails the case at this gate: one that is right there explains nothing and needs no explaining."""
     if gate == "values":
         return not outcome.right
     return bool(memory_findings(outcome)) if gate == "memory" else bool(overdrawn(puzzle, outcome))
@@ -121,7 +123,8 @@ def _line(
 ) -> int | None:
     """The learner's line that plays the part of the misconception's wrong line, where there is just one."""
     theirs = next(
-        (o.trace for o in simulate(puzzle, chosen.source, runner, [failing.prepared], SimulateOptions(events=True))), None
+        (o.trace for o in simulate(puzzle, chosen.source, runner, [failing.prepared], SimulateOptions(events=True))),
+        None,
     )
     for wrong in chosen.wrong_lines:
         line = same_role(chosen.source, wrong, theirs, source, replay)

@@ -26,7 +26,8 @@ def ensemble(puzzle: str, parameters: tuple[str, ...], constexprs: frozenset[str
     modules = [_renamed(m.source, f"m{i}_") for i, m in enumerate(known)]
     passed = ", ".join(f"{name}={name}" for name in parameters)
     branches = "".join(
-        f"    {'if' if i == 0 else 'elif'} {WHICH} == {i}:\n        m{i}_{kernel}({passed})\n" for i in range(len(known))
+        f"    {'if' if i == 0 else 'elif'} {WHICH} == {i}:\n        m{i}_{kernel}({passed})\n"
+        for i in range(len(known))
     )
     signature = ", ".join(f"{name}: tl.constexpr" if name in constexprs else name for name in (*parameters, WHICH))
     text = "import triton\nimport triton.language as tl\n\n" + "\n\n".join(modules)
@@ -40,7 +41,9 @@ def _renamed(source: KernelSource, prefix: str) -> str:
     body = [node for node in module.body if not isinstance(node, ast.Import | ast.ImportFrom)]
     names = {node.name for node in body if isinstance(node, ast.FunctionDef)}
     for node in body:
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
         names |= {target.id for target in targets if isinstance(target, ast.Name)}
     for node in body:
         for part in ast.walk(node):

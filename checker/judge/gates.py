@@ -16,7 +16,7 @@ from checker.judge import words
 from checker.judge.outcome import Outcome
 from checker.judge.verdict import GateResult, Mismatch, Status
 from checker.puzzle import Puzzle
-from checker.simulator.trace import Event, Finding, Trace
+from checker.simulator.trace import Event, Finding, Trace, Traffic
 from checker.submission.kernel import KernelSource
 
 UNFINISHED: dict[str, tuple[str, str]] = {
@@ -98,8 +98,8 @@ def located(source: KernelSource, mismatch: Mismatch, replay: Trace | None) -> M
         return mismatch
     written = replay.writer_lines.get(mismatch.output)
     if written is not None:
-        line = int(np.asarray(written).reshape(mismatch.shape)[mismatch.first])
-        return replace(mismatch, line=words.own_line(source, line or None))
+        at = int(np.asarray(written).reshape(mismatch.shape)[mismatch.first])
+        return replace(mismatch, line=words.own_line(source, at or None))
     stores = [e for e in replay.events if e.kind in ("store", "atomic") and e.tensor == mismatch.output]
     mine = [e for e in stores if e.program == mismatch.writer and _touches(e, mismatch.first, mismatch.shape)]
     lines = {e.line for e in stores}
@@ -124,7 +124,9 @@ def _findings(outcome: Outcome, replay: Trace | None) -> list[Finding]:
 
 
 def _own(source: KernelSource, finding: Finding) -> Finding:
-    return replace(finding, line=words.own_line(source, finding.line), message=words.in_own_lines(source, finding.message))
+    return replace(
+        finding, line=words.own_line(source, finding.line), message=words.in_own_lines(source, finding.message)
+    )
 
 
 def _first(findings: Sequence[Finding], kind: str) -> Finding | None:
@@ -158,7 +160,9 @@ def _values_message(
     parts = [f"{name} is {_told(got, expected)}, but should be {_told(expected, got)} ({mismatch.case.name})."]
     bad = sum(1 for o in outcomes if o.ran and not o.right)
     many = f" in this case, and {bad} of {len(outcomes)} cases fail" if len(outcomes) > 1 else ""
-    parts.append(f"{mismatch.wrong:,} of {words.count(mismatch.total, 'element')} {'is' if mismatch.wrong == 1 else 'are'} wrong{many}.")
+    parts.append(
+        f"{mismatch.wrong:,} of {words.count(mismatch.total, 'element')} {'is' if mismatch.wrong == 1 else 'are'} wrong{many}."
+    )
     if mismatch.writer is not None and failing.trace is not None:
         where = f", at line {mismatch.line}" if mismatch.line else ""
         parts.append(f"{words.program(mismatch.writer, failing.trace.grid).capitalize()} stored it{where}.")
@@ -197,7 +201,9 @@ def _values_advice(
     contrast = words.contrast(bad, [o.case for o in outcomes if o.right])
     outside = _first(findings, "out_of_bounds_load") or _first(findings, "out_of_bounds_store")
     if _first(findings, "undefined_lanes"):
-        return "Give that load an `other`: a value that changes neither the answer nor anything computed on the way to it."
+        return (
+            "Give that load an `other`: a value that changes neither the answer nor anything computed on the way to it."
+        )
     if mismatch.writer is None and mismatch.writers is not None:
         return "Write down, for a small case, which elements each program stores. Together they must be all of them."
     if outside is not None:
@@ -229,7 +235,13 @@ def memory_findings(outcome: Outcome) -> list[Finding]:
     """What fails the memory gate in one case, the most urgent first."""
     found = [f for f in (outcome.trace.findings if outcome.trace else []) if f.kind in MEMORY_KINDS]
     found += [
-        Finding("modified_input" if d.inside else "out_of_bounds_store", "", tensor=d.tensor, count=d.count, elements=(d.index,) if d.index else ())
+        Finding(
+            "modified_input" if d.inside else "out_of_bounds_store",
+            "",
+            tensor=d.tensor,
+            count=d.count,
+            elements=(d.index,) if d.index else (),
+        )
         for d in outcome.damage
         if not any(f.tensor == d.tensor and f.kind in ("modified_input", "out_of_bounds_store") for f in found)
     ]
@@ -244,7 +256,9 @@ def memory_gate(source: KernelSource, outcomes: Sequence[Outcome]) -> GateResult
     failing = memory_failure(outcomes)
     if failing is None:
         return GateResult(
-            "memory", "passed", "Every access stays inside its tensor, every output element is stored by one program, no input is changed."
+            "memory",
+            "passed",
+            "Every access stays inside its tensor, every output element is stored by one program, no input is changed.",
         )
     findings = memory_findings(failing)
     first = findings[0]
@@ -311,7 +325,11 @@ def _shape(outcome: Outcome, tensor: str | None) -> str:
     info = outcome.trace.tensors.get(tensor) if outcome.trace and tensor else None
     if info is None:
         return ""
-    return f", which is {' × '.join(map(str, info.shape))}" if len(info.shape) > 1 else f", which has {words.count(info.shape[0], 'element')}"
+    return (
+        f", which is {' × '.join(map(str, info.shape))}"
+        if len(info.shape) > 1
+        else f", which has {words.count(info.shape[0], 'element')}"
+    )
 
 
 # --- traffic ----------------------------------------------------------------------------------------------------------
@@ -339,12 +357,16 @@ def traffic_failure(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | No
     return max(failing, key=lambda o: sum(moved for _, _, moved, _ in overdrawn(puzzle, o)), default=None)
 
 
-def traffic_gate(puzzle: Puzzle, source: KernelSource, outcomes: Sequence[Outcome], replay: Trace | None = None) -> GateResult:
+def traffic_gate(
+    puzzle: Puzzle, source: KernelSource, outcomes: Sequence[Outcome], replay: Trace | None = None
+) -> GateResult:
     failing = traffic_failure(puzzle, outcomes)
     if failing is None:
         shown = max(outcomes, key=_moved, default=None)
         table = _table(puzzle, shown) if shown else {}
-        return GateResult("traffic", "passed", _passes(puzzle, shown), case=shown.case if shown else None, traffic=table)
+        return GateResult(
+            "traffic", "passed", _passes(puzzle, shown), case=shown.case if shown else None, traffic=table
+        )
     name, verb, moved, allowed = overdrawn(puzzle, failing)[0]
     lines = _lines_moving(replay, name, verb)
     where = f", by {words.join(words.line_words(source, line) for line in lines)}" if lines else ""
@@ -390,7 +412,7 @@ def _moved(outcome: Outcome) -> int:
     return sum(t.loaded + t.stored for t in outcome.trace.traffic.values()) if outcome.trace else 0
 
 
-def _table(puzzle: Puzzle, outcome: Outcome) -> dict[str, tuple]:  # type: ignore[type-arg]
+def _table(puzzle: Puzzle, outcome: Outcome) -> dict[str, tuple[Traffic, int, int]]:
     budget = puzzle.budget(outcome.case)
     return {
         name: (t, budget[name].loaded if name in budget else 0, budget[name].stored if name in budget else 0)
@@ -407,5 +429,7 @@ def _passes(puzzle: Puzzle, outcome: Outcome | None) -> str:
         for verb, moved in (("loaded", traffic.loaded), ("stored", traffic.stored)):
             if moved and full:
                 times = moved / full
-                parts.append(f"{words.name_of(name)} {verb} {'once' if abs(times - 1) < 0.005 else f'{times:.3g} times'}")
+                parts.append(
+                    f"{words.name_of(name)} {verb} {'once' if abs(times - 1) < 0.005 else f'{times:.3g} times'}"
+                )
     return f"{words.join(parts)}: within what this rung allows." if parts else "Nothing was moved."

@@ -19,7 +19,11 @@ NOT_VISIBLE = "not visible"
 
 
 def gpu_gate(
-    puzzle: Puzzle, source: KernelSource, runner: Runner, cases: Sequence[Case], planned: Sequence[tuple[Case, Config | None]]
+    puzzle: Puzzle,
+    source: KernelSource,
+    runner: Runner,
+    cases: Sequence[Case],
+    planned: Sequence[tuple[Case, Config | None]],
 ) -> GateResult:
     """Launch every case; small ones twice, with two poisons in the outputs, so that nothing left over can look right."""
     ran = 0
@@ -28,7 +32,9 @@ def gpu_gate(
         failure = _failure(source, outcome)
         if failure is not None:
             return failure
-    return GateResult("gpu", "passed", f"Right in all {words.count(ran, 'launch', 'launches')} on the GPU, up to {_largest(cases)}.")
+    return GateResult(
+        "gpu", "passed", f"Right in all {words.count(ran, 'launch', 'launches')} on the GPU, up to {_largest(cases)}."
+    )
 
 
 def _outcomes(

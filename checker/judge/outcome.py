@@ -49,7 +49,8 @@ def plan(puzzle: Puzzle, cases: Sequence[Case], configs: Sequence[Config]) -> li
         return [(case, None) for case in cases]
     ordered = sorted(cases, key=lambda case: _volume(case))
     two = [ordered[0], ordered[-1]] if len(ordered) > 1 else ordered
-    return [(case, configs[0]) for case in cases] + [(case, config) for config in configs[1:] for case in two]
+    planned: list[tuple[Case, Config | None]] = [(case, configs[0]) for case in cases]
+    return planned + [(case, config) for config in configs[1:] for case in two]
 
 
 def _volume(case: Case) -> int:
@@ -59,7 +60,9 @@ def _volume(case: Case) -> int:
     return volume
 
 
-def prepare_all(puzzle: Puzzle, planned: Sequence[tuple[Case, Config | None]], poison: Poison = "nan") -> list[Prepared]:
+def prepare_all(
+    puzzle: Puzzle, planned: Sequence[tuple[Case, Config | None]], poison: Poison = "nan"
+) -> list[Prepared]:
     return [prepare(puzzle, case, config, poison) for case, config in planned]
 
 

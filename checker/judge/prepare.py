@@ -125,7 +125,9 @@ def damages(prepared: Prepared, after: Mapping[str, torch.Tensor]) -> list[Damag
         assert isinstance(start, torch.Tensor)
         now = whole(tensor)
         if (tensor.shape, tensor.stride(), now.numel()) != (start.shape, start.stride(), old.numel()):
-            raise ValueError(f"{name} came back from the launch with another shape, stride or storage than it went in with")
+            raise ValueError(
+                f"{name} came back from the launch with another shape, stride or storage than it went in with"
+            )
         changed = _bits(now) != _bits(old)
         if name in prepared.launch.outputs:
             changed[_inside(tensor, now.numel())] = False

@@ -17,9 +17,7 @@ def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
         "max_score": verdict.max_score,
         "device": verdict.device,
         "seconds": round(verdict.seconds, 3),
-        "gates": [
-            {"gate": g.gate, "status": g.status, "message": g.message, "line": g.line} for g in verdict.gates
-        ],
+        "gates": [{"gate": g.gate, "status": g.status, "message": g.message, "line": g.line} for g in verdict.gates],
         "diagnosis": None
         if diagnosis is None
         else {"misconception": diagnosis.misconception, "message": diagnosis.message, "line": diagnosis.line},

@@ -33,7 +33,9 @@ PUZZLE_SCHEMA = _record(
         "diagnosis": {"anyOf": [DIAGNOSIS_SCHEMA, {"type": "null"}]},
     }
 )
-ENVIRONMENT_SCHEMA = _record({name: {"type": "string"} for name in ("python", "torch", "triton", "numpy", "device", "sandbox")})
+ENVIRONMENT_SCHEMA = _record(
+    {name: {"type": "string"} for name in ("python", "torch", "triton", "numpy", "device", "sandbox")}
+)
 RESULT_SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "result/v1",

@@ -116,7 +116,9 @@ def _traits(case: Case) -> list[tuple[str, str]]:
     ]
     found += [(f"flag={k}={v}", f"It happens only with {k} = {v}.") for k, v in case.flags.items()]
     found += [(f"several={k}", f"It happens only with more than one tile along {k}.") for k in case.sizes]
-    return [(trait, words) for trait, words in found if trait not in ("family=normal", "layout=contiguous", "dtype=float32")]
+    return [
+        (trait, words) for trait, words in found if trait not in ("family=normal", "layout=contiguous", "dtype=float32")
+    ]
 
 
 def _has(case: Case, trait: str) -> bool:

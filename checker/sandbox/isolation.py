@@ -22,6 +22,7 @@ from checker.sandbox.limits import Limits
 NAMESPACES, OTHER_USER, LANDLOCK, SECCOMP = "namespaces", "other_user", "landlock", "seccomp"
 LAYERS = (NAMESPACES, OTHER_USER, LANDLOCK, SECCOMP)
 NOBODY = 65534
+_THREADS = 1024  # the kernel counts threads as processes here; the supervisor counts real ones
 ROOT = Path(__file__).resolve().parents[2]
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/opt", "/nix/store", "/proc", "/sys", "/dev")
 
@@ -70,9 +71,11 @@ def enter_namespaces(wall: Wall) -> None:
         return
     try:
         syscalls.unshare(flags | syscalls.CLONE_NEWUSER)
+        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # else the maps below belong to root
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
         Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     except OSError as error:
         raise LayerFailed(NAMESPACES, error) from error
 
@@ -112,7 +115,7 @@ def _limit(wall: Wall) -> None:
     _lower(resource.RLIMIT_FSIZE, limits.files)
     _lower(resource.RLIMIT_NOFILE, limits.open_files)
     if OTHER_USER in wall.layers:  # the limit counts all processes of a user: sensible only for a user with no others
-        _lower(resource.RLIMIT_NPROC, limits.processes)
+        _lower(resource.RLIMIT_NPROC, limits.processes + _THREADS)
     if not wall.gpu:  # CUDA reserves far more addresses than it uses
         held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         _lower(resource.RLIMIT_AS, held + wall.memory)

@@ -35,7 +35,7 @@ _LONGEST = 16_000
 class Outcome:
     """How one launch ended, as the job tells it."""
 
-    status: Literal["passed", "runtime_error", "timeout", "resource_limit"]
+    status: Literal["passed", "compile_error", "runtime_error", "timeout", "resource_limit"]
     message: str = ""
     detail: str = ""
     line: int | None = None
@@ -87,14 +87,13 @@ def _compile(channel: Channel, folder: Path, kernel: KernelSource, requests: lis
             status = "resource_limit" if outcome.status == "resource_limit" else "compile_error"
             result = compiler.CompileResult(
                 request,
-                False,
-                "other",
-                outcome.message,
-                outcome.detail,
-                outcome.line,
-                time.perf_counter() - began,
-                {},
-                status,
+                ok=False,
+                kind="other",
+                message=outcome.message,
+                raw=outcome.detail,
+                line=outcome.line,
+                seconds=time.perf_counter() - began,
+                status=status,
             )
         blobs: list[memoryview] = []
         channel.send({"type": "result", "number": number, "result": codec.encode(result, blobs)}, blobs)
@@ -196,7 +195,7 @@ def _failure(error: BaseException, folder: Path) -> Outcome:
     if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
         return Outcome("resource_limit", "The kernel asked for more memory than it may use.", detail, line)
     status = getattr(error, "status", None)
-    if status in ("runtime_error", "timeout", "resource_limit") and hasattr(error, "message"):
+    if status in ("compile_error", "runtime_error", "timeout", "resource_limit") and hasattr(error, "message"):
         own = getattr(error, "line", None)
         return Outcome(
             status,

@@ -153,6 +153,10 @@ def _ignored(*_: Any, **__: Any) -> None:
     return None
 
 
+def _refuse_block_pointers(*_: Any, **__: Any) -> None:
+    raise Refusal("block pointers are gone in Triton 3.8. Use pointer arithmetic and a mask.")
+
+
 class _Refusing:
     """Stands for a module whose functions only exist on a GPU."""
 
@@ -262,7 +266,7 @@ class Language:
                 yield tl.core.tensor, name, (lambda m: lambda x, *a, **k: device(m, x, *a, **k))(member)
         for jitted in JITTED:
             yield jitted, "__call__", lambda jf, *a, **k: device(jf, *a, **k)
-        plain = {
+        plain: dict[str, Any] = {
             "range": Range,
             "static_range": static_range,
             "static_assert": _static_assert,
@@ -271,6 +275,9 @@ class Language:
             "associative_scan": scan,
             **{name: lambda x, *_, **__: x for name in ("multiple_of", "max_contiguous", "max_constancy")},
         }
+        for name in ("make_block_ptr", "advance"):
+            if hasattr(tl, name):
+                plain[name] = _refuse_block_pointers
         for name, replacement in plain.items():
             original = getattr(tl, name)
             self.replaced[id(original)] = replacement

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker import workspace
 from checker.verbs import display, hints, naming, panels, progress
-from checker.verbs.naming import Misuse
+from checker.verbs.naming import Misuse, Unavailable
 
 if TYPE_CHECKING:
     from checker.judge.verdict import Verdict
@@ -120,7 +120,7 @@ def _show_with_controls(puzzle: Puzzle, source: KernelSource, first: Film) -> No
 def xray(kernel: Any) -> panels.Panel:
     """Show what the compiler makes of a live kernel on each GPU of the course."""
     puzzle, source = live(kernel, "xray")
-    return xray_and_show(puzzle, source)
+    return xray_and_show(puzzle, source)[0]
 
 
 def bench(kernel: Any) -> panels.Panel | Verdict:
@@ -217,7 +217,9 @@ def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", s
     with display.working(f"Checking {source.kernel} …") as card:
         try:
             verdict = check_source(puzzle, source, device, submission=submission or source.pieces[0].origin)
-        except (DeviceMissing, ValueError) as error:
+        except DeviceMissing as missing:
+            raise Unavailable(str(missing)) from None
+        except ValueError as error:
             raise Misuse(str(error)) from None
         after, _ = progress.record(workspace.find(), verdict, source.source)
         _show_card(card, verdict)
@@ -264,13 +266,14 @@ def case_for(puzzle: Puzzle, sizes: Mapping[str, Any]) -> Case:
     return case_with(case, sizes) if sizes else case
 
 
-def xray_and_show(puzzle: Puzzle, source: KernelSource) -> panels.Panel:
+def xray_and_show(puzzle: Puzzle, source: KernelSource) -> tuple[panels.Panel, bool]:
+    """What was shown, and whether the kernel compiles for any of the GPUs."""
     from checker.verbs.xray import xray_panel
 
     with display.working(f"Compiling {source.kernel} for four GPUs …") as card:
-        panel = xray_panel(puzzle, source)
+        panel, compiled = xray_panel(puzzle, source)
         card.show(panel.html, panel.print)
-    return panel
+    return panel, compiled
 
 
 def bench_and_show(puzzle: Puzzle, source: KernelSource) -> panels.Panel | Verdict:
@@ -280,7 +283,7 @@ def bench_and_show(puzzle: Puzzle, source: KernelSource) -> panels.Panel | Verdi
         try:
             made = bench_panel(puzzle, source, workspace.find())
         except NoBench as reason:
-            raise Misuse(str(reason)) from None
+            raise Unavailable(str(reason)) from None
         if isinstance(made, panels.Panel):
             card.show(made.html, made.print)
         else:

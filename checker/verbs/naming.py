@@ -17,6 +17,10 @@ class Misuse(ValueError):
         return [str(self)]
 
 
+class Unavailable(Misuse):
+    """The call is right and this machine lacks what it needs: not the caller's failing, and the shell says so by its exit code."""
+
+
 def puzzle_of(kernel: Any, verb: str) -> tuple[Puzzle, Callable[..., Any]]:
     """The puzzle that `kernel` (a ``@triton.jit`` function, autotuned or not) answers, and the Python function in it.
 

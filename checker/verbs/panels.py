@@ -124,7 +124,12 @@ def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> object:
 
     table = Table(box=box.SIMPLE, show_header=bool(heads), pad_edge=False)
     for i, cell in enumerate(rows[0]):
-        table.add_column(heads[i] if heads else "", justify="right" if cell.number else "left", overflow="fold")
+        table.add_column(
+            heads[i] if heads else "",
+            justify="right" if cell.number else "left",
+            overflow="fold",
+            no_wrap=_short(rows, i),
+        )
     for row in rows:
         cells = []
         for cell in row:
@@ -134,6 +139,11 @@ def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> object:
             cells.append(text)
         table.add_row(*cells)
     return table
+
+
+def _short(rows: Sequence[Sequence[Cell]], column: int) -> bool:
+    """Whether a column holds names and numbers, which must not be broken over lines."""
+    return all(len(row[column].text) <= 24 and not row[column].code for row in rows)
 
 
 def _unticked(text: str) -> str:
@@ -183,7 +193,7 @@ def _progress_row(puzzle: Puzzle, progress: Progress) -> list[Cell]:
     best = record.best_traffic
     moved = Cell("", number=True)
     if best is not None:
-        moved = Cell(f"{best.moved:,} of {best.allowed:,}", number=True)
+        moved = Cell(f"{best.moved:,}", number=True)
     return [
         Cell(puzzle.name),
         Cell(puzzle.notebook, "soft"),

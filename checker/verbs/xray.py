@@ -16,20 +16,22 @@ from checker.verbs.panels import Cell, Panel
 _EACH = frozenset({"seconds"})  # of the compile, not of the kernel
 
 
-def xray_panel(puzzle: Puzzle, source: KernelSource) -> Panel:
-    """Compile for each GPU and show the facts side by side; what keeps a kernel from being compiled is told instead."""
+def xray_panel(puzzle: Puzzle, source: KernelSource) -> tuple[Panel, bool]:
+    """The facts of each GPU side by side, or what keeps the kernel from being compiled; and whether it compiles for any."""
     title = f"{puzzle.title}: {source.kernel} as it is compiled"
     if rules.is_untouched(source):
-        return Panel(title, ("There is nothing to compile yet: the stub has not been filled in.",))
+        return Panel(title, ("There is nothing to compile yet: the stub has not been filled in.",)), False
     broken = rules.violations(source, puzzle)
     if broken:
-        return Panel(title, tuple(f"Line {v.line}: {v.message}" for v in broken), footer=("Mend this first.",))
+        return Panel(title, tuple(f"Line {v.line}: {v.message}" for v in broken), footer=("Mend this first.",)), False
     launch = prepare(puzzle, widest(puzzle), source.configs[0] if source.configs else None).launch
     results = {name: _compiled(puzzle, source, launch, capability) for name, capability in TARGETS.items()}
     said = ", ".join(f"{k} = {v}" for k, v in {**launch.meta, **launch.options}.items())
     failures = [f"{name}: {_why(source, result)}" for name, result in results.items() if not result.ok]
     heads, rows = _table(results)
-    return Panel(title, (f"Compiled with {said}.", *failures), heads, rows)
+    return Panel(title, (f"Compiled with {said}.", *failures), heads, rows), any(
+        result.ok for result in results.values()
+    )
 
 
 def widest(puzzle: Puzzle) -> Case:

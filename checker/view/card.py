@@ -53,11 +53,14 @@ def _head(verdict: Verdict) -> str:
 
 
 def _ladder(verdict: Verdict) -> str:
+    ran, rest = wording.not_run(verdict)
     items = "".join(
         f'<li class="{wording.colour(g.status)}" title="{escape(wording.ASKS[g.gate])}"><i aria-hidden="true">{wording.icon(g.status)}</i>'
         f"{g.gate}{'' if g.status == 'passed' else f': {wording.WORDS[g.status]}'}</li>"
-        for g in verdict.gates
+        for g in ran
     )
+    if rest:
+        items += f'<li class="soft"><i aria-hidden="true">–</i>not run: {", ".join(rest)}</li>'
     return f'<ol class="gates" aria-label="Gates, in order">{items}</ol>'
 
 
@@ -75,10 +78,10 @@ def _failure(verdict: Verdict, gate: GateResult) -> str:
             parts.append(f'<p class="soft">{prose(diagnosis.message)}</p>')
         if diagnosis.line and diagnosis.line != line:
             parts.append(_excerpt(verdict, diagnosis.line, around=0))
-    if gate.advice:
-        parts.append(_box("Next, try", gate.advice))
+    if advice := wording.advice(verdict, gate):
+        parts.append(_box("Next, try", advice))
     if gate.mismatch is not None:
-        parts.append(_mismatch(gate.mismatch))
+        parts.append(_mismatch(gate.mismatch, gate.message))
     elif gate.case is not None:
         parts.append(f'<p class="soft">Seen with {escape(wording.case_words(gate.case))}.</p>')
     if verdict.smallest is not None:
@@ -120,7 +123,7 @@ def _findings(findings: tuple[Finding, ...], said: str) -> str:
     return f"<ul>{items}</ul>" if items else ""
 
 
-def _mismatch(mismatch: Mismatch) -> str:
+def _mismatch(mismatch: Mismatch, said: str) -> str:
     view = wording.window(mismatch)
 
     def table(name: str, cells: list[list[str]], mark: bool) -> str:
@@ -135,12 +138,19 @@ def _mismatch(mismatch: Mismatch) -> str:
         return f'<div><table class="cells"><caption>{name}</caption><tr><th></th>{head}</tr>{body}</table></div>'
 
     index = "[" + ", ".join([*map(str, view.lead), "rows", "columns"]) + "]" if view.lead else ""
-    picture = base64.b64encode(error_map(mismatch)).decode("ascii")
+    place, note, picture = wording.where_wrong(mismatch, said), "", ""
+    if place:
+        note = f"Case: {wording.case_words(mismatch.case)}. "
+    if mismatch.total > len(view.rows) * len(view.cols):  # otherwise the two tables show all there is
+        png = base64.b64encode(error_map(mismatch)).decode("ascii")
+        picture = f'<figure><img src="data:image/png;base64,{png}" alt="{escape(alt_text(mismatch))}"></figure>'
+        note += "Numbers in the picture are the programs that stored the tiles."
     return (
-        f"<p>{escape(wording.where_wrong(mismatch))}</p>"
-        f'<div class="pair">{table(f"expected {index}", view.expected, False)}{table(f"got {index}", view.got, True)}'
-        f'<figure><img src="data:image/png;base64,{picture}" alt="{escape(alt_text(mismatch))}"></figure></div>'
-        f'<p class="soft">Case: {escape(wording.case_words(mismatch.case))}. Numbers in the picture are the programs that stored the tiles.</p>'
+        (f"<p>{escape(place)}</p>" if place else "")
+        + f'<div class="pair">{table(f"expected {index}", view.expected, False)}{table(f"got {index}", view.got, True)}'
+        + "</div>"
+        + picture
+        + (f'<p class="soft">{escape(note)}</p>' if note else "")
     )
 
 

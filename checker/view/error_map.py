@@ -71,7 +71,7 @@ def _draw(mismatch: Mismatch, dpi: int) -> bytes:
 
     picture, _, top = paint(mismatch)
     rows, cols = _plane(mismatch.error, mismatch.shape).shape
-    high = min(max(4.3 * rows / cols, 0.32), 2.2)
+    high = min(max(4.3 * rows / cols, 0.32, 0.16 * min(rows, 12)), 2.2)
     tall = high + 0.76
     figure = Figure(figsize=(5.2, tall))
     FigureCanvasAgg(figure)

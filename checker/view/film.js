@@ -197,7 +197,7 @@ function start(root) {
 
   const plural = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
   const scaled = (v, unit) => v.toFixed(v < 100 ? 1 : 0) + unit;
-  const say = (b) => (b < 1e4 ? b.toLocaleString("en") + " B" : b < 1e6 ? scaled(b / 1e3, " kB") : b < 1e9 ? scaled(b / 1e6, " MB") : scaled(b / 1e9, " GB"));
+  const say = (b) => (b < 1e5 ? b.toLocaleString("en") + " B" : b < 1e6 ? scaled(b / 1e3, " kB") : b < 1e9 ? scaled(b / 1e6, " MB") : scaled(b / 1e9, " GB"));
 
   function drawCaption(e) {
     const kind = find("kind"), tensor = e.panel < 0 ? null : panels[e.panel];

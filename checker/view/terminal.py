@@ -66,13 +66,16 @@ def _para(text: str, tag: str = "", style: str = "") -> RenderableType:
 
 def _ladder(verdict: Verdict) -> RenderableType:
     table = Table.grid(padding=(0, 1))
-    for gate in verdict.gates:
+    ran, rest = wording.not_run(verdict)
+    for gate in verdict.gates if verdict.passed else ran:
         style = STYLES[wording.colour(gate.status)]
         told = gate.status == "passed" or (gate.status == "skipped" and verdict.passed)
         said = gate.message.splitlines()[0] if gate.message and told else wording.WORDS[gate.status]
         table.add_row(
             Text(f"  {wording.icon(gate.status)}", style=style), Text(gate.gate), Text(said, style="bright_black")
         )
+    if rest and not verdict.passed:
+        return Group(table, Text(f"  – not run: {', '.join(rest)}", style=STYLES["soft"]))
     return table
 
 
@@ -90,12 +93,12 @@ def _failure(verdict: Verdict, gate: GateResult) -> list[RenderableType]:
     if verdict.diagnosis is not None:
         message = re.sub(r"\n\s*\n", "\n", verdict.diagnosis.message)
         parts.append(
-            _para(message, f"{wording.diagnosis_tag(verdict.diagnosis)}:\n" if verdict.diagnosis.misconception else "")
+            _para(message, f"{wording.diagnosis_tag(verdict.diagnosis)}\n" if verdict.diagnosis.misconception else "")
         )
-    if gate.advice:
-        parts.append(_para(gate.advice, "Next, try: "))
+    if advice := wording.advice(verdict, gate):
+        parts.append(_para(advice, "Next, try: "))
     if gate.mismatch is not None:
-        parts += _mismatch(gate.mismatch)
+        parts += _mismatch(gate.mismatch, gate.message)
     if verdict.smallest is not None:
         parts.append(_para(wording.case_words(verdict.smallest), "Smallest failing shape: "))
     if gate.traffic:
@@ -106,9 +109,10 @@ def _failure(verdict: Verdict, gate: GateResult) -> list[RenderableType]:
     return parts
 
 
-def _mismatch(mismatch: Mismatch) -> list[RenderableType]:
+def _mismatch(mismatch: Mismatch, said: str) -> list[RenderableType]:
     view = wording.window(mismatch, most=5)
-    parts: list[RenderableType] = [_para(wording.where_wrong(mismatch))]
+    place = wording.where_wrong(mismatch, said)
+    parts: list[RenderableType] = [_para(place)] if place else []
     for name, cells, mark in (("expected", view.expected, False), ("got", view.got, True)):
         table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
         table.add_column(name, style="bright_black", justify="right")
@@ -121,7 +125,8 @@ def _mismatch(mismatch: Mismatch) -> list[RenderableType]:
             ]
             table.add_row(Text(str(view.rows[r])), *texts)
         parts.append(Padding(table, (0, 0, 0, 2)))
-    parts.append(_para(wording.case_words(mismatch.case), "Case: "))
+    if place:
+        parts.append(_para(wording.case_words(mismatch.case), "Case: "))
     return parts
 
 

@@ -97,7 +97,9 @@ def style(root: str, *names: str) -> str:
         f"{under(hosts_light)}{{{light};color-scheme:light}}"
         f"{under(hosts_dark)}{{{dark};color-scheme:dark}}"
     )
-    return "<style>" + rules + "\n" + "\n".join(asset(name) for name in names) + "</style>"
+    # the class twice, so that a notebook's own rules for tables, code and headings do not win
+    sheets = re.sub(rf"\.{root}\b", f".{root}.{root}", "\n".join(asset(name) for name in names))
+    return f"<style>{rules}\n{sheets}</style>"
 
 
 def number(value: float, width: int = 6) -> str:
@@ -130,8 +132,8 @@ def count(amount: int, noun: str, plural: str = "") -> str:
 
 
 def size(amount: int) -> str:
-    """Bytes as people say them: ``112 B``, ``4.2 kB``, ``1.5 GB``."""
-    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**4)):
+    """Bytes as people say them: ``18,744 B``, ``256 kB``, ``1.5 GB``."""
+    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**5)):
         if amount >= scale:
             value = amount / (1000 if unit == "kB" else scale)
             return f"{value:.1f} {unit}" if value < 100 else f"{value:.0f} {unit}"

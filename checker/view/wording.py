@@ -117,6 +117,17 @@ def diagnosis_tag(diagnosis: Diagnosis) -> str:
     return "Diagnosis" if diagnosis.message.startswith("It looks as if") else "It looks as if"
 
 
+def advice(verdict: Verdict, gate: GateResult) -> str:
+    """The next thing to try, unless the diagnosis says something closer to the point."""
+    return "" if verdict.diagnosis is not None and "\nTry:" in verdict.diagnosis.message else gate.advice
+
+
+def not_run(verdict: Verdict) -> tuple[list[GateResult], list[str]]:
+    """The gates that ran, and the names of those that did not."""
+    ran = [g for g in verdict.gates if g.status != "skipped"]
+    return ran, [g.gate for g in verdict.gates if g.status == "skipped"]
+
+
 def next_step(verdict: Verdict) -> str:
     """Where a green card sends the learner."""
     names = [p.name for p in LADDER]
@@ -199,9 +210,11 @@ def _around(at: int, extent: int, most: int) -> list[int]:
     return list(range(start, min(start + most, extent)))
 
 
-def where_wrong(mismatch: Mismatch) -> str:
-    """How much is wrong, where it starts, and who wrote it."""
+def where_wrong(mismatch: Mismatch, said: str = "") -> str:
+    """How much is wrong, where it starts, and who wrote it; nothing where `said` names that element already."""
     index = ", ".join(map(str, mismatch.first))
+    if f"{short(mismatch.output)}[{index}]" in said:
+        return ""
     share = f"{mismatch.wrong:,} of {count(mismatch.total, 'element')} {'is' if mismatch.wrong == 1 else 'are'} wrong"
     who = "No program stored it."
     if mismatch.writer is not None:

@@ -4,9 +4,9 @@ import sys
 from pathlib import Path
 
 if "google.colab" in sys.modules:
-    COURSE = Path("/content/tile-by-tile")
+    ADDRESS, COURSE = "{{address}}", Path("/content/tile-by-tile")
     if not COURSE.exists():
-        subprocess.run(["git", "clone", "--quiet", "--depth=1", "{{address}}", str(COURSE)], check=True)
+        subprocess.run(["git", "clone", "--quiet", "--depth=1", ADDRESS, str(COURSE)], check=True)
     subprocess.run([sys.executable, str(COURSE / "tools" / "colab.py")], check=True)
 else:
     COURSE = next((p for p in [Path.cwd(), *Path.cwd().parents] if (p / "checker").is_dir()), Path.cwd())

@@ -10,7 +10,6 @@ import time
 import pytest
 import torch
 
-from checker import gpu
 from checker.course import PUZZLES
 from checker.puzzle import Launch
 from checker.sandbox import Sandbox

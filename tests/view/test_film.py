@@ -224,7 +224,7 @@ def test_sizes_are_said_as_people_say_them() -> None:
     assert [size(n) for n in (112, 9_999, 12_300, 256_000, 4_200_000)] == [
         "112 B",
         "9,999 B",
-        "12.3 kB",
+        "12,300 B",
         "256 kB",
         "4.2 MB",
     ]

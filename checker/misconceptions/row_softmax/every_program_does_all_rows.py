@@ -14,7 +14,7 @@ GATE = ("memory",)
 def row_softmax_kernel(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr):
     offs_n = tl.arange(0, BLOCK_N)
     mask = offs_n < N
-    for row in range(0, tl.num_programs(0)):  # wrong
+    for row in range(tl.num_programs(0)):  # wrong
         x = tl.load(x_ptr + row * stride_xm + offs_n, mask=mask, other=float("-inf")).to(tl.float32)
         m_i = tl.max(x, axis=0)
         p = tl.exp(x - m_i)

@@ -1,0 +1,151 @@
+"""Real compilations for GPUs that are not there: what a launch asks for, and the facts of what comes out."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+from checker.compiler import TARGETS, CompileRequest, compile_all, compile_kernel, requests_for
+from checker.course import PUZZLES
+from checker.puzzle import Launch
+from checker.submission.load import load_kernel
+from checker.submission.read import from_path
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "triton-cache"))
+
+
+def test_request_says_what_the_jit_would_say() -> None:
+    x = torch.zeros(64, dtype=torch.bfloat16)
+    launch = Launch(
+        (1,),
+        {"a_ptr": x, "b_ptr": x[3:], "n": 32, "one": 1, "odd": 7, "wide": 2**40, "scale": 0.5, "flag": True},
+        {"BLOCK": 16},
+        ("a_ptr",),
+        {"num_warps": 8},
+    )
+    first, second = requests_for(
+        launch, ("a_ptr", "b_ptr", "n", "one", "odd", "wide", "scale", "flag", "BLOCK"), (75, 90)
+    )
+    assert dict(first.signature) == {
+        "a_ptr": "*bf16", "b_ptr": "*bf16", "n": "i32", "one": "constexpr", "odd": "i32", "wide": "i64", "scale": "fp32",
+        "flag": "u1", "BLOCK": "constexpr",
+    }  # fmt: skip
+    assert dict(first.constexprs) == {"one": 1, "BLOCK": 16}
+    assert first.aligned == ("a_ptr", "n", "wide")
+    assert dict(first.options) == {"num_warps": 8}
+    assert (first.capability, second.capability) == (75, 90)
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.float8_e5m2])
+def test_tensor_without_a_pointer_type_is_refused(dtype: torch.dtype) -> None:
+    with pytest.raises(TypeError, match="no pointer type"):
+        requests_for(Launch((1,), {"x_ptr": torch.zeros(2).to(dtype)}, {}, ()), ("x_ptr",), (80,))
+
+
+@pytest.mark.parametrize("name", PUZZLES)
+def test_solution_compiles_for_every_gpu(name: str, tmp_path: Path) -> None:
+    puzzle = PUZZLES[name]
+    source = next(f.source for f in from_path(ROOT / "solutions", {name: puzzle}) if f.source is not None)
+    kernel = load_kernel(source, tmp_path)
+    case = puzzle.cases[0]
+    launch = puzzle.launch(case, puzzle.make(case), case.meta)
+    results = list(compile_all(kernel, requests_for(launch, puzzle.parameters, TARGETS.values())))
+    assert [r.message for r in results] == [""] * 4
+    assert [r.request.capability for r in results] == [75, 80, 89, 90]
+    for result in results:
+        assert int(result.facts["registers"]) > 0
+        assert result.facts["spilled_bytes"] == 0
+        assert result.seconds > 0
+
+
+VECTOR = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def copy_kernel(x_ptr, y_ptr, B: tl.constexpr):
+    o = tl.arange(0, B)
+    tl.store(y_ptr + o, tl.load(x_ptr + o))
+"""
+
+DOT = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def dot_kernel(x_ptr, y_ptr, B: tl.constexpr):
+    o = tl.arange(0, B)[:, None] * B + tl.arange(0, B)[None, :]
+    a = tl.load(x_ptr + o)
+    tl.store(y_ptr + o, tl.dot(a, a).to(tl.float16))
+"""
+
+
+def request(
+    text: str, tmp_path: Path, dtype: str, block: int, aligned: tuple[str, ...], capability: int = 80, warps: int = 4
+):  # type: ignore[no-untyped-def]
+    from checker.submission.kernel import KernelSource
+
+    name = re.search(r"def (\w+)", text)
+    assert name is not None
+    kernel = load_kernel(KernelSource("", name[1], text, ()), tmp_path)
+    signature = {"x_ptr": dtype, "y_ptr": dtype, "B": "constexpr"}
+    return kernel, CompileRequest(capability, signature, {"B": block}, {"num_warps": warps}, aligned)
+
+
+def test_aligned_pointers_give_wide_loads(tmp_path: Path) -> None:
+    wide = compile_kernel(*request(VECTOR, tmp_path, "*fp32", 1024, ("x_ptr", "y_ptr")))
+    narrow = compile_kernel(*request(VECTOR, tmp_path, "*fp32", 1024, ()))
+    assert (wide.facts["vector_bits"], narrow.facts["vector_bits"]) == (128, 32)
+
+
+@pytest.mark.parametrize(("capability", "shape"), [(80, "m16n8k16"), (90, "m64n64k16")])
+def test_tensor_cores_are_counted(capability: int, shape: str, tmp_path: Path) -> None:
+    facts = compile_kernel(*request(DOT, tmp_path, "*fp16", 64, ("x_ptr", "y_ptr"), capability)).facts
+    assert int(facts["mma"]) > 0
+    assert shape in str(facts["mma_shapes"])
+    assert int(facts["shared_bytes"]) > 0
+
+
+def test_registers_and_spills_are_what_ptxas_says(tmp_path: Path) -> None:
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    kernel, asked = request(
+        VECTOR.replace("tl.load(x_ptr + o)", "tl.load(x_ptr + o) - tl.max(tl.load(x_ptr + o), axis=0)"),
+        tmp_path,
+        "*fp32",
+        16384,
+        (),
+        80,
+        1,
+    )
+    result = compile_kernel(kernel, asked)
+    source = ASTSource(kernel, dict(asked.signature), dict(asked.constexprs))
+    compiled = triton.compile(
+        source, target=GPUTarget("cuda", 80, 32), options={"num_warps": 1, "enable_fp_fusion": True}
+    )
+    (tmp_path / "k.ptx").write_text(compiled.asm["ptx"])
+    command = [
+        triton.knobs.nvidia.ptxas.path,
+        "-v",
+        "--gpu-name=sm_80",
+        str(tmp_path / "k.ptx"),
+        "-o",
+        str(tmp_path / "k.o"),
+    ]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    registers, stack = re.search(r"Used (\d+) registers", said), re.search(r"(\d+) bytes stack frame", said)
+    assert registers is not None
+    assert stack is not None
+    assert result.facts["registers"] == int(registers[1])
+    assert result.facts["spilled_bytes"] == int(stack[1])

@@ -1,0 +1,132 @@
+"""No puzzle accepts a trivial answer, and every solution passes with four times the margin."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from checker.course import LADDER
+from checker.judge import judge
+from checker.judge.compare import compare
+from checker.judge.outcome import plan, prepare_all, simulate
+from checker.judge.prepare import prepare
+from checker.puzzle import DTYPES
+from tests.judge.helpers import solution
+
+MARGIN = 0.25
+
+
+def cpu_cases(puzzle, dtype=None):
+    return [c for c in puzzle.cases if "cpu" in c.devices and (dtype is None or c.dtype == dtype)]
+
+
+def _several_tiles(puzzle, case):
+    tiles = [v for k, v in case.meta.items() if k.startswith("BLOCK_")]
+    return any(max(t.shape) > min(tiles) for n, t in puzzle.make(case).items() if n in puzzle.outputs)
+
+
+def zeros(puzzle, prepared):
+    return {name: torch.zeros_like(ref) for name, ref in prepared.expected.items()}
+
+
+def uniform(puzzle, prepared):
+    return {name: _spread(ref) for name, ref in prepared.expected.items()}
+
+
+def _spread(ref):
+    finite = torch.where(ref.isfinite(), ref, 0.0)
+    return finite.mean(dim=-1, keepdim=True).expand(ref.shape).clone()
+
+
+def copy_of_input(puzzle, prepared):
+    inputs = [
+        t for n, t in prepared.launch.arguments.items() if isinstance(t, torch.Tensor) and n not in puzzle.outputs
+    ]
+    return {
+        name: next(
+            (t.double() for t in inputs if t.shape == ref.shape), inputs[0].double().reshape(-1)[0].expand(ref.shape)
+        )
+        for name, ref in prepared.expected.items()
+    }
+
+
+def first_tile_only(puzzle, prepared):
+    kept = {}
+    tiles = [v for k, v in prepared.case.meta.items() if k.startswith("BLOCK_")]
+    for name, ref in prepared.expected.items():
+        rest = torch.arange(ref.numel()).reshape(ref.shape)
+        last = rest % max(ref.shape[-1], 1) if ref.ndim > 1 else rest
+        row = rest // max(ref.shape[-1], 1) if ref.ndim > 1 else torch.zeros_like(rest)
+        kept[name] = torch.where((last < min(tiles)) & (row < min(tiles)), ref, 0.0)
+    return kept
+
+
+def answered_in_half(puzzle, prepared):
+    case = prepared.case
+    tensors = {n: t for n, t in prepared.launch.arguments.items() if isinstance(t, torch.Tensor)}
+    inputs = {n: t.half().double() if t.is_floating_point() else t for n, t in tensors.items()}
+    return {n: t.half().double() for n, t in puzzle.reference(case, inputs).items()}
+
+
+@pytest.mark.parametrize("answer", [zeros, uniform, copy_of_input], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    ("puzzle", "dtype"),
+    [pytest.param(p, d, id=f"{p.name}-{d}") for p in LADDER for d in DTYPES if cpu_cases(p, d)],
+)
+def test_a_trivial_answer_fails_in_every_dtype(puzzle, dtype, answer):
+    assert any(_wrong(puzzle, case, answer) for case in cpu_cases(puzzle, dtype))
+
+
+@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
+def test_zeros_fail_in_every_case(puzzle):
+    for case in cpu_cases(puzzle):
+        assert _wrong(puzzle, case, zeros), case.name
+
+
+@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
+def test_half_the_bits_fail(puzzle):
+    assert any(_wrong(puzzle, case, answered_in_half) for case in cpu_cases(puzzle, "float32"))
+
+
+@pytest.mark.parametrize(
+    "puzzle", [p for p in LADDER if any(_several_tiles(p, c) for c in cpu_cases(p))], ids=lambda p: p.name
+)
+def test_the_first_tile_alone_fails(puzzle):
+    cases = [case for case in cpu_cases(puzzle) if _several_tiles(puzzle, case)]
+    assert any(_wrong(puzzle, case, first_tile_only) for case in cases)
+
+
+@pytest.mark.parametrize(
+    "puzzle",
+    [p for p in LADDER if {"x_ptr", "y_ptr"} == {n for n in p.parameters if n.endswith("_ptr")}],
+    ids=lambda p: p.name,
+)
+def test_no_max_subtraction_fails(puzzle):
+    def plain(puzzle, prepared):
+        e = torch.exp(prepared.launch.arguments["x_ptr"].float())
+        return {"y_ptr": e / e.sum(dim=-1, keepdim=True)}
+
+    assert any(_wrong(puzzle, case, plain) for case in cpu_cases(puzzle, "float32"))
+
+
+@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
+def test_the_solution_passes_with_four_times_the_margin(puzzle, runner):
+    source = solution(puzzle.name)
+    prepared = prepare_all(puzzle, plan(puzzle, cpu_cases(puzzle), ()))
+    outcomes = list(simulate(puzzle, source, runner, prepared))
+    assert len(outcomes) == len(prepared)
+    for outcome in outcomes:
+        assert outcome.comparison is not None, outcome.result.message
+        assert outcome.comparison.worst <= MARGIN, outcome.case.name
+
+
+@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
+def test_the_solution_passes_with_hidden_numbers(puzzle, runner):
+    verdict = judge(puzzle, solution(puzzle.name), runner, secret=b"a course's key")
+    assert verdict.passed, verdict.failure
+    assert verdict.score == verdict.max_score == puzzle.points
+
+
+def _wrong(puzzle, case, answer):
+    prepared = prepare(puzzle, case)
+    return compare(puzzle, prepared, answer(puzzle, prepared), None).mismatch is not None

@@ -1,0 +1,302 @@
+"""Nothing that reaches Python gets through the rules; honest kernels of every style do."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from checker.course import PUZZLES
+from checker.submission.kernel import KernelSource, Piece, Violation
+from checker.submission.read import from_path
+from checker.submission.rules import RULES, is_untouched, violations
+
+PUZZLE = PUZZLES["row_softmax"]
+ROOT = Path(__file__).parents[2]
+HEAD = "import triton\nimport triton.language as tl\n\n\n"
+SIGNATURE = "x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr"
+
+
+def module(text: str) -> KernelSource:
+    source = HEAD + text
+    return KernelSource(
+        "row_softmax", "row_softmax_kernel", source, (Piece(1, source.count("\n") + 1, "kernel.py", 1),)
+    )
+
+
+def kernel(body: str, above: str = "", signature: str = SIGNATURE) -> KernelSource:
+    return module(
+        f"{textwrap.dedent(above)}\n@triton.jit\ndef row_softmax_kernel({signature}):\n"
+        + textwrap.indent(textwrap.dedent(body).strip("\n"), "    ")
+        + "\n"
+    )
+
+
+def broken(source: KernelSource) -> list[Violation]:
+    return violations(source, PUZZLE)
+
+
+HOSTILE = {
+    "mro": ("y = ().__class__.__mro__", "attributes"),
+    "globals_of_load": ("y = tl.load.__globals__", "names"),
+    "handle": ("x = tl.load(x_ptr)\ny = x.handle.data", "attributes"),
+    "type_attribute": ("x = tl.load(x_ptr)\ny = x.type.name", "attributes"),
+    "format": ('y = "{0.__class__}".format(x_ptr)', "attributes"),
+    "percent_format": ('y = "%s" % x_ptr', "text"),
+    "f_string": ('y = f"{x_ptr.__class__}"', "expressions"),
+    "core_semantic": ("y = tl.core._semantic", "names"),
+    "core_call": ("y = tl.core.load(x_ptr)", "names"),
+    "inline_asm": ('y = tl.inline_asm_elementwise("", "", [], tl.int32, True, 1)', "names"),
+    "extra": ("y = tl.extra.libdevice.exp(x_ptr)", "names"),
+    "semantic_argument": ("y = tl.load(x_ptr, _semantic=None)", "arguments"),
+    "import": ("import os", "statements"),
+    "import_from": ("from os import system", "statements"),
+    "dunder_import": ('__import__("os")', "names"),
+    "eval": ('eval("1")', "names"),
+    "open": ('open("/etc/passwd")', "names"),
+    "getattr": ('y = getattr(tl, "core")', "names"),
+    "builtins": ("y = __builtins__", "names"),
+    "print_to_file": ('print("x", file=1)', "names"),
+    "breakpoint": ("breakpoint()", "names"),
+    "exit": ("exit()", "names"),
+    "get_ipython": ("get_ipython()", "names"),
+    "lambda": ("y = (lambda: 1)()", "expressions"),
+    "list_comprehension": ("y = [i for i in range(4)]", "expressions"),
+    "generator": ("y = sum(i for i in range(4))", "expressions"),
+    "dict": ('y = {"a": 1}', "expressions"),
+    "set": ("y = {1, 2}", "expressions"),
+    "walrus": ("if (y := 1) > 0:\n    pass", "expressions"),
+    "star_arguments": ("y = tl.load(*(x_ptr,))", "arguments"),
+    "double_star": ("y = tl.load(**x_ptr)", "arguments"),
+    "global": ("global N2\nN2 = 1", "statements"),
+    "nested_function": ("def f():\n    pass\nf()", "statements"),
+    "class": ("class A:\n    pass", "statements"),
+    "try": ("try:\n    pass\nexcept:\n    pass", "statements"),
+    "with": ("with x_ptr:\n    pass", "statements"),
+    "match": ("match N:\n    case 1:\n        pass", "statements"),
+    "delete": ("del x_ptr", "statements"),
+    "assert": ("assert N > 1", "statements"),
+    "raise": ("raise N", "statements"),
+    "yield": ("yield N", "expressions"),
+    "await": ("y = await N", "expressions"),
+    "shadow_tl": ("tl = x_ptr", "shadowing"),
+    "shadow_in_loop": ("for tl in range(3):\n    pass", "shadowing"),
+    "huge_power": ("y = 10 ** 10 ** 10", "numbers"),
+    "huge_literal": (f"y = {'9' * 400}", "numbers"),
+    "huge_shift": ("y = 1 << 100000000", "numbers"),
+    "look_alike_function": ("y = tl.\uff4coad(x_ptr)", "ascii_names"),
+    "look_alike_underscores": ("y = x_ptr.\uff3f_class__", "syntax"),
+    "alias_module": ("t = tl", "names"),
+    "alias_function": ("f = tl.load\ny = f(x_ptr)", "names"),
+    "function_as_argument": ("y = tl.reduce(x_ptr, 0, tl.load)", "names"),
+    "call_of_call": ("y = tl.load(x_ptr)(1)", "expressions"),
+    "call_of_subscript": ("y = (tl.load, 1)[0](x_ptr)", "expressions"),
+    "string_method": ('y = "abc".encode()', "attributes"),
+    "bytes": ('y = b"abc"', "expressions"),
+    "complex": ("y = 1j", "expressions"),
+    "attribute_store": ("x_ptr.handle = 1", "attributes"),
+    "subscript_store": ("x_ptr[0] = 1", "statements"),
+    "loop_over_list": ("for i in [1, 2]:\n    pass", "statements"),
+    "loop_over_call": ("for i in x_ptr.items():\n    pass", "statements"),
+    "range_as_value": ("y = range(3)", "expressions"),
+    "static_range_bomb": ("for i in tl.static_range(100000):\n    pass", "size"),
+    "for_else": ("for i in range(3):\n    pass\nelse:\n    pass", "statements"),
+    "matmul": ("y = x_ptr @ x_ptr", "expressions"),
+    "in": ("y = 1 in (1, 2)", "expressions"),
+    "softmax": ("y = tl.softmax(x_ptr)", "names"),
+    "block_pointer": ("y = tl.make_block_ptr(x_ptr, (1,), (1,), (0,), (1,), (0,))", "names"),
+    "triton_runtime": ("y = triton.runtime.driver", "names"),
+    "triton_jit": ("y = triton.jit(x_ptr)", "names"),
+    "int_of_text": ('y = int("12")', "text"),
+    "min_with_key": ("y = min(1, 2, key=tl.load)", "arguments"),
+    "placeholder": ("mask = ...", "placeholder"),
+    "annotation_call": ("y: tl.load(x_ptr) = 1", "annotations"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_body_is_refused(name: str) -> None:
+    body, rule = HOSTILE[name]
+    found = broken(kernel(body))
+    assert rule in {v.rule for v in found}
+    assert all(v.message and v.rule in RULES for v in found)
+
+
+HOSTILE_MODULES = {
+    "default_call": (
+        kernel("pass", signature="x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr = open('/x')"),
+        "arguments",
+    ),
+    "annotation_call": (
+        kernel("pass", signature="x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: open('/x')"),
+        "annotations",
+    ),
+    "return_annotation": (
+        module(f"@triton.jit\ndef row_softmax_kernel({SIGNATURE}) -> open('/x'):\n    pass\n"),
+        "annotations",
+    ),
+    "star_parameters": (kernel("pass", signature=SIGNATURE + ", *rest"), "arguments"),
+    "decorator": (module(f"@open\n@triton.jit\ndef row_softmax_kernel({SIGNATURE}):\n    pass\n"), "decorators"),
+    "decorator_argument": (
+        module(f"@triton.jit(repr=open)\ndef row_softmax_kernel({SIGNATURE}):\n    pass\n"),
+        "decorators",
+    ),
+    "constant_call": (kernel("y = C", "C = tl.constexpr(open('/x'))"), "constants"),
+    "constant_power": (kernel("y = C", "C = tl.constexpr(10 ** 10 ** 10)"), "constants"),
+    "constant_tuple": (kernel("y = C", "C = (1, 2)"), "constants"),
+    "plain_constant": (kernel("y = C", "C = 1.5"), "constants"),
+    "annotated_constant": (kernel("y = C", "C: tl.constexpr = 1.5"), "constants"),
+    "top_level_call": (kernel("pass", "open('/x')"), "statements"),
+    "other_import": (kernel("pass", "import os"), "statements"),
+    "helper_recursion": (
+        kernel("f(1)", "@triton.jit\ndef f(x):\n    return g(x)\n\n\n@triton.jit\ndef g(x):\n    return f(x)\n"),
+        "helpers",
+    ),
+    "helper_shadows": (kernel("f(1)", "@triton.jit\ndef f(x):\n    tl = x\n    return tl\n"), "shadowing"),
+    "helper_as_value": (kernel("y = f", "@triton.jit\ndef f(x):\n    return x\n"), "helpers"),
+    "deep": (kernel("y = " + "-" * 200 + "N"), "size"),
+    "long": (kernel("y = 1\n" * 20000), "size"),
+    "not_python": (kernel("y = = 1"), "syntax"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_MODULES)
+def test_hostile_module_is_refused(name: str) -> None:
+    source, rule = HOSTILE_MODULES[name]
+    assert rule in {v.rule for v in broken(source)}
+
+
+SIGNATURES = {
+    "missing": ("x_ptr, y_ptr, stride_xm, stride_ym, BLOCK_N: tl.constexpr", ("`N` is missing",)),
+    "extra": (SIGNATURE + ", M", ("`M` is not part",)),
+    "renamed": (SIGNATURE.replace("stride_xm", "stride_x"), ("`stride_xm` was renamed to `stride_x`",)),
+    "order": ("y_ptr, x_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr", ("another order", "x_ptr, y_ptr")),
+    "not_constexpr": (SIGNATURE.replace(": tl.constexpr", ""), ("`BLOCK_N: tl.constexpr`",)),
+    "too_constexpr": (SIGNATURE.replace(" N,", " N: tl.constexpr,"), ("`N` is given at run time",)),
+}
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_signature_is_the_puzzles(name: str) -> None:
+    signature, words = SIGNATURES[name]
+    found = [v for v in broken(kernel("pass", signature=signature)) if v.rule == "signature"]
+    for word in words:
+        assert any(word in v.message for v in found)
+
+
+HONEST = {
+    "solution_style": "row = tl.program_id(0)\noffs = tl.arange(0, BLOCK_N)\nx = tl.load(x_ptr + row * stride_xm + offs, mask=offs < N, other=-float('inf'))\n"
+    "x = x - tl.max(x, axis=0)\ntl.store(y_ptr + row * stride_ym + offs, tl.exp(x) / tl.sum(tl.exp(x), axis=0), mask=offs < N)",
+    "while": "s = 0\nwhile s < N:\n    s += BLOCK_N",
+    "tl_range": "for s in tl.range(0, N, BLOCK_N, num_stages=2):\n    pass",
+    "static_range": "for s in tl.static_range(4):\n    pass",
+    "static_range_constexpr": "for s in tl.static_range(0, BLOCK_N, 16):\n    pass",
+    "if_constexpr": "if BLOCK_N > 64:\n    y = 1\nelif BLOCK_N == 64:\n    y = 2\nelse:\n    y = 3",
+    "static_assert": 'tl.static_assert(BLOCK_N >= 16, "tile too small")',
+    "conditional_expression": "y = 1.0 if N > 3 else 0.0",
+    "comparison": "m = (0 <= N) & (N < 100) | ~(N == 7)",
+    "augmented": "y = 0.0\ny += 1.0\ny *= 2.0\ny //= 3",
+    "unpack": "a, b = 1.0, 2.0\na, b = b, a",
+    "methods": "x = tl.load(x_ptr + tl.arange(0, BLOCK_N)).to(tl.float32)\ny = x.sum(axis=0) + x.max(0)\nz = x[:, None].trans()",
+    "element_type": "x = tl.load(x_ptr).to(y_ptr.dtype.element_ty)",
+    "shapes": "acc = tl.zeros([BLOCK_N, 16], dtype=tl.float32)\nn: tl.constexpr = acc.shape[0]\nt = acc.T",
+    "broadcast": "o = tl.arange(0, BLOCK_N)[:, None] * stride_xm + tl.arange(0, 16)[None, :]",
+    "infinity": 'm_i = tl.full((BLOCK_N,), float("-inf"), tl.float32)\nm_j = -float("inf")',
+    "dot": 'a = tl.zeros((16, 16), tl.float16)\nb = tl.dot(a, a, input_precision="ieee", out_dtype=tl.float32)',
+    "modifiers": 'x = tl.load(x_ptr, eviction_policy="evict_last", cache_modifier=".cg")',
+    "cdiv": "for i in range(tl.cdiv(N, BLOCK_N)):\n    pass\nk = triton.cdiv(BLOCK_N, 16)",
+    "python_min_max": "y = min(N, BLOCK_N)\nz = max(N, 4)",
+    "shadowed_builtin": "sum = tl.sum(tl.arange(0, BLOCK_N))\nmax = sum + 1",
+    "math": "y = tl.math.exp2(tl.load(x_ptr))",
+    "underscore_loop": "for _ in range(3):\n    pass",
+    "comment_text": '"""docs"""\n"a note"\ny = 1',
+    "hint_to_compiler": "o = tl.multiple_of(N, 16)\ntl.assume(N > 0)\ntl.debug_barrier()",
+    "debug": 'tl.device_print("x", N)\ntl.static_print("B", BLOCK_N)',
+    "hex_and_shift": "y = N & 0xFFFFFFFF\nz = 1 << 4\nw = BLOCK_N ** 2",
+    "early_return": "if tl.program_id(0) > N:\n    return\ny = 1",
+    "none_argument": "x = tl.load(x_ptr, mask=None)\nif x_ptr is None:\n    y = 1",
+    "undefined_is_for_the_compiler": "y = offs_k + 1",
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_body_passes(name: str) -> None:
+    assert broken(kernel(HONEST[name])) == []
+
+
+def test_honest_module_with_helpers_and_constants_passes() -> None:
+    above = """
+    LOG2E: tl.constexpr = tl.constexpr(1.44269504)
+    TINY = tl.constexpr(2.0 ** -30)
+    NEG = tl.constexpr(float("-inf"))
+    ACC = tl.float32
+
+    @triton.jit
+    def combine(a, b):
+        if a > b:
+            return a
+        return b
+
+    @triton.jit
+    def rescale(x, BLOCK: tl.constexpr = 16, scale=1.0):
+        return x * LOG2E * scale, tl.full((BLOCK,), NEG, ACC)
+    """
+    body = "a, b = rescale(N, BLOCK=BLOCK_N)\nm = tl.reduce(b, 0, combine)\ny = b.reduce(0, combine) + TINY"
+    assert broken(kernel(body, above)) == []
+
+
+def test_solutions_pass() -> None:
+    found = from_path(ROOT / "solutions", PUZZLES)
+    assert len(found) >= 2
+    for item in found:
+        assert item.source is not None
+        assert item.puzzle is not None
+        assert violations(item.source, PUZZLES[item.puzzle]) == []
+        assert not is_untouched(item.source)
+
+
+def test_another_import_name_of_the_language_is_the_same() -> None:
+    source = module(
+        f"@triton.jit\ndef row_softmax_kernel({SIGNATURE.replace('tl.', 'T.')}):\n    y = T.load(x_ptr)\n    z = T.core\n"
+    )
+    source = KernelSource(
+        source.puzzle, source.kernel, source.source.replace("language as tl", "language as T"), source.pieces
+    )
+    assert [(v.rule, "core" in v.message) for v in broken(source)] == [("names", True)]
+
+
+def test_violation_stands_on_the_learners_line() -> None:
+    text = kernel("y = 1\nimport os").source
+    source = KernelSource("row_softmax", "row_softmax_kernel", text, (Piece(5, text.count("\n"), "In[7]", 1),))
+    (found,) = violations(source, PUZZLE)
+    assert (found.origin, found.line) == ("In[7]", text.split("\n").index("    import os") + 1 - 4)
+
+
+UNTOUCHED = {
+    "stub": ('"""Docs."""\n# your code starts here (about 9 lines)\n# your code ends here', True),
+    "pass": ('"""Docs."""\n# your code starts here\npass\n# a note\n# your code ends here', True),
+    "given_lines": ("row = tl.program_id(0)\n# your code starts here\n# your code ends here", True),
+    "no_markers": ('"""Docs."""\npass', True),
+    "one_line": ('"""Docs."""\n# your code starts here\nrow = 1\n# your code ends here', False),
+    "below_the_end": ("pass\n# your code starts here\n# your code ends here\nrow = 1", False),
+    "above_the_start": ("tl.store(y_ptr, 1)\n# your code starts here\n# your code ends here", False),
+}
+
+
+@pytest.mark.parametrize("name", UNTOUCHED)
+def test_untouched_region(name: str) -> None:
+    body, expected = UNTOUCHED[name]
+    assert is_untouched(kernel(body)) is expected
+
+
+def test_every_rule_is_a_sentence() -> None:
+    assert all(text.endswith(".") and len(text) < 220 for text in RULES.values())
+    for path in ("rules.py", "body.py", "assemble.py"):
+        tree = ast.parse((ROOT / "checker/submission" / path).read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
+                assert isinstance(node.args[0], ast.Constant | ast.Name)
+                if isinstance(node.args[0], ast.Constant):
+                    assert node.args[0].value in RULES

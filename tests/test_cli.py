@@ -1,0 +1,194 @@
+"""``python -m checker`` as a learner and a teacher type it: what it says, and the exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from checker import cli
+from checker.course import LADDER
+from checker.region import stub
+from checker.workspace import OURS
+
+ROOT = Path(__file__).resolve().parents[1]
+RIGHT = (ROOT / "solutions" / "vector_add.py").read_text()
+WRONG = RIGHT.replace("x + y", "x - y")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "puzzles").mkdir()
+    (tmp_path / "puzzles" / "vector_add.py").write_text(stub(RIGHT))
+    (tmp_path / "right.py").write_text(RIGHT)
+    (tmp_path / "wrong.py").write_text(WRONG)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "checker", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=cwd, env=environment)
+
+
+def test_check_passes_keeps_the_kernel_and_counts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["check", "right.py", "--device", "cpu"]) == 0
+    assert "passed" in capsys.readouterr().out
+    assert [p.read_text() for p in (folder / OURS / "passed").iterdir()]
+    assert json.loads((folder / OURS / "progress.json").read_text())["puzzles"]["vector_add"]["attempts"] == 1
+
+
+def test_a_kept_kernel_passes_again(folder: Path) -> None:
+    assert cli.main(["check", "right.py", "--device", "cpu"]) == 0
+    (kept,) = (folder / OURS / "passed").iterdir()
+    assert cli.main(["check", str(kept), "--device", "cpu"]) == 0
+    assert len(list((folder / OURS / "passed").iterdir())) == 1
+
+
+def test_check_of_a_wrong_kernel_fails_with_its_gate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["check", "wrong.py", "--device", "cpu"]) == 1
+    assert "values" in capsys.readouterr().out
+
+
+def test_check_of_the_stub_by_its_puzzles_name_invites(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["check", "vector_add"]) == 1
+    assert "hint" in capsys.readouterr().out
+    assert not (folder / OURS).exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["frobnicate"], "invalid choice"),
+        (["check"], "check needs a file: python -m checker check puzzles/vector_add.py"),
+        (["check", "nowhere.py"], "no file or folder called nowhere.py"),
+        (["check", "vector_ad"], "Did you mean vector_add?"),
+        (["check", "right.py", "--puzzle", "row_softmax"], "The kernel of row_softmax is called row_softmax_kernel"),
+        (["film", "right.py", "--size", "N"], "for example --size N=13"),
+        (["film", "right.py", "--size", "K=3"], "The film's sizes are N=10, BLOCK_N=4"),
+        (["film", "right.py", "--size", "BLOCK_N=3"], "power of two"),
+        (["film", "right.py", "--size", "N=0"], "at least 1"),
+        (["hint"], "hint needs a puzzle"),
+        (["hint", "vector_add", "--level", "9"], "levels 1 (question)"),
+        (["reset", "vektor_add"], "Did you mean vector_add?"),
+        (["grade"], "grade needs something to grade"),
+        (["grade", "nowhere"], "no file or folder called nowhere"),
+        (["grade", "notebooks"], "there is no .py, .ipynb or .zip to grade"),
+        (["grade", "right.py", "--jobs", "0"], "--jobs has to be at least 1"),
+        (["grade", "right.py", "--puzzle", "softmaxx"], "There is no puzzle called softmaxx"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_usage_exits_2_and_says_what_to_do(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    assert cli.main(arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_verb_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 2
+    assert "python -m checker doctor" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "verb", ["check", "film", "xray", "bench", "hint", "progress", "reset", "doctor", "grade", "mutants", "puzzles"]
+)
+def test_every_verb_has_help_with_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([verb, "--help"]) == 0
+    assert f"python -m checker {verb}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["grade", "right.py", "--device", "cuda"], ["check", "right.py", "--device", "cuda"], ["bench", "right.py"]],
+)
+def test_a_missing_gpu_exits_3(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.setattr("checker.gpu.available", lambda: False)
+    assert cli.main(arguments) == 3
+    assert "doctor" in capsys.readouterr().err
+
+
+def test_a_defect_of_ours_exits_3_and_blames_nobody(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr("checker.submission.read.from_path", broken)
+    assert cli.main(["check", "right.py"]) == 3
+    assert "no kernel was judged" in capsys.readouterr().err
+
+
+def test_film_writes_a_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["film", "right.py", "-o", "out/film.html", "--size", "N=7"]) == 0
+    page = (folder / "out" / "film.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert "<svg" in page
+    assert "N = 7" in page
+
+
+def test_film_of_a_stub_shows_its_card_instead(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["film", "puzzles/vector_add.py"]) == 1
+    assert "waiting for you" in capsys.readouterr().out
+    assert list(folder.glob("*.html")) == []
+
+
+def test_xray_compiles_for_every_gpu(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["xray", "right.py"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in ("sm_75", "sm_80", "sm_89", "sm_90"))
+
+
+def test_grade_writes_json_to_standard_output_and_nothing_else(folder: Path) -> None:
+    done = run("grade", "right.py", "wrong.py", "--device", "cpu", "--no-diagnosis", "--json", "-", cwd=folder)
+    assert done.returncode == 1, done.stderr
+    result = json.loads(done.stdout)
+    statuses = {s["submission"]: [p["status"] for p in s["puzzles"]] for s in result["submissions"]}
+    assert statuses == {"right.py": ["passed"], "wrong.py": ["failed"]}
+
+
+def test_grade_of_the_stubs_is_not_attempted_and_exits_1(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["grade", "puzzles", "--device", "cpu", "--json", "r.json"]) == 1
+    (submission,) = json.loads((folder / "r.json").read_text())["submissions"]
+    assert [p["status"] for p in submission["puzzles"]] == ["not_attempted"]
+
+
+def test_puzzles_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["puzzles", "--json", "-"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert listed["schema"] == "puzzles/v1"
+    assert [p["name"] for p in listed["puzzles"]] == [p.name for p in LADDER]
+    assert set(listed["puzzles"][0]) == {"name", "kernel", "parameters", "notebook", "points"}
+
+
+def test_importing_is_light_and_starts_nothing_in_a_script() -> None:
+    code = (
+        "import sys, checker\n"
+        "heavy = [n for n in ('torch', 'triton', 'numpy', 'rich', 'IPython', 'checker.sandbox') if n in sys.modules]\n"
+        "assert not heavy, heavy\n"
+        "assert callable(checker.progress) and callable(checker.doctor)\n"
+        "from checker.verbs import actions, progress, doctor, hints\n"
+        "assert callable(checker.progress) and callable(checker.doctor)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_in_a_persons_session_the_sandbox_starts_without_torch() -> None:
+    code = (
+        "import sys; sys.ps1 = '>>> '\n"
+        "import checker\nfrom checker.sandbox import Sandbox\n"
+        "assert Sandbox.shared()._worker.pid is not None\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
