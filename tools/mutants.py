@@ -26,11 +26,11 @@ sys.path.insert(0, str(ROOT))
 
 from checker.course import LADDER  # noqa: E402
 from checker.grading.mutants import Row, markdown, rows_of  # noqa: E402
+from tools.mutate import GATES, SWEPT, sweep  # noqa: E402
 
 PAGE = ROOT / "docs" / "mutants.md"
 CPU, GPU, MECHANICAL = (ROOT / "reports" / f"mutants-{name}.json" for name in ("cpu", "gpu", "mechanical"))
 SURVIVORS = ROOT / "tools" / "survivors.toml"
-GATES = ("source", "compile", "values", "memory", "traffic")
 
 
 # -------------------------------------------------------------------------------------------------------------- reports
@@ -92,7 +92,7 @@ def unexplained(report: Mapping[str, Any]) -> list[str]:
 def mechanical_report(fates: Sequence[Any], facts: Mapping[str, str]) -> dict[str, Any]:
     """`mechanical/v1`: per puzzle how many were made and what became of them; those that pass by name."""
     puzzles = []
-    for puzzle in LADDER:
+    for puzzle in SWEPT:
         mine = [f for f in fates if f.puzzle == puzzle.name]
         killed = Counter(f.by for f in mine if f.outcome == "killed")
         kinds = {k: Counter(f.outcome for f in mine if f.kind == k) for k in sorted({f.kind for f in mine})}
@@ -102,10 +102,8 @@ def mechanical_report(fates: Sequence[Any], facts: Mapping[str, str]) -> dict[st
                 "made": len(mine),
                 "killed": {gate: killed[gate] for gate in GATES},
                 "kinds": {k: {o: c[o] for o in ("killed", "equivalent", "survived")} for k, c in kinds.items()},
-                "equivalent": [{"mutant": f.key, "before": f.before} for f in mine if f.outcome == "equivalent"],
-                "survived": [
-                    {"mutant": f.key, "before": f.before, "differs": f.differs} for f in mine if f.outcome == "survived"
-                ],
+                "equivalent": [{"mutant": f.key} for f in mine if f.outcome == "equivalent"],
+                "survived": [{"mutant": f.key, "differs": f.differs} for f in mine if f.outcome == "survived"],
             }
         )
     return {"schema": "mechanical/v1", "environment": dict(facts), "puzzles": puzzles}
@@ -185,9 +183,9 @@ def _mechanical(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _mutant(entry: Mapping[str, str]) -> str:
-    place, _, after = entry["mutant"].partition(": ")
-    puzzle, _, line = place.partition(":")
-    return f"- {puzzle}, line {line}: `{entry['before']}` → `{after}`"
+    puzzle, _, change = entry["mutant"].partition(": ")
+    before, _, after = change.partition(" → ")
+    return f"- {puzzle}: `{before}` → `{after}`"
 
 
 # ----------------------------------------------------------------------------------------------------------------- main
@@ -196,14 +194,13 @@ def _mutant(entry: Mapping[str, str]) -> str:
 def judge(jobs: int) -> int:
     """Make both reports of the CPU; the status of the command that judged the misconceptions."""
     from checker.grading.keep import environment
-    from tools.mutate import sweep
 
     CPU.parent.mkdir(exist_ok=True)
     command = [sys.executable, "-m", "checker", "mutants", "--device", "cpu", "--json", str(CPU)]
     status = subprocess.run(command, cwd=ROOT, check=False).returncode
     if status not in (0, 1):
         raise SystemExit(status)  # what went wrong stands on stderr already
-    report = mechanical_report(sweep(LADDER, jobs), environment("cpu", "none"))
+    report = mechanical_report(sweep(SWEPT, jobs), environment("cpu", "none"))
     MECHANICAL.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
     return status
 

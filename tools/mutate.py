@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 import torch  # noqa: E402
 
-from checker.course import LADDER, PUZZLES  # noqa: E402
+from checker.course import PUZZLES  # noqa: E402
 from checker.judge.compiling import first_pass  # noqa: E402
 from checker.judge.gates import memory_failure, memory_findings, overdrawn, traffic_failure  # noqa: E402
 from checker.judge.outcome import Outcome, prepare_all, simulate  # noqa: E402
@@ -40,6 +40,18 @@ from checker.submission.kernel import KernelSource  # noqa: E402
 from tests.judge.local_runner import LocalRunner  # noqa: E402
 from tools.mutations import Mutation, mutations  # noqa: E402
 
+SWEPT = tuple(
+    PUZZLES[name]
+    for name in (
+        "vector_add",
+        "row_softmax",
+        "chunked_softmax",
+        "online_softmax",
+        "merge_softmax_stats",
+        "tiled_softmax",
+    )
+)
+"""The puzzles whose solutions are mutated: those that `_extra` knows how to draw cases for."""
 EXTRA = 16
 """Cases drawn beside the course's own, for those that pass."""
 GATES = ("source", "compile", "values", "memory", "traffic")
@@ -111,8 +123,9 @@ def _extra(puzzle: Puzzle, draw: random.Random, number: int) -> Case:
 class Bench:
     """A puzzle's cases, prepared, and how the solution does on them."""
 
-    def __init__(self, puzzle: Puzzle, folder: Path) -> None:
-        self.puzzle, self.runner = puzzle, LocalRunner(folder)
+    def __init__(self, puzzle: Puzzle) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="mutants-")
+        self.puzzle, self.runner = puzzle, LocalRunner(Path(self.folder.name))
         own = [case for case in puzzle.cases if "cpu" in case.devices]
         self.cases = prepare_all(puzzle, [(case, None) for case in own])
         self.extra = prepare_all(puzzle, [(case, None) for case in extra_cases(puzzle)])
@@ -212,10 +225,13 @@ def _fate(mutation: Mutation, outcome: str, by: str = "", differs: str = "") -> 
 
 @cache
 def _bench(name: str) -> Bench:
+    return Bench(PUZZLES[name])
+
+
+def _start(cache: str) -> None:
+    """What a process of the pool does first: one thread each, and compiled kernels in a folder that is thrown away."""
     torch.set_num_threads(1)
-    folder = Path(tempfile.mkdtemp(prefix="mutants-"))
-    os.environ["TRITON_CACHE_DIR"] = str(folder / "triton")
-    return Bench(PUZZLES[name], folder)
+    os.environ["TRITON_CACHE_DIR"] = cache
 
 
 def judge(mutation: Mutation) -> Fate:
@@ -230,7 +246,8 @@ def sweep(puzzles: Sequence[Puzzle], jobs: int) -> list[Fate]:
     """Every mutant of these puzzles, spread over `jobs` processes."""
     everything = [m for puzzle in puzzles for m in generated(puzzle)]
     fates: list[Fate] = []
-    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+    context = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as cache, context.Pool(jobs, _start, (cache,)) as pool:
         for fate in pool.imap(judge, everything, chunksize=8):
             fates.append(fate)
             if fate.outcome == "survived" or len(fates) % 50 == 0:
@@ -241,11 +258,13 @@ def sweep(puzzles: Sequence[Puzzle], jobs: int) -> list[Fate]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--puzzle", action="append", choices=list(PUZZLES), help="only this puzzle; may be repeated")
+    parser.add_argument(
+        "--puzzle", action="append", choices=[p.name for p in SWEPT], help="only this puzzle; may be repeated"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per processor)")
-    parser.add_argument("--json", metavar="FILE", help="write what became of every mutant to FILE")
+    parser.add_argument("--json", metavar="FILE", help="write the fate of every mutant to FILE")
     options = parser.parse_args()
-    puzzles = [puzzle for puzzle in LADDER if not options.puzzle or puzzle.name in options.puzzle]
+    puzzles = [puzzle for puzzle in SWEPT if not options.puzzle or puzzle.name in options.puzzle]
     fates = sweep(puzzles, options.jobs)
     if options.json:
         Path(options.json).write_text(json.dumps([asdict(f) for f in fates], indent=0) + "\n", "utf-8")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 INF, MINUS_INF = 'float("inf")', 'float("-inf")'
@@ -69,12 +69,15 @@ class Mutation:
     before: str
     after: str
     source: str
+    which: int = 1
+    """Where several statements read the same: the first, the second, …"""
     confirmable: bool = True
 
     @property
     def key(self) -> str:
-        """What names the mutant in tables and in `survivors.toml`."""
-        return f"{self.puzzle}:{self.line}: {self.after}"
+        """What names the mutant in tables and in `survivors.toml`; lines do not, as they move with every comment."""
+        which = f" ({self.which})" if self.which > 1 else ""
+        return f"{self.puzzle}: {self.before}{which} → {self.after}"
 
 
 Change = tuple[str, ast.AST, ast.AST | None]
@@ -108,6 +111,9 @@ class _Maker:
         for node in ast.walk(function):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 self.known[node.id] = min(node.lineno, self.known.get(node.id, node.lineno))
+        statements = sorted((n.lineno, _head(n)) for n in ast.walk(function) if isinstance(n, ast.stmt))
+        heads = [head for _, head in statements]
+        self.which = {line: heads[:i].count(head) + 1 for i, (line, head) in enumerate(statements)}
 
     def block(self, body: list[ast.stmt]) -> Iterator[Mutation]:
         statements = [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
@@ -197,7 +203,8 @@ class _Maker:
         yield "bounds", step, ast.BinOp(ast.Constant(2), ast.Mult(), step)
 
     def _mutation(self, kind: str, statement: ast.stmt, after: str, lines: list[str]) -> Mutation:
-        return Mutation(self.puzzle, kind, statement.lineno, _head(statement), after, "\n".join(lines) + "\n")
+        source, which = "\n".join(lines) + "\n", self.which[statement.lineno]
+        return Mutation(self.puzzle, kind, statement.lineno, _head(statement), after, source, which)
 
     def _indented(self, line: int, text: str) -> str:
         old = self.lines[line - 1]
@@ -277,15 +284,5 @@ class _Put(ast.NodeTransformer):
 
 
 def _head(statement: ast.AST) -> str:
-    """The statement's own line, as Python writes it; of a loop only the header."""
-    text: str = _Quotes()(statement)
-    return text
-
-
-class _Quotes:
-    """`ast.unparse` with double quotes, as everywhere in the course."""
-
-    unparse: Callable[[ast.AST], str] = staticmethod(ast.unparse)
-
-    def __call__(self, node: ast.AST) -> str:
-        return self.unparse(node).splitlines()[0].replace("'", '"')
+    """The statement's own line, as Python writes it, with the course's quotes; of a loop only the header."""
+    return ast.unparse(statement).splitlines()[0].replace("'", '"')

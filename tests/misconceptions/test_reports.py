@@ -12,7 +12,7 @@ from checker.misconceptions import bank
 from tools import mutants, mutate
 
 BANK = [(puzzle.name, wrong.name) for puzzle in LADDER for wrong in bank(puzzle.name)]
-MADE = {m.key: m for puzzle in LADDER for m in mutate.generated(puzzle)}
+MADE = {m.key: m for puzzle in mutate.SWEPT for m in mutate.generated(puzzle)}
 REPORT = mutants.load(mutants.MECHANICAL)
 SURVIVORS = [s["mutant"] for table in REPORT["puzzles"] for s in table["survived"]]
 EQUIVALENT = [e["mutant"] for table in REPORT["puzzles"] for e in table["equivalent"]]
