@@ -99,7 +99,7 @@ def _extra(puzzle: Puzzle, draw: random.Random, number: int) -> Case:
     sizes = {"M": draw.choice((1, 2, 3, 4, 6, 8, 9)), "N": n}
     meta = {name: draw.choice((4, 8, 16, 32)) for name in puzzle.cases[0].meta}
     families = ["normal", "negative", "deep", "positive", "ascending", "descending", "one_hot", "constant", "masked"]
-    families += ["late_max", "early_max", "first_chunk_masked", "uneven", "abyss"]
+    families += ["late_max", "early_max", "first_chunk_masked", "uneven", "masked_then_deep", "abyss"]
     match puzzle.name:
         case "vector_add":
             sizes, families = {"N": n}, ["normal"]

@@ -54,10 +54,11 @@ def rows(case: Case, m: int, n: int) -> torch.Tensor:
         case "early_max":  # the maximum comes first: a later tile's maximum must not replace it
             x[:, 0] += 120
             return x
-        case (
-            "first_chunk_masked"
-        ):  # the first tile of every row is -inf throughout, and no stand-in for it near the rest
-            x -= 300
+        case "first_chunk_masked":  # the first tile of every row is -inf throughout; the last element never is
+            x[:, : min(case.meta.get("BLOCK_N", n // 2), n - 1)] = -torch.inf
+            return x
+        case "masked_then_deep":  # the same, and what stood in for that -inf is far from all that follows
+            x = 3 * x - 300
             x[:, : min(case.meta.get("BLOCK_N", n // 2), n - 1)] = -torch.inf
             return x
         case "spike":  # after the first element, 16 more add less than half a step to a sum kept in the case's dtype

@@ -61,6 +61,7 @@ PUZZLE = Puzzle(
         _case(2, 61, 16, family="late_max"),
         _case(2, 61, 16, family="early_max"),
         _case(2, 53, 16, family="first_chunk_masked"),
+        _case(2, 37, 16, family="masked_then_deep"),
         _case(3, 41, 16, family="masked", layout="padded"),
         _case(2, 97, 32, family="negative", layout="padded"),
         _case(2, 173, 16, dtype="float16", family="spike"),

@@ -64,6 +64,7 @@ PUZZLE = Puzzle(
         _case(6, 61, 4, 16, family="late_max"),
         _case(6, 61, 4, 16, family="early_max"),
         _case(7, 53, 4, 16, family="first_chunk_masked"),
+        _case(5, 37, 4, 16, family="masked_then_deep"),
         _case(11, 41, 4, 16, family="uneven"),
         _case(7, 41, 4, 16, family="masked", layout="padded"),
         _case(13, 29, 8, 8, family="negative", layout="padded"),
