@@ -56,8 +56,13 @@ class Comparison:
         return plot + words
 
     def __repr__(self) -> str:
-        lines = [f"{_label(r)}: {r.predicted:,} bytes predicted, {r.counted:,} counted" for r in self.rungs]
-        return "\n".join([*lines, *self._words()])
+        lines = [
+            f"{_label(r)}: {r.predicted:,} B predicted, {r.counted:,} counted"
+            + (f", {_time(r.seconds)}" if r.seconds else "")
+            for r in self.rungs
+        ]
+        note = [] if all(r.own for r in self.rungs) else ["* the course's solution"]
+        return "\n".join(lines + note)
 
     def _words(self) -> list[str]:
         timed = [rung for rung in self.rungs if rung.seconds]

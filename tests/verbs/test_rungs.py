@@ -72,3 +72,12 @@ def test_a_solved_rung_is_filmed(space, capsys):
 def test_what_does_not_exist_is_refused(space, verb, sizes):
     with pytest.raises(Misuse, match=r"no_such_puzzle|called K"):
         getattr(module, verb)(sizes)
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_every_rung_is_timed(space):
+    solve(space, "online_softmax")
+    shown = rungs({name: {**sizes, "M": 1, "N": 1000, "BLOCK_N": 256} for name, sizes in SIZES.items()})
+    assert all(rung.seconds and rung.seconds > 0 for rung in shown.rungs)
+    assert all(rung.timed_bytes == rung.predicted * module.GPU_ROWS for rung in shown.rungs)
+    assert "GB/s" in shown._repr_html_()
