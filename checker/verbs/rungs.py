@@ -92,12 +92,13 @@ def rungs(sizes: Mapping[str, Mapping[str, int]]) -> Comparison:
 
 def films(names: Mapping[str, Mapping[str, int]]) -> None:
     """Show the films of several rungs below one another, at the given sizes; a rung that is not solved yet says so."""
-    from checker.verbs.actions import Film, case_for, film_of
+    from checker.verbs.actions import Film, film_of
+    from checker.verbs.sizes import case_for
 
     space = workspace.find()
     for name, sizes in names.items():
         puzzle = _puzzle(name)
-        case_for(puzzle, sizes)  # sizes that do not exist are refused, solved or not
+        case_for(puzzle, sizes, puzzle.film.case)  # sizes that do not exist are refused, solved or not
         kept = _kept(space, puzzle)
         if kept is None:
             _say(f"{puzzle.title}: there will be a film here once your kernel has passed.")
@@ -112,9 +113,9 @@ def _rung(space: Workspace, puzzle: Puzzle, sizes: Mapping[str, int], timed: boo
     from checker.judge.prepare import prepare
     from checker.sandbox import Sandbox
     from checker.simulator.trace import SimulateOptions
-    from checker.verbs.actions import case_for
+    from checker.verbs.sizes import case_for
 
-    case = case_for(puzzle, sizes)
+    case = case_for(puzzle, sizes, puzzle.film.case)
     kept = _kept(space, puzzle)
     source = kept or _course(space, puzzle)
     result = next(iter(Sandbox.shared().simulate(source, [prepare(puzzle, case).launch], SimulateOptions())))
