@@ -130,8 +130,9 @@ def _gpu() -> Iterator[str]:
     rows = rows_of(report)
     shown = Counter((row.gpu or "").split(":")[0] for row in rows)
     facts = report.get("environment", {})
-    yield f"Each of the {len(rows)} was launched by itself on one {facts.get('device', 'GPU')} (torch {facts.get('torch', '?')}, triton {facts.get('triton', '?')}),"
-    yield "whatever the simulator had said of it: every small case with two poisons in the outputs and a guard band around every tensor."
+    device = facts.get("device", "a GPU").removeprefix("cuda (").removesuffix(")")
+    yield f"Each of the {len(rows)} was launched by itself on a GPU ({device}, torch {facts.get('torch', '?')}, triton {facts.get('triton', '?')}), whatever"
+    yield "the simulator had said of it: every small case with two poisons in the outputs and a guard band around every tensor."
     yield "What `memory` and `traffic` catch may leave no mark there; all else has to be seen."
     yield ""
     yield "| on the GPU | wrong kernels |"
