@@ -5,7 +5,7 @@ The large ones (verdict card, film) are in `checker.view`. Nothing here needs to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
@@ -22,19 +22,22 @@ if TYPE_CHECKING:
     from checker.verbs.resetting import Reset
 
 ROOT = "tbt-panel"
+# outweighs what JupyterLab does to every table (columns of one width, set to the right) and to code (wrapped)
+OURS = f".{ROOT}" * 3
 CSS = f"""<style>
 .{ROOT}{{font:14px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;color:var(--ink);background:var(--bg);
 border:1px solid var(--line);border-radius:8px;padding:12px 16px;max-width:860px;margin:4px 0}}
 .{ROOT} h4{{margin:0 0 8px;font-size:15px;font-weight:600;color:var(--ink)}}
 .{ROOT} p{{margin:6px 0;max-width:68ch}}
-.{ROOT} table{{border-collapse:collapse;width:100%;margin:4px 0}}
-.{ROOT} th{{text-align:left;font-weight:600;color:var(--soft);border-bottom:1px solid var(--faint);padding:4px 12px 4px 0}}
-.{ROOT} td{{text-align:left;vertical-align:top;border-bottom:1px solid var(--line);padding:5px 12px 5px 0}}
-.{ROOT} tr:last-child td{{border-bottom:0}}
-.{ROOT} .n{{text-align:right;font-variant-numeric:tabular-nums}}
-.{ROOT} .soft{{color:var(--soft)}} .{ROOT} .good{{color:var(--good)}} .{ROOT} .warn{{color:var(--store)}} .{ROOT} .bad{{color:var(--bad)}}
-.{ROOT} code,.{ROOT} pre{{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--panel);color:var(--ink);border-radius:4px}}
-.{ROOT} code{{padding:1px 5px}} .{ROOT} pre{{padding:10px 12px;margin:8px 0;overflow-x:auto;white-space:pre}}
+{OURS} table{{table-layout:auto;border-collapse:collapse;width:100%;margin:4px 0;color:var(--ink);font-size:14px}}
+{OURS} tr{{background:none}}
+{OURS} th{{text-align:left;font-weight:600;color:var(--soft);border-bottom:1px solid var(--faint);padding:4px 14px 4px 0}}
+{OURS} td{{text-align:left;vertical-align:top;border-bottom:1px solid var(--line);padding:5px 14px 5px 0}}
+{OURS} tr:last-child td{{border-bottom:0}} {OURS} .brief{{white-space:nowrap}}
+{OURS} .n{{text-align:right;font-variant-numeric:tabular-nums}}
+{OURS} .soft{{color:var(--soft)}} {OURS} .good{{color:var(--good)}} {OURS} .warn{{color:var(--store)}} {OURS} .bad{{color:var(--bad)}}
+{OURS} code,{OURS} pre{{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--panel);color:var(--ink);border-radius:4px}}
+{OURS} code{{padding:1px 5px}} {OURS} pre code{{padding:0}} {OURS} pre{{padding:10px 12px;margin:8px 0;overflow-x:auto;white-space:pre}}
 </style>"""
 
 
@@ -104,14 +107,23 @@ def _paragraph(text: str, tone: str = "") -> str:
     return f'<p class="{tone}">{joined}</p>' if tone else f"<p>{joined}</p>"
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
-    body = "".join("<tr>" + "".join(_td(cell) for cell in row) + "</tr>" for row in rows)
-    return f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
+def _table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    head = ""
+    if any(heads):
+        cells = (
+            f"<th{' class=n' if cell.number else ''}>{escape(text)}</th>"
+            for text, cell in zip(heads, rows[0], strict=True)
+        )
+        head = f"<thead><tr>{''.join(cells)}</tr></thead>"
+    brief = [_short(rows, column) for column in range(len(rows[0]))]
+    body = "".join(
+        "<tr>" + "".join(_td(cell, short) for cell, short in zip(row, brief, strict=True)) + "</tr>" for row in rows
+    )
+    return f"<table>{head}<tbody>{body}</tbody></table>"
 
 
-def _td(cell: Cell) -> str:
-    classes = " ".join(filter(None, [cell.tone, "n" if cell.number else ""]))
+def _td(cell: Cell, brief: bool) -> str:
+    classes = " ".join(filter(None, [cell.tone, "n" if cell.number else "", "brief" if brief else ""]))
     text = "".join(f"<code>{escape(p)}</code>" if i % 2 else escape(p) for i, p in enumerate(cell.text.split("`")))
     code = f"<pre><code>{escape(cell.code)}</code></pre>" if cell.code else ""
     return f"<td{f' class={classes!r}' if classes else ''}>{text}{code}</td>"
