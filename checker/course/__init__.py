@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from checker.course import (
     chunked_softmax,
+    flash_attention,
+    flash_attention_heads,
+    flash_attention_v1,
     merge_softmax_stats,
     online_softmax,
     row_softmax,
@@ -19,6 +22,9 @@ LADDER: tuple[Puzzle, ...] = (
     online_softmax.PUZZLE,
     merge_softmax_stats.PUZZLE,
     tiled_softmax.PUZZLE,
+    flash_attention.PUZZLE,
+    flash_attention_v1.PUZZLE,
+    flash_attention_heads.PUZZLE,
 )
 """Every puzzle, in the order it is taught."""
 

@@ -1,0 +1,63 @@
+"""Queries, keys and values that attention kernels are tried on, and attention itself in float64.
+
+Ordinary normal inputs make every weight nearly 1/N and hide almost every mistake; the other families exist because a wrong
+idea survives without them. In float32 all values have the ten mantissa bits that a tensor core's TF32 keeps, so that the
+first product is exact and what is judged is the kernel, not the rounding of its inputs.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from checker.course.families import generator
+from checker.puzzle import DTYPES, Case
+
+
+def queries_keys_values(
+    case: Case, q_shape: tuple[int, ...], kv_shape: tuple[int, ...]
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """q of `q_shape`, k and v of `kv_shape` (the last two dimensions are sequence and D), in the case's dtype.
+
+    Raises ValueError for a D that no tensor core takes.
+    """
+    if q_shape[-1] not in (16, 32, 64, 128):
+        raise ValueError(f"D is 16, 32, 64 or 128, not {q_shape[-1]}")
+    g = generator(case)
+    q = torch.randn(q_shape, generator=g, dtype=torch.float64)
+    k = torch.randn(kv_shape, generator=g, dtype=torch.float64)
+    v = torch.randn(kv_shape, generator=g, dtype=torch.float64)
+    d, n = q_shape[-1], kv_shape[-2]
+    match case.family:
+        case "normal":
+            pass
+        case "ramp":  # keys grow along the sequence, so that maxima keep coming: a missing rescale shows
+            q = 3 * q
+            k = k * torch.linspace(0.1, 6.0, n, dtype=torch.float64)[:, None]
+        case (
+            "negative" | "positive"
+        ):  # every score near -150 or +120: a maximum that starts at 0, or none at all, shows
+            target = -150.0 if case.family == "negative" else 120.0
+            along = (abs(target) * d**-0.5) ** 0.5  # (along * ones) · (along * ones) / sqrt(D) = |target|
+            q = 0.25 * q + along
+            k = 0.25 * k + along * (1 if target > 0 else -1)
+        case "constant":  # equal weights: the output is the mean of v, and any key counted wrongly shows
+            k = torch.ones_like(k)
+        case other:
+            raise ValueError(f"no family of attention inputs is called {other!r}")
+    if case.dtype == "float32":
+        q, k, v = (x.to(torch.float16) for x in (q, k, v))
+    return tuple(x.to(DTYPES[case.dtype]) for x in (q, k, v))  # type: ignore[return-value]
+
+
+def attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, seen: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """softmax(scale * q kᵀ) v and the log-sum-exp of its rows; a query that sees no key gives 0 and -inf.
+
+    Vaswani et al. 2017, equation 1; the log-sum-exp as in Dao 2023 (FlashAttention-2), section 3.1.
+    `seen` is broadcastable to [..., N_Q, N_KV], True where a query may attend to a key.
+    """
+    s = (q @ k.transpose(-1, -2)) * scale
+    if seen is not None:
+        s = s.masked_fill(~seen, -torch.inf)
+    return torch.softmax(s, dim=-1).nan_to_num(0.0) @ v, torch.logsumexp(s, dim=-1)

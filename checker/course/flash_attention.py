@@ -1,0 +1,133 @@
+"""flash_attention: one head of attention, forward, without ever storing the matrix of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+
+from checker.course.attention_inputs import attention, queries_keys_values
+from checker.course.families import row_magnitude, stored
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+
+
+def make(case: Case) -> Tensors:
+    n_q, n_kv, d = case.sizes["N_Q"], case.sizes["N_KV"], case.sizes["D"]
+    q, k, v = queries_keys_values(case, (n_q, d), (n_kv, d))
+    return {
+        "q_ptr": stored(q, case),
+        "k_ptr": stored(k, case),
+        "v_ptr": stored(v, case),
+        "o_ptr": stored(torch.zeros(n_q, d), case),
+    }
+
+
+def reference(case: Case, inputs: Tensors) -> Tensors:
+    o, _ = attention(inputs["q_ptr"], inputs["k_ptr"], inputs["v_ptr"], case.sizes["D"] ** -0.5)
+    return {"o_ptr": o}
+
+
+def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
+    n_q, n_kv, d = case.sizes["N_Q"], case.sizes["N_KV"], case.sizes["D"]
+    return Launch(
+        grid=(-(-n_q // int(meta["BLOCK_M"])),),
+        arguments={
+            **{name: tensors[name] for name in ("q_ptr", "k_ptr", "v_ptr", "o_ptr")},
+            "stride_qm": tensors["q_ptr"].stride(0),
+            "stride_kn": tensors["k_ptr"].stride(0),
+            "stride_vn": tensors["v_ptr"].stride(0),
+            "stride_om": tensors["o_ptr"].stride(0),
+            "scale": d**-0.5,
+            "N_Q": n_q,
+            "N_KV": n_kv,
+        },
+        meta={**meta, "D": d},
+        outputs=("o_ptr",),
+        options={"num_warps": 4, "num_stages": 2},
+    )
+
+
+def budget(case: Case) -> dict[str, Allowance]:
+    itemsize = DTYPES[case.dtype].itemsize
+    rows, keys = (case.sizes[name] * case.sizes["D"] * itemsize for name in ("N_Q", "N_KV"))
+    tiles = -(-case.sizes["N_Q"] // case.meta["BLOCK_M"])
+    once_a_tile = "every tile of queries walks over all keys and values once"
+    return {
+        "q_ptr": Allowance(rows, 0, "a tile of queries is loaded once and kept"),
+        "k_ptr": Allowance(tiles * keys, 0, once_a_tile),
+        "v_ptr": Allowance(tiles * keys, 0, once_a_tile),
+        "o_ptr": Allowance(0, rows, "the output is written once, at the end; nothing of size N_Q × N_KV exists"),
+    }
+
+
+def _case(n_q: int, n_kv: int, d: int, block_m: int, block_n: int, **more: object) -> Case:
+    dtype, family = str(more.get("dtype", "float32")), str(more.get("family", "normal"))
+    name = f"{n_q} queries × {n_kv} keys, D = {d}, tiles {block_m} × {block_n}, {dtype}"
+    name += "" if family == "normal" else f", {family} scores" if family != "ramp" else ", growing keys"
+    name += f", {more['layout']}" if more.get("layout", "contiguous") != "contiguous" else ""
+    meta = {"BLOCK_M": block_m, "BLOCK_N": block_n}
+    return Case(name, {"N_Q": n_q, "N_KV": n_kv, "D": d}, meta, **more)  # type: ignore[arg-type]
+
+
+_GPU = frozenset({"gpu"})
+
+PUZZLE = Puzzle(
+    name="flash_attention",
+    title="FlashAttention, one head",
+    kernel="flash_attention_kernel",
+    parameters=(
+        *("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
+        *("stride_qm", "stride_kn", "stride_vn", "stride_om"),
+        *("scale", "N_Q", "N_KV", "BLOCK_M", "BLOCK_N", "D"),
+    ),
+    notebook="05_flash_attention",
+    points=5,
+    outputs=("o_ptr",),
+    statement="o = softmax(scale · q kᵀ) v for one head. One program per tile of BLOCK_M queries, a loop over tiles of "
+    "BLOCK_N keys; the matrix of scores exists only one tile at a time, on chip.",
+    cases=(
+        _case(32, 32, 16, 16, 16),
+        _case(1, 1, 16, 16, 16),
+        _case(17, 16, 16, 16, 32, family="constant"),
+        _case(33, 50, 32, 16, 32, family="ramp"),
+        _case(20, 65, 64, 32, 16, family="ramp", layout="padded"),
+        _case(16, 37, 16, 16, 16, family="negative"),
+        _case(16, 37, 16, 16, 16, family="positive"),
+        _case(40, 70, 128, 32, 32, dtype="float16", family="ramp"),
+        _case(33, 65, 32, 16, 32, dtype="bfloat16", family="negative", layout="padded"),
+        _case(1000, 1031, 64, 64, 32, devices=_GPU, family="ramp"),
+        _case(2048, 4096, 64, 128, 64, devices=_GPU, dtype="float16"),
+        _case(4099, 4099, 128, 64, 64, devices=_GPU, dtype="bfloat16", family="ramp"),
+    ),
+    make=make,
+    reference=reference,
+    launch=launch,
+    budget=budget,
+    scale=lambda case, expected: row_magnitude(case, expected),
+    tolerance={
+        # TF32 keeps 10 bits of p: up to 2⁻¹⁰ of each weight, so 4 · 2⁻¹⁰ of the row; eps(float32) is 2⁻²³
+        "float32": Tolerance(rtol=4e-3, c=4.0 * 2**13),
+        "float16": Tolerance(rtol=4e-3, c=4.0),
+        "bfloat16": Tolerance(rtol=1.6e-2, c=4.0),
+    },
+    hint=Hint(
+        question="In online softmax, when a chunk brings a larger maximum, what happens to the sum so far? The output so far is a "
+        "sum too: the values weighted by exp(score - m). What must happen to it?",
+        idea="Keep three things per query on chip: m_i, l_i and acc [BLOCK_M, D]. For every tile of keys: scores, new maximum, "
+        "alpha = exp(m_i - m_new), then l_i and acc are both multiplied by alpha before the tile's own share is added. Scores of "
+        "keys past N_KV must be -inf. Divide by l_i once, after the loop.",
+        skeleton="q = tl.load(...)  # once\nm_i = tl.full([BLOCK_M], float('-inf'), tl.float32)\nl_i = ...\nacc = ...\n"
+        "for start_n in range(0, N_KV, BLOCK_N):\n    k = ...\n    s = tl.dot(q, tl.trans(k)) * scale\n"
+        "    s = tl.where(..., s, float('-inf'))\n    m_new = ...\n    alpha = ...\n    p = ...\n    l_i = l_i * alpha + ...\n"
+        "    v = ...\n    acc = tl.dot(p.to(v.dtype), v, acc * ...)\n    m_i = m_new\ntl.store(..., acc / l_i[:, None], mask=...)",
+    ),
+    explanation="The accumulator is a sum over keys, weighted by exp(score - m): exactly what l_i is, with a vector where l_i has a "
+    "1. So the same factor exp(m_old - m_new) repairs both when the maximum grows, and the division by l_i waits until the end. "
+    "K and V are read once per tile of queries, Q and O once, and the N_Q × N_KV scores never leave the chip.",
+    film=FilmSpec(
+        case=_case(48, 64, 16, 16, 16, family="ramp"),
+        tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
+        state={"m_i": "running max", "l_i": "running sum", "acc": "accumulator", "s": "scores of this tile"},
+        choices={"N_Q": (32, 48, 70), "N_KV": (40, 64, 96), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
+    ),
+)

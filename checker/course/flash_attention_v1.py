@@ -1,0 +1,137 @@
+"""flash_attention_v1: the loop order of the first FlashAttention paper, state kept in global memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+
+from checker.course.attention_inputs import attention, queries_keys_values
+from checker.course.families import row_magnitude
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+
+
+def make(case: Case) -> Tensors:
+    h, n_q, n_kv, d = (case.sizes[name] for name in ("H", "N_Q", "N_KV", "D"))
+    q, k, v = queries_keys_values(case, (h, n_q, d), (h, n_kv, d))
+    return {
+        "q_ptr": q,
+        "k_ptr": k,
+        "v_ptr": v,
+        "o_ptr": torch.zeros(h, n_q, d, dtype=torch.float32),
+        "m_ptr": torch.zeros(h, n_q, dtype=torch.float32),
+        "l_ptr": torch.zeros(h, n_q, dtype=torch.float32),
+    }
+
+
+def reference(case: Case, inputs: Tensors) -> Tensors:
+    """Dao et al. 2022 (FlashAttention), algorithm 1: O, and for each query the maximum m and the sum l of exp(s - m)."""
+    q, k, v, scale = inputs["q_ptr"], inputs["k_ptr"], inputs["v_ptr"], case.sizes["D"] ** -0.5
+    o, lse = attention(q, k, v, scale)
+    m = ((q @ k.transpose(-1, -2)) * scale).amax(dim=-1)
+    return {"o_ptr": o, "m_ptr": m, "l_ptr": torch.exp(lse - m)}
+
+
+def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
+    q, k = tensors["q_ptr"], tensors["k_ptr"]
+    return Launch(
+        grid=(case.sizes["H"],),
+        arguments={
+            **{name: tensors[name] for name in ("q_ptr", "k_ptr", "v_ptr", "o_ptr", "m_ptr", "l_ptr")},
+            "stride_qh": q.stride(0),
+            "stride_kh": k.stride(0),
+            "stride_qm": q.stride(1),
+            "stride_kn": k.stride(1),
+            "scale": case.sizes["D"] ** -0.5,
+            "N_Q": case.sizes["N_Q"],
+            "N_KV": case.sizes["N_KV"],
+        },
+        meta={**meta, "D": case.sizes["D"]},
+        outputs=("o_ptr", "m_ptr", "l_ptr"),
+        options={"num_warps": 4, "num_stages": 1},
+    )
+
+
+def budget(case: Case) -> dict[str, Allowance]:
+    """Dao et al. 2022, theorem 2: K and V once, Q and O once for every tile of keys."""
+    h, n_q, n_kv, d = (case.sizes[name] for name in ("H", "N_Q", "N_KV", "D"))
+    itemsize, tiles = DTYPES[case.dtype].itemsize, -(-n_kv // case.meta["BLOCK_N"])
+    keys, queries, output, rows = h * n_kv * d * itemsize, h * n_q * d * itemsize, h * n_q * d * 4, h * n_q * 4
+    back, forth = "loaded at every visit but the first", "stored at every visit"
+    return {
+        "q_ptr": Allowance(tiles * queries, 0, "all queries pass by for every tile of keys"),
+        "k_ptr": Allowance(keys, 0, "a tile of keys is loaded once"),
+        "v_ptr": Allowance(keys, 0, "a tile of values is loaded once"),
+        "o_ptr": Allowance((tiles - 1) * output, tiles * output, f"{back}, {forth}"),
+        "m_ptr": Allowance((tiles - 1) * rows, tiles * rows, f"{back}, {forth}"),
+        "l_ptr": Allowance((tiles - 1) * rows, tiles * rows, f"{back}, {forth}"),
+    }
+
+
+def _case(h: int, n_q: int, n_kv: int, d: int, block_m: int, block_n: int, **more: object) -> Case:
+    dtype, family = str(more.get("dtype", "float32")), str(more.get("family", "normal"))
+    name = f"{h} heads, {n_q} queries × {n_kv} keys, D = {d}, tiles {block_m} × {block_n}, {dtype}"
+    name += "" if family == "normal" else f", {family} scores" if family != "ramp" else ", growing keys"
+    meta = {"BLOCK_M": block_m, "BLOCK_N": block_n}
+    return Case(name, {"H": h, "N_Q": n_q, "N_KV": n_kv, "D": d}, meta, **more)  # type: ignore[arg-type]
+
+
+_GPU = frozenset({"gpu"})
+
+PUZZLE = Puzzle(
+    name="flash_attention_v1",
+    title="FlashAttention in its first loop order",
+    kernel="flash_attention_v1_kernel",
+    parameters=(
+        *("q_ptr", "k_ptr", "v_ptr", "o_ptr", "m_ptr", "l_ptr"),
+        *("stride_qh", "stride_kh", "stride_qm", "stride_kn"),
+        *("scale", "N_Q", "N_KV", "BLOCK_M", "BLOCK_N", "D"),
+    ),
+    notebook="05_flash_attention",
+    points=3,
+    outputs=("o_ptr", "m_ptr", "l_ptr"),
+    statement="The same attention with the loops swapped: one program per head, tiles of keys outside, tiles of queries inside. "
+    "O (divided by l, always), m and l live in global memory and are brought up to date at every visit.",
+    cases=(
+        _case(2, 32, 32, 16, 16, 16),
+        _case(1, 1, 1, 16, 16, 16),
+        _case(1, 17, 40, 16, 16, 32, family="ramp"),
+        _case(1, 37, 33, 32, 32, 16, family="ramp"),
+        _case(2, 20, 35, 16, 16, 16, family="negative"),
+        _case(1, 20, 35, 16, 16, 16, family="positive"),
+        _case(1, 33, 65, 64, 16, 32, dtype="float16", family="ramp"),
+        _case(1, 33, 65, 32, 32, 32, dtype="bfloat16"),
+        _case(64, 512, 515, 64, 64, 32, devices=_GPU, family="ramp"),
+        _case(132, 1000, 1031, 64, 32, 64, devices=_GPU, dtype="float16"),
+        _case(32, 777, 1024, 128, 64, 64, devices=_GPU, dtype="bfloat16", family="ramp"),
+    ),
+    make=make,
+    reference=reference,
+    launch=launch,
+    budget=budget,
+    scale=lambda case, expected: row_magnitude(case, expected) if expected.dim() == 3 else expected.abs(),
+    tolerance={
+        "float32": Tolerance(rtol=4e-3, c=4.0 * 2**13),  # TF32, see flash_attention
+        "float16": Tolerance(rtol=4e-3, c=4.0),
+        "bfloat16": Tolerance(rtol=1.6e-2, c=4.0),
+    },
+    hint=Hint(
+        question="A query tile comes back for its second tile of keys. Its row of O was divided by the l of then. What must O be "
+        "multiplied by, before the new tile's share is added, so that dividing by the new l is right?",
+        idea="Multiply the loaded O by its old l_i (that undoes the division) and by exp(m_i - m_new), add p @ v, divide by the new "
+        "sum, store O, m and l. On the first visit there is nothing to load: start from m = -inf, l = 0, O = 0.",
+        skeleton="for start_n in range(0, N_KV, BLOCK_N):\n    k, v = ...\n    for start_m in range(0, N_Q, BLOCK_M):\n"
+        "        q = ...\n        m_i = tl.load(..., mask=mask_m & (start_n > 0), other=float('-inf'))\n        l_i = ...\n"
+        "        o = ...\n        s = ...\n        m_new = ...\n        l_new = ...\n        acc = ...\n"
+        "        tl.store(...)  # o, m and l\n    tl.debug_barrier()",
+    ),
+    explanation="Both orders compute the same sums. This one reads K and V once but carries O, m and l back and forth for every "
+    "tile of keys, and only batch × heads programs can run at a time. With queries outside, O stays on chip and every tile of "
+    "queries is a program of its own: that is why the second paper swapped the loops.",
+    film=FilmSpec(
+        case=_case(1, 48, 64, 16, 16, 16, family="ramp"),
+        tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr", "m_ptr", "l_ptr"),
+        state={"m_i": "running max", "l_i": "running sum", "acc": "output times its sum", "s": "scores of this tile"},
+        choices={"N_Q": (32, 48, 70), "N_KV": (40, 64, 96), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
+    ),
+)

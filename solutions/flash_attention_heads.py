@@ -1,0 +1,94 @@
+"""FlashAttention, forward, as it is used: batch, heads, grouped K/V heads, causal, ragged lengths, any layout."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def flash_attention_heads_kernel(
+    q_ptr,  # [B, H_Q, N_Q, D] queries
+    k_ptr,  # [B, H_KV, N_KV, D] keys
+    v_ptr,  # [B, H_KV, N_KV, D] values
+    o_ptr,  # [B, H_Q, N_Q, D] output
+    lse_ptr,  # [B, H_Q, N_Q] float32 log-sum-exp of each query's scaled scores, contiguous
+    key_lengths_ptr,  # [B] int32: keys past key_lengths[b] do not exist
+    stride_qb,
+    stride_qh,
+    stride_qm,
+    stride_qd,
+    stride_kb,
+    stride_kh,
+    stride_kn,
+    stride_kd,
+    stride_vb,
+    stride_vh,
+    stride_vn,
+    stride_vd,
+    stride_ob,
+    stride_oh,
+    stride_om,
+    stride_od,
+    scale,  # a float, usually 1 / sqrt(D)
+    H_Q,  # query heads
+    H_KV,  # key and value heads; H_Q is a multiple of it
+    N_Q,  # number of queries
+    N_KV,  # number of keys in memory
+    IS_CAUSAL: tl.constexpr,  # query i sees key j only if j - i <= N_KV - N_Q: the ends are aligned
+    BLOCK_M: tl.constexpr,  # queries per tile
+    BLOCK_N: tl.constexpr,  # keys per tile
+    D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
+):
+    """Program (i, j) owns query tile i of batch and head j = batch * H_Q + head. A query that sees no key gives 0 and -inf."""
+    # your code starts here (about 42 lines)
+    pid_m = tl.program_id(0)
+    batch = (tl.program_id(1) // H_Q).to(tl.int64)
+    head = (tl.program_id(1) % H_Q).to(tl.int64)
+    head_kv = head // (H_Q // H_KV)
+    offs_m = pid_m * BLOCK_M + tl.arange(0, BLOCK_M).to(tl.int64)
+    offs_n = tl.arange(0, BLOCK_N).to(tl.int64)
+    offs_d = tl.arange(0, D)
+    mask_m = offs_m < N_Q
+    q_row = q_ptr + batch * stride_qb + head * stride_qh
+    k_row = k_ptr + batch * stride_kb + head_kv * stride_kh
+    v_row = v_ptr + batch * stride_vb + head_kv * stride_vh
+    o_row = o_ptr + batch * stride_ob + head * stride_oh
+    # [BLOCK_M, D]
+    q = tl.load(q_row + offs_m[:, None] * stride_qm + offs_d[None, :] * stride_qd, mask=mask_m[:, None], other=0.0)
+    m_i = tl.full([BLOCK_M], float("-inf"), tl.float32)
+    l_i = tl.zeros([BLOCK_M], tl.float32)
+    acc = tl.zeros([BLOCK_M, D], tl.float32)
+    end_n = tl.minimum(tl.load(key_lengths_ptr + batch), N_KV)
+    length = end_n
+    if IS_CAUSAL:
+        # the last query of the tile sees keys up to its own index + N_KV - N_Q: tiles beyond are never loaded
+        end_n = tl.minimum(end_n, (pid_m + 1) * BLOCK_M + N_KV - N_Q)
+    for start_n in range(0, end_n, BLOCK_N):
+        cols = start_n + offs_n
+        mask_n = cols < length
+        # [BLOCK_N, D]
+        k = tl.load(k_row + cols[:, None] * stride_kn + offs_d[None, :] * stride_kd, mask=mask_n[:, None], other=0.0)
+        # [BLOCK_M, BLOCK_N] = [BLOCK_M, D] @ [D, BLOCK_N]
+        s = tl.dot(q, tl.trans(k)) * scale
+        seen = mask_n[None, :]
+        if IS_CAUSAL:
+            seen = seen & (cols[None, :] - offs_m[:, None] <= N_KV - N_Q)
+        s = tl.where(seen, s, float("-inf"))
+        m_new = tl.maximum(m_i, tl.max(s, axis=1))
+        # a row that has seen nothing yet has m_new = -inf, and -inf - -inf is NaN: subtract 0 there
+        m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
+        alpha = tl.exp(m_i - m_safe)
+        p = tl.exp(s - m_safe[:, None])
+        l_i = l_i * alpha + tl.sum(p, axis=1)
+        # [BLOCK_N, D]
+        v = tl.load(v_row + cols[:, None] * stride_vn + offs_d[None, :] * stride_vd, mask=mask_n[:, None], other=0.0)
+        # [BLOCK_M, D] += [BLOCK_M, BLOCK_N] @ [BLOCK_N, D]
+        acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None])
+        m_i = m_new
+    l_safe = tl.where(l_i == 0.0, 1.0, l_i)
+    # [BLOCK_M, D]
+    tl.store(
+        o_row + offs_m[:, None] * stride_om + offs_d[None, :] * stride_od, acc / l_safe[:, None], mask=mask_m[:, None]
+    )
+    # [BLOCK_M]: m + log(l), and -inf + log(1) where nothing was seen
+    tl.store(lse_ptr + (batch * H_Q + head) * N_Q + offs_m, m_i + tl.log(l_safe), mask=mask_m)
+    # your code ends here
