@@ -84,18 +84,42 @@ class Hint:
 
 
 @dataclass(frozen=True)
+class Running:
+    """What a kernel's running state must be while it walks over a tensor in chunks, so that the film can say where it departs.
+
+    `walked` is the tensor whose loads are the chunks, `rows` the one whose rows the state belongs to: entry i of a vector
+    (or the one number) stands for row i of the last tile of `rows` that the program loaded. `names` are the variables, a
+    maximum first and the sum of exponentials measured against it second.
+
+    ``exact(case, tensors, seen, at)`` gives, in float64, what an honest kernel may hold after it has seen `seen`: one mapping
+    from names to [rows] tensors for every honest way of walking, the puzzle's own way first; NaN where nothing can be said.
+    `tensors` are the inputs in float64. `seen` [rows, columns] counts how often this program loaded each element, or, where
+    `walked` is another tensor than `rows`, how often each row of `walked` was loaded while that row of `rows` was held.
+    `at` is the index of the slice in the leading dimensions of `rows`, ``()`` for a matrix. `tolerance` is relative.
+    """
+
+    walked: str
+    rows: str
+    names: tuple[str, ...]
+    exact: Callable[[Case, Tensors, torch.Tensor, tuple[int, ...]], tuple[Mapping[str, torch.Tensor], ...]]
+    tolerance: float = 1e-3
+
+
+@dataclass(frozen=True)
 class FilmSpec:
     """What the film of a puzzle shows: which case, which tensors side by side, and names for the state variables.
 
     `state` maps local variables of the kernel to the words the film prints for them (``{"m_i": "running max"}``).
     Other small local values are shown under their own names. `choices` are the sizes that the notebook's controls offer
-    (``{"N": (7, 12, 24), "BLOCK_N": (4, 8, 16)}``).
+    (``{"N": (7, 12, 24), "BLOCK_N": (4, 8, 16)}``). `running` puts a column for each of its names beside the tensor it
+    belongs to.
     """
 
     case: Case
     tensors: tuple[str, ...]
     state: Mapping[str, str] = field(default_factory=dict)
     choices: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    running: Running | None = None
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ function start(root) {
   const panels = data.panels.map((p, i) => ({
     label: p[0], x: p[1], y: p[2], ux: p[3], uy: p[4], rows: p[5], cols: p[6],
     r0: p[7], c0: p[8], r1: p[9], c1: p[10], lead: p[11],
-    cells: data.cells[i], written: data.written[i], node: root.querySelectorAll(".stage .panel")[i],
+    columns: p[12], width: p[13], cells: data.cells[i], written: data.written[i], node: root.querySelectorAll(".stage .panel")[i],
   }));
   const now = { k: 0, program: -1, wave: false, speed: 1, timer: 0, sequence: [] };
   const stores = panels.map(countStores);
-  const ranks = rankInProgram();
+  const ranks = rankInProgram(), next = nextInProgram();
 
   function unpack(e) {
     return {
@@ -33,6 +33,12 @@ function start(root) {
   function rankInProgram() {
     const seen = {};
     return events.map((e) => (seen[e.program] = (seen[e.program] ?? -1) + 1));
+  }
+
+  function nextInProgram() {
+    const last = {}, out = [];
+    events.forEach((e, i) => { if (last[e.program] !== undefined) out[last[e.program]] = i; last[e.program] = i; });
+    return out;
   }
 
   // the elements of one slice that a tile really touched, as rectangles [r0, r1, c0, c1]
@@ -97,6 +103,7 @@ function start(root) {
     const past = now.sequence.slice(0, now.k + 1).map((i) => events[i]);
     const e = past[past.length - 1];
     panels.forEach((p, i) => drawPanel(p, i, past, e));
+    drawSides(past, now.sequence[now.k]);
     drawCaption(e);
     drawState(e, now.sequence[now.k]);
     drawSource(e);
@@ -193,6 +200,49 @@ function start(root) {
     });
   }
 
+  // ---- running state beside a tensor's rows ----------------------------------------------------------------------
+
+  const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
+
+  function drawSides(past, at) {
+    if (!data.sides) return;
+    const [panel, names, texts, vectors, sides, departed] = data.sides, p = panels[panel];
+    const before = names.map(() => ({})), after = names.map(() => ({}));
+    const put = (columns, side) => { if (side) columns.forEach((column, i) => side[i + 1] < 0 || [...vectors[side[i + 1]]].forEach((v, r) => (column[side[0] + r] = v))); };
+    for (const i of now.sequence.slice(0, now.k + 1)) put(before, sides[i]);
+    if (next[at] !== undefined) put(after, sides[next[at]]);
+    const shown = new Set(now.sequence.slice(0, now.k + 1));
+    const wrong = new Set(departed.filter((d) => shown.has(d[0])).map((d) => d[1] + ":" + d[2]));
+    const base = sliceOf(panel, past, events[at]) * p.rows;
+    let out = "";
+    names.forEach((_, i) => {
+      for (let r = 0; r < p.rows; r++) {
+        const old = before[i][base + r], fresh = after[i][base + r];
+        if (old !== undefined || fresh !== undefined)
+          out += (texts ? sideText : sideBar)(p.columns[i], p.y + r * p.uy, p.width, p.uy, old, fresh, wrong.has(base + r + ":" + i));
+      }
+    });
+    p.node.querySelector(".sides").innerHTML = out;
+  }
+
+  const box = (x, y, w, h, name) => `<rect class="${name}" x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${round(h)}"/>`;
+
+  function sideText(x, y, w, h, old, fresh, wrong) {
+    const changes = fresh !== undefined && old !== fresh;
+    let text = changes ? (old !== undefined ? `${old} → ${fresh}` : `→ ${fresh}`) : old ?? fresh, out = changes ? box(x, y, w, h, "changes") : "";
+    if (wrong) {
+      text = "≠ " + text;
+      out += box(x + 1, y + 1, w - 2, h - 2, "departs");
+    }
+    return out + `<text class="side${wrong ? " warn" : ""}" x="${round(x + w / 2)}" y="${round(y + h / 2 + 4)}" font-size="11" text-anchor="middle">${text}</text>`;
+  }
+
+  function sideBar(x, y, w, h, old, fresh, wrong) {
+    const level = LEVELS.indexOf(fresh ?? old);
+    const out = level < 0 ? "" : box(x + 1, y, 2 + (w - 4) * level / 63, Math.max(h - (h > 2.5 ? 0.6 : 0), 0.8), fresh !== undefined ? "bar-now" : "bar-past");
+    return out + (wrong ? `<path class="departs" d="M${round(x + w + 2)} ${round(y)}v${round(Math.max(h, 2))}" stroke-width="4"/>` : "");
+  }
+
   // ---- beside the stage -----------------------------------------------------------------------------------------
 
   const plural = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
@@ -208,7 +258,7 @@ function start(root) {
     if (e.kind !== DOT) facts.push(say(e.bytes));
     if (e.masked) facts.push(plural(e.masked, "lane") + " masked" + (e.undefined ? ", no `other`" : ""));
     find("facts").textContent = facts.join(" · ");
-    const alarms = data.findings.filter((f) => f[0] === now.sequence[now.k]).map((f) => f[1]);
+    const alarms = data.findings.filter((f) => f[0] === now.sequence[now.k]).map((f) => f[1] === "running value" ? f[2] : f[1]);
     if (e.outside) alarms.push(plural(e.outside, "lane") + " outside the tensor");
     find("alarm").textContent = alarms.length ? "⚠ " + alarms.join(", ") : "";
   }
@@ -221,33 +271,40 @@ function start(root) {
         values[events[j].delta[d]] = events[j].delta[d + 1];
       }
     }
-    const changed = new Set(ranks[at] ? e.delta.filter((_, j) => j % 2 === 0) : []);
+    const later = {}, following = next[at] === undefined ? [] : events[next[at]].delta;
+    for (let d = 0; d < following.length; d += 2) later[following[d]] = following[d + 1];
     const table = find("state");
     table.replaceChildren();
-    row(table, "program", "", data.programs[e.program], false, "");
-    for (const [name, value] of e.loops) row(table, name, "loop", String(value), false, "");
+    row(table, "program", "", data.programs[e.program]);
+    for (const [name, value] of e.loops) row(table, name, "loop", String(value));
     data.names.forEach((name, n) => {
-      if (n in values) row(table, name, data.words[n], data.vals[values[n]], changed.has(n), name);
+      if (n in values || n in later && data.words[n]) row(table, name, data.words[n], data.vals[values[n]], n in later && data.words[n] && !isMatrix(data.vals[later[n]]) ? data.vals[later[n]] : undefined);
     });
   }
 
-  function row(table, name, word, value, changed) {
+  function row(table, name, word, value, later) {
     const line = table.insertRow();
-    if (changed) line.className = "changed";
+    if (later !== undefined) line.className = "changed";
     const head = document.createElement("th");
     head.scope = "row";
     head.textContent = name;
     if (word) head.appendChild(Object.assign(document.createElement("small"), { textContent: word }));
     line.appendChild(head);
-    show(line.insertCell(), value);
+    const cell = line.insertCell();
+    if (value !== undefined) show(cell, value);
+    if (later === undefined) return;
+    cell.appendChild(Object.assign(document.createElement("span"), { className: "then", textContent: "→" }));
+    show(cell, later);
   }
 
+  const isMatrix = (value) => Array.isArray(value) && value.some(Array.isArray);
+
   function show(cell, value) {
-    if (!Array.isArray(value)) { cell.textContent = value; return; }
-    const rows = value.some(Array.isArray) ? value : [value];
+    if (!Array.isArray(value)) { cell.append(value); return; }
+    const rows = isMatrix(value) ? value : [value];
     for (const numbers of rows) {
       const list = document.createElement("span");
-      list.className = "vector";
+      list.className = isMatrix(value) ? "vector line" : "vector";
       for (const n of [].concat(numbers)) list.appendChild(Object.assign(document.createElement("b"), { textContent: n }));
       cell.appendChild(list);
     }

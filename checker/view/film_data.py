@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from checker.puzzle import Allowance
+from checker.puzzle import Allowance, Case, FilmSpec
 from checker.simulator.trace import Event, Trace
-from checker.submission.kernel import KernelSource
 from checker.view.layout import Flat, Panel, flatten, panels
-from checker.view.theme import number, short
+from checker.view.running import Departure, departures
+from checker.view.sides import Sides, build_sides, present
+from checker.view.theme import count, number, short
 
+DEPARTS = "running value"
 KINDS = ("load", "store", "atomic", "dot")
 MAX_EVENTS = 800
 STATE_ROWS = 10
@@ -63,7 +65,9 @@ class Film:
     cells: dict[str, list[str]]
     """Formatted values by tensor, row-major, all slices; tensors that the kernel writes hold what was there at the end."""
     written: frozenset[str]
-    data: dict[str, Any]
+    sides: Sides | None = None
+    """The running state in columns beside one of the panels."""
+    data: dict[str, Any] = field(default_factory=dict)
 
 
 def linear(program: tuple[int, int, int], grid: tuple[int, int, int]) -> int:
@@ -79,19 +83,19 @@ def program_name(program: tuple[int, int, int], grid: tuple[int, int, int]) -> s
 
 def build(
     trace: Trace,
-    source: KernelSource,
-    tensors: Sequence[str],
-    state: Mapping[str, str],
+    spec: FilmSpec,
+    case: Case,
     values: Mapping[str, Any],
     budget: Mapping[str, Allowance],
     outputs: Sequence[str],
 ) -> Film:
     """Choose what is shown, place it, and number it."""
+    running = spec.running if spec.running and {spec.running.rows, spec.running.walked} <= set(trace.tensors) else None
     events, left_out = _choose(trace)
     order = sorted({e.program for e in events}, key=lambda p: linear(p, trace.grid))
     rank = {program: i for i, program in enumerate(order)}
 
-    shown = {name: trace.tensors[name] for name in tensors if name in trace.tensors}
+    shown = {name: trace.tensors[name] for name in spec.tensors if name in trace.tensors}
     shown |= {e.tensor: trace.tensors[e.tensor] for e in events if e.tensor in trace.tensors}
     tiles: dict[str, list[Flat]] = {name: [] for name in shown}
     moments, table = [], Table()
@@ -105,13 +109,25 @@ def build(
 
     arrays = {name: _array(value) for name, value in values.items() if name in shown}
     arrays = {name: array for name, array in arrays.items() if 0 < array.size <= 4096}
-    placed, width, height = panels(shown, tiles, values=frozenset(arrays))
+    beside = {running.rows: names} if running and (names := present(moments, running)) else {}
+    placed, width, height = panels(shown, tiles, values=frozenset(arrays), sides=beside)
     cells = {p.name: _cells(arrays[p.name], 5 if p.ux >= 30 else 4) for p in placed if p.cells}
     written = frozenset(e.tensor for e in events if e.kind in ("store", "atomic")) & frozenset(outputs)
 
     notes = _findings(trace, moments)
-    film = Film(placed, width, height, moments, order, left_out, cells, written, {})
-    film.data = _data(film, trace, table, state, budget, notes)
+    film = Film(placed, width, height, moments, order, left_out, cells, written)
+    if running and beside:
+        found: list[Departure] = []
+        if {running.rows, running.walked} <= set(values):
+            inputs = {name: value for name, value in values.items() if name not in outputs}
+            shape, walked = trace.tensors[running.rows].shape, trace.tensors[running.walked].shape
+            found = departures([(m.event, m.flat) for m in moments], shape, walked, running, case, inputs)
+        at = next(i for i, p in enumerate(placed) if p.name == running.rows)
+        film.sides = build_sides(moments, at, placed[at], running, found)
+        for note in _departed(found, placed[at].rows * placed[at].slices > 1):
+            moments[note[0]].findings.append(len(notes))
+            notes.append(note)
+    film.data = _data(film, trace, table, spec.state, budget, notes)
     return film
 
 
@@ -143,8 +159,18 @@ def _cells(array: np.ndarray, width: int) -> list[str]:
     return [number(v.item(), width) for v in array.reshape(-1)]
 
 
+def _departed(found: list[Departure], several_rows: bool) -> list[list[Any]]:
+    """The first departure of every program as a note; that of the first program is listed below the film, with what follows it."""
+    firsts = sorted({d.program: d for d in reversed(found)}.values(), key=lambda d: d.at)
+    notes: list[list[Any]] = [[d.at, DEPARTS, d.words(several_rows), 0] for d in firsts]
+    if notes:
+        others = len(notes) - 1
+        notes[0][3] = f"{count(others, 'other program')} {'goes' if others == 1 else 'go'} wrong too." if others else ""
+    return notes
+
+
 def _findings(trace: Trace, moments: list[Moment]) -> list[list[Any]]:
-    """Every finding with the first moment it belongs to (-1 where it belongs to none)."""
+    """``[moment, kind, message]`` of every finding; the first moment it belongs to, -1 where it belongs to none."""
     notes: list[list[Any]] = []
     for finding in trace.findings:
         at = -1
@@ -178,7 +204,21 @@ def _data(
     data: dict[str, Any] = {
         "programs": [program_name(p, trace.grid) for p in film.programs],
         "panels": [
-            [short(p.name), p.x, p.y, p.ux, p.uy, p.rows, p.cols, p.r0, p.c0, p.r1, p.c1, list(p.shape[:-2])]
+            [
+                short(p.name),
+                p.x,
+                p.y,
+                p.ux,
+                p.uy,
+                p.rows,
+                p.cols,
+                p.r0,
+                p.c0,
+                p.r1,
+                p.c1,
+                list(p.shape[:-2]),
+                *_columns(p),
+            ]
             for p in film.panels
         ],
         "cells": [
@@ -189,6 +229,7 @@ def _data(
         "tiles": table.items,
         "traffic": traffic_rows(film, trace, budget),
         "findings": notes,
+        "sides": film.sides.data if film.sides else 0,
     }
     for level, (*_, room) in enumerate(LEVELS):
         names, vals, loops = Table(), Table(), Table()
@@ -199,6 +240,10 @@ def _data(
         if len(json.dumps(data, ensure_ascii=False, separators=(",", ":"))) <= room:
             break
     return data
+
+
+def _columns(panel: Panel) -> list[Any]:
+    return [[panel.side_x(i) for i in range(len(panel.sides))], panel.side_width] if panel.sides else []
 
 
 def _events(
@@ -212,8 +257,10 @@ def _events(
         event = moment.event
         now = {}
         for name, value in event.state.items():
-            if not _kept(name, value, state, level) or (
-                name not in state and len(names.items) >= STATE_ROWS + len(state)
+            if (
+                name in dict(event.loops)
+                or not _kept(name, value, state, level)
+                or (name not in state and len(names.items) >= STATE_ROWS + len(state))
             ):
                 continue
             now[names.at(name)] = vals.at(_value(value))

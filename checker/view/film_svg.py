@@ -6,6 +6,7 @@ style sheets, and by classes that follow the reader's theme.
 
 from __future__ import annotations
 
+from checker.view import sides as columns
 from checker.view.film_data import Film, Moment
 from checker.view.layout import Panel
 from checker.view.theme import LIGHT, escape
@@ -241,6 +242,7 @@ def stage(film: Film, k: int, alt: str) -> str:
             + rect(_whole(panel), "body", f'fill="{LIGHT["panel"]}"')
             + f'<g class="under">{under}</g>{_grid(panel, film)}{_values(film, panel, k)}<g class="over">{over}</g>'
             + _axis(panel)
+            + _sides(film, panel, k)
             + "</g>"
         )
     w, h = round(film.width), round(film.height)
@@ -248,6 +250,15 @@ def stage(film: Film, k: int, alt: str) -> str:
         f'<svg class="stage" xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" role="img" '
         f'aria-label="{escape(alt)}">' + "".join(out) + "</svg>"
     )
+
+
+def _sides(film: Film, panel: Panel, k: int) -> str:
+    """The columns of running state beside a panel."""
+    if film.sides is None or film.panels[film.sides.panel] is not panel:
+        return ""
+    mine = [m for m in film.moments[: k + 1] if m.event.tensor == panel.name and m.flat]
+    values = columns.layer(film.sides, panel, film.moments, k, _slice(mine, film.moments[k]))
+    return columns.frame(film.sides, panel) + f'<g class="sides">{values}</g>'
 
 
 def miniature(film: Film, k: int, alt: str) -> str:

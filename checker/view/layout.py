@@ -10,7 +10,7 @@ from checker.simulator.trace import TensorInfo, Tile
 from checker.view.theme import short
 
 WIDTH = 640  # of the stage, in CSS pixels at most
-GUTTER, HEAD, FOOT, GAP = 26, 38, 10, 20
+GUTTER, HEAD, FOOT, GAP, SIDE_GAP = 26, 38, 10, 20, 16
 DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
 VALUES = 420  # cells with numbers in all tensors together, at most
 
@@ -37,6 +37,27 @@ class Panel:
     ux: float = 1.0
     uy: float = 1.0
     cells: bool = False
+    sides: tuple[str, ...] = ()
+    """Variables with a value for each row, which stand in columns to the right."""
+
+    @property
+    def side_width(self) -> int:
+        """Of one column: room for ``before → after`` where a row is high enough for text, else for a bar."""
+        return 100 if self.texts else 52
+
+    @property
+    def beside(self) -> float:
+        """Width of all columns and the space before them."""
+        return SIDE_GAP + len(self.sides) * (self.side_width + 6) - 6 if self.sides else 0
+
+    @property
+    def texts(self) -> bool:
+        """Whether the columns hold numbers."""
+        return self.uy >= 14
+
+    def side_x(self, column: int) -> float:
+        """Left edge of a column."""
+        return round(self.x + self.c1 * self.ux + SIDE_GAP + column * (self.side_width + 6), 1)
 
     @property
     def slices(self) -> int:
@@ -54,7 +75,9 @@ class Panel:
             7.6 * (len(self.title) + (2 + 3 * len(self.shape[:-2]) if self.slices > 1 else 0)),
         )
         text = max(about, name) if len(self.shape) > 2 else about + name + 14
-        return GUTTER + max((self.c1 - self.c0) * self.ux, text), self.head + (self.r1 - self.r0) * self.uy + FOOT
+        return GUTTER + max((self.c1 - self.c0) * self.ux + self.beside, text), self.head + (
+            self.r1 - self.r0
+        ) * self.uy + FOOT
 
     @property
     def head(self) -> float:
@@ -124,10 +147,16 @@ def flatten(tile: Tile, shape: Sequence[int]) -> Flat:
 
 
 def panels(
-    tensors: Mapping[str, TensorInfo], tiles: Mapping[str, Sequence[Flat]], *, values: frozenset[str]
+    tensors: Mapping[str, TensorInfo],
+    tiles: Mapping[str, Sequence[Flat]],
+    *,
+    values: frozenset[str],
+    sides: Mapping[str, tuple[str, ...]],
 ) -> tuple[list[Panel], float, float]:
-    """Place the tensors on the stage: ``(panels, width, height)``."""
-    bare = [_bare(name, info, tiles.get(name, ())) for name, info in tensors.items()]
+    """Place the tensors on the stage: ``(panels, width, height)``. `sides` are variables shown beside a tensor's rows."""
+    bare = [
+        replace(_bare(name, info, tiles.get(name, ())), sides=sides.get(name, ())) for name, info in tensors.items()
+    ]
     if not bare:
         return [], WIDTH, 40.0
     written = sum(p.rows * p.cols for p in bare) <= VALUES and bool(values)
@@ -182,7 +211,8 @@ def _with_cells(bare: Sequence[Panel], values: frozenset[str]) -> tuple[list[Pan
 def _to_scale(bare: Sequence[Panel]) -> tuple[list[Panel], float, float]:
     """No numbers: the largest common scale that fits; thin tensors are drawn thicker, so that they can be seen."""
     widest = max(p.c1 - p.c0 for p in bare)
-    u = min(14.0, (WIDTH - GUTTER - 2) / widest)
+    beside = max(replace(p, uy=99.0).beside for p in bare)
+    u = min(14.0, (WIDTH - GUTTER - 2 - beside) / widest)
     while True:
         sized = [replace(p, ux=round(u, 4), uy=round(max(u, min(16.0, 44 / (p.r1 - p.r0)), 1.2), 4)) for p in bare]
         placed, wide, high, _ = _flow(sized)

@@ -14,7 +14,7 @@ from checker.course import PUZZLES
 from checker.simulator.trace import Trace
 from checker.view.card import card_html
 from checker.view.film import film_document, film_html
-from tests.view import traces, verdicts
+from tests.view import films, traces, verdicts
 
 pytestmark = pytest.mark.browser
 
@@ -169,6 +169,36 @@ def test_two_films_on_one_page_do_not_disturb_each_other(show: Open) -> None:
     page.locator(".tbt-film").nth(1).locator(".next").click()
     assert page.locator(".clock").all_inner_texts() == ["1 / 8", "2 / 9"]
     assert page.evaluate("() => Object.keys(window)") == empty
+
+
+def test_running_state_is_shown_before_and_after_and_its_departure_is_told(show: Open, tmp_path: Path) -> None:
+    shot = films.shoot("online_softmax", films.wrong("online_softmax", "sum_not_rescaled"), tmp_path)
+    page = show(shot.html)
+    cells = page.locator(".stage .sides text")
+    assert [t.split(" → ")[0] for t in cells.all_text_contents()] == ["-∞", "0"]
+    assert page.locator(".stage .departs").count() == 0
+    page.click(".next")
+    assert page.locator(".alarm").inner_text() == "⚠ " + shot.departures[0].words(True)
+    assert page.locator(".stage .departs").count() == 1
+    before, after = cells.nth(1).text_content().removeprefix("≠ ").split(" → ")
+    state = page.locator("table.state tr", has_text="l_i").locator("td").inner_text()
+    assert [float(v) for v in state.split("→")] == [float(before), float(after)]
+    page.locator(".finding").click()
+    assert page.locator(".clock").inner_text().startswith("2 /")
+    page.click(".next")
+    assert cells.nth(1).text_content().removeprefix("≠ ").startswith(after), "what was after is before the next chunk"
+    page.select_option(".who", "1")
+    assert page.locator(".marks button").count() == 1
+
+
+@pytest.mark.parametrize("name", ["online_softmax", "tiled_softmax", "chunked_softmax"])
+def test_columns_without_a_script_are_the_players(show: Open, name: str, tmp_path: Path) -> None:
+    html = films.shoot(name, traces.solution(name), tmp_path).html
+    shapes = """() => [...document.querySelectorAll('.stage .sides *')].map((n) => [n.tagName, n.getAttribute('class'), n.textContent,
+        ...['x', 'y', 'width', 'height', 'd'].map((a) => n.getAttribute(a))].join(' '))"""
+    with_script = show(html).evaluate(shapes)
+    assert with_script
+    assert show(html.replace("<script>", "<script type='text/plain'>")).evaluate(shapes) == with_script
 
 
 @pytest.mark.parametrize("kind", ["row softmax", "vector", "heads", "large"])
