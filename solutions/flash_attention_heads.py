@@ -85,10 +85,9 @@ def flash_attention_heads_kernel(
         acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None])
         m_i = m_new
     l_safe = tl.where(l_i == 0.0, 1.0, l_i)
+    o_ptrs = o_row + offs_m[:, None] * stride_om + offs_d[None, :] * stride_od
     # [BLOCK_M, D]
-    tl.store(
-        o_row + offs_m[:, None] * stride_om + offs_d[None, :] * stride_od, acc / l_safe[:, None], mask=mask_m[:, None]
-    )
+    tl.store(o_ptrs, acc / l_safe[:, None], mask=mask_m[:, None])
     # [BLOCK_M]: m + log(l), and -inf + log(1) where nothing was seen
     tl.store(lse_ptr + (batch * H_Q + head) * N_Q + offs_m, m_i + tl.log(l_safe), mask=mask_m)
     # your code ends here

@@ -12,6 +12,13 @@ import torch
 from checker.course.families import generator
 from checker.puzzle import DTYPES, Case
 
+FAMILY = {"normal": "", "ramp": ", growing keys", "huge": ", growing keys, huge values"}
+"""How a case's name says its family; the others by their own name."""
+
+
+def counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
 
 def queries_keys_values(
     case: Case, q_shape: tuple[int, ...], kv_shape: tuple[int, ...]
@@ -33,6 +40,9 @@ def queries_keys_values(
         case "ramp":  # keys grow along the sequence, so that maxima keep coming: a missing rescale shows
             q = 3 * q
             k = k * torch.linspace(0.1, 6.0, n, dtype=torch.float64)[:, None]
+        case "huge":  # as ramp, and values that float16 cannot hold: whoever computes in it is seen
+            q = 3 * q
+            k = k * torch.linspace(0.1, 6.0, n, dtype=torch.float64)[:, None]
         case (
             "negative" | "positive"
         ):  # every score near -150 or +120: a maximum that starts at 0, or none at all, shows
@@ -45,7 +55,9 @@ def queries_keys_values(
         case other:
             raise ValueError(f"no family of attention inputs is called {other!r}")
     if case.dtype == "float32":
-        q, k, v = (x.to(torch.float16) for x in (q, k, v))
+        q, k, v = (x.to(torch.float16).double() for x in (q, k, v))
+    if case.family == "huge":
+        v = v * 2.0**20  # a power of two: the mantissas stay as they are
     return tuple(x.to(DTYPES[case.dtype]) for x in (q, k, v))  # type: ignore[return-value]
 
 

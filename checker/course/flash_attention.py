@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import torch
 
-from checker.course.attention_inputs import attention, queries_keys_values
+from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values
 from checker.course.families import row_magnitude, stored
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
@@ -51,19 +51,23 @@ def budget(case: Case) -> dict[str, Allowance]:
     itemsize = DTYPES[case.dtype].itemsize
     rows, keys = (case.sizes[name] * case.sizes["D"] * itemsize for name in ("N_Q", "N_KV"))
     tiles = -(-case.sizes["N_Q"] // case.meta["BLOCK_M"])
-    once_a_tile = "every tile of queries walks over all keys and values once"
+    once_a_tile = "every tile of queries walks over all keys and values once; a running maximum needs no second walk"
     return {
         "q_ptr": Allowance(rows, 0, "a tile of queries is loaded once and kept"),
         "k_ptr": Allowance(tiles * keys, 0, once_a_tile),
         "v_ptr": Allowance(tiles * keys, 0, once_a_tile),
-        "o_ptr": Allowance(0, rows, "the output is written once, at the end; nothing of size N_Q × N_KV exists"),
+        "o_ptr": Allowance(
+            0,
+            rows,
+            "the output is written once, at the end, and never read: scores, weights and half-done rows stay on chip, and nothing of size N_Q × N_KV exists in memory",
+        ),
     }
 
 
 def _case(n_q: int, n_kv: int, d: int, block_m: int, block_n: int, **more: object) -> Case:
     dtype, family = str(more.get("dtype", "float32")), str(more.get("family", "normal"))
-    name = f"{n_q} queries × {n_kv} keys, D = {d}, tiles {block_m} × {block_n}, {dtype}"
-    name += "" if family == "normal" else f", {family} scores" if family != "ramp" else ", growing keys"
+    name = f"{counted(n_q, 'query', 'queries')} × {counted(n_kv, 'key', 'keys')}, D = {d}, tiles {block_m} × {block_n}, {dtype}"
+    name += FAMILY.get(family, f", {family} scores")
     name += f", {more['layout']}" if more.get("layout", "contiguous") != "contiguous" else ""
     meta = {"BLOCK_M": block_m, "BLOCK_N": block_n}
     return Case(name, {"N_Q": n_q, "N_KV": n_kv, "D": d}, meta, **more)  # type: ignore[arg-type]
@@ -90,7 +94,7 @@ PUZZLE = Puzzle(
         _case(1, 1, 16, 16, 16),
         _case(17, 16, 16, 16, 32, family="constant"),
         _case(33, 50, 32, 16, 32, family="ramp"),
-        _case(20, 65, 64, 32, 16, family="ramp", layout="padded"),
+        _case(20, 65, 64, 32, 16, family="huge", layout="padded"),
         _case(16, 37, 16, 16, 16, family="negative"),
         _case(16, 37, 16, 16, 16, family="positive"),
         _case(40, 70, 128, 32, 32, dtype="float16", family="ramp"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import torch
 
-from checker.course.attention_inputs import attention, queries_keys_values
+from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values
 from checker.course.families import generator, row_magnitude
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
@@ -99,7 +99,11 @@ def budget(case: Case) -> dict[str, Allowance]:
         "q_ptr": Allowance(queries, 0, "a tile of queries is loaded once and kept"),
         "k_ptr": Allowance(keys * d * itemsize, 0, needed),
         "v_ptr": Allowance(keys * d * itemsize, 0, needed),
-        "o_ptr": Allowance(0, queries, "the output is written once"),
+        "o_ptr": Allowance(
+            0,
+            queries,
+            "the output is written once, at the end, and never read: scores, weights and half-done rows stay on chip",
+        ),
         "lse_ptr": Allowance(0, b * h_q * n_q * 4, "one number a query"),
         "key_lengths_ptr": Allowance(programs * 4, 0, "one number a program"),
     }
@@ -108,10 +112,10 @@ def budget(case: Case) -> dict[str, Allowance]:
 def _case(b: int, h: tuple[int, int], n: tuple[int, int], d: int, block: tuple[int, int], **more: object) -> Case:
     causal, ragged = bool(more.pop("causal", False)), bool(more.pop("ragged", False))
     dtype, family = str(more.get("dtype", "float32")), str(more.get("family", "normal"))
-    name = f"{b} × {h[0]}/{h[1]} heads, {n[0]} queries × {n[1]} keys, D = {d}, tiles {block[0]} × {block[1]}, {dtype}"
+    name = f"{b} × {h[0]}/{h[1]} heads, {counted(n[0], 'query', 'queries')} × {counted(n[1], 'key', 'keys')}, D = {d}, tiles {block[0]} × {block[1]}, {dtype}"
     name += ", causal" if causal else ""
     name += ", ragged" if ragged else ""
-    name += "" if family == "normal" else f", {family} scores" if family != "ramp" else ", growing keys"
+    name += FAMILY.get(family, f", {family} scores")
     name += ", transposed" if more.get("layout") == "transposed" else ""
     return Case(
         name,
@@ -146,7 +150,7 @@ PUZZLE = Puzzle(
         _case(1, (2, 1), (17, 33), 16, (16, 32), layout="transposed"),
         _case(3, (1, 1), (20, 40), 16, (16, 16), ragged=True, family="constant"),
         _case(1, (4, 2), (18, 50), 16, (16, 32), causal=True, family="ramp", layout="transposed"),
-        _case(1, (1, 1), (50, 26), 32, (32, 16), causal=True, family="ramp"),
+        _case(1, (1, 1), (50, 26), 32, (32, 16), causal=True, family="huge"),
         _case(2, (2, 1), (33, 47), 16, (16, 16), causal=True, ragged=True, family="negative"),
         _case(1, (1, 1), (33, 48), 64, (32, 16), causal=True, dtype="float16", family="ramp"),
         _case(1, (2, 2), (17, 40), 32, (16, 32), dtype="bfloat16", family="positive", layout="transposed"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import torch
 
-from checker.course.attention_inputs import attention, queries_keys_values
+from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values
 from checker.course.families import row_magnitude
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
@@ -70,8 +70,8 @@ def budget(case: Case) -> dict[str, Allowance]:
 
 def _case(h: int, n_q: int, n_kv: int, d: int, block_m: int, block_n: int, **more: object) -> Case:
     dtype, family = str(more.get("dtype", "float32")), str(more.get("family", "normal"))
-    name = f"{h} heads, {n_q} queries × {n_kv} keys, D = {d}, tiles {block_m} × {block_n}, {dtype}"
-    name += "" if family == "normal" else f", {family} scores" if family != "ramp" else ", growing keys"
+    name = f"{counted(h, 'head', 'heads')}, {counted(n_q, 'query', 'queries')} × {counted(n_kv, 'key', 'keys')}, D = {d}, tiles {block_m} × {block_n}, {dtype}"
+    name += FAMILY.get(family, f", {family} scores")
     meta = {"BLOCK_M": block_m, "BLOCK_N": block_n}
     return Case(name, {"H": h, "N_Q": n_q, "N_KV": n_kv, "D": d}, meta, **more)  # type: ignore[arg-type]
 
@@ -96,7 +96,7 @@ PUZZLE = Puzzle(
         _case(2, 32, 32, 16, 16, 16),
         _case(1, 1, 1, 16, 16, 16),
         _case(1, 17, 40, 16, 16, 32, family="ramp"),
-        _case(1, 37, 33, 32, 32, 16, family="ramp"),
+        _case(1, 37, 33, 32, 32, 16, family="huge"),
         _case(2, 20, 35, 16, 16, 16, family="negative"),
         _case(1, 20, 35, 16, 16, 16, family="positive"),
         _case(1, 33, 65, 64, 16, 32, dtype="float16", family="ramp"),

@@ -6,7 +6,7 @@ with the course's solution, so that the comparison is whole, but not filmed: a f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -103,19 +103,41 @@ def films(names: Mapping[str, Mapping[str, int]]) -> None:
             display.show(lambda html=html: html, lambda console, text=text: console.print(text, markup=False))  # type: ignore[misc]
 
 
-def _rung(space: Workspace, puzzle: Puzzle, sizes: Mapping[str, int], timed: bool) -> Rung:
+def moved(name: str, sizes: Sequence[Mapping[str, int]]) -> list[int]:
+    """Bytes between memory and chip at each of several sizes, counted in the simulator: ``moved("flash_attention", [{"D": 16}])``.
+
+    Of the learner's newest kernel that passed, else of the course's solution. Raises Misuse as `rungs` does.
+    """
+    from checker.verbs.actions import case_for
+
+    space, puzzle = workspace.find(), _puzzle(name)
+    source = _kept(space, puzzle) or _course(space, puzzle)
+    return _counted(puzzle, source, [case_for(puzzle, one) for one in sizes])
+
+
+def _counted(puzzle: Puzzle, source: KernelSource, cases: Sequence[Case]) -> list[int]:
     from checker.judge.prepare import prepare
     from checker.sandbox import Sandbox
     from checker.simulator.trace import SimulateOptions
+
+    launches = [prepare(puzzle, case).launch for case in cases]
+    found = []
+    for case, result in zip(cases, Sandbox.shared().simulate(source, launches, SimulateOptions()), strict=False):
+        if result.trace is None:
+            raise Misuse(f"{puzzle.kernel} did not run at {case.name}: {result.message or result.status}")
+        found.append(sum(t.loaded + t.stored for t in result.trace.traffic.values()))
+    return found
+
+
+def _rung(space: Workspace, puzzle: Puzzle, sizes: Mapping[str, int], timed: bool) -> Rung:
+    from checker.judge.prepare import prepare
+    from checker.sandbox import Sandbox
     from checker.verbs.actions import case_for
 
     case = case_for(puzzle, sizes)
     kept = _kept(space, puzzle)
     source = kept or _course(space, puzzle)
-    result = next(iter(Sandbox.shared().simulate(source, [prepare(puzzle, case).launch], SimulateOptions())))
-    if result.trace is None:
-        raise Misuse(f"{puzzle.kernel} did not run at {case.name}: {result.message or result.status}")
-    counted = sum(t.loaded + t.stored for t in result.trace.traffic.values())
+    (counted,) = _counted(puzzle, source, [case])
     rung = Rung(puzzle.name, _allowed(puzzle, case), counted, kept is not None)
     if not timed:
         return rung

@@ -108,7 +108,10 @@ def test_the_film_is_small_enough_to_look_at(puzzle: Puzzle):
     film = puzzle.film
     tensors = puzzle.make(film.case)
     assert set(film.tensors) <= set(tensors)
-    assert all(tensors[name].numel() <= 200 for name in film.tensors)
+    tiles = [film.case.meta[name] for name in film.case.meta]
+    for name in film.tensors:  # each cell can be read, or there are few tiles to follow
+        shape = tensors[name].shape
+        assert tensors[name].numel() <= 200 or max(shape) <= 8 * min(tiles), name
     assert set(film.choices) <= {*film.case.sizes, *film.case.meta}
     for name, values in film.choices.items():
         assert {**film.case.sizes, **film.case.meta}[name] in values, f"{name} as shipped is not among its choices"

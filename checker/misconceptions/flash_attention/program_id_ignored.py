@@ -1,6 +1,6 @@
 """Believed: every program finds its own queries by itself.
 
-Instead: all programs run the same code. Only `tl.program_id` tells them apart; without it each computes the first
+Instead: all programs run the same code. Only tl.program_id tells them apart; without it each computes the first
 tile, and the others' rows are never written.
 """
 

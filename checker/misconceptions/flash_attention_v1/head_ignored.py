@@ -1,6 +1,6 @@
 """Believed: every program finds its own head by itself.
 
-Instead: all programs run the same code. Only `tl.program_id` tells which head is yours.
+Instead: all programs run the same code. Only tl.program_id tells which head is yours.
 """
 
 import triton
