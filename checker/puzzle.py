@@ -102,7 +102,9 @@ class Running:
     walked: str
     rows: str
     names: tuple[str, ...]
-    exact: Callable[[Case, Tensors, torch.Tensor, tuple[int, ...]], tuple[Mapping[str, torch.Tensor], ...]] | None = None
+    exact: Callable[[Case, Tensors, torch.Tensor, tuple[int, ...]], tuple[Mapping[str, torch.Tensor], ...]] | None = (
+        None
+    )
     tolerance: float = 1e-3
 
 

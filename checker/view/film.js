@@ -13,7 +13,7 @@ function start(root) {
   const panels = data.panels.map((p, i) => ({
     label: p[0], x: p[1], y: p[2], ux: p[3], uy: p[4], rows: p[5], cols: p[6],
     r0: p[7], c0: p[8], r1: p[9], c1: p[10], lead: p[11],
-    columns: p[12], width: p[13], cells: data.cells[i], written: data.written[i], node: root.querySelectorAll(".stage .panel")[i],
+    columns: p[12], width: p[13], transposed: p[14], cells: data.cells[i], written: data.written[i], node: root.querySelectorAll(".stage .panel")[i],
   }));
   const now = { k: 0, program: -1, wave: false, speed: 1, timer: 0, sequence: [] };
   const stores = panels.map(countStores);
@@ -77,8 +77,9 @@ function start(root) {
   const clamp = (v, low, high) => Math.min(Math.max(v, low), high);
 
   function place(p, box) {
-    const x0 = p.x + clamp(box[2], p.c0, p.c1) * p.ux, x1 = p.x + clamp(box[3], p.c0, p.c1) * p.ux;
-    const y0 = p.y + clamp(box[0], p.r0, p.r1) * p.uy, y1 = p.y + clamp(box[1], p.r0, p.r1) * p.uy;
+    let [r0, r1, c0, c1] = [clamp(box[0], p.r0, p.r1), clamp(box[1], p.r0, p.r1), clamp(box[2], p.c0, p.c1), clamp(box[3], p.c0, p.c1)];
+    if (p.transposed) [r0, r1, c0, c1] = [c0, c1, r0, r1];
+    const x0 = p.x + c0 * p.ux, x1 = p.x + c1 * p.ux, y0 = p.y + r0 * p.uy, y1 = p.y + r1 * p.uy;
     return { x: round(x0), y: round(y0), w: round(Math.max(x1 - x0, 2)), h: round(Math.max(y1 - y0, 2)) };
   }
 
@@ -105,6 +106,7 @@ function start(root) {
     panels.forEach((p, i) => drawPanel(p, i, past, e));
     drawSides(past, now.sequence[now.k]);
     drawCaption(e);
+    if (drawScores) drawScores(now.sequence[now.k], now.sequence.slice(0, now.k + 1));
     drawState(e, now.sequence[now.k]);
     drawSource(e);
     drawTraffic(past);
@@ -242,6 +244,8 @@ function start(root) {
     const out = level < 0 ? "" : box(x + 1, y, 2 + (w - 4) * level / 63, Math.max(h - (h > 2.5 ? 0.6 : 0), 0.8), fresh !== undefined ? "bar-now" : "bar-past");
     return out + (wrong ? `<path class="departs" d="M${round(x + w + 2)} ${round(y)}v${round(Math.max(h, 2))}" stroke-width="4"/>` : "");
   }
+
+  const drawScores = null;
 
   // ---- beside the stage -----------------------------------------------------------------------------------------
 

@@ -57,7 +57,7 @@ def film_html(
         + _traffic(film)
         + "</div></div>"
         + f'<script type="application/json">{script_json(film.data)}</script>'
-        + f"<script>{asset('film.js')}</script></div>"
+        + f"<script>{_player(film)}</script></div>"
     )
 
 
@@ -69,6 +69,11 @@ def film_document(html: str, title: str) -> str:
         "background:#f0f2f4}@media(prefers-color-scheme:dark){body{background:#0d0f12}}</style></head>"
         f"<body>{html}</body></html>\n"
     )
+
+
+def _player(film: Film) -> str:
+    script = asset("film.js")
+    return script.replace("const drawScores = null;", asset("film_scores.js")) if film.visits else script
 
 
 def _summary(film: Film, trace: Trace) -> str:
@@ -119,6 +124,10 @@ def _legend(film: Film) -> str:
         words.append(("masked", "masked lanes: switched off"))
     if any(m.event.out_of_bounds for m in film.moments):
         words.append(("outside", "lanes outside the tensor"))
+    if film.visits:
+        words += [("scores", "scores of the tile on chip"), ("visited", "visited before, not kept")]
+        words += [("hidden", "masked scores, -∞")] if any("-" in heat[2] for heat in film.visits.heats) else []
+        words += [("skipped", "skipped tiles: never loaded")] if film.visits.skipped else []
     return '<div class="legend">' + "".join(f"<span>{swatch(k)} {w}</span> " for k, w in words) + "</div>"
 
 

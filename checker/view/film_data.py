@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from checker.puzzle import Allowance, Case, FilmSpec
-from checker.simulator.trace import Event, Trace
-from checker.view.layout import Flat, Panel, flatten, panels
+from checker.puzzle import Allowance, Case, FilmSpec, Scores
+from checker.simulator.trace import Event, Tile, Trace
+from checker.view.attention_layout import Square, attention_stage
+from checker.view.layout import Flat, Panel, bare_panel, flatten, panels
 from checker.view.running import Departure, departures
+from checker.view.scores import Visits, tile_size, visits
 from checker.view.sides import Sides, build_sides, present
 from checker.view.theme import count, number, short
 
 DEPARTS = "running value"
 KINDS = ("load", "store", "atomic", "dot")
 MAX_EVENTS = 800
+MOST_OF_ATTENTION = 1100
 STATE_ROWS = 10
 LEVELS = ((2, 2, 26_000), (1, 2, 26_000), (0, 2, 36_000), (0, 1, 42_000), (-1, 1, 42_000), (-1, 0, 0))
 """What is kept of local values, most first: the highest rank of unnamed and of named ones, and the characters of JSON
@@ -67,6 +70,8 @@ class Film:
     written: frozenset[str]
     sides: Sides | None = None
     """The running state in columns beside one of the panels."""
+    visits: Visits | None = None
+    """Attention's tiles of scores."""
     data: dict[str, Any] = field(default_factory=dict)
 
 
@@ -91,18 +96,23 @@ def build(
 ) -> Film:
     """Choose what is shown, place it, and number it."""
     running = spec.running if spec.running and {spec.running.rows, spec.running.walked} <= set(trace.tensors) else None
-    events, left_out = _choose(trace)
+    events, left_out = _choose(trace, MOST_OF_ATTENTION if spec.scores else MAX_EVENTS)
     order = sorted({e.program for e in events}, key=lambda p: linear(p, trace.grid))
     rank = {program: i for i, program in enumerate(order)}
 
     shown = {name: trace.tensors[name] for name in spec.tensors if name in trace.tensors}
     shown |= {e.tensor: trace.tensors[e.tensor] for e in events if e.tensor in trace.tensors}
+    attention = spec.scores if spec.scores and _square(spec.scores, trace) else None
+    lines = frozenset(attention.per_query if attention else ())
     tiles: dict[str, list[Flat]] = {name: [] for name in shown}
     moments, table = [], Table()
     for event in events:
         flat = None
         if event.tile is not None and event.tensor in shown:
-            flat = flatten(event.tile, shown[event.tensor].shape)
+            tile, shape = event.tile, shown[event.tensor].shape
+            if event.tensor in lines:
+                tile, shape = upright_tile(tile), upright(shape)
+            flat = flatten(tile, shape)
             tiles[event.tensor].append(flat)
         packed = [flat.slice, flat.label, flat.box, flat.active or 0, flat.runs or 0] if flat else None
         moments.append(Moment(event, rank[event.program], flat, table.at(packed) if packed else -1))
@@ -110,15 +120,26 @@ def build(
     arrays = {name: _array(value) for name, value in values.items() if name in shown}
     arrays = {name: array for name, array in arrays.items() if 0 < array.size <= 4096}
     beside = {running.rows: names} if running and (names := present(moments, running)) else {}
-    placed, width, height = panels(shown, tiles, values=frozenset(arrays), sides=beside)
+    square: Square | None = None
+    if attention:
+        bare = []
+        for name, info in shown.items():
+            seen = replace(info, shape=upright(info.shape)) if name in lines else info
+            panel = bare_panel(name, seen, tiles[name])
+            bare.append(replace(panel, sides=beside.get(name, ()), said=tuple(info.shape)))
+        placed, width, height, square = attention_stage(bare, attention, tile_size(events, attention))
+    else:
+        placed, width, height = panels(shown, tiles, values=frozenset(arrays), sides=beside)
     cells = {p.name: _cells(arrays[p.name], 5 if p.ux >= 30 else 4) for p in placed if p.cells}
     written = frozenset(e.tensor for e in events if e.kind in ("store", "atomic")) & frozenset(outputs)
 
     notes = _findings(trace, moments)
     film = Film(placed, width, height, moments, order, left_out, cells, written)
+    if attention and square:
+        film.visits = visits(moments, attention, square)
     if running and beside:
         found: list[Departure] = []
-        if {running.rows, running.walked} <= set(values):
+        if running.exact and {running.rows, running.walked} <= set(values):
             inputs = {name: value for name, value in values.items() if name not in outputs}
             shape, walked = trace.tensors[running.rows].shape, trace.tensors[running.walked].shape
             found = departures([(m.event, m.flat) for m in moments], shape, walked, running, case, inputs)
@@ -131,13 +152,30 @@ def build(
     return film
 
 
-def _choose(trace: Trace) -> tuple[list[Event], int]:
+def _square(scores: Scores, trace: Trace) -> bool:
+    """Whether the four tensors of attention are there, with at least two dimensions."""
+    names = (scores.queries, scores.keys, scores.values, scores.output)
+    return all(name in trace.tensors and len(trace.tensors[name].shape) >= 2 for name in names)
+
+
+def upright(shape: Sequence[int]) -> tuple[int, ...]:
+    """[..., N] as [..., 1, N]: one line of N in a plane of its own."""
+    return (*shape[:-1], 1, *shape[-1:])
+
+
+def upright_tile(tile: Tile) -> Tile:
+    """The tile in the plane of `upright`."""
+    active = None if tile.active is None else (*tile.active[:-1], (0, 1), *tile.active[-1:])
+    return replace(tile, box=(*tile.box[:-1], (0, 1), *tile.box[-1:]), active=active)
+
+
+def _choose(trace: Trace, most: int) -> tuple[list[Event], int]:
     """Whole programs only: the first ones, as many as there is room for, and the last one."""
     by_program: dict[tuple[int, int, int], list[Event]] = {}
     for event in trace.events:
         by_program.setdefault(event.program, []).append(event)
     programs = sorted(by_program, key=lambda p: linear(p, trace.grid))
-    room = MAX_EVENTS - (len(by_program[programs[-1]]) if programs else 0)
+    room = most - (len(by_program[programs[-1]]) if programs else 0)
     kept: list[tuple[int, int, int]] = []
     for program in programs[:-1]:
         room -= len(by_program[program])
@@ -145,7 +183,7 @@ def _choose(trace: Trace) -> tuple[list[Event], int]:
             break
         kept.append(program)
     kept += programs[-1:]
-    return [e for p in kept for e in by_program[p][:MAX_EVENTS]], len(programs) - len(kept)
+    return [e for p in kept for e in by_program[p][:most]], len(programs) - len(kept)
 
 
 def _array(value: Any) -> np.ndarray:
@@ -216,8 +254,9 @@ def _data(
                 p.c0,
                 p.r1,
                 p.c1,
-                list(p.shape[:-2]),
+                list(p.shape[:-2]) if p.slices > 1 and p.axes else [],
                 *_columns(p),
+                int(p.transposed),
             ]
             for p in film.panels
         ],
@@ -230,11 +269,13 @@ def _data(
         "traffic": traffic_rows(film, trace, budget),
         "findings": notes,
         "sides": film.sides.data if film.sides else 0,
+        "scores": film.visits.data if film.visits else 0,
     }
+    said: dict[int, Any] = {}
     for level, (*_, room) in enumerate(LEVELS):
         names, vals, loops = Table(), Table(), Table()
         loops.at([])
-        data["events"] = _events(film, at, state, level, names, vals, loops)
+        data["events"] = _events(film, at, state, level, names, vals, loops, said)
         words = [state.get(name, "") for name in names.items]
         data |= {"names": names.items, "words": words, "vals": vals.items, "loops": loops.items}
         if len(json.dumps(data, ensure_ascii=False, separators=(",", ":"))) <= room:
@@ -243,12 +284,20 @@ def _data(
 
 
 def _columns(panel: Panel) -> list[Any]:
-    return [[panel.side_x(i) for i in range(len(panel.sides))], panel.side_width] if panel.sides else []
+    return [[panel.side_x(i) for i in range(len(panel.sides))], panel.side_width] if panel.sides else [0, 0]
 
 
 def _events(
-    film: Film, at: Mapping[str, int], state: Mapping[str, str], level: int, names: Table, vals: Table, loops: Table
+    film: Film,
+    at: Mapping[str, int],
+    state: Mapping[str, str],
+    level: int,
+    names: Table,
+    vals: Table,
+    loops: Table,
+    said: dict[int, Any],
 ) -> list[list[Any]]:
+    """`said` keeps what was formatted before, by identity."""
     rows, before = [], dict[int, dict[int, int]]()
     for name in state:
         if any(name in m.event.state for m in film.moments):
@@ -263,7 +312,9 @@ def _events(
                 or (name not in state and len(names.items) >= STATE_ROWS + len(state))
             ):
                 continue
-            now[names.at(name)] = vals.at(_value(value))
+            if id(value) not in said:
+                said[id(value)] = _value(value)
+            now[names.at(name)] = vals.at(said[id(value)])
         last = before.get(moment.program, {})
         delta = [x for n, v in now.items() if last.get(n) != v for x in (n, v)]
         before[moment.program] = {**last, **now}

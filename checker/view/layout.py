@@ -40,6 +40,16 @@ class Panel:
     sides: tuple[str, ...] = ()
     """Variables with a value for each row, which stand in columns to the right."""
 
+    transposed: bool = False
+    """Drawn with its rows from left to right: `ux` belongs to a row then, `uy` to a column."""
+    axes: str = "xy"
+    """Which edges have indices; ``""`` is a panel without even the index of its slice."""
+    label: tuple[float, float, float] | None = None
+    """Where the name stands, and how: see `film_svg`; above the top left corner where nothing is said."""
+    said: tuple[int, ...] | None = None
+    """The shape to print, where it is not the one drawn."""
+    sides_x: float | None = None
+
     @property
     def side_width(self) -> int:
         """Of one column: room for ``before → after`` where a row is high enough for text, else for a bar."""
@@ -57,7 +67,8 @@ class Panel:
 
     def side_x(self, column: int) -> float:
         """Left edge of a column."""
-        return round(self.x + self.c1 * self.ux + SIDE_GAP + column * (self.side_width + 6), 1)
+        left = self.x + self.c1 * self.ux + SIDE_GAP if self.sides_x is None else self.sides_x
+        return round(left + column * (self.side_width + 6), 1)
 
     @property
     def slices(self) -> int:
@@ -86,16 +97,16 @@ class Panel:
 
     @property
     def about(self) -> str:
-        return f"[{', '.join(map(str, self.shape))}] {DTYPES.get(self.dtype, self.dtype)}"
+        return f"[{', '.join(map(str, self.said or self.shape))}] {DTYPES.get(self.dtype, self.dtype)}"
 
     @property
     def edge(self) -> float:
         """Left of what is drawn."""
-        return self.x + self.c0 * self.ux
+        return self.x + (self.r0 if self.transposed else self.c0) * self.ux
 
     @property
     def top(self) -> float:
-        return self.y + self.r0 * self.uy
+        return self.y + (self.c0 if self.transposed else self.r0) * self.uy
 
 
 @dataclass(frozen=True)
@@ -155,7 +166,8 @@ def panels(
 ) -> tuple[list[Panel], float, float]:
     """Place the tensors on the stage: ``(panels, width, height)``. `sides` are variables shown beside a tensor's rows."""
     bare = [
-        replace(_bare(name, info, tiles.get(name, ())), sides=sides.get(name, ())) for name, info in tensors.items()
+        replace(bare_panel(name, info, tiles.get(name, ())), sides=sides.get(name, ()))
+        for name, info in tensors.items()
     ]
     if not bare:
         return [], WIDTH, 40.0
@@ -166,7 +178,7 @@ def panels(
     return _to_scale(bare)
 
 
-def _bare(name: str, info: TensorInfo, tiles: Sequence[Flat]) -> Panel:
+def bare_panel(name: str, info: TensorInfo, tiles: Sequence[Flat]) -> Panel:
     rows, cols = plane(info.shape)
     # a tile far outside the tensor must not push everything else off the stage
     down, right = max(rows // 2, 4 if len(info.shape) > 1 else 0), max(cols, 16)

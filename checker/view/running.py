@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,7 +109,8 @@ def departures(
     programs: dict[tuple[int, int, int], list[int]] = {}
     for k, (event, _) in enumerate(events):
         programs.setdefault(event.program, []).append(k)
-    walks = [list(_chunks(events, ks, shape, walked_shape, running, case, inputs)) for ks in programs.values()]
+    with _one_thread():
+        walks = [list(_chunks(events, ks, shape, walked_shape, running, case, inputs)) for ks in programs.values()]
     ways = next((len(c.after) for w in walks for c in w), 0)
     own: list[tuple[int, list[Departure]]] = []
     for way in range(ways):
@@ -120,6 +122,17 @@ def departures(
     return max(own, key=lambda w: w[0])[1] if own else []
 
 
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Many small tensors: waking threads for each would take longer than the work."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def _chunks(
     events: Sequence[tuple[Event, Flat | None]],
     mine: list[int],
@@ -129,10 +142,13 @@ def _chunks(
     case: Case,
     inputs: dict[str, torch.Tensor],
 ) -> Iterator[_Chunk]:
-    alone = running.walked == running.rows
+    exact, alone = running.exact, running.walked == running.rows
+    assert exact is not None
     columns = shape[-1] if alone else walked_shape[-2]
     planes: dict[int, torch.Tensor] = {}
     held: tuple[int, Span, int] | None = None
+    last: Exact = ()
+    held_at: tuple[int, Span] | None = None
     for position, k in enumerate(mine):
         event, flat = events[k]
         if flat is None or event.kind != "load":
@@ -145,13 +161,14 @@ def _chunks(
         lead = tuple(int(i) for i in np.unravel_index(slice_, shape[:-2])) if len(shape) > 2 else ()
         seen = planes.setdefault(slice_, torch.zeros(shape[-2], columns, dtype=torch.int32))
         r0, r1, c0, c1 = flat.active if alone else (*rows, *flat.active[:2])
-        before = running.exact(case, inputs, seen, lead)
+        before = last if held_at == (slice_, rows) and last else exact(case, inputs, seen, lead)
         seen[max(r0, 0) : r1, max(c0, 0) : c1] += 1
         start, stop = flat.box[2:] if alone else flat.box[:2]
         count = max(start, 0) // max(stop - start, 1) + 1
         passes = int(seen[max(r0, 0) : r1, max(c0, 0) : c1].amax())
         end = next((j for j in mine[position + 1 :] if _done(events[j], event, running)), None)
-        yield _Chunk(k, end, rows, tall, lead, before, running.exact(case, inputs, seen, lead), count, passes)
+        last, held_at = exact(case, inputs, seen, lead), (slice_, rows)
+        yield _Chunk(k, end, rows, tall, lead, before, last, count, passes)
 
 
 def _done(later: tuple[Event, Flat | None], chunk: Event, running: Running) -> bool:
@@ -170,7 +187,7 @@ def _compare(
     agreed = dict.fromkeys(running.names, 0)
     for chunks in walks:
         until = {name: _settled(chunks, way, name) for name in running.names}
-        for position, (chunk, following) in enumerate(zip(chunks, [*chunks[1:], None], strict=True)):
+        for position, (chunk, following) in enumerate(zip(chunks, [*chunks[1:], None], strict=False)):
             turn = _same_walk(chunk, following, events, running)
             if chunk.end is None or (turn and following and following.rows != chunk.rows):
                 continue
@@ -179,6 +196,8 @@ def _compare(
             for name in running.names:
                 got = vector(event.state.get(name))
                 if got is None or len(got) != chunk.tall or position > until[name]:
+                    continue
+                if not turn and _left_alone(events, chunks, position, name):
                     continue
                 for i, row in enumerate(range(*chunk.rows)):
                     want = float(wanted[way][name][row])
@@ -217,6 +236,15 @@ def _same_walk(
     if chunk.end is None or events[chunk.end][0].tensor != running.walked:
         return False
     return following is None or following.at != chunk.end or following.walk == chunk.walk
+
+
+def _left_alone(events: Sequence[tuple[Event, Flat | None]], chunks: list[_Chunk], position: int, name: str) -> bool:
+    """Whether a last chunk outside of the loop, taken apart, did not touch a variable: nobody needs it any more."""
+    chunk = chunks[position]
+    load = events[chunk.at][0]
+    if position and events[chunks[position - 1].at][0].line == load.line:
+        return False
+    return chunk.end is not None and load.state.get(name) == events[chunk.end][0].state.get(name)
 
 
 def _allowed(maximum: bool, want: float, exact: list[float], turn: bool) -> set[float]:

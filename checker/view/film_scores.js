@@ -1,0 +1,91 @@
+  // ---- attention: the square of scores and the tile of the moment, enlarged ---------------------------------------
+
+  const drawScores = (at, shown) => {
+    const v = data.scores, [visit, heat, alpha, before, after] = v.at[at], e = events[at];
+    const [x0, y0, u] = v.square;
+    const inSquare = (t) => ({ x: round(x0 + t[3] * u), y: round(y0 + t[1] * u), w: round((t[4] - t[3]) * u), h: round((t[2] - t[1]) * u) });
+    const slice = visit >= 0 ? v.tiles[visit][0] : sliceOfProgram(at);
+    const find2 = (name) => root.querySelector(".stage ." + name);
+
+    const seen = new Set(shown.map((i) => v.at[i][0]).filter((t) => t >= 0 && t !== visit && v.tiles[t][0] === slice));
+    let been = "", hidden = "", gone = "";
+    for (const t of seen) {
+      been += block(inSquare(v.tiles[t]));
+      hidden += masked(inSquare(v.tiles[t]), v.tiles[t], lastHeat(t, shown));
+    }
+    for (const s of v.skipped) if (s[0] === slice && finished(s[5], at)) {
+      const q = inSquare(s);
+      gone += `M${q.x} ${q.y}l${q.w} ${q.h}M${round(q.x + q.w)} ${q.y}l${-q.w} ${q.h}`;
+    }
+    find2("been").innerHTML = (been && `<path class="visited" d="${been}"/>`) + (hidden && `<path class="masked thin" d="${hidden}"/>`) + (gone && `<path class="skipped" d="${gone}"/>`);
+
+    let here = "";
+    if (visit >= 0) {
+      const t = v.tiles[visit], q = inSquare(t);
+      here = `<path class="guides" d="M${q.x} ${round(y0 - 12)}V${round(y0 + v.square[3] * u + 12)}M${round(q.x + q.w)} ${round(y0 - 12)}V${round(y0 + v.square[3] * u + 12)}M${round(x0 - 12)} ${q.y}H${round(x0 + v.square[4] * u + 12)}M${round(x0 - 12)} ${round(q.y + q.h)}H${round(x0 + v.square[4] * u + 12)}"/>`;
+      here += rect(q, "ground");
+      if (heat >= 0) here += cells(q, v.heats[heat], false) + `<path class="masked thin" d="${masked(q, t, heat)}"/>`;
+      here += rect(q, "edge dot");
+    }
+    find2("here").innerHTML = here;
+
+    const [tile, factor, old, fresh] = v.lens.map(([x, y, w, h]) => ({ x, y, w, h }));
+    let lens = "";
+    if (heat >= 0) lens += cells(tile, v.heats[heat], false) + `<path class="masked" d="${masked(tile, [0, 0, v.heats[heat][0], 0, v.heats[heat][1]], heat)}"/>` + rect(tile, "frame");
+    if (alpha >= 0) lens += bars(factor, v.alphas[alpha]);
+    if (before >= 0) lens += cells(old, v.accs[before], true) + rect(old, "frame");
+    if (after >= 0) lens += cells(fresh, v.accs[after], true) + rect(fresh, "edge dot");
+    find2("lens .in").innerHTML = lens;
+    const span = (from) => (visit < 0 ? "" : v.tiles[visit].slice(from, from + 2).join(":"));
+    const makes = heat >= 0 && v.at[at][4] < 0;
+    find2("doing").textContent = visit < 0 ? "no tile of scores is on chip now" : `queries ${span(1)}, keys ${span(3)}`;
+    if (e.kind === DOT && visit >= 0) find("what").textContent = makes ? `${v.names[0]} = q[${span(1)}] · k[${span(3)}]ᵀ, on chip` : `${v.names[3]} of o[${span(1)}]: rescaled, + p · v[${span(3)}]`;
+
+    function lastHeat(t, list) {
+      for (let j = list.length - 1; j >= 0; j--) if (v.at[list[j]][0] === t && v.at[list[j]][1] >= 0) return v.at[list[j]][1];
+      return -1;
+    }
+
+    // diagonal strokes through the cells that hold -inf
+    function masked(q, t, index) {
+      if (index < 0) return "";
+      const [rows, cols, levels] = v.heats[index], w = q.w / cols, h = q.h / rows, step = Math.max(1, Math.round(3 / Math.min(w, h)));
+      let d = "";
+      for (let r = 0; r < rows; r++) for (let c = 0; c < cols; c++)
+        if (levels[r * cols + c] === "-" && (r + c) % step === 0) d += `M${round(q.x + c * w)} ${round(q.y + (r + 1) * h)}l${round(w)} ${round(-h)}`;
+      return d;
+    }
+
+    function cells(q, [rows, cols, levels], signed) {
+      const paths = {};
+      for (let i = 0; i < levels.length; i++) paths[levels[i]] = (paths[levels[i]] || "") + `M${i % cols} ${Math.floor(i / cols)}h1v1h-1z`;
+      let out = "";
+      for (const level in paths) {
+        const n = LEVELS.indexOf(level), part = signed ? Math.abs(n - 31.5) / 31.5 : n / 63;
+        if (n < 0) { if (level !== "-") out += `<path class="lost" d="${paths[level]}"/>`; continue; }
+        out += `<path class="${signed ? (n < 32 ? "minus" : "plus") : "heat"}" fill-opacity="${((signed ? 0 : 0.04) + 0.94 * part).toFixed(2)}" d="${paths[level]}"/>`;
+      }
+      return `<g transform="translate(${q.x} ${q.y}) scale(${q.w / cols} ${q.h / rows})">${out}</g>`;
+    }
+
+    function bars(q, levels) {
+      const h = q.h / levels.length;
+      return [...levels].map((level, r) => {
+        const n = LEVELS.indexOf(level);
+        return n < 0 ? "" : box(q.x + 1, q.y + r * h, 1 + (q.w - 3) * n / 63, Math.max(h - 0.7, 0.7), "bar-now");
+      }).join("") + rect(q, "frame");
+    }
+  };
+
+  function sliceOfProgram(at) {
+    const v = data.scores;
+    for (let i = at; i < events.length; i++) if (events[i].program === events[at].program && v.at[i][0] >= 0) return v.tiles[v.at[i][0]][0];
+    for (let i = at; i >= 0; i--) if (events[i].program === events[at].program && v.at[i][0] >= 0) return v.tiles[v.at[i][0]][0];
+    return 0;
+  }
+
+  // whether a program has nothing more to do at a moment of the chosen sequence
+  function finished(program, at) {
+    for (let j = now.k + 1; j < now.sequence.length; j++) if (events[now.sequence[j]].program === program) return false;
+    return now.sequence.some((i) => events[i].program === program);
+  }
