@@ -204,6 +204,9 @@ function start(root) {
 
   // ---- running state beside a tensor's rows ----------------------------------------------------------------------
 
+  const sideLast = {};
+  if (data.sides) data.sides[4] = data.sides[4].map((side, i) => (sideLast[events[i].program] = side === 0 ? sideLast[events[i].program] : side));
+
   const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
 
   function drawSides(past, at) {

@@ -76,6 +76,14 @@ def _player(film: Film) -> str:
     return script.replace("const drawScores = null;", asset("film_scores.js")) if film.visits else script
 
 
+def side_by_side(*films: str) -> str:
+    """Films (or cards) next to one another where there is room, below one another where there is not."""
+    columns = "repeat(auto-fit,minmax(min(520px,100%),1fr))"
+    return (
+        f'<div style="display:grid;grid-template-columns:{columns};gap:12px;align-items:start">{"".join(films)}</div>'
+    )
+
+
 def _summary(film: Film, trace: Trace) -> str:
     loads = sum(t.loads for t in trace.traffic.values())
     stores = sum(t.stores for t in trace.traffic.values())

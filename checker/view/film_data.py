@@ -21,7 +21,7 @@ from checker.view.theme import count, number, short
 DEPARTS = "running value"
 KINDS = ("load", "store", "atomic", "dot")
 MAX_EVENTS = 800
-MOST_OF_ATTENTION = 1100
+MOST_OF_ATTENTION = 620
 STATE_ROWS = 10
 LEVELS = ((2, 2, 26_000), (1, 2, 26_000), (0, 2, 36_000), (0, 1, 42_000), (-1, 1, 42_000), (-1, 0, 0))
 """What is kept of local values, most first: the highest rank of unnamed and of named ones, and the characters of JSON
@@ -109,10 +109,10 @@ def build(
     for event in events:
         flat = None
         if event.tile is not None and event.tensor in shown:
-            tile, shape = event.tile, shown[event.tensor].shape
+            shape = shown[event.tensor].shape
+            flat = flatten(event.tile, shape)
             if event.tensor in lines:
-                tile, shape = upright_tile(tile), upright(shape)
-            flat = flatten(tile, shape)
+                flat = replace(flatten(upright_tile(event.tile), upright(shape)), label=flat.label)
             tiles[event.tensor].append(flat)
         packed = [flat.slice, flat.label, flat.box, flat.active or 0, flat.runs or 0] if flat else None
         moments.append(Moment(event, rank[event.program], flat, table.at(packed) if packed else -1))

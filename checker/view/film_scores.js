@@ -1,21 +1,20 @@
   // ---- attention: the square of scores and the tile of the moment, enlarged ---------------------------------------
 
   const drawScores = (at, shown) => {
-    const v = data.scores, [visit, heat, alpha, before, after] = v.at[at], e = events[at];
+    const v = data.scores, e = events[at], [visit = -1, heat = -1, alpha = -1, before = -1, after = -1] = v.at[at];
     const [x0, y0, u] = v.square;
     const inSquare = (t) => ({ x: round(x0 + t[3] * u), y: round(y0 + t[1] * u), w: round((t[4] - t[3]) * u), h: round((t[2] - t[1]) * u) });
     const slice = visit >= 0 ? v.tiles[visit][0] : sliceOfProgram(at);
     const find2 = (name) => root.querySelector(".stage ." + name);
 
-    const seen = new Set(shown.map((i) => v.at[i][0]).filter((t) => t >= 0 && t !== visit && v.tiles[t][0] === slice));
+    const seen = new Set(shown.map((i) => v.at[i][0] ?? -1).filter((t) => t >= 0 && t !== visit && v.tiles[t][0] === slice));
     let been = "", hidden = "", gone = "";
     for (const t of seen) {
       been += block(inSquare(v.tiles[t]));
       hidden += masked(inSquare(v.tiles[t]), v.tiles[t], lastHeat(t, shown));
     }
     for (const s of v.skipped) if (s[0] === slice && finished(s[5], at)) {
-      const q = inSquare(s);
-      gone += `M${q.x} ${q.y}l${q.w} ${q.h}M${round(q.x + q.w)} ${q.y}l${-q.w} ${q.h}`;
+      for (let c = s[3]; c < s[4]; c += v.wide) gone += cross(inSquare([0, s[1], s[2], c, Math.min(c + v.wide, s[4])]));
     }
     find2("been").innerHTML = (been && `<path class="visited" d="${been}"/>`) + (hidden && `<path class="masked thin" d="${hidden}"/>`) + (gone && `<path class="skipped" d="${gone}"/>`);
 
@@ -37,9 +36,13 @@
     if (after >= 0) lens += cells(fresh, v.accs[after], true) + rect(fresh, "edge dot");
     find2("lens .in").innerHTML = lens;
     const span = (from) => (visit < 0 ? "" : v.tiles[visit].slice(from, from + 2).join(":"));
-    const makes = heat >= 0 && v.at[at][4] < 0;
+    const makes = heat >= 0 && after < 0;
     find2("doing").textContent = visit < 0 ? "no tile of scores is on chip now" : `queries ${span(1)}, keys ${span(3)}`;
     if (e.kind === DOT && visit >= 0) find("what").textContent = makes ? `${v.names[0]} = q[${span(1)}] · k[${span(3)}]ᵀ, on chip` : `${v.names[3]} of o[${span(1)}]: rescaled, + p · v[${span(3)}]`;
+
+    function cross(q) {
+      return `M${q.x} ${q.y}l${q.w} ${q.h}M${round(q.x + q.w)} ${q.y}l${-q.w} ${q.h}`;
+    }
 
     function lastHeat(t, list) {
       for (let j = list.length - 1; j >= 0; j--) if (v.at[list[j]][0] === t && v.at[list[j]][1] >= 0) return v.at[list[j]][1];

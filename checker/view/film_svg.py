@@ -9,7 +9,7 @@ from __future__ import annotations
 from checker.view import scores_svg
 from checker.view import sides as columns
 from checker.view.film_data import Film, Moment
-from checker.view.layout import Panel
+from checker.view.layout import Panel, joined
 from checker.view.theme import LIGHT, escape
 
 Rect = tuple[float, float, float, float]  # x, y, width, height
@@ -121,7 +121,7 @@ def layers(film: Film, panel: Panel, k: int) -> tuple[str, str]:
     paths = {"load": "", "store": ""}
     for name in paths:
         boxes = [box for m in mine if (m.event.kind == "load") == (name == "load") for box in touched(m)]
-        for x, y, w, h in (place(panel, box) for box in _joined(boxes)):
+        for x, y, w, h in (place(panel, box) for box in joined(boxes)):
             paths[name] += f"M{_n(x)} {_n(y)}h{_n(w)}v{_n(h)}h{_n(-w)}z"
     under = "".join(
         f'<path class="seen {kind}" fill="{LIGHT[kind]}" fill-opacity=".12" d="{d}"/>' for kind, d in paths.items() if d
@@ -136,22 +136,6 @@ def layers(film: Film, panel: Panel, k: int) -> tuple[str, str]:
     if current.flat and current.event.tensor == panel.name:
         under, over = under + _fills(panel, current), over + _outlines(panel, current)
     return under, over
-
-
-def _joined(boxes: list[Box]) -> list[Box]:
-    """The same area in fewer boxes: neighbours in a row are joined, then neighbours in a column."""
-    for across in (True, False):
-        joined: list[Box] = []
-        for box in sorted(set(boxes), key=lambda b: b if across else (b[2], b[3], b[0], b[1])):
-            last = joined[-1] if joined else None
-            if last and across and last[:2] == box[:2] and last[3] >= box[2]:
-                joined[-1] = (*last[:3], max(last[3], box[3]))
-            elif last and not across and last[2:] == box[2:] and last[1] >= box[0]:
-                joined[-1] = (last[0], max(last[1], box[1]), *last[2:])
-            else:
-                joined.append(box)
-        boxes = joined
-    return boxes
 
 
 def _slice(mine: list[Moment], current: Moment) -> int:
@@ -307,7 +291,7 @@ def miniature(film: Film, k: int, alt: str) -> str:
         out.append(title + body + under + rect(_whole(panel), "frame", f'fill="none" stroke="{LIGHT["soft"]}"') + over)
     w, h = round(film.width), round(film.height)
     if film.visits:
-        out.insert(0, scores_svg.ground(film, k))
+        out.insert(0, scores_svg.ground(film, k, heat=False))
         h = round(film.visits.square.lens.tile[1] - 24)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="210" viewBox="0 0 {w} {h}" role="img" aria-label="{escape(alt)}">'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from checker.simulator.trace import TensorInfo, Tile
@@ -12,6 +12,7 @@ from checker.view.theme import short
 WIDTH = 640  # of the stage, in CSS pixels at most
 GUTTER, HEAD, FOOT, GAP, SIDE_GAP = 26, 38, 10, 20, 16
 DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
+Box = tuple[int, int, int, int]  # r0, r1, c0, c1
 VALUES = 420  # cells with numbers in all tensors together, at most
 
 
@@ -231,3 +232,19 @@ def _to_scale(bare: Sequence[Panel]) -> tuple[list[Panel], float, float]:
         if high <= 400 or u < 0.4:
             return placed, wide + 2, high
         u *= 0.93
+
+
+def joined(boxes: Iterable[Box]) -> list[Box]:
+    """The same area in fewer boxes: neighbours in a row are joined, then neighbours in a column."""
+    for across in (True, False):
+        out: list[Box] = []
+        for box in sorted(set(boxes), key=lambda b: b if across else (b[2], b[3], b[0], b[1])):
+            last = out[-1] if out else None
+            if last and across and last[:2] == box[:2] and last[3] >= box[2]:
+                out[-1] = (*last[:3], max(last[3], box[3]))
+            elif last and not across and last[2:] == box[2:] and last[1] >= box[0]:
+                out[-1] = (last[0], max(last[1], box[1]), *last[2:])
+            else:
+                out.append(box)
+        boxes = out
+    return list(boxes)

@@ -39,6 +39,8 @@ class Visits:
     alphas: list[str] = field(default_factory=list)
     skipped: list[list[int]] = field(default_factory=list)
     """``[slice, r0, r1, c0, c1, program]``: tiles that the program went without."""
+    wide: int = 1
+    """Keys in a tile."""
     names: tuple[str, str, str, str] = ("s", "alpha", "acc", "acc")
     ranges: tuple[str, str, str, str] = ("", "", "", "")
 
@@ -50,13 +52,20 @@ class Visits:
             "square": [s.x, s.y, s.u, s.rows, s.cols],
             "lens": [lens.tile, lens.alpha, lens.before, lens.after],
             "tiles": self.tiles,
-            "at": self.at,
+            "at": [_trimmed(a) for a in self.at],
             "heats": self.heats,
             "accs": self.accs,
             "alphas": self.alphas,
             "skipped": self.skipped,
             "names": self.names,
+            "wide": self.wide,
         }
+
+
+def _trimmed(numbers: list[int]) -> list[int]:
+    """Without the -1 at its end."""
+    used = max((i + 1 for i, n in enumerate(numbers) if n >= 0), default=0)
+    return numbers[:used]
 
 
 @dataclass
@@ -148,6 +157,10 @@ def _accumulators(
     after: list[tuple[int, np.ndarray]],
 ) -> None:
     old_name, new_name = scores.accumulator
+    kept: tuple[int, list[np.ndarray]] = (
+        -1,
+        [],
+    )  # where before and after have names of their own, both stay till the tile goes
     for k in mine:
         event = moments[k].event
         later = moments[following[k]].event if k in following else None
@@ -158,6 +171,13 @@ def _accumulators(
         new = _matrix(later.state.get(new_name)) if changes and later is not None else None
         if new is not None:
             after.append((k, new))
+        if old_name == new_name:
+            continue
+        if new is not None and old is not None:
+            kept = (out.at[k][0], [old, new])
+        elif kept[1] and kept[0] == out.at[k][0]:
+            before.append((k, kept[1][0]))
+            after.append((k, kept[1][1]))
 
 
 def _skipped(out: Visits, pairs: list[_Pair], program: int) -> list[list[int]]:
@@ -165,9 +185,16 @@ def _skipped(out: Visits, pairs: list[_Pair], program: int) -> list[list[int]]:
     mine = {p.tile for p in pairs}
     rows = sorted({t[:3] for t in mine})
     cols = sorted({t[3:] for t in out.tiles})
-    wide = max((c[1] - c[0] for c in cols), default=0)
-    cols = sorted({*cols, *((c, min(c + wide, out.square.cols)) for c in range(0, out.square.cols, wide or 1))})
-    return [[*row, *col, program] for row in rows for col in cols if (*row, *col) not in mine]
+    out.wide = max((c[1] - c[0] for c in cols), default=1)
+    cols = sorted({*cols, *((c, min(c + out.wide, out.square.cols)) for c in range(0, out.square.cols, out.wide))})
+    gone: list[list[int]] = []
+    for row in rows:
+        for start, stop in (col for col in cols if (*row, *col) not in mine):
+            if gone and gone[-1][:3] == list(row) and gone[-1][4] == start:
+                gone[-1][4] = stop
+            else:
+                gone.append([*row, start, stop, program])
+    return gone
 
 
 def _fill(
@@ -180,7 +207,9 @@ def _fill(
     out.heats = _quantised(out, 1, [scored], (low, high), TILE_ROOM)
     acc_low, acc_high = _range([a for _, a in before + after])
     far = max(abs(acc_low), abs(acc_high))
-    out.accs = _quantised(out, 3, [before, after], (-far, far), ACC_ROOM)
+    # the root of the magnitude: most weights are small next to the largest, and should be seen
+    before, after = ([(k, np.sign(a) * np.sqrt(np.abs(a))) for k, a in group] for group in (before, after))
+    out.accs = _quantised(out, 3, [before, after], (-math.sqrt(far), math.sqrt(far)), ACC_ROOM)
     out.ranges = tuple(number(v, 5) for v in (low, high, -far, far))  # type: ignore[assignment]
 
 

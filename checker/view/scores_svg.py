@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from checker.view.layout import joined
 from checker.view.sides import LEVELS
 from checker.view.theme import LIGHT, escape
 
@@ -34,7 +35,7 @@ def place(film: Film, r0: float, r1: float, c0: float, c1: float) -> Rect:
     return s.x + c0 * s.u, s.y + r0 * s.u, (c1 - c0) * s.u, (r1 - r0) * s.u
 
 
-def ground(film: Film, k: int) -> str:
+def ground(film: Film, k: int, heat: bool = True) -> str:
     """The square: its frame, the borders of tiles, and what was visited up to moment `k`."""
     assert film.visits is not None
     v = film.visits
@@ -50,7 +51,7 @@ def ground(film: Film, k: int) -> str:
         + f'<g class="been">{been(film, k)}</g>'
         + f'<path class="tiles" fill="none" stroke="{LIGHT["faint"]}" d="{lines}"/>'
         + _rect(whole, "frame", f'fill="none" stroke="{LIGHT["soft"]}"')
-        + f'<g class="here">{here(film, k)}</g></g>'
+        + f'<g class="here">{here(film, k, heat)}</g></g>'
     )
 
 
@@ -60,24 +61,25 @@ def been(film: Film, k: int) -> str:
     v = film.visits
     seen = dict.fromkeys(a[0] for a in v.at[: k + 1] if a[0] >= 0 and a[0] != v.at[k][0])
     d = ""
-    for visit in seen:
-        x, y, w, h = place(film, *v.tiles[visit][1:])
+    for box in joined([v.tiles[visit][1:] for visit in seen]):
+        x, y, w, h = place(film, *box)
         d += f"M{_n(x)} {_n(y)}h{_n(w)}v{_n(h)}h{_n(-w)}z"
     return f'<path class="visited" fill="{LIGHT["dot"]}" fill-opacity=".14" d="{d}"/>' if d else ""
 
 
-def here(film: Film, k: int) -> str:
+def here(film: Film, k: int, heat: bool = True) -> str:
     """The tile of the moment with what it holds."""
     assert film.visits is not None
     v = film.visits
-    visit, heat = v.at[k][:2]
+    visit, held = v.at[k][:2]
     if visit < 0:
         return ""
     q = place(film, *v.tiles[visit][1:])
     out = _rect(q, "ground", 'fill="#fff"')
-    if heat >= 0:
-        rows, cols, levels = v.heats[heat]
-        out += cells(q, rows, cols, levels)
+    if held >= 0 and heat:
+        out += cells(q, *v.heats[held])
+    elif held >= 0:
+        out += _rect(q, "heat", f'fill="{LIGHT["dot"]}" fill-opacity=".55"')
     return out + _rect(q, "edge dot", f'fill="none" stroke="{LIGHT["dot"]}" stroke-width="2.4"')
 
 

@@ -32,13 +32,15 @@ class Sides:
     vectors: list[Any]
     at: list[list[int] | None]
     ranges: list[tuple[float, float]]
+    news: list[Any]
+    """`at`, with 0 where it says the same as at the program's last moment."""
     wrong: list[tuple[int, Row, int]] = field(default_factory=list)
     """``(moment, row, column)``: from this moment on the value is not what it must be."""
 
     @property
     def data(self) -> list[Any]:
         """For the player."""
-        return [self.panel, self.names, int(self.texts), self.vectors, self.at, self.wrong]
+        return [self.panel, self.names, int(self.texts), self.vectors, self.news, self.wrong]
 
 
 def present(moments: Sequence[Moment], running: Running) -> tuple[str, ...]:
@@ -88,10 +90,15 @@ def build_sides(
                 items.append(packed)
             numbers.append(table[key])
         at.append([entry[0], *numbers])
+    news, latest = list[Any](), dict[tuple[int, int, int], Any]()
+    for moment, numbers_at in zip(moments, at, strict=True):
+        program = moment.event.program
+        news.append(0 if numbers_at is not None and latest.get(program) == numbers_at else numbers_at)
+        latest[program] = numbers_at
     wrong = [
         (d.at, _slice_of(d, drawn) * drawn.rows + d.row, names.index(d.name)) for d in departures if d.name in names
     ]
-    return Sides(panel, names, drawn.texts, items, at, ranges, wrong)
+    return Sides(panel, names, drawn.texts, items, at, ranges, news, wrong)
 
 
 def _slice_of(departure: Departure, panel: Panel) -> int:

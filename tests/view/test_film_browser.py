@@ -201,22 +201,76 @@ def test_columns_without_a_script_are_the_players(show: Open, name: str, tmp_pat
     assert show(html.replace("<script>", "<script type='text/plain'>")).evaluate(shapes) == with_script
 
 
-@pytest.mark.parametrize("kind", ["row softmax", "vector", "heads", "large"])
-def test_nothing_is_cut_or_hangs_out(show: Open, kind: str) -> None:
-    made, names = {
-        "row softmax": (traces.row_softmax(6, 13, 16), ("x_ptr", "y_ptr")),
-        "vector": (traces.vector_add(24, 8), ("x_ptr", "y_ptr", "z_ptr")),
-        "heads": (traces.flash(), ("q_ptr", "k_ptr", "v_ptr", "o_ptr")),
-        "large": (traces.online(16, 1000, 128), ("x_ptr", "y_ptr")),
-    }[kind]
+ATTENTION = ("flash_attention", "flash_attention_v1", "flash_attention_heads")
+
+
+@pytest.mark.parametrize("name", ATTENTION)
+def test_attention_without_a_script_is_the_players(show: Open, name: str, tmp_path: Path) -> None:
+    html = films.shoot(name, traces.solution(name), tmp_path).html
+    shapes = """() => [...document.querySelectorAll('.stage rect, .stage path')].filter((n) => !n.matches('.seen') || n.getAttribute('d'))
+        .map((n) => [n.getAttribute('class'), ...['x', 'y', 'width', 'height', 'd'].map((a) => n.getAttribute(a))].join(' '))"""
+    with_script = show(html).evaluate(shapes)
+    assert show(html.replace("<script>", "<script type='text/plain'>")).evaluate(shapes) == with_script
+
+
+def test_attention_shows_the_tile_the_staircase_and_the_rescaling(show: Open, tmp_path: Path) -> None:
+    shot = films.shoot("flash_attention_heads", traces.solution("flash_attention_heads"), tmp_path)
+    page = show(shot.html)
+    assert page.locator(".square .here .edge").count() == 0
+    assert page.locator(".square .skipped").count() == 0
+    dots = [k for k, event in enumerate(shot.trace.events) if event.kind == "dot" and event.program == (1, 0, 0)]
+    page.locator(".scrub").fill(str(dots[2]))  # program 1, second tile of keys: the diagonal one
+    assert page.locator(".what").inner_text() == "s = q[32:64] · k[32:64]ᵀ, on chip"
+    assert page.locator(".square .here .heat").count() > 20
+    assert page.locator(".square .here .masked").get_attribute("d")
+    assert page.locator(".lens .in .edge").count() == 0
+    page.locator(".scrub").fill(str(dots[3]))
+    assert page.locator(".what").inner_text() == "acc of o[32:64]: rescaled, + p · v[32:64]"
+    assert page.locator(".lens .in .bar-now").count() == 32, "a factor for each row"
+    assert page.locator(".lens .in .edge").count() == 1
+    assert page.locator(".lens .in .plus").count() > 20
+    page.locator(".tbt-film").press("End")
+    assert len(page.locator(".square .skipped").get_attribute("d").split("M")) == 1 + 2 * 6
+    assert page.locator(".square .been .masked").get_attribute("d"), "the staircase stays"
+    page.select_option(".who", "0")
+    page.locator(".tbt-film").press("End")
+    assert len(page.locator(".square .skipped").get_attribute("d").split("M")) == 1 + 2 * 3
+
+
+def test_attention_as_a_wave(show: Open, tmp_path: Path) -> None:
+    page = show(films.shoot("flash_attention", traces.solution("flash_attention"), tmp_path).html)
+    page.select_option(".order", "wave")
+    page.locator(".tbt-film").press("Home")
+    places = []
+    for _ in range(6):
+        places.append(page.locator(".what").inner_text())
+        page.click(".next")
+    assert places == [f"q[{r}:{r + 16}, 0:16]" for r in (0, 16, 32)] + ["k[0:16, 0:16]"] * 3
+
+
+@pytest.mark.parametrize(
+    "kind", [*ATTENTION, "online_softmax", "tiled_softmax", "row softmax", "vector", "heads", "large"]
+)
+def test_nothing_is_cut_or_hangs_out(show: Open, kind: str, tmp_path: Path) -> None:
+    made, names = (
+        ((None, {}), ())
+        if kind in PUZZLES
+        else {
+            "row softmax": (traces.row_softmax(6, 13, 16), ("x_ptr", "y_ptr")),
+            "vector": (traces.vector_add(24, 8), ("x_ptr", "y_ptr", "z_ptr")),
+            "heads": (traces.flash(), ("q_ptr", "k_ptr", "v_ptr", "o_ptr")),
+            "large": (traces.online(16, 1000, 128), ("x_ptr", "y_ptr")),
+        }[kind]
+    )
     puzzle = replace(SOFTMAX, film=replace(SOFTMAX.film, tensors=names), outputs=names[-1:])
-    page = show(film_html(made[0], puzzle, SOURCE, values=made[1]))
+    html = films.shoot(kind, traces.solution(kind), tmp_path).html if kind in PUZZLES else film_html(made[0], puzzle, SOURCE, values=made[1])  # fmt: skip
+    page = show(html)
     hanging = """() => { const film = document.querySelector('.tbt-film'), edge = film.getBoundingClientRect();
         return [...film.querySelectorAll('*')].filter((n) => !n.closest('.source, script, style') && n.getClientRects().length)
             .filter((n) => { const r = n.getBoundingClientRect(); return r.right > edge.right + 1 || r.left < edge.left - 1; })
             .map((n) => n.outerHTML.slice(0, 90)); }"""
     overlaps = """() => { const found = [];
-        for (const p of document.querySelectorAll('.stage .panel')) {
+        for (const p of [document.querySelector('.stage')]) {
             const boxes = [...p.querySelectorAll('text')].filter((t) => t.textContent).map((t) => [t.textContent, t.getBoundingClientRect()]);
             boxes.forEach(([a, r], i) => boxes.slice(i + 1).forEach(([b, s]) => {
                 if (r.left + 1 < s.right && s.left + 1 < r.right && r.top + 5 < s.bottom && s.top + 5 < r.bottom) found.push(a + ' over ' + b); }));
