@@ -42,7 +42,8 @@ class Visits:
     wide: int = 1
     """Keys in a tile."""
     names: tuple[str, str, str, str] = ("s", "alpha", "acc", "acc")
-    ranges: tuple[str, str, str, str] = ("", "", "", "")
+    ranges: tuple[str, str] = ("", "")
+    """Of the scores and of the accumulator, in words."""
 
     @property
     def data(self) -> dict[str, Any]:
@@ -203,35 +204,35 @@ def _fill(
     before: list[tuple[int, np.ndarray]],
     after: list[tuple[int, np.ndarray]],
 ) -> None:
-    low, high = _range([a for _, a in scored])
-    out.heats = _quantised(out, 1, [scored], (low, high), TILE_ROOM)
-    acc_low, acc_high = _range([a for _, a in before + after])
-    far = max(abs(acc_low), abs(acc_high))
+    out.heats, (low, high), cells = _quantised(out, 1, [scored], TILE_ROOM, signed=False)
     # the root of the magnitude: most weights are small next to the largest, and should be seen
     before, after = ([(k, np.sign(a) * np.sqrt(np.abs(a))) for k, a in group] for group in (before, after))
-    out.accs = _quantised(out, 3, [before, after], (-math.sqrt(far), math.sqrt(far)), ACC_ROOM)
-    out.ranges = tuple(number(v, 5) for v in (low, high, -far, far))  # type: ignore[assignment]
+    out.accs, (_, far), acc_cells = _quantised(out, 3, [before, after], ACC_ROOM, signed=True)
+    means = tuple(f", means of {n} × {n}" if n > 1 else "" for n in (cells, acc_cells))
+    out.ranges = (f"{number(low, 5)} … {number(high, 5)}{means[0]}", f"±{number(far * far, 5)}{means[1]}")
 
 
 def _quantised(
-    out: Visits, place: int, groups: list[list[tuple[int, np.ndarray]]], span: tuple[float, float], room: int
-) -> list[Any]:
-    """Every array as a string of levels, each distinct one once, in as many cells as there is room for."""
+    out: Visits, place: int, groups: list[list[tuple[int, np.ndarray]]], room: int, signed: bool
+) -> tuple[list[Any], tuple[float, float], int]:
+    """Every array as a string of levels, each distinct one once, in as many cells as there is room for; span and cell size."""
     for step in (1, 2, 4, 8, 16):
+        small = [[(k, _pooled(array, step)) for k, array in group] for group in groups]
+        low, high = _range([array for group in small for _, array in group])
+        span = (-max(abs(low), abs(high)), max(abs(low), abs(high))) if signed else (low, high)
         items: list[Any] = []
         table: dict[str, int] = {}
-        for offset, group in enumerate(groups):
+        for offset, group in enumerate(small):
             for k, array in group:
-                small = _pooled(array, step)
-                text = _level_string(small.reshape(-1), *span)
-                key = f"{small.shape}{text}"
+                text = _level_string(array.reshape(-1), *span)
+                key = f"{array.shape}{text}"
                 if key not in table:
                     table[key] = len(items)
-                    items.append([*small.shape, text])
+                    items.append([*array.shape, text])
                 out.at[k][place + offset] = table[key]
         if sum(len(i[2]) for i in items) <= room:
             break
-    return items
+    return items, span, step
 
 
 def _pooled(array: np.ndarray, step: int) -> np.ndarray:

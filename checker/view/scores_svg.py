@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from checker.view.layout import joined
-from checker.view.sides import LEVELS
+from checker.view.sides import LEVELS, pixels
 from checker.view.theme import LIGHT, escape
 
 if TYPE_CHECKING:
@@ -14,18 +14,14 @@ if TYPE_CHECKING:
 Rect = tuple[float, float, float, float]
 
 
-def _n(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
-
-
 def _rect(q: Rect, name: str, more: str = "") -> str:
-    x, y, w, h = map(_n, q)
+    x, y, w, h = map(pixels, q)
     return f'<rect class="{name}" x="{x}" y="{y}" width="{w}" height="{h}" {more}/>'
 
 
 def _text(x: float, y: float, text: str, name: str = "", size: float = 11, anchor: str = "start") -> str:
     fill = LIGHT["ink"] if name else LIGHT["soft"]
-    return f'<text class="{name}" x="{_n(x)}" y="{_n(y)}" font-size="{size}" text-anchor="{anchor}" fill="{fill}">{escape(text)}</text>'
+    return f'<text class="{name}" x="{pixels(x)}" y="{pixels(y)}" font-size="{size}" text-anchor="{anchor}" fill="{fill}">{escape(text)}</text>'
 
 
 def place(film: Film, r0: float, r1: float, c0: float, c1: float) -> Rect:
@@ -43,8 +39,8 @@ def ground(film: Film, k: int, heat: bool = True) -> str:
     rows = sorted({t[1] for t in v.tiles} - {0})
     cols = sorted({t[3] for t in v.tiles} - {0})
     s = v.square
-    lines = "".join(f"M{_n(s.x)} {_n(s.y + r * s.u)}H{_n(s.right)}" for r in rows)
-    lines += "".join(f"M{_n(s.x + c * s.u)} {_n(s.y)}V{_n(s.bottom)}" for c in cols)
+    lines = "".join(f"M{pixels(s.x)} {pixels(s.y + r * s.u)}H{pixels(s.right)}" for r in rows)
+    lines += "".join(f"M{pixels(s.x + c * s.u)} {pixels(s.y)}V{pixels(s.bottom)}" for c in cols)
     return (
         '<g class="square">'
         + _rect(whole, "body", f'fill="{LIGHT["panel"]}"')
@@ -63,7 +59,7 @@ def been(film: Film, k: int) -> str:
     d = ""
     for box in joined([v.tiles[visit][1:] for visit in seen]):
         x, y, w, h = place(film, *box)
-        d += f"M{_n(x)} {_n(y)}h{_n(w)}v{_n(h)}h{_n(-w)}z"
+        d += f"M{pixels(x)} {pixels(y)}h{pixels(w)}v{pixels(h)}h{pixels(-w)}z"
     return f'<path class="visited" fill="{LIGHT["dot"]}" fill-opacity=".14" d="{d}"/>' if d else ""
 
 
@@ -95,7 +91,7 @@ def cells(q: Rect, rows: int, cols: int, levels: str) -> str:
         if level in LEVELS
     )
     x, y, w, h = q
-    return f'<g transform="translate({_n(x)} {_n(y)}) scale({w / cols:.4g} {h / rows:.4g})">{out}</g>'
+    return f'<g transform="translate({pixels(x)} {pixels(y)}) scale({w / cols:.4g} {h / rows:.4g})">{out}</g>'
 
 
 def above(film: Film, k: int) -> str:
@@ -108,13 +104,12 @@ def above(film: Film, k: int) -> str:
         for i, line in enumerate(("scores: one tile at a time,", "on chip, never in memory"))
     )
     name, alpha, old, new = v.names
-    low, high, _, far = v.ranges
     out = [said, '<g class="lens">']
     for q, title, note in (
-        (lens.tile, name, f"{low} … {high}" if v.heats else "not captured"),
+        (lens.tile, name, v.ranges[0] if v.heats else "not captured"),
         (lens.alpha, alpha, "0 … 1" if v.alphas else ""),
-        (lens.before, old, "before" + (f": ±{far}" if v.accs else "")),
-        (lens.after, new, "after"),
+        (lens.before, old, "before"),
+        (lens.after, new, "after: " + v.ranges[1] if v.accs else "after"),
     ):
         x, y, w, h = q
         out.append(_text(x + w / 2, y - 6, title, "mono", 11, "middle"))

@@ -128,8 +128,9 @@ def _levels(values: list[float], low: float, high: float) -> str:
 # ---- the picture, as the player draws it too ---------------------------------------------------------------------------
 
 
-def _n(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
+def pixels(value: float) -> str:
+    """Rounded as the player rounds: halves go up."""
+    return f"{math.floor(value * 10 + 0.5) / 10:.1f}".removesuffix(".0")
 
 
 def frame(sides: Sides, panel: Panel) -> str:
@@ -138,16 +139,18 @@ def frame(sides: Sides, panel: Panel) -> str:
     for i, name in enumerate(sides.names):
         x, w, high = panel.side_x(i), panel.side_width, panel.rows * panel.uy
         out.append(
-            f'<text class="mono" x="{_n(x + w / 2)}" y="{_n(panel.top - 5)}" font-size="11" text-anchor="middle" '
+            f'<text class="mono" x="{pixels(x + w / 2)}" y="{pixels(panel.top - 5)}" font-size="11" text-anchor="middle" '
             f'fill="{LIGHT["ink"]}">{escape(name)}</text>'
-            f'<rect class="body" x="{_n(x)}" y="{_n(panel.y)}" width="{w}" height="{_n(high)}" fill="{LIGHT["panel"]}"/>'
+            f'<rect class="body" x="{pixels(x)}" y="{pixels(panel.y)}" width="{w}" height="{pixels(high)}" fill="{LIGHT["panel"]}"/>'
         )
         lines = (
-            "".join(f"M{_n(x)} {_n(panel.y + r * panel.uy)}h{w}" for r in range(1, panel.rows)) if sides.texts else ""
+            "".join(f"M{pixels(x)} {pixels(panel.y + r * panel.uy)}h{w}" for r in range(1, panel.rows))
+            if sides.texts
+            else ""
         )
         out.append(f'<path class="grid" fill="none" stroke="{LIGHT["faint"]}" d="{lines}"/>' if lines else "")
         out.append(
-            f'<rect class="frame" x="{_n(x)}" y="{_n(panel.y)}" width="{w}" height="{_n(high)}" fill="none" '
+            f'<rect class="frame" x="{pixels(x)}" y="{pixels(panel.y)}" width="{w}" height="{pixels(high)}" fill="none" '
             f'stroke="{LIGHT["soft"]}"/>'
         )
     return "".join(out)
@@ -194,16 +197,16 @@ def _text(x: float, y: float, w: float, h: float, old: str | None, new: str | No
     text = (f"{old} → {new}" if old is not None else f"→ {new}") if changes else old or new or ""
     out = ""
     if changes:
-        out += f'<rect class="changes" x="{_n(x)}" y="{_n(y)}" width="{w}" height="{_n(h)}" fill="{LIGHT["mark"]}"/>'
+        out += f'<rect class="changes" x="{pixels(x)}" y="{pixels(y)}" width="{w}" height="{pixels(h)}" fill="{LIGHT["mark"]}"/>'
     if wrong:
         text = "≠ " + text
         out += (
-            f'<rect class="departs" x="{_n(x + 1)}" y="{_n(y + 1)}" width="{w - 2}" height="{_n(h - 2)}" fill="none" '
+            f'<rect class="departs" x="{pixels(x + 1)}" y="{pixels(y + 1)}" width="{w - 2}" height="{pixels(h - 2)}" fill="none" '
             f'stroke="{LIGHT["warn"]}" stroke-width="2"/>'
         )
     name = "side warn" if wrong else "side"
     return out + (
-        f'<text class="{name}" x="{_n(x + w / 2)}" y="{_n(y + h / 2 + 4)}" font-size="11" text-anchor="middle" '
+        f'<text class="{name}" x="{pixels(x + w / 2)}" y="{pixels(y + h / 2 + 4)}" font-size="11" text-anchor="middle" '
         f'fill="{LIGHT["warn" if wrong else "ink"]}">{escape(text)}</text>'
     )
 
@@ -215,7 +218,7 @@ def _bar(x: float, y: float, w: float, h: float, old: str | None, new: str | Non
         name, colour = ("bar-now", LIGHT["dot"]) if new is not None else ("bar-past", LIGHT["mask"])
         length = 2 + (w - 4) * LEVELS.index(level) / 63
         thick = max(h - (0.6 if h > 2.5 else 0), 0.8)
-        out = f'<rect class="{name}" x="{_n(x + 1)}" y="{_n(y)}" width="{_n(length)}" height="{_n(thick)}" fill="{colour}"/>'
+        out = f'<rect class="{name}" x="{pixels(x + 1)}" y="{pixels(y)}" width="{pixels(length)}" height="{pixels(thick)}" fill="{colour}"/>'
     if wrong:
-        out += f'<path class="departs" d="M{_n(x + w + 2)} {_n(y)}v{_n(max(h, 2))}" stroke="{LIGHT["warn"]}" stroke-width="4"/>'
+        out += f'<path class="departs" d="M{pixels(x + w + 2)} {pixels(y)}v{pixels(max(h, 2))}" stroke="{LIGHT["warn"]}" stroke-width="4"/>'
     return out

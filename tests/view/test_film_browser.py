@@ -216,25 +216,25 @@ def test_attention_without_a_script_is_the_players(show: Open, name: str, tmp_pa
 def test_attention_shows_the_tile_the_staircase_and_the_rescaling(show: Open, tmp_path: Path) -> None:
     shot = films.shoot("flash_attention_heads", traces.solution("flash_attention_heads"), tmp_path)
     page = show(shot.html)
-    assert page.locator(".square .here .edge").count() == 0
-    assert page.locator(".square .skipped").count() == 0
+    assert page.locator(".stage .square .here .edge").count() == 0
+    assert page.locator(".stage .square .skipped").count() == 0
     dots = [k for k, event in enumerate(shot.trace.events) if event.kind == "dot" and event.program == (1, 0, 0)]
     page.locator(".scrub").fill(str(dots[2]))  # program 1, second tile of keys: the diagonal one
     assert page.locator(".what").inner_text() == "s = q[32:64] · k[32:64]ᵀ, on chip"
-    assert page.locator(".square .here .heat").count() > 20
-    assert page.locator(".square .here .masked").get_attribute("d")
-    assert page.locator(".lens .in .edge").count() == 0
+    assert page.locator(".stage .square .here .heat").count() > 20
+    assert page.locator(".stage .square .here .masked").get_attribute("d")
+    assert page.locator(".stage .lens .in .edge").count() == 0
     page.locator(".scrub").fill(str(dots[3]))
     assert page.locator(".what").inner_text() == "acc of o[32:64]: rescaled, + p · v[32:64]"
-    assert page.locator(".lens .in .bar-now").count() == 32, "a factor for each row"
-    assert page.locator(".lens .in .edge").count() == 1
-    assert page.locator(".lens .in .plus").count() > 20
+    assert page.locator(".stage .lens .in .bar-now").count() == 32, "a factor for each row"
+    assert page.locator(".stage .lens .in .edge").count() == 1
+    assert page.locator(".stage .lens .in .plus").count() > 20
     page.locator(".tbt-film").press("End")
-    assert len(page.locator(".square .skipped").get_attribute("d").split("M")) == 1 + 2 * 6
-    assert page.locator(".square .been .masked").get_attribute("d"), "the staircase stays"
+    assert len(page.locator(".stage .square .skipped").get_attribute("d").split("M")) == 1 + 2 * 6
+    assert page.locator(".stage .square .been .masked").get_attribute("d"), "the staircase stays"
     page.select_option(".who", "0")
     page.locator(".tbt-film").press("End")
-    assert len(page.locator(".square .skipped").get_attribute("d").split("M")) == 1 + 2 * 3
+    assert len(page.locator(".stage .square .skipped").get_attribute("d").split("M")) == 1 + 2 * 3
 
 
 def test_attention_as_a_wave(show: Open, tmp_path: Path) -> None:
