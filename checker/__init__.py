@@ -50,11 +50,15 @@ def film(kernel: Any = None, **sizes: int) -> Film | None:
     return actions.film(kernel, sizes)
 
 
-def xray(kernel: Any = None) -> Panel:
-    """Compile a kernel for each GPU of the course (none has to be present) and show what came of it."""
+def xray(kernel: Any = None, **choices: Any) -> Panel:
+    """Compile a kernel for each GPU of the course (none has to be present) and show what came of it.
+
+    ``xray(kernel, dtype="float16", BLOCK_N=128, num_warps=8, num_stages=3)``: any size, tile size or flag of the puzzle, the
+    ``dtype`` of its tensors, and the launch's options. Without them it is a case of the size that a GPU is used for.
+    """
     from checker.verbs import actions
 
-    return actions.xray(kernel)
+    return actions.xray(kernel, choices)
 
 
 def bench(kernel: Any = None) -> Panel | Verdict:

@@ -6,9 +6,11 @@ Exit codes: 0 all passed, 1 some did not, 2 wrong usage or nothing found, 3 the 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,16 +104,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     _file(p)
     p.add_argument("-o", "--output", metavar="HTML", help="the page to write (default: <puzzle>.film.html)")
-    p.add_argument(
-        "--size", metavar="NAME=NUMBER", action="append", default=[], help="another size, e.g. N=13; may be repeated"
-    )
+    _sizes(p)
     p = verb(
         "xray",
         _xray,
         "show what the compiler makes of a kernel on each GPU of the course",
         "xray puzzles/row_softmax.py",
+        "xray puzzles/row_softmax.py --dtype float16 --size BLOCK_N=2048 --num-warps 8",
     )
     _file(p)
+    _sizes(p)
+    p.add_argument("--dtype", metavar="DTYPE", help="float32, float16 or bfloat16")
+    p.add_argument("--num-warps", metavar="N", type=int, help="warps per program: 1, 2, 4, 8, 16 or 32")
+    p.add_argument("--num-stages", metavar="N", type=int, help="stages of pipelined loops: 1 to 8")
     p = verb("bench", _bench, "time a kernel on this machine's GPU", "bench puzzles/row_softmax.py")
     _file(p)
     p = verb("hint", _hint, "show the next hint of a puzzle", "hint row_softmax", "hint row_softmax --level 1")
@@ -165,6 +170,12 @@ def _file(parser: argparse.ArgumentParser) -> None:
         "file", nargs="?", metavar="FILE", help="a .py, .ipynb or .zip, or a puzzle's name for puzzles/NAME.py"
     )
     parser.add_argument("--puzzle", metavar="NAME", help="which puzzle, where the file holds several")
+
+
+def _sizes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--size", metavar="NAME=NUMBER", action="append", default=[], help="another size, e.g. N=13; may be repeated"
+    )
 
 
 def _puzzles(parser: argparse.ArgumentParser) -> None:
@@ -243,6 +254,7 @@ def _film(options: argparse.Namespace) -> int:
     from checker.verbs import actions
 
     sizes = dict(_size(text) for text in options.size)
+    _writable(options.output)
     ((puzzle, source),) = _kernels(options, single=True)
     made = actions.film_of(puzzle, source, sizes)
     if not isinstance(made, actions.Film):
@@ -250,7 +262,9 @@ def _film(options: argparse.Namespace) -> int:
 
         print_card(made)
         return BROKEN if made.status == "infra_error" else FAILED
-    target = made.save(options.output or f"{puzzle.name}.film.html")
+    output = options.output or f"{puzzle.name}.film.html"
+    with _writing(output):
+        target = made.save(output)
     print(f"{target}: open it in a browser. Space plays, the arrow keys step.")
     return PASSED
 
@@ -266,8 +280,10 @@ def _size(text: str) -> tuple[str, int]:
 def _xray(options: argparse.Namespace) -> int:
     from checker.verbs.actions import xray_and_show
 
+    asked = {"dtype": options.dtype, "num_warps": options.num_warps, "num_stages": options.num_stages}
+    wanted = dict(_size(text) for text in options.size) | {name: v for name, v in asked.items() if v is not None}
     ((puzzle, source),) = _kernels(options, single=True)
-    _, compiled = xray_and_show(puzzle, source)
+    _, compiled = xray_and_show(puzzle, source, wanted)
     return PASSED if compiled else FAILED
 
 
@@ -328,6 +344,7 @@ def _grade(options: argparse.Namespace) -> int:
         )
     if options.jobs < 1:
         raise Misuse(f"--jobs has to be at least 1, not {options.jobs}")
+    _writable(options.json)
     wanted = _wanted(options)
     found = collect.submissions([Path(path) for path in options.paths], wanted or LADDER)
     if not any(submission.entries for submission in found):
@@ -347,12 +364,12 @@ def _grade(options: argparse.Namespace) -> int:
             diagnose=not options.no_diagnosis,
             report=shown.done,
         )
-    if options.json is not None:
-        facts = keep.environment(device, Sandbox.shared().tier)
-        _write_json(options.json, keep.document([(g.submission.name, g.verdicts) for g in batch.graded], facts))
     if options.json != "-":
         summary(batch)
     _explain(batch.graded, batch.interrupted, len(found))
+    if options.json is not None:
+        facts = keep.environment(device, Sandbox.shared().tier)
+        _write_json(options.json, keep.document([(g.submission.name, g.verdicts) for g in batch.graded], facts))
     return batch.exit_code
 
 
@@ -366,11 +383,13 @@ def _explain(graded: Sequence[Graded], interrupted: bool, total: int) -> None:
 
 def _mutants(options: argparse.Namespace) -> int:
     from checker.course import LADDER
-    from checker.grading import mutants
+    from checker.grading import keep, mutants
     from checker.grading.report import Progress, kill_table
+    from checker.sandbox import Sandbox
     from checker.workspace import write_atomically
 
     puzzles = _wanted(options) or list(LADDER)
+    _writable(options.json, options.markdown)
     device = _resolved(options.device)
     if device is None:
         return BROKEN
@@ -378,9 +397,11 @@ def _mutants(options: argparse.Namespace) -> int:
     with Progress(total, quiet=options.json == "-") as shown:
         rows: list[Row] = mutants.kill_table(puzzles, device, report=shown.row)
     if options.json is not None:
-        _write_json(options.json, mutants.document(rows, puzzles, device))
+        facts = keep.environment(device, Sandbox.shared().tier)
+        _write_json(options.json, mutants.document(rows, puzzles, device, facts))
     if options.markdown is not None:
-        write_atomically(Path(options.markdown), mutants.markdown(rows, puzzles, device))
+        with _writing(options.markdown):
+            write_atomically(Path(options.markdown), mutants.markdown(rows, puzzles, device))
     if options.json != "-":
         kill_table(rows, device)
     if not rows:
@@ -431,4 +452,29 @@ def _resolved(asked: str) -> Any:
 def _write_json(target: str, content: dict[str, Any]) -> None:
     from checker.grading.keep import write
 
-    write(target, content)
+    with _writing(target):
+        write(target, content)
+
+
+def _writable(*targets: str | None) -> None:
+    """Raises Misuse for a file that cannot be written, before the work whose result it is to hold is begun."""
+    for target in targets:
+        if target is None or target == "-":
+            continue
+        path = Path(target)
+        if path.is_dir():
+            raise Misuse(f"{target} is a folder; the result needs the name of a file")
+        folder = next(p for p in (path.absolute().parents) if p.exists())
+        if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+            raise Misuse(f"{target} cannot be written: {folder} is no folder that you may write to")
+
+
+@contextlib.contextmanager
+def _writing(target: str) -> Iterator[None]:
+    """A file that cannot be written after all is the machine's failing, and the work was done."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise Unavailable(f"{target} could not be written: {error.strerror or error}") from error

@@ -260,6 +260,11 @@ _KNOWN: tuple[tuple[str, str, str], ...] = (
         "The GPU does not have enough free memory for the tensors of this case.",
     ),
     (
+        r"File too large",  # the compiler unrolls a huge tile into files of hundreds of megabytes
+        "resource_limit",
+        "The kernel grows so large when it is compiled that it passes the limit for files. Use smaller tiles.",
+    ),
+    (
         r"launch timed out|launch timeout",
         "runtime_error",
         "The GPU's driver stopped the kernel because it ran too long.",

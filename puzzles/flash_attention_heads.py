@@ -12,22 +12,22 @@ def flash_attention_heads_kernel(
     o_ptr,  # [B, H_Q, N_Q, D] output
     lse_ptr,  # [B, H_Q, N_Q] float32 log-sum-exp of each query's scaled scores, contiguous
     key_lengths_ptr,  # [B] int32: keys past key_lengths[b] do not exist
-    stride_qb,
-    stride_qh,
-    stride_qm,
-    stride_qd,
-    stride_kb,
-    stride_kh,
-    stride_kn,
-    stride_kd,
-    stride_vb,
-    stride_vh,
-    stride_vn,
-    stride_vd,
-    stride_ob,
-    stride_oh,
-    stride_om,
-    stride_od,
+    stride_qb,  # q: elements from one batch to the next
+    stride_qh,  # q: from one head to the next
+    stride_qm,  # q: from one query to the next
+    stride_qd,  # q: from one number of a row to the next
+    stride_kb,  # k: elements from one batch to the next
+    stride_kh,  # k: from one head to the next
+    stride_kn,  # k: from one key to the next
+    stride_kd,  # k: from one number of a row to the next
+    stride_vb,  # v: elements from one batch to the next
+    stride_vh,  # v: from one head to the next
+    stride_vn,  # v: from one value to the next
+    stride_vd,  # v: from one number of a row to the next
+    stride_ob,  # o: elements from one batch to the next
+    stride_oh,  # o: from one head to the next
+    stride_om,  # o: from one row to the next
+    stride_od,  # o: from one number of a row to the next
     scale,  # a float, usually 1 / sqrt(D)
     H_Q,  # query heads
     H_KV,  # key and value heads; H_Q is a multiple of it
@@ -39,5 +39,5 @@ def flash_attention_heads_kernel(
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
     """Program (i, j) owns query tile i of batch and head j = batch * H_Q + head. A query that sees no key gives 0 and -inf."""
-    # your code starts here (about 42 lines)
+    # your code starts here (about 41 lines)
     # your code ends here

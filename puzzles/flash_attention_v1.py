@@ -24,5 +24,5 @@ def flash_attention_v1_kernel(
     D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
 ):
     """Program `pid` owns one head. K and V are read once; O, m and l come back and forth for every tile of keys."""
-    # your code starts here (about 38 lines)
+    # your code starts here (about 30 lines)
     # your code ends here

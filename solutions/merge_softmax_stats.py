@@ -6,11 +6,11 @@ import triton.language as tl
 
 @triton.jit
 def merge_softmax_stats_kernel(
-    m_part_ptr,  # [M, SPLITS] input, float32: maximum of each part of each row, -inf where a part is empty or all -inf
-    l_part_ptr,  # [M, SPLITS] input, float32: sum of exp(x - that maximum) over the part, 0 where there is nothing to add
-    m_ptr,  # [M] output, float32: maximum of the whole row
-    l_ptr,  # [M] output, float32: sum of exp(x - m) over the whole row
-    stride_pm,  # elements from one row of the parts to the next, in m_part and l_part alike
+    m_part_ptr,  # [M, SPLITS] float32 input: maximum of each part, -inf where it is empty
+    l_part_ptr,  # [M, SPLITS] float32 input: sum of exp(x - maximum) of each part, 0 where it is empty
+    m_ptr,  # [M] float32 output: maximum of the whole row
+    l_ptr,  # [M] float32 output: sum of exp(x - m) over the whole row
+    stride_pm,  # elements from one row of m_part to the next, and of l_part
     SPLITS,  # parts of a row
     BLOCK_S: tl.constexpr,  # a power of two, at least SPLITS
 ):

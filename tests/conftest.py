@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
+
+# A busy machine is slow, and no test here is about time.
+settings.register_profile("course", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("course")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -71,7 +71,7 @@ def test_check_of_the_stub_by_its_puzzles_name_invites(folder: Path, capsys: pyt
         (["check", "vector_ad"], "Did you mean vector_add?"),
         (["check", "right.py", "--puzzle", "row_softmax"], "The kernel of row_softmax is called row_softmax_kernel"),
         (["film", "right.py", "--size", "N"], "for example --size N=13"),
-        (["film", "right.py", "--size", "K=3"], "The film's sizes are N=10, BLOCK_N=4"),
+        (["film", "right.py", "--size", "K=3"], "The sizes are N=10, BLOCK_N=4"),
         (["film", "right.py", "--size", "BLOCK_N=3"], "power of two"),
         (["film", "right.py", "--size", "N=0"], "at least 1"),
         (["hint"], "hint needs a puzzle"),
@@ -192,3 +192,80 @@ def test_in_a_persons_session_the_sandbox_starts_without_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["grade", "right.py", "--json", "puzzles"], "puzzles is a folder; the result needs the name of a file"),
+        (["grade", "right.py", "--json", "right.py/result.json"], "is no folder that you may write to"),
+        (["mutants", "--markdown", "puzzles"], "puzzles is a folder"),
+        (["film", "right.py", "-o", "puzzles"], "puzzles is a folder"),
+    ],
+)
+def test_a_result_that_could_not_be_written_is_told_before_the_work(
+    arguments: list[str],
+    told: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("checker.sandbox.Sandbox.shared", None)
+    assert cli.main(arguments) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_result_that_cannot_be_written_in_the_end_does_not_take_the_summary_with_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("checker.grading.keep.write_atomically", full)
+    assert cli.main(["grade", "puzzles", "--device", "cpu", "--json", "result.json"]) == 3
+    told = capsys.readouterr()
+    assert "0 of 1 passed" in told.out
+    assert "result.json could not be written: No space left on device" in told.err
+
+
+@pytest.mark.parametrize("what", ["empty", "binary", "notebook", "link"])
+def test_a_folder_with_something_odd_in_it_is_graded_all_the_same(
+    what: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "class" / "odd").mkdir(parents=True)
+    (folder / "class" / "alice.py").write_text(stub(RIGHT))
+    match what:
+        case "binary":
+            (folder / "class" / "bob.py").write_bytes(bytes(range(256)) * 8)
+        case "notebook":
+            (folder / "class" / "bob.ipynb").write_text(
+                '{"cells": [], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}'
+            )
+        case "link":
+            (folder / "class" / "bob.py").symlink_to(folder / "gone.py")
+    assert cli.main(["grade", "class", "--device", "cpu"]) == 1
+    told = capsys.readouterr()
+    assert "not attempted" in told.out
+    words = {
+        "binary": "not text in UTF-8",
+        "notebook": "no kernel of the course in: bob.ipynb",
+        "link": "leads nowhere",
+    }
+    assert words.get(what, "0 of 1 passed") in " ".join((told.out + told.err).split())
+
+
+def test_the_last_of_two_kernels_of_one_name_counts_as_in_python(folder: Path) -> None:
+    again = RIGHT.split("import triton.language as tl", 1)[1]
+    (folder / "twice.py").write_text(WRONG + again)
+    assert cli.main(["check", "twice.py", "--device", "cpu"]) == 0
+    (folder / "twice.py").write_text(RIGHT + again.replace("x + y", "x - y"))
+    assert cli.main(["check", "twice.py", "--device", "cpu"]) == 1
+
+
+def test_film_of_a_kernel_that_does_not_compile_shows_its_card(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "broken.py").write_text(RIGHT.replace("tl.arange(0, BLOCK_N)", "tl.arange(0, 3)"))
+    assert cli.main(["film", "broken.py", "-o", "film.html"]) == 1
+    assert "power of two" in " ".join(capsys.readouterr().out.split())
+    assert not (folder / "film.html").exists()

@@ -23,9 +23,10 @@ PICTURE = ROOT / "docs" / "film.png"
 def photograph(page_file: Path, moment: int, browser_path: str) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1000, "height": 900}, device_scale_factor=1.5, color_scheme="light")
+        page = browser.new_page(viewport={"width": 1100, "height": 900}, color_scheme="light")
         page.goto(page_file.as_uri())
         page.locator("input.scrub").fill(str(moment))
+        page.evaluate("document.activeElement.blur()")
         page.locator(".tbt-film").screenshot(path=PICTURE)
         browser.close()
 

@@ -7,22 +7,18 @@ import io
 import os
 import sys
 import tempfile
-import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from checker.compiler.facts import facts_of
-from checker.compiler.request import SHARED_MEMORY, TARGETS, CompileRequest, CompileResult, gpu_name
+from checker.compiler.facts import facts_of, tensor_cores
+from checker.compiler.request import SHARED_MEMORY, CompileRequest, CompileResult, gpu_name
+from checker.compiler.tiles import dots, shared_tiles
 from checker.compiler.translate import Failure, translate
 
 if TYPE_CHECKING:
     from triton import JITFunction
-
-
-_STANDARD_ERROR = threading.Lock()  # the descriptor belongs to the whole process: one compilation at a time may take it
 
 
 def compile_kernel(kernel: JITFunction, request: CompileRequest) -> CompileResult:
@@ -33,26 +29,6 @@ def compile_kernel(kernel: JITFunction, request: CompileRequest) -> CompileResul
     """
     with _quiet():
         return _compile(kernel, request)
-
-
-def compile_all(kernel: JITFunction, requests: Sequence[CompileRequest], workers: int = 2) -> Iterator[CompileResult]:
-    """Every request, `workers` at a time (Triton lets go of the interpreter while it compiles), in the order asked for."""
-    with _quiet(), ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(lambda request: _compile(kernel, request), requests)
-
-
-def warm_up(capabilities: Sequence[int] = tuple(TARGETS.values())) -> None:
-    """Load what the first compilation would load (compiler libraries, the versions of its tools): seconds, once."""
-    from triton.backends.compiler import GPUTarget
-    from triton.compiler.compiler import make_backend
-
-    for capability in capabilities:
-        make_backend(GPUTarget("cuda", capability, 32)).hash()
-    from checker.compiler._warm import copy_kernel
-
-    signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "BLOCK_N": "constexpr"}
-    for _ in compile_all(copy_kernel, [CompileRequest(c, signature, {"BLOCK_N": 16}) for c in capabilities]):
-        pass
 
 
 @contextlib.contextmanager
@@ -68,12 +44,13 @@ def _compile(kernel: JITFunction, request: CompileRequest) -> CompileResult:
     try:
         compiled = _run(kernel, request)
         facts = facts_of(compiled.asm, compiled.metadata, request.capability)
+        seen = _seen(compiled.asm, facts)
     except Exception as error:
         failure = translate(error, kernel, request, "" if hasattr(error, "node") else _diagnostics(kernel, request))
     else:
         limit = SHARED_MEMORY.get(request.capability)
         if limit is None or compiled.metadata.shared <= limit:
-            return CompileResult(request, True, seconds=time.perf_counter() - started, facts=facts)
+            return CompileResult(request, True, seconds=time.perf_counter() - started, facts=facts, **seen)
         failure = _too_much_shared_memory(compiled.metadata.shared, limit, request)
     return CompileResult(
         request,
@@ -86,6 +63,15 @@ def _compile(kernel: JITFunction, request: CompileRequest) -> CompileResult:
         status="compile_error",
         only_here=failure.only_here,
     )
+
+
+def _seen(asm: Mapping[str, Any], facts: Mapping[str, int | str]) -> dict[str, Any]:
+    """Tiles and products from the TTGIR, tensor-core instructions from the PTX; what the texts do not tell is left out."""
+    seen: dict[str, Any] = {"tensor_cores": tensor_cores(str(asm["ptx"]))} if "mma" in facts else {}
+    if "ttgir" in asm:
+        text = str(asm["ttgir"])
+        seen |= {"tiles": shared_tiles(text), "dots": dots(text)}
+    return seen
 
 
 def _run(kernel: JITFunction, request: CompileRequest) -> Any:
@@ -104,7 +90,7 @@ def _run(kernel: JITFunction, request: CompileRequest) -> Any:
 def _diagnostics(kernel: JITFunction, request: CompileRequest) -> str:
     """What the compiler's C++ half writes to standard error while it fails: once more, with the descriptor caught."""
     sys.stderr.flush()
-    with _STANDARD_ERROR, tempfile.TemporaryFile() as caught:
+    with tempfile.TemporaryFile() as caught:
         saved = os.dup(2)
         try:
             os.dup2(caught.fileno(), 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from checker.compiler.tiles import Dot, SharedTile
 from checker.puzzle import Scalar
 
 TARGETS: dict[str, int] = {"T4": 75, "A100": 80, "L4": 89, "H100": 90}
@@ -37,13 +38,25 @@ class CompileRequest:
 
 
 @dataclass(frozen=True)
+class TensorCore:
+    """A tensor-core instruction and how often it stands in the program, e.g. ``mma.sync``, ``m16n8k16``, ``f16``, 32."""
+
+    name: str
+    shape: str
+    operands: str
+    count: int
+
+
+@dataclass(frozen=True)
 class CompileResult:
     """What the compiler said. `message` is ours, `raw` is Triton's own text, `line` a line of the kernel's source.
 
     `kind` names what was broken, a key of `translate.KINDS`; empty when `ok`. `only_here` says that the failure is this
     GPU's own (an instruction or memory that it lacks), so that another GPU may well run the kernel.
-    `facts`: ``gpu``, ``shared_bytes``, ``registers``, ``spilled_bytes`` (per thread), ``mma`` (tensor-core instructions:
-    count), ``mma_shapes``, ``vector_bits`` (widest access to global memory), ``ptx_lines``, ``async_copies``.
+    `facts`: ``gpu``, ``shared_bytes``, ``registers``, ``spilled_bytes`` (per thread), ``num_warps``, ``mma`` (tensor-core
+    instructions: count), ``mma_shapes``, ``vector_bits`` (widest access to global memory), ``load_bits``,
+    ``narrowest_load_bits``, ``store_bits``, ``ptx_lines``, ``async_copies``, ``tma_copies``. A fact that is not known is not
+    there. `tiles`, `dots` and `tensor_cores` are None where Triton's text could not be read.
     """
 
     request: CompileRequest
@@ -56,3 +69,6 @@ class CompileResult:
     facts: Mapping[str, int | str] = field(default_factory=dict)
     only_here: bool = False
     status: str = "passed"  # passed, compile_error, timeout, resource_limit, infra_error
+    tiles: tuple[SharedTile, ...] | None = None
+    dots: tuple[Dot, ...] | None = None
+    tensor_cores: tuple[TensorCore, ...] | None = None

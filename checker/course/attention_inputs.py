@@ -74,6 +74,9 @@ def attention(
     Vaswani et al. 2017, equation 1; the log-sum-exp as in Dao 2023 (FlashAttention-2), section 3.1.
     `seen` is broadcastable to [..., N_Q, N_KV], True where a query may attend to a key.
     """
+    if q.dim() > 2:  # one head after another: all their scores at once would not fit into a laptop's memory
+        parts = [attention(q[i], k[i], v[i], scale, _of(seen, i, q.dim())) for i in range(q.shape[0])]
+        return torch.stack([o for o, _ in parts]), torch.stack([lse for _, lse in parts])
     s = (q @ k.transpose(-1, -2)) * scale
     if seen is not None:
         s = s.masked_fill(~seen, -torch.inf)
@@ -100,3 +103,9 @@ def running(
         return ({"m_i": m, "l_i": l},)
 
     return Running(walked="k_ptr", rows="q_ptr", names=("m_i", "l_i"), exact=exact, tolerance=5e-3)
+
+
+def _of(seen: torch.Tensor | None, i: int, dims: int) -> torch.Tensor | None:
+    if seen is None or seen.dim() < dims:
+        return seen
+    return seen[i if seen.shape[0] > 1 else 0]

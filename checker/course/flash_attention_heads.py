@@ -168,7 +168,7 @@ PUZZLE = Puzzle(
         _case(1, (2, 2), (17, 40), 32, (16, 32), dtype="bfloat16", family="positive", layout="transposed"),
         _case(2, (8, 2), (1000, 1031), 64, (64, 32), devices=_GPU, causal=True, ragged=True, family="ramp"),
         _case(2, (8, 8), (1031, 777), 64, (64, 64), devices=_GPU, causal=True, dtype="float16", layout="transposed"),
-        _case(4, (16, 4), (2048, 2048), 128, (64, 64), devices=_GPU, causal=True, dtype="bfloat16"),
+        _case(2, (16, 4), (2048, 2048), 128, (64, 64), devices=_GPU, causal=True, dtype="bfloat16"),
         _case(3, (8, 2), (1024, 4096), 128, (64, 32), devices=_GPU, ragged=True, dtype="bfloat16", family="ramp"),
     ),
     make=make,

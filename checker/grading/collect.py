@@ -45,7 +45,7 @@ class Submission:
 def submissions(paths: Sequence[Path], puzzles: Sequence[Puzzle]) -> list[Submission]:
     """A file is one submission, and so is each file and each folder that lies directly in a folder.
 
-    Raises FileNotFoundError for a path that does not exist.
+    Raises FileNotFoundError for a path that does not exist, PermissionError for a folder that cannot be listed.
     """
     found: list[Submission] = []
     for path in paths:
@@ -59,7 +59,13 @@ def submissions(paths: Sequence[Path], puzzles: Sequence[Puzzle]) -> list[Submis
 
 def read(name: str, path: Path, puzzles: Sequence[Puzzle]) -> Submission:
     """One submission. Notes that a folder's other files hold no kernel are left out where some file has one."""
-    entries = [_entry(found, puzzles) for found in from_path(path, puzzles)]
+    try:
+        entries = [_entry(found, puzzles) for found in from_path(path, puzzles)]
+    except OSError:  # among the members of a folder: a link that leads nowhere
+        broken = Found(
+            path.name, error="this file cannot be read: it is a link that leads nowhere", reason="unreadable"
+        )
+        entries = [_entry(broken, puzzles)]
     if any(entry.source is not None for entry in entries):
         entries = [entry for entry in entries if entry.reason != "no_kernel"]
     return Submission(name, path, tuple(entries))

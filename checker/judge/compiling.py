@@ -5,8 +5,8 @@ A kernel that no GPU can take is a compile error. One that only some can take pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from checker.compiler import TARGETS, CompileRequest, CompileResult, requests_for
 from checker.judge.prepare import Prepared
@@ -19,6 +19,7 @@ from checker.submission.kernel import KernelSource
 PRIMARY = "A100"
 """The GPU that every dtype, flag and configuration is compiled for: the oldest with bfloat16 in hardware."""
 _MOST_VARIANTS = 10
+_KERNELS_OWN = ("passed", "compile_error", "timeout", "resource_limit")
 _NAMES = {capability: name for name, capability in TARGETS.items()}
 
 
@@ -56,29 +57,54 @@ def variants(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
     return dict(list(found.items())[:_MOST_VARIANTS])
 
 
-def first_pass(puzzle: Puzzle, source: KernelSource, runner: Runner, prepared: Sequence[Prepared]) -> Compiled:
-    """Every variant for one GPU; a variant that fails there is tried on the others."""
-    chosen = variants(prepared)
-    wanted = {name: _request(puzzle, one, PRIMARY) for name, one in chosen.items()}
-    compiled = Compiled()
-    for name, result in zip(wanted, _compile(runner, source, list(wanted.values())), strict=False):
-        compiled = compiled.with_results(name, [result])
-        if not result.ok and result.status in ("passed", "compile_error"):
-            rest = [_request(puzzle, chosen[name], target) for target in TARGETS if target != PRIMARY]
-            compiled = compiled.with_results(name, list(_compile(runner, source, rest)))
-        if compiled.broken():
-            return compiled
-    return compiled
+class Compilation:
+    """All that the gate compiles, asked for at once, so that the other GPUs' turn comes as soon as a processor is free.
 
+    `first` waits for every variant on one GPU, which says whether the kernel may be run; `rest` for the others.
+    """
 
-def second_pass(
-    puzzle: Puzzle, source: KernelSource, runner: Runner, prepared: Sequence[Prepared], compiled: Compiled
-) -> Compiled:
-    """The first variant for all other GPUs."""
-    name, one = next(iter(variants(prepared).items()))
-    done = compiled.results.get(name, {})
-    rest = [_request(puzzle, one, target) for target, capability in TARGETS.items() if capability not in done]
-    return compiled.with_results(name, list(_compile(runner, source, rest)))
+    def __init__(self, puzzle: Puzzle, source: KernelSource, runner: Runner, prepared: Sequence[Prepared]) -> None:
+        self._puzzle, self._source, self._runner = puzzle, source, runner
+        self._chosen = variants(prepared)
+        self._others = [target for target in TARGETS if target != PRIMARY]
+        self._name, one = next(iter(self._chosen.items()))
+        wanted = [self._request(variant, PRIMARY) for variant in self._chosen.values()]
+        self._results = runner.compile(source, [*wanted, *(self._request(one, target) for target in self._others)])
+
+    def first(self) -> Compiled:
+        """Every variant for one GPU; a variant that fails there is tried on the others."""
+        compiled = Compiled()
+        for name, variant in self._chosen.items():
+            result = self._next(self._request(variant, PRIMARY))
+            compiled = compiled.with_results(name, [result])
+            if not result.ok and result.status in _KERNELS_OWN:
+                # what one compiler does not end with, another rarely does: one more try tells
+                others = self._others if result.status == "compile_error" else self._others[-1:]
+                again = [self._request(variant, target) for target in others]
+                compiled = compiled.with_results(name, list(self._runner.compile(self._source, again)))
+            if compiled.broken():
+                self.close()
+                return compiled
+        return compiled
+
+    def rest(self, compiled: Compiled) -> Compiled:
+        """The first variant for all other GPUs."""
+        one = self._chosen[self._name]
+        return compiled.with_results(self._name, [self._next(self._request(one, target)) for target in self._others])
+
+    def close(self) -> None:
+        """Give up what has not been waited for."""
+        close = getattr(self._results, "close", None)
+        if close is not None:
+            close()
+
+    def _next(self, request: CompileRequest) -> CompileResult:
+        silent = CompileResult(request, ok=False, status="infra_error", raw="the runner gave no result")
+        return next(self._results, silent)
+
+    def _request(self, one: Prepared, target: str) -> CompileRequest:
+        (request,) = requests_for(one.launch, self._puzzle.parameters, (TARGETS[target],))
+        return request
 
 
 def compile_gate(source: KernelSource, compiled: Compiled) -> GateResult:
@@ -103,7 +129,7 @@ def _failure(source: KernelSource, result: CompileResult) -> GateResult:
     status: Status = "compile_error"
     match result.status:
         case "timeout":
-            status, message = "timeout", "Triton's compiler did not end within its time."
+            status, message = "timeout", result.message or "Triton's compiler did not end within its time."
             advice = "A very large tile or an unrolled loop over many steps is the usual reason: try a smaller one."
         case "resource_limit":
             status, message = "resource_limit", "Triton's compiler needed more memory than a check may use."
@@ -136,28 +162,9 @@ _ADVICE = {
 
 def _warning(source: KernelSource, result: CompileResult) -> str:
     name = _NAMES.get(result.request.capability, f"sm_{result.request.capability}")
+    if result.status in ("timeout", "resource_limit"):
+        why = result.message or "Triton's compiler was stopped."
+        return f"Whether it compiles for the {name} is not known: {why} Smaller tiles are compiled sooner."
     where = line_words(source, result.line)
     reason = result.message or "Triton cannot compile it for that GPU."
     return f"It does not compile for the {name}{f' ({where})' if where else ''}: {reason}"
-
-
-def _request(puzzle: Puzzle, one: Prepared, target: str) -> CompileRequest:
-    (request,) = requests_for(one.launch, puzzle.parameters, (TARGETS[target],))
-    return request
-
-
-def _compile(runner: Runner, source: KernelSource, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]:
-    """Every request's result, also those after one that failed (a runner ends its results at the first failure)."""
-    remaining = list(requests)
-    while remaining:
-        seen = 0
-        for result in runner.compile(source, remaining):
-            seen += 1
-            yield result
-        if not seen:
-            yield from (
-                replace(CompileResult(r, ok=False), status="infra_error", raw="the runner gave no result")
-                for r in remaining
-            )
-            return
-        remaining = remaining[seen:]

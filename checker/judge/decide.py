@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Literal
 
 from checker.judge import gates as read
-from checker.judge.compiling import Compiled, compile_gate, first_pass, second_pass
+from checker.judge.compiling import Compilation, Compiled, compile_gate
 from checker.judge.diagnosis import ONLY_ON_GPU
 from checker.judge.diagnosis import diagnose as find_misconception
 from checker.judge.graphics import NOT_RUN, gpu_gate
@@ -97,11 +97,12 @@ class _Judging:
             return
         cases = [case for case in self.cases if "cpu" in case.devices]
         prepared = prepare_all(self.puzzle, plan(self.puzzle, cases, self.source.configs))
-        compiled = first_pass(self.puzzle, self.source, self.runner, prepared)
+        compilation = Compilation(self.puzzle, self.source, self.runner, prepared)
+        compiled = compilation.first()
         if compiled.broken():
             self._add(compile_gate(self.source, compiled))
             return
-        outcomes = self._simulate(prepared, compiled)
+        outcomes = self._simulate(prepared, compilation, compiled)
         passed = self._values(outcomes) and self._memory(outcomes) and self._traffic(outcomes)
         if passed:
             self._gpu(outcomes)
@@ -132,23 +133,20 @@ class _Judging:
             advice="A kernel uses `tl` and its own parameters, and nothing else of Python.",
         )
 
-    def _simulate(self, prepared: Sequence[Prepared], compiled: Compiled) -> list[Outcome]:
+    def _simulate(self, prepared: Sequence[Prepared], compilation: Compilation, compiled: Compiled) -> list[Outcome]:
         """Simulate every case in one pass; the other GPUs are compiled for meanwhile, where the runner can do both."""
-
-        def rest() -> Compiled:
-            return second_pass(self.puzzle, self.source, self.runner, prepared, compiled)
 
         def pass_over() -> list[Outcome]:
             return list(simulate(self.puzzle, self.source, self.runner, prepared))
 
         if concurrent(self.runner):
             with ThreadPoolExecutor(1) as pool:
-                waiting: Future[Compiled] = pool.submit(rest)
+                waiting: Future[Compiled] = pool.submit(compilation.rest, compiled)
                 outcomes = pass_over()
                 self._add(compile_gate(self.source, waiting.result()))
         else:
             outcomes = pass_over()
-            self._add(compile_gate(self.source, rest()))
+            self._add(compile_gate(self.source, compilation.rest(compiled)))
         return outcomes
 
     def _values(self, outcomes: Sequence[Outcome]) -> bool:

@@ -33,7 +33,8 @@ class RunResult:
 
 
 class Runner(Protocol):
-    """Runs kernels somewhere safe. Results come in the order asked for; the first that is not ``passed`` is the last.
+    """Runs kernels somewhere safe. Results come in the order asked for. A compilation that fails stops no other; of launches,
+    the first result that is not ``passed`` is the last.
 
     The tensors of the launches asked for are left as they are. Calls may come from several threads at once, unless the
     runner has an attribute `concurrent` that is False.

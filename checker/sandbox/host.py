@@ -13,15 +13,15 @@ import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from checker.sandbox.isolation import LAYERS
 from checker.sandbox.job import Job, JobEnded
+from checker.sandbox.lanes import LONGEST, Lanes, failed
 from checker.sandbox.limits import PATIENCE, Limits
 from checker.sandbox.process import INSIDE, Ready, WorkerFailed, WorkerProcess
-from checker.sandbox.wire import Frame, ProtocolError
+from checker.sandbox.wire import ProtocolError, numbered
 
 if TYPE_CHECKING:
     from checker.compiler import CompileRequest, CompileResult
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 
 _AHEAD = 2  # launches handed over before the first result is read, so that judging and running overlap
 _REMEMBERED = 512
-_LONGEST = 64 * 1024
 _GRACE = 2.0
-_COMPILE_STATUSES = ("passed", "compile_error", "resource_limit")
 
 
 class Sandbox:
@@ -99,61 +97,34 @@ class Sandbox:
     # ------------------------------------------------------------------------------------------------------- compile
 
     def compile(self, kernel: KernelSource, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]:
-        """One result per request, in order; the first that is not ok is the last. Work is spread over the processors.
+        """One result per request, in order, whatever became of the others. Work is spread over the processors.
 
         What a request gives does not depend on anything but kernel and request, so it is remembered.
         """
         keys = [_compile_key(kernel, request) for request in requests]
-        missing = [n for n, key in enumerate(keys) if key not in self._compiled]
-        lanes = [missing[i :: os.cpu_count() or 1] for i in range(min(os.cpu_count() or 1, len(missing)))]
-        deadline = time.monotonic() + self.limits.compile
-        with ExitStack() as stack:
-            jobs: dict[int, tuple[Job, int]] = {}
-            try:
-                for lane in lanes:
-                    job = stack.enter_context(self._compile_job(kernel, [requests[n] for n in lane]))
-                    jobs.update({n: (job, position) for position, n in enumerate(lane)})
-            except WorkerFailed as error:
-                yield _compile_failed(requests[missing[0]], "infra_error", str(error))
-                return
-            for number, (key, request) in enumerate(zip(keys, requests, strict=True)):
-                result = self._compiled.get(key) or self._compile_result(*jobs[number], request, deadline)
-                if result.status in ("passed", "compile_error"):
-                    self._remember(key, result)
-                yield result
-                if not result.ok:
-                    return
+        known = {n: self._compiled[key] for n, key in enumerate(keys) if key in self._compiled}
+        missing = [n for n in range(len(keys)) if n not in known]
+        try:
+            width, seconds = os.cpu_count() or 1, self.limits.compile
+            with Lanes(lambda some: self._compile_job(kernel, some), requests, missing, width, seconds) as lanes:
+                for number, key in enumerate(keys):
+                    result = known[number] if number in known else lanes.result(number)
+                    if result.status in ("passed", "compile_error"):
+                        self._remember(key, result)
+                    yield result
+        except WorkerFailed as error:
+            yield from (failed(request, "infra_error", str(error)) for request in requests)
 
     def _compile_job(self, kernel: KernelSource, requests: list[CompileRequest]) -> Job:
         from checker.sandbox import codec
 
-        bodies = [codec.encode(request, []) for request in requests]
-        return self._job({"kind": "compile", "cpu_seconds": self.limits.compile + 5, "requests": bodies}, kernel)
-
-    def _compile_result(self, job: Job, position: int, request: CompileRequest, deadline: float) -> CompileResult:
-        from checker.compiler import CompileResult
-        from checker.sandbox import codec
-
-        try:
-            frame = job.receive(deadline)
-            body = _numbered(frame, position, {"result"})
-            result: CompileResult = codec.decode(CompileResult, body["result"], frame.blobs, "result")
-            if result.status not in _COMPILE_STATUSES or result.ok != (result.status == "passed"):
-                raise ProtocolError("the compiler's status is none that a compiler has")
-        except ProtocolError as error:
-            job.close()
-            return _compile_failed(
-                request, "protocol_error", f"The compiler's process sent something that is no result: {error}."
-            )
-        except JobEnded as ended:
-            message = ended.ending.message
-            if ended.ending.status == "timeout":
-                message = f"The compiler did not finish within {self.limits.compile:g} s."
-            status = "compile_error" if ended.ending.status == "runtime_error" else ended.ending.status
-            if status == "compile_error":
-                message = message.replace("The kernel crashed", "The compiler crashed on this kernel")
-            return _compile_failed(request, status, message, ended.ending.printed)
-        return replace(result, request=request, message=result.message[:_LONGEST], raw=result.raw[:_LONGEST])
+        spec = {
+            "kind": "compile",
+            "seconds": self.limits.compile,
+            "cpu_seconds": (self.limits.compile + 1) * len(requests) + 30,
+            "requests": [codec.encode(request, []) for request in requests],
+        }
+        return self._job(spec, kernel)
 
     def _remember(self, key: str, result: CompileResult) -> None:
         with self._lock:
@@ -201,7 +172,7 @@ class Sandbox:
             with self._job({"kind": "time", "cpu_seconds": 600}, kernel) as job:
                 job.send({"launch": shared.body()}, (shared.fd,))
                 frame = job.receive(time.monotonic() + self.limits.launch)
-                body = _numbered(frame, 0, {"outcome", "timing"} & frame.body.keys() | {"outcome"})
+                body = numbered(frame, 0, {"outcome", "timing"} & frame.body.keys() | {"outcome"})
                 outcome = codec.decode(_outcome_type(), body["outcome"], frame.blobs, "outcome")
                 if outcome.status != "passed":
                     raise RuntimeError(outcome.message)
@@ -248,7 +219,7 @@ class Sandbox:
         too_long = f"The kernel did not finish within {seconds:g} s."
         try:
             frame = job.receive(deadline)
-            body = _numbered(frame, number, {"outcome", "trace"})
+            body = numbered(frame, number, {"outcome", "trace"})
             outcome = codec.decode(_outcome_type(), body["outcome"], (), "outcome")
             trace = _trace(body["trace"], frame.blobs)
         except ProtocolError as error:
@@ -258,13 +229,13 @@ class Sandbox:
         except JobEnded as ended:
             ending = ended.ending
             message = too_long if ending.status == "timeout" else ending.message
-            return RunResult(ending.status, message=message, detail=ending.printed[-_LONGEST:])  # type: ignore[arg-type]
+            return RunResult(ending.status, message=message, detail=ending.printed[-LONGEST:])  # type: ignore[arg-type]
         return RunResult(
             outcome.status,
             tensors=shared.results() if outcome.status == "passed" else {},
             trace=trace,
-            message=too_long if outcome.status == "timeout" else outcome.message[:_LONGEST],
-            detail=outcome.detail[:_LONGEST],
+            message=too_long if outcome.status == "timeout" else outcome.message[:LONGEST],
+            detail=outcome.detail[:LONGEST],
             line=outcome.line,
             seconds=outcome.seconds,
         )
@@ -303,16 +274,6 @@ def _trace(data: Any, blobs: Sequence[bytes]) -> Trace | None:
         raise ProtocolError(f"the trace is not one: {error}") from error
 
 
-def _numbered(frame: Frame, number: int, fields: set[str]) -> dict[str, Any]:
-    """The body of the result that is due: that number, these fields and no others. Raises ProtocolError."""
-    body = frame.body
-    if body.get("type") != "result" or body.keys() != {"type", "number"} | fields:
-        raise ProtocolError("the frame is not a result")
-    if type(body["number"]) is not int or body["number"] != number:
-        raise ProtocolError("the result is not the one that is due")
-    return body
-
-
 def _bytes(launch: Launch) -> int:
     import torch
 
@@ -320,14 +281,9 @@ def _bytes(launch: Launch) -> int:
 
 
 def _compile_key(kernel: KernelSource, request: CompileRequest) -> str:
-    parts = [kernel.kernel, kernel.source, request.capability, dict(request.signature), dict(request.constexprs)]
-    return json.dumps([*parts, dict(request.options)])
+    from checker.sandbox import codec
 
-
-def _compile_failed(request: CompileRequest, status: str, message: str, raw: str = "") -> CompileResult:
-    from checker.compiler import CompileResult
-
-    return CompileResult(request, ok=False, kind="other", message=message, raw=raw, status=status)
+    return json.dumps([kernel.kernel, kernel.source, codec.encode(request, [])])
 
 
 _shared: Sandbox | None = None

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import faulthandler
 import linecache
+import math
 import os
+import resource
 import signal
 import sys
 import time
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
@@ -56,7 +58,7 @@ def run(channel: Channel, folder: Path, spec: dict[str, Any]) -> None:
     channel.send({"type": "ready"})
     match spec["kind"]:
         case "compile":
-            _compile(channel, folder, kernel, spec["requests"])
+            _compile(channel, folder, kernel, spec)
         case "simulate":
             options = codec.decode(SimulateOptions, spec["options"], ())
             _launches(channel, folder, kernel, spec, lambda fn, launch: _simulate(fn, launch, options))
@@ -72,13 +74,14 @@ def _load(kernel: KernelSource, folder: Path) -> JITFunction:
     return load_kernel(kernel, folder)
 
 
-def _compile(channel: Channel, folder: Path, kernel: KernelSource, requests: list[Any]) -> None:
+def _compile(channel: Channel, folder: Path, kernel: KernelSource, spec: dict[str, Any]) -> None:
     from checker import compiler
 
     function: JITFunction | None = None
-    for number, body in enumerate(requests):
+    for number, body in enumerate(spec["requests"]):
         request = codec.decode(compiler.CompileRequest, body, ())
-        began = time.perf_counter()
+        began, used_below = time.perf_counter(), _children_seconds()
+        _allow(spec["seconds"])
         try:
             function = function or _load(kernel, folder)
             result = compiler.compile_kernel(function, request)
@@ -95,10 +98,27 @@ def _compile(channel: Channel, folder: Path, kernel: KernelSource, requests: lis
                 seconds=time.perf_counter() - began,
                 status=status,
             )
+        if not result.ok and _children_seconds() - used_below >= spec["seconds"]:
+            result = replace(
+                result, status="timeout"
+            )  # the assembler was ended by its limit; Triton only says "failed"
         blobs: list[memoryview] = []
         channel.send({"type": "result", "number": number, "result": codec.encode(result, blobs)}, blobs)
-        if not result.ok:
-            return
+
+
+def _allow(seconds: float) -> None:
+    """From here on this process, and each that it starts, ends when it has used so much more processor time.
+
+    By the kernel's own count, since a compiler that loops in C++ lets no Python handler run.
+    """
+    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    soft = math.ceil(used + seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
+
+
+def _children_seconds() -> float:
+    return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
 def _launches(channel: Channel, folder: Path, kernel: KernelSource, spec: dict[str, Any], work: Any) -> None:

@@ -13,13 +13,13 @@ PATIENCE = 5
 class Limits:
     """Times in seconds, sizes in bytes.
 
-    `simulate` is processor time per launch in the simulator, so that a busy machine does not fail an honest kernel; a launch
-    that takes `PATIENCE` times that by the clock is stopped too. `compile` is for all requests of one call, `launch` for each
-    launch on a GPU with its compilation, `start` for a cold worker. `memory` is what a job may take on top of what the
+    `simulate` is processor time per launch in the simulator, `compile` per specialisation, so that a busy machine does not fail
+    an honest kernel; what takes `PATIENCE` times that by the clock is stopped too. `launch` is by the clock, for each launch on
+    a GPU with its compilation, `start` for a cold worker. `memory` is what a job may take on top of what the
     warm worker already holds and of its own tensors; `files` bounds one written file, `output` what it prints.
     """
 
-    compile: float = 60.0
+    compile: float = 30.0
     simulate: float = 6.0
     launch: float = 60.0
     start: float = 120.0

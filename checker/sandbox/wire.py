@@ -123,3 +123,13 @@ class Channel:
                 fds.extend(received)
         view[: len(data)] = data
         return len(data)
+
+
+def numbered(frame: Frame, number: int, fields: set[str]) -> dict[str, Any]:
+    """The body of the result that is due: that number, these fields and no others. Raises ProtocolError."""
+    body = frame.body
+    if body.get("type") != "result" or body.keys() != {"type", "number"} | fields:
+        raise ProtocolError("the frame is not a result")
+    if type(body["number"]) is not int or body["number"] != number:
+        raise ProtocolError("the result is not the one that is due")
+    return body

@@ -168,7 +168,7 @@ class Recorder:
         region = access.region
         outside = np.sort(access.places[access.outside])
         first = region.index(int(outside[0]))
-        verb = "reads" if kind == "load" else "writes"
+        verb = ("read" if kind == "load" else "write") + ("s" if outside.size == 1 else "")
         where = _where_outside(region, int(outside[0]))
         shape = " × ".join(str(n) for n in region.shape) or "a single element"
         message = (

@@ -117,10 +117,10 @@ def _show_with_controls(puzzle: Puzzle, source: KernelSource, first: Film) -> No
         show(box)
 
 
-def xray(kernel: Any) -> panels.Panel:
+def xray(kernel: Any, wanted: Mapping[str, Any]) -> panels.Panel:
     """Show what the compiler makes of a live kernel on each GPU of the course."""
     puzzle, source = live(kernel, "xray")
-    return xray_and_show(puzzle, source)[0]
+    return xray_and_show(puzzle, source, wanted)[0]
 
 
 def bench(kernel: Any) -> panels.Panel | Verdict:
@@ -230,7 +230,9 @@ def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", s
 
 def film_of(puzzle: Puzzle, source: KernelSource, sizes: Mapping[str, Any]) -> Film | Verdict:
     """The film at the puzzle's own sizes, with `sizes` in their place where given; see `film_at`. Raises Misuse."""
-    return film_at(puzzle, source, case_for(puzzle, sizes))
+    from checker.verbs.sizes import case_for
+
+    return film_at(puzzle, source, case_for(puzzle, sizes, puzzle.film.case))
 
 
 def film_at(puzzle: Puzzle, source: KernelSource, case: Case) -> Film | Verdict:
@@ -246,32 +248,12 @@ def film_at(puzzle: Puzzle, source: KernelSource, case: Case) -> Film | Verdict:
     return Film(puzzle.name, title, html)
 
 
-def case_for(puzzle: Puzzle, sizes: Mapping[str, Any]) -> Case:
-    """The film's case with other sizes, tile sizes or flags. Raises Misuse for names or numbers that it has not."""
-    from checker.view.controls import case_with
-
-    case = puzzle.film.case
-    known = {**case.sizes, **case.meta, **case.flags}
-    for name, value in sizes.items():
-        if name not in known:
-            shown = ", ".join(f"{k}={v}" for k, v in known.items())
-            raise Misuse(f"{puzzle.name} has no size called {name}. The film's sizes are {shown}.")
-        if name in case.flags:
-            if not isinstance(value, bool | int | float):
-                raise Misuse(f"{name} has to be a number or True or False, not {value!r}.")
-        elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise Misuse(f"{name} has to be a whole number of at least 1, not {value!r}.")
-        elif name in case.meta and value & (value - 1):
-            raise Misuse(f"{name} has to be a power of two, as Triton's tiles are, and {value} is not.")
-    return case_with(case, sizes) if sizes else case
-
-
-def xray_and_show(puzzle: Puzzle, source: KernelSource) -> tuple[panels.Panel, bool]:
+def xray_and_show(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any]) -> tuple[panels.Panel, bool]:
     """What was shown, and whether the kernel compiles for any of the GPUs."""
     from checker.verbs.xray import xray_panel
 
     with display.working(f"Compiling {source.kernel} for four GPUs …") as card:
-        panel, compiled = xray_panel(puzzle, source)
+        panel, compiled = xray_panel(puzzle, source, wanted)
         card.show(panel.html, panel.print)
     return panel, compiled
 

@@ -36,7 +36,7 @@ def puzzle_of(kernel: Any, verb: str) -> tuple[Puzzle, Callable[..., Any]]:
     if name is None:
         raise Misuse(f"{verb} needs the kernel itself, and this is {_what(kernel)}: {verb}({_example()})")
     if not _is_jitted(kernel):
-        if isinstance(kernel, type) or not callable(kernel):
+        if isinstance(kernel, type) or not callable(kernel) or not name.isidentifier():
             raise Misuse(f"{verb} needs the kernel itself, and this is {_what(kernel)}: {verb}({_example()})")
         raise Misuse(
             f"{name} is an ordinary Python function. A kernel has @triton.jit on the line above its `def`; add it and run the "
@@ -93,6 +93,8 @@ def _is_jitted(kernel: Any) -> bool:
 def _what(value: Any) -> str:
     if isinstance(value, type):
         return f"the class {value.__name__}"
+    if getattr(value, "__name__", "") == "<lambda>":
+        return "a lambda"
     shown = repr(value)
     return f"{shown if len(shown) <= 40 else shown[:37] + '...'} ({type(value).__name__})"
 

@@ -22,19 +22,23 @@ if TYPE_CHECKING:
     from checker.verbs.resetting import Reset
 
 ROOT = "tbt-panel"
+_SELF = f"{ROOT}.{ROOT}"  # the class twice, so that a notebook's own rules for tables, code and headings do not win
 CSS = f"""<style>
-.{ROOT}{{font:14px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;color:var(--ink);background:var(--bg);
-border:1px solid var(--line);border-radius:8px;padding:12px 16px;max-width:860px;margin:4px 0}}
-.{ROOT} h4{{margin:0 0 8px;font-size:15px;font-weight:600;color:var(--ink)}}
-.{ROOT} p{{margin:6px 0;max-width:68ch}}
-.{ROOT} table{{border-collapse:collapse;width:100%;margin:4px 0}}
-.{ROOT} th{{text-align:left;font-weight:600;color:var(--soft);border-bottom:1px solid var(--faint);padding:4px 12px 4px 0}}
-.{ROOT} td{{text-align:left;vertical-align:top;border-bottom:1px solid var(--line);padding:5px 12px 5px 0}}
-.{ROOT} tr:last-child td{{border-bottom:0}}
-.{ROOT} .n{{text-align:right;font-variant-numeric:tabular-nums}}
-.{ROOT} .soft{{color:var(--soft)}} .{ROOT} .good{{color:var(--good)}} .{ROOT} .warn{{color:var(--store)}} .{ROOT} .bad{{color:var(--bad)}}
-.{ROOT} code,.{ROOT} pre{{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--panel);color:var(--ink);border-radius:4px}}
-.{ROOT} code{{padding:1px 5px}} .{ROOT} pre{{padding:10px 12px;margin:8px 0;overflow-x:auto;white-space:pre}}
+.{_SELF}{{font:14px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;color:var(--ink);background:var(--bg);
+border:1px solid var(--line);border-radius:8px;padding:12px 16px;max-width:860px;margin:4px 0;overflow-x:auto}}
+.{_SELF} h4{{margin:0 0 8px;font-size:15px;font-weight:600;color:var(--ink)}}
+.{_SELF} p{{margin:6px 0;max-width:68ch}}
+.{_SELF} h5{{margin:12px 0 2px;font-size:13px;font-weight:600;color:var(--soft)}}
+.{_SELF} ul{{margin:2px 0;padding-left:20px;max-width:92ch}} .{_SELF} li{{margin:2px 0}}
+.{_SELF} table{{border-collapse:collapse;width:100%;margin:4px 0;color:inherit;font-size:13.5px}}
+.{_SELF} tr{{background:none!important}}
+.{_SELF} th{{text-align:left;vertical-align:bottom;font-weight:600;color:var(--soft);border-bottom:1px solid var(--faint);padding:4px 12px 4px 0}}
+.{_SELF} td{{text-align:left;vertical-align:top;white-space:normal;border-bottom:1px solid var(--line);padding:5px 12px 5px 0}}
+.{_SELF} tr:last-child td{{border-bottom:0}} .{_SELF} td:first-child{{white-space:nowrap}}
+.{_SELF} .n{{text-align:right;font-variant-numeric:tabular-nums}}
+.{_SELF} .soft{{color:var(--soft)}} .{_SELF} .good{{color:var(--good)}} .{_SELF} .warn{{color:var(--store)}} .{_SELF} .bad{{color:var(--bad)}}
+.{_SELF} code,.{_SELF} pre{{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--panel);color:var(--ink);border-radius:4px}}
+.{_SELF} code{{padding:1px 5px}} .{_SELF} pre{{padding:10px 12px;margin:8px 0;overflow-x:auto;white-space:pre}}
 </style>"""
 
 
@@ -50,7 +54,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Panel:
-    """A titled piece of output: paragraphs, a table, code, a closing line; every part may be missing."""
+    """A titled piece of output: paragraphs, a table, lists under headings, code, a closing line; every part may be missing."""
 
     title: str
     prose: Sequence[str] = ()
@@ -58,11 +62,14 @@ class Panel:
     rows: Sequence[Sequence[Cell]] = ()
     code: str = ""
     footer: Sequence[str] = field(default=())
+    lists: Sequence[tuple[str, Sequence[str]]] = ()
 
     def html(self) -> str:
         parts = [f"<h4>{escape(self.title)}</h4>", *(_paragraph(text) for text in self.prose)]
         if self.rows:
             parts.append(_table(self.heads, self.rows))
+        for heading, items in self.lists:
+            parts.append(f"<h5>{escape(heading)}</h5><ul>{''.join(f'<li>{_inline(item)}</li>' for item in items)}</ul>")
         if self.code:
             parts.append(f"<pre><code>{escape(self.code)}</code></pre>")
         parts += [_paragraph(text, "soft") for text in self.footer]
@@ -77,7 +84,12 @@ class Panel:
         for text in self.prose:
             console.print(Text(_unticked(text)))
         if self.rows:
-            console.print(_rich_table(self.heads, self.rows))
+            console.print(_rich_table(self.heads, self.rows, console.width))
+        for heading, items in self.lists:
+            console.print(Text(heading, style="bold"))
+            for item in items:
+                console.print(Padding(Text(f"• {_unticked(item)}"), (0, 0, 0, 2)))
+            console.print()
         if self.code:
             console.print(
                 Padding(Syntax(self.code.rstrip("\n"), "python", theme="ansi_dark", background_color="default"), (1, 2))
@@ -99,9 +111,12 @@ _TONES = {"good": "green", "warn": "yellow", "bad": "bold red", "soft": "dim", "
 
 def _paragraph(text: str, tone: str = "") -> str:
     """A paragraph; what stands between backticks is code."""
+    return f'<p class="{tone}">{_inline(text)}</p>' if tone else f"<p>{_inline(text)}</p>"
+
+
+def _inline(text: str) -> str:
     pieces = [f"<code>{escape(p)}</code>" if i % 2 else escape(p) for i, p in enumerate(text.split("`"))]
-    joined = "".join(pieces).replace("\n", "<br>")
-    return f'<p class="{tone}">{joined}</p>' if tone else f"<p>{joined}</p>"
+    return "".join(pieces).replace("\n", "<br>")
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
@@ -112,23 +127,23 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
 
 def _td(cell: Cell) -> str:
     classes = " ".join(filter(None, [cell.tone, "n" if cell.number else ""]))
-    text = "".join(f"<code>{escape(p)}</code>" if i % 2 else escape(p) for i, p in enumerate(cell.text.split("`")))
     code = f"<pre><code>{escape(cell.code)}</code></pre>" if cell.code else ""
-    return f"<td{f' class={classes!r}' if classes else ''}>{text}{code}</td>"
+    return f"<td{f' class={classes!r}' if classes else ''}>{_inline(cell.text)}{code}</td>"
 
 
-def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> object:
+def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int) -> object:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE, show_header=bool(heads), pad_edge=False)
+    table = Table(box=box.SIMPLE, show_header=bool(heads), pad_edge=False, padding=(0, 1, 0, 0))
+    whole = _unbroken(heads, rows, width)
     for i, cell in enumerate(rows[0]):
         table.add_column(
             heads[i] if heads else "",
             justify="right" if cell.number else "left",
             overflow="fold",
-            no_wrap=_short(rows, i),
+            no_wrap=i in whole,
         )
     for row in rows:
         cells = []
@@ -141,9 +156,19 @@ def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> object:
     return table
 
 
-def _short(rows: Sequence[Sequence[Cell]], column: int) -> bool:
-    """Whether a column holds names and numbers, which must not be broken over lines."""
-    return all(len(row[column].text) <= 24 and not row[column].code for row in rows)
+def _unbroken(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int) -> set[int]:
+    """The columns of names and numbers whose lines are not broken: all of them, or, where they do not fit, the first that do."""
+    found: set[int] = set()
+    room = width - 2 * len(rows[0])  # what stands between columns
+    for i in range(len(rows[0])):
+        longest = max(len(text) for text in [heads[i] if heads else "", *(row[i].text for row in rows)])
+        if (
+            longest <= 24
+            and not any(row[i].code for row in rows)
+            and (room := room - longest) >= 4 * (len(rows[0]) - i)
+        ):
+            found.add(i)
+    return found
 
 
 def _unticked(text: str) -> str:

@@ -56,8 +56,13 @@ class Comparison:
         return plot + words
 
     def __repr__(self) -> str:
-        lines = [f"{_label(r)}: {r.predicted:,} bytes predicted, {r.counted:,} counted" for r in self.rungs]
-        return "\n".join([*lines, *self._words()])
+        lines = [
+            f"{_label(r)}: {r.predicted:,} B predicted, {r.counted:,} counted"
+            + (f", {_time(r.seconds)}" if r.seconds else "")
+            for r in self.rungs
+        ]
+        note = [] if all(r.own for r in self.rungs) else ["* the course's solution"]
+        return "\n".join(lines + note)
 
     def _words(self) -> list[str]:
         timed = [rung for rung in self.rungs if rung.seconds]
@@ -87,12 +92,13 @@ def rungs(sizes: Mapping[str, Mapping[str, int]]) -> Comparison:
 
 def films(names: Mapping[str, Mapping[str, int]]) -> None:
     """Show the films of several rungs below one another, at the given sizes; a rung that is not solved yet says so."""
-    from checker.verbs.actions import Film, case_for, film_of
+    from checker.verbs.actions import Film, film_of
+    from checker.verbs.sizes import case_for
 
     space = workspace.find()
     for name, sizes in names.items():
         puzzle = _puzzle(name)
-        case_for(puzzle, sizes)  # sizes that do not exist are refused, solved or not
+        case_for(puzzle, sizes, puzzle.film.case)  # sizes that do not exist are refused, solved or not
         kept = _kept(space, puzzle)
         if kept is None:
             _say(f"{puzzle.title}: there will be a film here once your kernel has passed.")
@@ -108,11 +114,11 @@ def moved(name: str, sizes: Sequence[Mapping[str, int]]) -> list[int]:
 
     Of the learner's newest kernel that passed, else of the course's solution. Raises Misuse as `rungs` does.
     """
-    from checker.verbs.actions import case_for
+    from checker.verbs.sizes import case_for
 
     space, puzzle = workspace.find(), _puzzle(name)
     source = _kept(space, puzzle) or _course(space, puzzle)
-    return _counted(puzzle, source, [case_for(puzzle, one) for one in sizes])
+    return _counted(puzzle, source, [case_for(puzzle, one, puzzle.film.case) for one in sizes])
 
 
 def _counted(puzzle: Puzzle, source: KernelSource, cases: Sequence[Case]) -> list[int]:
@@ -132,9 +138,9 @@ def _counted(puzzle: Puzzle, source: KernelSource, cases: Sequence[Case]) -> lis
 def _rung(space: Workspace, puzzle: Puzzle, sizes: Mapping[str, int], timed: bool) -> Rung:
     from checker.judge.prepare import prepare
     from checker.sandbox import Sandbox
-    from checker.verbs.actions import case_for
+    from checker.verbs.sizes import case_for
 
-    case = case_for(puzzle, sizes)
+    case = case_for(puzzle, sizes, puzzle.film.case)
     kept = _kept(space, puzzle)
     source = kept or _course(space, puzzle)
     (counted,) = _counted(puzzle, source, [case])

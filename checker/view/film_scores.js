@@ -11,7 +11,7 @@
     let been = "", hidden = "", gone = "";
     for (const t of seen) {
       been += block(inSquare(v.tiles[t]));
-      hidden += masked(inSquare(v.tiles[t]), v.tiles[t], lastHeat(t, shown));
+      hidden += masked(wholeTile(v.tiles[t]), lastHeat(t, shown), parts(v.tiles[t]));
     }
     for (const s of v.skipped) if (s[0] === slice && finished(s[5], at)) {
       for (let c = s[3]; c < s[4]; c += v.wide) gone += cross(inSquare([0, s[1], s[2], c, Math.min(c + v.wide, s[4])]));
@@ -23,14 +23,14 @@
       const t = v.tiles[visit], q = inSquare(t);
       here = `<path class="guides" d="M${q.x} ${round(y0 - 12)}V${round(y0 + v.square[3] * u + 12)}M${round(q.x + q.w)} ${round(y0 - 12)}V${round(y0 + v.square[3] * u + 12)}M${round(x0 - 12)} ${q.y}H${round(x0 + v.square[4] * u + 12)}M${round(x0 - 12)} ${round(q.y + q.h)}H${round(x0 + v.square[4] * u + 12)}"/>`;
       here += rect(q, "ground");
-      if (heat >= 0) here += cells(q, v.heats[heat], false) + `<path class="masked thin" d="${masked(q, t, heat)}"/>`;
+      if (heat >= 0) here += cells(wholeTile(t), v.heats[heat], false, parts(t)) + `<path class="masked thin" d="${masked(wholeTile(t), heat, parts(t))}"/>`;
       here += rect(q, "edge dot");
     }
     find2("here").innerHTML = here;
 
     const [tile, factor, old, fresh] = v.lens.map(([x, y, w, h]) => ({ x, y, w, h }));
     let lens = "";
-    if (heat >= 0) lens += cells(tile, v.heats[heat], false) + `<path class="masked" d="${masked(tile, [0, 0, v.heats[heat][0], 0, v.heats[heat][1]], heat)}"/>` + rect(tile, "frame");
+    if (heat >= 0) lens += cells(tile, v.heats[heat], false) + `<path class="masked" d="${masked(tile, heat)}"/>` + rect(tile, "frame");
     if (alpha >= 0) lens += bars(factor, v.alphas[alpha]);
     if (before >= 0) lens += cells(old, v.accs[before], true) + rect(old, "frame");
     if (after >= 0) lens += cells(fresh, v.accs[after], true) + rect(fresh, "edge dot");
@@ -50,18 +50,27 @@
     }
 
     // diagonal strokes through the cells that hold -inf
-    function masked(q, t, index) {
+    function masked(q, index, [down, across] = [1, 1]) {
       if (index < 0) return "";
       const [rows, cols, levels] = v.heats[index], w = q.w / cols, h = q.h / rows, step = Math.max(1, Math.round(3 / Math.min(w, h)));
       let d = "";
-      for (let r = 0; r < rows; r++) for (let c = 0; c < cols; c++)
+      for (let r = 0; r < rows * down; r++) for (let c = 0; c < cols * across; c++)
         if (levels[r * cols + c] === "-" && (r + c) % step === 0) d += `M${round(q.x + c * w)} ${round(q.y + (r + 1) * h)}l${round(w)} ${round(-h)}`;
       return d;
     }
 
-    function cells(q, [rows, cols, levels], signed) {
+    // a tile with the part that hangs over the edges, and how much of it lies inside
+    function wholeTile(t) {
+      return inSquare([0, t[1], t[1] + t[5], t[3], t[3] + t[6]]);
+    }
+
+    function parts(t) {
+      return [(t[2] - t[1]) / t[5], (t[4] - t[3]) / t[6]];
+    }
+
+    function cells(q, [rows, cols, levels], signed, [down, across] = [1, 1]) {
       const paths = {};
-      for (let i = 0; i < levels.length; i++) paths[levels[i]] = (paths[levels[i]] || "") + `M${i % cols} ${Math.floor(i / cols)}h1v1h-1z`;
+      for (let i = 0; i < levels.length; i++) if (i % cols < across * cols && Math.floor(i / cols) < down * rows) paths[levels[i]] = (paths[levels[i]] || "") + `M${i % cols} ${Math.floor(i / cols)}h1v1h-1z`;
       let out = "";
       for (const level in paths) {
         const n = LEVELS.indexOf(level), part = signed ? Math.abs(n - 31.5) / 31.5 : n / 63;

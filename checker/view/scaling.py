@@ -25,11 +25,12 @@ def scaling_plot(panels: Sequence[Panel], *, unit: str, title: str = "") -> Svg:
     """Panels side by side on logarithmic axes with one common y axis, in `unit`."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
     from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
     if not panels:
         raise ValueError("scaling_plot needs at least one panel")
-    figure = Figure(figsize=(2.4 * len(panels) + 0.6, 2.7), layout="constrained")
+    figure = Figure(figsize=(2.4 * len(panels) + 0.6, 2.7), layout=ConstrainedLayoutEngine(wspace=0.09))
     FigureCanvasSVG(figure)
     axes_row = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, panel in zip(axes_row, panels, strict=True):

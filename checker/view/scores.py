@@ -32,6 +32,8 @@ class Visits:
 
     square: Square
     tiles: list[Tile]
+    sizes: list[tuple[int, int]]
+    """BLOCK_M and BLOCK_N of each: tiles hang over the edges where their scores have no place."""
     at: list[list[int]]
     heats: list[Any] = field(default_factory=list)
     """``[rows, columns, levels]``, row-major; ``-`` is -inf."""
@@ -52,7 +54,7 @@ class Visits:
         return {
             "square": [s.x, s.y, s.u, s.rows, s.cols],
             "lens": [lens.tile, lens.alpha, lens.before, lens.after],
-            "tiles": self.tiles,
+            "tiles": [[*tile, *size] for tile, size in zip(self.tiles, self.sizes, strict=True)],
             "at": [_trimmed(a) for a in self.at],
             "heats": self.heats,
             "accs": self.accs,
@@ -85,7 +87,7 @@ def visits(moments: Sequence[Moment], scores: Scores, square: Square) -> Visits:
     for k, moment in enumerate(moments):
         programs.setdefault(moment.event.program, []).append(k)
     multiply = any(m.event.kind == "dot" for m in moments)
-    out = Visits(square, [], [[-1] * 5 for _ in moments])
+    out = Visits(square, [], [], [[-1] * 5 for _ in moments])
     scored: list[tuple[int, np.ndarray]] = []
     before: list[tuple[int, np.ndarray]] = []
     after: list[tuple[int, np.ndarray]] = []
@@ -97,6 +99,7 @@ def visits(moments: Sequence[Moment], scores: Scores, square: Square) -> Visits:
         for pair in pairs:
             if pair.tile not in out.tiles:
                 out.tiles.append(pair.tile)
+                out.sizes.append(pair.size)
             visit = out.tiles.index(pair.tile)
             first = _first_change(moments, pair, following, name, multiply)
             for k in pair.moments:

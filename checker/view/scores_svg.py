@@ -73,17 +73,21 @@ def here(film: Film, k: int, heat: bool = True) -> str:
     q = place(film, *v.tiles[visit][1:])
     out = _rect(q, "ground", 'fill="#fff"')
     if held >= 0 and heat:
-        out += cells(q, *v.heats[held])
+        _, r0, r1, c0, c1 = v.tiles[visit]
+        tall, wide = v.sizes[visit]
+        out += cells(place(film, r0, r0 + tall, c0, c0 + wide), *v.heats[held], (r1 - r0) / tall, (c1 - c0) / wide)
     elif held >= 0:
         out += _rect(q, "heat", f'fill="{LIGHT["dot"]}" fill-opacity=".55"')
     return out + _rect(q, "edge dot", f'fill="none" stroke="{LIGHT["dot"]}" stroke-width="2.4"')
 
 
-def cells(q: Rect, rows: int, cols: int, levels: str) -> str:
-    """A heat map: one path for each level, in units of cells."""
+def cells(q: Rect, rows: int, cols: int, levels: str, down: float = 1.0, across: float = 1.0) -> str:
+    """A heat map: one path for each level, in units of cells; only the given parts of its height and width."""
     paths: dict[str, str] = {}
     for i, level in enumerate(levels):
         r, c = divmod(i, cols)
+        if r >= down * rows or c >= across * cols:
+            continue
         paths[level] = paths.get(level, "") + f"M{c} {r}h1v1h-1z"
     out = "".join(
         f'<path fill="{LIGHT["dot"]}" fill-opacity="{0.04 + 0.94 * LEVELS.index(level) / 63:.2f}" d="{d}"/>'

@@ -20,12 +20,19 @@ class Lab:
     address: str
     course: Path
 
+    def start_kernel(self, path: str) -> None:
+        """Give a notebook its kernel, so that JupyterLab finds one and asks for none."""
+        wanted = {"path": path, "name": path, "type": "notebook", "kernel": {"name": "python3"}}
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.address}/api/sessions", json.dumps(wanted).encode(), headers)
+        urllib.request.urlopen(request, timeout=120).close()
+
     def stop_kernels(self) -> None:
-        with urllib.request.urlopen(f"{self.address}/api/sessions", timeout=20) as answer:
+        with urllib.request.urlopen(f"{self.address}/api/sessions", timeout=120) as answer:
             sessions = json.load(answer)
         for session in sessions:
             address = f"{self.address}/api/sessions/{session['id']}"
-            urllib.request.urlopen(urllib.request.Request(address, method="DELETE"), timeout=20).close()
+            urllib.request.urlopen(urllib.request.Request(address, method="DELETE"), timeout=120).close()
 
 
 @dataclass(frozen=True)
@@ -37,13 +44,16 @@ class Notebook:
     path: str
 
     def open(self) -> None:
+        self.lab.start_kernel(self.path)
+        # where a slow machine makes JupyterLab ask for a kernel all the same, take the one it offers
+        asked = self.page.locator(".jp-Dialog .jp-mod-accept")
+        self.page.add_locator_handler(asked, lambda button: button.click())
         # a workspace of its own: the shared one would open the notebooks of earlier tests again
         workspace = Path(self.path).stem
         address = f"{self.lab.address}/lab/workspaces/{workspace}/tree/{self.path}"
         self.page.goto(address, wait_until="domcontentloaded")
         expect(self.page.locator(".jp-Notebook .jp-Cell").first).to_be_visible(timeout=120_000)
-        idle = self.page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")
-        expect(idle.first).to_be_visible(timeout=120_000)
+        expect(self.page.locator("#jp-main-statusbar")).to_contain_text("| Idle", timeout=120_000)
 
     def cell(self, text: str) -> Locator:
         """The code cell whose source holds `text`; the first, where an exercise asks for the same again."""

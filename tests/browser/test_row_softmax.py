@@ -89,3 +89,10 @@ def test_endless_loop_ends_as_a_timeout_and_the_notebook_goes_on(row_softmax: No
     row_softmax.write(STUB_CELL, SOLUTION)
     row_softmax.run(STUB_CELL)
     expect(row_softmax.run(CHECK_CELL).locator(".tbt-card")).to_have_class("tbt-card good")
+
+
+def test_figures_are_shown(row_softmax: Notebook) -> None:
+    figures = row_softmax.page.locator(".jp-MarkdownCell img")
+    expect(figures).to_have_count(2)
+    for figure in figures.all():
+        assert figure.evaluate("image => image.decode().then(() => image.naturalWidth)") > 400

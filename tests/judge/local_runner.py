@@ -31,10 +31,7 @@ class LocalRunner:
 
         function = load_kernel(kernel, self.directory) if self.compiles else None
         for request in requests:
-            result = compile_kernel(function, request) if function is not None else CompileResult(request, ok=True)
-            yield result
-            if not result.ok:
-                return
+            yield compile_kernel(function, request) if function is not None else CompileResult(request, ok=True)
 
     def simulate(
         self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions

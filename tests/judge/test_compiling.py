@@ -14,7 +14,7 @@ ROW = PUZZLES["row_softmax"]
 
 
 def refusing(runner, refuses, **more):
-    """A runner whose compiler refuses the requests for which `refuses` holds, and ends there as the protocol says."""
+    """A runner whose compiler refuses the requests for which `refuses` holds."""
 
     class Refusing(type(runner)):
         def compile(self, kernel, requests):
@@ -36,8 +36,6 @@ def refusing(runner, refuses, **more):
                         },
                     )
                 )
-                if not ok:
-                    return
 
     made = Refusing(runner.directory, compiles=False)
     made.asked = []
@@ -93,6 +91,23 @@ def test_how_the_compiler_ended_is_the_status(status, runner):
     verdict = judge(ROW, solution("row_softmax"), refusing(runner, lambda request: True, status=status))
     assert verdict.status == status
     assert gate(verdict).advice
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("status", ["timeout", "resource_limit"])
+def test_a_compiler_that_does_not_end_for_one_gpu_is_a_warning(status, name, runner):
+    compiler = refusing(runner, lambda r: r.capability == TARGETS[name], status=status, message="It took too long.")
+    verdict = judge(ROW, solution("row_softmax"), compiler)
+    assert verdict.passed
+    message = gate(verdict).warnings[0].message
+    assert message.startswith(f"Whether it compiles for the {name} is not known: It took too long.")
+    assert name not in gate(verdict).message
+
+
+def test_a_compiler_that_ends_for_no_gpu_is_tried_on_one_more_only(runner):
+    compiler = refusing(runner, lambda r: True, status="timeout")
+    assert judge(ROW, solution("row_softmax"), compiler).status == "timeout"
+    assert [r.capability for r in compiler.asked] == [TARGETS["A100"], TARGETS["H100"]]
 
 
 def test_a_silent_compiler_is_the_checkers_fault(runner):

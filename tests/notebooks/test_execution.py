@@ -10,12 +10,12 @@ import pytest
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from checker.course import LADDER
 from checker.puzzle import Puzzle
+from tests.written import WRITTEN
 from tools import sync
 
 ROOT = Path(__file__).resolve().parents[2]
-NOTEBOOKS = sorted({puzzle.notebook for puzzle in LADDER})
+NOTEBOOKS = sorted({puzzle.notebook for puzzle in WRITTEN})
 REPORT = """\
 import json
 _verdicts = [v for _, v in sorted(Out.items()) if hasattr(v, "gates") and hasattr(v, "status")]
@@ -39,7 +39,7 @@ def solved(name: str) -> NotebookNode:
 
 
 def puzzles_of(notebook: str) -> list[Puzzle]:
-    return [puzzle for puzzle in LADDER if puzzle.notebook == notebook]
+    return [puzzle for puzzle in WRITTEN if puzzle.notebook == notebook]
 
 
 def execute(notebook: NotebookNode) -> list[tuple[str, str, dict[str, str]]]:
@@ -48,6 +48,8 @@ def execute(notebook: NotebookNode) -> list[tuple[str, str, dict[str, str]]]:
     NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(ROOT / "notebooks")}}).execute()
     noise = [o.text for c in notebook.cells if c.cell_type == "code" for o in c.outputs if o.get("name") == "stderr"]
     assert noise == [], "a learner would see this in red"
+    plain = [o["data"]["text/plain"] for c in notebook.cells for o in c.get("outputs", []) if "data" in o]
+    assert [text for text in plain if len(text) > 300] == [], "a learner would have to scroll past this"
     return [tuple(row) for row in json.loads(notebook.cells[-1].outputs[0].text)]
 
 

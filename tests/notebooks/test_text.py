@@ -10,6 +10,7 @@ import pytest
 
 from checker.course import LADDER
 from checker.puzzle import Puzzle
+from tests.written import UNWRITTEN, WRITTEN
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "notebooks" / "src").glob("*.md"))
@@ -28,6 +29,10 @@ def links(path: Path) -> list[str]:
 def test_there_is_something_to_look_at() -> None:
     assert len(SOURCES) >= 2
     assert all(links(path) for path in SOURCES)
+
+
+def test_what_is_called_unwritten_is_what_is_missing() -> None:
+    assert {puzzle.notebook for puzzle in LADDER} - {path.stem for path in SOURCES} == UNWRITTEN
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
@@ -54,13 +59,13 @@ def test_every_figure_is_used(path: Path) -> None:
     assert {f"figures/{figure.name}" for figure in (path.parent / "figures").iterdir()} <= used
 
 
-@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
+@pytest.mark.parametrize("puzzle", WRITTEN, ids=lambda p: p.name)
 def test_names_every_parameter(puzzle: Puzzle) -> None:
     text = prose(ROOT / "notebooks/src" / f"{puzzle.notebook}.md")
     assert [name for name in puzzle.parameters if f"`{name}" not in text] == []
 
 
-@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
+@pytest.mark.parametrize("puzzle", WRITTEN, ids=lambda p: p.name)
 def test_offers_every_verb_for_the_kernel(puzzle: Puzzle) -> None:
     text = (ROOT / "notebooks/src" / f"{puzzle.notebook}.md").read_text("utf-8")
     for verb in ("check", "film", "hint"):
@@ -84,7 +89,7 @@ def test_says_how_long_it_takes(path: Path) -> None:
 def test_the_solution_is_not_given_away(path: Path) -> None:
     """No code cell holds a line that a learner of this notebook has to write."""
     code = "\n".join(FENCE.findall(path.read_text("utf-8")))
-    for puzzle in (p for p in LADDER if p.notebook == path.stem):
+    for puzzle in (p for p in WRITTEN if p.notebook == path.stem):
         lines = (
             (ROOT / "solutions" / f"{puzzle.name}.py").read_text().split("# your code starts here")[1].splitlines()[1:]
         )

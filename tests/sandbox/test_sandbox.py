@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ import torch
 from checker.compiler import CompileRequest
 from checker.course import PUZZLES
 from checker.puzzle import Launch
-from checker.sandbox import Sandbox
+from checker.sandbox import Limits, Sandbox
 from checker.simulator.trace import SimulateOptions
 from checker.submission.kernel import KernelSource, Piece
 from tests.sandbox.conftest import ROOT, kernel, launch, works
@@ -117,7 +118,7 @@ def test_a_kernel_that_does_not_compile_is_an_answer(sandbox: Sandbox) -> None:
         tl.store(z_ptr + tl.arange(0, 3), 1.0)
     """
     results = list(sandbox.compile(kernel("", body), [request(80), request(90)]))
-    assert [(r.ok, r.status) for r in results] == [(False, "compile_error")]
+    assert [(r.ok, r.status) for r in results] == [(False, "compile_error")] * 2
     assert "power of" in results[0].message + results[0].raw
 
 
@@ -125,6 +126,46 @@ def test_a_compiler_process_that_dies_is_not_a_pass(sandbox: Sandbox) -> None:
     (result,) = sandbox.compile(kernel("import os; os._exit(0)"), [request(80)])
     assert (result.ok, result.status) == (False, "protocol_error")
     works(sandbox)
+
+
+SPIN = """
+import triton
+_compile = triton.compile
+def compile(source, target, options):
+    while target.arch == 75:
+        pass
+    return _compile(source, target=target, options=options)
+triton.compile = compile
+"""
+SLOW_ASSEMBLER = """
+import os, subprocess, triton
+_run, _compile, arch = subprocess.run, triton.compile, 0
+def compile(source, target, options):
+    global arch
+    arch = target.arch
+    return _compile(source, target=target, options=options)
+def slow(command, *arguments, **more):
+    spins = arch == 75 and "--version" not in command
+    return _run(["sh", "-c", "while :; do :; done"] if spins else command, *arguments, **more)
+triton.compile, subprocess.run = compile, slow
+"""
+
+
+@pytest.mark.parametrize("hang", [SPIN, SLOW_ASSEMBLER], ids=["Triton spins", "ptxas spins"])
+def test_a_gpu_that_the_compiler_does_not_end_with_costs_no_other_its_result(hang: str) -> None:
+    with Sandbox(Limits(compile=2.0)) as hasty:
+        results = list(hasty.compile(kernel(hang), [request(c) for c in (75, 80, 89, 90)]))
+        assert [r.status for r in results] == ["timeout", "passed", "passed", "passed"]
+        assert "T4 (sm_75)" in results[0].message
+        assert "2 s" in results[0].message
+        assert [int(r.facts["registers"]) > 0 for r in results[1:]] == [True] * 3
+        works(hasty)
+
+
+def test_another_alignment_is_another_compilation(sandbox: Sandbox) -> None:
+    loose, tight = request(80, 512), replace(request(80, 512), aligned=("x_ptr", "y_ptr", "z_ptr", "N"))
+    (narrow,), (wide,) = sandbox.compile(kernel(), [loose]), sandbox.compile(kernel(), [tight])
+    assert (narrow.facts["vector_bits"], wide.facts["vector_bits"]) == (32, 128)
 
 
 # ------------------------------------------------------------------------------------------------ falling, getting up
@@ -238,7 +279,7 @@ def test_importing_it_is_cheap() -> None:
 def test_a_forked_child_starts_its_own() -> None:
     code = """
 import os
-from checker.sandbox import Sandbox
+from checker.sandbox import Limits, Sandbox
 from tests.sandbox.conftest import works
 s = Sandbox.shared(); assert s is Sandbox.shared()
 works(s); mine = s._worker.pid
@@ -257,7 +298,7 @@ print(mine)
 def test_a_parent_that_is_killed_takes_everything_with_it() -> None:
     code = """
 import os, signal, threading, time
-from checker.sandbox import Sandbox
+from checker.sandbox import Limits, Sandbox
 from tests.sandbox.conftest import kernel, launch, works
 s = Sandbox(); works(s)
 threading.Thread(target=lambda: list(s.simulate(kernel("while True: pass"), [launch()])), daemon=True).start()
@@ -275,7 +316,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_a_worker_does_not_start_a_worker(sandbox: Sandbox) -> None:
     nested = """
-    from checker.sandbox import Sandbox
+    from checker.sandbox import Limits, Sandbox
     assert Sandbox.shared()._worker.pid is None
     """
     (result,) = sandbox.simulate(kernel(nested), [launch()])

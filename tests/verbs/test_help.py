@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,25 @@ class TestHints:
 
     def test_its_value_in_a_cell_is_one_line(self, space: Workspace) -> None:
         assert repr(checker.hint("row_softmax")) == "<hint for row_softmax: hint 1 of 3: question>"
+
+
+def test_a_lambda_is_called_one() -> None:
+    with pytest.raises(Misuse, match=r"this is a lambda: check\("):
+        checker.check(lambda x: x)
+
+
+def test_checks_from_several_threads_are_all_counted(space: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    spec = importlib.util.spec_from_file_location("several", space.root / "solutions" / "vector_add.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with ThreadPoolExecutor(3) as pool:
+        verdicts = list(pool.map(lambda _: checker.check(module.vector_add_kernel, device="cpu"), range(3)))
+    assert [v.status for v in verdicts] == ["passed"] * 3
+    assert progress.load(space).of("vector_add").attempts == 3
 
 
 class TestReset:

@@ -9,7 +9,7 @@ import pytest
 from checker import workspace
 from checker.verbs import rungs as module
 from checker.verbs.naming import Misuse
-from checker.verbs.rungs import films, rungs
+from checker.verbs.rungs import films, moved, rungs
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = {
@@ -72,3 +72,35 @@ def test_a_solved_rung_is_filmed(space, capsys):
 def test_what_does_not_exist_is_refused(space, verb, sizes):
     with pytest.raises(Misuse, match=r"no_such_puzzle|called K"):
         getattr(module, verb)(sizes)
+
+
+def test_bytes_at_several_sizes_follow_from_the_tiles(space):
+    """Queries outside: Q and O once, K and V once per tile of queries; keys outside as its budget says."""
+    sizes = [{"N_Q": n, "N_KV": n, "D": 16, "BLOCK_M": 16, "BLOCK_N": 16} for n in (32, 48)]
+    assert moved("flash_attention", sizes) == [4 * 16 * n * (2 + 2 * n // 16) for n in (32, 48)]
+    tiles = [n // 16 for n in (32, 48)]
+    assert moved("flash_attention_v1", sizes) == [
+        4 * n * (16 * (2 + t) + (2 * t - 1) * 18) for n, t in zip((32, 48), tiles, strict=True)
+    ]
+
+
+def test_the_learners_own_kernel_is_moved(space):
+    line = "        tl.store(y_row + offs_n, tl.exp(x - m_i) / l_i, mask=offs_n < N)"
+    solve(space, "online_softmax", line, f"{line}\n{line}")
+    assert moved("online_softmax", [SIZES["online_softmax"]]) == [4 * MATRIX]
+
+
+def test_moved_refuses_what_does_not_exist(space):
+    with pytest.raises(Misuse, match="no_such_puzzle"):
+        moved("no_such_puzzle", [{}])
+    with pytest.raises(Misuse, match="called K"):
+        moved("chunked_softmax", [{"K": 3}])
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_every_rung_is_timed(space):
+    solve(space, "online_softmax")
+    shown = rungs({name: {**sizes, "M": 1, "N": 1000, "BLOCK_N": 256} for name, sizes in SIZES.items()})
+    assert all(rung.seconds and rung.seconds > 0 for rung in shown.rungs)
+    assert all(rung.timed_bytes == rung.predicted * module.GPU_ROWS for rung in shown.rungs)
+    assert "GB/s" in shown._repr_html_()

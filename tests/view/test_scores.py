@@ -41,14 +41,14 @@ def test_queries_stay_and_keys_pass_by(tmp_path: Path) -> None:
     shot = solution("flash_attention", tmp_path)
     scores = data_of(shot.html)["scores"]
     visited = list(dict.fromkeys(a[0] for a in scores["at"] if a and a[0] >= 0))
-    tiles = [tuple(scores["tiles"][v][1:]) for v in visited]
+    tiles = [tuple(scores["tiles"][v][1:5]) for v in visited]
     assert tiles == [(r, r + 16, c, c + 16) for r in range(0, 48, 16) for c in range(0, 64, 16)]
 
 
 def test_keys_stay_and_queries_pass_by_in_the_first_order(tmp_path: Path) -> None:
     scores = data_of(solution("flash_attention_v1", tmp_path).html)["scores"]
     visited = list(dict.fromkeys(a[0] for a in scores["at"] if a and a[0] >= 0))
-    tiles = [tuple(scores["tiles"][v][1:]) for v in visited]
+    tiles = [tuple(scores["tiles"][v][1:5]) for v in visited]
     assert tiles == [(r, r + 16, c, c + 16) for c in range(0, 64, 16) for r in range(0, 48, 16)]
 
 
@@ -62,11 +62,11 @@ def test_heat_maps_hold_the_scores_of_their_tile(name: str, tmp_path: Path) -> N
         exact[np.triu_indices(128, 1)] = -np.inf
     pairs = {tuple(a[:2]) for a in scores["at"] if len(a) > 1 and a[1] >= 0}
     assert {visit for visit, _ in pairs} == set(range(len(scores["tiles"]))), "every tile is shown"
-    visible = [exact[r0:r1, c0:c1] for _, r0, r1, c0, c1 in scores["tiles"]]
+    visible = [exact[r0:r1, c0:c1] for _, r0, r1, c0, c1, *_ in scores["tiles"]]
     finite = np.concatenate([tile[np.isfinite(tile)] for tile in visible])
     low, high = finite.min(), finite.max()
     for visit, heat in pairs:
-        _, r0, r1, c0, c1 = scores["tiles"][visit]
+        _, r0, r1, c0, c1, *_ = scores["tiles"][visit]
         rows, cols, levels = scores["heats"][heat]
         shown = np.array([LEVELS.index(x) if x in LEVELS else -np.inf for x in levels]).reshape(rows, cols)
         expected = (exact[r0:r1, c0:c1] - low) / (high - low) * 63

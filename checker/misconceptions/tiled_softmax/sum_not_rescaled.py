@@ -11,6 +11,7 @@ import triton
 import triton.language as tl
 
 GATE = "values"
+SAME_AS = ("updated_before_rescaled",)
 
 
 @triton.jit

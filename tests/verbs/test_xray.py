@@ -1,0 +1,196 @@
+"""The X-ray: a table that people can read, and sentences that follow from its numbers."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from checker import cli
+from checker.compiler import TARGETS, CompileRequest, CompileResult, Dot, SharedTile, TensorCore
+from checker.course import LADDER, PUZZLES
+from checker.submission.kernel import KernelSource
+from checker.submission.read import from_path
+from checker.verbs import xray_words
+from checker.verbs.naming import Misuse
+from checker.verbs.panels import Panel
+from checker.verbs.xray import chosen, realistic, xray_panel
+from tests.verbs.conftest import ROOT
+
+ROW = PUZZLES["row_softmax"]
+PLAIN = SharedTile("swizzled_shared", (64, 64), 32, inner=64)
+SWIZZLED = SharedTile("swizzled_shared", (64, 64), 16, stages=2, inner=64, vec=8, per_phase=1, max_phase=8)
+HOPPER = SharedTile("nvmma_shared", (64, 64), 16, inner=64, swizzle_bytes=128)
+
+
+def source(name: str) -> KernelSource:
+    puzzle = PUZZLES[name]
+    return next(f.source for f in from_path(ROOT / "solutions" / f"{name}.py", [puzzle]) if f.source is not None)
+
+
+def result(gpu: str, **more: Any) -> CompileResult:
+    facts = {"registers": 64, "spilled_bytes": 0, "shared_bytes": 8192, "num_warps": 4, "load_bits": 128}
+    facts |= {"store_bits": 128, "narrowest_load_bits": 128, "async_copies": 0, "tma_copies": 0} | more.pop("facts", {})
+    made = CompileResult(CompileRequest(TARGETS[gpu], {}, {}), True, tiles=(), dots=(), tensor_cores=(), facts=facts)
+    return replace(made, **more)
+
+
+def cells(results: dict[str, CompileResult]) -> dict[str, list[str]]:
+    return {row[0].text: [cell.text for cell in row[1:]] for row in xray_words.rows(results)}
+
+
+def text(panel: Panel) -> str:
+    out = io.StringIO()
+    panel.print(Console(file=out, width=100, force_terminal=False))
+    return " ".join(out.getvalue().split())
+
+
+def test_a_row_softmax_is_told_in_words_and_numbers() -> None:
+    panel, compiled = xray_panel(ROW, source("row_softmax"))
+    assert compiled
+    assert panel.heads == ("", "T4 (sm_75)", "A100 (sm_80)", "L4 (sm_89)", "H100 (sm_90)")
+    table = {row[0].text: [cell.text for cell in row[1:]] for row in panel.rows}
+    assert all(0 < int(cell.split()[0]) < 256 for cell in table["registers per thread"])
+    assert table["spilled per thread"] == ["nothing"] * 4
+    assert table["loads, per lane"] == ["4 bytes"] * 4
+    assert table["tensor cores"] == ["no tl.dot"] * 4
+    assert "products (tl.dot)" not in table
+    (heading, said), *_ = panel.lists
+    assert heading == "What this says"
+    assert 2 <= len(said) <= 5
+    assert any("N = 781" in sentence and "16 would be the most" in sentence for sentence in said)
+    assert not any(row == "not known" for cells in table.values() for row in cells)
+    assert "registers per thread" in text(panel)
+    assert "What this says" in panel.html()
+
+
+def test_what_is_asked_for_is_compiled() -> None:
+    panel, _ = xray_panel(ROW, source("row_softmax"), {"dtype": "float16", "N": 1024, "num_warps": 8})
+    assert "N = 1024, BLOCK_N = 1024 and num_warps = 8, in float16" in panel.prose[0]
+    table = {row[0].text: [cell.text for cell in row[1:]] for row in panel.rows}
+    assert table["loads, per lane"] == ["8 bytes"] * 4, "1024 elements of 2 bytes for 256 lanes"
+    assert table["programs on one SM"][1].endswith("/64 warps)")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        ({"dtype": "int8"}, "dtype is one of float32, float16, bfloat16"),
+        ({"num_warps": 3}, "num_warps is one of 1, 2, 4, 8, 16, 32, not 3"),
+        ({"num_warps": True}, "num_warps is one of"),
+        ({"num_stages": 0}, "num_stages is one of"),
+        ({"BLOCK_N": 100}, "power of two"),
+        ({"K": 1}, "no size called K"),
+        ({"M": 1 << 20, "N": 1 << 14}, "too large to prepare"),
+    ],
+)
+def test_a_choice_that_cannot_be_is_told(wanted: dict[str, Any], told: str) -> None:
+    with pytest.raises(Misuse, match=told):
+        chosen(ROW, wanted)
+
+
+@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
+def test_the_default_is_a_case_as_a_gpu_sees_it(puzzle: Any) -> None:
+    assert realistic(puzzle).devices == {"gpu"}
+    assert chosen(puzzle, {}) == (realistic(puzzle), {})
+
+
+def test_an_empty_stub_and_a_broken_rule_are_told_without_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("checker.verbs.xray.Sandbox", None)
+    stub = next(iter(from_path(ROOT / "puzzles" / "row_softmax.py", [ROW]))).source
+    assert stub is not None
+    assert "nothing to compile" in xray_panel(ROW, stub)[0].prose[0]
+    mine = source("row_softmax")
+    bad = replace(mine, source=mine.source.replace("mask = offs_n < N", "mask = open('x')"))
+    panel, compiled = xray_panel(ROW, bad)
+    assert not compiled
+    assert panel.prose[0].startswith("Line ")
+
+
+def test_a_kernel_that_no_gpu_can_take_says_why_for_each() -> None:
+    mine = source("row_softmax")
+    bad = replace(mine, source=mine.source.replace("tl.arange(0, BLOCK_N)", "tl.arange(0, 3)"))
+    panel, compiled = xray_panel(ROW, bad)
+    assert not compiled
+    assert [line.split(":")[0] for line in panel.prose[1:]] == list(TARGETS)
+    assert all("power of two" in line for line in panel.prose[1:])
+
+
+def test_what_is_not_known_is_never_a_zero() -> None:
+    bare = CompileResult(CompileRequest(80, {}, {}), True)
+    told = cells({"A100": bare})
+    assert set().union(*told.values()) == {"not known"}
+    assert xray_words.sentences({"A100": bare}) == []
+
+
+def test_spills_come_first() -> None:
+    spilling = result("L4", facts={"registers": 255, "spilled_bytes": 408})
+    assert cells({"L4": spilling})["spilled per thread"] == ["408 bytes"]
+    assert "up to 408 bytes per thread" in xray_words.sentences({"L4": spilling, "A100": result("A100")})[0]
+
+
+def test_tensor_cores_of_each_generation() -> None:
+    dot = Dot(64, 64, 32, "f16", True)
+    results = {
+        "T4": result("T4", dots=(replace(dot, operands="f32", tensor_core=False),), tiles=(PLAIN,)),
+        "A100": result("A100", dots=(dot,), tensor_cores=(TensorCore("mma.sync", "m16n8k8", "tf32", 64),), tiles=(SWIZZLED,)),
+        "H100": result("H100", dots=(dot,), tensor_cores=(TensorCore("wgmma.mma_async", "m64n64k16", "f16", 4),), tiles=(HOPPER,)),
+    }  # fmt: skip
+    told = cells(results)
+    assert told["tensor cores"] == ["none", "64 × mma.sync m16n8k8 tf32", "4 × wgmma m64n64k16 f16"]
+    assert told["products (tl.dot)"] == ["64×32 @ 32×64"] * 3
+    assert told["tiles in shared"] == ["1 × no swizzle", "2 × 128-byte swizzle", "1 × 128-byte swizzle"]
+    said = " ".join(xray_words.sentences(results))
+    assert "No tensor core on the T4" in said
+    assert "plain multiplications" in said
+    assert "On A100 the float32 operands are rounded to TF32" in said
+    assert "The H100 multiplies with wgmma (m64n64k16)" in said
+    plain, swizzled, hopper = xray_words.layouts(results)
+    assert plain.startswith("T4, tiles of 64×64: no swizzle; rows of 256 bytes")
+    assert "falls on 1 of the 32 banks" in plain
+    assert "pieces of 8 elements (16 bytes)" in swizzled
+    assert "after 8 rows it starts anew (vec 8, perPhase 1, maxPhase 8)" in swizzled
+    assert "the 128-byte swizzle of the tensor cores" in hopper
+
+
+def test_an_h100_that_falls_back_to_mma_says_what_wgmma_needs() -> None:
+    old = result(
+        "H100", dots=(Dot(32, 32, 32, "f16", True),), tensor_cores=(TensorCore("mma.sync", "m16n8k16", "f16", 4),)
+    )
+    assert any("wgmma needs tiles of at least 64 rows" in s for s in xray_words.sentences({"H100": old}))
+
+
+def test_few_warps_name_the_resource_that_runs_out() -> None:
+    narrow = result("A100", facts={"shared_bytes": 80 * 1024})
+    assert cells({"A100": narrow})["programs on one SM"] == ["2 (8/64 warps)"]
+    assert cells({"A100": narrow})["what limits them"] == ["shared memory"]
+    said = xray_words.sentences({"A100": narrow, "H100": result("H100")})
+    assert any(s.startswith("Only 2 programs at a time fit on an SM of the A100 (8 of 64 warps)") for s in said)
+
+
+def test_a_full_multiprocessor_is_limited_by_nothing() -> None:
+    full = result("A100", facts={"registers": 32, "shared_bytes": 0})
+    assert cells({"A100": full})["what limits them"] == ["nothing (full)"]
+
+
+def test_the_shell_takes_the_same_choices(capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(ROOT / "solutions" / "row_softmax.py")
+    assert cli.main(["xray", file, "--dtype", "bfloat16", "--size", "N=512", "--num-warps", "2"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "N = 512, BLOCK_N = 1024 and num_warps = 2, in bfloat16" in shown
+    assert cli.main(["xray", file, "--num-warps", "5"]) == 2
+    assert "num_warps is one of" in capsys.readouterr().err
+
+
+def test_bench_without_a_gpu_says_what_it_needs(
+    space: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("checker.gpu.available", lambda: False)
+    assert cli.main(["bench", str(Path(ROOT, "solutions", "row_softmax.py"))]) == 3
+    told = capsys.readouterr().err
+    assert "bench needs a GPU" in told
+    assert "doctor" in told
