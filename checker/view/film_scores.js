@@ -34,6 +34,11 @@
     if (alpha >= 0) lens += bars(factor, v.alphas[alpha]);
     if (before >= 0) lens += cells(old, v.accs[before], true) + rect(old, "frame");
     if (after >= 0) lens += cells(fresh, v.accs[after], true) + rect(fresh, "edge dot");
+    if (visit >= 0) {
+      const [down, across] = parts(v.tiles[visit]);
+      for (const [q, used, wide] of [[tile, heat, across], [factor, alpha, 1], [old, before, 1], [fresh, after, 1]])
+        if (used >= 0) lens += beyond(q, down, wide);
+    }
     find2("lens .in").innerHTML = lens;
     const span = (from) => (visit < 0 ? "" : v.tiles[visit].slice(from, from + 2).join(":"));
     const makes = heat >= 0 && after < 0;
@@ -47,6 +52,13 @@
     function lastHeat(t, list) {
       for (let j = list.length - 1; j >= 0; j--) if (v.at[list[j]][0] === t && v.at[list[j]][1] >= 0) return v.at[list[j]][1];
       return -1;
+    }
+
+    // what hangs over the edge has no meaning: it is veiled
+    function beyond(q, down, across) {
+      const right = { x: round(q.x + q.w * across), y: q.y, w: round(q.w * (1 - across)), h: q.h };
+      const below = { x: q.x, y: round(q.y + q.h * down), w: round(q.w * across), h: round(q.h * (1 - down)) };
+      return [right, below].filter((r) => r.w > 0.5 && r.h > 0.5).map((r) => rect(r, "ground veil") + `<path class="masked" d="${hatch(r, 6)}"/>`).join("");
     }
 
     // diagonal strokes through the cells that hold -inf

@@ -73,9 +73,10 @@ def here(film: Film, k: int, heat: bool = True) -> str:
     q = place(film, *v.tiles[visit][1:])
     out = _rect(q, "ground", 'fill="#fff"')
     if held >= 0 and heat:
+        rows, cols, levels = v.heats[held]
         _, r0, r1, c0, c1 = v.tiles[visit]
         tall, wide = v.sizes[visit]
-        out += cells(place(film, r0, r0 + tall, c0, c0 + wide), *v.heats[held], (r1 - r0) / tall, (c1 - c0) / wide)
+        out += cells(place(film, r0, r0 + tall, c0, c0 + wide), rows, cols, levels, (r1 - r0) / tall, (c1 - c0) / wide)
     elif held >= 0:
         out += _rect(q, "heat", f'fill="{LIGHT["dot"]}" fill-opacity=".55"')
     return out + _rect(q, "edge dot", f'fill="none" stroke="{LIGHT["dot"]}" stroke-width="2.4"')
