@@ -17,6 +17,7 @@ function start(root) {
   }));
   const now = { k: 0, program: -1, wave: false, speed: 1, timer: 0, sequence: [] };
   const stores = panels.map(countStores);
+  const MEASURE = find("measure").textContent;
   const ranks = rankInProgram(), next = nextInProgram();
 
   function unpack(e) {
@@ -327,16 +328,21 @@ function start(root) {
     if (line.offsetTop < box.scrollTop + 20 || line.offsetTop + line.offsetHeight > box.scrollTop + box.clientHeight - 20) box.scrollTop = top;
   }
 
+  const isTraffic = (e, panel, stored) => e.panel === panel && (e.kind === ATOMIC || (e.kind === STORE) === !!stored);
+  const sum = (list, panel, stored) => list.reduce((bytes, e) => bytes + (isTraffic(e, panel, stored) ? e.bytes : 0), 0);
+
+  // of one program alone, its own bytes are the measure: the budget is for the whole launch
   function drawTraffic(past) {
-    const rows = root.querySelectorAll(".traffic .row");
-    data.traffic.forEach(([panel, stored, total, allowed, whole], i) => {
-      let moved = 0;
-      for (const e of past) if (e.panel === panel && (e.kind === ATOMIC || (e.kind === STORE) === !!stored)) moved += e.bytes;
-      const limit = Math.max(allowed, total, 1), over = allowed >= 0 && moved > allowed;
-      const bar = rows[i].querySelector(".bar");
-      bar.style.setProperty("--moved", (100 * moved / limit).toFixed(2) + "%");
-      rows[i].classList.toggle("over", over);
-      rows[i].querySelector(".words").textContent = words(moved, allowed, whole, stored, over);
+    const one = now.program >= 0, own = one ? events.filter((e) => e.program === now.program) : [];
+    find("measure").textContent = one ? `bytes so far, of all that program ${data.programs[now.program]} moves` : MEASURE;
+    root.querySelectorAll(".traffic .row").forEach((node, i) => {
+      const [panel, stored, total, allowed, whole] = data.traffic[i], moved = sum(past, panel, stored);
+      const all = one ? sum(own, panel, stored) : Math.max(allowed, total), over = !one && allowed >= 0 && moved > allowed;
+      const bar = node.querySelector(".bar");
+      bar.style.setProperty("--moved", (100 * moved / Math.max(all, 1)).toFixed(2) + "%");
+      bar.style.setProperty("--budget", one || allowed < 0 ? "-9px" : (100 * allowed / Math.max(all, 1)).toFixed(2) + "%");
+      node.classList.toggle("over", over);
+      node.querySelector(".words").textContent = one ? `${say(moved)} of ${say(all)}` : words(moved, allowed, whole, stored, over);
     });
   }
 

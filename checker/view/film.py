@@ -269,4 +269,4 @@ def _traffic(film: Film) -> str:
             f"<small>{'stored' if stored else 'loaded'}</small></span>"
             f'<span class="bar" style="--moved:{100 * total / limit:.2f}%;{budget}"></span> <span class="words">{words}</span></div>'
         )
-    return f'<div class="traffic"><h4>bytes so far, against the budget</h4>{"".join(rows)}</div>'
+    return f'<div class="traffic"><h4 class="measure">bytes so far, against the budget</h4>{"".join(rows)}</div>'

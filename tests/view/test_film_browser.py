@@ -141,6 +141,20 @@ def test_one_program_and_the_wave(show: Open) -> None:
     assert told == [f"x[{p}, 0:7]" for p in range(4)] + [f"y[{p}, 0:7]" for p in range(4)]
 
 
+def test_one_program_is_measured_by_its_own_bytes(show: Open) -> None:
+    page = show(softmax_film()[1])
+    page.select_option(".who", "2")
+    assert page.locator(".measure").inner_text() == "bytes so far, of all that program 2 moves"
+    assert page.locator(".traffic .words").all_inner_texts() == ["28 B of 28 B", "0 B of 28 B"]
+    page.locator(".tbt-film").press("End")
+    bars = "() => [...document.querySelectorAll('.traffic .bar')].map((n) => [n.style.getPropertyValue('--moved'), n.style.getPropertyValue('--budget')])"
+    assert page.evaluate(bars) == [["100.00%", "-9px"], ["100.00%", "-9px"]]
+    page.select_option(".who", "-1")
+    page.locator(".tbt-film").press("End")
+    assert page.locator(".traffic .words").first.inner_text() == "112 B of 112 B, 1 pass"
+    assert page.evaluate(bars)[0] == ["100.00%", "100.00%"]
+
+
 def test_findings_lead_to_their_moment(show: Open) -> None:
     trace, values = traces.vector_add(masks=False)
     page = show(film_html(trace, ADD, traces.solution("vector_add"), values=values))
