@@ -128,7 +128,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
             for text, cell in zip(heads, rows[0], strict=True)
         )
         head = f"<thead><tr>{''.join(cells)}</tr></thead>"
-    brief = [_short(rows, column) for column in range(len(rows[0]))]
+    brief = [all(_is_short(row[column]) for row in rows) for column in range(len(rows[0]))]
     body = "".join(
         "<tr>" + "".join(_td(cell, short) for cell, short in zip(row, brief, strict=True)) + "</tr>" for row in rows
     )
@@ -172,13 +172,14 @@ def _unbroken(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int) 
     room = width - 2 * len(rows[0])  # what stands between columns
     for i in range(len(rows[0])):
         longest = max(len(text) for text in [heads[i] if heads else "", *(row[i].text for row in rows)])
-        if (
-            longest <= 24
-            and not any(row[i].code for row in rows)
-            and (room := room - longest) >= 4 * (len(rows[0]) - i)
-        ):
+        if all(_is_short(row[i]) for row in rows) and (room := room - longest) >= 4 * (len(rows[0]) - i):
             found.add(i)
     return found
+
+
+def _is_short(cell: Cell) -> bool:
+    """A name or a number, which must not be broken over lines."""
+    return len(cell.text) <= 24 and not cell.code
 
 
 def _unticked(text: str) -> str:
