@@ -98,8 +98,6 @@ def _is_jitted(kernel: Any) -> bool:
 def _what(value: Any) -> str:
     if isinstance(value, type):
         return f"the class {value.__name__}"
-    if getattr(value, "__name__", "") == "<lambda>":
-        return "a lambda"
     shown = repr(value)
     return f"{shown if len(shown) <= 40 else shown[:37] + '...'} ({type(value).__name__})"
 
