@@ -48,7 +48,7 @@ def rows(case: Case, m: int, n: int) -> torch.Tensor:
             return 3 * x - 300
         case (
             "abyss"
-        ):  # below any stand-in for -inf, for comparing kernels: no puzzle may ask for it, log-sum-exp loses its l
+        ):  # below any stand-in for -inf; not for cases: a kernel that folds l into the exponent fails it too
             return -1e38 - 1e38 * torch.rand(m, n, generator=generator(case), dtype=torch.float64)
         case "late_max":  # the maximum comes last and dwarfs what came before
             x[:, -1] += 120
