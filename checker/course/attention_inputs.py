@@ -17,7 +17,12 @@ from checker.puzzle import DTYPES, Case, Running, Tensors
 Visible = Callable[[Case, Tensors, tuple[int, ...]], torch.Tensor]
 """[N_Q, N_KV] of one head, True where a query may attend to a key."""
 
-FAMILY = {"normal": "", "ramp": ", growing keys", "huge": ", growing keys, huge values"}
+FAMILY = {
+    "normal": "",
+    "ramp": ", growing keys",
+    "rising": ", slowly growing keys",
+    "huge": ", growing keys, huge values",
+}
 """How a case's name says its family; the others by their own name."""
 
 
@@ -45,6 +50,9 @@ def queries_keys_values(
         case "ramp":  # keys grow along the sequence, so that maxima keep coming: a missing rescale shows
             q = 3 * q
             k = k * torch.linspace(0.1, 6.0, n, dtype=torch.float64)[:, None]
+        case "rising":  # as ramp, less steep: over many rows, scores rounded with the queries have to pass as well
+            q = 2 * q
+            k = k * torch.linspace(0.1, 2.0, n, dtype=torch.float64)[:, None]
         case "huge":  # as ramp, and values that float16 cannot hold: whoever computes in it is seen
             q = 3 * q
             k = k * torch.linspace(0.1, 6.0, n, dtype=torch.float64)[:, None]
