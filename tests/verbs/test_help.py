@@ -177,6 +177,14 @@ class TestReset:
         assert checker.reset("row_softmax").changed
         assert space.puzzle_file("row_softmax").exists()
 
+    def test_where_nothing_can_be_saved_nothing_is_changed_and_the_way_out_is_told(self, space: Workspace) -> None:
+        file = space.puzzle_file("row_softmax")
+        file.write_text("my work\n")
+        space.ours.write_text("a file where the folder should be")
+        with pytest.raises(Misuse, match=r"(?s)nothing was changed.*TILE_BY_TILE_HOME"):
+            checker.reset("row_softmax")
+        assert file.read_text() == "my work\n"
+
     def test_what_is_not_text_is_saved_byte_for_byte(self, space: Workspace) -> None:
         space.puzzle_file("row_softmax").write_bytes(b"\xff\xfe\r\n")
         done = checker.reset("row_softmax")
