@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 import torch  # noqa: E402
 
 from checker.course import PUZZLES  # noqa: E402
-from checker.judge.compiling import first_pass  # noqa: E402
+from checker.judge.compiling import Compilation  # noqa: E402
 from checker.judge.gates import memory_failure, memory_findings, overdrawn, traffic_failure  # noqa: E402
 from checker.judge.outcome import Outcome, prepare_all, simulate  # noqa: E402
 from checker.judge.prepare import Prepared  # noqa: E402
@@ -164,7 +164,11 @@ class Bench:
         return "compile" if self._broken(source, self.cases) else None
 
     def _broken(self, source: KernelSource, prepared: Sequence[Prepared]) -> bool:
-        return first_pass(self.puzzle, source, self.runner, prepared).broken() is not None
+        compilation = Compilation(self.puzzle, source, self.runner, prepared)
+        try:
+            return compilation.first().broken() is not None
+        finally:
+            compilation.close()
 
     def _differences(self, source: KernelSource) -> Iterator[str]:
         """What sets the kernel apart from the solution, case by case."""

@@ -102,7 +102,6 @@ PUZZLE = Puzzle(
         _case(3, 5, 7, 8),  # more parts than columns: the last ones are empty
         _case(2, 64, 8, 8, family="deep"),
         _case(4, 50, 7, 8, family="deep"),
-        _case(2, 37, 5, 8, family="abyss"),
         _case(4, 50, 7, 8, family="positive"),
         _case(4, 61, 13, 16, family="ascending"),
         _case(4, 61, 13, 16, family="late_max"),

@@ -56,7 +56,6 @@ PUZZLE = Puzzle(
         _case(3, 17, 16, family="positive"),
         _case(2, 32, 16, family="deep"),
         _case(3, 37, 16, family="deep"),
-        _case(2, 37, 16, family="abyss"),
         _case(2, 67, 16, family="ascending"),
         _case(2, 61, 16, family="late_max"),
         _case(2, 61, 16, family="early_max"),

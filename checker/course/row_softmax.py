@@ -75,7 +75,6 @@ PUZZLE = Puzzle(
         _case(5, 37, 64, family="negative"),
         _case(5, 37, 64, family="deep"),
         _case(5, 37, 64, family="positive"),
-        _case(2, 37, 64, family="abyss"),
         _case(3, 97, 128, family="ascending"),
         _case(3, 31, 32, family="one_hot"),
         _case(2, 33, 64, family="constant"),

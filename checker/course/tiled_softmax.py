@@ -59,7 +59,6 @@ PUZZLE = Puzzle(
         _case(5, 17, 4, 16, family="positive"),
         _case(4, 32, 4, 16, family="deep"),
         _case(9, 37, 4, 16, family="deep"),
-        _case(5, 37, 4, 16, family="abyss"),
         _case(7, 67, 4, 16, family="ascending"),
         _case(6, 61, 4, 16, family="late_max"),
         _case(6, 61, 4, 16, family="early_max"),

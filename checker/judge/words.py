@@ -91,7 +91,6 @@ FAMILIES: dict[str, str] = {
     "early_max": "rows whose first element dwarfs all after it",
     "first_chunk_masked": "rows whose first tile is -inf throughout",
     "masked_then_deep": "rows whose first tile is -inf throughout, and all others far below zero",
-    "abyss": "rows of numbers below any stand-in for -inf, and still finite",
     "spike": "rows of one large element and many tiny ones",
     "uneven": "neighbouring rows of very different magnitude",
     "empty": "rows that are -inf throughout",

@@ -140,7 +140,7 @@ def hint(what: Any, level: int | str | None = None) -> hints.Help:
     space = workspace.find()
     shown = hints.next_level(progress.load(space).of(puzzle.name), asked)
     told = hints.help_for(puzzle, shown, space)
-    counted = min(shown, len(hints.LEVELS))
+    counted = shown if shown <= len(hints.LEVELS) else 0  # the explanation after passing is no help
     after = progress.update(space, puzzle.name, lambda old: replace(old, hints=max(old.hints, counted)))
     panels.hint_panel(told, after.messages).show()
     return told

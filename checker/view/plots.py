@@ -12,12 +12,15 @@ from checker.view.theme import LIGHT, escape, size
 INK = "#7d8590"  # readable on white and on dark grey
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Svg:
     """An inline SVG that a notebook shows as its rich output."""
 
     svg: str
     alt: str
+
+    def __repr__(self) -> str:
+        return f"<plot: {self.alt.partition('. ')[0][:200]}>"
 
     def _repr_html_(self) -> str:
         return f'<div role="img" aria-label="{escape(self.alt)}" style="max-width:640px">{self.svg}</div>'

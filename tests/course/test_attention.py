@@ -15,6 +15,9 @@ from checker.course.attention_inputs import attention, queries_keys_values
 from checker.judge import judge
 from checker.misconceptions import bank
 from checker.puzzle import Case
+from checker.simulator import SimulateOptions, simulate
+from checker.submission.load import load_kernel
+from tests.judge.helpers import solution
 from tests.judge.local_runner import LocalRunner
 
 FAMILIES = ("normal", "ramp", "negative", "positive")
@@ -169,3 +172,52 @@ def test_causal_keys_are_counted_tile_by_tile():
     assert puzzle.budget(longer)["k_ptr"].loaded == (2 + 3 + 4 + 5) * 16 * 16 * 4
     shorter = replace(case, sizes={**case.sizes, "N_KV": 32})  # the first two tiles of queries see nothing
     assert puzzle.budget(shorter)["k_ptr"].loaded == (0 + 0 + 1 + 2) * 16 * 16 * 4
+
+
+def filmed(name: str, tmp_path: Path, **sizes: int):
+    """The events of the solution's film, at other sizes where asked."""
+    puzzle = PUZZLES[name]
+    case = replace(puzzle.film.case, sizes={**puzzle.film.case.sizes, **sizes})
+    launch = puzzle.launch(case, puzzle.make(case), case.meta)
+    return simulate(load_kernel(solution(name), tmp_path), launch, SimulateOptions(events=True, state=True))
+
+
+def loads(trace, tensor: str, program: int) -> list:
+    return [e for e in trace.events if e.kind == "load" and e.tensor == tensor and e.program[0] == program]
+
+
+def test_the_film_of_one_head_keeps_q_and_walks_over_k(tmp_path: Path):
+    trace = filmed("flash_attention", tmp_path)
+    for program in range(3):
+        (q,) = loads(trace, "q_ptr", program)
+        assert q.tile.box == ((16 * program, 16 * program + 16), (0, 16))
+        assert q.loops == ()
+        for tensor in ("k_ptr", "v_ptr"):
+            walk = loads(trace, tensor, program)
+            assert [e.tile.box for e in walk] == [((n, n + 16), (0, 16)) for n in (0, 16, 32, 48)]
+            assert [e.loops for e in walk] == [(("start_n", n),) for n in (0, 16, 32, 48)]
+            assert len({e.line for e in walk}) == 1
+    stored = [e for e in trace.events if e.kind == "store"]
+    assert [e.tile.box[0] for e in stored] == [(0, 16), (16, 32), (32, 48)]
+    assert {"m_i", "l_i", "acc"} <= set(stored[0].state)
+
+
+def test_the_film_of_the_first_order_loads_no_state_at_the_first_visit(tmp_path: Path):
+    trace = filmed("flash_attention_v1", tmp_path)
+    visits = loads(trace, "o_ptr", 0)
+    assert [dict(e.loops) for e in visits] == [
+        {"start_n": n, "start_m": m} for n in (0, 16, 32, 48) for m in (0, 16, 32)
+    ]
+    assert [e.bytes > 0 for e in visits] == [False] * 3 + [True] * 9
+    assert len(loads(trace, "k_ptr", 0)) == 4
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rounds"),
+    [({}, [1, 2, 3, 4]), ({"N_KV": 160}, [2, 3, 4, 5]), ({"N_Q": 64}, [3, 4]), ({"N_KV": 64}, [0, 0, 1, 2])],
+    ids=str,
+)
+def test_the_film_of_heads_shows_the_staircase(tmp_path: Path, sizes, rounds):
+    trace = filmed("flash_attention_heads", tmp_path, **sizes)
+    assert [len(loads(trace, "k_ptr", program)) for program in range(len(rounds))] == rounds
+    assert trace.findings == []

@@ -21,6 +21,10 @@ def test_points_laws_and_words_are_there():
     assert plot.alt.startswith("Counted. kB: queries outside at N 64: 10, 128: 40")
 
 
+def test_where_html_cannot_be_shown_its_title_is():
+    assert repr(scaling_plot([panel()], unit="kB", title="Counted")) == "<plot: Counted>"
+
+
 def test_it_is_the_same_every_time():
     assert scaling_plot([panel()], unit="kB").svg == scaling_plot([panel()], unit="kB").svg
 
