@@ -72,7 +72,10 @@ def film_document(html: str, title: str) -> str:
 
 
 def _player(film: Film) -> str:
+    """The script, with the parts that this film needs."""
     script = asset("film.js")
+    if film.sides:
+        script = script.replace("const drawSides = null;", asset("film_sides.js"))
     return script.replace("const drawScores = null;", asset("film_scores.js")) if film.visits else script
 
 
