@@ -27,7 +27,7 @@ sync-check: setup  ## Fail where puzzles/ or notebooks/ are not what `make sync`
 test-matrix: setup  ## Run the simulator's tests on the oldest, the locked and the newest Triton
 	tools/test-matrix
 
-mutants: setup  ## Judge every wrong kernel, and write the table to docs/mutants.md
+mutants: setup  ## Judge every wrong kernel and mutant, and write the tables to docs/mutants.md
 	$(RUN) tools/mutants.py
 
 gpu-test: setup  ## Run what needs a GPU, and write reports/gpu-<device>.json and .md

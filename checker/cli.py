@@ -383,8 +383,9 @@ def _explain(graded: Sequence[Graded], interrupted: bool, total: int) -> None:
 
 def _mutants(options: argparse.Namespace) -> int:
     from checker.course import LADDER
-    from checker.grading import mutants
+    from checker.grading import keep, mutants
     from checker.grading.report import Progress, kill_table
+    from checker.sandbox import Sandbox
     from checker.workspace import write_atomically
 
     puzzles = _wanted(options) or list(LADDER)
@@ -396,7 +397,8 @@ def _mutants(options: argparse.Namespace) -> int:
     with Progress(total, quiet=options.json == "-") as shown:
         rows: list[Row] = mutants.kill_table(puzzles, device, report=shown.row)
     if options.json is not None:
-        _write_json(options.json, mutants.document(rows, puzzles, device))
+        facts = keep.environment(device, Sandbox.shared().tier)
+        _write_json(options.json, mutants.document(rows, puzzles, device, facts))
     if options.markdown is not None:
         with _writing(options.markdown):
             write_atomically(Path(options.markdown), mutants.markdown(rows, puzzles, device))

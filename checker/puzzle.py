@@ -84,18 +84,66 @@ class Hint:
 
 
 @dataclass(frozen=True)
+class Running:
+    """What a kernel's running state must be while it walks over a tensor in chunks, so that the film can say where it departs.
+
+    `walked` is the tensor whose loads are the chunks, `rows` the one whose rows the state belongs to: entry i of a vector
+    (or the one number) stands for row i of the last tile of `rows` that the program loaded. `names` are the variables, a
+    maximum first and the sum of exponentials measured against it second.
+
+    ``exact(case, tensors, seen, at)`` gives, in float64, what an honest kernel may hold after it has seen `seen`: one mapping
+    from names to [rows] tensors for every honest way of walking, the puzzle's own way first; NaN where nothing can be said.
+    `tensors` are the inputs in float64. `seen` [rows, columns] counts how often this program loaded each element, or, where
+    `walked` is another tensor than `rows`, how often each row of `walked` was loaded while that row of `rows` was held.
+    `at` is the index of the slice in the leading dimensions of `rows`, ``()`` for a matrix. `tolerance` is relative. Without
+    `exact` the columns are shown and nothing is compared.
+    """
+
+    walked: str
+    rows: str
+    names: tuple[str, ...]
+    exact: Callable[[Case, Tensors, torch.Tensor, tuple[int, ...]], tuple[Mapping[str, torch.Tensor], ...]] | None = (
+        None
+    )
+    tolerance: float = 1e-3
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Attention on the stage: the square of scores stands between the tensors that it comes from, queries down, keys across.
+
+    `queries`, `keys`, `values`, `output` are tensors [..., N, D]; `per_query` those with one number a query [..., N]. `tile`
+    are names under which a kernel may hold the scores of one tile [BLOCK_M, BLOCK_N], the first one found is shown; `alpha`
+    is the factor per row of the accumulator [BLOCK_M, D], whose names are `accumulator`: before the tile's share is added,
+    and after.
+    """
+
+    queries: str = "q_ptr"
+    keys: str = "k_ptr"
+    values: str = "v_ptr"
+    output: str = "o_ptr"
+    per_query: tuple[str, ...] = ()
+    tile: tuple[str, ...] = ("s", "scores", "qk", "p")
+    alpha: str = "alpha"
+    accumulator: tuple[str, str] = ("acc", "acc")
+
+
+@dataclass(frozen=True)
 class FilmSpec:
     """What the film of a puzzle shows: which case, which tensors side by side, and names for the state variables.
 
     `state` maps local variables of the kernel to the words the film prints for them (``{"m_i": "running max"}``).
     Other small local values are shown under their own names. `choices` are the sizes that the notebook's controls offer
-    (``{"N": (7, 12, 24), "BLOCK_N": (4, 8, 16)}``).
+    (``{"N": (7, 12, 24), "BLOCK_N": (4, 8, 16)}``). `running` puts a column for each of its names beside the tensor it
+    belongs to, `scores` draws attention.
     """
 
     case: Case
     tensors: tuple[str, ...]
     state: Mapping[str, str] = field(default_factory=dict)
     choices: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    running: Running | None = None
+    scores: Scores | None = None
 
 
 @dataclass(frozen=True)

@@ -1,71 +1,225 @@
-"""Judges every wrong kernel of the course and writes the table of what caught it to `docs/mutants.md`.
+"""Judges every wrong kernel of the course and every mechanical mutant of the solutions, and writes `docs/mutants.md`.
 
-Exits 1 where a wrong kernel survives, and with the grader's own status where it could not do its work.
+What was found goes to `reports/mutants-cpu.json` and `reports/mutants-mechanical.json`; the page is made from these, from
+`reports/mutants-gpu.json` where it is there (`python -m checker mutants --device cuda --json reports/mutants-gpu.json` writes it
+on a machine with a GPU), and from the explanations in `tools/survivors.toml`. With `--page` only the page is made anew.
+
+Exits 1 where a wrong kernel survives, where a mutant survives that nobody has explained, or where CPU and GPU disagree.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import subprocess
 import sys
+import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-REPORT = ROOT / "docs" / "mutants.md"
+sys.path.insert(0, str(ROOT))
+
+from checker.course import LADDER  # noqa: E402
+from checker.grading.mutants import Row, markdown, rows_of  # noqa: E402
+from tools.mutate import GATES, SWEPT, sweep  # noqa: E402
+
+PAGE = ROOT / "docs" / "mutants.md"
+CPU, GPU, MECHANICAL = (ROOT / "reports" / f"mutants-{name}.json" for name in ("cpu", "gpu", "mechanical"))
+SURVIVORS = ROOT / "tools" / "survivors.toml"
 
 
-def judge(device: str) -> tuple[dict[str, Any], int]:
-    """The kill table as `mutants/v1`, and the exit status of the command that made it."""
-    command = [sys.executable, "-m", "checker", "mutants", "--device", device, "--json", "-"]
-    ran = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
-    try:
-        table = json.loads(ran.stdout)
-    except ValueError:
-        raise SystemExit(ran.returncode or 3) from None  # what went wrong stands on stderr already
-    return table, ran.returncode
+# -------------------------------------------------------------------------------------------------------------- reports
 
 
-def survivors(table: Mapping[str, Any]) -> list[str]:
-    """``puzzle/name`` of each wrong kernel that passed."""
-    rows = ((puzzle["puzzle"], wrong) for puzzle in table["puzzles"] for wrong in puzzle["misconceptions"])
-    return [f"{puzzle}/{wrong['name']}" for puzzle, wrong in rows if not wrong["caught"]]
+def load(path: Path) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return report
 
 
-def markdown(table: Mapping[str, Any]) -> str:
-    return "\n".join(_lines(table)) + "\n"
+def wrong_kernels() -> list[Row]:
+    """The kill table of the CPU, with what the GPU showed beside it where there is a report of one."""
+    rows = rows_of(load(CPU))
+    if not GPU.exists():
+        return rows
+    seen = {(row.puzzle, row.name): row.gpu for row in rows_of(load(GPU))}
+    return [replace(row, gpu=seen.get((row.puzzle, row.name))) for row in rows]
 
 
-def _lines(table: Mapping[str, Any]) -> Iterator[str]:
-    wrong = [m for puzzle in table["puzzles"] for m in puzzle["misconceptions"]]
-    yield "# What catches which wrong kernel"
+def disagreements() -> list[str]:
+    """Where the report of the GPU says something else than that of the CPU, or nothing."""
+    if not GPU.exists():
+        return []
+    on_gpu = {(row.puzzle, row.name): row for row in rows_of(load(GPU))}
+    found = []
+    for row in rows_of(load(CPU)):
+        there = on_gpu.get((row.puzzle, row.name))
+        name = f"{row.puzzle}/{row.name}"
+        if there is None or there.gpu is None:
+            found.append(f"{name}: not launched on the GPU")
+        elif there.gate != row.gate:
+            found.append(f"{name}: stopped by {there.gate} on the machine with a GPU, by {row.gate} without")
+        elif not there.agrees:
+            found.append(f"{name}: stopped by {row.gate}, but {there.gpu} on the GPU")
+    return found
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why some mutants may pass."""
+
+    title: str
+    because: str
+    mutants: tuple[str, ...]
+
+
+def reasons() -> list[Reason]:
+    """The explanations of `survivors.toml`."""
+    data = tomllib.loads(SURVIVORS.read_text("utf-8"))
+    return [Reason(r["title"], " ".join(r["because"].split()), tuple(r["mutants"])) for r in data["reason"]]
+
+
+def unexplained(report: Mapping[str, Any]) -> list[str]:
+    """Survivors without a reason."""
+    explained = {key for reason in reasons() for key in reason.mutants}
+    return [s["mutant"] for table in report["puzzles"] for s in table["survived"] if s["mutant"] not in explained]
+
+
+def mechanical_report(fates: Sequence[Any], facts: Mapping[str, str]) -> dict[str, Any]:
+    """`mechanical/v1`: per puzzle how many were made and what became of them; those that pass by name."""
+    puzzles = []
+    for puzzle in SWEPT:
+        mine = [f for f in fates if f.puzzle == puzzle.name]
+        killed = Counter(f.by for f in mine if f.outcome == "killed")
+        kinds = {k: Counter(f.outcome for f in mine if f.kind == k) for k in sorted({f.kind for f in mine})}
+        puzzles.append(
+            {
+                "puzzle": puzzle.name,
+                "made": len(mine),
+                "killed": {gate: killed[gate] for gate in GATES},
+                "kinds": {k: {o: c[o] for o in ("killed", "equivalent", "survived")} for k, c in kinds.items()},
+                "equivalent": [{"mutant": f.key} for f in mine if f.outcome == "equivalent"],
+                "survived": [{"mutant": f.key, "differs": f.differs} for f in mine if f.outcome == "survived"],
+            }
+        )
+    return {"schema": "mechanical/v1", "environment": dict(facts), "puzzles": puzzles}
+
+
+# ----------------------------------------------------------------------------------------------------------------- page
+
+
+def page() -> str:
+    """`docs/mutants.md`, made from the reports alone."""
+    text = markdown(wrong_kernels(), LADDER, "cpu")
+    parts = [text.rstrip("\n"), *_gpu(), *_mechanical(load(MECHANICAL))]
+    return "\n".join(parts) + "\n"
+
+
+def _gpu() -> Iterator[str]:
     yield ""
-    yield f"Each of these kernels embodies a mistake that people make. {sum(m['caught'] for m in wrong)} of {len(wrong)} are caught"
-    yield f"(device: {table['device']}). `make mutants` writes this table."
-    for puzzle in table["puzzles"]:
-        yield from _table(puzzle["puzzle"], puzzle["misconceptions"])
+    yield "## The same kernels on a GPU"
+    yield ""
+    if not GPU.exists():
+        yield "No report of a GPU is here yet: `python -m checker mutants --device cuda --json reports/mutants-gpu.json` writes it."
+        return
+    report = load(GPU)
+    rows = rows_of(report)
+    shown = Counter((row.gpu or "").split(":")[0] for row in rows)
+    facts = report.get("environment", {})
+    device = facts.get("device", "a GPU").removeprefix("cuda (").removesuffix(")")
+    yield f"Each of the {len(rows)} was launched by itself on a GPU ({device}, torch {facts.get('torch', '?')}, triton {facts.get('triton', '?')}), whatever"
+    yield "the simulator had said of it: every small case with two poisons in the outputs and a guard band around every tensor."
+    yield "What `memory` and `traffic` catch may leave no mark there; all else has to be seen."
+    yield ""
+    yield "| on the GPU | wrong kernels |"
+    yield "|---|--:|"
+    yield from (f"| {what} | {count} |" for what, count in shown.most_common())
+    wrong = disagreements()
+    yield ""
+    yield "CPU and GPU agree on every one." if not wrong else "They disagree: " + "; ".join(wrong) + "."
 
 
-def _table(puzzle: str, misconceptions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _mechanical(report: Mapping[str, Any]) -> Iterator[str]:
+    tables = report["puzzles"]
+    made = sum(t["made"] for t in tables)
+    killed = sum(sum(t["killed"].values()) for t in tables)
+    equivalent, survived = (sum(len(t[what]) for t in tables) for what in ("equivalent", "survived"))
     yield ""
-    yield f"## {puzzle}"
+    yield "## Slips of the hand"
     yield ""
-    yield "| wrong kernel | caught by | diagnosed as |"
-    yield "|---|---|---|"
-    for wrong in misconceptions:
-        gate = wrong["gate"] if wrong["caught"] else "**nothing**"
-        yield f"| {wrong['name']} | {gate} | {wrong['diagnosed_as'] or 'no known misconception'} |"
+    yield f"`tools/mutations.py` makes {made:,} small changes to the solutions, one at a time: another operator, constant, name, index or"
+    yield "bound, a mask or a line less. Each goes through the gates on the CPU (compiled for one GPU before it runs, for every dtype after)."
+    yield f"{killed:,} are killed. {equivalent} are equivalent: outputs (but for rounding) and accesses are those of the solution on every case"
+    yield f"and on 16 more, drawn at random. {survived} pass although they behave differently; why that is right stands below each group."
+    yield ""
+    yield "| puzzle | mutants | " + " | ".join(f"`{gate}`" for gate in GATES) + " | equivalent | survive |"
+    yield "|---|" + "--:|" * (3 + len(GATES))
+    for t in tables:
+        numbers = [t["made"], *(t["killed"][gate] for gate in GATES), len(t["equivalent"]), len(t["survived"])]
+        yield f"| {t['puzzle']} | {' | '.join(map(str, numbers))} |"
+    yield ""
+    yield "| change | killed | equivalent | survive |"
+    yield "|---|--:|--:|--:|"
+    for kind in sorted({kind for t in tables for kind in t["kinds"]}):
+        counts = [t["kinds"].get(kind, {}) for t in tables]
+        numbers = [sum(c.get(what, 0) for c in counts) for what in ("killed", "equivalent", "survived")]
+        yield f"| {kind} | {' | '.join(map(str, numbers))} |"
+    yield ""
+    yield "### Those that survive"
+    left = {s["mutant"]: s for t in tables for s in t["survived"]}
+    for reason in reasons():
+        mine = [left.pop(key) for key in reason.mutants if key in left]
+        yield from ("", f"**{reason.title}** ({len(mine)}). {reason.because}", "")
+        yield from (_mutant(s) for s in mine)
+    if left:
+        yield from ("", f"**Not explained** ({len(left)}).", "")
+        yield from (f"{_mutant(s)}: {s['differs']}" for s in left.values())
+    yield from ("", "### Those that are equivalent", "", "<details><summary>All of them</summary>", "")
+    yield from (_mutant(e) for t in tables for e in t["equivalent"])
+    yield from ("", "</details>")
+
+
+def _mutant(entry: Mapping[str, str]) -> str:
+    puzzle, _, change = entry["mutant"].partition(": ")
+    before, _, after = change.partition(" → ")
+    return f"- {puzzle}: `{before}` → `{after}`"
+
+
+# ----------------------------------------------------------------------------------------------------------------- main
+
+
+def judge(jobs: int) -> int:
+    """Make both reports of the CPU; the status of the command that judged the misconceptions."""
+    from checker.grading.keep import environment
+
+    CPU.parent.mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "checker", "mutants", "--device", "cpu", "--json", str(CPU)]
+    status = subprocess.run(command, cwd=ROOT, check=False).returncode
+    if status not in (0, 1):
+        raise SystemExit(status)  # what went wrong stands on stderr already
+    report = mechanical_report(sweep(SWEPT, jobs), environment("cpu", "none"))
+    MECHANICAL.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    return status
 
 
 def main() -> int:
-    table, status = judge("cpu")
-    REPORT.parent.mkdir(exist_ok=True)
-    REPORT.write_text(markdown(table), "utf-8")
-    print(f"wrote {REPORT.relative_to(ROOT)}")
-    for name in survivors(table):
-        print(f"survived: {name}", file=sys.stderr)
-    return status or int(bool(survivors(table)))
+    parser = argparse.ArgumentParser(description="Write docs/mutants.md.")
+    parser.add_argument("--page", action="store_true", help="judge nothing, only make the page from the reports")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants judged at a time")
+    options = parser.parse_args()
+    status = 0 if options.page else judge(options.jobs)
+    PAGE.write_text(page(), "utf-8")
+    print(f"wrote {PAGE.relative_to(ROOT)}")
+    problems = [f"survives: {row.puzzle}/{row.name}" for row in rows_of(load(CPU)) if not row.by_the_right_gate]
+    problems += [f"survives, unexplained: {key}" for key in unexplained(load(MECHANICAL))]
+    problems += [f"CPU and GPU disagree: {what}" for what in disagreements()]
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return status or int(bool(problems))
 
 
 if __name__ == "__main__":

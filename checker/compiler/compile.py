@@ -7,11 +7,9 @@ import io
 import os
 import sys
 import tempfile
-import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from checker.compiler.facts import facts_of, tensor_cores
@@ -23,9 +21,6 @@ if TYPE_CHECKING:
     from triton import JITFunction
 
 
-_STANDARD_ERROR = threading.Lock()  # the descriptor belongs to the whole process: one compilation at a time may take it
-
-
 def compile_kernel(kernel: JITFunction, request: CompileRequest) -> CompileResult:
     """Compile one specialisation to PTX and cubin. Nothing is launched and no GPU is needed.
 
@@ -34,12 +29,6 @@ def compile_kernel(kernel: JITFunction, request: CompileRequest) -> CompileResul
     """
     with _quiet():
         return _compile(kernel, request)
-
-
-def compile_all(kernel: JITFunction, requests: Sequence[CompileRequest], workers: int = 2) -> Iterator[CompileResult]:
-    """Every request, `workers` at a time (Triton lets go of the interpreter while it compiles), in the order asked for."""
-    with _quiet(), ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(lambda request: _compile(kernel, request), requests)
 
 
 @contextlib.contextmanager
@@ -101,7 +90,7 @@ def _run(kernel: JITFunction, request: CompileRequest) -> Any:
 def _diagnostics(kernel: JITFunction, request: CompileRequest) -> str:
     """What the compiler's C++ half writes to standard error while it fails: once more, with the descriptor caught."""
     sys.stderr.flush()
-    with _STANDARD_ERROR, tempfile.TemporaryFile() as caught:
+    with tempfile.TemporaryFile() as caught:
         saved = os.dup(2)
         try:
             os.dup2(caught.fileno(), 2)

@@ -7,10 +7,15 @@ first product is exact and what is judged is the kernel, not the rounding of its
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
 from checker.course.families import generator
-from checker.puzzle import DTYPES, Case
+from checker.puzzle import DTYPES, Case, Running, Tensors
+
+Visible = Callable[[Case, Tensors, tuple[int, ...]], torch.Tensor]
+"""[N_Q, N_KV] of one head, True where a query may attend to a key."""
 
 FAMILY = {
     "normal": "",
@@ -84,6 +89,28 @@ def attention(
     if seen is not None:
         s = s.masked_fill(~seen, -torch.inf)
     return torch.softmax(s, dim=-1).nan_to_num(0.0) @ v, torch.logsumexp(s, dim=-1)
+
+
+def running(
+    visible: Visible | None = None, head_kv: Callable[[Case, tuple[int, ...]], tuple[int, ...]] | None = None
+) -> Running:
+    """m_i and l_i of every query, over the visible keys that it was paired with. `head_kv` gives the slice of k for one of q."""
+
+    def exact(
+        case: Case, tensors: Tensors, seen: torch.Tensor, at: tuple[int, ...]
+    ) -> tuple[dict[str, torch.Tensor], ...]:
+        q, k = tensors["q_ptr"][at], tensors["k_ptr"][head_kv(case, at) if head_kv else at]
+        rows = (seen > 0).any(dim=-1)
+        chosen = seen > 0 if visible is None else (seen > 0) & visible(case, tensors, at)
+        s = (q[rows] @ k.T) * case.sizes["D"] ** -0.5
+        s = s.masked_fill(~chosen[rows], -torch.inf)
+        highest = s.amax(dim=-1)
+        m, l = (torch.full((q.shape[0],), torch.nan, dtype=torch.float64) for _ in "ml")
+        m[rows] = highest.masked_fill(highest == -torch.inf, torch.nan)
+        l[rows] = torch.exp(s - m[rows, None]).sum(dim=-1)
+        return ({"m_i": m, "l_i": l},)
+
+    return Running(walked="k_ptr", rows="q_ptr", names=("m_i", "l_i"), exact=exact, tolerance=5e-3)
 
 
 def _of(seen: torch.Tensor | None, i: int, dims: int) -> torch.Tensor | None:

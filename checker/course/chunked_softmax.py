@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from checker.course.families import row_magnitude
-from checker.course.softmax_rows import GPU, TOLERANCE, make, matrix_bytes, named, reference, warps
+from checker.course.softmax_rows import GPU, TOLERANCE, make, matrix_bytes, named, reference, running, warps
 from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
 
 
@@ -104,5 +104,6 @@ PUZZLE = Puzzle(
         tensors=("x_ptr", "y_ptr"),
         state={"m_i": "maximum so far", "l_i": "sum so far"},
         choices={"M": (1, 3, 4), "N": (4, 7, 10, 13), "BLOCK_N": (2, 4, 8)},
+        running=running(walks=2),
     ),
 )

@@ -46,6 +46,10 @@ def rows(case: Case, m: int, n: int) -> torch.Tensor:
             return x
         case "deep":  # exp(x) is 0 in float32 without the maximum
             return 3 * x - 300
+        case (
+            "abyss"
+        ):  # below any stand-in for -inf; not for cases: a kernel that folds l into the exponent fails it too
+            return -1e38 - 1e38 * torch.rand(m, n, generator=generator(case), dtype=torch.float64)
         case "late_max":  # the maximum comes last and dwarfs what came before
             x[:, -1] += 120
             return x
@@ -53,6 +57,10 @@ def rows(case: Case, m: int, n: int) -> torch.Tensor:
             x[:, 0] += 120
             return x
         case "first_chunk_masked":  # the first tile of every row is -inf throughout; the last element never is
+            x[:, : min(case.meta.get("BLOCK_N", n // 2), n - 1)] = -torch.inf
+            return x
+        case "masked_then_deep":  # the same, and what stood in for that -inf is far from all that follows
+            x = 3 * x - 300
             x[:, : min(case.meta.get("BLOCK_N", n // 2), n - 1)] = -torch.inf
             return x
         case "spike":  # after the first element, 16 more add less than half a step to a sum kept in the case's dtype

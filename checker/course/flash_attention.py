@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import torch
 
-from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values
+from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values, running
 from checker.course.families import row_magnitude, stored
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Scores, Tensors, Tolerance
 
 
 def make(case: Case) -> Tensors:
@@ -133,5 +133,7 @@ PUZZLE = Puzzle(
         tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
         state={"m_i": "running max", "l_i": "running sum", "acc": "accumulator", "s": "scores of this tile"},
         choices={"N_Q": (32, 48, 70), "N_KV": (40, 64, 96), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
+        running=running(),
+        scores=Scores(),
     ),
 )

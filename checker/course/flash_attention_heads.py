@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import torch
 
-from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values
+from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values, running
 from checker.course.families import generator, row_magnitude
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Scores, Tensors, Tolerance
 
 
 def _sizes(case: Case) -> tuple[int, int, int, int, int, int]:
@@ -68,6 +68,18 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
         seen = seen & (keys - torch.arange(n_q)[:, None] <= n_kv - n_q)
     o, lse = attention(inputs["q_ptr"], k, v, d**-0.5, seen)
     return {"o_ptr": o, "lse_ptr": lse}
+
+
+def _visible(case: Case, tensors: Tensors, at: tuple[int, ...]) -> torch.Tensor:
+    """[N_Q, N_KV] of batch ``at[0]``: keys below its length and, under a causal mask, not past the query, the ends aligned."""
+    n_q, n_kv, keys = case.sizes["N_Q"], case.sizes["N_KV"], torch.arange(case.sizes["N_KV"])
+    seen = (keys < tensors["key_lengths_ptr"][at[0]]).expand(n_q, n_kv)
+    return seen & (keys - torch.arange(n_q)[:, None] <= n_kv - n_q) if case.flags["IS_CAUSAL"] else seen
+
+
+def _head_kv(case: Case, at: tuple[int, ...]) -> tuple[int, ...]:
+    """Batch and key head of a query head."""
+    return (at[0], at[1] // (case.sizes["H_Q"] // case.sizes["H_KV"]))
 
 
 def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
@@ -188,5 +200,7 @@ PUZZLE = Puzzle(
         tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
         state={"m_i": "running max", "l_i": "running sum", "acc": "accumulator", "s": "scores of this tile"},
         choices={"N_Q": (64, 128), "N_KV": (64, 128, 160), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
+        running=running(_visible, _head_kv),
+        scores=Scores(per_query=("lse_ptr",)),
     ),
 )

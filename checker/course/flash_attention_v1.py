@@ -8,7 +8,20 @@ import torch
 
 from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values
 from checker.course.families import row_magnitude
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+from checker.puzzle import (
+    DTYPES,
+    Allowance,
+    Case,
+    FilmSpec,
+    Hint,
+    Launch,
+    Puzzle,
+    Running,
+    Scalar,
+    Scores,
+    Tensors,
+    Tolerance,
+)
 
 
 def make(case: Case) -> Tensors:
@@ -133,5 +146,7 @@ PUZZLE = Puzzle(
         tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr", "m_ptr", "l_ptr"),
         state={"m_i": "running max", "l_i": "running sum", "acc": "output times its sum", "s": "scores of this tile"},
         choices={"N_Q": (32, 48, 70), "N_KV": (40, 64, 96), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
+        running=Running(walked="k_ptr", rows="q_ptr", names=("m_new", "l_new")),
+        scores=Scores(per_query=("m_ptr", "l_ptr"), accumulator=("o", "acc")),
     ),
 )

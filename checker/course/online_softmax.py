@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from checker.course.families import row_magnitude
-from checker.course.softmax_rows import GPU, TOLERANCE, make, matrix_bytes, named, reference, warps
+from checker.course.softmax_rows import GPU, TOLERANCE, make, matrix_bytes, named, reference, running, warps
 from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
 
 
@@ -60,6 +60,7 @@ PUZZLE = Puzzle(
         _case(2, 61, 16, family="late_max"),
         _case(2, 61, 16, family="early_max"),
         _case(2, 53, 16, family="first_chunk_masked"),
+        _case(2, 37, 16, family="masked_then_deep"),
         _case(3, 41, 16, family="masked", layout="padded"),
         _case(2, 97, 32, family="negative", layout="padded"),
         _case(2, 173, 16, dtype="float16", family="spike"),
@@ -102,5 +103,6 @@ PUZZLE = Puzzle(
         tensors=("x_ptr", "y_ptr"),
         state={"m_i": "running max", "l_i": "running sum", "m_new": "new max"},
         choices={"M": (1, 2, 4), "N": (4, 7, 10, 13), "BLOCK_N": (2, 4, 8)},
+        running=running(walks=1),
     ),
 )

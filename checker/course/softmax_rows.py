@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from checker.course.families import rows, stored
-from checker.puzzle import DTYPES, Case, Tensors, Tolerance
+from checker.puzzle import DTYPES, Case, Running, Tensors, Tolerance
 
 GPU = frozenset({"gpu"})
 
@@ -28,6 +28,40 @@ def make(case: Case) -> Tensors:
 def reference(case: Case, inputs: Tensors) -> Tensors:
     """Milakov & Gimelshein 2018, section 2, equation 2 (the "safe" softmax), in float64."""
     return {"y_ptr": torch.softmax(inputs["x_ptr"], dim=-1)}
+
+
+def max_and_sum(x: torch.Tensor, against: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    """Of each row of x [rows, columns]: its maximum, and the sum of exp(x - `against`), else of exp(x - maximum).
+
+    A row of nothing but -inf has neither: both are NaN.
+    """
+    m = x.amax(dim=-1)
+    m = m.masked_fill(m == -torch.inf, torch.nan)
+    return m, torch.exp(x - (m if against is None else against)[:, None]).sum(dim=-1)
+
+
+def _in_one_walk(x: torch.Tensor, seen: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Milakov & Gimelshein 2018, algorithm 3: both are always those of all that was seen."""
+    m, l = max_and_sum(x.masked_fill(seen < 1, -torch.inf))
+    return {"m_i": m, "l_i": l}
+
+
+def _in_two_walks(x: torch.Tensor, seen: torch.Tensor) -> dict[str, torch.Tensor]:
+    """The maximum in a first walk, the sum in a second one, against the maximum of the whole row."""
+    m, _ = max_and_sum(x.masked_fill(seen < 1, -torch.inf))
+    l = max_and_sum(x.masked_fill(seen < 2, -torch.inf), against=m)[1]
+    return {"m_i": m, "l_i": l.masked_fill((seen < 2).all(dim=-1), torch.nan)}
+
+
+def running(*, walks: int) -> Running:
+    """m_i and l_i of each row of x, found in one walk or in two; either way is right, `walks` is the puzzle's own."""
+    ways = (_in_one_walk, _in_two_walks) if walks == 1 else (_in_two_walks, _in_one_walk)
+    return Running(
+        walked="x_ptr",
+        rows="x_ptr",
+        names=("m_i", "l_i"),
+        exact=lambda case, tensors, seen, at: tuple(way(tensors["x_ptr"], seen) for way in ways),
+    )
 
 
 def matrix_bytes(case: Case) -> int:

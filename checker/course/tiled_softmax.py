@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from checker.course.families import row_magnitude
-from checker.course.softmax_rows import GPU, TOLERANCE, make, matrix_bytes, named, reference, warps
+from checker.course.softmax_rows import GPU, TOLERANCE, make, matrix_bytes, named, reference, running, warps
 from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
 
 
@@ -63,6 +63,7 @@ PUZZLE = Puzzle(
         _case(6, 61, 4, 16, family="late_max"),
         _case(6, 61, 4, 16, family="early_max"),
         _case(7, 53, 4, 16, family="first_chunk_masked"),
+        _case(5, 37, 4, 16, family="masked_then_deep"),
         _case(11, 41, 4, 16, family="uneven"),
         _case(7, 41, 4, 16, family="masked", layout="padded"),
         _case(13, 29, 8, 8, family="negative", layout="padded"),
@@ -106,5 +107,6 @@ PUZZLE = Puzzle(
         tensors=("x_ptr", "y_ptr"),
         state={"m_i": "running max", "l_i": "running sum", "m_new": "new max"},
         choices={"M": (3, 5, 8), "N": (4, 7, 10, 13), "BLOCK_M": (1, 2, 4), "BLOCK_N": (2, 4, 8)},
+        running=running(walks=1),
     ),
 )

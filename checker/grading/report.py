@@ -80,7 +80,15 @@ def summary(batch: Batch) -> None:
 def kill_table(rows: list[Row], device: str) -> None:
     """One row per misconception: what caught it, and what the card called it."""
     table = Table(box=box.SIMPLE, pad_edge=False)
-    for head in ("puzzle", "misconception", "caught by", "meant for", "named as"):
+    launched = any(row.gpu is not None for row in rows)
+    for head in (
+        "puzzle",
+        "misconception",
+        "caught by",
+        "meant for",
+        "named as",
+        *(["on the GPU"] if launched else []),
+    ):
         table.add_column(head, overflow="fold")
     for row in rows:
         good = row.by_the_right_gate
@@ -91,12 +99,18 @@ def kill_table(rows: list[Row], device: str) -> None:
             Text(caught, style="green" if good else "bold red"),
             " or ".join(row.expected),
             Text(row.diagnosed_as or "-", style="green" if row.diagnosed else "yellow"),
+            *([Text(row.gpu or "not run", style="green" if row.agrees else "bold red")] if launched else []),
         )
     console = _console()
     if table.row_count:
         console.print(table)
     right, named = sum(row.by_the_right_gate for row in rows), sum(row.diagnosed for row in rows)
     console.print(Text(f"{device}: {right} of {len(rows)} caught by a gate meant for it, {named} of {len(rows)} named"))
+    hidden = [row for row in rows if not row.agrees]
+    if hidden:
+        console.print(
+            Text(f"the GPU shows nothing of {', '.join(f'{r.puzzle}/{r.name}' for r in hidden)}", style="bold red")
+        )
 
 
 def _console() -> Console:

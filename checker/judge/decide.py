@@ -130,7 +130,9 @@ class _Judging:
             f"{_place(self.source, first)[0].upper()}{_place(self.source, first)[1:]}: {first.message}{more}",
             line=first.line,
             detail="\n".join(f"{_place(self.source, v)}: {v.message}" for v in rest),
-            advice="A kernel uses `tl` and its own parameters, and nothing else of Python.",
+            advice=rules.RULES.get(
+                first.rule, "A kernel uses `tl` and its own parameters, and nothing else of Python."
+            ),
         )
 
     def _simulate(self, prepared: Sequence[Prepared], compilation: Compilation, compiled: Compiled) -> list[Outcome]:

@@ -389,12 +389,17 @@ def _times(outcome: Outcome, name: str, verb: str, moved: int, allowed: int) -> 
     if full == 0:
         return f"{tensor} was {verb} more than this rung allows"
     rung = "this rung allows none" if allowed == 0 else f"this rung allows {allowed / full:.3g}"
-    return f"{tensor} was {verb} {moved / full:.1f} times over; {rung}"
+    return f"{tensor} was {verb} {moved / full:.3g} times over; {rung}"
 
 
 def _because(puzzle: Puzzle, outcome: Outcome, name: str) -> str:
     allowance = puzzle.budget(outcome.case).get(name)
-    return f"{allowance.because[0].upper()}{allowance.because[1:]}." if allowance and allowance.because else ""
+    if allowance is None or not allowance.because:
+        return ""
+    because = allowance.because
+    if because.split()[0] in map(words.name_of, puzzle.parameters):
+        return f"{because}."  # a tensor's name stays as it is written
+    return f"{because[0].upper()}{because[1:]}."
 
 
 def _tensor_bytes(outcome: Outcome, name: str) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from checker.judge import words
 from checker.judge.gates import memory_findings, unfinished
-from checker.judge.outcome import Outcome, judged
+from checker.judge.outcome import Outcome, judged, plan
 from checker.judge.prepare import Damage, Poison, prepare
 from checker.judge.runner import Runner
 from checker.judge.verdict import GateResult
@@ -14,6 +14,8 @@ from checker.puzzle import Case, Puzzle
 from checker.submission.kernel import Config, KernelSource
 
 NOT_RUN = "not run: no GPU here, or none was asked for. Everything else was checked in the simulator."
+
+NOT_VISIBLE = "not visible"
 
 
 def gpu_gate(
@@ -40,16 +42,34 @@ def _outcomes(
 ) -> Iterator[Outcome]:
     small = [(case, config) for case, config in planned if "cpu" in case.devices and "gpu" in case.devices]
     poisons: tuple[Poison, ...] = ("nan", "finite")
-    for poison in poisons:
-        prepared = [prepare(puzzle, case, config, poison) for case, config in small]
-        results = runner.launch(source, [p.launch for p in prepared])
-        for one, result in zip(prepared, results, strict=False):
-            yield judged(puzzle, one, result)
+    prepared = [prepare(puzzle, case, config, poison) for poison in poisons for case, config in small]
+    for one, result in zip(prepared, runner.launch(source, [p.launch for p in prepared]), strict=False):
+        yield judged(puzzle, one, result)
     for case, config in planned:
         if case.devices == {"gpu"}:  # one at a time: they are large
             one = prepare(puzzle, case, config)
             for result in runner.launch(source, [one.launch]):
                 yield judged(puzzle, one, result)
+
+
+def seen_on_gpu(puzzle: Puzzle, source: KernelSource, runner: Runner, *, large: bool = True) -> str:
+    """What the hardware by itself shows of a kernel, whatever the simulator said of it.
+
+    ``wrong values``, ``modified input``, ``guard band`` (memory around a tensor changed), ``error: …`` with the words for the
+    launch that failed, or ``not visible``. `large` also tries the cases that only a GPU runs. Raises RuntimeError where the
+    launch could not be made, which says nothing about the kernel.
+    """
+    cases = [case for case in puzzle.cases if "gpu" in case.devices and (large or "cpu" in case.devices)]
+    for outcome in _outcomes(puzzle, source, runner, plan(puzzle, cases, source.configs)):
+        if outcome.result.status in ("infra_error", "protocol_error"):
+            raise RuntimeError(outcome.result.message)
+        if not outcome.ran:
+            return f"error: {outcome.result.message}"
+        if not outcome.right:
+            return "wrong values"
+        if outcome.damage:
+            return "modified input" if any(damage.inside for damage in outcome.damage) else "guard band"
+    return NOT_VISIBLE
 
 
 def _failure(source: KernelSource, outcome: Outcome) -> GateResult | None:

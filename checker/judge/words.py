@@ -90,6 +90,7 @@ FAMILIES: dict[str, str] = {
     "late_max": "rows whose last element dwarfs all before it",
     "early_max": "rows whose first element dwarfs all after it",
     "first_chunk_masked": "rows whose first tile is -inf throughout",
+    "masked_then_deep": "rows whose first tile is -inf throughout, and all others far below zero",
     "spike": "rows of one large element and many tiny ones",
     "uneven": "neighbouring rows of very different magnitude",
     "empty": "rows that are -inf throughout",

@@ -202,10 +202,20 @@ def _nested(data: np.ndarray) -> Any:
         return data.tolist()
     if data.dtype.kind in "iu":
         return data.tolist()
-    flat = [rounded(v) for v in data.astype(np.float64).ravel()]
-    shaped = np.empty(data.shape, object)
-    shaped.reshape(-1)[:] = flat
-    return shaped.tolist()
+    return _rounded(data.astype(np.float64)).tolist()
+
+
+def _rounded(data: np.ndarray) -> np.ndarray:
+    """`rounded`, for a whole tile. A whole number times or over a power of ten (up to
+    10²²) is the double nearest to its decimal digits."""
+    with np.errstate(all="ignore"):
+        digits = 3 - np.floor(np.log10(np.abs(data)))
+        shift = np.power(10.0, np.abs(digits))
+        short = np.where(digits >= 0, np.round(data * shift) / shift, np.round(data / shift) * shift)
+        plain = np.isfinite(short) & (np.abs(digits) <= 22)
+    for i in np.flatnonzero(np.isfinite(data) & ~plain):
+        short.flat[i] = rounded(data.flat[i])
+    return np.where(np.isfinite(data), short, data)
 
 
 def _summary(data: np.ndarray) -> dict[str, Any]:

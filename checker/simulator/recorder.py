@@ -173,7 +173,7 @@ class Recorder:
         shape = " × ".join(str(n) for n in region.shape) or "a single element"
         message = (
             f"{outside.size} {_lanes(outside.size)} of program {_program(self.program, self.grid)} {verb} outside "
-            f"{region.name} ({shape}): the first at {_index(first)}, {where}. "
+            f"{_said(region)} ({shape}): the first at {_index(first)}, {where}. "
             + (
                 "A mask switches off the lanes that have no element."
                 if access.active is None
@@ -191,7 +191,7 @@ class Recorder:
         other = int(who[where[first]])
         named = "several other programs" if other < 0 else f"program {_program(_unlinear(other, self.grid), self.grid)}"
         message = (
-            f"Program {_program(self.program, self.grid)} {what}: {region.name} at "
+            f"Program {_program(self.program, self.grid)} {what}: {_said(region)} at "
             f"{_index(region.index(int(access.chosen[first])))}, shared with {named}. Programs run in any order and at the "
             "same time, so the result would be a matter of luck, even where both store the same value today."
         )
@@ -201,7 +201,7 @@ class Recorder:
         region = access.region
         places = np.unique(places)
         message = (
-            f"Two lanes of this one store write the same element of {region.name}, {_index(region.index(int(places[0])))}. "
+            f"Two lanes of this one store write the same element of {_said(region)}, {_index(region.index(int(places[0])))}. "
             "Which of them wins is not defined, even where both store the same value today."
         )
         self._find("race", message, self.frames.line(), region, places, places.size, key="lanes")
@@ -249,8 +249,8 @@ class Recorder:
         for number in sorted(sources):
             source = self.sources[number]
             message = (
-                f"The load of {source.name} in line {source.line} leaves its masked lanes undefined, and they change what line "
-                f"{store} stores to {access.region.name}. Say what they hold: `other=...`, a value that changes "
+                f"The load of {_plain(source.name)} in line {source.line} leaves its masked lanes undefined, and they change what line "
+                f"{store} stores to {_said(access.region)}. Say what they hold: `other=...`, a value that changes "
                 "neither a maximum nor a sum it goes into."
             )
             self._find("undefined_lanes", message, source.line, access.region, places, int(reached.sum()))
@@ -260,7 +260,7 @@ class Recorder:
         for number in sorted(sources):
             source = self.sources[number]
             message = (
-                f"The load of {source.name} in line {source.line} leaves its masked lanes undefined, and line {self.frames.line()} "
+                f"The load of {_plain(source.name)} in line {source.line} leaves its masked lanes undefined, and line {self.frames.line()} "
                 "decides by them. Say what they hold: `other=...`."
             )
             self._find("undefined_lanes", message, source.line, None, count=1)
@@ -270,7 +270,7 @@ class Recorder:
         nan = np.isnan(chosen)
         message = (
             f"A NaN is born in line {birth.line}: {birth.name} made it out of operands that were not NaN"
-            f"{_NAN_WAYS.get(birth.name, '')}. From there it reaches {access.region.name} in line {self.frames.line()}."
+            f"{_NAN_WAYS.get(birth.name, '')}. From there it reaches {_said(access.region)} in line {self.frames.line()}."
         )
         self._find(
             "nan_born", message, birth.line, access.region, access.chosen[nan], int(nan.sum()), operation=birth.name
@@ -291,7 +291,7 @@ class Recorder:
 
     def _unwritten(self, region: Region, missing: np.ndarray) -> None:
         first = tuple(int(i) for i in np.unravel_index(int(missing[0]), region.shape)) if region.shape else ()
-        message = f"{missing.size} of {region.count} elements of {region.name} are never stored, the first at {_index(first)}."
+        message = f"{missing.size} of {region.count} elements of {_said(region)} are never stored, the first at {_index(first)}."
         elements = [tuple(int(i) for i in np.unravel_index(int(m), region.shape)) for m in missing[:SHOWN]]
         self._findings["unwritten", region.name] = _Open(
             "unwritten", message, None, None, region.name, elements if region.shape else [()], missing.size
@@ -303,7 +303,7 @@ class Recorder:
         line = int(region.writer_line[first])
         program = _unlinear(int(region.writer[first]), self.grid)
         message = (
-            f"{region.name} is an input, but line {line} stores to {changed.size} of its elements, the first at "
+            f"{_said(region)} is an input, but line {line} stores to {changed.size} of its elements, the first at "
             f"{_index(elements[0])}. Store to the output instead."
         )
         self._findings["modified_input", region.name] = _Open(
@@ -326,6 +326,15 @@ _NAN_WAYS = {
     "tl.sqrt": " (the root of a negative number has no value)",
     "tl.rsqrt": " (the root of a negative number has no value)",
 }
+
+
+def _plain(tensor: str) -> str:
+    """``x`` for ``x_ptr``: the parameter is a pointer, what a message speaks of is the tensor behind it."""
+    return tensor.removesuffix("_ptr")
+
+
+def _said(region: Region) -> str:
+    return _plain(region.name)
 
 
 def _lanes(count: int) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from checker.verbs.doctor import Finding
     from checker.verbs.resetting import Reset
 
+WRITABLE = f"Where the folder cannot be written, work in a copy of the course, or set {workspace.HOME_VARIABLE} to a folder of yours."
 MOST_EVENTS = 20_000  # a film with more moments than this can neither be watched nor kept in a notebook
 
 
@@ -140,7 +141,7 @@ def hint(what: Any, level: int | str | None = None) -> hints.Help:
     space = workspace.find()
     shown = hints.next_level(progress.load(space).of(puzzle.name), asked)
     told = hints.help_for(puzzle, shown, space)
-    counted = min(shown, len(hints.LEVELS))
+    counted = shown if shown <= len(hints.LEVELS) else 0  # the explanation after passing is no help
     after = progress.update(space, puzzle.name, lambda old: replace(old, hints=max(old.hints, counted)))
     panels.hint_panel(told, after.messages).show()
     return told
@@ -169,7 +170,7 @@ def reset(what: Any) -> Reset:
     try:
         done = resetting.reset(puzzle.name, space)
     except OSError as error:
-        raise Misuse(f"{puzzle.name} was not reset, and nothing was changed: {error}") from None
+        raise Misuse(f"{puzzle.name} was not reset, and nothing was changed: {error}. {WRITABLE}") from None
     panels.reset_panel(done, resetting.notebook_cell(done.stub) if display.in_notebook() else "").show()
     return done
 
@@ -223,8 +224,8 @@ def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", s
             raise Misuse(str(error)) from None
         after, _ = progress.record(workspace.find(), verdict, source.source)
         _show_card(card, verdict)
-    for message in after.messages:
-        panels.Panel("Your progress", (message,)).show()
+    if after.messages:
+        panels.Panel("Your progress", after.messages, footer=("The verdict stands all the same. " + WRITABLE,)).show()
     return verdict
 
 

@@ -70,7 +70,12 @@ def working(message: str) -> Iterator[Card]:
 
         from IPython.display import HTML, display
 
-        yield Card(display(HTML(f'<div role="status" style="opacity:.7">{escape(message)}</div>'), display_id=True))
+        handle = display(HTML(f'<div role="status" style="opacity:.7">{escape(message)}</div>'), display_id=True)
+        try:
+            yield Card(handle)
+        except BaseException:  # a wrong size, or the learner interrupts: nothing goes on any more
+            handle.update(HTML(""))
+            raise
         return
     err = console(stderr=True)
     if not err.is_terminal:

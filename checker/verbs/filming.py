@@ -55,7 +55,7 @@ def shoot(puzzle: Puzzle, source: KernelSource, case: Case, most_events: int) ->
     title = f"{puzzle.title}: {source.kernel}, {case.name}"
     # inputs as they were (the job worked on copies), outputs as the kernel left them
     values = {name: result.tensors[name] if name in puzzle.outputs else _tensor(t) for name, t in tensors.items()}
-    html = film_html(result.trace, puzzle, source, budget=puzzle.budget(case), title=title, values=values)
+    html = film_html(result.trace, puzzle, source, case=case, budget=puzzle.budget(case), title=title, values=values)
     return title, html
 
 

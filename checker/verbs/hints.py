@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,7 +60,7 @@ def help_for(puzzle: Puzzle, level: int, space: Workspace) -> Help:
     name = LEVELS[level - 1]
     heading = f"Hint {level} of {len(LEVELS)}: {name}"
     more = (
-        f"The next call of hint({puzzle.kernel}) shows the {LEVELS[level]}."
+        f"The next call of `hint({puzzle.kernel})` shows the {LEVELS[level]}."
         if level < len(LEVELS)
         else "That is the last hint. Fill in the `...`, check, and look at the film: it shows which tile goes wrong."
     )
@@ -77,7 +78,7 @@ def _explanation(puzzle: Puzzle, space: Workspace) -> Help:
     )
     if path is not None:
         code, footer = (
-            region(path.read_text(encoding="utf-8")),
+            textwrap.dedent(region(path.read_text(encoding="utf-8"))),
             "Yours may look different and be as good: the verdict counts.",
         )
     return Help(

@@ -35,6 +35,11 @@ def puzzle_of(kernel: Any, verb: str) -> tuple[Puzzle, Callable[..., Any]]:
     name = kernel_name(kernel)
     if name is None:
         raise Misuse(f"{verb} needs the kernel itself, and this is {_what(kernel)}: {verb}({_example()})")
+    if name == "<lambda>":
+        raise Misuse(
+            f"{verb} needs the kernel itself, and this is a lambda, which is also what a kernel with a grid in brackets is: "
+            f"{verb}({_example()})"
+        )
     if not _is_jitted(kernel):
         if isinstance(kernel, type) or not callable(kernel) or not name.isidentifier():
             raise Misuse(f"{verb} needs the kernel itself, and this is {_what(kernel)}: {verb}({_example()})")
@@ -93,8 +98,6 @@ def _is_jitted(kernel: Any) -> bool:
 def _what(value: Any) -> str:
     if isinstance(value, type):
         return f"the class {value.__name__}"
-    if getattr(value, "__name__", "") == "<lambda>":
-        return "a lambda"
     shown = repr(value)
     return f"{shown if len(shown) <= 40 else shown[:37] + '...'} ({type(value).__name__})"
 

@@ -5,7 +5,7 @@ The large ones (verdict card, film) are in `checker.view`. Nothing here needs to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
@@ -22,23 +22,24 @@ if TYPE_CHECKING:
     from checker.verbs.resetting import Reset
 
 ROOT = "tbt-panel"
-_SELF = f"{ROOT}.{ROOT}"  # the class twice, so that a notebook's own rules for tables, code and headings do not win
+# outweighs what JupyterLab does to every table (columns of one width, set to the right) and to code (wrapped)
+OURS = f".{ROOT}" * 3
 CSS = f"""<style>
-.{_SELF}{{font:14px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;color:var(--ink);background:var(--bg);
+.{ROOT}{{font:14px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;color:var(--ink);background:var(--bg);
 border:1px solid var(--line);border-radius:8px;padding:12px 16px;max-width:860px;margin:4px 0;overflow-x:auto}}
-.{_SELF} h4{{margin:0 0 8px;font-size:15px;font-weight:600;color:var(--ink)}}
-.{_SELF} p{{margin:6px 0;max-width:68ch}}
-.{_SELF} h5{{margin:12px 0 2px;font-size:13px;font-weight:600;color:var(--soft)}}
-.{_SELF} ul{{margin:2px 0;padding-left:20px;max-width:92ch}} .{_SELF} li{{margin:2px 0}}
-.{_SELF} table{{border-collapse:collapse;width:100%;margin:4px 0;color:inherit;font-size:13.5px}}
-.{_SELF} tr{{background:none!important}}
-.{_SELF} th{{text-align:left;vertical-align:bottom;font-weight:600;color:var(--soft);border-bottom:1px solid var(--faint);padding:4px 12px 4px 0}}
-.{_SELF} td{{text-align:left;vertical-align:top;white-space:normal;border-bottom:1px solid var(--line);padding:5px 12px 5px 0}}
-.{_SELF} tr:last-child td{{border-bottom:0}} .{_SELF} td:first-child{{white-space:nowrap}}
-.{_SELF} .n{{text-align:right;font-variant-numeric:tabular-nums}}
-.{_SELF} .soft{{color:var(--soft)}} .{_SELF} .good{{color:var(--good)}} .{_SELF} .warn{{color:var(--store)}} .{_SELF} .bad{{color:var(--bad)}}
-.{_SELF} code,.{_SELF} pre{{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--panel);color:var(--ink);border-radius:4px}}
-.{_SELF} code{{padding:1px 5px}} .{_SELF} pre{{padding:10px 12px;margin:8px 0;overflow-x:auto;white-space:pre}}
+{OURS} h4{{margin:0 0 8px;font-size:15px;font-weight:600;color:var(--ink)}}
+{OURS} h5{{margin:12px 0 2px;font-size:13px;font-weight:600;color:var(--soft)}}
+{OURS} p{{margin:6px 0;max-width:68ch}}
+{OURS} ul{{margin:2px 0;padding-left:20px;max-width:92ch}} {OURS} li{{margin:2px 0}}
+{OURS} table{{table-layout:auto;border-collapse:collapse;width:100%;margin:4px 0;color:var(--ink);font-size:13.5px}}
+{OURS} tr{{background:none}}
+{OURS} th{{text-align:left;vertical-align:bottom;font-weight:600;color:var(--soft);border-bottom:1px solid var(--faint);padding:4px 12px 4px 0}}
+{OURS} td{{text-align:left;vertical-align:top;white-space:normal;border-bottom:1px solid var(--line);padding:5px 12px 5px 0}}
+{OURS} tr:last-child td{{border-bottom:0}} {OURS} .brief{{white-space:nowrap}}
+{OURS} .n{{text-align:right;font-variant-numeric:tabular-nums}}
+{OURS} .soft{{color:var(--soft)}} {OURS} .good{{color:var(--good)}} {OURS} .warn{{color:var(--store)}} {OURS} .bad{{color:var(--bad)}}
+{OURS} code,{OURS} pre{{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--panel);color:var(--ink);border-radius:4px}}
+{OURS} code{{padding:1px 5px}} {OURS} pre code{{padding:0}} {OURS} pre{{padding:10px 12px;margin:8px 0;overflow-x:auto;white-space:pre}}
 </style>"""
 
 
@@ -119,14 +120,23 @@ def _inline(text: str) -> str:
     return "".join(pieces).replace("\n", "<br>")
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
-    body = "".join("<tr>" + "".join(_td(cell) for cell in row) + "</tr>" for row in rows)
-    return f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
+def _table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    head = ""
+    if any(heads):
+        cells = (
+            f"<th{' class=n' if cell.number else ''}>{escape(text)}</th>"
+            for text, cell in zip(heads, rows[0], strict=True)
+        )
+        head = f"<thead><tr>{''.join(cells)}</tr></thead>"
+    brief = [all(_is_short(row[column]) for row in rows) for column in range(len(rows[0]))]
+    body = "".join(
+        "<tr>" + "".join(_td(cell, short) for cell, short in zip(row, brief, strict=True)) + "</tr>" for row in rows
+    )
+    return f"<table>{head}<tbody>{body}</tbody></table>"
 
 
-def _td(cell: Cell) -> str:
-    classes = " ".join(filter(None, [cell.tone, "n" if cell.number else ""]))
+def _td(cell: Cell, brief: bool) -> str:
+    classes = " ".join(filter(None, [cell.tone, "n" if cell.number else "", "brief" if brief else ""]))
     code = f"<pre><code>{escape(cell.code)}</code></pre>" if cell.code else ""
     return f"<td{f' class={classes!r}' if classes else ''}>{_inline(cell.text)}{code}</td>"
 
@@ -162,13 +172,14 @@ def _unbroken(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int) 
     room = width - 2 * len(rows[0])  # what stands between columns
     for i in range(len(rows[0])):
         longest = max(len(text) for text in [heads[i] if heads else "", *(row[i].text for row in rows)])
-        if (
-            longest <= 24
-            and not any(row[i].code for row in rows)
-            and (room := room - longest) >= 4 * (len(rows[0]) - i)
-        ):
+        if all(_is_short(row[i]) for row in rows) and (room := room - longest) >= 4 * (len(rows[0]) - i):
             found.add(i)
     return found
+
+
+def _is_short(cell: Cell) -> bool:
+    """A name or a number, which must not be broken over lines."""
+    return len(cell.text) <= 24 and not cell.code
 
 
 def _unticked(text: str) -> str:

@@ -110,10 +110,14 @@ def chosen(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[Case, dict[str, i
 
 
 def realistic(puzzle: Puzzle) -> Case:
-    """The first case that is meant for a GPU only and not too large to prepare here, or else the one with the largest tile."""
-    large = (c for c in puzzle.cases if "cpu" not in c.devices and _bytes(puzzle, c) <= MOST_BYTES)
-    small = max((c for c in puzzle.cases if "cpu" in c.devices), key=lambda c: math.prod(c.meta.values()))
-    return next(large, small)
+    """The first case that is meant for a GPU only and not too large to prepare here, or else the smallest of them.
+
+    A puzzle without such cases gives the one with the largest tile.
+    """
+    large = [c for c in puzzle.cases if "cpu" not in c.devices]
+    if not large:
+        return max(puzzle.cases, key=lambda c: math.prod(c.meta.values()))
+    return next((c for c in large if _bytes(puzzle, c) <= MOST_BYTES), min(large, key=lambda c: _bytes(puzzle, c)))
 
 
 def _bytes(puzzle: Puzzle, case: Case) -> int:

@@ -69,7 +69,7 @@ def _failure(verdict: Verdict, gate: GateResult) -> str:
     line = gate.line or (gate.mismatch.line if gate.mismatch else None)
     parts.append(_excerpt(verdict, line))
     if gate.findings:
-        parts.append(_findings(gate.findings, gate.message))
+        parts.append(_findings(wording.untold(gate)))
     diagnosis = verdict.diagnosis
     if diagnosis is not None:
         if diagnosis.misconception is not None:
@@ -87,9 +87,9 @@ def _failure(verdict: Verdict, gate: GateResult) -> str:
     if verdict.smallest is not None:
         parts.append(f"<p><b>Smallest failing shape:</b> {escape(wording.case_words(verdict.smallest))}.</p>")
     parts.append(_traffic(gate))
-    if gate.detail:
+    if detail := wording.details(gate):
         name = "Triton’s own words" if gate.gate == "compile" else "The details"
-        parts.append(f"<details><summary>{name}</summary><pre>{escape(gate.detail.strip())}</pre></details>")
+        parts.append(f"<details><summary>{name}</summary><pre>{escape(detail)}</pre></details>")
     return "".join(parts)
 
 
@@ -115,8 +115,7 @@ def _excerpt(verdict: Verdict, line: int | None, around: int = 1) -> str:
     return f'<pre aria-label="Line {line}">{rows}</pre>'
 
 
-def _findings(findings: tuple[Finding, ...], said: str) -> str:
-    rows = [f for f in findings if f.message != said]
+def _findings(rows: list[Finding]) -> str:
     items = "".join(f"<li>{prose(f.message)}</li>" for f in rows[:4])
     if len(rows) > 4:
         items += f"<li>and {count(len(rows) - 4, 'more finding')}</li>"

@@ -13,11 +13,12 @@ function start(root) {
   const panels = data.panels.map((p, i) => ({
     label: p[0], x: p[1], y: p[2], ux: p[3], uy: p[4], rows: p[5], cols: p[6],
     r0: p[7], c0: p[8], r1: p[9], c1: p[10], lead: p[11],
-    cells: data.cells[i], written: data.written[i], node: root.querySelectorAll(".stage .panel")[i],
+    columns: p[12], width: p[13], transposed: p[14], cells: data.cells[i], written: data.written[i], node: root.querySelectorAll(".stage .panel")[i],
   }));
   const now = { k: 0, program: -1, wave: false, speed: 1, timer: 0, sequence: [] };
   const stores = panels.map(countStores);
-  const ranks = rankInProgram();
+  const MEASURE = find("measure").textContent;
+  const ranks = rankInProgram(), next = nextInProgram();
 
   function unpack(e) {
     return {
@@ -33,6 +34,12 @@ function start(root) {
   function rankInProgram() {
     const seen = {};
     return events.map((e) => (seen[e.program] = (seen[e.program] ?? -1) + 1));
+  }
+
+  function nextInProgram() {
+    const last = {}, out = [];
+    events.forEach((e, i) => { if (last[e.program] !== undefined) out[last[e.program]] = i; last[e.program] = i; });
+    return out;
   }
 
   // the elements of one slice that a tile really touched, as rectangles [r0, r1, c0, c1]
@@ -71,8 +78,9 @@ function start(root) {
   const clamp = (v, low, high) => Math.min(Math.max(v, low), high);
 
   function place(p, box) {
-    const x0 = p.x + clamp(box[2], p.c0, p.c1) * p.ux, x1 = p.x + clamp(box[3], p.c0, p.c1) * p.ux;
-    const y0 = p.y + clamp(box[0], p.r0, p.r1) * p.uy, y1 = p.y + clamp(box[1], p.r0, p.r1) * p.uy;
+    let [r0, r1, c0, c1] = [clamp(box[0], p.r0, p.r1), clamp(box[1], p.r0, p.r1), clamp(box[2], p.c0, p.c1), clamp(box[3], p.c0, p.c1)];
+    if (p.transposed) [r0, r1, c0, c1] = [c0, c1, r0, r1];
+    const x0 = p.x + c0 * p.ux, x1 = p.x + c1 * p.ux, y0 = p.y + r0 * p.uy, y1 = p.y + r1 * p.uy;
     return { x: round(x0), y: round(y0), w: round(Math.max(x1 - x0, 2)), h: round(Math.max(y1 - y0, 2)) };
   }
 
@@ -97,7 +105,9 @@ function start(root) {
     const past = now.sequence.slice(0, now.k + 1).map((i) => events[i]);
     const e = past[past.length - 1];
     panels.forEach((p, i) => drawPanel(p, i, past, e));
+    if (drawSides) drawSides(past, now.sequence[now.k]);
     drawCaption(e);
+    if (drawScores) drawScores(now.sequence[now.k], now.sequence.slice(0, now.k + 1));
     drawState(e, now.sequence[now.k]);
     drawSource(e);
     drawTraffic(past);
@@ -193,6 +203,12 @@ function start(root) {
     });
   }
 
+  const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
+  const box = (x, y, w, h, name) => `<rect class="${name}" x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${round(h)}"/>`;
+
+  const drawSides = null;
+  const drawScores = null;
+
   // ---- beside the stage -----------------------------------------------------------------------------------------
 
   const plural = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
@@ -208,7 +224,7 @@ function start(root) {
     if (e.kind !== DOT) facts.push(say(e.bytes));
     if (e.masked) facts.push(plural(e.masked, "lane") + " masked" + (e.undefined ? ", no `other`" : ""));
     find("facts").textContent = facts.join(" · ");
-    const alarms = data.findings.filter((f) => f[0] === now.sequence[now.k]).map((f) => f[1]);
+    const alarms = data.findings.filter((f) => f[0] === now.sequence[now.k]).map((f) => f[1] === "running value" ? f[2] : f[1]);
     if (e.outside) alarms.push(plural(e.outside, "lane") + " outside the tensor");
     find("alarm").textContent = alarms.length ? "⚠ " + alarms.join(", ") : "";
   }
@@ -221,33 +237,40 @@ function start(root) {
         values[events[j].delta[d]] = events[j].delta[d + 1];
       }
     }
-    const changed = new Set(ranks[at] ? e.delta.filter((_, j) => j % 2 === 0) : []);
+    const later = {}, following = next[at] === undefined ? [] : events[next[at]].delta;
+    for (let d = 0; d < following.length; d += 2) later[following[d]] = following[d + 1];
     const table = find("state");
     table.replaceChildren();
-    row(table, "program", "", data.programs[e.program], false, "");
-    for (const [name, value] of e.loops) row(table, name, "loop", String(value), false, "");
+    row(table, "program", "", data.programs[e.program]);
+    for (const [name, value] of e.loops) row(table, name, "loop", String(value));
     data.names.forEach((name, n) => {
-      if (n in values) row(table, name, data.words[n], data.vals[values[n]], changed.has(n), name);
+      if (n in values || n in later && data.words[n]) row(table, name, data.words[n], data.vals[values[n]], n in later && data.words[n] && !isMatrix(data.vals[later[n]]) ? data.vals[later[n]] : undefined);
     });
   }
 
-  function row(table, name, word, value, changed) {
+  function row(table, name, word, value, later) {
     const line = table.insertRow();
-    if (changed) line.className = "changed";
+    if (later !== undefined) line.className = "changed";
     const head = document.createElement("th");
     head.scope = "row";
     head.textContent = name;
     if (word) head.appendChild(Object.assign(document.createElement("small"), { textContent: word }));
     line.appendChild(head);
-    show(line.insertCell(), value);
+    const cell = line.insertCell();
+    if (value !== undefined) show(cell, value);
+    if (later === undefined) return;
+    cell.appendChild(Object.assign(document.createElement("span"), { className: "then", textContent: "→" }));
+    show(cell, later);
   }
 
+  const isMatrix = (value) => Array.isArray(value) && value.some(Array.isArray);
+
   function show(cell, value) {
-    if (!Array.isArray(value)) { cell.textContent = value; return; }
-    const rows = value.some(Array.isArray) ? value : [value];
+    if (!Array.isArray(value)) { cell.append(value); return; }
+    const rows = isMatrix(value) ? value : [value];
     for (const numbers of rows) {
       const list = document.createElement("span");
-      list.className = "vector";
+      list.className = isMatrix(value) ? "vector line" : "vector";
       for (const n of [].concat(numbers)) list.appendChild(Object.assign(document.createElement("b"), { textContent: n }));
       cell.appendChild(list);
     }
@@ -263,16 +286,21 @@ function start(root) {
     if (line.offsetTop < box.scrollTop + 20 || line.offsetTop + line.offsetHeight > box.scrollTop + box.clientHeight - 20) box.scrollTop = top;
   }
 
+  const isTraffic = (e, panel, stored) => e.panel === panel && (e.kind === ATOMIC || (e.kind === STORE) === !!stored);
+  const sum = (list, panel, stored) => list.reduce((bytes, e) => bytes + (isTraffic(e, panel, stored) ? e.bytes : 0), 0);
+
+  // of one program alone, its own bytes are the measure: the budget is for the whole launch
   function drawTraffic(past) {
-    const rows = root.querySelectorAll(".traffic .row");
-    data.traffic.forEach(([panel, stored, total, allowed, whole], i) => {
-      let moved = 0;
-      for (const e of past) if (e.panel === panel && (e.kind === ATOMIC || (e.kind === STORE) === !!stored)) moved += e.bytes;
-      const limit = Math.max(allowed, total, 1), over = allowed >= 0 && moved > allowed;
-      const bar = rows[i].querySelector(".bar");
-      bar.style.setProperty("--moved", (100 * moved / limit).toFixed(2) + "%");
-      rows[i].classList.toggle("over", over);
-      rows[i].querySelector(".words").textContent = words(moved, allowed, whole, stored, over);
+    const one = now.program >= 0, own = one ? events.filter((e) => e.program === now.program) : [];
+    find("measure").textContent = one ? `bytes so far, of all that program ${data.programs[now.program]} moves` : MEASURE;
+    root.querySelectorAll(".traffic .row").forEach((node, i) => {
+      const [panel, stored, total, allowed, whole] = data.traffic[i], moved = sum(past, panel, stored);
+      const all = one ? sum(own, panel, stored) : Math.max(allowed, total), over = !one && allowed >= 0 && moved > allowed;
+      const bar = node.querySelector(".bar");
+      bar.style.setProperty("--moved", (100 * moved / Math.max(all, 1)).toFixed(2) + "%");
+      bar.style.setProperty("--budget", one || allowed < 0 ? "-9px" : (100 * allowed / Math.max(all, 1)).toFixed(2) + "%");
+      node.classList.toggle("over", over);
+      node.querySelector(".words").textContent = one ? `${say(moved)} of ${say(all)}` : words(moved, allowed, whole, stored, over);
     });
   }
 

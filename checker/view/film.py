@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from checker.puzzle import Allowance, Puzzle
+from checker.puzzle import Allowance, Case, Puzzle
 from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
 from checker.view.code import body_start, highlight
-from checker.view.film_data import Film, Moment, build, program_name
+from checker.view.film_data import DEPARTS, Film, Moment, build, program_name
 from checker.view.film_svg import miniature, stage, swatch
 from checker.view.theme import asset, count, escape, script_json, short, size, style
 
@@ -21,18 +21,19 @@ def film_html(
     puzzle: Puzzle,
     source: KernelSource,
     *,
+    case: Case | None = None,
     budget: Mapping[str, Allowance] | None = None,
     title: str = "",
     values: Mapping[str, Any] | None = None,
 ) -> str:
     """One self-contained HTML fragment: static SVG, style, data and player. Needs no server and survives saving.
 
-    `trace` must hold events (``SimulateOptions(events=True, state=True)``). `budget` is the rung's allowance for the case
-    that was run, ``puzzle.budget(case)``; without it the bars only count. `values` are tensors or arrays by parameter,
+    `trace` must hold events (``SimulateOptions(events=True, state=True)``). `case` is what was run, the film's
+    own if not given. `budget` is the rung's allowance for it, ``puzzle.budget(case)``; without it the bars only count. `values` are tensors or arrays by parameter,
     inputs as they were and outputs as the kernel left them; small ones are written into the cells. Output values appear
     at the moment of their last store.
     """
-    film = build(trace, source, puzzle.film.tensors, puzzle.film.state, values or {}, budget or {}, puzzle.outputs)
+    film = build(trace, puzzle.film, case or puzzle.film.case, values or {}, budget or {}, puzzle.outputs)
     title = title or f"{puzzle.title}: the film of {source.kernel}"
     if not film.moments:
         text = "There is nothing to show: the kernel neither loads nor stores anything."
@@ -56,7 +57,7 @@ def film_html(
         + _traffic(film)
         + "</div></div>"
         + f'<script type="application/json">{script_json(film.data)}</script>'
-        + f"<script>{asset('film.js')}</script></div>"
+        + f"<script>{_player(film)}</script></div>"
     )
 
 
@@ -67,6 +68,22 @@ def film_document(html: str, title: str) -> str:
         f"<title>{escape(title)}</title><style>:root{{color-scheme:light dark}}body{{max-width:1260px;margin:24px auto;padding:0 12px;"
         "background:#f0f2f4}@media(prefers-color-scheme:dark){body{background:#0d0f12}}</style></head>"
         f"<body>{html}</body></html>\n"
+    )
+
+
+def _player(film: Film) -> str:
+    """The script, with the parts that this film needs."""
+    script = asset("film.js")
+    if film.sides:
+        script = script.replace("const drawSides = null;", asset("film_sides.js"))
+    return script.replace("const drawScores = null;", asset("film_scores.js")) if film.visits else script
+
+
+def side_by_side(*films: str) -> str:
+    """Films (or cards) next to one another where there is room, below one another where there is not."""
+    columns = "repeat(auto-fit,minmax(min(520px,100%),1fr))"
+    return (
+        f'<div style="display:grid;grid-template-columns:{columns};gap:12px;align-items:start">{"".join(films)}</div>'
     )
 
 
@@ -99,7 +116,7 @@ def _facts(moment: Moment, trace: Trace) -> str:
 def _caption(moment: Moment, film: Film, trace: Trace) -> str:
     event = moment.event
     what = escape(short(event.tensor) + (moment.flat.label if moment.flat else ""))
-    alarms = [film.data["findings"][i][1] for i in moment.findings]
+    alarms = [f[2] if f[1] == DEPARTS else f[1] for f in (film.data["findings"][i] for i in moment.findings)]
     if event.out_of_bounds:
         alarms.append(f"{count(event.out_of_bounds, 'lane')} outside the tensor")
     alarm = "⚠ " + ", ".join(alarms) if alarms else ""
@@ -118,6 +135,10 @@ def _legend(film: Film) -> str:
         words.append(("masked", "masked lanes: switched off"))
     if any(m.event.out_of_bounds for m in film.moments):
         words.append(("outside", "lanes outside the tensor"))
+    if film.visits:
+        words += [("scores", "scores of the tile on chip"), ("visited", "visited before, not kept")]
+        words += [("hidden", "masked scores, -∞")] if any("-" in heat[2] for heat in film.visits.heats) else []
+        words += [("skipped", "skipped tiles: never loaded")] if film.visits.skipped else []
     return '<div class="legend">' + "".join(f"<span>{swatch(k)} {w}</span> " for k, w in words) + "</div>"
 
 
@@ -170,8 +191,9 @@ def _strip(film: Film, trace: Trace) -> str:
 
 def _notes(film: Film) -> str:
     rows = []
-    for at, kind, message in film.data["findings"][:8]:
-        text = f"<b>⚠ {escape(kind)}</b> {escape(message)}"
+    listed = [f for f in film.data["findings"] if f[3:] != [0]]
+    for at, kind, message, *more in listed[:8]:
+        text = f"<b>⚠ {escape(kind)}</b> {escape(' '.join([message, *more]))}"
         tag = f'button type="button" data-at="{at}"' if at >= 0 else "div"
         rows.append(f'<li><{tag} class="finding">{text}</{tag.split()[0]}></li>')
     return f'<ul class="findings">{"".join(rows)}</ul>' if rows else ""
@@ -194,16 +216,29 @@ def _source(film: Film, source: KernelSource) -> str:
 
 def _state(film: Film) -> str:
     data, first, event = film.data, film.data["events"][0], film.moments[0].event
-    rows = [("program", "", data["programs"][0])]
+    rows = [("program", "", escape(data["programs"][0]))]
     rows += [(name, "loop", str(value)) for name, value in event.loops]
-    changes = first[7] if len(first) > 7 else []
-    delta = dict(zip(changes[::2], changes[1::2], strict=True))
-    rows += [(data["names"][n], data["words"][n], data["vals"][v]) for n, v in sorted(delta.items())]
+    delta = _delta(first)
+    later = next((_delta(e) for e in data["events"][1:] if e[0] == first[0]), {})
+    for n in sorted({*delta, *(n for n in later if data["words"][n])}):
+        value = _shown(data["vals"][delta[n]]) if n in delta else ""
+        if n in later and data["words"][n] and not _is_matrix(data["vals"][later[n]]):
+            value += f'<span class="then">→</span>{_shown(data["vals"][later[n]])}'
+        rows.append((data["names"][n], data["words"][n], value))
     cells = "".join(
-        f'<tr><th scope="row">{escape(name)}{f"<small>{escape(word)}</small>" if word else ""}</th><td>{_shown(value)}</td></tr>'
+        f'<tr><th scope="row">{escape(name)}{f"<small>{escape(word)}</small>" if word else ""}</th><td>{value}</td></tr>'
         for name, word, value in rows
     )
-    return f'<div><h4>state just before this line</h4><div class="stateBox"><table class="state">{cells}</table></div></div>'
+    return f'<div><h4>state before this step → after it</h4><div class="stateBox"><table class="state">{cells}</table></div></div>'
+
+
+def _delta(event: list[Any]) -> dict[int, int]:
+    changes = event[7] if len(event) > 7 else []
+    return dict(zip(changes[::2], changes[1::2], strict=True))
+
+
+def _is_matrix(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(v, list) for v in value)
 
 
 def _shown(value: Any) -> str:
@@ -211,7 +246,7 @@ def _shown(value: Any) -> str:
         return escape(value)
     rows = value if any(isinstance(v, list) for v in value) else [value]
     return "".join(
-        '<span class="vector">'
+        f'<span class="vector{" line" if _is_matrix(value) else ""}">'
         + " ".join(f"<b>{escape(n)}</b>" for n in (r if isinstance(r, list) else [r]))
         + "</span>"
         for r in rows
@@ -237,4 +272,4 @@ def _traffic(film: Film) -> str:
             f"<small>{'stored' if stored else 'loaded'}</small></span>"
             f'<span class="bar" style="--moved:{100 * total / limit:.2f}%;{budget}"></span> <span class="words">{words}</span></div>'
         )
-    return f'<div class="traffic"><h4>bytes so far, against the budget</h4>{"".join(rows)}</div>'
+    return f'<div class="traffic"><h4 class="measure">bytes so far, against the budget</h4>{"".join(rows)}</div>'

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from checker.puzzle import Allowance
-from checker.simulator.trace import Event, Trace
-from checker.submission.kernel import KernelSource
-from checker.view.layout import Flat, Panel, flatten, panels
-from checker.view.theme import number, short
+from checker.puzzle import Allowance, Case, FilmSpec, Scores
+from checker.simulator.trace import Event, Tile, Trace
+from checker.view.attention_layout import Square, attention_stage
+from checker.view.layout import Flat, Panel, bare_panel, flatten, panels
+from checker.view.running import Departure, departures
+from checker.view.scores import Visits, tile_size, visits
+from checker.view.sides import Sides, build_sides, present
+from checker.view.theme import count, number, short
 
+DEPARTS = "running value"
 KINDS = ("load", "store", "atomic", "dot")
 MAX_EVENTS = 800
+MOST_OF_ATTENTION = 620
 STATE_ROWS = 10
 LEVELS = ((2, 2, 26_000), (1, 2, 26_000), (0, 2, 36_000), (0, 1, 42_000), (-1, 1, 42_000), (-1, 0, 0))
 """What is kept of local values, most first: the highest rank of unnamed and of named ones, and the characters of JSON
@@ -63,7 +68,11 @@ class Film:
     cells: dict[str, list[str]]
     """Formatted values by tensor, row-major, all slices; tensors that the kernel writes hold what was there at the end."""
     written: frozenset[str]
-    data: dict[str, Any]
+    sides: Sides | None = None
+    """The running state in columns beside one of the panels."""
+    visits: Visits | None = None
+    """Attention's tiles of scores."""
+    data: dict[str, Any] = field(default_factory=dict)
 
 
 def linear(program: tuple[int, int, int], grid: tuple[int, int, int]) -> int:
@@ -79,49 +88,94 @@ def program_name(program: tuple[int, int, int], grid: tuple[int, int, int]) -> s
 
 def build(
     trace: Trace,
-    source: KernelSource,
-    tensors: Sequence[str],
-    state: Mapping[str, str],
+    spec: FilmSpec,
+    case: Case,
     values: Mapping[str, Any],
     budget: Mapping[str, Allowance],
     outputs: Sequence[str],
 ) -> Film:
     """Choose what is shown, place it, and number it."""
-    events, left_out = _choose(trace)
+    running = spec.running if spec.running and {spec.running.rows, spec.running.walked} <= set(trace.tensors) else None
+    events, left_out = _choose(trace, MOST_OF_ATTENTION if spec.scores else MAX_EVENTS)
     order = sorted({e.program for e in events}, key=lambda p: linear(p, trace.grid))
     rank = {program: i for i, program in enumerate(order)}
 
-    shown = {name: trace.tensors[name] for name in tensors if name in trace.tensors}
+    shown = {name: trace.tensors[name] for name in spec.tensors if name in trace.tensors}
     shown |= {e.tensor: trace.tensors[e.tensor] for e in events if e.tensor in trace.tensors}
+    attention = spec.scores if spec.scores and _square(spec.scores, trace) else None
+    lines = frozenset(attention.per_query if attention else ())
     tiles: dict[str, list[Flat]] = {name: [] for name in shown}
     moments, table = [], Table()
     for event in events:
         flat = None
         if event.tile is not None and event.tensor in shown:
-            flat = flatten(event.tile, shown[event.tensor].shape)
+            shape = shown[event.tensor].shape
+            flat = flatten(event.tile, shape)
+            if event.tensor in lines:
+                flat = replace(flatten(upright_tile(event.tile), upright(shape)), label=flat.label)
             tiles[event.tensor].append(flat)
         packed = [flat.slice, flat.label, flat.box, flat.active or 0, flat.runs or 0] if flat else None
         moments.append(Moment(event, rank[event.program], flat, table.at(packed) if packed else -1))
 
     arrays = {name: _array(value) for name, value in values.items() if name in shown}
     arrays = {name: array for name, array in arrays.items() if 0 < array.size <= 4096}
-    placed, width, height = panels(shown, tiles, values=frozenset(arrays))
+    beside = {running.rows: names} if running and (names := present(moments, running)) else {}
+    square: Square | None = None
+    if attention:
+        bare = []
+        for name, info in shown.items():
+            seen = replace(info, shape=upright(info.shape)) if name in lines else info
+            panel = bare_panel(name, seen, tiles[name])
+            bare.append(replace(panel, sides=beside.get(name, ()), said=tuple(info.shape)))
+        placed, width, height, square = attention_stage(bare, attention, tile_size(events, attention))
+    else:
+        placed, width, height = panels(shown, tiles, values=frozenset(arrays), sides=beside)
     cells = {p.name: _cells(arrays[p.name], 5 if p.ux >= 30 else 4) for p in placed if p.cells}
     written = frozenset(e.tensor for e in events if e.kind in ("store", "atomic")) & frozenset(outputs)
 
     notes = _findings(trace, moments)
-    film = Film(placed, width, height, moments, order, left_out, cells, written, {})
-    film.data = _data(film, trace, table, state, budget, notes)
+    film = Film(placed, width, height, moments, order, left_out, cells, written)
+    if attention and square:
+        film.visits = visits(moments, attention, square)
+    if running and beside:
+        found: list[Departure] = []
+        if running.exact and {running.rows, running.walked} <= set(values):
+            inputs = {name: value for name, value in values.items() if name not in outputs}
+            shape, walked = trace.tensors[running.rows].shape, trace.tensors[running.walked].shape
+            found = departures([(m.event, m.flat) for m in moments], shape, walked, running, case, inputs)
+        at = next(i for i, p in enumerate(placed) if p.name == running.rows)
+        film.sides = build_sides(moments, at, placed[at], running, found)
+        for note in _departed(found, placed[at].rows * placed[at].slices > 1):
+            moments[note[0]].findings.append(len(notes))
+            notes.append(note)
+    film.data = _data(film, trace, table, spec.state, budget, notes)
     return film
 
 
-def _choose(trace: Trace) -> tuple[list[Event], int]:
+def _square(scores: Scores, trace: Trace) -> bool:
+    """Whether the four tensors of attention are there, with at least two dimensions."""
+    names = (scores.queries, scores.keys, scores.values, scores.output)
+    return all(name in trace.tensors and len(trace.tensors[name].shape) >= 2 for name in names)
+
+
+def upright(shape: Sequence[int]) -> tuple[int, ...]:
+    """[..., N] as [..., 1, N]: one line of N in a plane of its own."""
+    return (*shape[:-1], 1, *shape[-1:])
+
+
+def upright_tile(tile: Tile) -> Tile:
+    """The tile in the plane of `upright`."""
+    active = None if tile.active is None else (*tile.active[:-1], (0, 1), *tile.active[-1:])
+    return replace(tile, box=(*tile.box[:-1], (0, 1), *tile.box[-1:]), active=active)
+
+
+def _choose(trace: Trace, most: int) -> tuple[list[Event], int]:
     """Whole programs only: the first ones, as many as there is room for, and the last one."""
     by_program: dict[tuple[int, int, int], list[Event]] = {}
     for event in trace.events:
         by_program.setdefault(event.program, []).append(event)
     programs = sorted(by_program, key=lambda p: linear(p, trace.grid))
-    room = MAX_EVENTS - (len(by_program[programs[-1]]) if programs else 0)
+    room = most - (len(by_program[programs[-1]]) if programs else 0)
     kept: list[tuple[int, int, int]] = []
     for program in programs[:-1]:
         room -= len(by_program[program])
@@ -129,7 +183,7 @@ def _choose(trace: Trace) -> tuple[list[Event], int]:
             break
         kept.append(program)
     kept += programs[-1:]
-    return [e for p in kept for e in by_program[p][:MAX_EVENTS]], len(programs) - len(kept)
+    return [e for p in kept for e in by_program[p][:most]], len(programs) - len(kept)
 
 
 def _array(value: Any) -> np.ndarray:
@@ -143,8 +197,18 @@ def _cells(array: np.ndarray, width: int) -> list[str]:
     return [number(v.item(), width) for v in array.reshape(-1)]
 
 
+def _departed(found: list[Departure], several_rows: bool) -> list[list[Any]]:
+    """The first departure of every program as a note; that of the first program is listed below the film, with what follows it."""
+    firsts = sorted({d.program: d for d in reversed(found)}.values(), key=lambda d: d.at)
+    notes: list[list[Any]] = [[d.at, DEPARTS, d.words(several_rows), 0] for d in firsts]
+    if notes:
+        others = len(notes) - 1
+        notes[0][3] = f"{count(others, 'other program')} {'goes' if others == 1 else 'go'} wrong too." if others else ""
+    return notes
+
+
 def _findings(trace: Trace, moments: list[Moment]) -> list[list[Any]]:
-    """Every finding with the first moment it belongs to (-1 where it belongs to none)."""
+    """``[moment, kind, message]`` of every finding; the first moment it belongs to, -1 where it belongs to none."""
     notes: list[list[Any]] = []
     for finding in trace.findings:
         at = -1
@@ -178,7 +242,22 @@ def _data(
     data: dict[str, Any] = {
         "programs": [program_name(p, trace.grid) for p in film.programs],
         "panels": [
-            [short(p.name), p.x, p.y, p.ux, p.uy, p.rows, p.cols, p.r0, p.c0, p.r1, p.c1, list(p.shape[:-2])]
+            [
+                short(p.name),
+                p.x,
+                p.y,
+                p.ux,
+                p.uy,
+                p.rows,
+                p.cols,
+                p.r0,
+                p.c0,
+                p.r1,
+                p.c1,
+                list(p.shape[:-2]) if p.slices > 1 and p.axes else [],
+                *_columns(p),
+                int(p.transposed),
+            ]
             for p in film.panels
         ],
         "cells": [
@@ -189,11 +268,14 @@ def _data(
         "tiles": table.items,
         "traffic": traffic_rows(film, trace, budget),
         "findings": notes,
+        "sides": film.sides.data if film.sides else 0,
+        "scores": film.visits.data if film.visits else 0,
     }
+    said: dict[int, Any] = {}
     for level, (*_, room) in enumerate(LEVELS):
         names, vals, loops = Table(), Table(), Table()
         loops.at([])
-        data["events"] = _events(film, at, state, level, names, vals, loops)
+        data["events"] = _events(film, at, state, level, names, vals, loops, said)
         words = [state.get(name, "") for name in names.items]
         data |= {"names": names.items, "words": words, "vals": vals.items, "loops": loops.items}
         if len(json.dumps(data, ensure_ascii=False, separators=(",", ":"))) <= room:
@@ -201,9 +283,21 @@ def _data(
     return data
 
 
+def _columns(panel: Panel) -> list[Any]:
+    return [[panel.side_x(i) for i in range(len(panel.sides))], panel.side_width] if panel.sides else [0, 0]
+
+
 def _events(
-    film: Film, at: Mapping[str, int], state: Mapping[str, str], level: int, names: Table, vals: Table, loops: Table
+    film: Film,
+    at: Mapping[str, int],
+    state: Mapping[str, str],
+    level: int,
+    names: Table,
+    vals: Table,
+    loops: Table,
+    said: dict[int, Any],
 ) -> list[list[Any]]:
+    """`said` keeps what was formatted before, by identity."""
     rows, before = [], dict[int, dict[int, int]]()
     for name in state:
         if any(name in m.event.state for m in film.moments):
@@ -212,11 +306,15 @@ def _events(
         event = moment.event
         now = {}
         for name, value in event.state.items():
-            if not _kept(name, value, state, level) or (
-                name not in state and len(names.items) >= STATE_ROWS + len(state)
+            if (
+                name in dict(event.loops)
+                or not _kept(name, value, state, level)
+                or (name not in state and len(names.items) >= STATE_ROWS + len(state))
             ):
                 continue
-            now[names.at(name)] = vals.at(_value(value))
+            if id(value) not in said:
+                said[id(value)] = _value(value)
+            now[names.at(name)] = vals.at(said[id(value)])
         last = before.get(moment.program, {})
         delta = [x for n, v in now.items() if last.get(n) != v for x in (n, v)]
         before[moment.program] = {**last, **now}

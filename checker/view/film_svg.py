@@ -6,8 +6,10 @@ style sheets, and by classes that follow the reader's theme.
 
 from __future__ import annotations
 
+from checker.view import scores_svg
+from checker.view import sides as columns
 from checker.view.film_data import Film, Moment
-from checker.view.layout import Panel
+from checker.view.layout import Panel, joined
 from checker.view.theme import LIGHT, escape
 
 Rect = tuple[float, float, float, float]  # x, y, width, height
@@ -19,6 +21,8 @@ def place(panel: Panel, box: tuple[int, int, int, int]) -> Rect:
     """A box of elements ``(r0, r1, c0, c1)`` in the stage's pixels, cut to what the panel shows, never thinner than 2."""
     r0, r1 = (min(max(r, panel.r0), panel.r1) for r in box[:2])
     c0, c1 = (min(max(c, panel.c0), panel.c1) for c in box[2:])
+    if panel.transposed:
+        r0, r1, c0, c1 = c0, c1, r0, r1
     x, y = panel.x + c0 * panel.ux, panel.y + r0 * panel.uy
     return round(x, 1), round(y, 1), round(max((c1 - c0) * panel.ux, 2), 1), round(max((r1 - r0) * panel.uy, 2), 1)
 
@@ -117,7 +121,7 @@ def layers(film: Film, panel: Panel, k: int) -> tuple[str, str]:
     paths = {"load": "", "store": ""}
     for name in paths:
         boxes = [box for m in mine if (m.event.kind == "load") == (name == "load") for box in touched(m)]
-        for x, y, w, h in (place(panel, box) for box in _joined(boxes)):
+        for x, y, w, h in (place(panel, box) for box in joined(boxes)):
             paths[name] += f"M{_n(x)} {_n(y)}h{_n(w)}v{_n(h)}h{_n(-w)}z"
     under = "".join(
         f'<path class="seen {kind}" fill="{LIGHT[kind]}" fill-opacity=".12" d="{d}"/>' for kind, d in paths.items() if d
@@ -134,22 +138,6 @@ def layers(film: Film, panel: Panel, k: int) -> tuple[str, str]:
     return under, over
 
 
-def _joined(boxes: list[Box]) -> list[Box]:
-    """The same area in fewer boxes: neighbours in a row are joined, then neighbours in a column."""
-    for across in (True, False):
-        joined: list[Box] = []
-        for box in sorted(set(boxes), key=lambda b: b if across else (b[2], b[3], b[0], b[1])):
-            last = joined[-1] if joined else None
-            if last and across and last[:2] == box[:2] and last[3] >= box[2]:
-                joined[-1] = (*last[:3], max(last[3], box[3]))
-            elif last and not across and last[2:] == box[2:] and last[1] >= box[0]:
-                joined[-1] = (last[0], max(last[1], box[1]), *last[2:])
-            else:
-                joined.append(box)
-        boxes = joined
-    return boxes
-
-
 def _slice(mine: list[Moment], current: Moment) -> int:
     own = [m for m in mine if m.program == current.program]
     return (own or mine)[-1].flat.slice if mine else 0  # type: ignore[union-attr]
@@ -158,10 +146,10 @@ def _slice(mine: list[Moment], current: Moment) -> int:
 def _axis(panel: Panel) -> str:
     """Index labels: every element where there is room, round steps where there is not."""
     out = []
-    for extent, unit, start, along in (
-        (panel.cols, panel.ux, panel.x, "x"),
-        (panel.rows, panel.uy, panel.y, "y"),
-    ):
+    cols, rows = (panel.rows, panel.cols) if panel.transposed else (panel.cols, panel.rows)
+    for extent, unit, start, along in ((cols, panel.ux, panel.x, "x"), (rows, panel.uy, panel.y, "y")):
+        if along not in panel.axes:
+            continue
         room = 24 if along == "x" else 15
         step = next(s for d in range(9) for s in (10**d, 2 * 10**d, 5 * 10**d) if s * unit >= room or s >= extent)
         step = 1 if unit >= 14 and extent < 100 else step
@@ -178,15 +166,18 @@ def _axis(panel: Panel) -> str:
 
 def _grid(panel: Panel, film: Film) -> str:
     x0, y0 = panel.x, panel.y
-    x1, y1 = x0 + panel.cols * panel.ux, y0 + panel.rows * panel.uy
+    down, right = (panel.cols, panel.rows) if panel.transposed else (panel.rows, panel.cols)
+    x1, y1 = x0 + right * panel.ux, y0 + down * panel.uy
     d = []
-    if panel.ux >= 10 and panel.rows * panel.cols <= 4096:
+    if panel.ux >= 10 and panel.rows * panel.cols <= 4096 and panel.label is None:
         xs, ys, name = [*range(1, panel.cols)], [*range(1, panel.rows)], "grid"
     else:  # the borders of tiles, where they are few
         boxes = [m.flat.box for m in film.moments if m.flat and m.event.tensor == panel.name]
         cols = sorted({c for b in boxes for c in b[2:] if 0 < c < panel.cols})
         rows = sorted({r for b in boxes for r in b[:2] if 0 < r < panel.rows})
         apart = [panel.ux * panel.cols / (len(cols) + 1) >= 4, panel.uy * panel.rows / (len(rows) + 1) >= 4]
+        if panel.transposed:
+            cols, rows, apart = rows, cols, [panel.ux * panel.rows / (len(rows) + 1) >= 4, True]
         xs, ys, name = cols if apart[0] else [], rows if apart[1] else [], "tiles"
     d += [f"M{_n(x0 + c * panel.ux)} {_n(y0)}V{_n(y1)}" for c in xs]
     d += [f"M{_n(x0)} {_n(y0 + r * panel.uy)}H{_n(x1)}" for r in ys]
@@ -231,23 +222,61 @@ def stage(film: Film, k: int, alt: str) -> str:
     out = []
     for panel in film.panels:
         under, over = layers(film, panel, k) if film.moments else ("", "")
-        lead = "" if panel.slices == 1 else "[" + ", ".join("0" for _ in panel.shape[:-2]) + "]"
+        lead = "" if panel.slices == 1 or not panel.axes else "[" + ", ".join("0" for _ in panel.shape[:-2]) + "]"
         name = escape(panel.title + lead)
         away = 'dx="7"' if len(panel.shape) < 3 else f'x="{_n(panel.edge)}" dy="14"'
-        out.append(
-            '<g class="panel">'
+        title = (
             f'<text x="{_n(panel.edge)}" y="{_n(panel.top - panel.head + 17)}" font-size="13"><tspan class="name" font-weight="650">{name}</tspan>'
             f'<tspan {away} font-size="11" fill="{LIGHT["soft"]}" class="about">{escape(panel.about)}</tspan></text>'
+        )
+        out.append(
+            '<g class="panel">'
+            + (_label(panel, name) if panel.label else title)
             + rect(_whole(panel), "body", f'fill="{LIGHT["panel"]}"')
             + f'<g class="under">{under}</g>{_grid(panel, film)}{_values(film, panel, k)}<g class="over">{over}</g>'
             + _axis(panel)
+            + _sides(film, panel, k)
             + "</g>"
         )
+    if film.visits:
+        out.insert(0, scores_svg.ground(film, k))
+        out.append(scores_svg.above(film, k))
     w, h = round(film.width), round(film.height)
     return (
         f'<svg class="stage" xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" role="img" '
         f'aria-label="{escape(alt)}">' + "".join(out) + "</svg>"
     )
+
+
+def _label(panel: Panel, name: str) -> str:
+    """A name where the panel says: on one line (0, or 1.5 for small), centred alone (1), or with the shape below (±12, right-aligned if less)."""
+    assert panel.label is not None
+    x, y, how = panel.label
+    anchor = {1: "middle"}.get(int(how), "end" if how < 0 else "start") if how != 1.5 else "start"
+    about = f'<tspan class="about" font-size="10.5" fill="{LIGHT["soft"]}"'
+    match how:
+        case 1:
+            tail = ""
+        case 0:
+            tail = f'{about} dx="7">{escape(panel.about)}</tspan>'
+        case 1.5:
+            tail = ""
+        case _:
+            tail = f'{about} x="{_n(x)}" dy="12">{escape(panel.about)}</tspan>'
+    big = 11 if how in (1, 1.5) else 13
+    return (
+        f'<text x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}" font-size="{big}"><tspan class="name" font-weight="650">{name}</tspan>'
+        f"{tail}</text>"
+    )
+
+
+def _sides(film: Film, panel: Panel, k: int) -> str:
+    """The columns of running state beside a panel."""
+    if film.sides is None or film.panels[film.sides.panel] is not panel:
+        return ""
+    mine = [m for m in film.moments[: k + 1] if m.event.tensor == panel.name and m.flat]
+    values = columns.layer(film.sides, panel, film.moments, k, _slice(mine, film.moments[k]))
+    return columns.frame(film.sides, panel) + f'<g class="sides">{values}</g>'
 
 
 def miniature(film: Film, k: int, alt: str) -> str:
@@ -256,9 +285,14 @@ def miniature(film: Film, k: int, alt: str) -> str:
     for panel in film.panels:
         under, over = layers(film, panel, k)
         title = f'<text x="{_n(panel.edge)}" y="{_n(panel.top - 8)}" font-size="30">{escape(panel.title)}</text>'
+        if film.visits:
+            title = ""
         body = rect(_whole(panel), "body", f'fill="{LIGHT["panel"]}"')
         out.append(title + body + under + rect(_whole(panel), "frame", f'fill="none" stroke="{LIGHT["soft"]}"') + over)
     w, h = round(film.width), round(film.height)
+    if film.visits:
+        out.insert(0, scores_svg.ground(film, k, heat=False))
+        h = round(film.visits.square.lens.tile[1] - 24)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="210" viewBox="0 0 {w} {h}" role="img" aria-label="{escape(alt)}">'
         + "".join(out)
@@ -280,6 +314,23 @@ def swatch(kind: str) -> str:
                 rect(q, "outside", f'fill="{LIGHT["warn"]}" fill-opacity=".16"')
                 + f'<path class="outside-lines" fill="none" stroke="{LIGHT["warn"]}" d="{lines}"/>'
             )
+        case "scores":
+            levels = (0.2, 0.75, 0.45, 0.9, 0.3, 0.6)
+            parts = [
+                rect((2 + 3.7 * i, 2, 3.7, 12), "heat", f'fill="{LIGHT["dot"]}" fill-opacity="{p}"')
+                for i, p in enumerate(levels)
+            ]
+            inside = "".join(parts) + rect(q, "edge dot", f'fill="none" stroke="{LIGHT["dot"]}" stroke-width="2"')
+        case "visited":
+            inside = rect(q, "visited", f'fill="{LIGHT["dot"]}" fill-opacity=".14"') + rect(
+                q, "grid", f'fill="none" stroke="{LIGHT["faint"]}"'
+            )
+        case "hidden":
+            inside = rect(q, "visited", f'fill="{LIGHT["dot"]}" fill-opacity=".14"')
+            inside += f'<path class="masked thin" fill="none" stroke="{LIGHT["mask"]}" d="{hatch(q, 4)}"/>'
+        case "skipped":
+            inside = rect(q, "grid", f'fill="none" stroke="{LIGHT["faint"]}"')
+            inside += f'<path class="skipped" fill="none" stroke="{LIGHT["mask"]}" stroke-dasharray="2 3" d="M2 2L24 14M24 2L2 14"/>'
         case _:
             colour = _colour(kind)
             inside = rect(q, f"fill {kind}", f'fill="{colour}" fill-opacity=".28"')

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from checker.simulator.trace import TensorInfo, Tile
 from checker.view.theme import short
 
 WIDTH = 640  # of the stage, in CSS pixels at most
-GUTTER, HEAD, FOOT, GAP = 26, 38, 10, 20
+GUTTER, HEAD, FOOT, GAP, SIDE_GAP = 26, 38, 10, 20, 16
 DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
+Box = tuple[int, int, int, int]  # r0, r1, c0, c1
 VALUES = 420  # cells with numbers in all tensors together, at most
 
 
@@ -37,6 +38,38 @@ class Panel:
     ux: float = 1.0
     uy: float = 1.0
     cells: bool = False
+    sides: tuple[str, ...] = ()
+    """Variables with a value for each row, which stand in columns to the right."""
+
+    transposed: bool = False
+    """Drawn with its rows from left to right: `ux` belongs to a row then, `uy` to a column."""
+    axes: str = "xy"
+    """Which edges have indices; ``""`` is a panel without even the index of its slice."""
+    label: tuple[float, float, float] | None = None
+    """Where the name stands, and how: see `film_svg`; above the top left corner where nothing is said."""
+    said: tuple[int, ...] | None = None
+    """The shape to print, where it is not the one drawn."""
+    sides_x: float | None = None
+
+    @property
+    def side_width(self) -> int:
+        """Of one column: room for ``before → after`` where a row is high enough for text, else for a bar."""
+        return 100 if self.texts else 52
+
+    @property
+    def beside(self) -> float:
+        """Width of all columns and the space before them."""
+        return SIDE_GAP + len(self.sides) * (self.side_width + 6) - 6 if self.sides else 0
+
+    @property
+    def texts(self) -> bool:
+        """Whether the columns hold numbers."""
+        return self.uy >= 14
+
+    def side_x(self, column: int) -> float:
+        """Left edge of a column."""
+        left = self.x + self.c1 * self.ux + SIDE_GAP if self.sides_x is None else self.sides_x
+        return round(left + column * (self.side_width + 6), 1)
 
     @property
     def slices(self) -> int:
@@ -54,7 +87,9 @@ class Panel:
             7.6 * (len(self.title) + (2 + 3 * len(self.shape[:-2]) if self.slices > 1 else 0)),
         )
         text = max(about, name) if len(self.shape) > 2 else about + name + 14
-        return GUTTER + max((self.c1 - self.c0) * self.ux, text), self.head + (self.r1 - self.r0) * self.uy + FOOT
+        return GUTTER + max((self.c1 - self.c0) * self.ux + self.beside, text), self.head + (
+            self.r1 - self.r0
+        ) * self.uy + FOOT
 
     @property
     def head(self) -> float:
@@ -63,16 +98,16 @@ class Panel:
 
     @property
     def about(self) -> str:
-        return f"[{', '.join(map(str, self.shape))}] {DTYPES.get(self.dtype, self.dtype)}"
+        return f"[{', '.join(map(str, self.said or self.shape))}] {DTYPES.get(self.dtype, self.dtype)}"
 
     @property
     def edge(self) -> float:
         """Left of what is drawn."""
-        return self.x + self.c0 * self.ux
+        return self.x + (self.r0 if self.transposed else self.c0) * self.ux
 
     @property
     def top(self) -> float:
-        return self.y + self.r0 * self.uy
+        return self.y + (self.c0 if self.transposed else self.r0) * self.uy
 
 
 @dataclass(frozen=True)
@@ -124,10 +159,17 @@ def flatten(tile: Tile, shape: Sequence[int]) -> Flat:
 
 
 def panels(
-    tensors: Mapping[str, TensorInfo], tiles: Mapping[str, Sequence[Flat]], *, values: frozenset[str]
+    tensors: Mapping[str, TensorInfo],
+    tiles: Mapping[str, Sequence[Flat]],
+    *,
+    values: frozenset[str],
+    sides: Mapping[str, tuple[str, ...]],
 ) -> tuple[list[Panel], float, float]:
-    """Place the tensors on the stage: ``(panels, width, height)``."""
-    bare = [_bare(name, info, tiles.get(name, ())) for name, info in tensors.items()]
+    """Place the tensors on the stage: ``(panels, width, height)``. `sides` are variables shown beside a tensor's rows."""
+    bare = [
+        replace(bare_panel(name, info, tiles.get(name, ())), sides=sides.get(name, ()))
+        for name, info in tensors.items()
+    ]
     if not bare:
         return [], WIDTH, 40.0
     written = sum(p.rows * p.cols for p in bare) <= VALUES and bool(values)
@@ -137,7 +179,7 @@ def panels(
     return _to_scale(bare)
 
 
-def _bare(name: str, info: TensorInfo, tiles: Sequence[Flat]) -> Panel:
+def bare_panel(name: str, info: TensorInfo, tiles: Sequence[Flat]) -> Panel:
     rows, cols = plane(info.shape)
     # a tile far outside the tensor must not push everything else off the stage
     down, right = max(rows // 2, 4 if len(info.shape) > 1 else 0), max(cols, 16)
@@ -182,10 +224,27 @@ def _with_cells(bare: Sequence[Panel], values: frozenset[str]) -> tuple[list[Pan
 def _to_scale(bare: Sequence[Panel]) -> tuple[list[Panel], float, float]:
     """No numbers: the largest common scale that fits; thin tensors are drawn thicker, so that they can be seen."""
     widest = max(p.c1 - p.c0 for p in bare)
-    u = min(14.0, (WIDTH - GUTTER - 2) / widest)
+    beside = max(replace(p, uy=99.0).beside for p in bare)
+    u = min(14.0, (WIDTH - GUTTER - 2 - beside) / widest)
     while True:
         sized = [replace(p, ux=round(u, 4), uy=round(max(u, min(16.0, 44 / (p.r1 - p.r0)), 1.2), 4)) for p in bare]
         placed, wide, high, _ = _flow(sized)
         if high <= 400 or u < 0.4:
             return placed, wide + 2, high
         u *= 0.93
+
+
+def joined(boxes: Iterable[Box]) -> list[Box]:
+    """The same area in fewer boxes: neighbours in a row are joined, then neighbours in a column."""
+    for across in (True, False):
+        out: list[Box] = []
+        for box in sorted(set(boxes), key=lambda b: b if across else (b[2], b[3], b[0], b[1])):
+            last = out[-1] if out else None
+            if last and across and last[:2] == box[:2] and last[3] >= box[2]:
+                out[-1] = (*last[:3], max(last[3], box[3]))
+            elif last and not across and last[2:] == box[2:] and last[1] >= box[0]:
+                out[-1] = (last[0], max(last[1], box[1]), *last[2:])
+            else:
+                out.append(box)
+        boxes = out
+    return list(boxes)

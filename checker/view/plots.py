@@ -41,17 +41,19 @@ def traffic_plot(rungs: Mapping[str, tuple[int, int]] | Sequence[tuple[str, int,
     tall = 0.62 * len(rows) + 0.75
     axes = figure.add_axes((left, 0.32 / tall, 0.97 - left, 0.62 * len(rows) / tall))
     widest = max(max(p, c) for _, p, c in rows) or 1
+    least = min(min(p, c) for _, p, c in rows)
+    say = size if least >= 10**5 or widest >= 10**7 else _in_bytes  # one unit for all bars, so that they compare
     for i, (_, predicted, counted) in enumerate(rows):
         axes.barh(i - 0.19, predicted, 0.34, facecolor="none", edgecolor=LIGHT["load"], linewidth=1.4, hatch="////")
         axes.barh(i + 0.19, counted, 0.34, color=LIGHT["store"])
         axes.text(
-            predicted + 0.01 * widest, i - 0.19, f"{size(predicted)} predicted", va="center", fontsize=8, color=INK
+            predicted + 0.01 * widest, i - 0.19, f"{say(predicted)} predicted", va="center", fontsize=8, color=INK
         )
         said = "as predicted" if counted == predicted else f"{counted / predicted:.2f} × predicted" if predicted else ""
         axes.text(
             counted + 0.01 * widest,
             i + 0.19,
-            f"{size(counted)} counted, {said}".rstrip(", "),
+            f"{say(counted)} counted, {said}".rstrip(", "),
             va="center",
             fontsize=8,
             color=INK,
@@ -66,8 +68,12 @@ def traffic_plot(rungs: Mapping[str, tuple[int, int]] | Sequence[tuple[str, int,
     axes.spines["left"].set_color(INK)
     if title:
         figure.text(0.01, 1 - 0.16 / tall, title, fontsize=9.5, color=INK, va="center", weight="bold")
-    alt = "; ".join(f"{name}: {size(p)} predicted, {size(c)} counted" for name, p, c in rows)
+    alt = "; ".join(f"{name}: {say(p)} predicted, {say(c)} counted" for name, p, c in rows)
     return Svg(_inline(figure), f"{title + '. ' if title else ''}{alt}.")
+
+
+def _in_bytes(amount: int) -> str:
+    return f"{amount:,} B"
 
 
 def _inline(figure: object) -> str:

@@ -89,7 +89,7 @@ def _failure(verdict: Verdict, gate: GateResult) -> list[RenderableType]:
         text = Text(f"  {mark} {row.number:>4}  {row.text}", style="bold" if row.here else "bright_black")
         text.no_wrap, text.overflow = True, "ellipsis"
         parts.append(text)
-    parts += [_para(f.message, "• ") for f in gate.findings[:4] if f.message != gate.message]
+    parts += [_para(f.message, "• ") for f in wording.untold(gate)[:4]]
     if verdict.diagnosis is not None:
         message = re.sub(r"\n\s*\n", "\n", verdict.diagnosis.message)
         parts.append(
@@ -103,8 +103,8 @@ def _failure(verdict: Verdict, gate: GateResult) -> list[RenderableType]:
         parts.append(_para(wording.case_words(verdict.smallest), "Smallest failing shape: "))
     if gate.traffic:
         parts.append(_traffic(gate))
-    if gate.detail:
-        last = [part for part in gate.detail.strip().splitlines() if part.strip()][-6:]
+    if detail := wording.details(gate):
+        last = [part for part in detail.splitlines() if part.strip()][-6:]
         parts.append(_para("\n".join(last), style="bright_black"))
     return parts
 

@@ -10,7 +10,7 @@ import numpy as np
 from checker.course import LADDER, PUZZLES
 from checker.judge.verdict import Diagnosis, Gate, GateResult, Mismatch, Status, Verdict
 from checker.puzzle import Case
-from checker.simulator.trace import Traffic
+from checker.simulator.trace import Finding, Traffic
 from checker.view.theme import count, number, short, size
 
 ICONS: dict[str, str] = {"passed": "✓", "skipped": "–", "not_attempted": "○", "infra_error": "!", "protocol_error": "!"}
@@ -142,9 +142,20 @@ def next_step(verdict: Verdict) -> str:
 def case_words(case: Case) -> str:
     """``M = 1, N = 3, BLOCK_N = 4, float32, negative rows``."""
     pairs = [f"{k} = {v}" for part in (case.sizes, case.meta, case.flags) for k, v in part.items()]
-    extra = [case.dtype] + ([f"family “{case.family}”"] if case.family != "normal" else [])
+    extra = [case.dtype] + ([f"{case.family.replace('_', ' ')} rows"] if case.family != "normal" else [])
     extra += [f"{case.layout} layout"] if case.layout != "contiguous" else []
     return ", ".join(pairs + extra)
+
+
+def untold(gate: GateResult) -> list[Finding]:
+    """The gate's findings that its message does not tell already; two that say the same in words (of two lines) once."""
+    return list({f.message: f for f in gate.findings if f.message != gate.message}.values())
+
+
+def details(gate: GateResult) -> str:
+    """The gate's detail, without what its findings say already."""
+    told = {f.message for f in gate.findings}
+    return "\n".join(line for line in gate.detail.splitlines() if line not in told).strip()
 
 
 @dataclass(frozen=True)

@@ -145,13 +145,24 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
 @pytest.fixture
 def row_softmax(lab: Lab, page: Page, request: pytest.FixtureRequest) -> Iterator[Notebook]:
     """Notebook 01 as shipped, in a copy of its own with a kernel of its own, its first cell run."""
-    name = f"01_row_softmax-{request.node.name.replace('test_', '')}.ipynb"
-    shutil.copy(ROOT / "notebooks" / "01_row_softmax.ipynb", lab.course / "notebooks" / name)
+    yield opened("01_row_softmax", lab, page, request)
+    lab.stop_kernels()
+
+
+@pytest.fixture
+def chunked_softmax(lab: Lab, page: Page, request: pytest.FixtureRequest) -> Iterator[Notebook]:
+    """Notebook 02, in the same way."""
+    yield opened("02_chunked_softmax", lab, page, request)
+    lab.stop_kernels()
+
+
+def opened(stem: str, lab: Lab, page: Page, request: pytest.FixtureRequest) -> Notebook:
+    name = f"{stem}-{request.node.name.replace('test_', '')}.ipynb"
+    shutil.copy(ROOT / "notebooks" / f"{stem}.ipynb", lab.course / "notebooks" / name)
     notebook = Notebook(lab, page, f"notebooks/{name}")
     notebook.open()
     notebook.run("from checker import check")
-    yield notebook
-    lab.stop_kernels()
+    return notebook
 
 
 @pytest.hookimpl(wrapper=True)

@@ -83,12 +83,20 @@ class Notebook:
         before = prompt.inner_text()
         # JupyterLab drops a key that comes while it is still putting the page together: press until it is heard
         for _ in range(10):
+            self._choose_kernel()
             cell.locator(".cm-content").click()
             self.page.keyboard.press("Control+Enter")
             if self._changes(prompt, before):
                 break
         expect(prompt).to_have_text(re.compile(r"^\[\d+\]:$"), timeout=RUN_PATIENCE)
         return cell.locator(".jp-Cell-outputArea")
+
+    def _choose_kernel(self) -> None:
+        """Answer JupyterLab where it asks for the kernel: it does when a cell is run before the started one is known to it."""
+        asking = self.page.locator(".jp-Dialog", has_text="Select Kernel")
+        if asking.count():
+            asking.locator("button.jp-mod-accept").click()
+            expect(asking).to_have_count(0)
 
     def _changes(self, prompt: Locator, before: str) -> bool:
         """Whether the prompt becomes another within five seconds: ``[*]`` while the cell runs, its number after."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import torch
 
 from checker.compiler import CompileRequest, CompileResult
 from checker.judge.runner import RunResult
-from checker.puzzle import Launch
+from checker.judge.verdict import Status
+from checker.puzzle import Launch, Scalar
 from checker.simulator import SimulationError, simulate
 from checker.simulator.trace import SimulateOptions
 from checker.submission.kernel import KernelSource
@@ -43,7 +45,7 @@ class LocalRunner:
             try:
                 trace = simulate(function, own, options)
             except SimulationError as error:
-                yield RunResult(error.status, message=error.message, detail=error.detail, line=error.line)
+                yield RunResult(cast(Status, error.status), message=error.message, detail=error.detail, line=error.line)
                 return
             yield RunResult("passed", {k: v for k, v in own.arguments.items() if isinstance(v, torch.Tensor)}, trace)
 
@@ -51,7 +53,7 @@ class LocalRunner:
         yield RunResult("infra_error", message="this runner has no GPU")
 
 
-def copied(value: object) -> object:
+def copied(value: torch.Tensor | Scalar) -> torch.Tensor | Scalar:
     """A tensor with a storage of its own, of the same size, laid out in the same way."""
     if not isinstance(value, torch.Tensor):
         return value

@@ -12,8 +12,11 @@ from checker.judge.diagnosis import diagnose
 from checker.judge.outcome import plan, prepare_all, simulate
 from checker.misconceptions import bank
 from tests.judge.helpers import changed, from_file, solution, written
+from tools import mutants
 
 HERE = Path(__file__).parent
+REPORTED = {(row.puzzle, row.name): row.gate for row in mutants.rows_of(mutants.load(mutants.CPU))}
+"""The gate that the published table names."""
 ALL = [m for puzzle in LADDER for m in bank(puzzle.name)]
 REWRITES = sorted((HERE / "rewrites").glob("*/*.py"))
 CORRECT = sorted((HERE / "correct").glob("*/*.py"))
@@ -28,6 +31,7 @@ def test_caught_by_its_gate_and_diagnosed(misconception, runner):
     verdict = judge(PUZZLES[misconception.puzzle], misconception.source, runner)
     assert verdict.failure is not None, "survived"
     assert verdict.failure.gate in misconception.gates
+    assert REPORTED.get((misconception.puzzle, misconception.name), "nothing") == verdict.failure.gate, "`make mutants`"
     assert verdict.score == 0
     assert verdict.failure.message
     assert verdict.failure.advice

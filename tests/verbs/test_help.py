@@ -60,11 +60,12 @@ class TestWhichPuzzle:
             ("row_softmax_kernel", r"Without the quotation marks: check\(row_softmax_kernel\)"),
             ("puzzles/row_softmax.py", "in a shell: python -m checker check puzzles/row_softmax.py"),
             ("row_sofmax", r"Did you mean row_softmax\?"),
+            (lambda x: x, "this is a lambda"),
             (plain_kernel, "plain_kernel is an ordinary Python function.*@triton.jit"),
             (3, r"this is 3 \(int\)"),
             (Path, "this is the class"),
         ],
-        ids=["nothing", "puzzle", "name", "path", "misspelt", "undecorated", "number", "class"],
+        ids=["nothing", "puzzle", "name", "path", "misspelt", "lambda", "undecorated", "number", "class"],
     )
     def test_each_misuse_is_told_what_to_do(self, given: Any, words: str) -> None:
         with pytest.raises(Misuse, match=words):
@@ -111,6 +112,8 @@ class TestHints:
         assert told.prose == ROW_SOFTMAX.explanation
         assert "tl.store(" in told.code
         assert "@triton.jit" not in told.code
+        assert not told.code.startswith(" "), "as in a text, not as inside the kernel"
+        assert progress.load(space).of("row_softmax").hints == 0, "an explanation after passing is not a hint"
         assert checker.hint(row_softmax_kernel, 1).level == 1
 
     def test_the_solution_is_not_shown_before(self, space: Workspace) -> None:
@@ -128,7 +131,7 @@ class TestHints:
 
 
 def test_a_lambda_is_called_one() -> None:
-    with pytest.raises(Misuse, match=r"this is a lambda: check\("):
+    with pytest.raises(Misuse, match=r"this is a lambda, .*: check\("):
         checker.check(lambda x: x)
 
 
@@ -173,6 +176,14 @@ class TestReset:
         space.puzzle_file("row_softmax").unlink()
         assert checker.reset("row_softmax").changed
         assert space.puzzle_file("row_softmax").exists()
+
+    def test_where_nothing_can_be_saved_nothing_is_changed_and_the_way_out_is_told(self, space: Workspace) -> None:
+        file = space.puzzle_file("row_softmax")
+        file.write_text("my work\n")
+        space.ours.write_text("a file where the folder should be")
+        with pytest.raises(Misuse, match=r"(?s)nothing was changed.*TILE_BY_TILE_HOME"):
+            checker.reset("row_softmax")
+        assert file.read_text() == "my work\n"
 
     def test_what_is_not_text_is_saved_byte_for_byte(self, space: Workspace) -> None:
         space.puzzle_file("row_softmax").write_bytes(b"\xff\xfe\r\n")

@@ -24,6 +24,7 @@ CELLS = (
     "hint(vector_add_kernel)",
     "reset('vector_add')",
     "film(vector_add_kernel)",
+    "film(vector_add_kernel, N=0)",
 )
 
 
@@ -42,7 +43,7 @@ def html(output: Any) -> str:
 
 
 def test_what_a_learner_sees(outputs: list[list[Any]], space: Workspace) -> None:
-    loaded, defined, checked, value, filmed, misused, standing, hinted, done, controlled = outputs
+    loaded, defined, checked, value, filmed, misused, standing, hinted, done, controlled, impossible = outputs
     assert (loaded, defined) == ([], [])
 
     (card,) = checked  # "Checking …" has become the card
@@ -56,6 +57,10 @@ def test_what_a_learner_sees(outputs: list[list[Any]], space: Workspace) -> None
     (film,) = filmed
     assert "tbt-film" in html(film)
     assert "N = 6" in html(film)
+
+    status, error = impossible
+    assert "Filming" not in html(status), "nothing goes on any more"
+    assert error["ename"] == "Misuse"
 
     (error,) = misused
     assert error["traceback"] == [error["evalue"]]

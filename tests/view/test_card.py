@@ -72,6 +72,18 @@ def test_the_card_is_brief_where_the_gate_said_it_already() -> None:
     assert card_text(replace(verdict, gates=(told,))).count("stored it") == 1
 
 
+def test_what_two_lines_have_in_common_is_said_once() -> None:
+    verdict = verdicts.memory_fault()
+    gate = next(g for g in verdict.gates if g.gate == "memory")
+    said = "3 lanes of program 0 read outside x."
+    twice = tuple(replace(gate.findings[0], message=said, line=line) for line in (22, 31))
+    told = replace(gate, findings=twice, detail=f"{said}\n{said}\nand a detail")
+    verdict = replace(verdict, gates=tuple(told if g is gate else g for g in verdict.gates))
+    html = card_html(verdict)
+    assert html.count(said) == 1
+    assert "and a detail" in html
+
+
 def test_a_green_card_says_what_was_not_done() -> None:
     quiet = replace(verdicts.passed(), gates=verdicts.passed().gates[:5])
     assert "It was not run on a GPU" in card_html(quiet)

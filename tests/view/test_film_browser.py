@@ -14,7 +14,7 @@ from checker.course import PUZZLES
 from checker.simulator.trace import Trace
 from checker.view.card import card_html
 from checker.view.film import film_document, film_html
-from tests.view import traces, verdicts
+from tests.view import films, traces, verdicts
 
 pytestmark = pytest.mark.browser
 
@@ -141,6 +141,20 @@ def test_one_program_and_the_wave(show: Open) -> None:
     assert told == [f"x[{p}, 0:7]" for p in range(4)] + [f"y[{p}, 0:7]" for p in range(4)]
 
 
+def test_one_program_is_measured_by_its_own_bytes(show: Open) -> None:
+    page = show(softmax_film()[1])
+    page.select_option(".who", "2")
+    assert page.locator(".measure").inner_text() == "bytes so far, of all that program 2 moves"
+    assert page.locator(".traffic .words").all_inner_texts() == ["28 B of 28 B", "0 B of 28 B"]
+    page.locator(".tbt-film").press("End")
+    bars = "() => [...document.querySelectorAll('.traffic .bar')].map((n) => [n.style.getPropertyValue('--moved'), n.style.getPropertyValue('--budget')])"
+    assert page.evaluate(bars) == [["100.00%", "-9px"], ["100.00%", "-9px"]]
+    page.select_option(".who", "-1")
+    page.locator(".tbt-film").press("End")
+    assert page.locator(".traffic .words").first.inner_text() == "112 B of 112 B, 1 pass"
+    assert page.evaluate(bars)[0] == ["100.00%", "100.00%"]
+
+
 def test_findings_lead_to_their_moment(show: Open) -> None:
     trace, values = traces.vector_add(masks=False)
     page = show(film_html(trace, ADD, traces.solution("vector_add"), values=values))
@@ -171,22 +185,106 @@ def test_two_films_on_one_page_do_not_disturb_each_other(show: Open) -> None:
     assert page.evaluate("() => Object.keys(window)") == empty
 
 
-@pytest.mark.parametrize("kind", ["row softmax", "vector", "heads", "large"])
-def test_nothing_is_cut_or_hangs_out(show: Open, kind: str) -> None:
-    made, names = {
-        "row softmax": (traces.row_softmax(6, 13, 16), ("x_ptr", "y_ptr")),
-        "vector": (traces.vector_add(24, 8), ("x_ptr", "y_ptr", "z_ptr")),
-        "heads": (traces.flash(), ("q_ptr", "k_ptr", "v_ptr", "o_ptr")),
-        "large": (traces.online(16, 1000, 128), ("x_ptr", "y_ptr")),
-    }[kind]
+def test_running_state_is_shown_before_and_after_and_its_departure_is_told(show: Open, tmp_path: Path) -> None:
+    shot = films.shoot("online_softmax", films.wrong("online_softmax", "sum_not_rescaled"), tmp_path)
+    page = show(shot.html)
+    cells = page.locator(".stage .sides text")
+    assert [t.split(" → ")[0] for t in cells.all_text_contents()] == ["-∞", "0"]
+    assert page.locator(".stage .departs").count() == 0
+    page.click(".next")
+    assert page.locator(".alarm").inner_text() == "⚠ " + shot.departures[0].words(True)
+    assert page.locator(".stage .departs").count() == 1
+    before, after = cells.nth(1).text_content().removeprefix("≠ ").split(" → ")
+    state = page.locator("table.state tr", has_text="l_i").locator("td").inner_text()
+    assert [float(v) for v in state.split("→")] == [float(before), float(after)]
+    page.locator(".finding").click()
+    assert page.locator(".clock").inner_text().startswith("2 /")
+    page.click(".next")
+    assert cells.nth(1).text_content().removeprefix("≠ ").startswith(after), "what was after is before the next chunk"
+    page.select_option(".who", "1")
+    assert page.locator(".marks button").count() == 1
+
+
+@pytest.mark.parametrize("name", ["online_softmax", "tiled_softmax", "chunked_softmax"])
+def test_columns_without_a_script_are_the_players(show: Open, name: str, tmp_path: Path) -> None:
+    html = films.shoot(name, traces.solution(name), tmp_path).html
+    shapes = """() => [...document.querySelectorAll('.stage .sides *')].map((n) => [n.tagName, n.getAttribute('class'), n.textContent,
+        ...['x', 'y', 'width', 'height', 'd'].map((a) => n.getAttribute(a))].join(' '))"""
+    with_script = show(html).evaluate(shapes)
+    assert with_script
+    assert show(html.replace("<script>", "<script type='text/plain'>")).evaluate(shapes) == with_script
+
+
+ATTENTION = ("flash_attention", "flash_attention_v1", "flash_attention_heads")
+
+
+@pytest.mark.parametrize("name", ATTENTION)
+def test_attention_without_a_script_is_the_players(show: Open, name: str, tmp_path: Path) -> None:
+    html = films.shoot(name, traces.solution(name), tmp_path).html
+    shapes = """() => [...document.querySelectorAll('.stage rect, .stage path')].filter((n) => !n.matches('.seen') || n.getAttribute('d'))
+        .map((n) => [n.getAttribute('class'), ...['x', 'y', 'width', 'height', 'd'].map((a) => n.getAttribute(a))].join(' '))"""
+    with_script = show(html).evaluate(shapes)
+    assert show(html.replace("<script>", "<script type='text/plain'>")).evaluate(shapes) == with_script
+
+
+def test_attention_shows_the_tile_the_staircase_and_the_rescaling(show: Open, tmp_path: Path) -> None:
+    shot = films.shoot("flash_attention_heads", traces.solution("flash_attention_heads"), tmp_path)
+    page = show(shot.html)
+    assert page.locator(".stage .square .here .edge").count() == 0
+    assert page.locator(".stage .square .skipped").count() == 0
+    dots = [k for k, event in enumerate(shot.trace.events) if event.kind == "dot" and event.program == (1, 0, 0)]
+    page.locator(".scrub").fill(str(dots[2]))  # program 1, second tile of keys: the diagonal one
+    assert page.locator(".what").inner_text() == "s = q[32:64] · k[32:64]ᵀ, on chip"
+    assert page.locator(".stage .square .here .heat").count() > 20
+    assert page.locator(".stage .square .here .masked").get_attribute("d")
+    assert page.locator(".stage .lens .in .edge").count() == 0
+    page.locator(".scrub").fill(str(dots[3]))
+    assert page.locator(".what").inner_text() == "acc of o[32:64]: rescaled, + p · v[32:64]"
+    assert page.locator(".stage .lens .in .bar-now").count() == 32, "a factor for each row"
+    assert page.locator(".stage .lens .in .edge").count() == 1
+    assert page.locator(".stage .lens .in .plus").count() > 20
+    page.locator(".tbt-film").press("End")
+    assert len(page.locator(".stage .square .skipped").get_attribute("d").split("M")) == 1 + 2 * 6
+    assert page.locator(".stage .square .been .masked").get_attribute("d"), "the staircase stays"
+    page.select_option(".who", "0")
+    page.locator(".tbt-film").press("End")
+    assert len(page.locator(".stage .square .skipped").get_attribute("d").split("M")) == 1 + 2 * 3
+
+
+def test_attention_as_a_wave(show: Open, tmp_path: Path) -> None:
+    page = show(films.shoot("flash_attention", traces.solution("flash_attention"), tmp_path).html)
+    page.select_option(".order", "wave")
+    page.locator(".tbt-film").press("Home")
+    places = []
+    for _ in range(6):
+        places.append(page.locator(".what").inner_text())
+        page.click(".next")
+    assert places == [f"q[{r}:{r + 16}, 0:16]" for r in (0, 16, 32)] + ["k[0:16, 0:16]"] * 3
+
+
+@pytest.mark.parametrize(
+    "kind", [*ATTENTION, "online_softmax", "tiled_softmax", "row softmax", "vector", "heads", "large"]
+)
+def test_nothing_is_cut_or_hangs_out(show: Open, kind: str, tmp_path: Path) -> None:
+    made, names = (
+        ((None, {}), ())
+        if kind in PUZZLES
+        else {
+            "row softmax": (traces.row_softmax(6, 13, 16), ("x_ptr", "y_ptr")),
+            "vector": (traces.vector_add(24, 8), ("x_ptr", "y_ptr", "z_ptr")),
+            "heads": (traces.flash(), ("q_ptr", "k_ptr", "v_ptr", "o_ptr")),
+            "large": (traces.online(16, 1000, 128), ("x_ptr", "y_ptr")),
+        }[kind]
+    )
     puzzle = replace(SOFTMAX, film=replace(SOFTMAX.film, tensors=names), outputs=names[-1:])
-    page = show(film_html(made[0], puzzle, SOURCE, values=made[1]))
+    html = films.shoot(kind, traces.solution(kind), tmp_path).html if kind in PUZZLES else film_html(made[0], puzzle, SOURCE, values=made[1])  # fmt: skip
+    page = show(html)
     hanging = """() => { const film = document.querySelector('.tbt-film'), edge = film.getBoundingClientRect();
         return [...film.querySelectorAll('*')].filter((n) => !n.closest('.source, script, style') && n.getClientRects().length)
             .filter((n) => { const r = n.getBoundingClientRect(); return r.right > edge.right + 1 || r.left < edge.left - 1; })
             .map((n) => n.outerHTML.slice(0, 90)); }"""
     overlaps = """() => { const found = [];
-        for (const p of document.querySelectorAll('.stage .panel')) {
+        for (const p of [document.querySelector('.stage')]) {
             const boxes = [...p.querySelectorAll('text')].filter((t) => t.textContent).map((t) => [t.textContent, t.getBoundingClientRect()]);
             boxes.forEach(([a, r], i) => boxes.slice(i + 1).forEach(([b, s]) => {
                 if (r.left + 1 < s.right && s.left + 1 < r.right && r.top + 5 < s.bottom && s.top + 5 < r.bottom) found.push(a + ' over ' + b); }));

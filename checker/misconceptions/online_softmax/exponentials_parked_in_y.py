@@ -36,6 +36,5 @@ def online_softmax_kernel(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.con
         # [BLOCK_N]
         x = tl.load(x_row + offs_n, mask=offs_n < N, other=float("-inf")).to(tl.float32)
         m_run = tl.maximum(m_run, tl.max(x, axis=0))
-        m_then = tl.where(m_run == float("-inf"), 0.0, m_run)
         p = tl.load(y_row + offs_n, mask=offs_n < N, other=0.0).to(tl.float32)
-        tl.store(y_row + offs_n, p * tl.exp(m_then - m_i) / l_i, mask=offs_n < N)
+        tl.store(y_row + offs_n, p * tl.exp(m_run - m_i) / l_i, mask=offs_n < N)

@@ -40,6 +40,5 @@ def tiled_softmax_kernel(x_ptr, y_ptr, stride_xm, stride_ym, M, N, BLOCK_M: tl.c
         # [BLOCK_M, BLOCK_N]
         x = tl.load(x_rows + offs_n[None, :], mask=mask, other=float("-inf")).to(tl.float32)
         m_run = tl.maximum(m_run, tl.max(x, axis=1))
-        m_then = tl.where(m_run == float("-inf"), 0.0, m_run)
         p = tl.load(y_rows + offs_n[None, :], mask=mask, other=0.0).to(tl.float32)
-        tl.store(y_rows + offs_n[None, :], p * (tl.exp(m_then - m_i) / l_i)[:, None], mask=mask)
+        tl.store(y_rows + offs_n[None, :], p * (tl.exp(m_run - m_i) / l_i)[:, None], mask=mask)

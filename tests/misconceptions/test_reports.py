@@ -1,0 +1,81 @@
+"""The reports in `reports/` and the page made from them: complete, up to date, and CPU and GPU of one mind."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from checker.course import LADDER
+from checker.grading.mutants import rows_of
+from checker.misconceptions import bank
+from tools import mutants, mutate
+
+BANK = [(puzzle.name, wrong.name) for puzzle in LADDER for wrong in bank(puzzle.name)]
+MADE = {m.key: m for puzzle in mutate.SWEPT for m in mutate.generated(puzzle)}
+REPORT = mutants.load(mutants.MECHANICAL)
+SURVIVORS = [s["mutant"] for table in REPORT["puzzles"] for s in table["survived"]]
+EQUIVALENT = [e["mutant"] for table in REPORT["puzzles"] for e in table["equivalent"]]
+KILLED = [key for key in MADE if key not in {*SURVIVORS, *EQUIVALENT}]
+
+
+def test_the_cpu_report_holds_the_whole_bank_and_nothing_survives():
+    rows = rows_of(mutants.load(mutants.CPU))
+    assert [(row.puzzle, row.name) for row in rows] == BANK, "`make mutants` makes the report anew"
+    assert [row.name for row in rows if not row.by_the_right_gate] == []
+
+
+@pytest.mark.skipif(not mutants.GPU.exists(), reason="no report of a GPU is committed yet")
+def test_the_gpu_report_holds_the_whole_bank_and_agrees_with_the_cpu():
+    report = mutants.load(mutants.GPU)
+    assert report["device"] == "cuda"
+    rows = rows_of(report)
+    assert [(row.puzzle, row.name) for row in rows] == BANK, "run `checker mutants --device cuda` again"
+    assert [row.name for row in rows if not row.by_the_right_gate] == []
+    assert mutants.disagreements() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"gate": "memory"}, "stopped by memory on the machine with a GPU, by values without"),
+        ({"gpu": "not visible"}, "stopped by values, but not visible on the GPU"),
+        ({"gpu": None}, "not launched on the GPU"),
+    ],
+)
+def test_a_disagreement_is_named(tmp_path, monkeypatch, change, complaint):
+    entry = {"name": "no_mask", "caught": True, "gate": "values", "diagnosed_as": "no_mask", "gpu": "wrong values"}
+    for path, one in (("CPU", entry), ("GPU", {**entry, **change})):
+        report = {"schema": "mutants/v1", "puzzles": [{"puzzle": "vector_add", "misconceptions": [one]}]}
+        (tmp_path / path).write_text(mutants.json.dumps(report))
+        monkeypatch.setattr(mutants, path, tmp_path / path)
+    (said,) = mutants.disagreements()
+    assert said == f"vector_add/no_mask: {complaint}"
+
+
+def test_the_mechanical_report_is_of_these_solutions():
+    assert len(MADE) >= 300
+    made = Counter(m.puzzle for m in MADE.values())
+    for table in REPORT["puzzles"]:
+        counted = sum(table["killed"].values()) + len(table["equivalent"]) + len(table["survived"])
+        assert counted == table["made"] == made[table["puzzle"]], "`make mutants` makes the report anew"
+    assert {*SURVIVORS, *EQUIVALENT} <= set(MADE)
+
+
+def test_every_survivor_is_explained_once_and_no_other():
+    explained = [key for reason in mutants.reasons() for key in reason.mutants]
+    assert sorted(explained) == sorted(SURVIVORS)
+    assert all(reason.because.endswith(".") for reason in mutants.reasons())
+
+
+def test_the_page_is_what_the_reports_say():
+    assert mutants.PAGE.read_text("utf-8") == mutants.page(), "`python tools/mutants.py --page` makes it anew"
+
+
+SAMPLE = [*SURVIVORS[::4], *EQUIVALENT[::10], *KILLED[::45]]
+
+
+@pytest.mark.parametrize("key", SAMPLE)
+def test_a_mutant_fares_as_the_report_says(key):
+    fate = mutate.judge(MADE[key])
+    assert fate.outcome == ("survived" if key in SURVIVORS else "equivalent" if key in EQUIVALENT else "killed")

@@ -1,0 +1,81 @@
+"""Films of real kernels, run through the real simulator at the film's own size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from checker.course import PUZZLES
+from checker.misconceptions import bank
+from checker.puzzle import Case
+from checker.simulator import simulate
+from checker.simulator.trace import SimulateOptions, Trace
+from checker.submission.kernel import KernelSource, Piece
+from checker.submission.load import load_kernel
+from checker.view.film import film_html
+from checker.view.layout import flatten
+from checker.view.running import Departure, departures
+from tests.view import traces
+
+CORRECT = Path(__file__).parents[1] / "misconceptions" / "correct"
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One run: what was seen, of what, with which values."""
+
+    name: str
+    case: Case
+    source: KernelSource
+    trace: Trace
+    values: dict[str, torch.Tensor]
+
+    @property
+    def html(self) -> str:
+        puzzle = PUZZLES[self.name]
+        budget = puzzle.budget(self.case)
+        return film_html(self.trace, puzzle, self.source, case=self.case, budget=budget, values=self.values)
+
+    @property
+    def departures(self) -> list[Departure]:
+        puzzle, shapes = PUZZLES[self.name], {n: t.shape for n, t in self.trace.tensors.items()}
+        running = puzzle.film.running
+        assert running is not None
+        events = [(e, flatten(e.tile, shapes[e.tensor]) if e.tile else None) for e in self.trace.events]
+        inputs = {n: v for n, v in self.values.items() if n not in puzzle.outputs}
+        return departures(events, shapes[running.rows], shapes[running.walked], running, self.case, inputs)
+
+
+def source_of(name: str, text: str) -> KernelSource:
+    return KernelSource(name, f"{name}_kernel", text, (Piece(1, len(text.splitlines()), f"{name}.py", 1),))
+
+
+def correct(name: str, style: str) -> KernelSource:
+    return source_of(name, (CORRECT / name / f"{style}.py").read_text("utf-8"))
+
+
+def wrong(name: str, misconception: str) -> KernelSource:
+    return next(m.source for m in bank(name) if m.name == misconception)
+
+
+def edited(name: str, *edits: tuple[str, str]) -> KernelSource:
+    source = traces.solution(name)
+    for old, new in edits:
+        assert old in source.source, old
+        source = replace(source, source=source.source.replace(old, new))
+    return source
+
+
+def shoot(name: str, source: KernelSource, tmp: Path, **changes: Any) -> Shot:
+    """Run a kernel at the film's case, with `changes` to the case."""
+    puzzle = PUZZLES[name]
+    case = replace(puzzle.film.case, **changes)
+    tensors = puzzle.make(case)
+    for output in puzzle.outputs:
+        tensors[output].fill_(torch.nan)
+    launch = puzzle.launch(case, tensors, case.meta)
+    trace = simulate(load_kernel(source, tmp), launch, SimulateOptions(events=True, state=True))
+    return Shot(name, case, source, trace, tensors)

@@ -1,0 +1,140 @@
+"""The running state against its exact values: wrong kernels are marked at the right chunk, right ones never."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checker.submission.kernel import KernelSource
+from tests.view import films, traces
+from tests.view.test_film import data_of
+
+LADDER = ("chunked_softmax", "online_softmax", "tiled_softmax")
+FAMILIES = ("normal", "ascending", "deep", "positive", "masked", "first_chunk_masked", "early_max")
+STYLES = [(name, path.stem) for name in LADDER for path in sorted((films.CORRECT / name).glob("*.py"))]
+
+
+def assert_never_marked(name: str, source: KernelSource, tmp: Path) -> None:
+    for family in FAMILIES:
+        assert films.shoot(name, source, tmp, family=family).departures == [], family
+
+
+@pytest.mark.parametrize("name", LADDER)
+def test_solutions_are_never_marked(name: str, tmp_path: Path) -> None:
+    assert_never_marked(name, traces.solution(name), tmp_path)
+
+
+@pytest.mark.parametrize(("name", "style"), STYLES)
+def test_right_kernels_in_other_styles_are_never_marked(name: str, style: str, tmp_path: Path) -> None:
+    assert_never_marked(name, films.correct(name, style), tmp_path)
+
+
+LOG2_E = 1.4426950408889634
+HONEST = {
+    "base 2 under the same names": [
+        ("import triton.language as tl\n", f"import triton.language as tl\n\nLOG2_E = tl.constexpr({LOG2_E})\n"),
+        (".to(tl.float32)", ".to(tl.float32) * LOG2_E"),
+        ("tl.exp(", "tl.exp2("),
+    ],
+    "the sum becomes its logarithm": [
+        ("    # pass 2", "    l_i = tl.log(l_i)\n    # pass 2"),
+        ("tl.exp(x - m_i) / l_i", "tl.exp(x - m_i - l_i)"),
+    ],
+    "the sum becomes its reciprocal": [
+        ("    # pass 2", "    l_i = 1.0 / l_i\n    # pass 2"),
+        ("tl.exp(x - m_i) / l_i", "tl.exp(x - m_i) * l_i"),
+    ],
+    "the maximum becomes the log-sum-exp": [
+        ("    # pass 2", "    m_i += tl.log(l_i)\n    # pass 2"),
+        ("tl.exp(x - m_i) / l_i", "tl.exp(x - m_i)"),
+    ],
+    "a very low number for -inf": [('m_i = float("-inf")', "m_i = -3.0e38")],
+    "the next chunk is loaded ahead": [
+        (
+            "    for start_n in range(0, N, BLOCK_N):\n        offs_n = start_n + tl.arange(0, BLOCK_N)\n        # [BLOCK_N]\n"
+            '        x = tl.load(x_row + offs_n, mask=offs_n < N, other=float("-inf")).to(tl.float32)\n        m_new',
+            '    offs_n = tl.arange(0, BLOCK_N)\n    ahead = tl.load(x_row + offs_n, mask=offs_n < N, other=float("-inf"))\n'
+            "    for start_n in range(0, N, BLOCK_N):\n        offs_n += BLOCK_N\n        x = ahead.to(tl.float32)\n"
+            '        ahead = tl.load(x_row + offs_n, mask=offs_n < N, other=float("-inf"))\n        m_new',
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize("style", HONEST)
+def test_the_same_names_used_honestly_are_never_marked(style: str, tmp_path: Path) -> None:
+    assert_never_marked("online_softmax", films.edited("online_softmax", *HONEST[style]), tmp_path)
+
+
+MARKED = [
+    ("online_softmax", "sum_not_rescaled", "ascending", "l_i", 2, 1),
+    ("online_softmax", "rescaled_with_the_wrong_sign_after_the_first_chunk", "ascending", "l_i", 2, 1),
+    ("online_softmax", "updated_before_rescaled", "ascending", "l_i", 2, 1),
+    ("online_softmax", "max_starts_at_zero", "negative", "m_i", 1, 1),
+    ("online_softmax", "max_overwritten", "early_max", "m_i", 2, 1),
+    ("online_softmax", "no_max_subtraction", "ascending", "l_i", 1, 1),
+    ("tiled_softmax", "sum_not_rescaled", "ascending", "l_i", 2, 1),
+    ("tiled_softmax", "rescaled_with_the_wrong_sign", "ascending", "l_i", 1, 1),
+    ("tiled_softmax", "max_starts_at_zero", "negative", "m_i", 1, 1),
+    ("tiled_softmax", "one_max_for_the_whole_tile", "ascending", "m_i", 1, 1),
+    ("chunked_softmax", "max_overwritten", "early_max", "m_i", 2, 1),
+    ("chunked_softmax", "max_starts_at_zero", "negative", "m_i", 1, 1),
+    ("chunked_softmax", "sum_overwritten", "normal", "l_i", 2, 2),
+    ("chunked_softmax", "exp2_for_exp", "normal", "l_i", 1, 2),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "misconception", "family", "variable", "chunk", "walk"), MARKED, ids=[f"{m[0]}-{m[1]}" for m in MARKED]
+)
+def test_wrong_kernels_are_marked_at_the_right_chunk(
+    name: str, misconception: str, family: str, variable: str, chunk: int, walk: int, tmp_path: Path
+) -> None:
+    shot = films.shoot(name, films.wrong(name, misconception), tmp_path, family=family)
+    first = shot.departures[0]
+    assert (first.name, first.chunk, first.walk) == (variable, chunk, walk)
+    event = shot.trace.events[first.at]
+    assert (event.kind, event.tensor) == ("load", "x_ptr")
+    assert event.tile is not None
+    assert event.tile.box[1][0] == (chunk - 1) * shot.case.meta["BLOCK_N"]
+
+
+def test_the_exact_value_is_that_of_what_was_seen(tmp_path: Path) -> None:
+    shot = films.shoot("online_softmax", films.wrong("online_softmax", "sum_not_rescaled"), tmp_path)
+    first = shot.departures[0]
+    seen = shot.values["x_ptr"][first.row, :8].double()
+    assert first.want == pytest.approx((seen - seen.max()).exp().sum().item())
+    assert first.words(True) == f"After chunk 2, l_i of row 0 should be {first.want:.4g} and is {first.got:.4g}."
+
+
+def test_a_departure_is_marked_in_the_film_and_told_once(tmp_path: Path) -> None:
+    shot = films.shoot("online_softmax", films.wrong("online_softmax", "sum_not_rescaled"), tmp_path)
+    html, data = shot.html, data_of(shot.html)
+    marks = [f for f in data["findings"] if f[1] == "running value"]
+    assert [shot.trace.events[at].program[0] for at, *_ in marks] == [0, 1]
+    assert html.count('class="finding"') == 1
+    assert "1 other program goes wrong too" in html
+    assert {row for _, row, _ in data["sides"][5]} == {0, 1}
+
+
+def test_columns_hold_the_state_of_every_row(tmp_path: Path) -> None:
+    shot = films.shoot("tiled_softmax", traces.solution("tiled_softmax"), tmp_path)
+    panel, names, texts, vectors, at, wrong = data_of(shot.html)["sides"]
+    assert (panel, names, texts, wrong) == (0, ["m_i", "l_i"], 1, [])
+    for k, side in enumerate(at):  # 0 says: as at the program's last moment
+        at[k] = side or at[k - 1]
+    for event, side in zip(shot.trace.events, at, strict=True):
+        rows = range(event.program[0] * 2, min(event.program[0] * 2 + 2, 5))
+        assert side[0] == rows[0]
+        assert len(vectors[side[1]]) == len(rows)
+    x = shot.values["x_ptr"].double()
+    last = {side[0]: vectors[side[1]][0] for side in at}
+    assert [float(last[r]) for r in (0, 2, 4)] == pytest.approx([x[r].max().item() for r in (0, 2, 4)], rel=1e-3)
+
+
+def test_rows_too_low_for_numbers_have_bars(tmp_path: Path) -> None:
+    shot = films.shoot("tiled_softmax", traces.solution("tiled_softmax"), tmp_path, sizes={"M": 60, "N": 70}, meta={"BLOCK_M": 16, "BLOCK_N": 32})  # fmt: skip
+    _, _, texts, vectors, _, _ = data_of(shot.html)["sides"]
+    assert not texts
+    assert all(isinstance(v, str) and len(v) in (12, 16) for v in vectors)

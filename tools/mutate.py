@@ -1,0 +1,284 @@
+"""Judges every mechanical mutant of the solutions (`mutations.py`) in the checker's own rooms, and says which survive.
+
+A mutant is *killed* by the first gate that fails it. One that passes them all is run beside the solution, on every case and
+on more that are drawn here: where outputs (but for rounding) and accesses (program, tensor, tile, mask, bytes) are always the
+same it is *equivalent*; else it is a *survivor*, and either a case is missing or there is a good reason to let it pass.
+
+    python tools/mutate.py --puzzle row_softmax --json mutants.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import random
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import torch  # noqa: E402
+
+from checker.course import PUZZLES  # noqa: E402
+from checker.judge.compiling import Compilation  # noqa: E402
+from checker.judge.gates import memory_failure, memory_findings, overdrawn, traffic_failure  # noqa: E402
+from checker.judge.outcome import Outcome, prepare_all, simulate  # noqa: E402
+from checker.judge.prepare import Prepared  # noqa: E402
+from checker.misconceptions import kernel_source  # noqa: E402
+from checker.puzzle import DTYPES, Case, Puzzle  # noqa: E402
+from checker.simulator.trace import SimulateOptions, Trace  # noqa: E402
+from checker.submission import rules  # noqa: E402
+from checker.submission.kernel import KernelSource  # noqa: E402
+from tests.judge.local_runner import LocalRunner  # noqa: E402
+from tools.mutations import Mutation, mutations  # noqa: E402
+
+SWEPT = tuple(
+    PUZZLES[name]
+    for name in (
+        "vector_add",
+        "row_softmax",
+        "chunked_softmax",
+        "online_softmax",
+        "merge_softmax_stats",
+        "tiled_softmax",
+    )
+)
+"""The puzzles whose solutions are mutated: those that `_extra` knows how to draw cases for."""
+EXTRA = 16
+"""Cases drawn beside the course's own, for those that pass."""
+GATES = ("source", "compile", "values", "memory", "traffic")
+_EVENTS = SimulateOptions(events=True)
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of one mutant: ``killed`` by the gate `by`, ``equivalent``, or ``survived``, which `differs` explains."""
+
+    key: str
+    puzzle: str
+    kind: str
+    line: int
+    before: str
+    after: str
+    outcome: str
+    by: str = ""
+    differs: str = ""
+
+
+def generated(puzzle: Puzzle) -> list[Mutation]:
+    return mutations(_solution(puzzle), puzzle.name, puzzle.kernel)
+
+
+def _solution(puzzle: Puzzle) -> str:
+    return (ROOT / "solutions" / f"{puzzle.name}.py").read_text("utf-8")
+
+
+def _source(puzzle: Puzzle, text: str) -> KernelSource:
+    return kernel_source(text, puzzle.name, puzzle.kernel, f"{puzzle.name}.py")
+
+
+# --------------------------------------------------------------------------------------------------------------- cases
+
+
+def extra_cases(puzzle: Puzzle) -> list[Case]:
+    """More cases, the same every time: sizes around the tile's, every family, dtype and layout, tiles of other shapes."""
+    draw = random.Random(puzzle.name)
+    return [_extra(puzzle, draw, number) for number in range(EXTRA)]
+
+
+def _extra(puzzle: Puzzle, draw: random.Random, number: int) -> Case:
+    n = draw.choice((1, 2, 7, 8, 16, 23, 32, 48, 65, 131))
+    sizes = {"M": draw.choice((1, 2, 3, 4, 6, 8, 9)), "N": n}
+    meta = {name: draw.choice((4, 8, 16, 32)) for name in puzzle.cases[0].meta}
+    families = ["normal", "negative", "deep", "positive", "ascending", "descending", "one_hot", "constant", "masked"]
+    families += ["late_max", "early_max", "first_chunk_masked", "uneven", "masked_then_deep", "abyss"]
+    match puzzle.name:
+        case "vector_add":
+            sizes, families = {"N": n}, ["normal"]
+        case "row_softmax":
+            meta = {"BLOCK_N": 1 << (n - 1).bit_length() << draw.choice((0, 0, 1))}
+        case "merge_softmax_stats":
+            sizes["SPLITS"] = draw.choice((1, 2, 4, 7, 8, 11))
+            meta = {"BLOCK_S": 1 << (sizes["SPLITS"] - 1).bit_length() << draw.choice((0, 0, 1))}
+            families += ["empty", "empty"]
+    family = families[number] if number < len(families) else draw.choice(families)
+    wide = family in ("abyss", "uneven") or draw.random() < 0.6
+    dtype = "float32" if wide else draw.choice(sorted(puzzle.tolerance))
+    layout = draw.choice(("contiguous", "padded"))
+    name = f"extra {number}: {sizes}, {meta}, {dtype}, {family} rows, {layout}"
+    return Case(name, sizes, meta, dtype, family, layout, seed=1000 + number)
+
+
+# --------------------------------------------------------------------------------------------------------------- judge
+
+
+class Bench:
+    """A puzzle's cases, prepared, and how the solution does on them."""
+
+    def __init__(self, puzzle: Puzzle) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="mutants-")
+        self.puzzle, self.runner = puzzle, LocalRunner(Path(self.folder.name))
+        own = [case for case in puzzle.cases if "cpu" in case.devices]
+        self.cases = prepare_all(puzzle, [(case, None) for case in own])
+        self.extra = prepare_all(puzzle, [(case, None) for case in extra_cases(puzzle)])
+        solution = _source(puzzle, _solution(puzzle))
+        self.right = list(simulate(puzzle, solution, self.runner, [*self.cases, *self.extra], _EVENTS))
+        for outcome in self.right:
+            if self._fault(outcome):
+                raise AssertionError(f"the solution itself: {outcome.case.name}: {self._fault(outcome)}")
+        assert len(self.right) == len(self.cases) + len(self.extra), "the solution itself does not run to its end"
+
+    def fate(self, mutation: Mutation) -> Fate:
+        source = _source(self.puzzle, mutation.source)
+        gate = self._gate(source)
+        if gate is not None:
+            return _fate(mutation, "killed", by=gate)
+        differs = next(self._differences(source), "")
+        if not differs and not mutation.confirmable:
+            differs = "no case that fits into memory can show the difference"
+        return _fate(mutation, "survived" if differs else "equivalent", differs=differs)
+
+    def _gate(self, source: KernelSource) -> str | None:
+        """The first gate that fails the kernel. Each dtype is compiled only for a kernel that all else let pass."""
+        if rules.violations(source, self.puzzle):
+            return "source"
+        if self._broken(source, self.cases[:1]):
+            return "compile"
+        outcomes = []
+        for outcome in simulate(self.puzzle, source, self.runner, self.cases):
+            outcomes.append(outcome)
+            if not outcome.right:
+                return "values"
+        if memory_failure(outcomes):
+            return "memory"
+        if traffic_failure(self.puzzle, outcomes):
+            return "traffic"
+        return "compile" if self._broken(source, self.cases) else None
+
+    def _broken(self, source: KernelSource, prepared: Sequence[Prepared]) -> bool:
+        compilation = Compilation(self.puzzle, source, self.runner, prepared)
+        try:
+            return compilation.first().broken() is not None
+        finally:
+            compilation.close()
+
+    def _differences(self, source: KernelSource) -> Iterator[str]:
+        """What sets the kernel apart from the solution, case by case."""
+        everything = [*self.cases, *self.extra]
+        outcomes = simulate(self.puzzle, source, self.runner, everything, _EVENTS)
+        for mine, theirs in zip(self.right, outcomes, strict=True):
+            what = self._fault(theirs) or self._deviation(mine, theirs)
+            if what:
+                yield f"{theirs.case.name}: {what}"
+
+    def _fault(self, outcome: Outcome) -> str:
+        if not outcome.ran:
+            return f"stops: {outcome.result.message}"
+        if not outcome.right:
+            return "wrong values"
+        if memory_findings(outcome):
+            return f"memory: {memory_findings(outcome)[0].kind}"
+        return "too many bytes" if overdrawn(self.puzzle, outcome) else ""
+
+    def _deviation(self, mine: Outcome, theirs: Outcome) -> str:
+        assert mine.trace is not None
+        assert theirs.trace is not None
+        for name in mine.prepared.launch.outputs:
+            if not _alike(self.puzzle, mine.case, theirs.result.tensors[name], mine.result.tensors[name]):
+                return f"another {name}, within the tolerance"
+        ours, others = _accesses(mine.trace), _accesses(theirs.trace)
+        if ours != others:
+            more, less = others - ours, ours - others
+            return "; ".join(
+                f"{sum(part.values())} {word} ({', '.join(sorted({f'{e[1]} {e[2]}, {e[4]} bytes' for e in part}))})"
+                for word, part in (("accesses more", more), ("accesses fewer", less))
+                if part
+            )
+        return ""
+
+
+def _alike(puzzle: Puzzle, case: Case, got: torch.Tensor, expected: torch.Tensor) -> bool:
+    """Equal but for rounding: 32 steps of float32, one of a 16-bit type, at the magnitude of the element or of its row."""
+    steps = 32 if DTYPES[case.dtype] is torch.float32 else 1
+    eps = torch.finfo(expected.dtype).eps
+    scale = puzzle.scale(case, expected.double()).nan_to_num(posinf=0.0, neginf=0.0)
+    near = (got.double() - expected.double()).abs() <= steps * eps * (expected.double().abs() + eps * scale)
+    return bool((near | (got == expected) | (got.isnan() & expected.isnan())).all())
+
+
+def _accesses(trace: Trace) -> Counter[tuple[object, ...]]:
+    """Every access, however ordered: who, what, which tensor, which tile, how many bytes, how many lanes off."""
+    return Counter((e.program, e.kind, e.tensor, e.tile, e.bytes, e.masked) for e in trace.events)
+
+
+def _fate(mutation: Mutation, outcome: str, by: str = "", differs: str = "") -> Fate:
+    m = mutation
+    return Fate(m.key, m.puzzle, m.kind, m.line, m.before, m.after, outcome, by, differs)
+
+
+# --------------------------------------------------------------------------------------------------------------- sweep
+
+
+@cache
+def _bench(name: str) -> Bench:
+    return Bench(PUZZLES[name])
+
+
+def _start(cache: str) -> None:
+    """What a process of the pool does first: one thread each, and compiled kernels in a folder that is thrown away."""
+    torch.set_num_threads(1)
+    os.environ["TRITON_CACHE_DIR"] = cache
+
+
+def judge(mutation: Mutation) -> Fate:
+    """One mutant, in this process. Raises RuntimeError, naming the mutant, where the machinery breaks on it."""
+    try:
+        return _bench(mutation.puzzle).fate(mutation)
+    except Exception as error:
+        raise RuntimeError(f"{mutation.key}: {type(error).__name__}: {error}") from error
+
+
+def sweep(puzzles: Sequence[Puzzle], jobs: int) -> list[Fate]:
+    """Every mutant of these puzzles, spread over `jobs` processes."""
+    everything = [m for puzzle in puzzles for m in generated(puzzle)]
+    fates: list[Fate] = []
+    context = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as cache, context.Pool(jobs, _start, (cache,)) as pool:
+        for fate in pool.imap(judge, everything, chunksize=8):
+            fates.append(fate)
+            if fate.outcome == "survived" or len(fates) % 50 == 0:
+                note = f": survived: {fate.key} ({fate.differs})" if fate.outcome == "survived" else ""
+                print(f"{len(fates)} of {len(everything)}{note}", file=sys.stderr, flush=True)
+    return fates
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--puzzle", action="append", choices=[p.name for p in SWEPT], help="only this puzzle; may be repeated"
+    )
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per processor)")
+    parser.add_argument("--json", metavar="FILE", help="write the fate of every mutant to FILE")
+    options = parser.parse_args()
+    puzzles = [puzzle for puzzle in SWEPT if not options.puzzle or puzzle.name in options.puzzle]
+    fates = sweep(puzzles, options.jobs)
+    if options.json:
+        Path(options.json).write_text(json.dumps([asdict(f) for f in fates], indent=0) + "\n", "utf-8")
+    for puzzle in puzzles:
+        counts = Counter(f.by or f.outcome for f in fates if f.puzzle == puzzle.name)
+        print(
+            f"{puzzle.name}: {sum(counts.values())} mutants; " + ", ".join(f"{n} {what}" for what, n in counts.items())
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,288 @@
+"""Small mechanical changes to a kernel, one at a time: what a slip of the hand could leave there.
+
+The changes are made on the syntax tree and depend on nothing but the source, so the same solution always gives the same
+mutants. Two changes that give the same code count once, and a change that gives the solution itself does not count.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+INF, MINUS_INF = 'float("inf")', 'float("-inf")'
+_ARITHMETIC: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
+    ast.Add: (ast.Sub, ast.Mult),
+    ast.Sub: (ast.Add,),
+    ast.Mult: (ast.Add, ast.Div),
+    ast.Div: (ast.Mult, ast.FloorDiv),
+    ast.BitAnd: (ast.BitOr, ast.BitXor),
+}
+_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    ast.Lt: (ast.LtE, ast.Gt, ast.GtE, ast.NotEq),
+    ast.Eq: (ast.NotEq, ast.Lt, ast.LtE),
+}
+_FUNCTIONS = {
+    "max": ("min", "sum"),
+    "sum": ("max", "min"),
+    "maximum": ("minimum",),
+    "exp": ("exp2", "log"),
+}
+_ALIKE = (
+    {"stride_xm", "stride_ym"},
+    {"M", "N"},
+    {"BLOCK_M", "BLOCK_N"},
+    {"x_ptr", "y_ptr", "z_ptr"},
+    {"m_part_ptr", "l_part_ptr"},
+    {"m_ptr", "l_ptr"},
+    {"x_row", "y_row"},
+    {"x_rows", "y_rows"},
+    {"offs_m", "offs_n"},
+    {"m_i", "m_new", "m_safe", "l_i"},
+    {"m_part", "l_part"},
+    {"x", "y"},
+)
+"""Names that stand for the same sort of thing, so that one is easily typed for another."""
+_MISTAKEN = {
+    "stride_xm": ("N", "BLOCK_N"),
+    "stride_ym": ("N", "BLOCK_N"),
+    "stride_pm": ("SPLITS", "BLOCK_S"),
+    "N": ("BLOCK_N", "stride_xm"),
+    "M": ("BLOCK_M",),
+    "SPLITS": ("BLOCK_S", "stride_pm"),
+}
+"""Names taken for others, in this direction."""
+_WIDTHS = {"int64": "int32", "float32": "float16"}
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One change: the line of the file it stands in, the statement before and after, and the whole file after it.
+
+    `confirmable` is False where no case that fits into a laptop's memory can tell the mutant from the solution.
+    """
+
+    puzzle: str
+    kind: str
+    line: int
+    before: str
+    after: str
+    source: str
+    which: int = 1
+    """Where several statements read the same: the first, the second, …"""
+    confirmable: bool = True
+
+    @property
+    def key(self) -> str:
+        """What names the mutant in tables and in `survivors.toml`; lines do not, as they move with every comment."""
+        which = f" ({self.which})" if self.which > 1 else ""
+        return f"{self.puzzle}: {self.before}{which} → {self.after}"
+
+
+Change = tuple[str, ast.AST, ast.AST | None]
+"""Kind, the node that goes, what comes in its place."""
+
+
+def mutations(text: str, puzzle: str, kernel: str) -> list[Mutation]:
+    """Every mutant of the kernel called `kernel` in `text`, in the order of its lines."""
+    function = next(n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef) and n.name == kernel)
+    maker = _Maker(text, puzzle, function)
+    seen = {_code(text)}
+    unique = []
+    for mutation in sorted(maker.block(function.body), key=lambda m: m.line):
+        code = _code(mutation.source)
+        if code not in seen:
+            seen.add(code)
+            unique.append(mutation)
+    return unique
+
+
+def _code(text: str) -> str:
+    return ast.unparse(ast.parse(text))
+
+
+class _Maker:
+    """Makes the mutants of one function."""
+
+    def __init__(self, text: str, puzzle: str, function: ast.FunctionDef) -> None:
+        self.lines, self.puzzle = text.splitlines(), puzzle
+        self.known = {argument.arg: 0 for argument in function.args.args}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                self.known[node.id] = min(node.lineno, self.known.get(node.id, node.lineno))
+        statements = sorted((n.lineno, _head(n)) for n in ast.walk(function) if isinstance(n, ast.stmt))
+        heads = [head for _, head in statements]
+        self.which = {line: heads[:i].count(head) + 1 for i, (line, head) in enumerate(statements)}
+
+    def block(self, body: list[ast.stmt]) -> Iterator[Mutation]:
+        statements = [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+        for index, statement in enumerate(statements):
+            yield self._dropped(statement, alone=len(statements) == 1)
+            if index + 1 < len(statements):
+                yield from self._swapped(statement, statements[index + 1])
+            if isinstance(statement, ast.For):
+                yield from self._changed(statement)
+                yield from self.block(statement.body)
+            else:
+                assert statement.lineno == statement.end_lineno, "a statement over several lines"
+                yield from self._changed(statement)
+
+    # ------------------------------------------------------------------------------------------------- whole statements
+
+    def _dropped(self, statement: ast.stmt, alone: bool) -> Mutation:
+        last = statement.end_lineno or statement.lineno
+        filler = self._indented(statement.lineno, "pass") if alone else ""
+        lines = self.lines[: statement.lineno - 1] + [filler] + [""] * (last - statement.lineno) + self.lines[last:]
+        return self._mutation("line dropped", statement, "(dropped)", lines)
+
+    def _swapped(self, first: ast.stmt, second: ast.stmt) -> Iterator[Mutation]:
+        if isinstance(first, ast.For) or isinstance(second, ast.For):
+            return
+        a, b = first.lineno - 1, second.lineno - 1
+        lines = list(self.lines)
+        lines[a], lines[b] = lines[b], lines[a]
+        yield self._mutation("lines swapped", first, f"{_head(second)}; {_head(first)}", lines)
+
+    # --------------------------------------------------------------------------------------------------- in a statement
+
+    def _changed(self, statement: ast.stmt) -> Iterator[Mutation]:
+        head = copy.deepcopy(statement)
+        if isinstance(head, ast.For):
+            head.body = [ast.Pass()]
+        for kind, old, new in self._changes(head):
+            mutated = ast.fix_missing_locations(_Put(old, new).visit(copy.deepcopy(head, {id(old): old})))
+            after = _head(mutated)
+            lines = list(self.lines)
+            lines[statement.lineno - 1] = self._indented(statement.lineno, after)
+            found = self._mutation(kind, statement, after, lines)
+            yield replace(found, confirmable=kind != "int64 dropped")
+
+    def _changes(self, statement: ast.stmt) -> Iterator[Change]:
+        if isinstance(statement, ast.For):
+            yield from self._bounds(statement.iter)
+        for node in ast.walk(statement):
+            match node:
+                case ast.BinOp():
+                    yield from _operators(node)
+                case ast.AugAssign(target=ast.Name(id=name), value=value):
+                    target = ast.Name(name, ast.Store())
+                    for other in (ast.Sub, ast.Mult):
+                        yield "operator", node, ast.AugAssign(target, other(), value)
+                    yield "operator", node, ast.Assign([target], value)
+                case ast.Compare():
+                    for comparison in _COMPARISONS.get(type(node.ops[0]), ()):
+                        yield "comparison", node, ast.Compare(node.left, [comparison()], node.comparators)
+                case ast.Call():
+                    yield from _calls(node)
+                case ast.Subscript():
+                    yield "index", node, node.value
+                    if isinstance(node.slice, ast.Tuple):
+                        flipped = ast.Tuple(list(reversed(node.slice.elts)), ast.Load())
+                        yield "index", node, ast.Subscript(node.value, flipped, ast.Load())
+                case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+                    yield from _constants(node, value)
+                case ast.Name(ctx=ast.Load()):
+                    yield from self._names(node)
+
+    def _names(self, node: ast.Name) -> Iterator[Change]:
+        others = [name for group in _ALIKE if node.id in group for name in sorted(group)]
+        for name in [*others, *_MISTAKEN.get(node.id, ())]:
+            if name != node.id and self.known.get(name, node.lineno) < node.lineno:
+                yield "name", node, ast.Name(name, ast.Load())
+
+    def _bounds(self, walk: ast.expr) -> Iterator[Change]:
+        assert isinstance(walk, ast.Call)
+        start, end, step = walk.args
+        yield "bounds", start, step
+        yield "bounds", end, ast.BinOp(end, ast.Sub(), step)
+        yield "bounds", end, ast.BinOp(end, ast.Add(), step)
+        yield "bounds", end, ast.BinOp(end, ast.Sub(), ast.Constant(1))
+        yield "bounds", end, ast.BinOp(end, ast.Add(), ast.Constant(1))
+        yield "bounds", step, ast.BinOp(step, ast.FloorDiv(), ast.Constant(2))
+        yield "bounds", step, ast.BinOp(ast.Constant(2), ast.Mult(), step)
+
+    def _mutation(self, kind: str, statement: ast.stmt, after: str, lines: list[str]) -> Mutation:
+        source, which = "\n".join(lines) + "\n", self.which[statement.lineno]
+        return Mutation(self.puzzle, kind, statement.lineno, _head(statement), after, source, which)
+
+    def _indented(self, line: int, text: str) -> str:
+        old = self.lines[line - 1]
+        return old[: len(old) - len(old.lstrip())] + text
+
+
+def _operators(node: ast.BinOp) -> Iterator[Change]:
+    for other in _ARITHMETIC.get(type(node.op), ()):
+        yield "operator", node, ast.BinOp(node.left, other(), node.right)
+    kind = "mask" if isinstance(node.op, ast.BitAnd) else "operand"
+    yield kind, node, node.left
+    yield kind, node, node.right
+    if isinstance(node.op, ast.Sub | ast.Div):
+        yield "operand", node, ast.BinOp(node.right, node.op, node.left)
+
+
+def _constants(node: ast.Constant, value: float) -> Iterator[Change]:
+    yield "constant", node, ast.Constant(value + 1)
+    if isinstance(value, float) or value > 0:
+        yield "constant", node, ast.Constant(value - 1)
+
+
+def _calls(node: ast.Call) -> Iterator[Change]:
+    match node.func:
+        case ast.Name(id="float"):
+            for text in ("0.0", "-1.0", "-1e4", "-1e30", INF, 'float("nan")'):
+                yield "constant", node, ast.parse(text, mode="eval").body
+        case ast.Attribute(value=ast.Name(id="tl"), attr=name):
+            for other in _FUNCTIONS.get(name, ()):
+                yield "function", node, _call(node, ast.Attribute(ast.Name("tl", ast.Load()), other, ast.Load()))
+            yield from _arguments(node, name)
+        case ast.Attribute(value=value, attr="to"):
+            width = node.args[0]
+            assert isinstance(width, ast.Attribute)
+            yield f"{width.attr} dropped", node, value
+            if width.attr == "float32":
+                yield "cast", width, ast.Attribute(width.value, _WIDTHS[width.attr], ast.Load())
+
+
+def _arguments(node: ast.Call, name: str) -> Iterator[Change]:
+    for keyword in node.keywords:
+        if keyword.arg in ("mask", "other"):
+            kept = [k for k in node.keywords if k is not keyword]
+            yield f"{keyword.arg} dropped", node, ast.Call(node.func, node.args, kept)
+        if keyword.arg == "mask":
+            yield "mask", keyword.value, ast.parse("True", mode="eval").body
+            yield "mask", keyword.value, ast.UnaryOp(ast.Invert(), keyword.value)
+        if keyword.arg == "dtype" and isinstance(keyword.value, ast.Attribute):
+            yield "cast", keyword.value, ast.Attribute(keyword.value.value, "float16", ast.Load())
+    if name in ("maximum", "exp", "where", "sum", "max"):
+        for argument in node.args:
+            yield "call replaced by its argument", node, argument
+    if name in ("maximum", "where", "store", "arange") and len(node.args) >= 2:
+        swapped = [*node.args[:-2], node.args[-1], node.args[-2]]
+        yield "arguments swapped", node, ast.Call(node.func, swapped, node.keywords)
+    if name == "arange":
+        end = node.args[1]
+        yield "bounds", end, ast.BinOp(end, ast.FloorDiv(), ast.Constant(2))
+        yield "bounds", end, ast.BinOp(ast.Constant(2), ast.Mult(), end)
+
+
+def _call(node: ast.Call, function: ast.expr) -> ast.Call:
+    return ast.Call(function, node.args, node.keywords)
+
+
+class _Put(ast.NodeTransformer):
+    """Puts a copy of `new` where `old` stands."""
+
+    def __init__(self, old: ast.AST, new: ast.AST | None) -> None:
+        self.old, self.new = old, new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if node is self.old:
+            return copy.deepcopy(self.new) if self.new is not None else ast.Pass()
+        visited: ast.AST = self.generic_visit(node)
+        return visited
+
+
+def _head(statement: ast.AST) -> str:
+    """The statement's own line, as Python writes it, with the course's quotes; of a loop only the header."""
+    return ast.unparse(statement).splitlines()[0].replace("'", '"')
