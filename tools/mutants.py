@@ -31,6 +31,8 @@ from tools.mutate import GATES, SWEPT, sweep  # noqa: E402
 PAGE = ROOT / "docs" / "mutants.md"
 CPU, GPU, MECHANICAL = (ROOT / "reports" / f"mutants-{name}.json" for name in ("cpu", "gpu", "mechanical"))
 SURVIVORS = ROOT / "tools" / "survivors.toml"
+NOT_YET_ON_A_GPU = ("flash_attention", "flash_attention_v1", "flash_attention_heads")
+"""Puzzles whose wrong kernels are not in the report of a GPU yet. The page names them; a report that has them ends the list."""
 
 
 # -------------------------------------------------------------------------------------------------------------- reports
@@ -57,6 +59,8 @@ def disagreements() -> list[str]:
     on_gpu = {(row.puzzle, row.name): row for row in rows_of(load(GPU))}
     found = []
     for row in rows_of(load(CPU)):
+        if row.puzzle in NOT_YET_ON_A_GPU:
+            continue
         there = on_gpu.get((row.puzzle, row.name))
         name = f"{row.puzzle}/{row.name}"
         if there is None or there.gpu is None:
@@ -141,6 +145,9 @@ def _gpu() -> Iterator[str]:
     wrong = disagreements()
     yield ""
     yield "CPU and GPU agree on every one." if not wrong else "They disagree: " + "; ".join(wrong) + "."
+    if NOT_YET_ON_A_GPU:
+        yield ""
+        yield f"**Not yet in this report:** the wrong kernels of {', '.join(NOT_YET_ON_A_GPU)}."
 
 
 def _mechanical(report: Mapping[str, Any]) -> Iterator[str]:
@@ -155,6 +162,10 @@ def _mechanical(report: Mapping[str, Any]) -> Iterator[str]:
     yield "bound, a mask or a line less. Each goes through the gates on the CPU (compiled for one GPU before it runs, for every dtype after)."
     yield f"{killed:,} are killed. {equivalent} are equivalent: outputs (but for rounding) and accesses are those of the solution on every case"
     yield f"and on 16 more, drawn at random. {survived} pass although they behave differently; why that is right stands below each group."
+    missing = [puzzle.name for puzzle in LADDER if puzzle.name not in {t["puzzle"] for t in tables}]
+    if missing:
+        yield ""
+        yield f"**Not swept yet:** {', '.join(missing)}."
     yield ""
     yield "| puzzle | mutants | " + " | ".join(f"`{gate}`" for gate in GATES) + " | equivalent | survive |"
     yield "|---|" + "--:|" * (3 + len(GATES))

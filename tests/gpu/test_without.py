@@ -34,6 +34,7 @@ def test_the_answers_about_the_device_agree() -> None:
             "resource_limit",
             "smaller tiles",
         ),
+        (OSError(27, "File too large"), "resource_limit", "smaller tiles"),
         (RuntimeError("CUDA out of memory. Tried to allocate 80.00 GiB"), "resource_limit", "free memory"),
         (RuntimeError("CUDA error: device-side assert triggered"), "runtime_error", "device_assert"),
         (RuntimeError("CUDA error: unspecified launch failure"), "runtime_error", "crashed on the GPU"),
