@@ -39,6 +39,7 @@ def film_html(
         text = "There is nothing to show: the kernel neither loads nor stores anything."
         return f'<div class="tbt-film">{style("tbt-film", "film.css")}<div class="head"><span class="title">{escape(title)}</span></div><p>{text}</p></div>'
     summary = _summary(film, trace)
+    low = puzzle.film.scores is None  # a low stage leaves room below it, the square of scores does not
     label = f"Film: {title}. {summary} Space plays and pauses, the arrow keys step, Home and End jump."
     return (
         f'<div class="tbt-film" tabindex="0" role="group" data-lm-suppress-shortcuts="true" aria-label="{escape(label)}">'
@@ -49,12 +50,13 @@ def film_html(
         + stage(film, 0, f"{title}. {_sentence(film.moments[0], film, trace)}")
         + _legend(film)
         + _controls(film)
+        + (_traffic(film) if low else "")
         + _strip(film, trace)
         + _notes(film)
         + '</div><div class="right">'
         + _source(film, source)
         + _state(film)
-        + _traffic(film)
+        + ("" if low else _traffic(film))
         + "</div></div>"
         + f'<script type="application/json">{script_json(film.data)}</script>'
         + f"<script>{_player(film)}</script></div>"
