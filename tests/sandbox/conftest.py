@@ -48,5 +48,5 @@ def works(sandbox: Sandbox) -> None:
 
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(Limits(simulate=1.0, compile=30.0, memory=512 << 20, processes=16)) as one:
+    with Sandbox(Limits(simulate=2.5, compile=30.0, memory=512 << 20, processes=16)) as one:
         yield one
