@@ -25,7 +25,6 @@ def test_the_cpu_report_holds_the_whole_bank_and_nothing_survives():
     assert [row.name for row in rows if not row.by_the_right_gate] == []
 
 
-@pytest.mark.skipif(not mutants.GPU.exists(), reason="no report of a GPU is committed yet")
 def test_the_gpu_report_holds_the_whole_bank_and_agrees_with_the_cpu():
     report = mutants.load(mutants.GPU)
     assert report["device"] == "cuda"
