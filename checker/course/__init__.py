@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from checker.course import (
+    causal_linear_attention,
+    causal_linear_attention_chunked,
+    causal_linear_attention_parallel,
     chunked_softmax,
     flash_attention,
     flash_attention_heads,
     flash_attention_v1,
+    linear_attention,
+    linear_chunk_states,
+    linear_state_prefix,
     merge_softmax_stats,
     online_softmax,
     row_softmax,
@@ -25,6 +31,12 @@ LADDER: tuple[Puzzle, ...] = (
     flash_attention.PUZZLE,
     flash_attention_v1.PUZZLE,
     flash_attention_heads.PUZZLE,
+    linear_attention.PUZZLE,
+    causal_linear_attention.PUZZLE,
+    causal_linear_attention_chunked.PUZZLE,
+    linear_chunk_states.PUZZLE,
+    linear_state_prefix.PUZZLE,
+    causal_linear_attention_parallel.PUZZLE,
 )
 """Every puzzle, in the order it is taught."""
 

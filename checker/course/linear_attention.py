@@ -1,0 +1,145 @@
+"""linear_attention: all keys and values become one small state, and every query is answered from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from checker.course.families import generator
+from checker.course.linear_inputs import (
+    GPU,
+    TOLERANCE,
+    described,
+    magnitude,
+    queries_keys_values,
+    rows,
+    slices,
+    strides,
+)
+from checker.course.linear_inputs import linear_attention as exact
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+
+AXES = {"q": "hm", "k": "hn", "v": "hn", "o": "hm"}
+
+
+def _sizes(case: Case) -> tuple[int, int, int, int, int, int]:
+    """B, H, N_Q, N_KV, D, D_V."""
+    b, h, n_q, n_kv, d, d_v = (case.sizes[name] for name in ("B", "H", "N_Q", "N_KV", "D", "D_V"))
+    return b, h, n_q, n_kv, d, d_v
+
+
+def _key_lengths(case: Case) -> torch.Tensor:
+    """[B] int32: all keys, unless the case is ragged: then the first batch lacks some, and the last has none at all."""
+    b, n_kv = case.sizes["B"], case.sizes["N_KV"]
+    lengths = torch.full((b,), n_kv, dtype=torch.int32)
+    if case.flags.get("RAGGED"):
+        lengths[:] = torch.randint(1, n_kv + 1, (b,), generator=generator(case), dtype=torch.int32)
+        lengths[0] = max(1, 3 * n_kv // 4)
+        lengths[-1] = 0 if b > 1 else lengths[-1]
+    return lengths
+
+
+def make(case: Case) -> Tensors:
+    b, h, n_q, n_kv, d, d_v = _sizes(case)
+    q, k, v = queries_keys_values(case, (b, h, n_q, d), (b, h, n_kv, d), d_v)
+    lengths = _key_lengths(case)
+    padding = (torch.arange(n_kv) >= lengths[:, None])[:, None, :, None]  # [B, 1, N_KV, 1]
+    k[padding.expand_as(k)] = 7.0  # padded keys hold numbers: whoever counts them is seen
+    v[padding.expand_as(v)] = 50.0
+    o = (
+        torch.zeros(b, h, n_q, d_v + 5, dtype=v.dtype)[..., :d_v]
+        if case.layout == "padded"
+        else torch.zeros(b, h, n_q, d_v, dtype=v.dtype)
+    )
+    return {"q_ptr": q, "k_ptr": k, "v_ptr": v, "o_ptr": o, "key_lengths_ptr": lengths}
+
+
+def reference(case: Case, inputs: Tensors) -> Tensors:
+    seen = torch.arange(case.sizes["N_KV"]) < inputs["key_lengths_ptr"][:, None]  # [B, N_KV]
+    return {"o_ptr": exact(inputs["q_ptr"], inputs["k_ptr"], inputs["v_ptr"], seen[:, None, :])}
+
+
+def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
+    b, h, n_q, n_kv, d, d_v = _sizes(case)
+    return Launch(
+        grid=(b * h, -(-d_v // int(meta["BLOCK_V"]))),
+        arguments={**tensors, **strides(tensors, AXES), "H": h, "N_Q": n_q, "N_KV": n_kv, "D_V": d_v},
+        meta={**meta, "D": d},
+        outputs=("o_ptr",),
+        options={"num_warps": 4, "num_stages": 2},
+    )
+
+
+def budget(case: Case) -> dict[str, Allowance]:
+    b, h, n_q, _, d, d_v = _sizes(case)
+    keys = int(_key_lengths(case).sum()) * h * DTYPES[case.dtype].itemsize
+    return {
+        "q_ptr": Allowance(slices(case) * rows(case, n_q, d), 0, "each program reads every query once"),
+        "k_ptr": Allowance(slices(case) * keys * d, 0, "each program reads every key that counts once, into the state"),
+        "v_ptr": Allowance(keys * d_v, 0, "every value that counts is read once"),
+        "o_ptr": Allowance(0, rows(case, n_q, d_v), "the output is written once and never read"),
+        "key_lengths_ptr": Allowance(b * h * slices(case) * 4, 0, "one number a program"),
+    }
+
+
+def _case(b: int, h: int, n: tuple[int, int], d: tuple[int, int], block: tuple[int, int, int], **more: Any) -> Case:
+    name = f"{b} × {h} heads, {n[0]} queries × {n[1]} keys, D = {d[0]}, D_V = {d[1]}, tiles {block[0]}, {block[1]}, {block[2]}"
+    flags = {"RAGGED": bool(more.pop("ragged", False))}
+    name += described(more) + (", ragged" if flags["RAGGED"] else "")
+    sizes = {"B": b, "H": h, "N_Q": n[0], "N_KV": n[1], "D": d[0], "D_V": d[1]}
+    return Case(name, sizes, {"BLOCK_M": block[0], "BLOCK_N": block[1], "BLOCK_V": block[2]}, flags=flags, **more)
+
+
+PUZZLE = Puzzle(
+    name="linear_attention",
+    title="Linear attention",
+    kernel="linear_attention_kernel",
+    parameters=(
+        "q_ptr",
+        "k_ptr",
+        "v_ptr",
+        "o_ptr",
+        "key_lengths_ptr",
+        "stride_qh",
+        "stride_qm",
+        "stride_kh",
+        "stride_kn",
+        "stride_vh",
+        "stride_vn",
+        "stride_oh",
+        "stride_om",
+        "H",
+        "N_Q",
+        "N_KV",
+        "D_V",
+        "BLOCK_M",
+        "BLOCK_N",
+        "BLOCK_V",
+        "D",
+    ),
+    notebook="08_linear_attention",
+    points=5,
+    outputs=("o_ptr",),
+    statement="?",
+    cases=(
+        _case(1, 1, (16, 16), (16, 16), (16, 16, 16)),
+        _case(2, 2, (17, 37), (16, 24), (16, 32, 16), ragged=True, layout="padded", family="constant"),
+        _case(1, 1, (2048, 65_536), (64, 64), (64, 64, 64), devices=GPU, dtype="bfloat16"),
+    ),
+    make=make,
+    reference=reference,
+    launch=launch,
+    budget=budget,
+    scale=magnitude,
+    tolerance=TOLERANCE,
+    hint=Hint(question="?", idea="?", skeleton="?"),
+    explanation="?",
+    film=FilmSpec(
+        case=_case(1, 1, (32, 40), (16, 16), (16, 16, 16), family="growing"),
+        tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
+        state={"state": "state", "z": "sum of features"},
+        choices={"N_Q": (16, 32), "N_KV": (24, 40), "D_V": (16, 24)},
+    ),
+)

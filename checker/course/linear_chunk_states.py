@@ -1,0 +1,133 @@
+"""linear_chunk_states: what each chunk of tokens adds to the state, all chunks at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from checker.course.linear_causal import sizes as _sizes
+from checker.course.linear_inputs import (
+    GPU,
+    TOLERANCE,
+    described,
+    feature_map,
+    magnitude,
+    queries_keys_values,
+    rows,
+    slices,
+    strides,
+)
+from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+
+
+def _chunks(case: Case) -> int:
+    return -(-case.sizes["N"] // case.meta["CHUNK"])
+
+
+def make(case: Case) -> Tensors:
+    b, h, n, d, d_v = _sizes(case)
+    _, k, v = queries_keys_values(case, (b, h, n, d), (b, h, n, d), d_v)
+    return {
+        "k_ptr": k,
+        "v_ptr": v,
+        "s_ptr": torch.zeros(b, h, _chunks(case), d, d_v),
+        "z_ptr": torch.zeros(b, h, _chunks(case), d),
+    }
+
+
+def reference(case: Case, inputs: Tensors) -> Tensors:
+    chunk = case.meta["CHUNK"]
+    parts = [
+        (feature_map(k), v)
+        for k, v in zip(inputs["k_ptr"].split(chunk, dim=-2), inputs["v_ptr"].split(chunk, dim=-2), strict=True)
+    ]
+    return {
+        "s_ptr": torch.stack([k.transpose(-1, -2) @ v for k, v in parts], dim=2),
+        "z_ptr": torch.stack([k.sum(dim=-2) for k, _ in parts], dim=2),
+    }
+
+
+def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
+    """One program for each (chunk, head of a batch, slice of the values). A chunk is as long as the case says, always."""
+    b, h, n, d, d_v = _sizes(case)
+    return Launch(
+        grid=(_chunks(case), b * h, -(-d_v // int(meta["BLOCK_V"]))),
+        arguments={
+            **tensors,
+            **strides(tensors, {"k": "hn", "v": "hn"}),
+            "N": n,
+            "N_CHUNKS": _chunks(case),
+            "D_V": d_v,
+        },
+        meta={**meta, "CHUNK": case.meta["CHUNK"], "D": d},
+        outputs=("s_ptr", "z_ptr"),
+        options={"num_warps": 4, "num_stages": 2},
+    )
+
+
+def budget(case: Case) -> dict[str, Allowance]:
+    b, h, n, d, d_v = _sizes(case)
+    return {
+        "k_ptr": Allowance(slices(case) * rows(case, n, d), 0, "each program reads its chunk of keys once"),
+        "v_ptr": Allowance(rows(case, n, d_v), 0, "every value is read once"),
+        "s_ptr": Allowance(0, b * h * _chunks(case) * d * d_v * 4, "one state for each chunk"),
+        "z_ptr": Allowance(0, b * h * _chunks(case) * d * 4, "one sum of features for each chunk"),
+    }
+
+
+def _case(b: int, h: int, n: int, d: tuple[int, int], block: tuple[int, int], **more: Any) -> Case:
+    name = (
+        f"{b} × {h} heads, {n} tokens, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, slices of {block[1]}"
+        + described(more)
+    )
+    return Case(
+        name, {"B": b, "H": h, "N": n, "D": d[0], "D_V": d[1]}, {"CHUNK": block[0], "BLOCK_V": block[1]}, **more
+    )
+
+
+PUZZLE = Puzzle(
+    name="linear_chunk_states",
+    title="The states of all chunks",
+    kernel="linear_chunk_states_kernel",
+    parameters=(
+        "k_ptr",
+        "v_ptr",
+        "s_ptr",
+        "z_ptr",
+        "stride_kh",
+        "stride_kn",
+        "stride_vh",
+        "stride_vn",
+        "N",
+        "N_CHUNKS",
+        "D_V",
+        "CHUNK",
+        "BLOCK_V",
+        "D",
+    ),
+    notebook="08_linear_attention",
+    points=3,
+    outputs=("s_ptr", "z_ptr"),
+    statement="?",
+    cases=(
+        _case(1, 1, 32, (16, 16), (16, 16)),
+        _case(2, 2, 37, (16, 24), (16, 16), layout="padded", family="growing"),
+        _case(1, 4, 65_536, (64, 64), (64, 64), devices=GPU, dtype="bfloat16"),
+    ),
+    make=make,
+    reference=reference,
+    launch=launch,
+    budget=budget,
+    scale=magnitude,
+    tolerance=TOLERANCE,
+    hint=Hint(question="?", idea="?", skeleton="?"),
+    explanation="?",
+    film=FilmSpec(
+        case=_case(1, 1, 56, (16, 16), (16, 16), family="growing"),
+        tensors=("k_ptr", "v_ptr", "s_ptr", "z_ptr"),
+        state={"state": "state of this chunk"},
+        choices={"N": (32, 48, 56), "D_V": (16, 24)},
+    ),
+)

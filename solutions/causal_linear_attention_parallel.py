@@ -1,0 +1,65 @@
+"""Third of three kernels for few heads: the outputs of every chunk, all chunks at once, each from the state it starts from."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def causal_linear_attention_parallel_kernel(
+    q_ptr,  # [B, H, N, D] queries, the numbers of a row one after the other
+    k_ptr,  # [B, H, N, D] keys, likewise
+    v_ptr,  # [B, H, N, D_V] values, likewise
+    o_ptr,  # [B, H, N, D_V] output, likewise
+    s_ptr,  # [B, H, N_CHUNKS, D, D_V] float32, contiguous: the state that each chunk starts from
+    z_ptr,  # [B, H, N_CHUNKS, D] float32, contiguous: the sum of all features before each chunk
+    stride_qh,  # q: elements from one head to the next, over all batches
+    stride_qn,  # q: from one token to the next
+    stride_kh,  # k: from one head to the next
+    stride_kn,  # k: from one token to the next
+    stride_vh,  # v: from one head to the next
+    stride_vn,  # v: from one token to the next
+    stride_oh,  # o: from one head to the next
+    stride_on,  # o: from one token to the next
+    N,  # number of tokens
+    N_CHUNKS,  # number of chunks, ceil(N / CHUNK)
+    D_V,  # numbers in a value
+    CHUNK: tl.constexpr,  # tokens in a chunk
+    BLOCK_V: tl.constexpr,  # columns of the values that one program owns
+    D: tl.constexpr,  # numbers in a query or key: 16, 32, 64 or 128
+):
+    """Program (c, j, i) owns chunk c of head j = batch * H + head, value columns i * BLOCK_V onwards. phi(x) = elu(x) + 1, eps = 1e-6."""
+    # your code starts here (about 29 lines)
+    chunk = tl.program_id(0).to(tl.int64)
+    head = tl.program_id(1).to(tl.int64)
+    offs_v = tl.program_id(2) * BLOCK_V + tl.arange(0, BLOCK_V)
+    offs_c = tl.arange(0, CHUNK)
+    offs_n = chunk * CHUNK + offs_c
+    offs_d = tl.arange(0, D)
+    mask_n, mask_v = offs_n < N, offs_v < D_V
+    q_ptrs = q_ptr + head * stride_qh + offs_n[:, None] * stride_qn + offs_d[None, :]
+    k_ptrs = k_ptr + head * stride_kh + offs_n[:, None] * stride_kn + offs_d[None, :]
+    v_ptrs = v_ptr + head * stride_vh + offs_n[:, None] * stride_vn + offs_v[None, :]
+    # [CHUNK, D], [CHUNK, D], [CHUNK, BLOCK_V]
+    q = tl.load(q_ptrs, mask=mask_n[:, None], other=0.0).to(tl.float32)
+    k = tl.load(k_ptrs, mask=mask_n[:, None], other=0.0).to(tl.float32)
+    v = tl.load(v_ptrs, mask=mask_n[:, None] & mask_v[None, :], other=0.0)
+    # phi(x) is x + 1 above 0 and exp(x) below. Keys past the end come after every query that is stored: no mask needed
+    q = tl.maximum(q, 0.0) + tl.exp(tl.minimum(q, 0.0))
+    k = tl.maximum(k, 0.0) + tl.exp(tl.minimum(k, 0.0))
+    row = (head * N_CHUNKS + chunk) * D + offs_d
+    # [D, BLOCK_V]
+    state = tl.load(s_ptr + row[:, None] * D_V + offs_v[None, :], mask=mask_v[None, :], other=0.0)
+    # [D]
+    z = tl.load(z_ptr + row)
+    # [CHUNK, CHUNK] = [CHUNK, D] @ [D, CHUNK]
+    a = tl.dot(q.to(v.dtype), tl.trans(k.to(v.dtype)))
+    a = tl.where(offs_c[:, None] >= offs_c[None, :], a, 0.0)
+    # [CHUNK, BLOCK_V] = [CHUNK, D] @ [D, BLOCK_V], the chunks before, in float32 like the state
+    num = tl.dot(q, state)
+    # [CHUNK, BLOCK_V] += [CHUNK, CHUNK] @ [CHUNK, BLOCK_V], this chunk
+    num = tl.dot(a.to(v.dtype), v, num)
+    den = tl.sum(q * z[None, :], axis=1) + tl.sum(a, axis=1) + 1e-6
+    o_ptrs = o_ptr + head * stride_oh + offs_n[:, None] * stride_on + offs_v[None, :]
+    # [CHUNK, BLOCK_V]
+    tl.store(o_ptrs, num / den[:, None], mask=mask_n[:, None] & mask_v[None, :])
+    # your code ends here
