@@ -1,0 +1,164 @@
+"""Queries, keys and values that linear-attention kernels are tried on, and linear attention itself in float64.
+
+The feature map is φ(x) = elu(x) + 1, that is x + 1 above 0 and exp(x) below, and the normaliser gets 1e-6 (Katharopoulos et
+al. 2020, "Transformers are RNNs", equations 4, 5, 7 and section 3.2). φ is never negative, so an output is an average of
+values, and ordinary inputs hide almost every mistake: the other families exist because a wrong idea survives without them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from checker.course.families import generator, row_magnitude, stored
+from checker.puzzle import DTYPES, Case, Tensors, Tolerance
+
+EPS = 1e-6
+"""Added to the normaliser q · z."""
+GPU = frozenset({"gpu"})
+STEP = 256
+"""Tokens that the causal reference takes at a time: N x N weights of a long text would not fit into memory."""
+
+TOLERANCE = {
+    "float32": Tolerance(
+        rtol=4e-3, c=8.0 * 2**13
+    ),  # TF32 has 2**13 times the step of float32, and two products follow each other
+    "float16": Tolerance(rtol=4e-3, c=4.0),
+    "bfloat16": Tolerance(rtol=1.6e-2, c=4.0),
+}
+
+FAMILY = {"normal": "", "growing": ", growing values", "huge": ", huge values"}
+"""How a case's name says its family; the others by their own name."""
+
+
+@dataclass(frozen=True)
+class State:
+    """All that linear attention keeps of the tokens so far: `s` [..., D, D_V] = φ(K)ᵀ V and `z` [..., D], the sum of φ(K)."""
+
+    s: torch.Tensor
+    z: torch.Tensor
+
+
+def feature_map(x: torch.Tensor) -> torch.Tensor:
+    """φ(x) = elu(x) + 1. As a maximum and a minimum: x + exp(0) above 0, 0 + exp(x) below."""
+    return x.clamp(min=0) + torch.exp(x.clamp(max=0))
+
+
+def queries_keys_values(
+    case: Case, q_shape: tuple[int, ...], k_shape: tuple[int, ...], d_v: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """q [..., N_Q, D], k [..., N_KV, D] and v [..., N_KV, `d_v`] in the case's dtype and layout, the gaps of a padded one NaN.
+
+    Raises ValueError for a family that does not exist.
+    """
+    g = generator(case)
+    q = torch.randn(q_shape, generator=g, dtype=torch.float64)
+    k = torch.randn(k_shape, generator=g, dtype=torch.float64)
+    v = torch.randn((*k_shape[:-1], d_v), generator=g, dtype=torch.float64)
+    n = k_shape[-2]
+    match case.family:
+        case "normal":
+            pass
+        case "growing":  # a token counted too early, too late or twice moves the average visibly
+            v = v + torch.linspace(0.5, 8.0, n, dtype=torch.float64)[:, None]
+        case "constant":  # equal weights: the output is the mean of what was seen, and any token counted wrongly shows
+            q, k = torch.ones_like(q), torch.ones_like(k)
+        case "warm":  # far above 0, where φ is a line and exp overflows
+            q, k = 20 + 2 * q, 20 + 2 * k
+            q[..., 0], k[..., 0] = 95.0, 1.0
+        case "cold":  # q · z is about as large as the 1e-6 that is added to it
+            q, k = 0.3 * q - 9.0, 0.3 * k - 8.5
+        case "frozen":  # φ vanishes in float32: 0 / 0 without the 1e-6
+            q, k = 3 * q - 150.0, 3 * k - 150.0
+        case "huge":  # a state that float16 cannot hold
+            v = 1500.0 + 200.0 * v if case.dtype == "float16" else v * 2.0**20
+        case "signs":  # half of every row below 0: φ without its + 1 is negative there
+            q, k = q.abs(), k.abs()
+            q[..., ::2], k[..., 1::2] = -q[..., ::2], -k[..., 1::2]
+        case other:
+            raise ValueError(f"no family of linear attention's inputs is called {other!r}")
+    return stored(q, case), stored(k, case, gap=7), stored(v, case, gap=9)
+
+
+def past(case: Case, heads: tuple[int, ...], d: int, d_v: int) -> State:
+    """The state, float32, that an earlier text of ``case.flags["PAST"]`` tokens left behind; zeros where there was none."""
+    tokens = int(case.flags.get("PAST", 0))
+    g = torch.Generator().manual_seed(case.seed * 7 + 1)
+    k = feature_map(torch.randn((*heads, tokens, d), generator=g, dtype=torch.float64))
+    v = torch.randn((*heads, tokens, d_v), generator=g, dtype=torch.float64) - 2.0
+    state = add(State(torch.zeros(*heads, d, d_v).double(), torch.zeros(*heads, d).double()), k, v)
+    return State(state.s.float(), state.z.float())
+
+
+def add(state: State, k: torch.Tensor, v: torch.Tensor) -> State:
+    """The state after more tokens: `k` [..., N, D] are features already, `v` [..., N, D_V]."""
+    return State(state.s + k.transpose(-1, -2) @ v, state.z + k.sum(dim=-2))
+
+
+def linear_attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, seen: torch.Tensor | None = None
+) -> torch.Tensor:
+    """φ(q_i) Σ_j φ(k_j)ᵀ v_j / (φ(q_i) · Σ_j φ(k_j) + 1e-6): equation 5, with no order among the keys.
+
+    `seen` is broadcastable to [..., N_KV], True for the keys that count.
+    """
+    q, k = feature_map(q), feature_map(k)
+    if seen is not None:
+        k, v = k * seen[..., None], v.masked_fill(~seen[..., None], 0.0)
+    s, z = k.transpose(-1, -2) @ v, k.sum(dim=-2)
+    return (q @ s) / ((q * z[..., None, :]).sum(dim=-1, keepdim=True) + EPS)
+
+
+def causal_linear_attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, before: State, step: int = STEP
+) -> tuple[torch.Tensor, State]:
+    """The same over the keys up to and with each query's own, and the state after the last token; equations 9 to 12 and 16 to 20.
+
+    `before` is the state that came with the text. Masked weights inside `step` tokens, the state between them.
+    """
+    q, k = feature_map(q), feature_map(k)
+    outputs, state = [], State(before.s.to(q.dtype), before.z.to(q.dtype))
+    for start in range(0, q.shape[-2], step):
+        part_q, part_k, part_v = (x[..., start : start + step, :] for x in (q, k, v))
+        weights = (part_q @ part_k.transpose(-1, -2)).tril()
+        den = weights.sum(dim=-1) + (part_q * state.z[..., None, :]).sum(dim=-1) + EPS
+        outputs.append((weights @ part_v + part_q @ state.s) / den[..., None])
+        state = add(state, part_k, part_v)
+    return torch.cat(outputs, dim=-2), state
+
+
+def magnitude(case: Case, expected: torch.Tensor) -> torch.Tensor:
+    """The largest magnitude of each row, at least 1e-6: where every feature vanishes, float64 still sees numbers below 1e-60."""
+    return row_magnitude(case, expected).clamp(min=1e-6)
+
+
+def strides(tensors: Tensors, axes: dict[str, str]) -> dict[str, int]:
+    """``stride_qh`` and ``stride_qm`` for ``{"q": "hm"}``: of the head and the token dimension of q_ptr [B, H, N, D].
+
+    The batch needs none: the first head of the next batch follows the last head of this one, as far on as any next head.
+    """
+    return {
+        f"stride_{name}{axis}": tensors[f"{name}_ptr"].stride(1 + i)
+        for name in axes
+        for i, axis in enumerate(axes[name])
+    }
+
+
+def rows(case: Case, count: int, columns: int) -> int:
+    """Bytes of `count` rows of `columns` numbers in every head, in the case's dtype."""
+    return case.sizes["B"] * case.sizes["H"] * count * columns * DTYPES[case.dtype].itemsize
+
+
+def slices(case: Case) -> int:
+    """Programs that share a head, each with BLOCK_V columns of its values."""
+    return -(-case.sizes["D_V"] // case.meta["BLOCK_V"])
+
+
+def described(case_words: dict[str, object]) -> str:
+    """What a case's name says after its sizes: dtype, family, what came before, layout."""
+    dtype, family = str(case_words.get("dtype", "float32")), str(case_words.get("family", "normal"))
+    words = f", {dtype}" + FAMILY.get(family, f", {family} inputs")
+    flags = case_words.get("flags", {})
+    words += f", after {flags['PAST']} tokens" if isinstance(flags, dict) and flags.get("PAST") else ""
+    return words + (", padded rows" if case_words.get("layout") == "padded" else "")
