@@ -74,6 +74,49 @@ def test_a_solved_rung_is_filmed(space, capsys):
     assert "film of chunked_softmax" in capsys.readouterr().out
 
 
+def test_a_kernel_that_no_longer_runs_gets_its_card(space, capsys):
+    """A file in the folder of those that passed, changed by hand."""
+    solve(space, "chunked_softmax", "l_i = 0.0", "l_i = tl.zeros((3,), tl.float32)")
+    films({"chunked_softmax": {"M": 2, "N": 7, "BLOCK_N": 4}})
+    shown = capsys.readouterr().out
+    assert "film of" not in shown
+    assert "Chunked softmax does not compile" in shown
+
+
+def test_a_demonstration_is_filmed_and_counted_without_being_solved(space, capsys):
+    films({"feature_slices": {"N": 5}})
+    assert "film of feature_slices" in capsys.readouterr().out
+    n, d, d_v, slices = 5, 8, 4, 2
+    assert moved("feature_slices", [{"N": n}]) == [4 * n * (2 * d + slices * d_v + 2 * slices * (d_v + 1))]
+    feature = 2 * 4 + 4 * d_v + 3  # φ of key and query, state and its share, z and its share
+    per_program = 4 * feature + d_v + 1  # and the atomic additions
+    assert worked("feature_slices", [{"N": n}]) == [n * slices * per_program]
+    assert max(errors("feature_slices", [{"N": n}], output="den_ptr")) < 1e-6
+    (rung,) = rungs({"feature_slices": {}}).rungs
+    assert "*" not in rung.label
+    assert rung.counted == rung.predicted
+
+
+def test_films_stand_beside_each_other_in_a_notebook(space, monkeypatch):
+    """One output below the cell, and in it the demonstration's film and a sentence for what is not solved."""
+    outputs = []
+    monkeypatch.setattr(module.display, "show", lambda html, text: outputs.append(html()))
+    films({"feature_slices": {"N": 3}, "chunked_softmax": {"M": 2, "N": 7, "BLOCK_N": 4}}, beside=True)
+    (html,) = outputs
+    assert html.startswith('<div style="display:grid')
+    assert html.count('class="tbt-film"') == 1
+    assert "atomic update" in html
+    assert html.index("tbt-film") < html.index("once your kernel has passed")
+
+
+def test_films_beside_each_other_are_lines_in_a_terminal(space, capsys):
+    names = {"feature_slices": {"N": 3}, "chunked_softmax": {"M": 2, "N": 7, "BLOCK_N": 4}}
+    films(names, beside=True)
+    first, second = capsys.readouterr().out.strip().splitlines()
+    assert "film of feature_slices" in first
+    assert "once your kernel has passed" in second
+
+
 @pytest.mark.parametrize("sizes", [{"no_such_puzzle": {}}, {"chunked_softmax": {"K": 3}}], ids=["puzzle", "size"])
 @pytest.mark.parametrize("verb", ["rungs", "films"])
 def test_what_does_not_exist_is_refused(space, verb, sizes):
