@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from checker.judge.prepare import Prepared, prepare
+from checker.judge.prepare import prepare
 from checker.puzzle import Case, Launch, Puzzle, Scalar
 from checker.sandbox import Sandbox
 from checker.simulator.trace import SimulateOptions, Trace
@@ -20,33 +20,37 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Simulated:
-    """One launch in the simulator: what was prepared, what was seen, and the tensors afterwards, by parameter."""
+class Counted:
+    """What one launch moved between memory and chip, and computed there."""
 
-    prepared: Prepared
-    trace: Trace
-    tensors: Mapping[str, torch.Tensor]
-
-    @property
-    def bytes(self) -> int:
-        """Bytes between memory and chip."""
-        return sum(t.loaded + t.stored for t in self.trace.traffic.values())
-
-    @property
-    def flops(self) -> int:
-        return self.trace.flops + self.trace.lane_flops
+    bytes: int
+    flops: int
 
 
-def simulated(puzzle: Puzzle, source: KernelSource, cases: Sequence[Case]) -> list[Simulated]:
-    """One launch for each case. Raises Misuse where the kernel does not run."""
+def counted(puzzle: Puzzle, source: KernelSource, cases: Sequence[Case]) -> list[Counted]:
+    """One launch in the simulator for each case. Raises Misuse where the kernel does not run."""
+    launches = [unjudged(puzzle, case, case.meta) for case in cases]
+    return [
+        Counted(sum(t.loaded + t.stored for t in trace.traffic.values()), trace.flops + trace.lane_flops)
+        for trace, _ in _simulated(puzzle, source, cases, launches)
+    ]
+
+
+def errors_of(puzzle: Puzzle, source: KernelSource, cases: Sequence[Case], output: str) -> list[float]:
+    """The relative error of one output, for each case in the simulator. Raises Misuse where the kernel does not run."""
     ready = [prepare(puzzle, case) for case in cases]
-    results = Sandbox.shared().simulate(source, [one.launch for one in ready], SimulateOptions())
-    found = []
-    for one, result in zip(ready, results, strict=False):  # the first that does not pass is the last, and raises here
+    runs = _simulated(puzzle, source, cases, [one.launch for one in ready])
+    return [relative_error(after[output], one.expected[output]) for one, (_, after) in zip(ready, runs, strict=True)]
+
+
+def _simulated(
+    puzzle: Puzzle, source: KernelSource, cases: Sequence[Case], launches: Sequence[Launch]
+) -> Iterator[tuple[Trace, Mapping[str, torch.Tensor]]]:
+    results = Sandbox.shared().simulate(source, launches, SimulateOptions())
+    for case, result in zip(cases, results, strict=False):  # the first that does not pass is the last, and raises here
         if result.trace is None or result.status != "passed":
-            raise Misuse(f"{puzzle.kernel} did not run at {one.case.name}: {result.message or result.status}")
-        found.append(Simulated(one, result.trace, result.tensors))
-    return found
+            raise Misuse(f"{puzzle.kernel} did not run at {case.name}: {result.message or result.status}")
+        yield result.trace, result.tensors
 
 
 def relative_error(got: torch.Tensor, expected: torch.Tensor) -> float:
@@ -64,19 +68,18 @@ def relative_error(got: torch.Tensor, expected: torch.Tensor) -> float:
     return difference / size
 
 
-def timed_launch(puzzle: Puzzle, source: KernelSource, case: Case, named: Sequence[str] = ()) -> Launch:
-    """A launch to time, without the reference that `prepare` computes: at large sizes that would take longer than all else.
+def unjudged(puzzle: Puzzle, case: Case, meta: Mapping[str, Scalar]) -> Launch:
+    """A launch without the float64 reference that `prepare` computes: at large sizes that would take longer than all else."""
+    return puzzle.launch(case, puzzle.make(case), meta)
 
-    Meta-parameters and launch options are those of the kernel's own first configuration, where it has one; what the caller
-    `named` stays as it is in the case.
-    """
-    meta: dict[str, Scalar] = dict(case.meta)
-    options: dict[str, int] = {}
-    if source.configs:
-        meta |= {name: value for name, value in source.configs[0].meta.items() if name not in named}
-        options = dict(source.configs[0].options)
-    launch = puzzle.launch(case, puzzle.make(case), meta)
-    return replace(launch, options={**launch.options, **options})
+
+def timed_launch(puzzle: Puzzle, source: KernelSource, case: Case, named: Sequence[str] = ()) -> Launch:
+    """A launch to time: in the kernel's own first configuration, where it has one, except for what the caller `named`."""
+    if not source.configs:
+        return unjudged(puzzle, case, case.meta)
+    own = {name: value for name, value in source.configs[0].meta.items() if name not in named}
+    launch = unjudged(puzzle, case, {**case.meta, **own})
+    return replace(launch, options={**launch.options, **source.configs[0].options})
 
 
 def seconds(puzzle: Puzzle, source: KernelSource, case: Case, named: Sequence[str] = ()) -> float:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from checker.judge.verdict import Verdict
-    from checker.verbs.measuring import Simulated
+    from checker.verbs.measuring import Counted
     from checker.workspace import Workspace
 
 Sizes = Mapping[str, Scalar]
@@ -69,7 +69,7 @@ def films(names: Mapping[str, Sizes], beside: bool = False) -> None:
 
 def moved(name: str, sizes: Sequence[Sizes]) -> list[int]:
     """Bytes between memory and chip at each of several sizes, counted in the simulator: ``moved("flash_attention", [{"D": 16}])``."""
-    return [run.bytes for run in _simulated(name, sizes)]
+    return [run.bytes for run in _counted(name, sizes)]
 
 
 def worked(name: str, sizes: Sequence[Sizes]) -> list[int]:
@@ -78,7 +78,7 @@ def worked(name: str, sizes: Sequence[Sizes]) -> list[int]:
     A product of [m, k] and [k, n] is 2·m·k·n. An addition, multiplication, division, exponential or maximum of lanes is one
     for each element, and so is a sum or maximum over an axis; `Trace.lane_flops` has the list.
     """
-    return [run.flops for run in _simulated(name, sizes)]
+    return [run.flops for run in _counted(name, sizes)]
 
 
 def errors(name: str, sizes: Sequence[Sizes], dtype: str = "", output: str = "") -> list[float]:
@@ -88,14 +88,14 @@ def errors(name: str, sizes: Sequence[Sizes], dtype: str = "", output: str = "")
     `dtype` is that of the tensors, such as ``"bfloat16"``, `output` the kernel's parameter, such as ``"o_ptr"``; if not named,
     those of the film and the first. The reference starts from inputs that are rounded to `dtype` already.
     """
-    from checker.verbs.measuring import relative_error
+    from checker.verbs.measuring import errors_of
 
     puzzle = puzzle_called(name)
     output = output or puzzle.outputs[0]
     if output not in puzzle.outputs:
         raise Misuse(f"{name} has no output called {output}. Its outputs are {', '.join(puzzle.outputs)}.")
-    runs = _simulated(name, sizes, dtype)
-    return [relative_error(run.tensors[output], run.prepared.expected[output]) for run in runs]
+    source, _ = rung_kernels.chosen(workspace.find(), puzzle)
+    return errors_of(puzzle, source, [_case(puzzle, one, dtype) for one in sizes], output)
 
 
 def timed(name: str, sizes: Sequence[Sizes], dtype: str = "") -> list[float] | None:
@@ -146,20 +146,20 @@ def grown(case: Case, grow: str, times: int) -> tuple[str, Case]:
 # --- running ------------------------------------------------------------------------------------------------------------
 
 
-def _simulated(name: str, sizes: Sequence[Sizes], dtype: str = "") -> list[Simulated]:
-    from checker.verbs.measuring import simulated
+def _counted(name: str, sizes: Sequence[Sizes]) -> list[Counted]:
+    from checker.verbs.measuring import counted
 
     puzzle = puzzle_called(name)
-    cases = [_case(puzzle, one, dtype) for one in sizes]
+    cases = [_case(puzzle, one) for one in sizes]
     source, _ = rung_kernels.chosen(workspace.find(), puzzle)
-    return simulated(puzzle, source, cases)
+    return counted(puzzle, source, cases)
 
 
 def _rung(space: Workspace, puzzle: Puzzle, case: Case, grow: str, times: int) -> Rung:
-    from checker.verbs.measuring import seconds, simulated
+    from checker.verbs.measuring import counted, seconds
 
     source, borrowed = rung_kernels.chosen(space, puzzle)
-    (run,) = simulated(puzzle, source, [case])
+    (run,) = counted(puzzle, source, [case])
     rung = Rung(puzzle.name, _allowed(puzzle, case), run.bytes, not borrowed)
     if not times:
         return rung

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from checker import gpu
+from checker.compiler import TARGETS, compile_kernel, requests_for
 from checker.course import KERNELS, LADDER
 from checker.course.demonstrations import DEMONSTRATIONS, FOLDER
 from checker.grading import collect
@@ -82,6 +83,17 @@ def test_two_programs_that_add_to_one_number_atomically_are_no_race(folder):
     assert len(atomic) == 2 * tokens * programs
     assert {e.tensor for e in atomic} == set(shown.outputs)
     assert {e.program[1] for e in atomic if e.tile.active[-2] == (3, 4)} == {0, 1}
+
+
+@pytest.mark.parametrize("shown", DEMONSTRATIONS.values(), ids=ids)
+def test_it_compiles_for_every_gpu(shown, folder, monkeypatch):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(folder))
+    case = shown.cases[-1]
+    launch = shown.launch(case, shown.make(case), case.meta)
+    requests = requests_for(launch, shown.parameters, TARGETS.values())
+    results = [compile_kernel(kernel_of(shown, folder), request) for request in requests]
+    assert [result.message for result in results] == [""] * 4
+    assert {result.facts["spilled_bytes"] for result in results} == {0}
 
 
 @pytest.mark.parametrize("shown", DEMONSTRATIONS.values(), ids=ids)
