@@ -21,7 +21,7 @@ def feature_slices_kernel(
     D,  # number of features
     D_V,  # width of the values
     BLOCK_D: tl.constexpr,  # features of one program
-    BLOCK_V: tl.constexpr,  # a power of two, at least D_V
+    BLOCK_V: tl.constexpr,  # the power of two that holds D_V
 ):
     """Program (head, slice) keeps BLOCK_D rows of the state, and adds its share of every token's output to memory."""
     head = tl.program_id(0).to(tl.int64)
