@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from checker.judge.verdict import Verdict
     from checker.puzzle import Case, Puzzle
     from checker.submission.kernel import KernelSource
-    from checker.verbs.doctor import Finding
+    from checker.verbs.machine import Finding
     from checker.verbs.resetting import Reset
 
 WRITABLE = f"Where the folder cannot be written, work in a copy of the course, or set {workspace.HOME_VARIABLE} to a folder of yours."

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from checker.puzzle import Puzzle
-    from checker.verbs.doctor import Finding
+    from checker.verbs.machine import Finding
     from checker.verbs.hints import Help
     from checker.verbs.progress import Progress
     from checker.verbs.resetting import Reset
@@ -186,7 +186,7 @@ def _unticked(text: str) -> str:
     return text.replace("`", "")
 
 
-_MARKS = {"ok": ("✓", "good"), "warning": ("!", "warn"), "problem": ("✗", "bad")}
+_MARKS = {"ok": ("✓", "good"), "note": ("·", "soft"), "warning": ("!", "warn"), "problem": ("✗", "bad")}
 
 
 def doctor_panel(report: Sequence[Finding], summary: str) -> Panel:
