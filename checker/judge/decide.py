@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Literal
 
-from checker.judge import gates as read
+from checker.judge import memory, traffic, values
 from checker.judge.compiling import Compilation, Compiled, compile_gate
 from checker.judge.diagnosis import ONLY_ON_GPU
 from checker.judge.diagnosis import diagnose as find_misconception
@@ -152,42 +152,44 @@ class _Judging:
         return outcomes
 
     def _values(self, outcomes: Sequence[Outcome]) -> bool:
-        failing = read.values_failure(outcomes)
+        failing = values.values_failure(outcomes)
         if failing is None:
-            return self._add(read.values_gate(self.source, outcomes))
+            return self._add(values.values_gate(self.source, outcomes))
         if failing.result.status not in ("passed", "runtime_error"):
-            return self._add(read.values_gate(self.source, outcomes))
+            return self._add(values.values_gate(self.source, outcomes))
         stopped: Status | None = None if failing.ran else failing.result.status
 
         def fails(outcome: Outcome) -> bool:
             return outcome.result.status == stopped if stopped else outcome.ran and not outcome.right
 
         replay = self._replay(failing, explain_nan=_has_nan(failing)) if failing.ran else None
-        self._add(read.values_gate(self.source, outcomes, replay))
+        self._add(values.values_gate(self.source, outcomes, replay))
         self._explain("values", outcomes, failing, replay, fails)
         return False
 
     def _memory(self, outcomes: Sequence[Outcome]) -> bool:
-        failing = read.memory_failure(outcomes)
-        if self._add(read.memory_gate(self.source, outcomes)) or failing is None:
+        failing = memory.memory_failure(outcomes)
+        if self._add(memory.memory_gate(self.source, outcomes)) or failing is None:
             return True
-        kind = read.memory_findings(failing)[0].kind
+        kind = memory.memory_findings(failing)[0].kind
         self._explain(
             "memory",
             outcomes,
             failing,
             self._replay(failing),
-            lambda outcome: any(f.kind == kind for f in read.memory_findings(outcome)),
+            lambda outcome: any(f.kind == kind for f in memory.memory_findings(outcome)),
         )
         return False
 
     def _traffic(self, outcomes: Sequence[Outcome]) -> bool:
-        failing = read.traffic_failure(self.puzzle, outcomes)
+        failing = traffic.traffic_failure(self.puzzle, outcomes)
         if failing is None:
-            return self._add(read.traffic_gate(self.puzzle, self.source, outcomes))
+            return self._add(traffic.traffic_gate(self.puzzle, self.source, outcomes))
         replay = self._replay(failing)
-        self._add(read.traffic_gate(self.puzzle, self.source, outcomes, replay))
-        self._explain("traffic", outcomes, failing, replay, lambda outcome: bool(read.overdrawn(self.puzzle, outcome)))
+        self._add(traffic.traffic_gate(self.puzzle, self.source, outcomes, replay))
+        self._explain(
+            "traffic", outcomes, failing, replay, lambda outcome: bool(traffic.overdrawn(self.puzzle, outcome))
+        )
         return False
 
     def _gpu(self, outcomes: Sequence[Outcome]) -> None:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from checker.puzzle import Puzzle
-    from checker.verbs.machine import Finding
     from checker.verbs.hints import Help
+    from checker.verbs.machine import Finding
     from checker.verbs.progress import Progress
     from checker.verbs.resetting import Reset
 
