@@ -13,8 +13,9 @@ import re
 import tokenize
 
 from checker.puzzle import Puzzle
-from checker.submission.body import BodyRules, Finding
+from checker.submission.body import BodyRules
 from checker.submission.kernel import KernelSource, Violation
+from checker.submission.kernel_names import Finding
 from checker.submission.literals import NotLiteral, number
 from checker.submission.scope import parse
 
