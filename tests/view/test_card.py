@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import re
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 from rich.console import Console
 
 from checker.judge.verdict import GateResult, Verdict
 from checker.view.card import card_html, prose
-from checker.view.error_map import FINE, NOT_FINITE, UNWRITTEN, error_map, paint
+from checker.view.error_map import FINE, MAX_COLS, MAX_ROWS, NOT_FINITE, UNWRITTEN, error_map, paint
 from checker.view.terminal import card_text, print_card
 from checker.view.wording import excerpt, window
 from tests.view import verdicts
 from tests.view.test_film import HOSTILE, Reader
 
 EVERY = verdicts.every()
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -31,6 +35,7 @@ def test_card_is_well_formed_small_and_without_scripts(name: str) -> None:
         str(attrs.get("src", "data:image/png;base64,")).startswith("data:image/png;base64,") for _, attrs in tags
     )
     assert all(attrs.get("alt") for tag, attrs in tags if tag == "img")
+    assert all(attrs.get("aria-label") for tag, attrs in tags if tag == "figure")
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -65,7 +70,7 @@ def test_the_card_is_brief_where_the_gate_said_it_already() -> None:
     verdict = verdicts.wrong_values(shape=(1, 3))
     gate = verdict.gates[2]
     assert gate.mismatch is not None
-    assert "<img" not in card_html(verdict), "the tables show every element"
+    assert "<figure" not in card_html(verdict), "the tables show every element"
     first = ", ".join(map(str, gate.mismatch.first))
     told = replace(gate, message=f"y[{first}] is 0.5, but should be 1. Program 0 stored it, at line 27.")
     assert card_html(replace(verdict, gates=(told,))).count("stored it") == 1
@@ -152,10 +157,18 @@ def test_window_holds_the_first_wrong_element(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("shape", [(1,), (97,), (5, 37), (2, 2, 6, 8), (64, 1000), (512, 4096)], ids=str)
-def test_error_map_is_a_small_picture(shape: tuple[int, ...]) -> None:
-    png = error_map(verdicts.mismatch(shape))
-    assert png.startswith(b"\x89PNG")
-    assert len(png) <= 15_000
+def test_error_map_is_a_small_picture_in_the_colours_of_the_page(shape: tuple[int, ...]) -> None:
+    drawn = error_map(verdicts.mismatch(shape))
+    root = ET.fromstring(drawn)
+    (image,) = root.iter(f"{SVG}image")
+    pixels = Image.open(io.BytesIO(base64.b64decode(image.attrib["href"].partition("base64,")[2])))
+    rows, cols = int(np.prod(shape[:-1], dtype=int)), shape[-1]
+    assert pixels.size == (-(-cols // -(-cols // MAX_COLS)), -(-rows // -(-rows // MAX_ROWS)))
+    assert len(drawn) <= 30_000
+    words = [node for node in root.iter(f"{SVG}text") if (node.text or "").strip()]
+    assert {"right", "just wrong"} <= {node.text for node in words}
+    on_the_page = [node for node in words if (node.text or "").strip() != "first" and not (node.text or "").isdigit()]
+    assert all("fill: var(--" in node.attrib["style"] for node in on_the_page)
 
 
 def test_a_single_wrong_element_of_a_large_output_stays_visible() -> None:
