@@ -8,7 +8,7 @@ from checker.judge.verdict import GateResult, Mismatch, Verdict
 from checker.simulator.trace import Finding
 from checker.view import wording
 from checker.view.code import highlight
-from checker.view.error_map import alt_text, error_map
+from checker.view.error_map import alt_text, error_map, numbered
 from checker.view.theme import count, escape, style
 
 
@@ -141,7 +141,7 @@ def _mismatch(mismatch: Mismatch, said: str) -> str:
         note = f"Case: {wording.case_words(mismatch.case)}. "
     if mismatch.total > len(view.rows) * len(view.cols):  # otherwise the two tables show all there is
         picture = f'<figure role="img" aria-label="{escape(alt_text(mismatch))}">{error_map(mismatch)}</figure>'
-        note += "Numbers in the picture are the programs that stored the tiles."
+        note += "Numbers in the picture are the programs that stored the tiles." if numbered(mismatch) else ""
     return (
         (f"<p>{escape(place)}</p>" if place else "")
         + f'<div class="pair">{table(f"expected {index}", view.expected, False)}{table(f"got {index}", view.got, True)}'

@@ -18,7 +18,7 @@ FINE, UNWRITTEN, NOT_FINITE = (0.90, 0.92, 0.94), (0.62, 0.66, 0.70), (0.48, 0.2
 LOW, HIGH = np.array([1.0, 0.86, 0.72]), np.array([0.72, 0.23, 0.0])
 MAX_COLS, MAX_ROWS = 360, 120
 SHADES = 16  # that the picture has between just wrong and worst; with more, a large one would not stay small
-ON_PICTURE = "#30363d"  # the picture has the same light ground in both themes
+ON_PICTURE, LABEL = "#30363d", "#fefefe"  # the picture has the same light ground in both themes, and so have its labels
 _WIDE, _LEFT, _SHARE = 5.2, 0.09, 0.78  # inches, and where the picture lies in them
 
 
@@ -94,8 +94,10 @@ def _draw(mismatch: Mismatch, top: float) -> tuple[str, tuple[float, float, floa
         mismatch.first[-1] if mismatch.first else 0,
     )
     axes.add_patch(Rectangle((at[1] - 0.5, at[0] - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.6))
-    axes.annotate("first", (at[1], at[0]), (0, 9), textcoords="offset points", ha="center", fontsize=7, color="black",
-                  bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "black", "lw": 0.6})  # fmt: skip
+    # at the edge the word stands on the picture, not on the numbers beside it
+    side = "left" if at[1] < cols / 20 else "right" if at[1] > cols * 0.95 else "center"
+    axes.annotate("first", (at[1], at[0]), (0, 9), textcoords="offset points", ha=side, fontsize=7, color="black",
+                  bbox={"boxstyle": "round,pad=0.15", "fc": LABEL, "ec": "black", "lw": 0.6})  # fmt: skip
     axes.set_xlabel(f"column of {short(mismatch.output)}", fontsize=8, color=INK, labelpad=2)
     if rows > 1:
         axes.set_ylabel("row", fontsize=8, color=INK)
@@ -126,20 +128,33 @@ def _draw(mismatch: Mismatch, top: float) -> tuple[str, tuple[float, float, floa
     return svg(figure), (points * _LEFT * _WIDE, points * (tall - 0.56 - high), points * _SHARE * _WIDE, points * high)
 
 
+def _edges(mismatch: Mismatch) -> tuple[np.ndarray, np.ndarray]:
+    """The rows and the columns after which another program's elements begin."""
+    who = _plane(np.asarray(mismatch.writers), mismatch.shape)
+    return np.flatnonzero((who[1:] != who[:-1]).any(axis=1)), np.flatnonzero((who[:, 1:] != who[:, :-1]).any(axis=0))
+
+
+def numbered(mismatch: Mismatch) -> bool:
+    """Whether there is room in the picture for the numbers of the programs."""
+    if mismatch.writers is None:
+        return False
+    down, across = _edges(mismatch)
+    return (len(down) + 1) * (len(across) + 1) <= 48 and len(down) <= 11
+
+
 def _tiles(axes: Any, mismatch: Mismatch, rows: int, cols: int) -> None:
     """Lines between what different programs wrote, and their numbers where there is room."""
     if mismatch.writers is None:
         return
     who = _plane(mismatch.writers, mismatch.shape)
-    down = np.flatnonzero((who[1:] != who[:-1]).any(axis=1)) if rows > 1 else np.array([], dtype=int)
-    across = np.flatnonzero((who[:, 1:] != who[:, :-1]).any(axis=0)) if cols > 1 else np.array([], dtype=int)
+    down, across = _edges(mismatch)
     if len(down) <= 40:
         for r in down:
             axes.axhline(r + 0.5, color=ON_PICTURE, linewidth=0.7)
     if len(across) <= 60:
         for c in across:
             axes.axvline(c + 0.5, color=ON_PICTURE, linewidth=0.7)
-    if (len(down) + 1) * (len(across) + 1) > 48 or len(down) > 11:
+    if not numbered(mismatch):
         return
     top, left = [0, *(int(d) + 1 for d in down)], [0, *(int(a) + 1 for a in across)]
     for r0, r1 in zip(top, [*top[1:], rows], strict=True):
@@ -150,7 +165,7 @@ def _tiles(axes: Any, mismatch: Mismatch, rows: int, cols: int) -> None:
             if len(left) == 1:  # whole rows: beside the picture, where nothing is hidden
                 axes.text(cols - 0.5, (r0 + r1 - 1) / 2, f" program {program}", fontsize=6.5, color=INK, va="center")
             else:
-                box = {"boxstyle": "round,pad=0.12", "fc": "white", "ec": "none", "alpha": 0.8}
+                box = {"boxstyle": "round,pad=0.12", "fc": LABEL, "ec": "none", "alpha": 0.8}
                 axes.text(
                     (c0 + c1 - 1) / 2,
                     (r0 + r1 - 1) / 2,

@@ -35,12 +35,12 @@ def traffic_plot(rungs: Mapping[str, tuple[int, int]] | Sequence[tuple[str, int,
     rows = [(n, *pair) for n, pair in rungs.items()] if isinstance(rungs, Mapping) else list(rungs)
     if not rows:
         raise ValueError("traffic_plot needs at least one rung: a name, the bytes predicted and the bytes counted")
-    figure = Figure(figsize=(6.0, 0.62 * len(rows) + 0.75))
+    tall = 0.62 * len(rows) + 0.53
+    figure = Figure(figsize=(6.0, tall))
     FigureCanvasSVG(figure)
     longest = max(len(name) for name, _, _ in rows)
     left = min(0.07 + 0.0135 * longest, 0.4)
-    tall = 0.62 * len(rows) + 0.75
-    axes = figure.add_axes((left, 0.32 / tall, 0.97 - left, 0.62 * len(rows) / tall))
+    axes = figure.add_axes((left, 0.1 / tall, 0.97 - left, 0.62 * len(rows) / tall))
     widest = max(max(p, c) for _, p, c in rows) or 1
     least = min(min(p, c) for _, p, c in rows)
     say = size if least >= 10**5 or widest >= 10**7 else _in_bytes  # one unit for all bars, so that they compare

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from checker.judge.verdict import GateResult, Verdict
 from checker.view.card import card_html, prose
-from checker.view.error_map import FINE, MAX_COLS, MAX_ROWS, NOT_FINITE, UNWRITTEN, error_map, paint
+from checker.view.error_map import FINE, LABEL, MAX_COLS, MAX_ROWS, NOT_FINITE, UNWRITTEN, error_map, paint
 from checker.view.terminal import card_text, print_card
 from checker.view.wording import excerpt, window
 from tests.view import verdicts
@@ -167,8 +167,16 @@ def test_error_map_is_a_small_picture_in_the_colours_of_the_page(shape: tuple[in
     assert len(drawn) <= 30_000
     words = [node for node in root.iter(f"{SVG}text") if (node.text or "").strip()]
     assert {"right", "just wrong"} <= {node.text for node in words}
-    on_the_page = [node for node in words if (node.text or "").strip() != "first" and not (node.text or "").isdigit()]
-    assert all("fill: var(--" in node.attrib["style"] for node in on_the_page)
+    fixed = {node.text.strip() for node in words if "fill: var(--" not in node.attrib["style"]}
+    # what stands on the picture, whose ground is light in both themes, keeps its colours
+    assert {word for word in fixed if not word.isdigit()} <= {"first"}
+    assert f"fill: {LABEL}" in drawn
+    assert "fill: var(--bg" not in drawn
+
+
+def test_numbers_in_the_picture_are_spoken_of_only_where_there_are_some() -> None:
+    assert "Numbers in the picture" in card_html(EVERY["nan"])
+    assert "Numbers in the picture" not in card_html(EVERY["large"])
 
 
 def test_a_single_wrong_element_of_a_large_output_stays_visible() -> None:
