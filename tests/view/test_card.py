@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from checker.judge.verdict import GateResult, Verdict
+from checker.judge.verdict import Diagnosis, GateResult, Verdict
 from checker.view.card import card_html, prose
 from checker.view.error_map import FINE, LABEL, MAX_COLS, MAX_ROWS, NOT_FINITE, UNWRITTEN, error_map, paint
 from checker.view.terminal import card_text, print_card
@@ -82,11 +82,36 @@ def test_what_two_lines_have_in_common_is_said_once() -> None:
     gate = next(g for g in verdict.gates if g.gate == "memory")
     said = "3 lanes of program 0 read outside x."
     twice = tuple(replace(gate.findings[0], message=said, line=line) for line in (22, 31))
-    told = replace(gate, findings=twice, detail=f"{said}\n{said}\nand a detail")
+    told = replace(gate, findings=(gate.findings[0], *twice), detail=f"{said}\n{said}\nand a detail")
     verdict = replace(verdict, gates=tuple(told if g is gate else g for g in verdict.gates))
     html = card_html(verdict)
     assert html.count(said) == 1
     assert "and a detail" in html
+
+
+def test_the_cause_is_marked_where_it_is_shown_already_and_else_shown_by_itself() -> None:
+    verdict = verdicts.too_much_traffic()
+    gate = next(g for g in verdict.gates if g.gate == "traffic")
+    assert gate.line is not None
+    for apart, marked in ((1, 1), (5, 2)):
+        told = Diagnosis("x_is_read_again", "Believed: it is free.\n\nInstead: it is not.", gate.line + apart)
+        html = card_html(replace(verdict, diagnosis=told))
+        assert html.count('<pre aria-label="Line') == marked
+        assert html.count('class="ln here"') == 2
+        assert card_text(replace(verdict, diagnosis=told)).count("▸") == 2
+
+
+def test_nothing_is_said_twice() -> None:
+    verdict = verdicts.memory_fault()
+    gate = next(g for g in verdict.gates if g.gate == "memory")
+    told = replace(gate, message="Program 4 reads 27 lanes outside x. It happens in 2 of 3 cases.", case=verdicts.CASE)
+    verdict = replace(verdict, gates=tuple(told if g is gate else g for g in verdict.gates))
+    assert "Program 4 reads 27 elements past the end" not in card_html(verdict), "the message tells the first finding"
+    assert "Programs 1 and 2 both store" in card_html(verdict)
+    assert "Seen with M = 5" in card_html(verdict)
+    assert "Seen with" not in card_html(replace(verdict, smallest=verdicts.CASE)), "the smallest is the same case"
+    assert " s</span>" in card_html(verdict)
+    assert " s</span>" not in card_html(replace(EVERY["not_attempted"], seconds=0.01)), "nothing was run"
 
 
 def test_a_green_card_says_what_was_not_done() -> None:
