@@ -56,6 +56,7 @@ def test_a_disagreement_is_named(tmp_path, monkeypatch, change, complaint):
 def test_the_mechanical_report_is_of_these_solutions():
     assert len(MADE) >= 300
     made = Counter(m.puzzle for m in MADE.values())
+    assert [table["puzzle"] for table in REPORT["puzzles"]] == [puzzle.name for puzzle in mutate.SWEPT]
     for table in REPORT["puzzles"]:
         counted = sum(table["killed"].values()) + len(table["equivalent"]) + len(table["survived"])
         assert counted == table["made"] == made[table["puzzle"]], "`make mutants` makes the report anew"
