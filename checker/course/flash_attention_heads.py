@@ -27,7 +27,7 @@ def _laid_out(x: torch.Tensor, case: Case, name: str) -> torch.Tensor:
     """[B, H, N, D] in memory as the case says.
 
     `transposed` lies as [B, N, H, D], the layout a projection leaves behind. `strided`: every tensor in an order of its own,
-    with gaps, so that no two strides are alike and none can be left out; keys as caches hold them, D before N.
+    with gaps, so that no stride can be taken for another tensor's or left out; keys as caches hold them, D before N.
     """
     match case.layout:
         case "contiguous":
