@@ -19,7 +19,7 @@ def _sizes(case: Case) -> tuple[int, int, int, int, int, int]:
     return b, h_q, h_kv, n_q, n_kv, d
 
 
-_STRIDED = {"q_ptr": ((0, 2, 1, 3), 1, 8), "k_ptr": ((0, 1, 3, 2), 1, 5), "v_ptr": ((1, 0, 2, 3), 2, 0), "o_ptr": ((2, 0, 1, 3), 3, 0)}  # fmt: skip
+_STRIDED = {"q_ptr": ((0, 2, 1, 3), 2, 8), "k_ptr": ((0, 1, 3, 2), 1, 5), "v_ptr": ((1, 0, 2, 3), 3, 0), "o_ptr": ((2, 0, 1, 3), 4, 0)}  # fmt: skip
 """Of a strided layout, for each tensor: the order of its dimensions in memory, the step of the last one, and the gap after it."""
 
 
