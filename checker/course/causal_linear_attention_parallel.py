@@ -126,7 +126,7 @@ PUZZLE = Puzzle(
     cases=(
         _case(1, 1, 32, (16, 16), (16, 16)),
         _case(1, 1, 1, (16, 16), (16, 16)),
-        _case(2, 2, 37, (16, 24), (16, 16), layout="padded", family="growing", flags={"PAST": 11}),
+        _case(2, 2, 37, (16, 24), (16, 16), layout="padded", flags={"PAST": 11}),
         _case(1, 3, 17, (16, 16), (16, 16), family="constant"),
         _case(1, 1, 20, (16, 16), (16, 16), family="frozen", flags={"PAST": 5}),
         _case(1, 2, 47, (16, 16), (16, 16), family="cold"),

@@ -51,7 +51,7 @@ def causal_linear_attention_parallel_kernel(
     row = (head * N_CHUNKS + chunk) * D + offs_d
     state = tl.load(s_ptr + row[:, None] * D_V + offs_v[None, :], mask=mask_v[None, :], other=0.0)
     z = tl.load(z_ptr + row)
-    a = tl.dot(q.to(v.dtype), tl.trans(k.to(v.dtype))) * D**-0.5  # wrong
+    a = tl.dot(q.to(v.dtype), tl.trans(k.to(v.dtype))) / tl.sqrt(tl.cast(D, tl.float32))  # wrong
     a = tl.where(offs_c[:, None] >= offs_c[None, :], a, 0.0)
     num = tl.dot(q, state)
     num = tl.dot(a.to(v.dtype), v, num)
