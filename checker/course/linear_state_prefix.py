@@ -43,7 +43,7 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
     g, n_chunks, size = _sizes(case)
     return Launch(
-        grid=(-(-size // int(meta["BLOCK"])), g),
+        grid=(-(-size // int(meta["BLOCK_SIZE"])), g),
         arguments={**tensors, "N_CHUNKS": n_chunks, "SIZE": size},
         meta=meta,
         outputs=("start_ptr", "end_ptr"),
@@ -63,21 +63,21 @@ def budget(case: Case) -> dict[str, Allowance]:
 
 def _case(g: int, n_chunks: int, size: int, block: int, **more: Any) -> Case:
     groups, chunks = (f"{n} {word}" + ("s" if n > 1 else "") for n, word in ((g, "group"), (n_chunks, "chunk")))
-    name = f"{groups} × {chunks} × {size} {'numbers' if size > 1 else 'number'}, BLOCK = {block}"
+    name = f"{groups} × {chunks} × {size} {'numbers' if size > 1 else 'number'}, BLOCK_SIZE = {block}"
     name += "" if more.get("family", "normal") == "normal" else f", {more['family']}"
-    return Case(name, {"G": g, "N_CHUNKS": n_chunks, "SIZE": size}, {"BLOCK": block}, **more)
+    return Case(name, {"G": g, "N_CHUNKS": n_chunks, "SIZE": size}, {"BLOCK_SIZE": block}, **more)
 
 
 PUZZLE = Puzzle(
     name="linear_state_prefix",
     title="A prefix over states",
     kernel="linear_state_prefix_kernel",
-    parameters=("x_ptr", "x0_ptr", "start_ptr", "end_ptr", "N_CHUNKS", "SIZE", "BLOCK"),
+    parameters=("x_ptr", "x0_ptr", "start_ptr", "end_ptr", "N_CHUNKS", "SIZE", "BLOCK_SIZE"),
     notebook="08_linear_attention",
     points=2,
     outputs=("start_ptr", "end_ptr"),
     statement="Every chunk adds x[c] to a state, SIZE numbers wide, and the text starts from x0. Write what each chunk starts from, "
-    "start[c] = x0 + x[0] + … + x[c - 1], and what is there at the end, x0 + x[0] + … + x[N_CHUNKS - 1]. One program owns BLOCK "
+    "start[c] = x0 + x[0] + … + x[c - 1], and what is there at the end, x0 + x[0] + … + x[N_CHUNKS - 1]. One program owns BLOCK_SIZE "
     "numbers of one group's states and walks over the chunks.",
     cases=(
         _case(1, 4, 16, 16),
@@ -110,13 +110,13 @@ PUZZLE = Puzzle(
     ),
     explanation="This is an exclusive prefix sum: a chunk starts from what came before it and not from itself, which is why the store comes "
     "before the addition. The loop is the only part of the three kernels that has to go in order, and it is short: N / CHUNK additions, each "
-    "over all numbers of all states at once, SIZE / BLOCK programs a group. Addition is associative, so a tree would do it in about "
+    "over all numbers of all states at once, SIZE / BLOCK_SIZE programs a group. Addition is associative, so a tree would do it in about "
     'log2(N_CHUNKS) steps (Blelloch 1990, "Prefix Sums and Their Applications"); each state is read and written once either way, '
     "and that is what takes the time here. The same kernel serves S, with SIZE = D · D_V, and z, with SIZE = D.",
     film=FilmSpec(
         case=_case(2, 5, 24, 16, family="counting"),
         tensors=("x_ptr", "x0_ptr", "start_ptr", "end_ptr"),
         state={"state": "running sum"},
-        choices={"N_CHUNKS": (3, 5, 8), "SIZE": (16, 24), "BLOCK": (8, 16)},
+        choices={"N_CHUNKS": (3, 5, 8), "SIZE": (16, 24), "BLOCK_SIZE": (8, 16)},
     ),
 )

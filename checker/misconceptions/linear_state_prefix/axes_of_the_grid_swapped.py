@@ -1,6 +1,6 @@
 """Believed: the first axis of the grid counts the groups.
 
-Instead: here it counts the slices of BLOCK numbers, and the second axis the groups. Which axis is which the kernel's
+Instead: here it counts the slices of BLOCK_SIZE numbers, and the second axis the groups. Which axis is which the kernel's
 description says.
 """
 
@@ -18,10 +18,10 @@ def linear_state_prefix_kernel(
     end_ptr,
     N_CHUNKS,
     SIZE,
-    BLOCK: tl.constexpr,
+    BLOCK_SIZE: tl.constexpr,
 ):
     group = tl.program_id(0).to(tl.int64)  # wrong
-    offs = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)  # wrong
+    offs = tl.program_id(1) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)  # wrong
     mask = offs < SIZE
     state = tl.load(x0_ptr + group * SIZE + offs, mask=mask, other=0.0)
     for chunk in range(N_CHUNKS):

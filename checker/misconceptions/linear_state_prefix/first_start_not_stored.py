@@ -17,10 +17,10 @@ def linear_state_prefix_kernel(
     end_ptr,
     N_CHUNKS,
     SIZE,
-    BLOCK: tl.constexpr,
+    BLOCK_SIZE: tl.constexpr,
 ):
     group = tl.program_id(1).to(tl.int64)
-    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     mask = offs < SIZE
     state = tl.load(x0_ptr + group * SIZE + offs, mask=mask, other=0.0)
     for chunk in range(N_CHUNKS):

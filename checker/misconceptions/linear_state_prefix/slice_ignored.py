@@ -1,6 +1,6 @@
 """Believed: one program a group walks over the whole state.
 
-Instead: a program has BLOCK numbers, and the state SIZE of them. Which slice is yours tl.program_id(0) tells; without
+Instead: a program has BLOCK_SIZE numbers, and the state SIZE of them. Which slice is yours tl.program_id(0) tells; without
 it the rest is never written.
 """
 
@@ -18,10 +18,10 @@ def linear_state_prefix_kernel(
     end_ptr,
     N_CHUNKS,
     SIZE,
-    BLOCK: tl.constexpr,
+    BLOCK_SIZE: tl.constexpr,
 ):
     group = tl.program_id(1).to(tl.int64)
-    offs = tl.arange(0, BLOCK)  # wrong
+    offs = tl.arange(0, BLOCK_SIZE)  # wrong
     mask = offs < SIZE
     state = tl.load(x0_ptr + group * SIZE + offs, mask=mask, other=0.0)
     for chunk in range(N_CHUNKS):

@@ -18,13 +18,13 @@ def linear_state_prefix_kernel(
     end_ptr,
     N_CHUNKS,
     SIZE,
-    BLOCK: tl.constexpr,
+    BLOCK_SIZE: tl.constexpr,
 ):
     group = tl.program_id(1).to(tl.int64)
-    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     mask = offs < SIZE
     before = tl.load(x0_ptr + group * SIZE + offs, mask=mask, other=0.0)  # wrong
-    state = tl.zeros([BLOCK], tl.float32)  # wrong
+    state = tl.zeros([BLOCK_SIZE], tl.float32)  # wrong
     for chunk in range(N_CHUNKS):
         row = (group * N_CHUNKS + chunk) * SIZE + offs
         tl.store(start_ptr + row, state, mask=mask)

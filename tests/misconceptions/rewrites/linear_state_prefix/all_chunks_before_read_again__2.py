@@ -7,9 +7,9 @@ CHUNKS: tl.constexpr = tl.constexpr(16)
 
 
 @triton.jit
-def linear_state_prefix_kernel(x_ptr, x0_ptr, start_ptr, end_ptr, N_CHUNKS, SIZE, BLOCK: tl.constexpr):
+def linear_state_prefix_kernel(x_ptr, x0_ptr, start_ptr, end_ptr, N_CHUNKS, SIZE, BLOCK_SIZE: tl.constexpr):
     g = tl.program_id(1).to(tl.int64)
-    n = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    n = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     ok = n < SIZE
     x0 = tl.load(x0_ptr + g * SIZE + n, mask=ok, other=0.0)
     for c in range(N_CHUNKS + 1):

@@ -5,8 +5,8 @@ import triton.language as tl
 
 
 @triton.jit
-def linear_state_prefix_kernel(x_ptr, x0_ptr, start_ptr, end_ptr, N_CHUNKS, SIZE, BLOCK: tl.constexpr):
-    n = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+def linear_state_prefix_kernel(x_ptr, x0_ptr, start_ptr, end_ptr, N_CHUNKS, SIZE, BLOCK_SIZE: tl.constexpr):
+    n = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     g = tl.program_id(1)
     ok = n < SIZE
     total = tl.load(x0_ptr + g * SIZE + n, mask=ok)
