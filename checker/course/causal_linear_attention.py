@@ -63,9 +63,9 @@ PUZZLE = Puzzle(
     "programs share a head without atomics, because column c of the output needs column c of the state only; slices of D would have "
     "to add up their parts. The price is that the tokens come one after the other, and no tensor core is used.",
     film=FilmSpec(
-        case=_case(1, 1, 12, (16, 16), 16, family="growing"),
+        case=_case(1, 1, 8, (16, 16), 16, family="growing"),
         tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
-        state={"state": "state", "z": "sum of features"},
-        choices={"N": (8, 12), "D_V": (16, 24)},
+        state={"state": "φ(K)ᵀ V so far", "z": "sum of φ(K)"},
+        choices={"N": (5, 8, 12), "D_V": (16, 24, 32)},
     ),
 )

@@ -167,7 +167,7 @@ PUZZLE = Puzzle(
     film=FilmSpec(
         case=_case(1, 1, (32, 40), (16, 16), (16, 16, 16), family="growing"),
         tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
-        state={"state": "state", "z": "sum of features"},
-        choices={"N_Q": (16, 32), "N_KV": (24, 40), "D_V": (16, 24)},
+        state={"state": "φ(K)ᵀ V so far", "z": "sum of φ(K)"},
+        choices={"N_Q": (16, 32), "N_KV": (24, 40), "D_V": (16, 24, 32)},
     ),
 )
