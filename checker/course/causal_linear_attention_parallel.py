@@ -127,7 +127,7 @@ PUZZLE = Puzzle(
         _case(1, 1, 1, (16, 16), (16, 16)),
         _case(2, 2, 37, (16, 24), (16, 16), layout="padded", flags={"PAST": 11}),
         _case(1, 3, 17, (16, 16), (16, 16), family="constant"),
-        _case(1, 1, 20, (16, 16), (16, 16), family="half_frozen", flags={"PAST": 5}),
+        _case(1, 1, 20, (16, 16), (16, 16), family="half_frozen", flags={"PAST": 11}),
         _case(1, 2, 47, (16, 16), (16, 16), family="cold"),
         _case(1, 1, 40, (16, 16), (16, 16), dtype="float16", family="warm"),
         _case(1, 1, 64, (16, 24), (16, 16), dtype="float16", family="huge"),
