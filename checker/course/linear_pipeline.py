@@ -12,7 +12,7 @@ import torch
 
 from checker.course import causal_linear_attention_parallel, linear_chunk_states, linear_state_prefix
 from checker.course.linear_causal import sizes
-from checker.course.linear_inputs import described
+from checker.course.linear_inputs import described, heads_of
 from checker.puzzle import Case, Launch, Puzzle, Scalar, Tensors
 
 STATES, PREFIX, OUTPUTS = (
@@ -32,7 +32,7 @@ def pipeline_case(
     b: int, h: int, n: int, d: int, d_v: int, chunk: int = 16, block_v: int = 16, block: int = 64, **more: Any
 ) -> Case:
     """A case of the recurrent kernel's sizes, with the tiles of all three kernels: `block` is the prefix's."""
-    name = f"{b} × {h} heads, {n} tokens, D = {d}, D_V = {d_v}, chunks of {chunk}" + described(more)
+    name = f"{heads_of(b, h)}, {n} tokens, D = {d}, D_V = {d_v}, chunks of {chunk}" + described(more)
     meta = {"CHUNK": chunk, "BLOCK_V": block_v, "BLOCK_SIZE": block}
     return Case(name, {"B": b, "H": h, "N": n, "D": d, "D_V": d_v}, meta, **more)
 
