@@ -19,7 +19,7 @@ from checker.course.linear_inputs import (
     strides,
 )
 from checker.course.linear_inputs import linear_attention as exact
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import DTYPES, Allowance, Carried, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
 
 AXES = {"q": "hm", "k": "hn", "v": "hn", "o": "hm"}
 
@@ -141,5 +141,6 @@ PUZZLE = Puzzle(
         tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
         state={"state": "state", "z": "sum of features"},
         choices={"N_Q": (16, 32), "N_KV": (24, 40), "D_V": (16, 24)},
+        carried=Carried(),
     ),
 )

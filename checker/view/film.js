@@ -108,6 +108,7 @@ function start(root) {
     if (drawSides) drawSides(past, now.sequence[now.k]);
     drawCaption(e);
     if (drawScores) drawScores(now.sequence[now.k], now.sequence.slice(0, now.k + 1));
+    if (drawStates) drawStates(now.sequence[now.k], now.sequence.slice(0, now.k + 1));
     drawState(e, now.sequence[now.k]);
     drawSource(e);
     drawTraffic(past);
@@ -208,6 +209,7 @@ function start(root) {
 
   const drawSides = null;
   const drawScores = null;
+  const drawStates = null;
 
   // ---- beside the stage -----------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Any
 from checker.puzzle import Allowance, Case, Puzzle
 from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
+from checker.view import carried_svg
 from checker.view.code import body_start, highlight
 from checker.view.film_data import DEPARTS, Film, Moment, build, program_name
 from checker.view.film_svg import miniature, stage, swatch
@@ -33,13 +34,17 @@ def film_html(
     inputs as they were and outputs as the kernel left them; small ones are written into the cells. Output values appear
     at the moment of their last store.
     """
-    film = build(trace, puzzle.film, case or puzzle.film.case, values or {}, budget or {}, puzzle.outputs)
+    film = build(
+        trace, puzzle.film, case or puzzle.film.case, values or {}, budget or {}, puzzle.outputs, source.source
+    )
     title = title or f"{puzzle.title}: the film of {source.kernel}"
     if not film.moments:
         text = "There is nothing to show: the kernel neither loads nor stores anything."
         return f'<div class="tbt-film">{style("tbt-film", "film.css")}<div class="head"><span class="title">{escape(title)}</span></div><p>{text}</p></div>'
     summary = _summary(film, trace)
-    low = puzzle.film.scores is None  # a low stage leaves room below it, the square of scores does not
+    low = (
+        puzzle.film.scores is None and puzzle.film.carried is None
+    )  # a low stage leaves room below it, the square of scores does not
     label = f"Film: {title}. {summary} Space plays and pauses, the arrow keys step, Home and End jump."
     return (
         f'<div class="tbt-film" tabindex="0" role="group" data-lm-suppress-shortcuts="true" aria-label="{escape(label)}">'
@@ -78,7 +83,9 @@ def _player(film: Film) -> str:
     script = asset("film.js")
     if film.sides:
         script = script.replace("const drawSides = null;", asset("film_sides.js"))
-    return script.replace("const drawScores = null;", asset("film_scores.js")) if film.visits else script
+    if film.visits:
+        script = script.replace("const drawScores = null;", asset("film_scores.js"))
+    return script.replace("const drawStates = null;", asset("film_carried.js")) if film.states else script
 
 
 def side_by_side(*films: str) -> str:
@@ -102,7 +109,8 @@ def _summary(film: Film, trace: Trace) -> str:
 def _sentence(moment: Moment, film: Film, trace: Trace) -> str:
     event, who = moment.event, program_name(moment.event.program, trace.grid)
     if event.kind == "dot":
-        return f"Program {who} multiplies two tiles."
+        said = carried_svg.words_at(film.states, film.moments.index(moment)) if film.states else ""
+        return f"Program {who}: {said}." if said else f"Program {who} multiplies two tiles."
     verb = {"load": "loads", "store": "stores", "atomic": "updates"}[event.kind]
     return f"Program {who} {verb} {short(event.tensor)}{moment.flat.label if moment.flat else ''}."
 
@@ -138,9 +146,15 @@ def _legend(film: Film) -> str:
     if any(m.event.out_of_bounds for m in film.moments):
         words.append(("outside", "lanes outside the tensor"))
     if film.visits:
-        words += [("scores", "scores of the tile on chip"), ("visited", "visited before, not kept")]
+        words += [("scores", "weights of the tile on chip" if film.states else "scores of the tile on chip")]
+        words += [("visited", "visited before, not kept")]
         words += [("hidden", "masked scores, -∞")] if any("-" in heat[2] for heat in film.visits.heats) else []
         words += [("skipped", "skipped tiles: never loaded")] if film.visits.skipped else []
+    if film.states:
+        deeds = {a[5] for a in film.states.at}
+        words += [("adds", "added to the state")] if carried_svg.ADDS in deeds else []
+        words += [("reads", "the state is read")] if carried_svg.READS in deeds else []
+        words += [("told", "pairs that the state stands for")] if film.states.reads else []
     return '<div class="legend">' + "".join(f"<span>{swatch(k)} {w}</span> " for k, w in words) + "</div>"
 
 

@@ -6,7 +6,7 @@ style sheets, and by classes that follow the reader's theme.
 
 from __future__ import annotations
 
-from checker.view import scores_svg
+from checker.view import carried_svg, scores_svg
 from checker.view import sides as columns
 from checker.view.film_data import Film, Moment
 from checker.view.layout import Panel, joined
@@ -169,7 +169,9 @@ def _grid(panel: Panel, film: Film) -> str:
     down, right = (panel.cols, panel.rows) if panel.transposed else (panel.rows, panel.cols)
     x1, y1 = x0 + right * panel.ux, y0 + down * panel.uy
     d = []
-    if panel.ux >= 10 and panel.rows * panel.cols <= 4096 and panel.label is None:
+    if panel.blocks[0]:
+        xs, ys, name = [], [], "tiles"
+    elif panel.ux >= 10 and panel.rows * panel.cols <= 4096 and panel.label is None:
         xs, ys, name = [*range(1, panel.cols)], [*range(1, panel.rows)], "grid"
     else:  # the borders of tiles, where they are few
         boxes = [m.flat.box for m in film.moments if m.flat and m.event.tensor == panel.name]
@@ -182,11 +184,15 @@ def _grid(panel: Panel, film: Film) -> str:
     d += [f"M{_n(x0 + c * panel.ux)} {_n(y0)}V{_n(y1)}" for c in xs]
     d += [f"M{_n(x0)} {_n(y0 + r * panel.uy)}H{_n(x1)}" for r in ys]
     lines = f'<path class="{name}" fill="none" stroke="{LIGHT["faint"]}" d="{"".join(d)}"/>' if d else ""
-    return lines + rect(_whole(panel), "frame", f'fill="none" stroke="{LIGHT["soft"]}"')
+    return lines + "".join(rect(q, "frame", f'fill="none" stroke="{LIGHT["soft"]}"') for q in _bodies(panel))
 
 
-def _whole(panel: Panel) -> Rect:
-    return place(panel, (0, panel.rows, 0, panel.cols))
+def _bodies(panel: Panel) -> list[Rect]:
+    """The whole tensor; one for each block where blocks stand side by side."""
+    wide, pitch = panel.blocks
+    if not wide:
+        return [place(panel, (0, panel.rows, 0, panel.cols))]
+    return [place(panel, (0, panel.rows, c, c + wide)) for c in range(0, panel.cols, pitch)]
 
 
 def _values(film: Film, panel: Panel, k: int) -> str:
@@ -232,20 +238,28 @@ def stage(film: Film, k: int, alt: str) -> str:
         out.append(
             '<g class="panel">'
             + (_label(panel, name) if panel.label else title)
-            + rect(_whole(panel), "body", f'fill="{LIGHT["panel"]}"')
+            + "".join(rect(q, "body", f'fill="{LIGHT["panel"]}"') for q in _bodies(panel))
             + f'<g class="under">{under}</g>{_grid(panel, film)}{_values(film, panel, k)}<g class="over">{over}</g>'
             + _axis(panel)
             + _sides(film, panel, k)
             + "</g>"
         )
+    out[:0] = _squares(film, k, heat=True)
     if film.visits:
-        out.insert(0, scores_svg.ground(film, k))
         out.append(scores_svg.above(film, k))
+    if film.states:
+        out.append(carried_svg.above(film, k))
     w, h = round(film.width), round(film.height)
     return (
         f'<svg class="stage" xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" role="img" '
         f'aria-label="{escape(alt)}">' + "".join(out) + "</svg>"
     )
+
+
+def _squares(film: Film, k: int, heat: bool) -> list[str]:
+    """What lies under everything else: the square of scores, and what came out of a carried state."""
+    out = [scores_svg.ground(film, k, heat)] if film.visits else []
+    return [*out, carried_svg.ground(film, k)] if film.states else out
 
 
 def _label(panel: Panel, name: str) -> str:
@@ -285,13 +299,16 @@ def miniature(film: Film, k: int, alt: str) -> str:
     for panel in film.panels:
         under, over = layers(film, panel, k)
         title = f'<text x="{_n(panel.edge)}" y="{_n(panel.top - 8)}" font-size="30">{escape(panel.title)}</text>'
-        if film.visits:
+        if film.visits or film.states:
             title = ""
-        body = rect(_whole(panel), "body", f'fill="{LIGHT["panel"]}"')
-        out.append(title + body + under + rect(_whole(panel), "frame", f'fill="none" stroke="{LIGHT["soft"]}"') + over)
+        body = "".join(rect(q, "body", f'fill="{LIGHT["panel"]}"') for q in _bodies(panel))
+        frame = "".join(rect(q, "frame", f'fill="none" stroke="{LIGHT["soft"]}"') for q in _bodies(panel))
+        out.append(title + body + under + frame + over)
     w, h = round(film.width), round(film.height)
-    if film.visits:
-        out.insert(0, scores_svg.ground(film, k, heat=False))
+    out[:0] = _squares(film, k, heat=False)
+    if film.states:
+        out.append(carried_svg.small(film.states, k))
+    elif film.visits:
         h = round(film.visits.square.lens.tile[1] - 24)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="210" viewBox="0 0 {w} {h}" role="img" aria-label="{escape(alt)}">'
@@ -328,6 +345,11 @@ def swatch(kind: str) -> str:
         case "hidden":
             inside = rect(q, "visited", f'fill="{LIGHT["dot"]}" fill-opacity=".14"')
             inside += f'<path class="masked thin" fill="none" stroke="{LIGHT["mask"]}" d="{hatch(q, 4)}"/>'
+        case "adds" | "reads":
+            more = 'stroke-dasharray="5 3"' if kind == "reads" else ""
+            inside = rect(q, f"pulse {kind}", f'fill="none" stroke="{LIGHT["dot"]}" stroke-width="3" {more}')
+        case "told":
+            inside = rect(q, "told", f'fill="{LIGHT["mask"]}" fill-opacity=".3"')
         case "skipped":
             inside = rect(q, "grid", f'fill="none" stroke="{LIGHT["faint"]}"')
             inside += f'<path class="skipped" fill="none" stroke="{LIGHT["mask"]}" stroke-dasharray="2 3" d="M2 2L24 14M24 2L2 14"/>'

@@ -104,9 +104,13 @@ def above(film: Film, k: int) -> str:
     assert film.visits is not None
     v = film.visits
     s, lens = v.square, v.square.lens
-    said = "".join(
-        _text(s.said[0], s.said[1] + 14 * i, line)
-        for i, line in enumerate(("scores: one tile at a time,", "on chip, never in memory"))
+    said = (
+        ""
+        if film.states
+        else "".join(
+            _text(s.said[0], s.said[1] + 14 * i, line)
+            for i, line in enumerate(("scores: one tile at a time,", "on chip, never in memory"))
+        )
     )
     name, alpha, old, new = v.names
     out = [said, '<g class="lens">']
@@ -117,6 +121,8 @@ def above(film: Film, k: int) -> str:
         (lens.after, new, "after: " + v.ranges[1] if v.accs else "after"),
     ):
         x, y, w, h = q
+        if not w:
+            continue
         out.append(_text(x + w / 2, y - 6, title, "mono", 11, "middle"))
         out.append(
             _rect(q, "body", f'fill="{LIGHT["panel"]}"') + _rect(q, "frame", f'fill="none" stroke="{LIGHT["soft"]}"')
@@ -128,7 +134,7 @@ def above(film: Film, k: int) -> str:
         (lens.alpha[0] + lens.alpha[2], lens.before[0], "×"),
         (lens.before[0] + lens.before[2], lens.after[0], "+ p·v →"),
     ):
-        out.append(_text((x0 + x1) / 2, middle, sign, "", 13, "middle"))
+        out.append(_text((x0 + x1) / 2, middle, sign, "", 13, "middle") if lens.alpha[2] else "")
     top = lens.tile[1] - 24
     out.append(_text(lens.tile[0], top, "", "doing", 12))
     return "".join(out) + '<g class="in"></g></g>'

@@ -1,0 +1,273 @@
+"""Linear attention's own part of a film: what the state on chip holds at a moment, what is added to it and what is read out of it."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from checker.puzzle import Carried
+from checker.view.carried_layout import CarriedStage
+from checker.view.layout import Box
+from checker.view.running import vector
+from checker.view.scores import level_string, matrix, quantised, span_of
+from checker.view.theme import number, short
+
+if TYPE_CHECKING:
+    from checker.simulator.trace import Event
+    from checker.view.film_data import Moment
+
+ROOM = 14_000
+"""Characters for all heat maps of the state: more of them are drawn with fewer cells."""
+STARTS, ADDS, READS = 1, 2, 3
+Span = tuple[int, int]
+
+
+@dataclass
+class States:
+    """What the player needs beside the events.
+
+    `at[k]` is ``[state before, state after, sums before, sums after, place, deed, words]``, -1 for none: numbers of `heats`,
+    of `sums`, of `places`, then 1 where the state starts, 2 where something is added, 3 where it is read, and of `words`.
+    """
+
+    stage: CarriedStage
+    at: list[list[int]]
+    names: tuple[str, str] = ("state", "z")
+    heats: list[Any] = field(default_factory=list)
+    """``[rows, columns, levels]``, row-major, level 31.5 is 0."""
+    sums: list[str] = field(default_factory=list)
+    places: list[list[int]] = field(default_factory=list)
+    """``[first row, first column, rows, columns]`` of the whole state; what hangs over its edges is not drawn."""
+    words: list[str] = field(default_factory=list)
+    reads: list[list[int]] = field(default_factory=list)
+    """``[moment, slice, r0, r1, c0, c1]``: from this moment on, what queries r0 to r1 saw of keys c0 to c1 came out of the state."""
+    ranges: tuple[str, str] = ("", "")
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """For the player."""
+        s = self.stage
+        square = s.square
+        return {
+            "boxes": [s.state, s.sums, s.before, s.sums_before],
+            "whole": [s.rows, s.cols],
+            "square": [square.x, square.y, square.u, square.rows, square.cols] if square else 0,
+            "at": [_trimmed(a) for a in self.at],
+            "heats": self.heats,
+            "sums": self.sums,
+            "places": self.places,
+            "words": self.words,
+            "reads": self.reads,
+        }
+
+
+def _trimmed(numbers: list[int]) -> list[int]:
+    used = max((i + 1 for i, n in enumerate(numbers) if n >= 0), default=0)
+    return numbers[:used]
+
+
+@dataclass
+class _Walk:
+    """What one program has loaded and added so far."""
+
+    queries: tuple[int, Span] | None = None  # slice, rows
+    keys: Span | None = None
+    seen: list[Span] = field(default_factory=list)
+
+
+def states(
+    moments: Sequence[Moment], carried: Carried, stage: CarriedStage, source: str, chunk: int, weights: str = ""
+) -> States:
+    """Follow every program. `source` is the kernel's, `chunk` the tokens in a chunk, `weights` the variable of a chunk's weights."""
+    out = States(stage, [[-1] * 7 for _ in moments])
+    name = next(
+        (n for n in carried.names for m in moments if matrix(m.event.state.get(n)) is not None), carried.names[0]
+    )
+    total = next((n for n in carried.sums for m in moments if vector(m.event.state.get(n))), carried.sums[0])
+    out.names = (name, total)
+    dots = _dots(source)
+    before: list[tuple[int, np.ndarray]] = []
+    after: list[tuple[int, np.ndarray]] = []
+    sums: list[tuple[int, int, list[float]]] = []
+    programs: dict[tuple[int, int, int], list[int]] = {}
+    for k, moment in enumerate(moments):
+        programs.setdefault(moment.event.program, []).append(k)
+    for mine in programs.values():
+        following = dict(itertools.pairwise(mine))
+        reading = any(_reads(dots, moments[k].event, name) for k in mine)
+        places = dict(_places(moments, mine, carried, stage))
+        walk = _Walk()
+        for k in mine:
+            event = moments[k].event
+            later = moments[following[k]].event if k in following else event
+            _follow(walk, moments[k], carried, chunk)
+            old, new = matrix(event.state.get(name)), matrix(later.state.get(name))
+            old_sum, new_sum = vector(event.state.get(total)), vector(later.state.get(total))
+            for group, value in ((before, old), (after, new)):
+                if value is not None:
+                    group.append((k, value))
+            sums += [(k, i, value) for i, value in ((2, old_sum), (3, new_sum)) if value]
+            shown = new if new is not None else old
+            if shown is not None:
+                out.at[k][4] = _number(out.places, [*places[k], *shown.shape])
+            deed = _deed(event, later, name, old, new)
+            if _reads(dots, event, name) or (not reading and event.kind == "store" and event.tensor == carried.output):
+                deed = READS if deed != ADDS else deed
+                flat = moments[k].flat
+                rows = walk.queries if reading or flat is None or not flat.active else (flat.slice, flat.active[:2])
+                if rows:
+                    out.reads += [[k, rows[0], *rows[1], *span] for span in _merged(walk.seen)]
+            if deed == ADDS and walk.keys:
+                walk.seen.append(walk.keys)
+            out.at[k][5] = deed or -1
+            out.at[k][6] = _number(out.words, _words(deed, walk, event, later, dots, out.names, weights, carried))
+    _fill(out, before, after, sums)
+    return out
+
+
+def _deed(event: Event, later: Event, name: str, old: np.ndarray | None, new: np.ndarray | None) -> int:
+    if new is None or event is later:
+        return 0
+    if old is None:
+        return STARTS
+    return ADDS if event.state.get(name) != later.state.get(name) else 0
+
+
+def _follow(walk: _Walk, moment: Moment, carried: Carried, chunk: int) -> None:
+    event, flat = moment.event, moment.flat
+    if event.kind != "load" or event.tile is None or flat is None:
+        return
+    if event.tensor == carried.queries and flat.active:
+        walk.queries = (flat.slice, (flat.active[0], flat.active[1]))
+    if event.tensor == carried.keys and flat.active:
+        walk.keys = (flat.active[0], flat.active[1])
+    if carried.given and carried.chunks and event.tensor == carried.chunks[0]:
+        start = event.tile.box[-3][0] * chunk
+        walk.seen = [(0, start)] if start > 0 else []
+
+
+def _places(
+    moments: Sequence[Moment], mine: Sequence[int], carried: Carried, stage: CarriedStage
+) -> Iterator[tuple[int, tuple[int, int]]]:
+    """The first row and column of a program's part of the state at each moment: the first columns of k and v it loads."""
+    loads = {carried.keys: 0, carried.values: 0}
+    for k in reversed(mine):
+        _start(moments[k], loads)
+    for k in mine:
+        _start(moments[k], loads)
+        yield k, (loads[carried.keys], loads[carried.values])
+
+
+def _start(moment: Moment, loads: dict[str, int]) -> None:
+    if moment.event.kind == "load" and moment.event.tensor in loads and moment.flat:
+        loads[moment.event.tensor] = max(moment.flat.box[2], 0)
+
+
+def _merged(spans: Sequence[Span]) -> list[Span]:
+    out: list[Span] = []
+    for start, stop in sorted(spans):
+        if out and start <= out[-1][1]:
+            out[-1] = (out[-1][0], max(out[-1][1], stop))
+        else:
+            out.append((start, stop))
+    return out
+
+
+@dataclass(frozen=True)
+class _Dot:
+    first: int
+    last: int
+    operands: tuple[frozenset[str], ...]
+    """Names in the two that are multiplied."""
+
+
+def _dots(source: str) -> list[_Dot]:
+    """Every product in the kernel's text, with the names in its operands."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return []
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "dot":
+            names = tuple(frozenset(n.id for n in ast.walk(a) if isinstance(n, ast.Name)) for a in node.args[:2])
+            found.append(_Dot(node.lineno, node.end_lineno or node.lineno, names))
+    return found
+
+
+def _operands(dots: Sequence[_Dot], event: Event) -> frozenset[str]:
+    """Names in the operands of the product of a moment; none where its line has several."""
+    here = [d for d in dots if event.kind == "dot" and d.first <= event.line <= d.last]
+    return frozenset().union(*here[0].operands) if len(here) == 1 else frozenset()
+
+
+def _reads(dots: Sequence[_Dot], event: Event, name: str) -> bool:
+    return name in _operands(dots, event)
+
+
+def _words(
+    deed: int,
+    walk: _Walk,
+    event: Event,
+    later: Event,
+    dots: Sequence[_Dot],
+    names: tuple[str, str],
+    weights: str,
+    carried: Carried,
+) -> str:
+    """What a step does with the state, in a formula; of a product that does nothing with it, what it makes."""
+    keys, queries = _span(walk.keys), _span(walk.queries[1] if walk.queries else None)
+    k, v, q = short(carried.keys), short(carried.values), short(carried.queries)
+    match deed:
+        case 1:
+            origin = f"from {short(event.tensor)}" if event.kind == "load" and event.tensor in (*carried.start, *carried.chunks) else "here"  # fmt: skip
+            return f"{names[0]} starts {origin}"
+        case 2:
+            return f"{names[0]} += φ({k}{keys})ᵀ · {v}{keys}"
+        case 3:
+            held = ", ".join(f"{a}:{b}" for a, b in _merged(walk.seen)) or "no keys so far"
+            return f"φ({q}{queries}) · {names[0]}, which holds {'keys ' if walk.seen else ''}{held}"
+    if event.kind == "dot" and weights:
+        if event.state.get(weights) != later.state.get(weights):
+            return f"{weights} = φ({q}{queries}) · φ({k}{keys})ᵀ, on chip"
+        if weights in _operands(dots, event):
+            return f"+ {weights} · {v}{keys}: the keys of this chunk"
+    return ""
+
+
+def _span(rows: Span | None) -> str:
+    if rows is None:
+        return ""
+    return f"[{rows[0]}]" if rows[1] == rows[0] + 1 else f"[{rows[0]}:{rows[1]}]"
+
+
+def _fill(
+    out: States,
+    before: list[tuple[int, np.ndarray]],
+    after: list[tuple[int, np.ndarray]],
+    sums: list[tuple[int, int, list[float]]],
+) -> None:
+    # the root of the magnitude: most numbers are small next to the largest, and should be seen
+    groups = [[(k, np.sign(a) * np.sqrt(np.abs(a))) for k, a in group] for group in (before, after)]
+    out.heats, (_, far), cells = quantised(out.at, 0, groups, ROOM, signed=True)
+    _, top = span_of([np.array(values) for _, _, values in sums])
+    for k, i, values in sums:
+        out.at[k][i] = _number(out.sums, level_string(np.array(values), 0.0, max(top, 1e-30)))
+    means = f", means of {cells} × {cells}" if cells > 1 else ""
+    out.ranges = (f"±{number(far * far, 5)}{means}", f"0 … {number(top, 5)}")
+
+
+def _number(items: list[Any], item: Any) -> int:
+    if item not in items:
+        items.append(item)
+    return items.index(item)
+
+
+def read_boxes(out: States, k: int, slice_: int) -> list[Box]:
+    """What had been read out of the state up to moment `k`, in the square of one slice."""
+    return [(r0, r1, c0, c1) for at, s, r0, r1, c0, c1 in out.reads if at <= k and s == slice_]
