@@ -138,6 +138,9 @@ class Carried:
     first and the last may be missing. `start` and `end` are a state and its sum in memory, [..., D, D_V] and [..., D], before
     and after the text. `chunks` are likewise tensors with one for each chunk, [..., N_CHUNKS, D, D_V] and [..., N_CHUNKS, D];
     with `given` they hold what each chunk starts from, all tokens before it.
+
+    `added` makes it a sum of states that are there already: [..., N_CHUNKS, SIZE], whose rows are added as they are to a state
+    [SIZE]. Of the others only `names`, `start` and `end` [..., SIZE] and `chunks` [..., N_CHUNKS, SIZE] have a meaning then.
     """
 
     names: tuple[str, ...] = ("state", "s", "S", "kv")
@@ -150,6 +153,7 @@ class Carried:
     end: tuple[str, ...] = ("s_ptr", "z_ptr")
     chunks: tuple[str, ...] = ()
     given: bool = False
+    added: str = ""
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,8 @@ class States:
     words: list[str] = field(default_factory=list)
     reads: list[list[int]] = field(default_factory=list)
     """``[moment, slice, r0, r1, c0, c1]``: from this moment on, what queries r0 to r1 saw of keys c0 to c1 came out of the state."""
-    ranges: tuple[str, str] = ("", "")
+    ranges: tuple[tuple[str, ...], str] = ((), "")
+    """What the colours of the state and the bars of the sum mean, in words."""
 
     @property
     def data(self) -> dict[str, Any]:
@@ -84,58 +85,82 @@ def states(
     moments: Sequence[Moment], carried: Carried, stage: CarriedStage, source: str, chunk: int, weights: str = ""
 ) -> States:
     """Follow every program. `source` is the kernel's, `chunk` the tokens in a chunk, `weights` the variable of a chunk's weights."""
-    out = States(stage, [[-1] * 7 for _ in moments])
-    name = next(
-        (n for n in carried.names for m in moments if matrix(m.event.state.get(n)) is not None), carried.names[0]
-    )
-    total = next((n for n in carried.sums for m in moments if vector(m.event.state.get(n))), carried.sums[0])
-    out.names = (name, total)
-    dots = _dots(source)
-    before: list[tuple[int, np.ndarray]] = []
-    after: list[tuple[int, np.ndarray]] = []
-    sums: list[tuple[int, int, list[float]]] = []
+    held = _row if carried.added else matrix
+    seen = [m.event.state for m in moments]
+    name = next((n for n in carried.names for state in seen if held(state.get(n)) is not None), carried.names[0])
+    sums = () if carried.added else carried.sums
+    total = next((n for n in sums for state in seen if vector(state.get(n))), "")
+    out = States(stage, [[-1] * 7 for _ in moments], (name, total))
+    names = _Names(carried, name, weights, _dots(source))
     programs: dict[tuple[int, int, int], list[int]] = {}
     for k, moment in enumerate(moments):
         programs.setdefault(moment.event.program, []).append(k)
+    values: list[list[tuple[int, np.ndarray]]] = [[], [], [], []]  # state before and after, sums before and after
     for mine in programs.values():
         following = dict(itertools.pairwise(mine))
-        reading = any(_reads(dots, moments[k].event, name) for k in mine)
-        places = dict(_places(moments, mine, carried, stage))
-        walk = _Walk()
-        for k in mine:
-            event = moments[k].event
-            later = moments[following[k]].event if k in following else event
-            _follow(walk, moments[k], carried, chunk)
-            old, new = matrix(event.state.get(name)), matrix(later.state.get(name))
-            old_sum, new_sum = vector(event.state.get(total)), vector(later.state.get(total))
-            for group, value in ((before, old), (after, new)):
+        for k, (row, column) in _places(moments, mine, carried):
+            later = moments[following.get(k, k)].event.state
+            now = [held(seen[k].get(name)), held(later.get(name)), _row(seen[k].get(total)), _row(later.get(total))]
+            for group, value in zip(values, now, strict=True):
                 if value is not None:
                     group.append((k, value))
-            sums += [(k, i, value) for i, value in ((2, old_sum), (3, new_sum)) if value]
-            shown = new if new is not None else old
+            shown = now[0] if now[1] is None else now[1]
             if shown is not None:
-                out.at[k][4] = _number(out.places, [*places[k], *shown.shape])
-            deed = _deed(event, later, name, old, new)
-            if _reads(dots, event, name) or (not reading and event.kind == "store" and event.tensor == carried.output):
-                deed = READS if deed != ADDS else deed
-                flat = moments[k].flat
-                rows = walk.queries if reading or flat is None or not flat.active else (flat.slice, flat.active[:2])
-                if rows:
-                    out.reads += [[k, rows[0], *rows[1], *span] for span in _merged(walk.seen)]
-            if deed == ADDS and walk.keys:
-                walk.seen.append(walk.keys)
-            out.at[k][5] = deed or -1
-            out.at[k][6] = _number(out.words, _words(deed, walk, event, later, dots, out.names, weights, carried))
-    _fill(out, before, after, sums)
+                out.at[k][4] = _number(out.places, [row, column, *shown.shape])
+        _deeds(out, moments, mine, following, names, chunk)
+    _fill(out, *values)
     return out
 
 
-def _deed(event: Event, later: Event, name: str, old: np.ndarray | None, new: np.ndarray | None) -> int:
-    if new is None or event is later:
+@dataclass(frozen=True)
+class _Names:
+    """What a kernel calls what: its state, the weights of a chunk, and every product in its text."""
+
+    carried: Carried
+    state: str
+    weights: str
+    dots: Sequence[_Dot]
+
+
+def _deeds(
+    out: States, moments: Sequence[Moment], mine: list[int], following: dict[int, int], names: _Names, chunk: int
+) -> None:
+    """What every step of one program does with the state, in words too, and which pairs of query and key go through it."""
+    carried, walk = names.carried, _Walk()
+    reading = any(_reads(names, moments[k].event) for k in mine)  # else the state is read where the output leaves
+    for k in mine:
+        event, flat = moments[k].event, moments[k].flat
+        later = moments[following.get(k, k)].event
+        _follow(walk, moments[k], carried, chunk)
+        deed = _deed(event, later, names.state)
+        if carried.added:
+            deed = READS if event.kind == "store" else deed
+        elif _reads(names, event) or (not reading and _writes(event, carried.output)):
+            deed = READS if deed != ADDS else deed
+            rows = walk.queries if reading or flat is None or not flat.active else (flat.slice, flat.active[:2])
+            if rows:
+                out.reads += [[k, rows[0], *rows[1], *span] for span in _merged(walk.seen)]
+        out.at[k][5] = deed or -1
+        if deed == ADDS and walk.keys:
+            walk.seen.append(walk.keys)
+        out.at[k][6] = _number(out.words, _words(deed, walk, event, later, names))
+
+
+def _row(value: Any) -> np.ndarray | None:
+    """A vector as a matrix of one row."""
+    values = vector(value) if isinstance(value, list) else None
+    return None if values is None else np.array([values])
+
+
+def _writes(event: Event, tensor: str) -> bool:
+    return event.kind in ("store", "atomic") and event.tensor == tensor
+
+
+def _deed(event: Event, later: Event, name: str) -> int:
+    old, new = event.state.get(name), later.state.get(name)
+    if new is None or old == new:
         return 0
-    if old is None:
-        return STARTS
-    return ADDS if event.state.get(name) != later.state.get(name) else 0
+    return STARTS if old is None and event.kind != "dot" else ADDS
 
 
 def _follow(walk: _Walk, moment: Moment, carried: Carried, chunk: int) -> None:
@@ -144,23 +169,22 @@ def _follow(walk: _Walk, moment: Moment, carried: Carried, chunk: int) -> None:
         return
     if event.tensor == carried.queries and flat.active:
         walk.queries = (flat.slice, (flat.active[0], flat.active[1]))
-    if event.tensor == carried.keys and flat.active:
+    if event.tensor == (carried.added or carried.keys) and flat.active:
         walk.keys = (flat.active[0], flat.active[1])
     if carried.given and carried.chunks and event.tensor == carried.chunks[0]:
         start = event.tile.box[-3][0] * chunk
         walk.seen = [(0, start)] if start > 0 else []
 
 
-def _places(
-    moments: Sequence[Moment], mine: Sequence[int], carried: Carried, stage: CarriedStage
-) -> Iterator[tuple[int, tuple[int, int]]]:
+def _places(moments: Sequence[Moment], mine: Sequence[int], carried: Carried) -> Iterator[tuple[int, tuple[int, int]]]:
     """The first row and column of a program's part of the state at each moment: the first columns of k and v it loads."""
-    loads = {carried.keys: 0, carried.values: 0}
+    rows, columns = ("", carried.added) if carried.added else (carried.keys, carried.values)
+    loads = {rows: 0, columns: 0}
     for k in reversed(mine):
         _start(moments[k], loads)
     for k in mine:
         _start(moments[k], loads)
-        yield k, (loads[carried.keys], loads[carried.values])
+        yield k, (loads[rows], loads[columns])
 
 
 def _start(moment: Moment, loads: dict[str, int]) -> None:
@@ -206,38 +230,42 @@ def _operands(dots: Sequence[_Dot], event: Event) -> frozenset[str]:
     return frozenset().union(*here[0].operands) if len(here) == 1 else frozenset()
 
 
-def _reads(dots: Sequence[_Dot], event: Event, name: str) -> bool:
-    return name in _operands(dots, event)
+def _reads(names: _Names, event: Event) -> bool:
+    return names.state in _operands(names.dots, event)
 
 
-def _words(
-    deed: int,
-    walk: _Walk,
-    event: Event,
-    later: Event,
-    dots: Sequence[_Dot],
-    names: tuple[str, str],
-    weights: str,
-    carried: Carried,
-) -> str:
+def _words(deed: int, walk: _Walk, event: Event, later: Event, names: _Names) -> str:
     """What a step does with the state, in a formula; of a product that does nothing with it, what it makes."""
     keys, queries = _span(walk.keys), _span(walk.queries[1] if walk.queries else None)
+    carried, name, weights = names.carried, names.state, names.weights
     k, v, q = short(carried.keys), short(carried.values), short(carried.queries)
     match deed:
         case 1:
-            origin = f"from {short(event.tensor)}" if event.kind == "load" and event.tensor in (*carried.start, *carried.chunks) else "here"  # fmt: skip
-            return f"{names[0]} starts {origin}"
+            if event.kind != "load" or event.tensor not in (*carried.start, *carried.chunks) or event.tile is None:
+                return f"{name} starts here"
+            chunk = f", chunk {event.tile.box[-3][0]}" if event.tensor in carried.chunks else ""
+            seen = f": all tokens before {walk.seen[-1][1]}" if walk.seen else ""
+            return f"{name} starts from {short(event.tensor)}{chunk}{seen}"
+        case 2 if carried.added:
+            return f"{name} += {short(carried.added)}{keys}"
+        case 3 if carried.added:
+            held = f"{short(carried.added)} {_said(walk.seen)}" if walk.seen else "nothing added yet"
+            return f"{short(event.tensor)} = {name}, which holds what was there before and {held}"
         case 2:
-            return f"{names[0]} += φ({k}{keys})ᵀ · {v}{keys}"
+            return f"{name} {'+=' if name in event.state else '='} φ({k}{keys})ᵀ · {v}{keys}"
         case 3:
-            held = ", ".join(f"{a}:{b}" for a, b in _merged(walk.seen)) or "no keys so far"
-            return f"φ({q}{queries}) · {names[0]}, which holds {'keys ' if walk.seen else ''}{held}"
+            held = f"keys {_said(walk.seen)}" if walk.seen else "no keys so far"
+            return f"φ({q}{queries}) · {name}, which holds {held}"
     if event.kind == "dot" and weights:
         if event.state.get(weights) != later.state.get(weights):
             return f"{weights} = φ({q}{queries}) · φ({k}{keys})ᵀ, on chip"
-        if weights in _operands(dots, event):
+        if weights in _operands(names.dots, event):
             return f"+ {weights} · {v}{keys}: the keys of this chunk"
     return ""
+
+
+def _said(spans: Sequence[Span]) -> str:
+    return ", ".join(f"{a}:{b}" for a, b in _merged(spans))
 
 
 def _span(rows: Span | None) -> str:
@@ -250,16 +278,21 @@ def _fill(
     out: States,
     before: list[tuple[int, np.ndarray]],
     after: list[tuple[int, np.ndarray]],
-    sums: list[tuple[int, int, list[float]]],
+    sums_before: list[tuple[int, np.ndarray]],
+    sums_after: list[tuple[int, np.ndarray]],
 ) -> None:
     # the root of the magnitude: most numbers are small next to the largest, and should be seen
     groups = [[(k, np.sign(a) * np.sqrt(np.abs(a))) for k, a in group] for group in (before, after)]
-    out.heats, (_, far), cells = quantised(out.at, 0, groups, ROOM, signed=True)
-    _, top = span_of([np.array(values) for _, _, values in sums])
-    for k, i, values in sums:
-        out.at[k][i] = _number(out.sums, level_string(np.array(values), 0.0, max(top, 1e-30)))
-    means = f", means of {cells} × {cells}" if cells > 1 else ""
-    out.ranges = (f"±{number(far * far, 5)}{means}", f"0 … {number(top, 5)}")
+    out.heats, _, cells = quantised(out.at, 0, groups, ROOM, signed=True)
+    _, top = span_of([values for _, values in sums_before + sums_after])
+    for place, group in ((2, sums_before), (3, sums_after)):
+        for k, values in group:
+            out.at[k][place] = _number(out.sums, level_string(values[0], 0.0, max(top, 1e-30)))
+    low, high = span_of([array for _, array in before + after])
+    words = [f"orange: up to {number(high, 5)}"] if high > 0 else []
+    words += [f"blue: down to {number(low, 5)}"] if low < 0 else []
+    words += [f"a cell: the mean of {cells} × {cells}"] if cells > 1 else []
+    out.ranges = (tuple(words or ["all zero"]), f"0 … {number(top, 5)}")
 
 
 def _number(items: list[Any], item: Any) -> int:

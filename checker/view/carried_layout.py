@@ -58,10 +58,12 @@ def carried_stage(
 ) -> tuple[dict[str, Panel], float, float, CarriedStage]:
     """Place the tensors: ``(panels by name, width, height, stage)``. `tile` is that of the weights where they are shown."""
     panels = {n: p if p.blocks[0] else replace(p, r0=0, c0=0, r1=p.rows, c1=p.cols) for n, p in bare.items()}
+    if carried.added:
+        return _sum_stage(panels, carried)
     k, v = panels[carried.keys], panels[carried.values]
     q, o = panels.get(carried.queries), panels.get(carried.output)
     d, d_v = k.cols, v.cols
-    ud = min(STATE / d, 150.0 / d_v, 12.0)
+    ud = min(STATE / d, 150.0 / d_v, 16.0)
     un = min(176.0 / k.rows, SQUARE / q.rows if q else 12.0, 12.0)
     left = max(30.0, 5.4 * len((q or k).about) + 4 - THIN)
     across = left + THIN + APART
@@ -93,7 +95,7 @@ def carried_stage(
     before = (beside, state_y, d_v * small, d * small)
     for names, y in ((carried.start, TOP), (carried.end, square_y if q else state_y + high * 0.6)):
         _memory(panels, placed, [n for n in names if n in panels], beside, y, small, min(VALUES - 16, 64.0))
-    floor = bottom + (40.0 if square else BREATH)
+    floor = bottom + (46.0 if square else BREATH - 6)
     floor = _in_a_row(panels, placed, [n for n in carried.chunks if n in panels], left, floor)
     corner = square_y + 8.0 if q else TOP
     for name, p in panels.items():  # anything else, small, beside the output
@@ -114,6 +116,32 @@ def carried_stage(
     }
     right = max([WIDTH, *(p.x + p.cols * p.ux for p in placed.values() if not p.transposed)])
     return rounded, right + 2, floor + 6, stage
+
+
+def _sum_stage(panels: Mapping[str, Panel], carried: Carried) -> tuple[dict[str, Panel], float, float, CarriedStage]:
+    """What is added above the state, what was stored from it below, in the same columns."""
+    x, size = 30.0, panels[carried.added].cols
+    u = round(min((WIDTH - x) / size, 26.0), 4)
+    placed, y = dict[str, Panel](), 0.0
+
+    def put(name: str) -> None:
+        nonlocal y
+        p = panels[name]
+        placed[name] = replace(
+            p, x=x, y=round(y + 24, 2), ux=u, uy=15.0, axes="y" if p.rows > 1 else "-", label=(x, y + 16, 0)
+        )
+        y += 24 + 15.0 * p.rows + 10
+
+    for name in (n for n in panels if n in (*carried.start, carried.added)):
+        put(name)
+    before = _rounded((x, y + 24, size * u, 14.0))
+    state = _rounded((x, y + 58, size * u, 22.0))
+    y += 58 + 22 + 24
+    doing = (x, y - 8)
+    for name in (n for n in panels if n not in placed):
+        put(name)
+    stage = CarriedStage(1, size, state, NOTHING, before, NOTHING, None, doing, doing, y)
+    return placed, max(x + size * u, 420.0) + 4, y + 4, stage
 
 
 def _rounded(rect: Rect) -> Rect:
@@ -151,11 +179,11 @@ def _in_a_row(panels: Mapping[str, Panel], placed: dict[str, Panel], names: list
     first = panels[names[0]]
     count = max(round((first.cols + BLOCK_GAP) / first.blocks[1]), 1)
     unit = min((WIDTH - left) / (count * first.blocks[1] + 2), 72.0 / first.rows, 6.0)
-    y += 28
+    y += 36
     for i, name in enumerate(names):
         p = panels[name]
         shift = 0.0 if i == 0 else (first.blocks[0] + 0.5) * unit
-        label = (left, y - 18, 0) if i == 0 else (left + shift + 0.5 * unit, y + p.rows * unit + 12, 1)
+        label = (left, y - 22, 0) if i == 0 else (left + shift + 0.5 * unit, y + p.rows * unit + 12, 1)
         placed[name] = replace(p, x=left + shift, y=y, ux=unit, uy=unit, axes="", label=label)
     return y + first.rows * unit + 18
 
@@ -164,6 +192,6 @@ def _lens(tile: tuple[int, int] | None, left: float) -> Lens:
     """The weights of one chunk, enlarged, in the corner beside the values; no factors and no accumulator."""
     if tile is None:
         return Lens(NOTHING, NOTHING, NOTHING, NOTHING)
-    high = VALUES - 12
+    high = VALUES - 22
     wide = min(max(high * tile[1] / tile[0], 40.0), 120.0)
     return Lens((left, TOP + 14, wide, high), NOTHING, NOTHING, NOTHING)

@@ -63,20 +63,25 @@ def above(film: Film, k: int) -> str:
     states = film.states
     stage = states.stage
     name, total = states.names
-    seen = f"{states.ranges[0]}" if states.heats else "not captured"
     out = ['<g class="carried">']
-    for q in (stage.state, stage.sums, stage.before, stage.sums_before):
+    for q in (stage.state, stage.before, *((stage.sums, stage.sums_before) if states.sums else ())):
         out.append(
             rect(q, "body", f'fill="{LIGHT["panel"]}"') + rect(q, "frame", f'fill="none" stroke="{LIGHT["soft"]}"')
         )
-    x, y, w, h = stage.state
-    out.append(text(x, y - 8, f"{name}: φ(K)ᵀV, on chip", "mono"))
-    out.append(text(stage.sums[0] + stage.sums[2] / 2, y - 8, total if states.sums else "", "mono", 11, "middle"))
-    x, y, w, h = stage.before
-    out.append(text(x, y - 8, "before this step"))
-    out.append(text(x, y + h + 14, seen, "", 10.5))
+    x, y, *_ = stage.state
+    title = f"{name}, on chip, after this step" if stage.rows == 1 else f"{name}: φ(K)ᵀV"
+    out.append(text(x, y - 8, title, "mono"))
     if states.sums:
-        out.append(text(x, y + h + 27, f"{total}: {states.ranges[1]}", "", 10.5))
+        middle = max(stage.sums[0] + stage.sums[2] / 2, x + 6.7 * len(title) + 10)
+        out.append(text(middle, y - 8, total, "mono", 11, "middle"))
+    x, y, _, h = stage.before
+    out.append(text(x, y - 8, "before this step"))
+    said = list(states.ranges[0]) if states.heats else ["not captured: too large"]
+    said += [f"{total}: {states.ranges[1]}"] if states.sums else []
+    if stage.rows == 1:  # a line, with room to the right of its name
+        out.append(text(x + stage.before[2], y - 8, ", ".join(said), "", 10.5, "end"))
+    else:
+        out += [text(x, y + h + 14 + 13 * i, line, "", 10.5) for i, line in enumerate(said)]
     out.append(text(*stage.doing, words_at(states, k), "doing", 12))
     if stage.square:
         out.append(text(*stage.words, _about(film), "", 11))
@@ -97,11 +102,10 @@ def small(states: States, k: int) -> str:
 
 
 def _about(film: Film) -> str:
+    grey = "the pairs in grey went through the state, as a sum."
     if film.visits:
-        return (
-            "Weights: only tiles on the diagonal are ever on chip. What is left of them (grey) is in the state, a sum."
-        )
-    return "No weight is ever formed: what a query sees of earlier keys (grey) is in the state, a sum."
+        return f"Weights: only tiles on the diagonal are ever on chip; {grey}"
+    return f"Weights are never formed: {grey}"
 
 
 def words_at(states: States, k: int) -> str:

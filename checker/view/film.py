@@ -11,7 +11,7 @@ from checker.submission.kernel import KernelSource
 from checker.view import carried_svg
 from checker.view.code import body_start, highlight
 from checker.view.film_data import DEPARTS, Film, Moment, build, program_name
-from checker.view.film_svg import miniature, stage, swatch
+from checker.view.film_svg import miniature, shared_ever, stage, swatch
 from checker.view.theme import asset, count, escape, script_json, short, size, style
 
 WAVE_NOTE = "A GPU runs programs side by side and in no promised order; the order you see here is a choice of the film."
@@ -48,7 +48,7 @@ def film_html(
     label = f"Film: {title}. {summary} Space plays and pauses, the arrow keys step, Home and End jump."
     return (
         f'<div class="tbt-film" tabindex="0" role="group" data-lm-suppress-shortcuts="true" aria-label="{escape(label)}">'
-        + style("tbt-film", "film.css")
+        + style("tbt-film", *_sheets(film))
         + f'<div class="head"><span class="title">{escape(title)}</span><span class="sub">{escape(summary)}</span></div>'
         + '<div class="cols"><div class="left">'
         + _caption(film.moments[0], film, trace)
@@ -78,9 +78,17 @@ def film_document(html: str, title: str) -> str:
     )
 
 
+def _sheets(film: Film) -> list[str]:
+    """The styles that this film needs."""
+    more = [("film_carried.css", film.states), ("film_atomic.css", any(m.event.kind == "atomic" for m in film.moments))]
+    return ["film.css", *(name for name, needed in more if needed)]
+
+
 def _player(film: Film) -> str:
     """The script, with the parts that this film needs."""
     script = asset("film.js")
+    if any(m.event.kind == "atomic" for m in film.moments):
+        script = script.replace("const atomics = null;", asset("film_atomic.js"))
     if film.sides:
         script = script.replace("const drawSides = null;", asset("film_sides.js"))
     if film.visits:
@@ -99,8 +107,10 @@ def side_by_side(*films: str) -> str:
 def _summary(film: Film, trace: Trace) -> str:
     loads = sum(t.loads for t in trace.traffic.values())
     stores = sum(t.stores for t in trace.traffic.values())
+    atomics = sum(e.kind == "atomic" for e in trace.events)  # each is counted as a load and as a store
     total = trace.grid[0] * trace.grid[1] * trace.grid[2]
-    text = f"{count(total, 'program')}, {count(loads, 'load')}, {count(stores, 'store')}."
+    text = f"{count(total, 'program')}, {count(loads - atomics, 'load')}, {count(stores - atomics, 'store')}"
+    text += f", {count(atomics, 'atomic operation')}." if atomics else "."
     if film.left_out:
         text += f" Shown: {len(film.programs)} programs (the first ones and the last)."
     return text
@@ -118,6 +128,8 @@ def _sentence(moment: Moment, film: Film, trace: Trace) -> str:
 def _facts(moment: Moment, trace: Trace) -> str:
     event = moment.event
     facts = [f"program {program_name(event.program, trace.grid)}", size(event.bytes)]
+    if event.kind == "atomic":
+        facts.append("read and written back in one step")
     if event.masked:
         facts.append(f"{count(event.masked, 'lane')} masked" + (", no `other`" if event.undefined else ""))
     return " · ".join(facts)
@@ -140,7 +152,12 @@ def _caption(moment: Moment, film: Film, trace: Trace) -> str:
 def _legend(film: Film) -> str:
     kinds = {m.event.kind for m in film.moments}
     words = [("load", "load")] if "load" in kinds else []
-    words += [(k, w) for k, w in (("store", "store"), ("atomic", "atomic update")) if k in kinds]
+    words += [
+        (k, w)
+        for k, w in (("store", "store"), ("atomic", "atomic update: read, add, write back in one step"))
+        if k in kinds
+    ]
+    words += [("shared", "numbers that several programs update")] if shared_ever(film) else []
     if any(m.event.masked for m in film.moments):
         words.append(("masked", "masked lanes: switched off"))
     if any(m.event.out_of_bounds for m in film.moments):
@@ -271,7 +288,7 @@ def _shown(value: Any) -> str:
 
 def _traffic(film: Film) -> str:
     rows = []
-    for panel, stored, total, allowed, whole in film.data["traffic"]:
+    for panel, stored, total, allowed, whole, *updates in film.data["traffic"]:
         limit = max(allowed, total, 1)
         over = 0 <= allowed < total
         passes = (
@@ -281,6 +298,7 @@ def _traffic(film: Film) -> str:
         )
         words = size(total) + (f" of {size(allowed)}" if allowed >= 0 else "") + passes
         words += f": {size(total - allowed)} too many" if over else ""
+        words += f", {count(updates[0], 'atomic update')}" if updates else ""
         budget = f"--budget:{100 * allowed / limit:.2f}%" if allowed >= 0 else "--budget:-9px"
         name = "row" + (" stored" if stored else "") + (" over" if over else "")
         rows.append(

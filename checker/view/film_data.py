@@ -179,8 +179,8 @@ def _square(scores: Scores, trace: Trace) -> bool:
 
 
 def _has_state(carried: Carried, trace: Trace) -> bool:
-    """Whether keys and values are there, with at least two dimensions."""
-    names = (carried.keys, carried.values)
+    """Whether keys and values (or what is added) are there, with at least two dimensions."""
+    names = (carried.added,) if carried.added else (carried.keys, carried.values)
     return all(name in trace.tensors and len(trace.tensors[name].shape) >= 2 for name in names)
 
 
@@ -211,8 +211,10 @@ def _poses(shown: Mapping[str, TensorInfo], attention: Scores | None, carried: C
     if carried is None:
         return poses
     memory = [n for n in (*carried.start, *carried.end) if n in shown and n not in carried.chunks]
-    whole = len(shown[carried.keys].shape)
+    whole = len(shown[carried.added or carried.keys].shape)
     poses |= {n: Pose(upright(shown[n].shape), True) for n in memory if len(shown[n].shape) == whole - 1}
+    if carried.added:
+        return poses
     columns = shown[carried.values].shape[-1]
     for name in (n for n in carried.chunks if n in shown):
         shape = shown[name].shape
@@ -422,16 +424,23 @@ def _value(value: Any) -> Any:
 
 
 def traffic_rows(film: Film, trace: Trace, budget: Mapping[str, Allowance]) -> list[list[Any]]:
-    """``[panel, 0 loaded | 1 stored, total, allowed or -1, bytes of the tensor]`` for everything that moved or may move."""
+    """``[panel, 0 loaded | 1 stored, total, allowed or -1, bytes of the tensor]`` for everything that moved or may move.
+
+    Where a tensor is updated atomically, what is stored has ``updates, bytes of one`` behind it: an update is one number that
+    one lane reads and writes back.
+    """
     rows: list[list[Any]] = []
     for i, panel in enumerate(film.panels):
         moved, may = trace.traffic.get(panel.name), budget.get(panel.name)
-        itemsize = {"float16": 2, "bfloat16": 2, "int64": 8, "float64": 8, "int8": 1, "bool": 1, "uint8": 1, "int16": 2}
-        whole = math.prod(panel.said or panel.shape) * itemsize.get(panel.dtype, 4)
+        sizes = {"float16": 2, "bfloat16": 2, "int64": 8, "float64": 8, "int8": 1, "bool": 1, "uint8": 1, "int16": 2}
+        item = sizes.get(panel.dtype, 4)
+        whole = math.prod(panel.said or panel.shape) * item
+        updated = sum(e.bytes for e in trace.events if e.kind == "atomic" and e.tensor == panel.name) // item
         for kind, total, allowed in (
             (0, moved.loaded if moved else 0, may.loaded if may else 0),
             (1, moved.stored if moved else 0, may.stored if may else 0),
         ):
             if total or allowed:
                 rows.append([i, kind, total, allowed if budget else -1, whole])
+                rows[-1] += [updated, item] if kind and updated else []
     return rows

@@ -6,6 +6,9 @@ style sheets, and by classes that follow the reader's theme.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
+
 from checker.view import carried_svg, scores_svg
 from checker.view import sides as columns
 from checker.view.film_data import Film, Moment
@@ -109,6 +112,8 @@ def _outlines(panel: Panel, moment: Moment) -> str:
         )
         if kind != "load":
             out.append(rect(q, "inner", 'fill="none" stroke="#fff" stroke-width="1.6"'))
+    if kind == "atomic":
+        out += [_plus(place(panel, box)) for box in touched(moment)[:1]]
     return "".join(out)
 
 
@@ -118,14 +123,15 @@ def layers(film: Film, panel: Panel, k: int) -> tuple[str, str]:
     mine = [m for m in film.moments[: k + 1] if m.event.tensor == panel.name and m.flat]
     slice_ = _slice(mine, current)
     mine = [m for m in mine if m.flat and m.flat.slice == slice_]
-    paths = {"load": "", "store": ""}
+    paths = {"load": "", "store": "", "atomic": ""}
     for name in paths:
-        boxes = [box for m in mine if (m.event.kind == "load") == (name == "load") for box in touched(m)]
+        boxes = [box for m in mine if m.event.kind == name for box in touched(m)]
         for x, y, w, h in (place(panel, box) for box in joined(boxes)):
             paths[name] += f"M{_n(x)} {_n(y)}h{_n(w)}v{_n(h)}h{_n(-w)}z"
     under = "".join(
         f'<path class="seen {kind}" fill="{LIGHT[kind]}" fill-opacity=".12" d="{d}"/>' for kind, d in paths.items() if d
     )
+    under += _shared(panel, mine)
     over, trail = "", film.moments[max(0, k - TRAIL) : k]
     for j, moment in enumerate(trail):
         if moment.flat and moment.event.tensor == panel.name and moment.flat.slice == slice_:
@@ -138,6 +144,46 @@ def layers(film: Film, panel: Panel, k: int) -> tuple[str, str]:
     return under, over
 
 
+def updaters(moments: Iterable[Moment]) -> dict[tuple[int, int, int], set[int]]:
+    """By ``(slice, row, column)`` of one tensor: the programs that update it atomically."""
+    who: dict[tuple[int, int, int], set[int]] = {}
+    for moment in moments:
+        if moment.event.kind == "atomic" and moment.flat:
+            for r0, r1, c0, c1 in touched(moment):
+                for place_ in itertools.product((moment.flat.slice,), range(r0, r1), range(c0, c1)):
+                    who.setdefault(place_, set()).add(moment.program)
+    return who
+
+
+def shared_ever(film: Film) -> bool:
+    """Whether programs meet in an element that they update atomically."""
+    names = {m.event.tensor for m in film.moments if m.event.kind == "atomic"}
+    each = (updaters(m for m in film.moments if m.event.tensor == name) for name in names)
+    return any(len(programs) > 1 for who in each for programs in who.values())
+
+
+def _shared(panel: Panel, mine: list[Moment]) -> str:
+    """Lines through the elements that more than one program has updated."""
+    met = [(r, c) for (_, r, c), programs in updaters(mine).items() if len(programs) > 1]
+    lines = "".join(hatch(place(panel, box), 5) for box in joined([(r, r + 1, c, c + 1) for r, c in met]))
+    return (
+        f'<path class="shared" fill="none" stroke="{LIGHT["atomic"]}" stroke-opacity=".6" d="{lines}"/>'
+        if lines
+        else ""
+    )
+
+
+def _plus(q: Rect) -> str:
+    """The sign of an atomic update, in the middle of a tile."""
+    x, y, w, h = q
+    reach = max(min(7.0, w / 2 - 1, h / 2 - 1), 3.0)
+    d = f"M{_n(x + w / 2 - reach)} {_n(y + h / 2)}h{_n(2 * reach)}M{_n(x + w / 2)} {_n(y + h / 2 - reach)}v{_n(2 * reach)}"
+    return (
+        f'<path class="plus-sign" fill="none" stroke="#fff" stroke-width="6.5" d="{d}"/>'
+        f'<path class="plus-sign top" fill="none" stroke="{LIGHT["atomic"]}" stroke-width="3" d="{d}"/>'
+    )
+
+
 def _slice(mine: list[Moment], current: Moment) -> int:
     own = [m for m in mine if m.program == current.program]
     return (own or mine)[-1].flat.slice if mine else 0  # type: ignore[union-attr]
@@ -146,6 +192,11 @@ def _slice(mine: list[Moment], current: Moment) -> int:
 def _axis(panel: Panel) -> str:
     """Index labels: every element where there is room, round steps where there is not."""
     out = []
+    wide, pitch = panel.blocks
+    if wide > 1:  # the numbers of the blocks
+        for i, c in enumerate(range(0, panel.cols, pitch)):
+            middle = panel.x + (c + wide / 2) * panel.ux
+            out.append(f'<text x="{_n(middle)}" y="{_n(panel.top - 5)}" text-anchor="middle">chunk {i}</text>')
     cols, rows = (panel.rows, panel.cols) if panel.transposed else (panel.cols, panel.rows)
     for extent, unit, start, along in ((cols, panel.ux, panel.x, "x"), (rows, panel.uy, panel.y, "y")):
         if along not in panel.axes:
@@ -348,6 +399,9 @@ def swatch(kind: str) -> str:
         case "adds" | "reads":
             more = 'stroke-dasharray="5 3"' if kind == "reads" else ""
             inside = rect(q, f"pulse {kind}", f'fill="none" stroke="{LIGHT["dot"]}" stroke-width="3" {more}')
+        case "shared":
+            inside = rect(q, "fill atomic", f'fill="{LIGHT["atomic"]}" fill-opacity=".14"')
+            inside += f'<path class="shared" fill="none" stroke="{LIGHT["atomic"]}" d="{hatch(q, 5)}"/>'
         case "told":
             inside = rect(q, "told", f'fill="{LIGHT["mask"]}" fill-opacity=".3"')
         case "skipped":
@@ -361,4 +415,5 @@ def swatch(kind: str) -> str:
             )
             if kind != "load":
                 inside += rect(q, "inner", 'fill="none" stroke="#fff" stroke-width="1.6"')
+            inside += _plus(q) if kind == "atomic" else ""
     return f'<svg width="26" height="16" viewBox="0 0 26 16" aria-hidden="true">{inside}</svg>'

@@ -126,8 +126,12 @@ class Flat:
 
 
 def in_a_row(tile: Tile, shape: Sequence[int], pitch: int) -> Tile:
-    """A tile of [..., C, R, W] in the plane [..., R, C * pitch] where the C blocks stand side by side."""
+    """A tile of [..., C, R, W] in the plane [..., R, C * pitch] where the C blocks stand side by side.
+
+    What hangs over the edge of a block is cut: there stands the next one.
+    """
     *lead, (c0, c1), rows, (w0, w1) = tile.box
+    w1 = max(min(w1, shape[-1]), w0)
     box = (*lead, rows, (c0 * pitch + w0, (max(c1, c0 + 1) - 1) * pitch + w1))
     active = None
     if tile.active is not None:
