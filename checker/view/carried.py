@@ -239,28 +239,36 @@ def _words(deed: int, walk: _Walk, event: Event, later: Event, names: _Names) ->
     keys, queries = _span(walk.keys), _span(walk.queries[1] if walk.queries else None)
     carried, name, weights = names.carried, names.state, names.weights
     k, v, q = short(carried.keys), short(carried.values), short(carried.queries)
-    match deed:
-        case 1:
-            if event.kind != "load" or event.tensor not in (*carried.start, *carried.chunks) or event.tile is None:
-                return f"{name} starts here"
-            chunk = f", chunk {event.tile.box[-3][0]}" if event.tensor in carried.chunks else ""
-            seen = f": all tokens before {walk.seen[-1][1]}" if walk.seen else ""
-            return f"{name} starts from {short(event.tensor)}{chunk}{seen}"
-        case 2 if carried.added:
-            return f"{name} += {short(carried.added)}{keys}"
-        case 3 if carried.added:
-            held = f"{short(carried.added)} {_said(walk.seen)}" if walk.seen else "nothing added yet"
-            return f"{short(event.tensor)} = {name}, which holds what was there before and {held}"
-        case 2:
-            return f"{name} {'+=' if name in event.state else '='} φ({k}{keys})ᵀ · {v}{keys}"
-        case 3:
-            held = f"keys {_said(walk.seen)}" if walk.seen else "no keys so far"
-            return f"φ({q}{queries}) · {name}, which holds {held}"
+    if deed == STARTS:
+        if event.kind != "load" or event.tensor not in (*carried.start, *carried.chunks) or event.tile is None:
+            return f"{name} starts here"
+        chunk = f", chunk {event.tile.box[-3][0]}" if event.tensor in carried.chunks else ""
+        seen = f": all tokens before {walk.seen[-1][1]}" if walk.seen else ""
+        return f"{name} starts from {short(event.tensor)}{chunk}{seen}"
+    if carried.added:
+        return _sum_words(deed, walk, event, names)
+    if deed == ADDS:
+        return f"{name} {'+=' if name in event.state else '='} φ({k}{keys})ᵀ · {v}{keys}"
+    if deed == READS:
+        held = f"keys {_said(walk.seen)}" if walk.seen else "no keys so far"
+        return f"φ({q}{queries}) · {name}, which holds {held}"
     if event.kind == "dot" and weights:
         if event.state.get(weights) != later.state.get(weights):
             return f"{weights} = φ({q}{queries}) · φ({k}{keys})ᵀ, on chip"
         if weights in _operands(names.dots, event):
             return f"+ {weights} · {v}{keys}: the keys of this chunk"
+    return ""
+
+
+def _sum_words(deed: int, walk: _Walk, event: Event, names: _Names) -> str:
+    """The same, of a sum of states that were there already."""
+    carried, added = names.carried, short(names.carried.added)
+    if deed == ADDS:
+        return f"{names.state} += {added}{_span(walk.keys)}"
+    if deed == READS:
+        first = short(carried.start[0]) if carried.start else "the start"
+        held = f"{first} and all of {added}[{_said(walk.seen)}]" if walk.seen else f"only {first}"
+        return f"{short(event.tensor)} = {names.state}: {held}"
     return ""
 
 

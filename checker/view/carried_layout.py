@@ -132,7 +132,7 @@ def _sum_stage(panels: Mapping[str, Panel], carried: Carried) -> tuple[dict[str,
         )
         y += 24 + 15.0 * p.rows + 10
 
-    for name in (n for n in panels if n in (*carried.start, carried.added)):
+    for name in (n for n in (*carried.start, carried.added) if n in panels):
         put(name)
     before = _rounded((x, y + 24, size * u, 14.0))
     state = _rounded((x, y + 58, size * u, 22.0))

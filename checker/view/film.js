@@ -250,6 +250,7 @@ function start(root) {
     row(table, "program", "", data.programs[e.program]);
     for (const [name, value] of e.loops) row(table, name, "loop", String(value));
     data.names.forEach((name, n) => {
+      if (e.loops.some((loop) => loop[0] === name)) return;
       if (n in values || n in later && data.words[n]) row(table, name, data.words[n], data.vals[values[n]], n in later && data.words[n] && !isMatrix(data.vals[later[n]]) ? data.vals[later[n]] : undefined);
     });
   }

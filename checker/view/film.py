@@ -212,7 +212,8 @@ def _controls(film: Film) -> str:
 
 def _strip(film: Film, trace: Trace) -> str:
     last = len(film.moments) - 1
-    picks = sorted({round(last * part) for part in (0.25, 0.5, 0.75, 1)} - {0})
+    parts = (0.35, 0.7, 1.0) if film.states else (0.25, 0.5, 0.75, 1.0)
+    picks = sorted({round(last * part) for part in parts} - {0})
     frames = []
     for k in picks:
         words = _sentence(film.moments[k], film, trace)

@@ -47,7 +47,7 @@
       if (!e.tile) return words;
       const p = panels[e.panel], met = who(p, past.filter((x) => x.panel === e.panel));
       const most = Math.max(0, ...places(p, e).map((n) => met[n].size));
-      if (most > 1) words.push(`${most} programs have updated these numbers`);
+      if (most > 1) words.push(`updated by ${most} programs so far`);
       return words;
     }
 

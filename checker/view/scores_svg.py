@@ -99,6 +99,16 @@ def cells(q: Rect, rows: int, cols: int, levels: str, down: float = 1.0, across:
     return f'<g transform="translate({pixels(x)} {pixels(y)}) scale({w / cols:.4g} {h / rows:.4g})">{out}</g>'
 
 
+def _doing(film: Film, k: int) -> str:
+    """Which tile is on chip, in words."""
+    assert film.visits is not None
+    visit = film.visits.at[k][0]
+    if visit < 0:
+        return f"no {'weights are' if film.states else 'tile of scores is'} on chip now"
+    _, r0, r1, c0, c1 = film.visits.tiles[visit]
+    return f"queries {r0}:{r1}, keys {c0}:{c1}"
+
+
 def above(film: Film, k: int) -> str:
     """The enlarged tile's frames and words, which never change; the player fills them."""
     assert film.visits is not None
@@ -136,5 +146,5 @@ def above(film: Film, k: int) -> str:
     ):
         out.append(_text((x0 + x1) / 2, middle, sign, "", 13, "middle") if lens.alpha[2] else "")
     top = lens.tile[1] - 24
-    out.append(_text(lens.tile[0], top, "", "doing", 12))
+    out.append(_text(lens.tile[0], top, _doing(film, k), "doing", 12))
     return "".join(out) + '<g class="in"></g></g>'
