@@ -57,9 +57,9 @@ def carried_stage(
     bare: Mapping[str, Panel], carried: Carried, tile: tuple[int, int] | None
 ) -> tuple[dict[str, Panel], float, float, CarriedStage]:
     """Place the tensors: ``(panels by name, width, height, stage)``. `tile` is that of the weights where they are shown."""
-    panels = {n: p if p.blocks[0] else replace(p, r0=0, c0=0, r1=p.rows, c1=p.cols) for n, p in bare.items()}
     if carried.added:
-        return _sum_stage(panels, carried)
+        return _sum_stage({n: replace(p, r0=0, r1=p.rows) for n, p in bare.items()}, carried)
+    panels = {n: p if p.blocks[0] else replace(p, r0=0, c0=0, r1=p.rows, c1=p.cols) for n, p in bare.items()}
     k, v = panels[carried.keys], panels[carried.values]
     q, o = panels.get(carried.queries), panels.get(carried.output)
     d, d_v = k.cols, v.cols
@@ -70,7 +70,8 @@ def carried_stage(
     state_x = across + k.rows * un + 16
     wide, high = d_v * ud, d * ud
     v_high = min(VALUES, v.rows * 12.0)
-    state_y = TOP + v_high + BREATH
+    memory = any(n in panels for n in carried.start)
+    state_y = TOP + max(v_high, VALUES if memory or tile else 0.0) + BREATH
     square_y = state_y + high + BREATH
     beside = state_x + wide + 8 + SUMS + 22
     top = TOP + 6 + (VALUES - v_high) * 0.3
@@ -95,7 +96,9 @@ def carried_stage(
     before = (beside, state_y, d_v * small, d * small)
     for names, y in ((carried.start, TOP), (carried.end, square_y if q else state_y + high * 0.6)):
         _memory(panels, placed, [n for n in names if n in panels], beside, y, small, min(VALUES - 16, 64.0))
-    floor = bottom + (46.0 if square else BREATH - 6)
+    if any(n in panels for n in carried.end):
+        bottom = max(bottom, square_y + 80.0)
+    floor = bottom + (60.0 if square else 46.0)
     floor = _in_a_row(panels, placed, [n for n in carried.chunks if n in panels], left, floor)
     corner = square_y + 8.0 if q else TOP
     for name, p in panels.items():  # anything else, small, beside the output
@@ -121,7 +124,8 @@ def carried_stage(
 def _sum_stage(panels: Mapping[str, Panel], carried: Carried) -> tuple[dict[str, Panel], float, float, CarriedStage]:
     """What is added above the state, what was stored from it below, in the same columns."""
     x, size = 30.0, panels[carried.added].cols
-    u = round(min((WIDTH - x) / size, 26.0), 4)
+    widest = max(p.c1 for p in panels.values())
+    u = round(min((WIDTH - x) / widest, 26.0), 4)
     placed, y = dict[str, Panel](), 0.0
 
     def put(name: str) -> None:
@@ -141,7 +145,7 @@ def _sum_stage(panels: Mapping[str, Panel], carried: Carried) -> tuple[dict[str,
     for name in (n for n in panels if n not in placed):
         put(name)
     stage = CarriedStage(1, size, state, NOTHING, before, NOTHING, None, doing, doing, y)
-    return placed, max(x + size * u, 420.0) + 4, y + 4, stage
+    return placed, max(x + widest * u, 420.0) + 4, y + 4, stage
 
 
 def _rounded(rect: Rect) -> Rect:

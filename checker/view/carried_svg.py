@@ -74,17 +74,16 @@ def above(film: Film, k: int) -> str:
     if states.sums:
         middle = max(stage.sums[0] + stage.sums[2] / 2, x + 6.7 * len(title) + 10)
         out.append(text(middle, y - 8, total, "mono", 11, "middle"))
-    x, y, _, h = stage.before
+    x, y, *_ = stage.before
     out.append(text(x, y - 8, "before this step"))
-    said = list(states.ranges[0]) if states.heats else ["not captured: too large"]
+    said = list(states.ranges[0]) if states.heats else ["too large to be captured"]
     said += [f"{total}: {states.ranges[1]}"] if states.sums else []
-    if stage.rows == 1:  # a line, with room to the right of its name
+    if stage.rows == 1:
         out.append(text(x + stage.before[2], y - 8, ", ".join(said), "", 10.5, "end"))
-    else:
-        out += [text(x, y + h + 14 + 13 * i, line, "", 10.5) for i, line in enumerate(said)]
+    lines = [_about(film)] if stage.square else []
+    lines += [f"{name}: {', '.join(said)}"] if stage.rows > 1 else []
+    out += [text(stage.words[0], stage.words[1] + 14 * i, line) for i, line in enumerate(lines)]
     out.append(text(*stage.doing, words_at(states, k), "doing", 12))
-    if stage.square:
-        out.append(text(*stage.words, _about(film), "", 11))
     return "".join(out) + f'<g class="in">{_state(states, k)}</g></g>'
 
 
@@ -150,7 +149,7 @@ def part(rows: int, cols: int, q: Rect, r0: int, c0: int, tall: int, wide: int) 
 
 def fit(rows: int, cols: int, r0: int, c0: int, tall: int, wide: int) -> tuple[float, float]:
     """How much of a part's height and width lies inside."""
-    return min(1.0, (rows - r0) / tall), min(1.0, (cols - c0) / wide)
+    return min(1.0, max(0.0, (rows - r0) / tall)), min(1.0, max(0.0, (cols - c0) / wide))
 
 
 def cells(q: Rect, heat: list, down: float, across: float) -> str:

@@ -11,7 +11,7 @@ from checker.submission.kernel import KernelSource
 from checker.view import carried_svg
 from checker.view.code import body_start, highlight
 from checker.view.film_data import DEPARTS, Film, Moment, build, program_name
-from checker.view.film_svg import miniature, shared_ever, stage, swatch
+from checker.view.film_svg import hatched, miniature, shared_ever, stage, swatch
 from checker.view.theme import asset, count, escape, script_json, short, size, style
 
 WAVE_NOTE = "A GPU runs programs side by side and in no promised order; the order you see here is a choice of the film."
@@ -113,6 +113,8 @@ def _summary(film: Film, trace: Trace) -> str:
     text += f", {count(atomics, 'atomic operation')}." if atomics else "."
     if film.left_out:
         text += f" Shown: {len(film.programs)} programs (the first ones and the last)."
+    if film.cut:
+        text += f" Of a program, the first {film.cut} steps are shown."
     return text
 
 
@@ -158,7 +160,7 @@ def _legend(film: Film) -> str:
         if k in kinds
     ]
     words += [("shared", "numbers that several programs update")] if shared_ever(film) else []
-    if any(m.event.masked for m in film.moments):
+    if hatched(film):
         words.append(("masked", "masked lanes: switched off"))
     if any(m.event.out_of_bounds for m in film.moments):
         words.append(("outside", "lanes outside the tensor"))

@@ -9,7 +9,7 @@
     if (place >= 0) {
       const p = v.places[place];
       [[v.boxes[0], after], [v.boxes[2], before]].forEach(([q, heat]) => { if (heat >= 0) inside += heatMap(part(q, cols, p[0], p[1], p[2], p[3]), v.heats[heat], fit(cols, p[1], p[2], p[3], p[0])); });
-      [[v.boxes[1], fresh], [v.boxes[3], old]].forEach(([q, levels]) => { if (levels >= 0) inside += column(part(q, 1, p[0], 0, p[2], 1), v.sums[levels], Math.min(1, (rows - p[0]) / p[2])); });
+      [[v.boxes[1], fresh], [v.boxes[3], old]].forEach(([q, levels]) => { if (levels >= 0) inside += column(part(q, 1, p[0], 0, p[2], 1), v.sums[levels], fit(1, 0, p[2], 1, p[0])[0]); });
       if (deed > 0) {
         const [down, across] = fit(cols, p[1], p[2], p[3], p[0]), [x, y, w, h] = part(v.boxes[0], cols, p[0], p[1], p[2], p[3]);
         inside += box(x, y, w * across, h * down, "pulse " + ["", "starts", "adds", "reads"][deed]);
@@ -34,7 +34,7 @@
     }
 
     function fit(all, c0, tall, wide, r0) {
-      return [Math.min(1, (rows - r0) / tall), Math.min(1, (all - c0) / wide)];
+      return [clamp((rows - r0) / tall, 0, 1), clamp((all - c0) / wide, 0, 1)];
     }
 
     function heatMap([x, y, w, h], [tall, wide, levels], [down, across]) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,6 +26,7 @@ DEPARTS = "running value"
 KINDS = ("load", "store", "atomic", "dot")
 MAX_EVENTS = 800
 MOST_OF_ATTENTION = 620
+MOST_OF_STATES = 380
 STATE_ROWS = 10
 LEVELS = ((2, 2, 26_000), (1, 2, 26_000), (0, 2, 36_000), (0, 1, 42_000), (-1, 1, 42_000), (-1, 0, 0))
 """What is kept of local values, most first: the highest rank of unnamed and of named ones, and the characters of JSON
@@ -77,6 +79,8 @@ class Film:
     """Attention's tiles of scores."""
     states: States | None = None
     """Linear attention's state."""
+    cut: int = 0
+    """Steps of a program that are shown, where it has more."""
     data: dict[str, Any] = field(default_factory=dict)
 
 
@@ -102,7 +106,8 @@ def build(
 ) -> Film:
     """Choose what is shown, place it, and number it. `source` is the kernel's text."""
     running = spec.running if spec.running and {spec.running.rows, spec.running.walked} <= set(trace.tensors) else None
-    events, left_out = _choose(trace, MOST_OF_ATTENTION if spec.scores or spec.carried else MAX_EVENTS)
+    most = MOST_OF_STATES if spec.carried else MOST_OF_ATTENTION if spec.scores else MAX_EVENTS
+    events, left_out = _choose(trace, most)
     order = sorted({e.program for e in events}, key=lambda p: linear(p, trace.grid))
     rank = {program: i for i, program in enumerate(order)}
 
@@ -149,6 +154,7 @@ def build(
 
     notes = _findings(trace, moments)
     film = Film(placed, width, height, moments, order, left_out, cells, written)
+    film.cut = most if max(Counter(e.program for e in trace.events).values(), default=0) > most else 0
     if attention and square:
         film.visits = visits(moments, attention, square)
     if carried and stage:

@@ -61,6 +61,18 @@ def rest(box: Box, inner: Box | None) -> list[Box]:
     return [p for p in parts if p[1] > p[0] and p[3] > p[2]]
 
 
+def hatched(film: Film) -> bool:
+    """Whether masked lanes are ever seen: on some stages what hangs over a tensor's edge has no place."""
+    panels = {p.name: p for p in film.panels}
+    for moment in (m for m in film.moments if m.event.masked and m.flat and m.flat.runs is None):
+        panel, flat = panels[moment.event.tensor], moment.flat
+        assert flat is not None
+        for r0, r1, c0, c1 in rest(flat.box, flat.active):
+            if min(r1, panel.r1) > max(r0, panel.r0) and min(c1, panel.c1) > max(c0, panel.c0):
+                return True
+    return False
+
+
 def touched(moment: Moment) -> list[tuple[int, int, int, int]]:
     """The elements that were really accessed, as boxes."""
     if moment.flat is None:

@@ -174,7 +174,13 @@ def test_a_state_too_large_to_capture_is_said(tmp_path: Path) -> None:
     case = PUZZLES["linear_attention"].film.case
     shot = films.shoot("linear_attention", traces.solution("linear_attention"), tmp_path, sizes={**case.sizes, "D": 64, "D_V": 32}, meta={**case.meta, "BLOCK_V": 32})  # fmt: skip
     assert states_of(shot)["heats"] == []
-    assert "not captured: too large" in shot.html
+    assert "state: too large to be captured" in shot.html
+
+
+def test_a_long_text_is_cut_and_that_is_said(tmp_path: Path) -> None:
+    html = solution("causal_linear_attention", tmp_path, N=150, D_V=24).html
+    assert len(html) < 150_000
+    assert "Of a program, the first 380 steps are shown." in html
 
 
 def test_the_state_is_on_the_stage_and_not_in_the_table_too(tmp_path: Path) -> None:
