@@ -133,7 +133,8 @@ class Carried:
     """Linear attention on the stage: the state φ(K)ᵀ V [D, D_V] that a kernel carries from one token or chunk to the next.
 
     `names` are variables under which a kernel may hold its part of the state [rows, columns], the first one found is shown;
-    `sums` those of the sum of features beside it [rows]. Which rows and columns of the whole state a part is, is read off the
+    `sums` those of the sum of features beside it [rows]. What goes to memory or comes from there is found by its values, under
+    any name. Which rows and columns of the whole state a part is, is read off the
     columns of `keys` and `values` that the program loads. `queries`, `keys`, `values`, `output` are tensors [..., N, D]; the
     first and the last may be missing. `start` and `end` are a state and its sum in memory, [..., D, D_V] and [..., D], before
     and after the text. `chunks` are likewise tensors with one for each chunk, [..., N_CHUNKS, D, D_V] and [..., N_CHUNKS, D];
@@ -143,7 +144,7 @@ class Carried:
     [SIZE]. Of the others only `names`, `start` and `end` [..., SIZE] and `chunks` [..., N_CHUNKS, SIZE] have a meaning then.
     """
 
-    names: tuple[str, ...] = ("state", "s", "S", "kv")
+    names: tuple[str, ...] = ("state", "S", "kv", "mem", "s")
     sums: tuple[str, ...] = ("z", "z_i", "k_sum")
     queries: str = "q_ptr"
     keys: str = "k_ptr"

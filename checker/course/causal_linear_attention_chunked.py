@@ -47,6 +47,6 @@ PUZZLE = Puzzle(
         state={"state": "state", "z": "sum of features"},
         choices={"N": (32, 48, 56), "D_V": (16, 24)},
         carried=Carried(),
-        scores=Scores(tile=("a",), alpha="", accumulator=("", "")),
+        scores=Scores(tile=("a", "w", "weights", "scores", "p"), alpha="", accumulator=("", "")),
     ),
 )

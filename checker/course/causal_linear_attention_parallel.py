@@ -137,6 +137,6 @@ PUZZLE = Puzzle(
         state={"state": "state at the start", "a": "weights of this chunk"},
         choices={"N": (32, 48, 56), "D_V": (16, 24)},
         carried=Carried(start=(), end=(), chunks=("s_ptr", "z_ptr"), given=True),
-        scores=Scores(tile=("a",), alpha="", accumulator=("", "")),
+        scores=Scores(tile=("a", "w", "weights", "scores", "p"), alpha="", accumulator=("", "")),
     ),
 )

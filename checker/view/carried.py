@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,9 @@ import numpy as np
 
 from checker.puzzle import Carried
 from checker.view.carried_layout import CarriedStage
+from checker.view.carried_names import found, row
 from checker.view.layout import Box
-from checker.view.running import vector
-from checker.view.scores import level_string, matrix, quantised, span_of
+from checker.view.scores import level_string, quantised, span_of
 from checker.view.theme import number, short
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class States:
     stage: CarriedStage
     at: list[list[int]]
     names: tuple[str, str] = ("state", "z")
+    """Of the state, empty where the kernel has none, and of its sum."""
     heats: list[Any] = field(default_factory=list)
     """``[rows, columns, levels]``, row-major, level 31.5 is 0."""
     sums: list[str] = field(default_factory=list)
@@ -82,33 +83,45 @@ class _Walk:
 
 
 def states(
-    moments: Sequence[Moment], carried: Carried, stage: CarriedStage, source: str, chunk: int, weights: str = ""
+    moments: Sequence[Moment],
+    carried: Carried,
+    stage: CarriedStage,
+    source: str,
+    chunk: int,
+    weights: str,
+    values: Mapping[str, np.ndarray],
 ) -> States:
-    """Follow every program. `source` is the kernel's, `chunk` the tokens in a chunk, `weights` the variable of a chunk's weights."""
-    held = _row if carried.added else matrix
+    """Follow every program. `source` is the kernel's, `chunk` the tokens in a chunk, `weights` the variable of a chunk's weights.
+
+    `values` are tensors, outputs as the kernel left them.
+    """
+    memory = [(*group, "", "")[:2] for group in (carried.start, carried.end, carried.chunks)]
+    if carried.added:
+        name, held = found(moments, [n for pair in memory for n in pair], carried.names, values, flat=True)
+        total = ""
+    else:
+        name, held = found(moments, [pair[0] for pair in memory], carried.names, values, flat=False)
+        total, _ = found(moments, [pair[1] for pair in memory], carried.sums, values, flat=True)
     seen = [m.event.state for m in moments]
-    name = next((n for n in carried.names for state in seen if held(state.get(n)) is not None), carried.names[0])
-    sums = () if carried.added else carried.sums
-    total = next((n for n in sums for state in seen if vector(state.get(n))), "")
     out = States(stage, [[-1] * 7 for _ in moments], (name, total))
     names = _Names(carried, name, weights, _dots(source))
     programs: dict[tuple[int, int, int], list[int]] = {}
     for k, moment in enumerate(moments):
         programs.setdefault(moment.event.program, []).append(k)
-    values: list[list[tuple[int, np.ndarray]]] = [[], [], [], []]  # state before and after, sums before and after
+    kept: list[list[tuple[int, np.ndarray]]] = [[], [], [], []]  # state before and after, sums before and after
     for mine in programs.values():
         following = dict(itertools.pairwise(mine))
-        for k, (row, column) in _places(moments, mine, carried):
+        for k, (first, column) in _places(moments, mine, carried):
             later = moments[following.get(k, k)].event.state
-            now = [held(seen[k].get(name)), held(later.get(name)), _row(seen[k].get(total)), _row(later.get(total))]
-            for group, value in zip(values, now, strict=True):
+            now = [held(seen[k].get(name)), held(later.get(name)), row(seen[k].get(total)), row(later.get(total))]
+            for group, value in zip(kept, now, strict=True):
                 if value is not None:
                     group.append((k, value))
             shown = now[0] if now[1] is None else now[1]
             if shown is not None:
-                out.at[k][4] = _number(out.places, [row, column, *shown.shape])
+                out.at[k][4] = _number(out.places, [first, column, *shown.shape])
         _deeds(out, moments, mine, following, names, chunk)
-    _fill(out, *values)
+    _fill(out, *kept)
     return out
 
 
@@ -132,24 +145,24 @@ def _deeds(
         event, flat = moments[k].event, moments[k].flat
         later = moments[following.get(k, k)].event
         _follow(walk, moments[k], carried, chunk)
-        deed = _deed(event, later, names.state)
+        read, deed = "", _deed(event, later, names.state)
         if carried.added:
             deed = READS if event.kind == "store" else deed
         elif _reads(names, event) or (not reading and _writes(event, carried.output)):
-            deed = READS if deed != ADDS else deed
+            read, deed = _words(READS, walk, event, later, names), deed or READS
             rows = walk.queries if reading or flat is None or not flat.active else (flat.slice, flat.active[:2])
             if rows:
                 out.reads += [[k, rows[0], *rows[1], *span] for span in _merged(walk.seen)]
         out.at[k][5] = deed or -1
         if deed == ADDS and walk.keys:
             walk.seen.append(walk.keys)
-        out.at[k][6] = _number(out.words, _words(deed, walk, event, later, names))
+        said = _words(deed, walk, event, later, names)
+        out.at[k][6] = _number(out.words, f"{read}; then {said}" if read and deed != READS else said)
 
 
-def _row(value: Any) -> np.ndarray | None:
-    """A vector as a matrix of one row."""
-    values = vector(value) if isinstance(value, list) else None
-    return None if values is None else np.array([values])
+def _same(old: Any, new: Any) -> bool:
+    """Whether a variable did not change; a NaN is the same as a NaN."""
+    return old is new or old == new or repr(old) == repr(new)
 
 
 def _writes(event: Event, tensor: str) -> bool:
@@ -158,7 +171,7 @@ def _writes(event: Event, tensor: str) -> bool:
 
 def _deed(event: Event, later: Event, name: str) -> int:
     old, new = event.state.get(name), later.state.get(name)
-    if new is None or old == new:
+    if new is None or _same(old, new):
         return 0
     return STARTS if old is None and event.kind != "dot" else ADDS
 
@@ -253,7 +266,7 @@ def _words(deed: int, walk: _Walk, event: Event, later: Event, names: _Names) ->
         held = f"keys {_said(walk.seen)}" if walk.seen else "no keys so far"
         return f"φ({q}{queries}) · {name}, which holds {held}"
     if event.kind == "dot" and weights:
-        if event.state.get(weights) != later.state.get(weights):
+        if not _same(event.state.get(weights), later.state.get(weights)):
             return f"{weights} = φ({q}{queries}) · φ({k}{keys})ᵀ, on chip"
         if weights in _operands(names.dots, event):
             return f"+ {weights} · {v}{keys}: the keys of this chunk"

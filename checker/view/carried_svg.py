@@ -69,19 +69,19 @@ def above(film: Film, k: int) -> str:
             rect(q, "body", f'fill="{LIGHT["panel"]}"') + rect(q, "frame", f'fill="none" stroke="{LIGHT["soft"]}"')
         )
     x, y, *_ = stage.state
-    title = f"{name}, on chip, after this step" if stage.rows == 1 else f"{name}: φ(K)ᵀV"
+    title = f"{name}, on chip, after this step" if stage.rows == 1 else f"{name or 'state'}: φ(K)ᵀV"
     out.append(text(x, y - 8, title, "mono"))
     if states.sums:
         middle = max(stage.sums[0] + stage.sums[2] / 2, x + 6.7 * len(title) + 10)
         out.append(text(middle, y - 8, total, "mono", 11, "middle"))
     x, y, *_ = stage.before
     out.append(text(x, y - 8, "before this step"))
-    said = list(states.ranges[0]) if states.heats else ["too large to be captured"]
+    said = list(states.ranges[0]) if states.heats else ["too large to be captured" if name else "no variable holds one"]
     said += [f"{total}: {states.ranges[1]}"] if states.sums else []
     if stage.rows == 1:
         out.append(text(x + stage.before[2], y - 8, ", ".join(said), "", 10.5, "end"))
     lines = [_about(film)] if stage.square else []
-    lines += [f"{name}: {', '.join(said)}"] if stage.rows > 1 else []
+    lines += [f"{name or 'state'}: {', '.join(said)}"] if stage.rows > 1 else []
     out += [text(stage.words[0], stage.words[1] + 14 * i, line) for i, line in enumerate(lines)]
     out.append(text(*stage.doing, words_at(states, k), "doing", 12))
     return "".join(out) + f'<g class="in">{_state(states, k)}</g></g>'
@@ -101,6 +101,8 @@ def small(states: States, k: int) -> str:
 
 
 def _about(film: Film) -> str:
+    if not film.states or not film.states.reads:
+        return "No pair of query and key was seen to go through a state."
     grey = "the pairs in grey went through the state, as a sum."
     if film.visits:
         return f"Weights: only tiles on the diagonal are ever on chip; {grey}"

@@ -159,7 +159,8 @@ def build(
         film.visits = visits(moments, attention, square)
     if carried and stage:
         weights = film.visits.names[0] if film.visits else ""
-        film.states = states(moments, carried, stage, source, int(case.meta.get("CHUNK", 1)), weights)
+        memory = {n: _array(v) for n, v in values.items() if n in {*carried.start, *carried.end, *carried.chunks}}
+        film.states = states(moments, carried, stage, source, int(case.meta.get("CHUNK", 1)), weights, memory)
         if film.visits:
             film.visits.skipped = []  # what has no tile of its own was read out of the state, or comes later
     if running and beside:

@@ -69,6 +69,15 @@ def edited(name: str, *edits: tuple[str, str]) -> KernelSource:
     return source
 
 
+def moved(name: str, line: str, after: str) -> KernelSource:
+    """The solution with its last line that holds `line` moved behind the last one that holds `after`."""
+    source = traces.solution(name)
+    lines = source.source.splitlines(keepends=True)
+    taken = lines.pop(max(i for i, text in enumerate(lines) if line in text))
+    lines.insert(max(i for i, text in enumerate(lines) if after in text) + 1, taken)
+    return replace(source, source="".join(lines))
+
+
 def shoot(name: str, source: KernelSource, tmp: Path, **changes: Any) -> Shot:
     """Run a kernel at the film's case, with `changes` to the case."""
     puzzle = PUZZLES[name]

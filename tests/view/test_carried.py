@@ -151,23 +151,62 @@ def test_a_slice_of_the_values_stands_at_its_columns(tmp_path: Path) -> None:
 
 def test_a_state_read_too_late_shows_its_own_chunk_in_the_square(tmp_path: Path) -> None:
     """Added before it is read: the chunk is in the state and on chip as well."""
-    text = traces.solution("causal_linear_attention_chunked").source
-    lines = text.splitlines(keepends=True)
-    add = next(i for i, line in enumerate(lines) if "state = tl.dot(tl.trans" in line)
-    read = next(i for i, line in enumerate(lines) if "num = tl.dot(q, state)" in line)
-    lines.insert(read, lines.pop(add))
-    shot = films.shoot(
-        "causal_linear_attention_chunked", films.source_of("causal_linear_attention_chunked", "".join(lines)), tmp_path
-    )
+    source = films.moved(SEQUENTIAL[2], "state = tl.dot(tl.trans", after="a = tl.where(offs_c")
+    shot = films.shoot(SEQUENTIAL[2], source, tmp_path)
     states = states_of(shot)
     assert {tuple(r[2:]) for r in states["reads"]} == {(0, 16, 0, 16), (16, 32, 0, 32), (32, 48, 0, 48)}
 
 
+def chunked(tmp: Path, *edits: tuple[str, str]) -> films.Shot:
+    return films.shoot(SEQUENTIAL[2], films.edited(SEQUENTIAL[2], *edits), tmp)
+
+
 def test_the_state_is_found_under_another_name(tmp_path: Path) -> None:
-    source = films.edited("causal_linear_attention_chunked", ("state", "S"))
-    states = states_of(films.shoot("causal_linear_attention_chunked", source, tmp_path))
+    """By what is stored to s and z, whatever it is called."""
+    states = states_of(chunked(tmp_path, ("state", "everything"), ("z += ", "total += "), ("z = tl.load", "total = tl.load"), ("q * z[", "q * total["), ("D + offs_d, z,", "D + offs_d, total,")))  # fmt: skip
     assert {tuple(r[2:]) for r in states["reads"]} == {(16, 32, 0, 16), (32, 48, 0, 32)}
-    assert words_of(states, ADDS)[0] == "S += φ(k[0:16])ᵀ · v[0:16]"
+    assert words_of(states, ADDS)[0] == "everything += φ(k[0:16])ᵀ · v[0:16]"
+    assert len(states["sums"]) == 4
+
+
+def test_a_state_on_its_side_is_drawn_upright(tmp_path: Path) -> None:
+    upright = states_of(chunked(tmp_path))
+    turned = states_of(
+        chunked(
+            tmp_path,
+            ("state = tl.load(s0_ptr + offs_s, mask=mask_v[None, :], other=0.0)", "state_t = tl.trans(tl.load(s0_ptr + offs_s, mask=mask_v[None, :], other=0.0))"),
+            ("num = tl.dot(q, state)", "num = tl.dot(q, tl.trans(state_t))"),
+            ("state = tl.dot(tl.trans(k.to(v.dtype)), v, state)", "state_t = tl.dot(tl.trans(v), k.to(v.dtype), state_t)"),
+            ("offs_s, state, mask", "offs_s, tl.trans(state_t), mask"),
+        )
+    )  # fmt: skip
+    assert [heat[:2] for heat in turned["heats"]] == [[16, 16]] * 4
+    assert [shown(turned, i).round(1).tolist() for i in range(4)] == [
+        shown(upright, i).round(1).tolist() for i in range(4)
+    ]
+
+
+def test_read_and_added_to_in_one_step(tmp_path: Path) -> None:
+    """Read before the token's own share goes in, and nothing loaded or stored in between."""
+    shot = films.shoot(SEQUENTIAL[1], films.moved(SEQUENTIAL[1], "state += k", after="tl.store(o_ptr"), tmp_path)
+    states = states_of(shot)
+    assert {tuple(r[2:]) for r in states["reads"]} == {(n, n + 1, 0, n) for n in range(1, 12)}
+    assert "φ(q[3]) · state, which holds keys 0:3; then state += φ(k[3])ᵀ · v[3]" in states["words"]
+
+
+def test_a_nan_is_no_change(tmp_path: Path) -> None:
+    shot = films.shoot("linear_attention", films.edited("linear_attention", ("state = tl.zeros([D, BLOCK_V], tl.float32)", 'state = tl.full([D, BLOCK_V], float("nan"), tl.float32)')), tmp_path)  # fmt: skip
+    states = states_of(shot)
+    assert words_of(states, ADDS) == []
+    assert set(states["heats"][0][2]) == {"?"}
+
+
+def test_a_kernel_without_a_state_is_not_given_one(tmp_path: Path) -> None:
+    shot = films.shoot("linear_attention", films.edited("linear_attention", ("state", "unknown")), tmp_path)
+    assert states_of(shot)["heats"] == []
+    assert "no variable holds one" in shot.html
+    assert "No pair of query and key was seen to go through a state." in shot.html
+    assert "never formed" not in shot.html
 
 
 def test_a_state_too_large_to_capture_is_said(tmp_path: Path) -> None:

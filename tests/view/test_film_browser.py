@@ -251,6 +251,14 @@ def test_attention_shows_the_tile_the_staircase_and_the_rescaling(show: Open, tm
     assert len(page.locator(".stage .square .skipped").get_attribute("d").split("M")) == 1 + 2 * 3
 
 
+def test_a_loop_variable_is_listed_once(show: Open, tmp_path: Path) -> None:
+    page = show(films.shoot("flash_attention_v1", traces.solution("flash_attention_v1"), tmp_path).html)
+    for at in range(0, 116, 6):
+        page.locator(".scrub").fill(str(at))
+        names = [text.split("\n")[0] for text in page.locator("table.state th").all_inner_texts()]
+        assert len(names) == len(set(names)), (at, names)
+
+
 def test_attention_as_a_wave(show: Open, tmp_path: Path) -> None:
     page = show(films.shoot("flash_attention", traces.solution("flash_attention"), tmp_path).html)
     page.select_option(".order", "wave")
