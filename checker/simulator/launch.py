@@ -166,7 +166,7 @@ def _arguments(jitted: Any, launch: Launch, memory: Memory, recorder: Recorder) 
         if isinstance(value, torch.Tensor):
             if value.device.type != "cpu":
                 raise SimulationError(f"The simulator works on CPU tensors; {name} is on {value.device}.", "", None)
-            region = memory.add(name, value)
+            region = memory.add(name, value, tuple(launch.far.get(name, ())))
             recorder.counts[name] = _Count()
             pointer = Handle(np.int64(region.base), None, pointer=Pointer(region, ()))
             arguments[name] = seam.pointer_argument(value, pointer)
