@@ -7,7 +7,7 @@ from typing import Any
 from checker.course.attention_inputs import counted
 from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, launch, make, reference
 from checker.course.linear_inputs import GPU, TOLERANCE, described, heads_of, magnitude
-from checker.puzzle import Case, FilmSpec, Hint, Puzzle
+from checker.puzzle import Carried, Case, FilmSpec, Hint, Puzzle
 
 
 def _case(b: int, h: int, n: int, d: tuple[int, int], block_v: int, **more: Any) -> Case:
@@ -67,5 +67,6 @@ PUZZLE = Puzzle(
         tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
         state={"state": "φ(K)ᵀ V so far", "z": "sum of φ(K)"},
         choices={"N": (5, 8, 12), "D_V": (16, 24, 32)},
+        carried=Carried(),
     ),
 )

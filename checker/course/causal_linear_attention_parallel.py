@@ -25,7 +25,7 @@ from checker.course.linear_inputs import (
     slices,
     strides,
 )
-from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import Allowance, Carried, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Scores, Tensors
 
 
 def _chunks(case: Case) -> int:
@@ -166,5 +166,7 @@ PUZZLE = Puzzle(
         tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
         state={"state": "state at the start", "z": "sum of features", "a": "weights of this chunk"},
         choices={"N": (32, 48, 56), "D_V": (16, 24)},
+        carried=Carried(start=(), end=(), chunks=("s_ptr", "z_ptr"), given=True),
+        scores=Scores(tile=("a", "w", "weights", "scores", "p"), alpha="", accumulator=("", "")),
     ),
 )

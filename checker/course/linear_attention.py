@@ -21,7 +21,7 @@ from checker.course.linear_inputs import (
     strides,
 )
 from checker.course.linear_inputs import linear_attention as exact
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import DTYPES, Allowance, Carried, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
 
 AXES = {"q": "hm", "k": "hn", "v": "hn", "o": "hm"}
 
@@ -169,5 +169,6 @@ PUZZLE = Puzzle(
         tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
         state={"state": "φ(K)ᵀ V so far", "z": "sum of φ(K)"},
         choices={"N_Q": (16, 32), "N_KV": (24, 40), "D_V": (16, 24, 32)},
+        carried=Carried(),
     ),
 )

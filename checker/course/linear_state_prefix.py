@@ -9,7 +9,7 @@ import torch
 
 from checker.course.families import generator
 from checker.course.linear_inputs import GPU, magnitude
-from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+from checker.puzzle import Allowance, Carried, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
 
 def _sizes(case: Case) -> tuple[int, int, int]:
@@ -118,5 +118,6 @@ PUZZLE = Puzzle(
         tensors=("x_ptr", "x0_ptr", "start_ptr", "end_ptr"),
         state={"state": "running sum"},
         choices={"N_CHUNKS": (3, 5, 8), "SIZE": (16, 24), "BLOCK_SIZE": (8, 16)},
+        carried=Carried(added="x_ptr", start=("x0_ptr",), end=("end_ptr",), chunks=("start_ptr",)),
     ),
 )
