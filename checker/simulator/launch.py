@@ -122,6 +122,7 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
         traffic=recorder.traffic(),
         writers={r.name: r.writer for r in memory.regions if r.name in launch.outputs},
         flops=builder.flops,
+        lane_flops=builder.lane_flops,
         writer_lines={r.name: r.writer_line for r in memory.regions if r.name in launch.outputs},
         printed=tuple(builder.printed),
     )
