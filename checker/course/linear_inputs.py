@@ -51,13 +51,13 @@ def feature_map(x: torch.Tensor) -> torch.Tensor:
 
 
 def queries_keys_values(
-    case: Case, q_shape: tuple[int, ...], k_shape: tuple[int, ...], d_v: int
+    case: Case, q_shape: tuple[int, ...], k_shape: tuple[int, ...], d_v: int, dots: bool = True
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """q [..., N_Q, D], k [..., N_KV, D] and v [..., N_KV, `d_v`] in the case's dtype and layout, the gaps of a padded one NaN.
 
-    Raises ValueError for a family that does not exist, and for a D that no tensor core takes.
+    Raises ValueError for a family that does not exist, and, where tiles are multiplied (`dots`), for a D that no tensor core takes.
     """
-    if q_shape[-1] not in (16, 32, 64, 128):
+    if dots and q_shape[-1] not in (16, 32, 64, 128):
         raise ValueError(f"D is 16, 32, 64 or 128, not {q_shape[-1]}")
     g = generator(case)
     q = torch.randn(q_shape, generator=g, dtype=torch.float64)
