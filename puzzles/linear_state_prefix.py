@@ -1,0 +1,19 @@
+"""Second of three kernels for few heads: from what each chunk adds to the state that each chunk starts from."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def linear_state_prefix_kernel(
+    x_ptr,  # [G, N_CHUNKS, SIZE] float32, contiguous: what each chunk adds
+    x0_ptr,  # [G, SIZE] float32, contiguous: what was there before the first chunk
+    start_ptr,  # [G, N_CHUNKS, SIZE] float32, contiguous: what each chunk starts from
+    end_ptr,  # [G, SIZE] float32, contiguous: what is there after the last chunk
+    N_CHUNKS,  # number of chunks
+    SIZE,  # numbers in a state
+    BLOCK: tl.constexpr,  # numbers of the state that one program owns
+):
+    """Program (i, g) owns numbers i * BLOCK onwards of the states of group g. start[c] = x0 + x[0] + ... + x[c - 1]."""
+    # your code starts here (about 11 lines)
+    # your code ends here
