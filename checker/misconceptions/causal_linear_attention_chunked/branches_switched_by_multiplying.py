@@ -53,7 +53,8 @@ def causal_linear_attention_chunked_kernel(
         k = tl.load(k_ptrs, mask=mask_n[:, None], other=0.0).to(tl.float32)
         v = tl.load(v_ptrs, mask=mask_n[:, None] & mask_v[None, :], other=0.0)
         q = (q + 1.0) * (q > 0.0) + tl.exp(q) * (q <= 0.0)  # wrong
-        k = tl.where(mask_n[:, None], tl.maximum(k, 0.0) + tl.exp(tl.minimum(k, 0.0)), 0.0)
+        k = (k + 1.0) * (k > 0.0) + tl.exp(k) * (k <= 0.0)  # wrong
+        k = tl.where(mask_n[:, None], k, 0.0)
         a = tl.dot(q.to(v.dtype), tl.trans(k.to(v.dtype)))
         a = tl.where(offs_c[:, None] >= offs_c[None, :], a, 0.0)
         num = tl.dot(q, state)
