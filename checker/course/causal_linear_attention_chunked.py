@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, launch, reference
-from checker.course.linear_causal import make as made
-from checker.course.linear_inputs import GPU, TOLERANCE, described, magnitude
-from checker.puzzle import Case, FilmSpec, Hint, Puzzle, Tensors
-
-
-def make(case: Case) -> Tensors:
-    """As for every causal kernel. Raises ValueError for a D that `tl.dot` does not take."""
-    if case.sizes["D"] not in (16, 32, 64, 128):
-        raise ValueError(f"D is 16, 32, 64 or 128, not {case.sizes['D']}")
-    return made(case)
+from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, launch, make, reference
+from checker.course.linear_inputs import GPU, TOLERANCE, described, heads_of, magnitude
+from checker.puzzle import Case, FilmSpec, Hint, Puzzle
 
 
 def _case(b: int, h: int, n: int, d: tuple[int, int], block: tuple[int, int], **more: Any) -> Case:
     name = (
-        f"{b} × {h} heads, {n} {'token' if n == 1 else 'tokens'}, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, "
+        f"{heads_of(b, h)}, {n} {'token' if n == 1 else 'tokens'}, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, "
         f"slices of {block[1]}" + described(more)
     )
     return Case(
@@ -49,6 +41,7 @@ PUZZLE = Puzzle(
         _case(1, 1, 20, (16, 16), (16, 16), family="cold"),
         _case(1, 1, 17, (16, 16), (16, 16), family="frozen", flags=_AFTER),
         _case(1, 1, 33, (32, 16), (32, 16), family="hot"),
+        _case(1, 1, 18, (16, 16), (16, 16), family="huge"),
         _case(1, 1, 79, (16, 16), (32, 16), dtype="float16", family="huge"),
         _case(1, 1, 47, (32, 16), (16, 16), dtype="bfloat16", family="signs", layout="padded", flags=_AFTER),
         _case(2, 3, 1031, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),

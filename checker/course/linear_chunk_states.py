@@ -13,6 +13,7 @@ from checker.course.linear_inputs import (
     TOLERANCE,
     described,
     feature_map,
+    heads_of,
     magnitude,
     queries_keys_values,
     rows,
@@ -27,10 +28,7 @@ def _chunks(case: Case) -> int:
 
 
 def make(case: Case) -> Tensors:
-    """Keys, values, and room for one state a chunk. Raises ValueError for a D that `tl.dot` does not take."""
     b, h, n, d, d_v = _sizes(case)
-    if d not in (16, 32, 64, 128):
-        raise ValueError(f"D is 16, 32, 64 or 128, not {d}")
     _, k, v = queries_keys_values(case, (b, h, n, d), (b, h, n, d), d_v)
     return {
         "k_ptr": k,
@@ -82,7 +80,7 @@ def budget(case: Case) -> dict[str, Allowance]:
 
 def _case(b: int, h: int, n: int, d: tuple[int, int], block: tuple[int, int], **more: Any) -> Case:
     name = (
-        f"{b} × {h} heads, {n} {'token' if n == 1 else 'tokens'}, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, "
+        f"{heads_of(b, h)}, {n} {'token' if n == 1 else 'tokens'}, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, "
         f"slices of {block[1]}" + described(more)
     )
     return Case(
@@ -121,6 +119,7 @@ PUZZLE = Puzzle(
         _case(2, 1, 37, (16, 24), (16, 16), layout="padded", family="growing"),
         _case(1, 1, 7, (32, 17), (32, 32), family="constant"),
         _case(1, 1, 17, (32, 16), (16, 16), family="hot"),
+        _case(1, 1, 18, (16, 16), (16, 16), family="huge"),
         _case(1, 1, 70, (16, 16), (64, 16), dtype="float16", family="huge"),
         _case(1, 2, 47, (32, 16), (16, 16), dtype="bfloat16", family="signs", layout="padded"),
         _case(2, 3, 4099, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
