@@ -42,7 +42,7 @@ PUZZLE = Puzzle(
         _case(1, 1, 17, (16, 16), (16, 16), family="frozen", flags=_AFTER),
         _case(1, 1, 33, (32, 16), (32, 16), family="hot"),
         _case(1, 1, 18, (16, 16), (16, 16), family="huge"),
-        _case(1, 1, 79, (16, 16), (32, 16), dtype="float16", family="huge"),
+        _case(1, 1, 79, (16, 16), (32, 16), dtype="float16", family="outlier"),
         _case(1, 1, 47, (32, 16), (16, 16), dtype="bfloat16", family="signs", layout="padded", flags=_AFTER),
         _case(2, 3, 1031, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
         _case(1, 4, 65_536, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", flags={"PAST": 100}),

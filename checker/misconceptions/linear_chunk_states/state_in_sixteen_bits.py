@@ -1,7 +1,7 @@
 """Believed: A product of float16 tiles is float16.
 
-Instead: It is added up in float32, and has to stay there: 64 values of 1500 are past 65504 already. s is float32, so
-store it as it is.
+Instead: It is added up in float32, and has to stay there: eleven tokens with a feature of 6000 are past 65504
+already. s is float32, so store it as it is.
 """
 
 import triton
