@@ -101,10 +101,14 @@ def doctor() -> Report:
 
 def _warm_up() -> None:
     """Start the sandbox's worker in the background where a person is at work, so that the first check is quick."""
-    from checker.verbs.display import interactive
+    from checker.verbs.display import in_notebook, interactive, shell
 
     if not interactive():
         return
+    if in_notebook():
+        from checker.verbs import notebook
+
+        notebook.install(shell())
     # a machine that cannot start it is told so by the verb that needs it, and by doctor
     with contextlib.suppress(Exception):
         from checker.sandbox import Sandbox

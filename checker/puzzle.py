@@ -48,6 +48,9 @@ class Launch:
 
     `arguments` holds every parameter that is not a constexpr (tensors and numbers), `meta` every constexpr. `options`
     are launch options (``num_warps``, ``num_stages``) and do not reach the kernel's parameters.
+
+    `far` names tensors that the simulator treats as if they lay at these strides, in elements, wherever they really lie: a
+    matrix whose offsets pass 2³¹ without the memory of one. `arguments` then hold those strides. Only the simulator knows it.
     """
 
     grid: tuple[int, ...]
@@ -55,6 +58,7 @@ class Launch:
     meta: Mapping[str, Scalar]
     outputs: tuple[str, ...]
     options: Mapping[str, int] = field(default_factory=dict)
+    far: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -173,3 +177,5 @@ class Puzzle:
     hint: Hint
     explanation: str
     film: FilmSpec
+    long: tuple[str, ...] = ()
+    """Matrices that in practice may have so many elements that an offset into them passes 2³¹."""

@@ -29,9 +29,10 @@ import torch  # noqa: E402
 
 from checker.course import PUZZLES  # noqa: E402
 from checker.judge.compiling import Compilation  # noqa: E402
-from checker.judge.gates import memory_failure, memory_findings, overdrawn, traffic_failure  # noqa: E402
+from checker.judge.memory import memory_failure, memory_findings  # noqa: E402
 from checker.judge.outcome import Outcome, prepare_all, simulate  # noqa: E402
 from checker.judge.prepare import Prepared  # noqa: E402
+from checker.judge.traffic import overdrawn, traffic_failure  # noqa: E402
 from checker.misconceptions import kernel_source  # noqa: E402
 from checker.puzzle import DTYPES, Case, Puzzle  # noqa: E402
 from checker.simulator.trace import SimulateOptions, Trace  # noqa: E402

@@ -47,6 +47,7 @@ PUZZLE = Puzzle(
     notebook="02_chunked_softmax",
     points=2,
     outputs=("y_ptr",),
+    long=("x_ptr", "y_ptr"),
     statement="y = softmax of each row of x, one program per row, the row walked in chunks of BLOCK_N columns however long it is. "
     "x may be read three times and y written once. A whole chunk may be -inf; a whole row never is.",
     cases=(

@@ -47,6 +47,7 @@ PUZZLE = Puzzle(
     notebook="03_online_softmax",
     points=3,
     outputs=("y_ptr",),
+    long=("x_ptr", "y_ptr"),
     statement="y = softmax of each row of x, one program per row, chunks of BLOCK_N columns, maximum and sum found in the same walk. "
     "x may be read twice and y written once. Whole chunks may be -inf, the first one too; a whole row never is.",
     cases=(

@@ -66,6 +66,7 @@ PUZZLE = Puzzle(
     notebook="01_row_softmax",
     points=2,
     outputs=("y_ptr",),
+    long=("x_ptr", "y_ptr"),
     statement="y = softmax of each row of x, one program per row, the row in one tile of BLOCK_N ≥ N lanes.",
     cases=(
         _case(3, 16, 16),

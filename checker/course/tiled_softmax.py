@@ -49,6 +49,7 @@ PUZZLE = Puzzle(
     notebook="04_tiled_softmax",
     points=3,
     outputs=("y_ptr",),
+    long=("x_ptr", "y_ptr"),
     statement="y = softmax of each row of x, one program per BLOCK_M rows, tiles of BLOCK_M × BLOCK_N, one maximum and one sum for each row. "
     "Rows and columns need not fill their tiles, and rows may lie further apart than they are long. x may be read twice and y written "
     "once. Any part of a row may be -inf; a whole row never is.",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from checker.course.demonstrations import DEMONSTRATIONS
 from checker.judge.verdict import GATES, GateResult, Status, Verdict
 from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource
@@ -53,7 +54,9 @@ def submissions(paths: Sequence[Path], puzzles: Sequence[Puzzle]) -> list[Submis
             raise FileNotFoundError(f"there is no file or folder called {path}")
         for one in _members(path) if path.is_dir() else [path]:
             name = one.name if one.is_dir() or path == one else one.relative_to(path).as_posix()
-            found.append(read(name, one, puzzles))
+            submission = read(name, one, puzzles)
+            if path == one or not _is_the_courses(submission):
+                found.append(submission)
     return _with_own_names(found)
 
 
@@ -69,6 +72,14 @@ def read(name: str, path: Path, puzzles: Sequence[Puzzle]) -> Submission:
     if any(entry.source is not None for entry in entries):
         entries = [entry for entry in entries if entry.reason != "no_kernel"]
     return Submission(name, path, tuple(entries))
+
+
+def _is_the_courses(submission: Submission) -> bool:
+    """Whether it holds demonstrations and nothing else: they lie beside the solutions, and nobody hands them in."""
+    if any(entry.reason != "no_kernel" for entry in submission.entries):
+        return False
+    found = from_path(submission.path, DEMONSTRATIONS)
+    return bool(found) and all(one.source is not None for one in found)
 
 
 def _members(folder: Path) -> list[Path]:

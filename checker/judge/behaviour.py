@@ -13,8 +13,9 @@ import numpy as np
 import torch
 
 from checker.judge.compare import error_against
-from checker.judge.gates import MEMORY_KINDS, memory_findings, overdrawn
+from checker.judge.memory import MEMORY_KINDS, memory_findings
 from checker.judge.outcome import Outcome
+from checker.judge.traffic import overdrawn
 from checker.puzzle import Puzzle
 from checker.simulator.trace import Trace
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Literal
 
-from checker.judge import gates as read
+from checker.judge import memory, traffic, values
 from checker.judge.compiling import Compilation, Compiled, compile_gate
 from checker.judge.diagnosis import ONLY_ON_GPU
 from checker.judge.diagnosis import diagnose as find_misconception
+from checker.judge.far import far_launches, far_warning
 from checker.judge.graphics import NOT_RUN, gpu_gate
 from checker.judge.outcome import Outcome, plan, prepare_all, simulate
 from checker.judge.prepare import Prepared, hidden
@@ -91,6 +93,7 @@ class _Judging:
         self.gates: list[GateResult] = []
         self.diagnosis: Diagnosis | None = None
         self.smallest: Case | None = None
+        self.far: list[Outcome] = []  # of the same kernel, with offsets past 2³¹
 
     def run(self, violations: Sequence[Violation] | None) -> None:
         if not self._add(self._source(violations)):
@@ -137,9 +140,12 @@ class _Judging:
 
     def _simulate(self, prepared: Sequence[Prepared], compilation: Compilation, compiled: Compiled) -> list[Outcome]:
         """Simulate every case in one pass; the other GPUs are compiled for meanwhile, where the runner can do both."""
+        launches = [*prepared, *far_launches(self.puzzle, prepared)]
 
         def pass_over() -> list[Outcome]:
-            return list(simulate(self.puzzle, self.source, self.runner, prepared))
+            outcomes = list(simulate(self.puzzle, self.source, self.runner, launches))
+            self.far = outcomes[len(prepared) :]
+            return outcomes[: len(prepared)]
 
         if concurrent(self.runner):
             with ThreadPoolExecutor(1) as pool:
@@ -152,42 +158,46 @@ class _Judging:
         return outcomes
 
     def _values(self, outcomes: Sequence[Outcome]) -> bool:
-        failing = read.values_failure(outcomes)
+        failing = values.values_failure(outcomes)
         if failing is None:
-            return self._add(read.values_gate(self.source, outcomes))
+            return self._add(values.values_gate(self.source, outcomes))
         if failing.result.status not in ("passed", "runtime_error"):
-            return self._add(read.values_gate(self.source, outcomes))
+            return self._add(values.values_gate(self.source, outcomes))
         stopped: Status | None = None if failing.ran else failing.result.status
 
         def fails(outcome: Outcome) -> bool:
             return outcome.result.status == stopped if stopped else outcome.ran and not outcome.right
 
         replay = self._replay(failing, explain_nan=_has_nan(failing)) if failing.ran else None
-        self._add(read.values_gate(self.source, outcomes, replay))
+        self._add(values.values_gate(self.source, outcomes, replay))
         self._explain("values", outcomes, failing, replay, fails)
         return False
 
     def _memory(self, outcomes: Sequence[Outcome]) -> bool:
-        failing = read.memory_failure(outcomes)
-        if self._add(read.memory_gate(self.source, outcomes)) or failing is None:
-            return True
-        kind = read.memory_findings(failing)[0].kind
+        failing = memory.memory_failure(outcomes)
+        if failing is None:
+            warnings = tuple(w for o in self.far if (w := far_warning(self.puzzle, self.source, o)) is not None)
+            return self._add(replace(memory.memory_gate(self.source, outcomes), warnings=warnings))
+        self._add(memory.memory_gate(self.source, outcomes))
+        kind = memory.memory_findings(failing)[0].kind
         self._explain(
             "memory",
             outcomes,
             failing,
             self._replay(failing),
-            lambda outcome: any(f.kind == kind for f in read.memory_findings(outcome)),
+            lambda outcome: any(f.kind == kind for f in memory.memory_findings(outcome)),
         )
         return False
 
     def _traffic(self, outcomes: Sequence[Outcome]) -> bool:
-        failing = read.traffic_failure(self.puzzle, outcomes)
+        failing = traffic.traffic_failure(self.puzzle, outcomes)
         if failing is None:
-            return self._add(read.traffic_gate(self.puzzle, self.source, outcomes))
+            return self._add(traffic.traffic_gate(self.puzzle, self.source, outcomes))
         replay = self._replay(failing)
-        self._add(read.traffic_gate(self.puzzle, self.source, outcomes, replay))
-        self._explain("traffic", outcomes, failing, replay, lambda outcome: bool(read.overdrawn(self.puzzle, outcome)))
+        self._add(traffic.traffic_gate(self.puzzle, self.source, outcomes, replay))
+        self._explain(
+            "traffic", outcomes, failing, replay, lambda outcome: bool(traffic.overdrawn(self.puzzle, outcome))
+        )
         return False
 
     def _gpu(self, outcomes: Sequence[Outcome]) -> None:

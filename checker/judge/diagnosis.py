@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from checker.judge.behaviour import Likeness, likeness
 from checker.judge.ensemble import run_misconceptions
-from checker.judge.gates import memory_findings, overdrawn
+from checker.judge.memory import memory_findings
 from checker.judge.outcome import Outcome, simulate
 from checker.judge.roles import resemblance, same_role
 from checker.judge.runner import Runner
+from checker.judge.traffic import overdrawn
 from checker.judge.verdict import Diagnosis
 from checker.judge.words import own_line
 from checker.misconceptions import Misconception, bank

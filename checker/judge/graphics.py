@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from checker.judge import words
-from checker.judge.gates import memory_findings, unfinished
+from checker.judge.memory import memory_findings
 from checker.judge.outcome import Outcome, judged, plan
 from checker.judge.prepare import Damage, Poison, prepare
 from checker.judge.runner import Runner
+from checker.judge.values import unfinished
 from checker.judge.verdict import GateResult
 from checker.puzzle import Case, Puzzle
 from checker.submission.kernel import Config, KernelSource

@@ -21,6 +21,8 @@ from checker.submission.kernel import Config
 
 GUARD = 2048
 """Elements before and after every tensor; a multiple of 16 keeps the alignment that Triton specialises on."""
+PITCH = 2**30
+"""Elements from row to row of a matrix that is treated as long: a stride of 32 bits, and row 2 begins at 2³¹."""
 _FINITE_POISON = -7936.0  # exact in float16 and bfloat16, far from any answer of the course
 _INTEGER_PATTERN = 0x2A2A2A2A
 
@@ -68,6 +70,22 @@ def prepare(puzzle: Puzzle, case: Case, config: Config | None = None, poison: Po
             guarded.copy_(tensor)
         placed[name] = guarded
     return Prepared(case, _bind(puzzle, case, placed, config), expected, _storages(placed), config)
+
+
+def far_apart(puzzle: Puzzle, prepared: Prepared) -> Prepared:
+    """The same launch, of which the simulator believes that rows of the puzzle's `long` matrices lie PITCH elements apart.
+
+    The kernel is passed the strides of such matrices, which exist on torch's device "meta" only; the tensors stay as they are.
+    """
+    real = {name: t for name, t in prepared.launch.arguments.items() if isinstance(t, torch.Tensor)}
+    far = {name: (PITCH, *real[name].stride()[1:]) for name in puzzle.long}
+    told = {
+        name: torch.empty_strided(t.shape, far.get(name, t.stride()), dtype=t.dtype, device="meta")
+        for name, t in real.items()
+    }
+    launch = _bind(puzzle, prepared.case, told, prepared.config)
+    arguments = {**launch.arguments, **real}
+    return replace(prepared, launch=replace(launch, arguments=arguments, far=far))
 
 
 def _bind(puzzle: Puzzle, case: Case, tensors: Tensors, config: Config | None) -> Launch:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from checker.puzzle import Case
+from checker.simulator.trace import Finding
 from checker.submission.kernel import KernelSource
 
 
@@ -49,6 +51,11 @@ _LINE = re.compile(r"\b([Ll])ine (\d+)\b")
 def in_own_lines(source: KernelSource, text: str) -> str:
     """Text that names lines of `source`, naming the learner's own lines instead."""
     return _LINE.sub(lambda match: f"{match[1]}ine {own_line(source, int(match[2]))}", text)
+
+
+def own_finding(source: KernelSource, finding: Finding) -> Finding:
+    """A finding that names the learner's own lines."""
+    return replace(finding, line=own_line(source, finding.line), message=in_own_lines(source, finding.message))
 
 
 def own_line(source: KernelSource, line: int | None) -> int | None:

@@ -52,6 +52,7 @@ class Plan:
     meta: Mapping[str, Scalar]
     outputs: tuple[str, ...]
     options: Mapping[str, int]
+    far: Mapping[str, tuple[int, ...]]
     storages: tuple[Storage, ...]
     size: int
 
@@ -119,6 +120,7 @@ def plan(launch: Launch) -> tuple[Plan, list[torch.UntypedStorage]]:
             meta=dict(launch.meta),
             outputs=tuple(launch.outputs),
             options=dict(launch.options),
+            far={name: tuple(strides) for name, strides in launch.far.items()},
             storages=tuple(places),
             size=max(end, _PAGE),
         ),
@@ -143,6 +145,7 @@ def attach(body: Any, fd: int) -> Launch:
         meta=layout.meta,
         outputs=layout.outputs,
         options=layout.options,
+        far=layout.far,
     )
 
 

@@ -94,6 +94,7 @@ class Builder:
         self.program = (0, 0, 0)
         self.grid = (1, 1, 1)
         self.flops = 0
+        self.lane_flops = 0
         self.printed: list[str] = []
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -222,6 +223,8 @@ class Builder:
         self.memory.store(ptr, value, mask)
 
     def create_atomic_rmw(self, op: Any, ptr: Handle, value: Handle, mask: Handle, *_: Any) -> Handle:
+        if op.name == "FADD":
+            self.lane_flops += int(np.count_nonzero(np.broadcast_to(mask.data, np.shape(ptr.data))))
         return self.memory.atomic(op.name, ptr, value, mask)
 
     def create_atomic_cas(self, ptr: Handle, expected: Handle, value: Handle, *_: Any) -> Handle:
@@ -323,11 +326,15 @@ class Builder:
         return self._shift("ashr", np.right_shift, "i", lhs, rhs)
 
     def create_fma(self, x: Handle, y: Handle, z: Handle) -> Handle:
-        return self.result("fma", numerics.fused_multiply_add(x.data, y.data, z.data), z.type, (x, y, z))
+        data = np.asarray(numerics.fused_multiply_add(x.data, y.data, z.data))
+        self.lane_flops += 2 * data.size
+        return self.result("fma", data, z.type, (x, y, z))
 
     def create_clampf(self, x: Handle, low: Handle, high: Handle, propagate: Any) -> Handle:
         upper, lower = (np.minimum, np.maximum) if propagate.name == "ALL" else (np.fmin, np.fmax)
-        return self.result("clamp", upper(lower(x.data, low.data), high.data), x.type, (x, low, high))
+        data = upper(lower(x.data, low.data), high.data)
+        self.lane_flops += 2 * np.size(data)
+        return self.result("clamp", data, x.type, (x, low, high))
 
     # shapes -----------------------------------------------------------------------------------------------------------
 
@@ -429,9 +436,15 @@ class Builder:
         return Handle(np.broadcast_to(np.where(nan, np.float32(np.nan), np.float32(0)), shape), arg.type, nans=births)
 
 
-def _binary(name: str, compute: Callable[[Any, Any], Any], boolean: bool = False) -> Callable[..., Handle]:
+def _binary(
+    name: str, compute: Callable[[Any, Any], Any], boolean: bool = False, flops: int = 0
+) -> Callable[..., Handle]:
+    """`flops` is how many floating-point operations each element of the result counts for."""
+
     def operation(self: Builder, lhs: Handle, rhs: Handle) -> Handle:
         data = compute(lhs.data, rhs.data)
+        if flops:
+            self.lane_flops += flops * data.size
         type_ = self.types.int1 if boolean else lhs.type
         if lhs.taint is None and rhs.taint is None and self.born is None:
             return Handle(data, type_)
@@ -440,9 +453,11 @@ def _binary(name: str, compute: Callable[[Any, Any], Any], boolean: bool = False
     return operation
 
 
-def _unary(name: str, compute: Callable[[Any], Any]) -> Callable[..., Handle]:
+def _unary(name: str, compute: Callable[[Any], Any], flops: int = 0) -> Callable[..., Handle]:
     def operation(self: Builder, arg: Handle) -> Handle:
         data = compute(arg.data)
+        if flops:
+            self.lane_flops += flops * data.size
         if arg.taint is None and self.born is None:
             return Handle(data, arg.type)
         return self.result(name, data, arg.type, (arg,))
@@ -505,6 +520,9 @@ _BINARY: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "create_maxnumf": ("tl.maximum", np.fmax),
 }
 
+_LANE_FLOPS = frozenset({name for name in _BINARY if name.startswith("create_f") or name.endswith("f")})
+"""The operations on two floating numbers, one FLOP an element."""
+
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "LT": np.less,
     "LE": np.less_equal,
@@ -533,6 +551,9 @@ _UNARY: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
+_FREE = frozenset({"create_fabs", "create_iabs"})  # a bit is cleared, or the number is an integer
+
+
 def _constant_maker(name: str) -> Callable[[Builder, Any], Handle]:
     dtype = numerics.ELEMENT[name]
     return lambda self, value: Handle(
@@ -549,9 +570,9 @@ _LANGUAGE_NAME = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp6
 
 def _fill() -> None:
     for method, (label, compute) in _BINARY.items():
-        setattr(Builder, method, _binary(label, compute))
+        setattr(Builder, method, _binary(label, compute, flops=int(method in _LANE_FLOPS)))
     for method, (label, function) in _UNARY.items():
-        setattr(Builder, method, _unary(label, function))
+        setattr(Builder, method, _unary(label, function, flops=int(method not in _FREE)))
     for suffix, compare in _COMPARISONS.items():
         for prefix in ("S", "U") if suffix not in ("EQ", "NE") else ("",):
             setattr(Builder, f"create_icmp{prefix}{suffix}", _binary("comparison", compare, boolean=True))

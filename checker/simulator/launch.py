@@ -122,6 +122,7 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
         traffic=recorder.traffic(),
         writers={r.name: r.writer for r in memory.regions if r.name in launch.outputs},
         flops=builder.flops,
+        lane_flops=builder.lane_flops,
         writer_lines={r.name: r.writer_line for r in memory.regions if r.name in launch.outputs},
         printed=tuple(builder.printed),
     )
@@ -165,7 +166,7 @@ def _arguments(jitted: Any, launch: Launch, memory: Memory, recorder: Recorder) 
         if isinstance(value, torch.Tensor):
             if value.device.type != "cpu":
                 raise SimulationError(f"The simulator works on CPU tensors; {name} is on {value.device}.", "", None)
-            region = memory.add(name, value)
+            region = memory.add(name, value, tuple(launch.far.get(name, ())))
             recorder.counts[name] = _Count()
             pointer = Handle(np.int64(region.base), None, pointer=Pointer(region, ()))
             arguments[name] = seam.pointer_argument(value, pointer)

@@ -54,12 +54,15 @@ def others(who: np.ndarray, where: np.ndarray, me: int) -> np.ndarray:
 class Region:
     """One tensor argument: its memory, its geometry, and what happened to it."""
 
-    def __init__(self, name: str, number: int, tensor: torch.Tensor, shadows: dict[int, Shadow]) -> None:
+    def __init__(
+        self, name: str, number: int, tensor: torch.Tensor, shadows: dict[int, Shadow], far: tuple[int, ...] = ()
+    ) -> None:
         tensor = tensor.detach()
         self.name = name
         self.base = number << WINDOW
         self.shape = tuple(tensor.shape)
         self.strides = tuple(tensor.stride())
+        self.far = far  # the strides that the kernel was told, where they are not the real ones
         self.item = tensor.element_size()
         self.count = tensor.numel()
         self.span = 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) if self.count else 0
@@ -95,6 +98,16 @@ class Region:
         if self.logical is not None and self.span:
             ok &= self.logical[np.where(ok, places, 0)] >= 0
         return ok
+
+    def near(self, places: np.ndarray) -> np.ndarray:
+        """Where the elements really lie that far offsets mean; -1 for an offset that is no element's."""
+        rest, found, ok = places, np.zeros_like(places), places >= 0
+        for dim in sorted(range(len(self.shape)), key=lambda d: -self.far[d]):
+            if self.shape[dim] > 1:
+                steps, rest = np.divmod(rest, self.far[dim])
+                ok = ok & (steps < self.shape[dim])
+                found = found + steps * self.strides[dim]
+        return np.where(ok & (rest == 0), found, -1)
 
     def index(self, place: int) -> tuple[int, ...]:
         """The index a kernel meant by an element offset, also outside the tensor: row first, then what is left."""
@@ -149,8 +162,8 @@ class Memory:
         self.shadows: dict[int, Shadow] = {}
         self.me = 0
 
-    def add(self, name: str, tensor: torch.Tensor) -> Region:
-        region = Region(name, len(self.regions) + 1, tensor, self.shadows)
+    def add(self, name: str, tensor: torch.Tensor, far: tuple[int, ...] = ()) -> Region:
+        region = Region(name, len(self.regions) + 1, tensor, self.shadows, far)
         self.regions.append(region)
         return region
 
@@ -182,6 +195,8 @@ class Memory:
         places = addresses - region.base
         if region.item > 1:
             places >>= region.item.bit_length() - 1
+        if region.far:
+            places = region.near(places)
         good = region.inside(places)
         if active is not None:
             good &= active

@@ -52,6 +52,7 @@ def trace_to_parts(trace: Trace) -> tuple[dict[str, Any], list[np.ndarray]]:
         "findings": [_finding_out(f) for f in trace.findings],
         "traffic": {n: [t.loaded, t.stored, t.loads, t.stores] for n, t in trace.traffic.items()},
         "flops": trace.flops,
+        "lane_flops": trace.lane_flops,
         "printed": list(trace.printed),
         **maps,
     }
@@ -60,7 +61,8 @@ def trace_to_parts(trace: Trace) -> tuple[dict[str, Any], list[np.ndarray]]:
 
 def trace_from_parts(head: Any, arrays: list[np.ndarray]) -> Trace:
     """The trace that `trace_to_parts` took apart. Raises ValueError for anything it would not have made."""
-    fields = {"grid", "tensors", "events", "findings", "traffic", "flops", "printed", "writers", "writer_lines"}
+    fields = {"grid", "tensors", "events", "findings", "traffic", "flops", "lane_flops", "printed"}
+    fields |= {"writers", "writer_lines"}
     head = _object(head, "a trace", fields)
     tensors = {
         _text(n, "a tensor's name"): _tensor_in(t) for n, t in _mapping(head["tensors"], "tensors", MAX_TENSORS).items()
@@ -78,6 +80,7 @@ def trace_from_parts(head: Any, arrays: list[np.ndarray]) -> Trace:
         },
         writers=_arrays(head["writers"], arrays, tensors, np.int64, -1, max(math.prod(grid), 1) - 1),
         flops=_integer(head["flops"], "flops", 0),
+        lane_flops=_integer(head["lane_flops"], "lane_flops", 0),
         writer_lines=_arrays(head["writer_lines"], arrays, tensors, np.int32, 0, 2**31 - 1),
         printed=tuple(_text(p, "a printed line") for p in _list(head["printed"], "printed", MAX_LINES)),
     )

@@ -40,6 +40,11 @@ class Reductions:
         many = not isinstance(input, self.language.tensor)
         return [t.handle for t in input] if many else [input.handle], many
 
+    def _count(self, data: np.ndarray) -> None:
+        """A known combination is one FLOP an element; any other counts for what its function computes."""
+        if numerics.is_float(data.dtype):
+            self.builder.lane_flops += data.size
+
     # reduce -----------------------------------------------------------------------------------------------------------
 
     def reduce(self, input: Any, axis: Any, combine_fn: Any, keep_dims: Any = False, **_: Any) -> Any:
@@ -69,6 +74,7 @@ class Reductions:
 
     def _fast(self, kind: str, arg: Handle, axis: int) -> Handle:
         data = np.asarray(arg.data)
+        self._count(data)
         # in max and min a NaN loses against any number, as on the GPU
         extreme = np.fmax if kind == "max" else np.fmin
         out = _sum(data, axis) if kind == "sum" else extreme.reduce(data, axis=axis)
@@ -120,6 +126,7 @@ class Reductions:
 
     def _cumsum(self, arg: Handle, axis: int) -> Handle:
         data = np.asarray(arg.data)
+        self._count(data)
         handle = Handle(np.add.accumulate(data, axis=axis, dtype=data.dtype), arg.type)
         if arg.taint is not None:
             handle.taint = Taint(np.logical_or.accumulate(arg.taint.lanes, axis=axis), arg.taint.sources)

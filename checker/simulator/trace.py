@@ -104,10 +104,17 @@ class Trace:
     traffic: dict[str, Traffic]
     writers: dict[str, np.ndarray]
     flops: int = 0
+    """Floating-point operations of `tl.dot`: 2·m·k·n for [m, k] @ [k, n], masked rows included."""
     writer_lines: dict[str, np.ndarray] = field(default_factory=dict)
     """Beside `writers`: the line of that last store, or 0."""
     printed: tuple[str, ...] = ()
     """What `tl.device_print` said, a line each."""
+    lane_flops: int = 0
+    """Floating-point operations of everything else, one for each element of a result, masked lanes included as they occupy
+    the chip all the same: +, -, *, /, %, the larger and the smaller, exponentials and the other functions of `tl.math`; two
+    for a fused multiply-add and for a clamp. A sum, maximum or minimum over an axis, and a running sum, count one for each
+    element of the operand, other reductions and scans what their combining function computes; an atomic addition counts one
+    for each active lane. Not counted: addresses and integers, comparisons, `tl.where`, casts, `tl.abs`."""
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import linecache
-import sys
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 from checker.submission.assemble import one_function
 from checker.submission.literals import written
-from checker.submission.notebook import without_magics
 from checker.submission.scope import Definition, Scope, StaticScope, Text, parse
+from checker.submission.session import cells_run, origin_of, shell, unfinished
 
 
 class SubmissionError(Exception):
@@ -36,7 +35,23 @@ def kernel_of(fn: Any) -> tuple[Definition, Scope]:
             f"cell again, and check it again.",
             *_place(function),
         )
+    _refuse_outdated(fn, function)
     return _definition(fn), LiveScope(function)
+
+
+def _refuse_outdated(fn: Any, function: FunctionType) -> None:
+    """A cell that fails leaves the function of the cell before it in place: what is judged then is not what was just typed."""
+    name = function.__name__
+    if getattr(shell(), "user_ns", {}).get(name) is not fn:
+        return  # an older version kept under another name, and meant
+    newer = unfinished(name, function.__code__.co_filename)
+    if newer is not None:
+        raise SubmissionError(
+            f"{newer.message[:1].upper()}{newer.message[1:]}. `{name}` is still the version from before that. Mend the cell, run "
+            "it again, and then this one.",
+            newer.line,
+            newer.origin,
+        )
 
 
 def _python_function(fn: Any) -> FunctionType:
@@ -87,29 +102,6 @@ def _written_lines(fn: Any, function: FunctionType) -> tuple[list[str], int]:
 def _place(function: FunctionType) -> tuple[int, str]:
     code = function.__code__
     return code.co_firstlineno, origin_of(code.co_filename)
-
-
-def origin_of(filename: str) -> str:
-    """The name a learner knows a file or cell by: "In[7]", or a path relative to the working directory."""
-    shell = _shell()
-    count = getattr(getattr(shell, "compile", None), "_filename_map", {}).get(filename)
-    if count:
-        return f"In[{count}]"
-    if filename.startswith("<ipython-input-"):
-        return f"In[{filename.split('-')[2]}]"
-    path = Path(filename)
-    if not path.is_file():
-        return "a cell" if shell is not None else filename
-    try:
-        return path.resolve().relative_to(Path.cwd()).as_posix()
-    except ValueError:
-        return path.name
-
-
-def _shell() -> Any:
-    """The running IPython, if any."""
-    ipython = sys.modules.get("IPython")
-    return ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
 
 
 class LiveScope:
@@ -191,13 +183,8 @@ def _as_source(value: Any) -> str | None:
 
 def _texts(filename: str) -> list[Text]:
     """The texts in which names of that file's functions were defined, in the order they ran."""
-    shell = _shell()
-    ran = (getattr(shell, "user_ns", None) or {}).get("In")
-    if isinstance(ran, list) and not Path(filename).is_file():
-        return [
-            Text(without_magics(cell), f"In[{count}]")
-            for count, cell in enumerate(ran)
-            if isinstance(cell, str) and cell.strip()
-        ]
+    cells = [text for _, text in cells_run()]
+    if cells and not Path(filename).is_file():
+        return cells
     lines = linecache.getlines(filename)
     return [Text("".join(lines), origin_of(filename))] if lines else []

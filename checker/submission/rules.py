@@ -7,16 +7,17 @@ expressions and names listed here. Whatever is not listed is refused, with what 
 from __future__ import annotations
 
 import ast
-import difflib
 import io
 import re
 import tokenize
 
 from checker.puzzle import Puzzle
-from checker.submission.body import BodyRules, Finding
+from checker.submission.body import BodyRules
 from checker.submission.kernel import KernelSource, Violation
+from checker.submission.kernel_names import Finding
 from checker.submission.literals import NotLiteral, number
 from checker.submission.scope import parse
+from checker.submission.signature import parameter_differences
 
 RULES: dict[str, str] = {
     "name": "The kernel keeps the name the course gave it, `<puzzle>_kernel`.",
@@ -225,7 +226,7 @@ def _signature(module: _Module, kernel: str, puzzle: Puzzle, source: KernelSourc
     found = []
     if kernel != puzzle.kernel:
         found.append(Finding("name", node.lineno, f"the kernel must be called `{puzzle.kernel}`, not `{kernel}`"))
-    for message in _parameter_differences([a.arg for a in node.args.args], list(puzzle.parameters)):
+    for message in parameter_differences([a.arg for a in node.args.args], list(puzzle.parameters)):
         found.append(Finding("signature", node.lineno, message))
     constexprs = constexpr_parameters(puzzle)
     for argument in node.args.args:
@@ -242,41 +243,6 @@ def _signature(module: _Module, kernel: str, puzzle: Puzzle, source: KernelSourc
                 message = f"autotune sets `{name}`, which is not a tl.constexpr parameter of this kernel ({', '.join(sorted(constexprs))} are)"
                 found.append(Finding("autotune", node.lineno, message))
     return found
-
-
-def _parameter_differences(got: list[str], asked: list[str]) -> list[str]:
-    missing = [name for name in asked if name not in got]
-    extra = [name for name in got if name not in asked]
-    messages = []
-    for name in list(missing):
-        same_place = got[asked.index(name)] if asked.index(name) < len(got) else None
-        if same_place in extra and len(got) == len(asked):
-            renamed: str | None = same_place
-        else:
-            renamed = next(iter(difflib.get_close_matches(name, extra, n=1, cutoff=0.75)), None)
-        if renamed is not None:
-            messages.append(
-                f"the parameter `{name}` was renamed to `{renamed}`: the course passes arguments by name, so call it `{name}` again"
-            )
-            missing.remove(name)
-            extra.remove(renamed)
-    if missing:
-        messages.append(f"the parameter{_s(missing)} {_listed(missing)} {'is' if len(missing) == 1 else 'are'} missing")
-    if extra:
-        messages.append(
-            f"the parameter{_s(extra)} {_listed(extra)} {'is' if len(extra) == 1 else 'are'} not part of this puzzle: take {'it' if len(extra) == 1 else 'them'} out"
-        )
-    if not messages and got != asked:
-        messages.append(f"the parameters are in another order: it is ({', '.join(asked)})")
-    return messages
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
-def _s(names: list[str]) -> str:
-    return "" if len(names) == 1 else "s"
 
 
 def is_untouched(source: KernelSource) -> bool:

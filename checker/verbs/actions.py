@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from checker.judge.verdict import Verdict
     from checker.puzzle import Case, Puzzle
     from checker.submission.kernel import KernelSource
-    from checker.verbs.doctor import Finding
+    from checker.verbs.machine import Finding
     from checker.verbs.resetting import Reset
 
 WRITABLE = f"Where the folder cannot be written, work in a copy of the course, or set {workspace.HOME_VARIABLE} to a folder of yours."
@@ -94,7 +94,7 @@ def film(kernel: Any, sizes: Mapping[str, Any]) -> Film | None:
         card.show(lambda: "" if controls else made.html, lambda console: console.print(repr(made), markup=False))
     if controls:
         _show_with_controls(puzzle, source, made)
-    return made
+    return display.shown(made)
 
 
 def _show_with_controls(puzzle: Puzzle, source: KernelSource, first: Film) -> None:
@@ -144,7 +144,7 @@ def hint(what: Any, level: int | str | None = None) -> hints.Help:
     counted = shown if shown <= len(hints.LEVELS) else 0  # the explanation after passing is no help
     after = progress.update(space, puzzle.name, lambda old: replace(old, hints=max(old.hints, counted)))
     panels.hint_panel(told, after.messages).show()
-    return told
+    return display.shown(told)
 
 
 def show_progress() -> Standing:
@@ -157,7 +157,8 @@ def show_progress() -> Standing:
     panels.progress_panel(LADDER, saved, str(space.ours)).show()
     passed = [p for p in LADDER if saved.of(p.name).passed]
     ahead = panels.next_puzzle(LADDER, saved)
-    return Standing(len(passed), len(LADDER), sum(p.points for p in passed), ahead.name if ahead else None)
+    points = sum(p.points for p in passed)
+    return display.shown(Standing(len(passed), len(LADDER), points, ahead.name if ahead else None))
 
 
 def reset(what: Any) -> Reset:
@@ -172,7 +173,7 @@ def reset(what: Any) -> Reset:
     except OSError as error:
         raise Misuse(f"{puzzle.name} was not reset, and nothing was changed: {error}. {WRITABLE}") from None
     panels.reset_panel(done, resetting.notebook_cell(done.stub) if display.in_notebook() else "").show()
-    return done
+    return display.shown(done)
 
 
 def doctor() -> Report:
@@ -186,7 +187,7 @@ def doctor() -> Report:
         else:
             panel = panels.doctor_panel(report, works(report))
             card.show(panel.html, panel.print)
-    return report
+    return display.shown(report)
 
 
 def diagnosed() -> Report:
@@ -226,7 +227,7 @@ def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", s
         _show_card(card, verdict)
     if after.messages:
         panels.Panel("Your progress", after.messages, footer=("The verdict stands all the same. " + WRITABLE,)).show()
-    return verdict
+    return display.shown(verdict)
 
 
 def film_of(puzzle: Puzzle, source: KernelSource, sizes: Mapping[str, Any]) -> Film | Verdict:
@@ -256,7 +257,7 @@ def xray_and_show(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any
     with display.working(f"Compiling {source.kernel} for four GPUs …") as card:
         panel, compiled = xray_panel(puzzle, source, wanted)
         card.show(panel.html, panel.print)
-    return panel, compiled
+    return display.shown(panel), compiled
 
 
 def bench_and_show(puzzle: Puzzle, source: KernelSource) -> panels.Panel | Verdict:
@@ -271,7 +272,7 @@ def bench_and_show(puzzle: Puzzle, source: KernelSource) -> panels.Panel | Verdi
             card.show(made.html, made.print)
         else:
             _show_card(card, made)
-    return made
+    return display.shown(made)
 
 
 def _show_card(card: display.Card, verdict: Verdict) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+T = TypeVar("T")
 
 
 def shell() -> Any:
@@ -45,6 +47,19 @@ def show(html: Callable[[], str], text: Callable[[Console], None]) -> None:
         display(HTML(html()))
     else:
         text(console())
+
+
+def shown(value: T) -> T:
+    """`value`, noted as what the running cell has shown already."""
+    running = shell()
+    if running is not None:
+        object.__setattr__(value, "_shown_in_cell", running.execution_count)  # most are frozen dataclasses
+    return value
+
+
+def was_shown_here(value: object) -> bool:
+    """Whether the running cell has shown `value` as a card or a panel."""
+    return getattr(value, "_shown_in_cell", None) == getattr(shell(), "execution_count", 0)
 
 
 class Card:

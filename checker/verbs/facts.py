@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from checker import workspace
-from checker.verbs.doctor import Facts, Gpu
+from checker.verbs.machine import Facts, Gpu
 
 PATIENCE = 120.0  # seconds; a first import of torch from a cold disk takes its time
 

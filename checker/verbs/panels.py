@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from checker.puzzle import Puzzle
-    from checker.verbs.doctor import Finding
     from checker.verbs.hints import Help
+    from checker.verbs.machine import Finding
     from checker.verbs.progress import Progress
     from checker.verbs.resetting import Reset
 
@@ -25,7 +25,7 @@ ROOT = "tbt-panel"
 # outweighs what JupyterLab does to every table (columns of one width, set to the right) and to code (wrapped)
 OURS = f".{ROOT}" * 3
 CSS = f"""<style>
-.{ROOT}{{font:14px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;color:var(--ink);background:var(--bg);
+.{ROOT}{{box-sizing:border-box;font:14px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;color:var(--ink);background:var(--bg);
 border:1px solid var(--line);border-radius:8px;padding:12px 16px;max-width:860px;margin:4px 0;overflow-x:auto}}
 {OURS} h4{{margin:0 0 8px;font-size:15px;font-weight:600;color:var(--ink)}}
 {OURS} h5{{margin:12px 0 2px;font-size:13px;font-weight:600;color:var(--soft)}}
@@ -186,7 +186,7 @@ def _unticked(text: str) -> str:
     return text.replace("`", "")
 
 
-_MARKS = {"ok": ("✓", "good"), "warning": ("!", "warn"), "problem": ("✗", "bad")}
+_MARKS = {"ok": ("✓", "good"), "note": ("·", "soft"), "warning": ("!", "warn"), "problem": ("✗", "bad")}
 
 
 def doctor_panel(report: Sequence[Finding], summary: str) -> Panel:

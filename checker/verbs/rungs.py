@@ -1,202 +1,212 @@
-"""The rungs of a ladder side by side: their films, and the bytes and the time of each, for the end of a notebook.
+"""The end of a notebook: the rungs side by side, their films, and what each moves, computes, rounds and takes at many sizes.
 
 A rung that the learner has solved is shown with their own kernel, the newest that passed. One that they skipped is counted
-with the course's solution, so that the comparison is whole, but not filmed: a film shows the source.
+with the course's solution, so that the comparison is whole, but not filmed: a film shows the source. Demonstrations, which
+nobody is asked to write, are taken by all of these verbs as puzzles are.
+
+Sizes are the puzzle's own: ``{"M": 4, "N": 1000, "BLOCK_N": 256, "IS_CAUSAL": True}``; what is not named is as in its film.
+Every verb raises Misuse for a puzzle, a size or a type that does not exist, and where a kernel does not run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker import workspace
-from checker.course import PUZZLES
-from checker.puzzle import Case, Puzzle
-from checker.verbs import display
+from checker.puzzle import Case, Puzzle, Scalar
+from checker.verbs import display, rung_kernels
+from checker.verbs.comparison import Comparison, Rung
 from checker.verbs.naming import Misuse
-from checker.workspace import Workspace
+from checker.verbs.rung_kernels import puzzle_called
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from checker.submission.kernel import KernelSource
+    from checker.judge.verdict import Verdict
+    from checker.verbs.measuring import Counted
+    from checker.workspace import Workspace
 
-GPU_ROWS = 4096
-"""On a GPU each rung is timed with this many times the rows, so that every multiprocessor has work."""
+Sizes = Mapping[str, Scalar]
 
-
-@dataclass(frozen=True)
-class Rung:
-    """One rung at one size: the bytes its budget allows, the bytes its kernel moved, and its time where there is a GPU."""
-
-    puzzle: str
-    predicted: int
-    counted: int
-    own: bool  # the learner's kernel, not the course's
-    seconds: float | None = None
-    timed_bytes: int = 0
+GROWN = 4096
+LARGEST = 1 << 25
+"""On a GPU one size is made this many times as large, so that every multiprocessor has work, or fewer times where a tensor
+would have more elements than `LARGEST`."""
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What `rungs` found; a notebook shows it as a plot."""
-
-    rungs: tuple[Rung, ...]
-    device: str = ""
-
-    def _repr_html_(self) -> str:
-        from checker.view.plots import traffic_plot
-
-        bars = [(_label(rung), rung.predicted, rung.counted) for rung in self.rungs]
-        plot = traffic_plot(bars, title="Bytes between memory and chip")._repr_html_()
-        words = "".join(f"<p>{escape(line)}</p>" for line in self._words())
-        return plot + words
-
-    def __repr__(self) -> str:
-        lines = [
-            f"{_label(r)}: {r.predicted:,} B predicted, {r.counted:,} counted"
-            + (f", {_time(r.seconds)}" if r.seconds else "")
-            for r in self.rungs
-        ]
-        note = [] if all(r.own for r in self.rungs) else ["* the course's solution"]
-        return "\n".join(lines + note)
-
-    def _words(self) -> list[str]:
-        timed = [rung for rung in self.rungs if rung.seconds]
-        words = [
-            f"{r.puzzle}: {_time(r.seconds)}, {_rate(r)} on the {self.device}, with {GPU_ROWS} times the rows."
-            for r in timed
-        ]
-        if not all(rung.own for rung in self.rungs):
-            words.append("Rungs marked with * you have not solved yet: what is counted there is the course's solution.")
-        return words
-
-
-def rungs(sizes: Mapping[str, Mapping[str, int]]) -> Comparison:
+def rungs(sizes: Mapping[str, Sizes], grow: str = "") -> Comparison:
     """Run each rung at its sizes in the simulator and count its bytes; time it as well where there is a GPU.
 
-    `sizes` names the rungs in order: ``{"chunked_softmax": {"M": 4, "N": 1000, "BLOCK_N": 256}}``. Raises Misuse for a
-    puzzle or a size that does not exist.
+    `sizes` names the rungs in order: ``{"chunked_softmax": {"M": 4, "N": 1000, "BLOCK_N": 256}}``. Each is timed with its
+    size `grow` made the same number of times as large; if none is named, with its outermost one (rows, heads, batches).
     """
     from checker import gpu
 
     space, device = workspace.find(), gpu.device_name() if gpu.available() else ""
+    cases = {name: _case(puzzle_called(name), chosen) for name, chosen in sizes.items()}
+    times = growth([puzzle_called(name) for name in cases], list(cases.values()), grow)
     with display.working("Counting bytes …") as card:
-        found = tuple(_rung(space, _puzzle(name), chosen, bool(device)) for name, chosen in sizes.items())
+        found = tuple(
+            _rung(space, puzzle_called(name), case, grow, times if device else 0) for name, case in cases.items()
+        )
         card.show(lambda: "", lambda console: None)
     return Comparison(found, device)
 
 
-def films(names: Mapping[str, Mapping[str, int]]) -> None:
-    """Show the films of several rungs below one another, at the given sizes; a rung that is not solved yet says so."""
-    from checker.verbs.actions import Film, film_of
-    from checker.verbs.sizes import case_for
+def films(names: Mapping[str, Sizes], beside: bool = False) -> None:
+    """Show the films of several rungs at the given sizes, below one another; a rung that is not solved yet says so.
 
-    space = workspace.find()
-    for name, sizes in names.items():
-        puzzle = _puzzle(name)
-        case_for(puzzle, sizes, puzzle.film.case)  # sizes that do not exist are refused, solved or not
-        kept = _kept(space, puzzle)
-        if kept is None:
-            _say(f"{puzzle.title}: there will be a film here once your kernel has passed.")
-            continue
-        made = film_of(puzzle, kept, sizes)
-        if isinstance(made, Film):
-            html, text = made.html, repr(made)
-            display.show(lambda html=html: html, lambda console, text=text: console.print(text, markup=False))  # type: ignore[misc]
-
-
-def moved(name: str, sizes: Sequence[Mapping[str, int]]) -> list[int]:
-    """Bytes between memory and chip at each of several sizes, counted in the simulator: ``moved("flash_attention", [{"D": 16}])``.
-
-    Of the learner's newest kernel that passed, else of the course's solution. Raises Misuse as `rungs` does.
+    With `beside` they stand next to one another where the page is wide enough.
     """
-    from checker.verbs.sizes import case_for
-
-    space, puzzle = workspace.find(), _puzzle(name)
-    source = _kept(space, puzzle) or _course(space, puzzle)
-    return _counted(puzzle, source, [case_for(puzzle, one, puzzle.film.case) for one in sizes])
-
-
-def _counted(puzzle: Puzzle, source: KernelSource, cases: Sequence[Case]) -> list[int]:
-    from checker.judge.prepare import prepare
-    from checker.sandbox import Sandbox
-    from checker.simulator.trace import SimulateOptions
-
-    launches = [prepare(puzzle, case).launch for case in cases]
-    found = []
-    for case, result in zip(cases, Sandbox.shared().simulate(source, launches, SimulateOptions()), strict=False):
-        if result.trace is None:
-            raise Misuse(f"{puzzle.kernel} did not run at {case.name}: {result.message or result.status}")
-        found.append(sum(t.loaded + t.stored for t in result.trace.traffic.values()))
-    return found
+    space = workspace.find()
+    made = (_film(space, puzzle_called(name), sizes) for name, sizes in names.items())
+    for html, text in [_beside(*made)] if beside else made:
+        display.show(html, text)
 
 
-def _rung(space: Workspace, puzzle: Puzzle, sizes: Mapping[str, int], timed: bool) -> Rung:
-    from checker.judge.prepare import prepare
-    from checker.sandbox import Sandbox
+def moved(name: str, sizes: Sequence[Sizes]) -> list[int]:
+    """Bytes between memory and chip at each of several sizes, counted in the simulator: ``moved("flash_attention", [{"D": 16}])``."""
+    return [run.bytes for run in _counted(name, sizes)]
+
+
+def worked(name: str, sizes: Sequence[Sizes]) -> list[int]:
+    """Floating-point operations at each of several sizes, counted in the simulator: those of `tl.dot` and those of lanes.
+
+    A product of [m, k] and [k, n] is 2·m·k·n. An addition, multiplication, division, exponential or maximum of lanes is one
+    for each element, and so is a sum or maximum over an axis; `Trace.lane_flops` has the list.
+    """
+    return [run.flops for run in _counted(name, sizes)]
+
+
+def errors(name: str, sizes: Sequence[Sizes], dtype: str = "", output: str = "") -> list[float]:
+    """The error in the simulator at each of several sizes: root mean square of the difference from the float64 reference over
+    root mean square of the reference.
+
+    `dtype` is that of the tensors, such as ``"bfloat16"``, `output` the kernel's parameter, such as ``"o_ptr"``; if not named,
+    those of the film and the first. The reference starts from inputs that are rounded to `dtype` already.
+    """
+    from checker.verbs.measuring import errors_of
+
+    puzzle = puzzle_called(name)
+    output = output or puzzle.outputs[0]
+    if output not in puzzle.outputs:
+        raise Misuse(f"{name} has no output called {output}. Its outputs are {', '.join(puzzle.outputs)}.")
+    source, _ = rung_kernels.chosen(workspace.find(), puzzle)
+    return errors_of(puzzle, source, [_case(puzzle, one, dtype) for one in sizes], output)
+
+
+def timed(name: str, sizes: Sequence[Sizes], dtype: str = "") -> list[float] | None:
+    """Median seconds on this machine's GPU at each of several sizes, or None where there is no GPU that torch can use.
+
+    The L2 cache is cold at each launch. A kernel with `@triton.autotune` runs in its first configuration, except for what
+    `sizes` name.
+    """
+    from checker import gpu
+
+    puzzle = puzzle_called(name)
+    cases = [_case(puzzle, one, dtype) for one in sizes]
+    if not gpu.available():
+        return None
+    from checker.verbs.measuring import seconds
+
+    source, _ = rung_kernels.chosen(workspace.find(), puzzle)
+    return [seconds(puzzle, source, case, list(one)) for case, one in zip(cases, sizes, strict=True)]
+
+
+# --- sizes and cases ----------------------------------------------------------------------------------------------------
+
+
+def _case(puzzle: Puzzle, sizes: Sizes, dtype: str = "") -> Case:
     from checker.verbs.sizes import case_for
 
     case = case_for(puzzle, sizes, puzzle.film.case)
-    kept = _kept(space, puzzle)
-    source = kept or _course(space, puzzle)
-    (counted,) = _counted(puzzle, source, [case])
-    rung = Rung(puzzle.name, _allowed(puzzle, case), counted, kept is not None)
-    if not timed:
+    if dtype and dtype not in puzzle.tolerance:
+        raise Misuse(f"{puzzle.name} has no {dtype!r} tensors. Its types are {', '.join(puzzle.tolerance)}.")
+    return replace(case, dtype=dtype or case.dtype)
+
+
+def growth(puzzles: Sequence[Puzzle], cases: Sequence[Case], grow: str) -> int:
+    """How many times as large one size of every case may be made: a power of two. Raises Misuse where one has no size `grow`."""
+    for puzzle, case in zip(puzzles, cases, strict=True):
+        if grow and grow not in case.sizes:
+            raise Misuse(f"{puzzle.name} has no size {grow} to grow. Its sizes are {', '.join(case.sizes)}.")
+    largest = max((t.numel() for p, c in zip(puzzles, cases, strict=True) for t in p.make(c).values()), default=1)
+    return min(GROWN, 1 << max(0, (LARGEST // max(largest, 1)).bit_length() - 1))
+
+
+def grown(case: Case, grow: str, times: int) -> tuple[str, Case]:
+    """Which size was made `times` as large (the outermost, which stands first, if none is named), and the case."""
+    name = grow or next(iter(case.sizes))
+    return name, replace(case, sizes={**case.sizes, name: case.sizes[name] * times})
+
+
+# --- running ------------------------------------------------------------------------------------------------------------
+
+
+def _counted(name: str, sizes: Sequence[Sizes]) -> list[Counted]:
+    from checker.verbs.measuring import counted
+
+    puzzle = puzzle_called(name)
+    cases = [_case(puzzle, one) for one in sizes]
+    source, _ = rung_kernels.chosen(workspace.find(), puzzle)
+    return counted(puzzle, source, cases)
+
+
+def _rung(space: Workspace, puzzle: Puzzle, case: Case, grow: str, times: int) -> Rung:
+    from checker.verbs.measuring import counted, seconds
+
+    source, borrowed = rung_kernels.chosen(space, puzzle)
+    (run,) = counted(puzzle, source, [case])
+    rung = Rung(puzzle.name, _allowed(puzzle, case), run.bytes, not borrowed)
+    if not times:
         return rung
-    large = replace(case, sizes={**case.sizes, "M": case.sizes["M"] * GPU_ROWS})
-    seconds = Sandbox.shared().time(source, prepare(puzzle, large).launch).median
-    return replace(rung, seconds=seconds, timed_bytes=_allowed(puzzle, large))
-
-
-def _puzzle(name: str) -> Puzzle:
-    if name not in PUZZLES:
-        raise Misuse(f"There is no puzzle called {name}. The puzzles are {', '.join(PUZZLES)}.")
-    return PUZZLES[name]
-
-
-def _kept(space: Workspace, puzzle: Puzzle) -> KernelSource | None:
-    """The learner's newest kernel that passed."""
-    files = sorted((space.ours / "passed").glob(f"{puzzle.name}-*.py"), key=lambda path: path.stat().st_mtime)
-    return _read(files[-1], puzzle) if files else None
-
-
-def _course(space: Workspace, puzzle: Puzzle) -> KernelSource:
-    path = space.solution_file(puzzle.name)
-    source = _read(path, puzzle) if path else None
-    if source is None:
-        raise Misuse(f"{puzzle.name} is not solved yet, and the folder solutions/ is not here to count with.")
-    return source
-
-
-def _read(path: Path, puzzle: Puzzle) -> KernelSource | None:
-    from checker.submission.read import from_path
-
-    return next((found.source for found in from_path(path, [puzzle]) if found.source is not None), None)
+    name, large = grown(case, grow, times)
+    took = seconds(puzzle, source, large, list(case.meta))
+    return replace(rung, seconds=took, timed_bytes=_allowed(puzzle, large), grown=name, grown_to=int(large.sizes[name]))
 
 
 def _allowed(puzzle: Puzzle, case: Case) -> int:
     return sum(allowance.loaded + allowance.stored for allowance in puzzle.budget(case).values())
 
 
-def _label(rung: Rung) -> str:
-    return rung.puzzle + ("" if rung.own else " *")
+# --- films --------------------------------------------------------------------------------------------------------------
+
+Shown = tuple[Callable[[], str], Callable[["Console"], None]]
 
 
-def _time(seconds: float | None) -> str:
-    seconds = seconds or 0.0
-    return f"{seconds * 1e6:,.1f} µs" if seconds < 1e-3 else f"{seconds * 1e3:,.2f} ms"
+def _film(space: Workspace, puzzle: Puzzle, sizes: Sizes) -> Shown:
+    """The film as HTML and as a line for a terminal; the card where the kernel is wrong; a sentence where there is none yet."""
+    from checker.verbs.actions import Film, film_at
+
+    case = _case(puzzle, sizes)  # sizes that do not exist are refused, solved or not
+    source = rung_kernels.to_film(space, puzzle)
+    if source is None:
+        return _sentence(f"{puzzle.title}: there will be a film here once your kernel has passed.")
+    made = film_at(puzzle, source, case)
+    if not isinstance(made, Film):
+        return _card(made)
+    return lambda: made.html, lambda console: console.print(repr(made), markup=False)
 
 
-def _rate(rung: Rung) -> str:
-    return f"{rung.timed_bytes / (rung.seconds or 1.0) / 1e9:,.0f} GB/s"
+def _card(verdict: Verdict) -> Shown:
+    from checker.view.card import card_html
+    from checker.view.terminal import print_card
+
+    return lambda: card_html(verdict), lambda console: print_card(verdict)
 
 
-def _say(sentence: str) -> None:
-    def text(console: Console) -> None:
-        console.print(sentence, markup=False)
+def _sentence(sentence: str) -> Shown:
+    return lambda: f"<p>{escape(sentence)}</p>", lambda console: console.print(sentence, markup=False)
 
-    display.show(lambda: f"<p>{escape(sentence)}</p>", text)
+
+def _beside(*shown: Shown) -> Shown:
+    from checker.view.film import side_by_side
+
+    def print_all(console: Console) -> None:
+        for _, text in shown:
+            text(console)
+
+    return lambda: side_by_side(*(html() for html, _ in shown)), print_all

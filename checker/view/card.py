@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import re
 
 from checker.judge.verdict import GateResult, Mismatch, Verdict
 from checker.simulator.trace import Finding
 from checker.view import wording
 from checker.view.code import highlight
-from checker.view.error_map import alt_text, error_map
+from checker.view.error_map import alt_text, error_map, numbered
 from checker.view.theme import count, escape, style
 
 
@@ -43,7 +42,7 @@ def prose(text: str) -> str:
 
 
 def _head(verdict: Verdict) -> str:
-    facts = [f"{verdict.seconds:.1f} s"] if verdict.seconds else []
+    facts = [took] if (took := wording.took(verdict)) else []
     if verdict.max_score and wording.colour(verdict.status) != "soft":
         facts.insert(0, f"{verdict.score:g} of {count(int(verdict.max_score), 'point')}")
     return (
@@ -67,23 +66,24 @@ def _ladder(verdict: Verdict) -> str:
 def _failure(verdict: Verdict, gate: GateResult) -> str:
     parts = [f'<p class="message">{prose(gate.message)}</p>'] if gate.message else []
     line = gate.line or (gate.mismatch.line if gate.mismatch else None)
-    parts.append(_excerpt(verdict, line))
+    diagnosis = verdict.diagnosis
+    cause = diagnosis.line if diagnosis is not None else None
+    parts.append(_excerpt(verdict, line, also=cause))
     if gate.findings:
         parts.append(_findings(wording.untold(gate)))
-    diagnosis = verdict.diagnosis
     if diagnosis is not None:
         if diagnosis.misconception is not None:
             parts.append(_box(wording.diagnosis_tag(diagnosis), diagnosis.message, "looks"))
         else:
             parts.append(f'<p class="soft">{prose(diagnosis.message)}</p>')
-        if diagnosis.line and diagnosis.line != line:
-            parts.append(_excerpt(verdict, diagnosis.line, around=0))
+        if cause is not None and cause not in [row.number for row in wording.excerpt(verdict, line)]:
+            parts.append(_excerpt(verdict, cause, around=0))
     if advice := wording.advice(verdict, gate):
         parts.append(_box("Next, try", advice))
     if gate.mismatch is not None:
         parts.append(_mismatch(gate.mismatch, gate.message))
-    elif gate.case is not None:
-        parts.append(f'<p class="soft">Seen with {escape(wording.case_words(gate.case))}.</p>')
+    elif seen := wording.seen_with(verdict, gate):
+        parts.append(f'<p class="soft">{escape(seen)}</p>')
     if verdict.smallest is not None:
         parts.append(f"<p><b>Smallest failing shape:</b> {escape(wording.case_words(verdict.smallest))}.</p>")
     parts.append(_traffic(gate))
@@ -102,8 +102,8 @@ def _box(tag: str, text: str, name: str = "") -> str:
     return f'<div class="box {name}"><b class="tag">{tag}</b>{body}</div>'
 
 
-def _excerpt(verdict: Verdict, line: int | None, around: int = 1) -> str:
-    chosen = wording.excerpt(verdict, line, around)
+def _excerpt(verdict: Verdict, line: int | None, around: int = 1, also: int | None = None) -> str:
+    chosen = wording.excerpt(verdict, line, around, also)
     if not chosen:
         return ""
     painted = highlight(verdict.source)
@@ -141,9 +141,8 @@ def _mismatch(mismatch: Mismatch, said: str) -> str:
     if place:
         note = f"Case: {wording.case_words(mismatch.case)}. "
     if mismatch.total > len(view.rows) * len(view.cols):  # otherwise the two tables show all there is
-        png = base64.b64encode(error_map(mismatch)).decode("ascii")
-        picture = f'<figure><img src="data:image/png;base64,{png}" alt="{escape(alt_text(mismatch))}"></figure>'
-        note += "Numbers in the picture are the programs that stored the tiles."
+        picture = f'<figure role="img" aria-label="{escape(alt_text(mismatch))}">{error_map(mismatch)}</figure>'
+        note += "Numbers in the picture are the programs that stored the tiles." if numbered(mismatch) else ""
     return (
         (f"<p>{escape(place)}</p>" if place else "")
         + f'<div class="pair">{table(f"expected {index}", view.expected, False)}{table(f"got {index}", view.got, True)}'

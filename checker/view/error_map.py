@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import math
+import re
 from typing import Any
 
 import numpy as np
 
 from checker.judge.verdict import Mismatch
+from checker.view.figures import INK, svg
 from checker.view.theme import short
 
-INK = "#7d8590"  # readable on white and on dark grey: the picture's ground is transparent
 FINE, UNWRITTEN, NOT_FINITE = (0.90, 0.92, 0.94), (0.62, 0.66, 0.70), (0.48, 0.22, 0.60)
 LOW, HIGH = np.array([1.0, 0.86, 0.72]), np.array([0.72, 0.23, 0.0])
 MAX_COLS, MAX_ROWS = 360, 120
-LIMIT = 15_000
+SHADES = 16  # that the picture has between just wrong and worst; with more, a large one would not stay small
+ON_PICTURE, LABEL = "#30363d", "#fefefe"  # the picture has the same light ground in both themes, and so have its labels
+_WIDE, _LEFT, _SHARE = 5.2, 0.09, 0.78  # inches, and where the picture lies in them
 
 
-def error_map(mismatch: Mismatch) -> bytes:
-    """PNG of |got - expected| over the tolerance, at most 15 kB, on a transparent ground.
+def error_map(mismatch: Mismatch) -> str:
+    """Inline SVG of |got - expected| over the tolerance, on a transparent ground, its words in the colours of the page.
 
     One pixel stands for the worst of the elements under it, so a single wrong element of a large output stays visible.
     """
-    for dpi in (144, 110, 80):
-        png = _draw(mismatch, dpi)
-        if len(png) <= LIMIT:
-            break
-    return png
+    picture, _, top = paint(mismatch)
+    drawn, ground = _draw(mismatch, top)
+    x, y, wide, high = ground
+    image = (
+        f'<image x="{x:.2f}" y="{y:.2f}" width="{wide:.2f}" height="{high:.2f}" preserveAspectRatio="none" '
+        f'style="image-rendering:pixelated" href="data:image/png;base64,{_png(picture)}"/>'
+    )
+    found = re.subn(r'<g id="error-map-ground">.*?</g>', lambda _: image, drawn, count=1, flags=re.DOTALL)
+    assert found[1] == 1, "matplotlib drew no ground for the picture"
+    return found[0]
 
 
 def _plane(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -56,6 +65,7 @@ def paint(mismatch: Mismatch) -> tuple[np.ndarray, tuple[int, int], float]:
     worst = _pool(np.where(np.isfinite(error) & ~unwritten, error, 0.0), *step)
     top = max(float(worst.max()), 10.0)
     share = np.clip(np.log10(np.maximum(worst, 1.0)) / math.log10(top), 0, 1)[..., None]
+    share = np.round(share * (SHADES - 1)) / (SHADES - 1)
     picture = np.broadcast_to(np.array(FINE), (*level.shape, 3)).copy()
     picture[level == 2] = (LOW + (HIGH - LOW) * share)[level == 2]
     picture[level == 1] = UNWRITTEN
@@ -63,28 +73,31 @@ def paint(mismatch: Mismatch) -> tuple[np.ndarray, tuple[int, int], float]:
     return picture, step, top
 
 
-def _draw(mismatch: Mismatch, dpi: int) -> bytes:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+def _draw(mismatch: Mismatch, top: float) -> tuple[str, tuple[float, float, float, float]]:
+    """The map without its picture, as SVG, and where the picture goes: x, y, width and height in the SVG's units."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch, Rectangle
     from matplotlib.ticker import MaxNLocator
 
-    picture, _, top = paint(mismatch)
     rows, cols = _plane(mismatch.error, mismatch.shape).shape
     high = min(max(4.3 * rows / cols, 0.32, 0.16 * min(rows, 12)), 2.2)
     tall = high + 0.76
-    figure = Figure(figsize=(5.2, tall))
-    FigureCanvasAgg(figure)
-    axes = figure.add_axes((0.09, 0.56 / tall, 0.78, high / tall))
-    axes.imshow(picture, extent=(-0.5, cols - 0.5, rows - 0.5, -0.5), aspect="auto", interpolation="nearest")
+    figure = Figure(figsize=(_WIDE, tall))
+    FigureCanvasSVG(figure)
+    axes = figure.add_axes((_LEFT, 0.56 / tall, _SHARE, high / tall))
+    axes.set(xlim=(-0.5, cols - 0.5), ylim=(rows - 0.5, -0.5))
+    axes.patch.set_gid("error-map-ground")
     _tiles(axes, mismatch, rows, cols)
     at = (
         int(np.ravel_multi_index(mismatch.first[:-1], mismatch.shape[:-1])) if len(mismatch.shape) > 1 else 0,
         mismatch.first[-1] if mismatch.first else 0,
     )
     axes.add_patch(Rectangle((at[1] - 0.5, at[0] - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.6))
-    axes.annotate("first", (at[1], at[0]), (0, 9), textcoords="offset points", ha="center", fontsize=7, color="black",
-                  bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "black", "lw": 0.6})  # fmt: skip
+    # at the edge the word stands on the picture, not on the numbers beside it
+    side = "left" if at[1] < cols / 20 else "right" if at[1] > cols * 0.95 else "center"
+    axes.annotate("first", (at[1], at[0]), (0, 9), textcoords="offset points", ha=side, fontsize=7, color="black",
+                  bbox={"boxstyle": "round,pad=0.15", "fc": LABEL, "ec": "black", "lw": 0.6})  # fmt: skip
     axes.set_xlabel(f"column of {short(mismatch.output)}", fontsize=8, color=INK, labelpad=2)
     if rows > 1:
         axes.set_ylabel("row", fontsize=8, color=INK)
@@ -111,9 +124,22 @@ def _draw(mismatch: Mismatch, dpi: int) -> bytes:
         handles.append(Patch(fc=UNWRITTEN, ec=INK, lw=0.5, label="never stored"))
     figure.legend(handles=handles, loc="lower center", ncol=5, fontsize=7, frameon=False, labelcolor=INK, handlelength=1.1,
                   columnspacing=1.0, borderaxespad=0.1)  # fmt: skip
-    out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=dpi, transparent=True)
-    return _smaller(out.getvalue())
+    points = 72.0  # an inch of matplotlib's SVG
+    return svg(figure), (points * _LEFT * _WIDE, points * (tall - 0.56 - high), points * _SHARE * _WIDE, points * high)
+
+
+def _edges(mismatch: Mismatch) -> tuple[np.ndarray, np.ndarray]:
+    """The rows and the columns after which another program's elements begin."""
+    who = _plane(np.asarray(mismatch.writers), mismatch.shape)
+    return np.flatnonzero((who[1:] != who[:-1]).any(axis=1)), np.flatnonzero((who[:, 1:] != who[:, :-1]).any(axis=0))
+
+
+def numbered(mismatch: Mismatch) -> bool:
+    """Whether there is room in the picture for the numbers of the programs."""
+    if mismatch.writers is None:
+        return False
+    down, across = _edges(mismatch)
+    return (len(down) + 1) * (len(across) + 1) <= 48 and len(down) <= 11
 
 
 def _tiles(axes: Any, mismatch: Mismatch, rows: int, cols: int) -> None:
@@ -121,15 +147,14 @@ def _tiles(axes: Any, mismatch: Mismatch, rows: int, cols: int) -> None:
     if mismatch.writers is None:
         return
     who = _plane(mismatch.writers, mismatch.shape)
-    down = np.flatnonzero((who[1:] != who[:-1]).any(axis=1)) if rows > 1 else np.array([], dtype=int)
-    across = np.flatnonzero((who[:, 1:] != who[:, :-1]).any(axis=0)) if cols > 1 else np.array([], dtype=int)
+    down, across = _edges(mismatch)
     if len(down) <= 40:
         for r in down:
-            axes.axhline(r + 0.5, color="#30363d", linewidth=0.7)
+            axes.axhline(r + 0.5, color=ON_PICTURE, linewidth=0.7)
     if len(across) <= 60:
         for c in across:
-            axes.axvline(c + 0.5, color="#30363d", linewidth=0.7)
-    if (len(down) + 1) * (len(across) + 1) > 48 or len(down) > 11:
+            axes.axvline(c + 0.5, color=ON_PICTURE, linewidth=0.7)
+    if not numbered(mismatch):
         return
     top, left = [0, *(int(d) + 1 for d in down)], [0, *(int(a) + 1 for a in across)]
     for r0, r1 in zip(top, [*top[1:], rows], strict=True):
@@ -140,27 +165,30 @@ def _tiles(axes: Any, mismatch: Mismatch, rows: int, cols: int) -> None:
             if len(left) == 1:  # whole rows: beside the picture, where nothing is hidden
                 axes.text(cols - 0.5, (r0 + r1 - 1) / 2, f" program {program}", fontsize=6.5, color=INK, va="center")
             else:
-                box = {"boxstyle": "round,pad=0.12", "fc": "white", "ec": "none", "alpha": 0.8}
+                box = {"boxstyle": "round,pad=0.12", "fc": LABEL, "ec": "none", "alpha": 0.8}
                 axes.text(
                     (c0 + c1 - 1) / 2,
                     (r0 + r1 - 1) / 2,
                     str(program),
                     fontsize=6.5,
-                    color="#30363d",
+                    color=ON_PICTURE,
                     ha="center",
                     va="center",
                     bbox=box,
                 )
 
 
-def _smaller(png: bytes) -> bytes:
-    """The same picture with a palette."""
+def _png(picture: np.ndarray) -> str:
+    """A picture of few colours as a PNG with a palette, in base 64."""
     from PIL import Image
 
-    image = Image.open(io.BytesIO(png)).quantize(64, method=Image.Quantize.FASTOCTREE)
+    pixels = np.round(picture * 255).astype(np.uint8)
+    palette, index = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True)
+    image = Image.fromarray(index.reshape(pixels.shape[:2]).astype(np.uint8), mode="P")
+    image.putpalette(palette.tobytes())
     out = io.BytesIO()
     image.save(out, format="png", optimize=True)
-    return out.getvalue()
+    return base64.b64encode(out.getvalue()).decode("ascii")
 
 
 def alt_text(mismatch: Mismatch) -> str:

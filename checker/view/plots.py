@@ -1,15 +1,15 @@
-"""Small figures for notebooks. They are drawn without pyplot, so that nothing of the reader's own plots is touched."""
+"""Small figures for notebooks: a picture with its words for those who cannot see it, and the bytes of each rung."""
 
 from __future__ import annotations
 
-import io
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from checker.view.theme import LIGHT, escape, size
+from checker.view.figures import INK, svg
+from checker.view.theme import LIGHT, escape, size, style
 
-INK = "#7d8590"  # readable on white and on dark grey
+# a ground of its own: a page may be light where the reader's system is dark
+_FRAME = "box-sizing:border-box;max-width:640px;padding:6px 8px;border-radius:8px;background:var(--bg)"
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,7 +23,8 @@ class Svg:
         return f"<plot: {self.alt.partition('. ')[0][:200]}>"
 
     def _repr_html_(self) -> str:
-        return f'<div role="img" aria-label="{escape(self.alt)}" style="max-width:640px">{self.svg}</div>'
+        described = f'role="img" aria-label="{escape(self.alt)}"'
+        return f'<div class="tbt-plot" {described} style="{_FRAME}">{style("tbt-plot")}{self.svg}</div>'
 
 
 def traffic_plot(rungs: Mapping[str, tuple[int, int]] | Sequence[tuple[str, int, int]], *, title: str = "") -> Svg:
@@ -34,12 +35,12 @@ def traffic_plot(rungs: Mapping[str, tuple[int, int]] | Sequence[tuple[str, int,
     rows = [(n, *pair) for n, pair in rungs.items()] if isinstance(rungs, Mapping) else list(rungs)
     if not rows:
         raise ValueError("traffic_plot needs at least one rung: a name, the bytes predicted and the bytes counted")
-    figure = Figure(figsize=(6.0, 0.62 * len(rows) + 0.75))
+    tall = 0.62 * len(rows) + 0.53
+    figure = Figure(figsize=(6.0, tall))
     FigureCanvasSVG(figure)
     longest = max(len(name) for name, _, _ in rows)
     left = min(0.07 + 0.0135 * longest, 0.4)
-    tall = 0.62 * len(rows) + 0.75
-    axes = figure.add_axes((left, 0.32 / tall, 0.97 - left, 0.62 * len(rows) / tall))
+    axes = figure.add_axes((left, 0.1 / tall, 0.97 - left, 0.62 * len(rows) / tall))
     widest = max(max(p, c) for _, p, c in rows) or 1
     least = min(min(p, c) for _, p, c in rows)
     say = size if least >= 10**5 or widest >= 10**7 else _in_bytes  # one unit for all bars, so that they compare
@@ -69,24 +70,8 @@ def traffic_plot(rungs: Mapping[str, tuple[int, int]] | Sequence[tuple[str, int,
     if title:
         figure.text(0.01, 1 - 0.16 / tall, title, fontsize=9.5, color=INK, va="center", weight="bold")
     alt = "; ".join(f"{name}: {say(p)} predicted, {say(c)} counted" for name, p, c in rows)
-    return Svg(_inline(figure), f"{title + '. ' if title else ''}{alt}.")
+    return Svg(svg(figure), f"{title + '. ' if title else ''}{alt}.")
 
 
 def _in_bytes(amount: int) -> str:
     return f"{amount:,} B"
-
-
-def _inline(figure: object) -> str:
-    """The figure as SVG with real text, without the XML head, metadata and a fixed size."""
-    import matplotlib
-
-    out = io.StringIO()
-    with matplotlib.rc_context(
-        {"svg.fonttype": "none", "svg.hashsalt": "tile-by-tile", "hatch.linewidth": 0.7, "hatch.color": LIGHT["load"]}
-    ):
-        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})  # type: ignore[attr-defined]
-    svg = out.getvalue()
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
-    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
-    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r'\1 width="100%"', svg, count=1)
-    return re.sub(r"\n\s*", "\n", svg).strip()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from checker.view.plots import INK, Svg, _inline
+from checker.view.figures import INK, svg
+from checker.view.plots import Svg
 from checker.view.theme import LIGHT
 
 _MARKS = (("load", "o"), ("store", "s"), ("soft", "^"))
@@ -59,4 +60,4 @@ def scaling_plot(panels: Sequence[Panel], *, unit: str, title: str = "") -> Svg:
         for panel in panels
         for name, y in panel.points.items()
     )
-    return Svg(_inline(figure), f"{title + '. ' if title else ''}{unit}: {said}.")
+    return Svg(svg(figure), f"{title + '. ' if title else ''}{unit}: {said}.")

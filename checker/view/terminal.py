@@ -35,7 +35,7 @@ def _card(verdict: Verdict) -> Group:
     head = Text.assemble(
         (f"{wording.icon(verdict.status)} ", f"bold {style}"),
         (wording.headline(verdict), "bold"),
-        (f"   {verdict.seconds:.1f} s" if verdict.seconds else "", "bright_black"),
+        (f"   {wording.took(verdict)}", "bright_black"),
     )
     parts: list[RenderableType] = [head]
     if lead := wording.lead(verdict):
@@ -84,17 +84,17 @@ def _failure(verdict: Verdict, gate: GateResult) -> list[RenderableType]:
     if gate.message:
         parts.append(_para(gate.message, style="bold"))
     line = gate.line or (gate.mismatch.line if gate.mismatch else None)
-    for row in wording.excerpt(verdict, line):
-        mark = "▸" if row.here else " "
-        text = Text(f"  {mark} {row.number:>4}  {row.text}", style="bold" if row.here else "bright_black")
-        text.no_wrap, text.overflow = True, "ellipsis"
-        parts.append(text)
+    cause = verdict.diagnosis.line if verdict.diagnosis is not None else None
+    shown = wording.excerpt(verdict, line, also=cause)
+    parts += _source(shown)
     parts += [_para(f.message, "• ") for f in wording.untold(gate)[:4]]
     if verdict.diagnosis is not None:
         message = re.sub(r"\n\s*\n", "\n", verdict.diagnosis.message)
         parts.append(
             _para(message, f"{wording.diagnosis_tag(verdict.diagnosis)}\n" if verdict.diagnosis.misconception else "")
         )
+        if cause not in [row.number for row in shown]:
+            parts += _source(wording.excerpt(verdict, cause, around=0))
     if advice := wording.advice(verdict, gate):
         parts.append(_para(advice, "Next, try: "))
     if gate.mismatch is not None:
@@ -106,6 +106,16 @@ def _failure(verdict: Verdict, gate: GateResult) -> list[RenderableType]:
     if detail := wording.details(gate):
         last = [part for part in detail.splitlines() if part.strip()][-6:]
         parts.append(_para("\n".join(last), style="bright_black"))
+    return parts
+
+
+def _source(rows: list[wording.Line]) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for row in rows:
+        mark = "▸" if row.here else " "
+        text = Text(f"  {mark} {row.number:>4}  {row.text}", style="bold" if row.here else "bright_black")
+        text.no_wrap, text.overflow = True, "ellipsis"
+        parts.append(text)
     return parts
 
 

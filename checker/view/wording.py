@@ -149,13 +149,27 @@ def case_words(case: Case) -> str:
 
 def untold(gate: GateResult) -> list[Finding]:
     """The gate's findings that its message does not tell already; two that say the same in words (of two lines) once."""
-    return list({f.message: f for f in gate.findings if f.message != gate.message}.values())
+    told = {gate.message, gate.findings[0].message if gate.gate == "memory" and gate.findings else ""}
+    return list({f.message: f for f in gate.findings if f.message not in told}.values())
 
 
 def details(gate: GateResult) -> str:
     """The gate's detail, without what its findings say already."""
     told = {f.message for f in gate.findings}
     return "\n".join(line for line in gate.detail.splitlines() if line not in told).strip()
+
+
+def seen_with(verdict: Verdict, gate: GateResult) -> str:
+    """The case that failed, unless the smallest that fails is the same in words, or the gate shows its numbers."""
+    if gate.case is None or gate.mismatch is not None:
+        return ""
+    words = case_words(gate.case)
+    return "" if verdict.smallest is not None and case_words(verdict.smallest) == words else f"Seen with {words}."
+
+
+def took(verdict: Verdict) -> str:
+    """``0.8 s``; nothing where nothing was run."""
+    return f"{verdict.seconds:.1f} s" if verdict.seconds >= 0.05 else ""
 
 
 @dataclass(frozen=True)
@@ -167,14 +181,14 @@ class Line:
     here: bool
 
 
-def excerpt(verdict: Verdict, line: int | None, around: int = 1) -> list[Line]:
-    """The learner's line with its neighbours; empty where the verdict has no such line."""
+def excerpt(verdict: Verdict, line: int | None, around: int = 1, also: int | None = None) -> list[Line]:
+    """The learner's line with its neighbours; empty where the verdict has no such line. `also` is marked too, if it is there."""
     lines = verdict.source.splitlines()
     if line is None or not 0 <= line - verdict.first_line < len(lines):
         return []
     at = line - verdict.first_line
     chosen = range(max(at - around, 0), min(at + around + 1, len(lines)))
-    return [Line(i + verdict.first_line, lines[i].rstrip(), i == at) for i in chosen]
+    return [Line(i + verdict.first_line, lines[i].rstrip(), i + verdict.first_line in (line, also)) for i in chosen]
 
 
 @dataclass(frozen=True)

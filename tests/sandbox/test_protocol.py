@@ -206,11 +206,13 @@ def test_a_launch_is_shared_and_the_original_is_not() -> None:
         meta={"BLOCK_N": 4, "IS_CAUSAL": False},
         outputs=("x_ptr",),
         options={"num_warps": 8},
+        far={"x_ptr": (2**30, 1)},
     )
     shared = Shared(bound)
     far = attach(shared.body(), os.dup(shared.fd))
     assert list(far.arguments) == list(bound.arguments)
     assert (far.grid, far.meta, far.outputs, far.options) == (bound.grid, bound.meta, bound.outputs, bound.options)
+    assert far.far == bound.far
     assert far.arguments["scale"] == float("inf")
     assert far.arguments["flag"] is True
     for name, value in bound.arguments.items():

@@ -27,7 +27,7 @@ def through_json(trace):
 
 
 def same(one: Trace, other: Trace) -> None:
-    for key in ("grid", "tensors", "findings", "traffic", "flops", "printed"):
+    for key in ("grid", "tensors", "findings", "traffic", "flops", "lane_flops", "printed"):
         assert getattr(one, key) == getattr(other, key), key
     assert json.dumps([repr(e) for e in one.events]) == json.dumps([repr(e) for e in other.events])
     for key in ("writers", "writer_lines"):
@@ -88,6 +88,8 @@ def _at(head, path, value):
         (("traffic",), {"unknown": [0, 0, 0, 0]}),
         (("traffic", "x_ptr"), [0, 0, 0]),
         (("flops",), None),
+        (("lane_flops",), -1),
+        (("lane_flops",), 1.5),
         (("printed",), [1]),
         (("writers",), [["y_ptr", 9]]),
         (("writers",), [["unknown", 0]]),

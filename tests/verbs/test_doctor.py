@@ -9,7 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from checker.verbs.doctor import Facts, Finding, Gpu, findings, works
+from checker.verbs.doctor import findings, works
+from checker.verbs.machine import Facts, Finding, Gpu
+from checker.verbs.panels import doctor_panel
 
 LAPTOP = Facts(
     python=(3, 12, 4),
@@ -49,13 +51,24 @@ def test_an_h100_is_all_ok() -> None:
     assert works(findings(H100)) == "Everything works here: simulator, compiler, GPU and timing."
 
 
-def test_no_gpu_is_a_warning_that_says_what_still_works() -> None:
+def test_no_gpu_is_no_warning_and_says_what_works_and_what_does_not() -> None:
     found = finding(LAPTOP, "GPU")
-    assert found.level == "warning"
-    assert "That is fine" in found.message
-    assert "speed medals" in found.message
+    assert found.level == "note"
+    assert not found.command, "there is nothing to mend"
+    works_here, needs_one = found.message.split("What needs one:")
+    assert "every puzzle can be passed" in works_here
+    assert "`bench`" in needs_one
+    assert "speed medals" in needs_one
     assert [f.what for f in findings(LAPTOP) if f.level != "ok"] == ["GPU"]
     assert works(findings(LAPTOP)).startswith("Every puzzle can be solved here")
+
+
+def test_a_note_is_shown_without_the_sign_of_a_warning() -> None:
+    page = doctor_panel(findings(LAPTOP), works(findings(LAPTOP))).html()
+    assert "· note" in page
+    assert "! " not in page
+    warned = replace(LAPTOP, jupyter=None)
+    assert "! warning" in doctor_panel(findings(warned), works(findings(warned))).html()
 
 
 def test_no_gpu_in_colab_says_where_to_switch_one_on() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import nbformat
@@ -12,7 +13,7 @@ from nbclient import NotebookClient
 from checker.workspace import Workspace
 from tests.verbs.conftest import ROOT
 
-RIGHT = (ROOT / "solutions" / "vector_add.py").read_text().split('"""', 2)[2]
+RIGHT = (ROOT / "solutions" / "vector_add.py").read_text().split('"""', 2)[2].strip()
 CELLS = (
     "from checker import check, film, hint, progress, reset, doctor",
     RIGHT,
@@ -23,27 +24,44 @@ CELLS = (
     "progress()",
     "hint(vector_add_kernel)",
     "reset('vector_add')",
+    "check(vector_add_kernel, device='cpu')",
     "film(vector_add_kernel)",
     "film(vector_add_kernel, N=0)",
 )
 
 
 @pytest.fixture
-def outputs(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
+def run(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence[str]], list[list[Any]]]:
+    """Runs cells in a notebook in the learner's folder, over errors, and gives the outputs of each."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in CELLS])
-    NotebookClient(
-        notebook, timeout=240, allow_errors=True, resources={"metadata": {"path": str(space.root)}}
-    ).execute()
-    return [cell.outputs for cell in notebook.cells]
+
+    def executed(cells: Sequence[str]) -> list[list[Any]]:
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in cells])
+        NotebookClient(
+            notebook, timeout=240, allow_errors=True, resources={"metadata": {"path": str(space.root)}}
+        ).execute()
+        return [cell.outputs for cell in notebook.cells]
+
+    return executed
+
+
+@pytest.fixture
+def outputs(run: Callable[[Sequence[str]], list[list[Any]]]) -> list[list[Any]]:
+    return run(CELLS)
 
 
 def html(output: Any) -> str:
     return str(output.get("data", {}).get("text/html", ""))
 
 
+def error_of(outputs: list[Any]) -> str:
+    """The message of the one error below a cell."""
+    (told,) = [output["evalue"] for output in outputs if output["output_type"] == "error"]
+    return str(told)
+
+
 def test_what_a_learner_sees(outputs: list[list[Any]], space: Workspace) -> None:
-    loaded, defined, checked, value, filmed, misused, standing, hinted, done, controlled, impossible = outputs
+    loaded, defined, checked, value, filmed, misused, standing, hinted, done, again, controlled, impossible = outputs
     assert (loaded, defined) == ([], [])
 
     (card,) = checked  # "Checking …" has become the card
@@ -66,6 +84,9 @@ def test_what_a_learner_sees(outputs: list[list[Any]], space: Workspace) -> None
     assert error["traceback"] == [error["evalue"]]
     assert "Without the quotation marks: check(vector_add_kernel)" in error["evalue"]
 
+    for panel in (standing, hinted, done, again):
+        assert len(panel) == 1, "the panel, and nothing below it"
+    assert "tbt-card" in html(again[0])
     assert "1 of" in html(standing[0])
     assert "Why it works" in html(hinted[0])
     assert "# your code starts here" in html(done[0])
@@ -74,3 +95,65 @@ def test_what_a_learner_sees(outputs: list[list[Any]], space: Workspace) -> None
 
     (kept,) = (space.ours / "passed").iterdir()
     assert "def vector_add_kernel(" in kept.read_text()
+
+
+UNCLOSED = RIGHT.replace("tl.program_id(0)", "tl.program_id(0")
+STOPPED = "TWO = 1 / 0\n" + RIGHT
+EDITED = (
+    "from checker import check, film",
+    RIGHT,
+    UNCLOSED,
+    "check(vector_add_kernel, device='cpu')",
+    "film(vector_add_kernel, N=6)",
+    RIGHT,
+    "check(vector_add_kernel, device='cpu')",
+    STOPPED,
+    "check(vector_add_kernel, device='cpu')",
+    "before = vector_add_kernel",
+    RIGHT + "\n\nx = 1",
+    "check(before, device='cpu')",
+    "vector_add_kernel = before\ncheck(vector_add_kernel, device='cpu')",
+)
+
+
+def test_a_cell_that_failed_leaves_an_old_kernel_which_is_not_judged(run: Callable[..., list[list[Any]]]) -> None:
+    """A cell with a syntax error defines nothing; the name still holds what an earlier cell put there."""
+    assert UNCLOSED != RIGHT
+    line = next(n for n, text in enumerate(UNCLOSED.split("\n"), 1) if "tl.program_id(0" in text)
+    (_, _, _, unclosed, unfilmed, _, mended, _, stopped, _, _, older, rebound) = run(EDITED)
+
+    for outputs in (unclosed, unfilmed):
+        assert not any("tbt-card" in html(output) or "tbt-film" in html(output) for output in outputs)
+        assert error_of(outputs).startswith(
+            f"The cell that defines `vector_add_kernel` (In[3]) has a syntax error on line {line}: '(' was never closed."
+        )
+        assert "run it again" in error_of(outputs)
+
+    assert "tbt-card good" in html(mended[0])
+
+    assert "In[8]) stopped with an error before it got there" in error_of(stopped)
+    assert not any("tbt-card" in html(output) for output in stopped)
+
+    # an older version that somebody kept is what they mean, and so is one they put back
+    assert "tbt-card good" in html(older[0])
+    assert "tbt-card good" in html(rebound[0])
+
+
+MISSING = (
+    "from checker import check",
+    "check(vector_add_kernel)",
+    UNCLOSED,
+    "check(vector_add_kernel)",
+    "undefined_kernel",
+    "vector_add_stub",
+)
+
+
+def test_a_kernel_that_is_not_defined_yet_names_the_cell_to_run(run: Callable[..., list[list[Any]]]) -> None:
+    _, early, _, broken, other, ordinary = run(MISSING)
+
+    for outputs in (early, broken, other, ordinary):
+        assert outputs[0]["ename"] == "NameError", "Python's own message stays"
+    assert "Run the cell above that defines <code>vector_add_kernel</code> first" in html(early[1])
+    assert "(In[3]) has a syntax error on line" in html(broken[1])
+    assert len(other) == len(ordinary) == 1, "names that are none of the course's kernels are left alone"

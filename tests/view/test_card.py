@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import re
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 from rich.console import Console
 
-from checker.judge.verdict import GateResult, Verdict
+from checker.judge.verdict import Diagnosis, GateResult, Verdict
 from checker.view.card import card_html, prose
-from checker.view.error_map import FINE, NOT_FINITE, UNWRITTEN, error_map, paint
+from checker.view.error_map import FINE, LABEL, MAX_COLS, MAX_ROWS, NOT_FINITE, UNWRITTEN, error_map, paint
 from checker.view.terminal import card_text, print_card
 from checker.view.wording import excerpt, window
 from tests.view import verdicts
 from tests.view.test_film import HOSTILE, Reader
 
 EVERY = verdicts.every()
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -31,6 +35,7 @@ def test_card_is_well_formed_small_and_without_scripts(name: str) -> None:
         str(attrs.get("src", "data:image/png;base64,")).startswith("data:image/png;base64,") for _, attrs in tags
     )
     assert all(attrs.get("alt") for tag, attrs in tags if tag == "img")
+    assert all(attrs.get("aria-label") for tag, attrs in tags if tag == "figure")
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -65,7 +70,7 @@ def test_the_card_is_brief_where_the_gate_said_it_already() -> None:
     verdict = verdicts.wrong_values(shape=(1, 3))
     gate = verdict.gates[2]
     assert gate.mismatch is not None
-    assert "<img" not in card_html(verdict), "the tables show every element"
+    assert "<figure" not in card_html(verdict), "the tables show every element"
     first = ", ".join(map(str, gate.mismatch.first))
     told = replace(gate, message=f"y[{first}] is 0.5, but should be 1. Program 0 stored it, at line 27.")
     assert card_html(replace(verdict, gates=(told,))).count("stored it") == 1
@@ -77,11 +82,36 @@ def test_what_two_lines_have_in_common_is_said_once() -> None:
     gate = next(g for g in verdict.gates if g.gate == "memory")
     said = "3 lanes of program 0 read outside x."
     twice = tuple(replace(gate.findings[0], message=said, line=line) for line in (22, 31))
-    told = replace(gate, findings=twice, detail=f"{said}\n{said}\nand a detail")
+    told = replace(gate, findings=(gate.findings[0], *twice), detail=f"{said}\n{said}\nand a detail")
     verdict = replace(verdict, gates=tuple(told if g is gate else g for g in verdict.gates))
     html = card_html(verdict)
     assert html.count(said) == 1
     assert "and a detail" in html
+
+
+def test_the_cause_is_marked_where_it_is_shown_already_and_else_shown_by_itself() -> None:
+    verdict = verdicts.too_much_traffic()
+    gate = next(g for g in verdict.gates if g.gate == "traffic")
+    assert gate.line is not None
+    for apart, marked in ((1, 1), (5, 2)):
+        told = Diagnosis("x_is_read_again", "Believed: it is free.\n\nInstead: it is not.", gate.line + apart)
+        html = card_html(replace(verdict, diagnosis=told))
+        assert html.count('<pre aria-label="Line') == marked
+        assert html.count('class="ln here"') == 2
+        assert card_text(replace(verdict, diagnosis=told)).count("▸") == 2
+
+
+def test_nothing_is_said_twice() -> None:
+    verdict = verdicts.memory_fault()
+    gate = next(g for g in verdict.gates if g.gate == "memory")
+    told = replace(gate, message="Program 4 reads 27 lanes outside x. It happens in 2 of 3 cases.", case=verdicts.CASE)
+    verdict = replace(verdict, gates=tuple(told if g is gate else g for g in verdict.gates))
+    assert "Program 4 reads 27 elements past the end" not in card_html(verdict), "the message tells the first finding"
+    assert "Programs 1 and 2 both store" in card_html(verdict)
+    assert "Seen with M = 5" in card_html(verdict)
+    assert "Seen with" not in card_html(replace(verdict, smallest=verdicts.CASE)), "the smallest is the same case"
+    assert " s</span>" in card_html(verdict)
+    assert " s</span>" not in card_html(replace(EVERY["not_attempted"], seconds=0.01)), "nothing was run"
 
 
 def test_a_green_card_says_what_was_not_done() -> None:
@@ -152,10 +182,26 @@ def test_window_holds_the_first_wrong_element(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("shape", [(1,), (97,), (5, 37), (2, 2, 6, 8), (64, 1000), (512, 4096)], ids=str)
-def test_error_map_is_a_small_picture(shape: tuple[int, ...]) -> None:
-    png = error_map(verdicts.mismatch(shape))
-    assert png.startswith(b"\x89PNG")
-    assert len(png) <= 15_000
+def test_error_map_is_a_small_picture_in_the_colours_of_the_page(shape: tuple[int, ...]) -> None:
+    drawn = error_map(verdicts.mismatch(shape))
+    root = ET.fromstring(drawn)
+    (image,) = root.iter(f"{SVG}image")
+    pixels = Image.open(io.BytesIO(base64.b64decode(image.attrib["href"].partition("base64,")[2])))
+    rows, cols = int(np.prod(shape[:-1], dtype=int)), shape[-1]
+    assert pixels.size == (-(-cols // -(-cols // MAX_COLS)), -(-rows // -(-rows // MAX_ROWS)))
+    assert len(drawn) <= 30_000
+    words = [node for node in root.iter(f"{SVG}text") if (node.text or "").strip()]
+    assert {"right", "just wrong"} <= {node.text for node in words}
+    fixed = {node.text.strip() for node in words if "fill: var(--" not in node.attrib["style"]}
+    # what stands on the picture, whose ground is light in both themes, keeps its colours
+    assert {word for word in fixed if not word.isdigit()} <= {"first"}
+    assert f"fill: {LABEL}" in drawn
+    assert "fill: var(--bg" not in drawn
+
+
+def test_numbers_in_the_picture_are_spoken_of_only_where_there_are_some() -> None:
+    assert "Numbers in the picture" in card_html(EVERY["nan"])
+    assert "Numbers in the picture" not in card_html(EVERY["large"])
 
 
 def test_a_single_wrong_element_of_a_large_output_stays_visible() -> None:

@@ -39,7 +39,7 @@ def flash_attention_kernel(
     for start_n in range(0, N_KV, BLOCK_N):
         cols = start_n + offs_n
         mask_n = cols < N_KV
-        k = tl.load(k_ptr + cols[:, None] * stride_kn + offs_d[None, :], mask=mask_n[:, None], other=0.0)  # wrong
+        k = tl.load(k_ptr + cols[:, None] * stride_kn + offs_d[None, :], mask=mask_n[:, None], other=0.0)
         q = tl.load(q_ptr + offs_m[:, None] * stride_qm + offs_d[None, :], mask=mask_m[:, None], other=0.0)  # wrong
         s = tl.dot(q, tl.trans(k)) * scale
         s = tl.where(mask_n[None, :], s, float("-inf"))

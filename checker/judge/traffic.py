@@ -1,0 +1,120 @@
+"""The `traffic` gate: the bytes that were loaded and stored, against what the rung allows.
+
+It runs nothing. `replay` is the trace of the failing case run once more with its events, from which the lines come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from checker.judge import words
+from checker.judge.outcome import Outcome
+from checker.judge.verdict import GateResult
+from checker.puzzle import Puzzle
+from checker.simulator.trace import Trace, Traffic
+from checker.submission.kernel import KernelSource
+
+
+def overdrawn(puzzle: Puzzle, outcome: Outcome) -> list[tuple[str, str, int, int]]:
+    """``(tensor, "loaded" | "stored", bytes moved, bytes allowed)`` for all that passes its allowance in one case."""
+    if outcome.trace is None:
+        return []
+    budget, found = puzzle.budget(outcome.case), []
+    for name, traffic in outcome.trace.traffic.items():
+        allowance = budget.get(name)
+        for verb, moved, allowed in (
+            ("loaded", traffic.loaded, allowance.loaded if allowance else 0),
+            ("stored", traffic.stored, allowance.stored if allowance else 0),
+        ):
+            if moved > allowed:
+                found.append((name, verb, moved, allowed))
+    return found
+
+
+def traffic_failure(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
+    """The failing case with the most bytes: ratios are clearest there."""
+    failing = [o for o in outcomes if overdrawn(puzzle, o)]
+    return max(failing, key=lambda o: sum(moved for _, _, moved, _ in overdrawn(puzzle, o)), default=None)
+
+
+def traffic_gate(
+    puzzle: Puzzle, source: KernelSource, outcomes: Sequence[Outcome], replay: Trace | None = None
+) -> GateResult:
+    failing = traffic_failure(puzzle, outcomes)
+    if failing is None:
+        shown = max(outcomes, key=_moved, default=None)
+        table = _table(puzzle, shown) if shown else {}
+        return GateResult(
+            "traffic", "passed", _passes(puzzle, shown), case=shown.case if shown else None, traffic=table
+        )
+    name, verb, moved, allowed = overdrawn(puzzle, failing)[0]
+    lines = _lines_moving(replay, name, verb)
+    where = f", by {words.join(words.line_words(source, line) for line in lines)}" if lines else ""
+    return GateResult(
+        "traffic",
+        "failed",
+        f"{_times(failing, name, verb, moved, allowed)}{where} ({failing.case.name}: {moved:,} bytes, allowed {allowed:,}). {_because(puzzle, failing, name)}".strip(),
+        line=words.own_line(source, lines[-1]) if lines else None,
+        advice="A tile that was loaded stays in the program's registers: name it once and use it again."
+        if verb == "loaded"
+        else "Store each result once, when it is final.",
+        case=failing.case,
+        traffic=_table(puzzle, failing),
+    )
+
+
+def _times(outcome: Outcome, name: str, verb: str, moved: int, allowed: int) -> str:
+    full = _tensor_bytes(outcome, name)
+    tensor = words.name_of(name)
+    if full == 0:
+        return f"{tensor} was {verb} more than this rung allows"
+    rung = "this rung allows none" if allowed == 0 else f"this rung allows {allowed / full:.3g}"
+    return f"{tensor} was {verb} {moved / full:.3g} times over; {rung}"
+
+
+def _because(puzzle: Puzzle, outcome: Outcome, name: str) -> str:
+    allowance = puzzle.budget(outcome.case).get(name)
+    if allowance is None or not allowance.because:
+        return ""
+    because = allowance.because
+    if because.split()[0] in map(words.name_of, puzzle.parameters):
+        return f"{because}."  # a tensor's name stays as it is written
+    return f"{because[0].upper()}{because[1:]}."
+
+
+def _tensor_bytes(outcome: Outcome, name: str) -> int:
+    tensor = outcome.prepared.launch.arguments[name]
+    return tensor.numel() * tensor.element_size()  # type: ignore[union-attr]
+
+
+def _lines_moving(replay: Trace | None, name: str, verb: str) -> list[int]:
+    kinds = ("load", "atomic") if verb == "loaded" else ("store", "atomic")
+    events = replay.events if replay else []
+    return sorted({e.line for e in events if e.tensor == name and e.kind in kinds and e.bytes})
+
+
+def _moved(outcome: Outcome) -> int:
+    return sum(t.loaded + t.stored for t in outcome.trace.traffic.values()) if outcome.trace else 0
+
+
+def _table(puzzle: Puzzle, outcome: Outcome) -> dict[str, tuple[Traffic, int, int]]:
+    budget = puzzle.budget(outcome.case)
+    return {
+        name: (t, budget[name].loaded if name in budget else 0, budget[name].stored if name in budget else 0)
+        for name, t in (outcome.trace.traffic.items() if outcome.trace else ())
+    }
+
+
+def _passes(puzzle: Puzzle, outcome: Outcome | None) -> str:
+    if outcome is None or outcome.trace is None:
+        return "Nothing was moved that the rung does not allow."
+    parts = []
+    for name, traffic in outcome.trace.traffic.items():
+        full = _tensor_bytes(outcome, name)
+        for verb, moved in (("loaded", traffic.loaded), ("stored", traffic.stored)):
+            if moved and full:
+                times = moved / full
+                parts.append(
+                    f"{words.name_of(name)} {verb} {'once' if abs(times - 1) < 0.005 else f'{times:.3g} times'}"
+                )
+    return f"{words.join(parts)}: within what this rung allows." if parts else "Nothing was moved."

@@ -1,0 +1,208 @@
+"""The `values` gate: is every element of every case right, and if not, which is the first, who stored it, and why.
+
+It runs nothing. `replay` is the trace of the failing case run once more with its events (after a NaN, with every operation
+followed), from which the lines come. Without one the message only lacks its lines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from checker.judge import words
+from checker.judge.outcome import Outcome
+from checker.judge.verdict import GateResult, Mismatch, Status
+from checker.simulator.trace import Event, Finding, Trace
+from checker.submission.kernel import KernelSource
+
+UNFINISHED: dict[str, tuple[str, str]] = {
+    "runtime_error": ("The kernel stopped with an error", "Mend that line first: nothing after it has run."),
+    "timeout": (
+        "The kernel did not end within its time",
+        "Look at what each loop tests: it must change at every turn, and by more than 0.",
+    ),
+    "resource_limit": ("The kernel needed more memory than a check may use", "Look at the shape of the largest tile."),
+    "protocol_error": ("The process that ran the kernel answered in a way it should not", "Run the check again."),
+    "infra_error": (
+        "The checker could not run the kernel, which says nothing about your code",
+        "Run the check again; if it stays, `doctor` looks for what is missing on this machine.",
+    ),
+}
+
+
+def values_failure(outcomes: Sequence[Outcome]) -> Outcome | None:
+    """The outcome that fails `values`: a kernel that did not end comes first, then the first wrong case."""
+    wrong = next((o for o in outcomes if o.ran and not o.right), None)
+    stopped = next((o for o in outcomes if not o.ran), None)
+    if stopped is not None and wrong is not None and stopped.result.status in ("infra_error", "protocol_error"):
+        return wrong
+    return stopped or wrong
+
+
+def values_gate(source: KernelSource, outcomes: Sequence[Outcome], replay: Trace | None = None) -> GateResult:
+    failing = values_failure(outcomes)
+    if failing is None:
+        worst = max((o.comparison.worst for o in outcomes if o.comparison), default=0.0)
+        share = f"; the largest error is {worst:.0%} of what is allowed" if outcomes else ""
+        return GateResult("values", "passed", f"Right in all {words.count(len(outcomes), 'case')}{share}.")
+    if not failing.ran:
+        return unfinished("values", source, failing)
+    assert failing.comparison is not None
+    assert failing.comparison.mismatch is not None
+    mismatch = located(source, failing.comparison.mismatch, replay)
+    findings = tuple(words.own_finding(source, f) for f in _findings(failing, replay))
+    return GateResult(
+        "values",
+        "failed",
+        _values_message(source, outcomes, failing, mismatch, replay),
+        line=_values_line(source, mismatch, failing, replay),
+        advice=_values_advice(source, outcomes, failing, mismatch, replay),
+        case=failing.case,
+        mismatch=mismatch,
+        findings=findings,
+    )
+
+
+def unfinished(gate: str, source: KernelSource, outcome: Outcome) -> GateResult:
+    """A launch that ended with a status other than ``passed``: its status becomes the gate's."""
+    result = outcome.result
+    start, advice = UNFINISHED.get(result.status, UNFINISHED["infra_error"])
+    where = words.line_words(source, result.line)
+    said = words.in_own_lines(source, result.message).rstrip(".")
+    if said and result.status == "timeout":
+        start, said = said, ""
+    at = f", at {where}" if where and where not in said.lower() else ""
+    message = f"{start}{at} ({outcome.case.name}). {said}{'.' if said else ''}".rstrip()
+    status: Status = result.status
+    return GateResult(
+        gate,  # type: ignore[arg-type]
+        status,
+        message,
+        line=words.own_line(source, result.line),
+        detail=result.detail,
+        advice=advice,
+        case=outcome.case,
+    )
+
+
+def located(source: KernelSource, mismatch: Mismatch, replay: Trace | None) -> Mismatch:
+    """The mismatch with the learner's line of the store that wrote its first element."""
+    if replay is None or mismatch.writer is None:
+        return mismatch
+    written = replay.writer_lines.get(mismatch.output)
+    if written is not None:
+        at = int(np.asarray(written).reshape(mismatch.shape)[mismatch.first])
+        return replace(mismatch, line=words.own_line(source, at or None))
+    stores = [e for e in replay.events if e.kind in ("store", "atomic") and e.tensor == mismatch.output]
+    mine = [e for e in stores if e.program == mismatch.writer and _touches(e, mismatch.first, mismatch.shape)]
+    lines = {e.line for e in stores}
+    line = mine[-1].line if mine else lines.pop() if len(lines) == 1 else None
+    return replace(mismatch, line=words.own_line(source, line))
+
+
+def _touches(event: Event, index: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    tile = event.tile
+    if tile is None or tile.active is None or len(tile.active) != len(index):
+        return False
+    if tile.elements is not None:
+        return int(np.ravel_multi_index(index, shape)) in tile.elements if index else True
+    return all(start <= i < stop for i, (start, stop) in zip(index, tile.active, strict=True))
+
+
+def _findings(outcome: Outcome, replay: Trace | None) -> list[Finding]:
+    found = list(outcome.trace.findings) if outcome.trace else []
+    if replay is not None:
+        found += [f for f in replay.findings if f.kind == "nan_born"]
+    return found
+
+
+def _first(findings: Sequence[Finding], kind: str) -> Finding | None:
+    return next((f for f in findings if f.kind == kind), None)
+
+
+def _values_line(source: KernelSource, mismatch: Mismatch, failing: Outcome, replay: Trace | None) -> int | None:
+    findings = _findings(failing, replay)
+    for kind in ("undefined_lanes", "nan_born") if _first_is_nan(mismatch) else ("undefined_lanes",):
+        cause = _first(findings, kind)
+        if cause is not None and cause.line is not None:
+            return words.own_line(source, cause.line)
+    return mismatch.line
+
+
+def _first_is_nan(mismatch: Mismatch) -> bool:
+    return math.isnan(_at_first(mismatch)[0])
+
+
+def _at_first(mismatch: Mismatch) -> tuple[float, float]:
+    """What was got and what was expected, at the first wrong element."""
+    at = tuple(i - start for i, (start, _) in zip(mismatch.first, mismatch.window, strict=True))
+    return float(mismatch.got[at]), float(mismatch.expected[at])
+
+
+def _values_message(
+    source: KernelSource, outcomes: Sequence[Outcome], failing: Outcome, mismatch: Mismatch, replay: Trace | None
+) -> str:
+    got, expected = _at_first(mismatch)
+    name = words.element(mismatch.output, mismatch.first)
+    parts = [f"{name} is {_told(got, expected)}, but should be {_told(expected, got)} ({mismatch.case.name})."]
+    bad = sum(1 for o in outcomes if o.ran and not o.right)
+    many = f" in this case, and {bad} of {len(outcomes)} cases fail" if len(outcomes) > 1 else ""
+    parts.append(
+        f"{mismatch.wrong:,} of {words.count(mismatch.total, 'element')} {'is' if mismatch.wrong == 1 else 'are'} wrong{many}."
+    )
+    if mismatch.writer is not None and failing.trace is not None:
+        where = f", at line {mismatch.line}" if mismatch.line else ""
+        parts.append(f"{words.program(mismatch.writer, failing.trace.grid).capitalize()} stored it{where}.")
+    elif mismatch.writers is not None:
+        parts.append("No program stored it: it still holds what was there before the launch.")
+    parts.append(_cause(source, failing, mismatch, replay))
+    return " ".join(part for part in parts if part)
+
+
+def _told(value: float, other: float) -> str:
+    """Enough figures that the two can be told apart."""
+    short = words.number(value)
+    return short if short != words.number(other) else f"{value:.9g}"
+
+
+def _cause(source: KernelSource, failing: Outcome, mismatch: Mismatch, replay: Trace | None) -> str:
+    findings = _findings(failing, replay)
+    undefined = _first(findings, "undefined_lanes")
+    if undefined is not None:
+        where = words.line_words(source, undefined.line)
+        return f"Masked-off lanes of the load{f' at {where}' if where else ''} reached the result, and without `other` they hold anything at all."
+    born = _first(findings, "nan_born")
+    if born is not None and _first_is_nan(mismatch):
+        where = words.line_words(source, born.line)
+        what = f"`{born.operation}`" if born.operation else "an operation"
+        return f"The first NaN was made{f' at {where}' if where else ''}, by {what}."
+    return ""
+
+
+def _values_advice(
+    source: KernelSource, outcomes: Sequence[Outcome], failing: Outcome, mismatch: Mismatch, replay: Trace | None
+) -> str:
+    findings = _findings(failing, replay)
+    got, _ = _at_first(mismatch)
+    bad = [o.case for o in outcomes if o.ran and not o.right]
+    contrast = words.contrast(bad, [o.case for o in outcomes if o.right])
+    outside = _first(findings, "out_of_bounds_load") or _first(findings, "out_of_bounds_store")
+    if _first(findings, "undefined_lanes"):
+        return (
+            "Give that load an `other`: a value that changes neither the answer nor anything computed on the way to it."
+        )
+    if mismatch.writer is None and mismatch.writers is not None:
+        return "Write down, for a small case, which elements each program stores. Together they must be all of them."
+    if outside is not None:
+        where = words.line_words(source, outside.line)
+        return f"Lanes {f'of {where} ' if where else ''}also fall outside {words.name_of(outside.tensor or 'the tensor')}. Check that pointer and its mask first. {contrast}".strip()
+    if math.isnan(got):
+        return f"NaN is what 0 / 0, inf - inf and inf / inf give. Ask which of them can happen there, and with what values. {contrast}".strip()
+    if math.isinf(got):
+        return f"Something grew past the largest number of its type. Ask what bounds it from above. {contrast}".strip()
+    if contrast:
+        return contrast
+    return "Work the first row of the window out by hand for the smallest failing case, or watch `film` go through it: where does your program first hold something else?"

@@ -1,0 +1,120 @@
+"""What IPython keeps of a notebook's session: its cells as they were run, and which of them a function comes from."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from checker.submission.notebook import without_magics
+from checker.submission.scope import Text, parse
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """The newest cell that should have defined `name` and did not get that far; `error` and `line` where it is a syntax error."""
+
+    name: str
+    origin: str  # "In[7]"
+    line: int | None = None
+    error: str = ""
+
+    @property
+    def message(self) -> str:
+        """What happened, as a clause: ``the cell that defines … (In[7]) has a syntax error on line 3: …``."""
+        cell = f"the cell that defines `{self.name}` ({self.origin})"
+        if self.line is None:
+            return f"{cell} stopped with an error before it got there"
+        return f"{cell} has a syntax error on line {self.line}: {self.error}"
+
+
+def shell() -> Any:
+    """The running IPython, if any."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
+
+
+def cell_of(filename: str) -> int | None:
+    """The number of the cell that IPython compiled under `filename`, by its newest run."""
+    count = getattr(getattr(shell(), "compile", None), "_filename_map", {}).get(filename)
+    if count:
+        return int(count)
+    old = re.match(r"<ipython-input-(\d+)-", filename)
+    return int(old[1]) if old else None
+
+
+def origin_of(filename: str) -> str:
+    """The name a learner knows a file or cell by: "In[7]", or a path relative to the working directory."""
+    count = cell_of(filename)
+    if count is not None:
+        return f"In[{count}]"
+    path = Path(filename)
+    if not path.is_file():
+        return "a cell" if shell() is not None else filename
+    try:
+        return path.resolve().relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return path.name
+
+
+def cells_run() -> list[tuple[int, Text]]:
+    """The session's cells by number, in the order they ran, whether they succeeded or not; the running one is the last."""
+    ran = (getattr(shell(), "user_ns", None) or {}).get("In")
+    return [
+        (count, Text(without_magics(cell), f"In[{count}]"))
+        for count, cell in enumerate(ran if isinstance(ran, list) else [])
+        if isinstance(cell, str) and cell.strip()
+    ]
+
+
+def unfinished(name: str, filename: str | None = None) -> Unfinished | None:
+    """The newest cell that gives `name` its meaning, if it never did so: what the name holds now is from before it, or nothing.
+
+    `filename` is the one that the live function's code was compiled under, None where there is no such function.
+    """
+    cells = cells_run()
+    running = cells[-1][0] if cells else 0
+    written = re.compile(rf"^[ \t]*def[ \t]+{re.escape(name)}\b", re.MULTILINE)
+    held = cell_of(filename) if filename is not None else 0
+    for count, text in reversed(cells):
+        try:
+            tree = parse(text.text)
+        except SyntaxError as error:
+            if written.search(text.text):
+                line = text.first + (error.lineno or 1) - 1
+                return Unfinished(name, text.origin, line, error.msg)
+            continue
+        ways = set(_ways_to_bind(tree, name))
+        if not ways:
+            continue
+        if ways != {"def"} or held is None or held >= count:
+            return None
+        if count == running:  # it has not failed; its definition is still to come
+            continue
+        return Unfinished(name, text.origin)
+    return None
+
+
+def _ways_to_bind(tree: ast.Module, name: str) -> Iterator[str]:
+    """How a cell gives a name its meaning: ``def`` for certain, ``perhaps`` for what hangs on a condition or on another module."""
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef):
+            if statement.name == name:
+                yield "def"
+            continue
+        for node in ast.walk(statement):
+            match node:
+                case ast.FunctionDef(name=bound) | ast.ClassDef(name=bound):
+                    found = bound == name
+                case ast.Name(id=bound, ctx=ast.Store() | ast.Del()):
+                    found = bound == name
+                case ast.alias(name=bound, asname=other):
+                    found = name == (other or bound) or bound == "*"
+                case _:
+                    found = False
+            if found:
+                yield "perhaps"

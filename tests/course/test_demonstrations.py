@@ -1,0 +1,139 @@
+"""Kernels that are shown and not asked: right, filmed with their atomic updates marked, and nowhere in what is graded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from checker import gpu
+from checker.compiler import TARGETS, compile_kernel, requests_for
+from checker.course import KERNELS, LADDER
+from checker.course.demonstrations import DEMONSTRATIONS, FOLDER
+from checker.grading import collect
+from checker.judge.compare import compare
+from checker.judge.prepare import damages, prepare
+from checker.region import START
+from checker.simulator import SimulateOptions, simulate
+from checker.submission import rules
+from checker.submission.load import load_kernel
+from checker.submission.read import from_path
+
+ROOT = Path(__file__).resolve().parents[2]
+SHOWN = ROOT / "solutions" / FOLDER
+CASES = [(shown, case) for shown in DEMONSTRATIONS.values() for case in shown.cases]
+
+
+def kernel_of(shown, folder):
+    return load_kernel(source_of(shown), folder)
+
+
+def source_of(shown):
+    (found,) = from_path(SHOWN / f"{shown.name}.py", [shown])
+    assert found.source is not None, found.error
+    return found.source
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("kernels")
+
+
+def ids(value):
+    return getattr(value, "name", None)
+
+
+@pytest.mark.parametrize(("shown", "case"), [(s, c) for s, c in CASES if "cpu" in c.devices], ids=ids)
+@pytest.mark.parametrize("order", ["row-major", "shuffled"])
+def test_a_demonstration_is_right_in_any_order_of_programs(shown, case, order, folder):
+    ready = prepare(shown, case)
+    trace = simulate(kernel_of(shown, folder), ready.launch, SimulateOptions(order=order))
+    after = {name: ready.launch.arguments[name] for name in ready.before}
+    assert compare(shown, ready, after, trace).worst < 0.5
+    assert damages(ready, after) == []
+    assert trace.findings == []
+    allowed = shown.budget(case)
+    assert {n: (t.loaded, t.stored) for n, t in trace.traffic.items()} == {
+        n: (a.loaded, a.stored) for n, a in allowed.items()
+    }
+
+
+def test_a_share_that_is_missing_is_noticed(folder):
+    """The comparison above can fail: without the atomic, the last program's share is all that is left."""
+    shown = DEMONSTRATIONS["feature_slices"]
+    wrong = folder / "wrong.py"
+    text = (SHOWN / "feature_slices.py").read_text()
+    wrong.write_text(
+        text.replace("atomic_add(num_ptr", "store(num_ptr").replace('mask=mask_v, sem="relaxed"', "mask=mask_v")
+    )
+    (found,) = from_path(wrong, [shown])
+    ready = prepare(shown, shown.film.case)
+    trace = simulate(load_kernel(found.source, folder), ready.launch)
+    assert compare(shown, ready, ready.launch.arguments, trace).worst > 1
+    assert {f.kind for f in trace.findings} == {"race"}
+
+
+def test_two_programs_that_add_to_one_number_atomically_are_no_race(folder):
+    shown = DEMONSTRATIONS["feature_slices"]
+    ready = prepare(shown, shown.film.case)
+    trace = simulate(kernel_of(shown, folder), ready.launch, SimulateOptions(events=True))
+    tokens, programs = shown.film.case.sizes["N"], 2
+    atomic = [e for e in trace.events if e.kind == "atomic"]
+    assert len(atomic) == 2 * tokens * programs
+    assert {e.tensor for e in atomic} == set(shown.outputs)
+    assert {e.program[1] for e in atomic if e.tile.active[-2] == (3, 4)} == {0, 1}
+
+
+@pytest.mark.parametrize("shown", DEMONSTRATIONS.values(), ids=ids)
+def test_it_compiles_for_every_gpu(shown, folder, monkeypatch):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(folder))
+    case = shown.cases[-1]
+    launch = shown.launch(case, shown.make(case), case.meta)
+    requests = requests_for(launch, shown.parameters, TARGETS.values())
+    results = [compile_kernel(kernel_of(shown, folder), request) for request in requests]
+    assert [result.message for result in results] == [""] * 4
+    assert {result.facts["spilled_bytes"] for result in results} == {0}
+
+
+@pytest.mark.parametrize("shown", DEMONSTRATIONS.values(), ids=ids)
+def test_it_keeps_the_rules_and_has_nothing_to_fill_in(shown):
+    text = (SHOWN / f"{shown.name}.py").read_text()
+    assert START not in text
+    source = source_of(shown)
+    assert rules.violations(source, shown) == []
+    assert not rules.is_untouched(source)
+    for name in shown.parameters:
+        assert f"    {name}," in text or f"    {name}:" in text
+
+
+@pytest.mark.parametrize("shown", DEMONSTRATIONS.values(), ids=ids)
+def test_it_is_no_puzzle_and_nobodys_to_hand_in(shown):
+    assert shown.name not in {p.name for p in LADDER}
+    assert shown.kernel not in KERNELS
+    assert shown.points == 0
+    assert shown.kernel == f"{shown.name}_kernel"
+
+
+def test_every_kernel_in_the_folder_is_described():
+    assert {path.stem for path in SHOWN.glob("*.py")} == set(DEMONSTRATIONS)
+
+
+def test_the_folder_is_no_submission(tmp_path):
+    """Neither beside the solutions nor by itself; but what a learner hands in under the same name is read."""
+    assert FOLDER not in {s.name for s in collect.submissions([ROOT / "solutions"], LADDER)}
+    assert collect.submissions([SHOWN], LADDER) == []
+    mine = tmp_path / FOLDER
+    mine.mkdir()
+    (mine / "mine.py").write_text("print('no kernel at all')")
+    assert [s.name for s in collect.submissions([tmp_path], LADDER)] == [FOLDER]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("shown", "case"), CASES, ids=ids)
+def test_a_demonstration_is_right_on_a_gpu(shown, case, folder):
+    ready = prepare(shown, case)
+    after = gpu.launch_kernel(kernel_of(shown, folder), ready.launch)
+    assert compare(shown, ready, after, None).worst < 1
+    assert damages(ready, after) == []
+    assert all(torch.isfinite(after[name]).all() for name in shown.outputs)
