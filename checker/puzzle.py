@@ -101,6 +101,10 @@ class Running:
     `walked` is another tensor than `rows`, how often each row of `walked` was loaded while that row of `rows` was held.
     `at` is the index of the slice in the leading dimensions of `rows`, ``()`` for a matrix. `tolerance` is relative. Without
     `exact` the columns are shown and nothing is compared.
+
+    `in_memory` says that the state does not stay with the program: tiles of `rows` pass by as well, and each visit, of one
+    tile of `rows` with one of `walked`, ends with stores that leave the new values in memory. The variables then belong to
+    the rows of the visit, and have to be exact at its end, however the two loops are nested.
     """
 
     walked: str
@@ -110,6 +114,7 @@ class Running:
         None
     )
     tolerance: float = 1e-3
+    in_memory: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,13 +138,42 @@ class Scores:
 
 
 @dataclass(frozen=True)
+class Carried:
+    """Linear attention on the stage: the state φ(K)ᵀ V [D, D_V] that a kernel carries from one token or chunk to the next.
+
+    `names` are variables under which a kernel may hold its part of the state [rows, columns], the first one found is shown;
+    `sums` those of the sum of features beside it [rows]. What goes to memory or comes from there is found by its values, under
+    any name. Which rows and columns of the whole state a part is, is read off the
+    columns of `keys` and `values` that the program loads. `queries`, `keys`, `values`, `output` are tensors [..., N, D]; the
+    first and the last may be missing. `start` and `end` are a state and its sum in memory, [..., D, D_V] and [..., D], before
+    and after the text. `chunks` are likewise tensors with one for each chunk, [..., N_CHUNKS, D, D_V] and [..., N_CHUNKS, D];
+    with `given` they hold what each chunk starts from, all tokens before it.
+
+    `added` makes it a sum of states that are there already: [..., N_CHUNKS, SIZE], whose rows are added as they are to a state
+    [SIZE]. Of the others only `names`, `start` and `end` [..., SIZE] and `chunks` [..., N_CHUNKS, SIZE] have a meaning then.
+    """
+
+    names: tuple[str, ...] = ("state", "S", "kv", "mem", "s")
+    sums: tuple[str, ...] = ("z", "z_i", "k_sum")
+    queries: str = "q_ptr"
+    keys: str = "k_ptr"
+    values: str = "v_ptr"
+    output: str = "o_ptr"
+    start: tuple[str, ...] = ("s0_ptr", "z0_ptr")
+    end: tuple[str, ...] = ("s_ptr", "z_ptr")
+    chunks: tuple[str, ...] = ()
+    given: bool = False
+    added: str = ""
+
+
+@dataclass(frozen=True)
 class FilmSpec:
     """What the film of a puzzle shows: which case, which tensors side by side, and names for the state variables.
 
     `state` maps local variables of the kernel to the words the film prints for them (``{"m_i": "running max"}``).
     Other small local values are shown under their own names. `choices` are the sizes that the notebook's controls offer
     (``{"N": (7, 12, 24), "BLOCK_N": (4, 8, 16)}``). `running` puts a column for each of its names beside the tensor it
-    belongs to, `scores` draws attention.
+    belongs to, `scores` draws attention, `carried` linear attention (with both, the weights inside a chunk too).
     """
 
     case: Case
@@ -148,6 +182,7 @@ class FilmSpec:
     choices: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     running: Running | None = None
     scores: Scores | None = None
+    carried: Carried | None = None
 
 
 @dataclass(frozen=True)

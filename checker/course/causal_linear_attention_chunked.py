@@ -6,7 +6,7 @@ from typing import Any
 
 from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, launch, make, reference
 from checker.course.linear_inputs import GPU, TOLERANCE, described, heads_of, magnitude
-from checker.puzzle import Case, FilmSpec, Hint, Puzzle
+from checker.puzzle import Carried, Case, FilmSpec, Hint, Puzzle, Scores
 
 
 def _case(b: int, h: int, n: int, d: tuple[int, int], block: tuple[int, int], **more: Any) -> Case:
@@ -76,7 +76,9 @@ PUZZLE = Puzzle(
     film=FilmSpec(
         case=_case(1, 1, 48, (16, 16), (16, 16), family="growing"),
         tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
-        state={"state": "state", "z": "sum of features", "a": "weights in this chunk", "den": "normaliser"},
+        state={"state": "state", "z": "sum of features"},
         choices={"N": (32, 48, 56), "D_V": (16, 24), "CHUNK": (16, 32)},
+        carried=Carried(),
+        scores=Scores(tile=("a", "w", "weights", "scores", "p"), alpha="", accumulator=("", "")),
     ),
 )

@@ -20,7 +20,7 @@ from checker.course.linear_inputs import (
     slices,
     strides,
 )
-from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import Allowance, Carried, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
 
 
 def _chunks(case: Case) -> int:
@@ -153,5 +153,6 @@ PUZZLE = Puzzle(
         tensors=("k_ptr", "v_ptr", "s_ptr", "z_ptr"),
         state={"state": "state of this chunk"},
         choices={"N": (32, 48, 56), "D_V": (16, 24)},
+        carried=Carried(start=(), end=(), chunks=("s_ptr", "z_ptr")),
     ),
 )

@@ -28,7 +28,12 @@ TOLERANCE = {
     "bfloat16": Tolerance(rtol=1.6e-2, c=4.0),
 }
 
-FAMILY = {"normal": "", "growing": ", growing values", "huge": ", huge values"}
+FAMILY = {
+    "normal": "",
+    "growing": ", growing values",
+    "huge": ", huge values",
+    "half_frozen": ", half of the queries frozen",
+}
 """How a case's name says its family; the others by their own name."""
 
 
@@ -75,6 +80,8 @@ def queries_keys_values(
             q, k = 0.3 * q - 9.0, 0.3 * k - 8.5
         case "frozen":  # φ vanishes in float32: 0 / 0 without the 1e-6
             q, k = 3 * q - 150.0, 3 * k - 150.0
+        case "half_frozen":  # the same for every other query, the first one included; the rest is ordinary
+            q[..., ::2, :] = 3 * q[..., ::2, :] - 150.0
         case "huge":  # a state that float16 cannot hold
             v = 1500.0 + 200.0 * v if case.dtype == "float16" else v * 2.0**20
         case "signs":  # half of every row below 0: φ without its + 1 is negative there

@@ -106,8 +106,9 @@ function start(root) {
     const e = past[past.length - 1];
     panels.forEach((p, i) => drawPanel(p, i, past, e));
     if (drawSides) drawSides(past, now.sequence[now.k]);
-    drawCaption(e);
+    drawCaption(e, past);
     if (drawScores) drawScores(now.sequence[now.k], now.sequence.slice(0, now.k + 1));
+    if (drawStates) drawStates(now.sequence[now.k], now.sequence.slice(0, now.k + 1));
     drawState(e, now.sequence[now.k]);
     drawSource(e);
     drawTraffic(past);
@@ -134,9 +135,10 @@ function start(root) {
     const mine = past.filter((x) => x.panel === i && x.tile && x.tile.slice === slice);
     let loads = "", writes = "";
     for (const x of mine) for (const box of touched(x.tile)) {
-      if (x.kind === LOAD) loads += block(place(p, box)); else writes += block(place(p, box));
+      if (x.kind === LOAD) loads += block(place(p, box)); else if (x.kind === STORE) writes += block(place(p, box));
     }
     let under = `<path class="seen load" d="${loads}"/><path class="seen store" d="${writes}"/>`, over = "";
+    if (atomics) under += atomics.seen(p, mine);
     past.slice(-TRAIL - 1, -1).forEach((x, j, trail) => {
       if (x.panel !== i || !x.tile || x.tile.slice !== slice) return;
       const boxes = x.tile.runs ? touched(x.tile) : [x.tile.box];
@@ -190,6 +192,7 @@ function start(root) {
       out += rect(q, "edge " + KIND[e.kind]);
       if (e.kind !== LOAD) out += rect(q, "inner");
     }
+    if (atomics && e.kind === ATOMIC) out += atomics.sign(p, e);
     return out;
   }
 
@@ -206,8 +209,10 @@ function start(root) {
   const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
   const box = (x, y, w, h, name) => `<rect class="${name}" x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${round(h)}"/>`;
 
+  const atomics = null;
   const drawSides = null;
   const drawScores = null;
+  const drawStates = null;
 
   // ---- beside the stage -----------------------------------------------------------------------------------------
 
@@ -215,13 +220,14 @@ function start(root) {
   const scaled = (v, unit) => v.toFixed(v < 100 ? 1 : 0) + unit;
   const say = (b) => (b < 1e5 ? b.toLocaleString("en") + " B" : b < 1e6 ? scaled(b / 1e3, " kB") : b < 1e9 ? scaled(b / 1e6, " MB") : scaled(b / 1e9, " GB"));
 
-  function drawCaption(e) {
+  function drawCaption(e, past) {
     const kind = find("kind"), tensor = e.panel < 0 ? null : panels[e.panel];
     kind.textContent = e.kind === DOT ? "tl.dot" : KIND[e.kind];
     kind.className = "kind " + KIND[e.kind];
     find("what").textContent = tensor ? tensor.label + (e.tile ? e.tile.label : "") : "multiplies two tiles on chip";
     const facts = [`program ${data.programs[e.program]}`];
     if (e.kind !== DOT) facts.push(say(e.bytes));
+    if (atomics && e.kind === ATOMIC) facts.push(...atomics.facts(e, past));
     if (e.masked) facts.push(plural(e.masked, "lane") + " masked" + (e.undefined ? ", no `other`" : ""));
     find("facts").textContent = facts.join(" · ");
     const alarms = data.findings.filter((f) => f[0] === now.sequence[now.k]).map((f) => f[1] === "running value" ? f[2] : f[1]);
@@ -244,6 +250,7 @@ function start(root) {
     row(table, "program", "", data.programs[e.program]);
     for (const [name, value] of e.loops) row(table, name, "loop", String(value));
     data.names.forEach((name, n) => {
+      if (e.loops.some((loop) => loop[0] === name)) return;
       if (n in values || n in later && data.words[n]) row(table, name, data.words[n], data.vals[values[n]], n in later && data.words[n] && !isMatrix(data.vals[later[n]]) ? data.vals[later[n]] : undefined);
     });
   }
@@ -301,6 +308,7 @@ function start(root) {
       bar.style.setProperty("--budget", one || allowed < 0 ? "-9px" : (100 * allowed / Math.max(all, 1)).toFixed(2) + "%");
       node.classList.toggle("over", over);
       node.querySelector(".words").textContent = one ? `${say(moved)} of ${say(all)}` : words(moved, allowed, whole, stored, over);
+      if (atomics && data.traffic[i][5]) node.querySelector(".words").textContent += atomics.count(past, panel, data.traffic[i][6]);
     });
   }
 

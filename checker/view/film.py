@@ -8,9 +8,10 @@ from typing import Any
 from checker.puzzle import Allowance, Case, Puzzle
 from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
+from checker.view import carried_svg
 from checker.view.code import body_start, highlight
 from checker.view.film_data import DEPARTS, Film, Moment, build, program_name
-from checker.view.film_svg import miniature, stage, swatch
+from checker.view.film_svg import hatched, miniature, shared_ever, stage, swatch
 from checker.view.theme import asset, count, escape, script_json, short, size, style
 
 WAVE_NOTE = "A GPU runs programs side by side and in no promised order; the order you see here is a choice of the film."
@@ -33,17 +34,21 @@ def film_html(
     inputs as they were and outputs as the kernel left them; small ones are written into the cells. Output values appear
     at the moment of their last store.
     """
-    film = build(trace, puzzle.film, case or puzzle.film.case, values or {}, budget or {}, puzzle.outputs)
+    film = build(
+        trace, puzzle.film, case or puzzle.film.case, values or {}, budget or {}, puzzle.outputs, source.source
+    )
     title = title or f"{puzzle.title}: the film of {source.kernel}"
     if not film.moments:
         text = "There is nothing to show: the kernel neither loads nor stores anything."
         return f'<div class="tbt-film">{style("tbt-film", "film.css")}<div class="head"><span class="title">{escape(title)}</span></div><p>{text}</p></div>'
     summary = _summary(film, trace)
-    low = puzzle.film.scores is None  # a low stage leaves room below it, the square of scores does not
+    low = (
+        puzzle.film.scores is None and puzzle.film.carried is None
+    )  # a low stage leaves room below it, the square of scores does not
     label = f"Film: {title}. {summary} Space plays and pauses, the arrow keys step, Home and End jump."
     return (
         f'<div class="tbt-film" tabindex="0" role="group" data-lm-suppress-shortcuts="true" aria-label="{escape(label)}">'
-        + style("tbt-film", "film.css")
+        + style("tbt-film", *_sheets(film))
         + f'<div class="head"><span class="title">{escape(title)}</span><span class="sub">{escape(summary)}</span></div>'
         + '<div class="cols"><div class="left">'
         + _caption(film.moments[0], film, trace)
@@ -73,12 +78,22 @@ def film_document(html: str, title: str) -> str:
     )
 
 
+def _sheets(film: Film) -> list[str]:
+    """The styles that this film needs."""
+    more = [("film_carried.css", film.states), ("film_atomic.css", any(m.event.kind == "atomic" for m in film.moments))]
+    return ["film.css", *(name for name, needed in more if needed)]
+
+
 def _player(film: Film) -> str:
     """The script, with the parts that this film needs."""
     script = asset("film.js")
+    if any(m.event.kind == "atomic" for m in film.moments):
+        script = script.replace("const atomics = null;", asset("film_atomic.js"))
     if film.sides:
         script = script.replace("const drawSides = null;", asset("film_sides.js"))
-    return script.replace("const drawScores = null;", asset("film_scores.js")) if film.visits else script
+    if film.visits:
+        script = script.replace("const drawScores = null;", asset("film_scores.js"))
+    return script.replace("const drawStates = null;", asset("film_carried.js")) if film.states else script
 
 
 def side_by_side(*films: str) -> str:
@@ -92,17 +107,22 @@ def side_by_side(*films: str) -> str:
 def _summary(film: Film, trace: Trace) -> str:
     loads = sum(t.loads for t in trace.traffic.values())
     stores = sum(t.stores for t in trace.traffic.values())
+    atomics = sum(e.kind == "atomic" for e in trace.events)  # each is counted as a load and as a store
     total = trace.grid[0] * trace.grid[1] * trace.grid[2]
-    text = f"{count(total, 'program')}, {count(loads, 'load')}, {count(stores, 'store')}."
+    text = f"{count(total, 'program')}, {count(loads - atomics, 'load')}, {count(stores - atomics, 'store')}"
+    text += f", {count(atomics, 'atomic operation')}." if atomics else "."
     if film.left_out:
         text += f" Shown: {len(film.programs)} programs (the first ones and the last)."
+    if film.cut:
+        text += f" Of a program, the first {film.cut} steps are shown."
     return text
 
 
 def _sentence(moment: Moment, film: Film, trace: Trace) -> str:
     event, who = moment.event, program_name(moment.event.program, trace.grid)
     if event.kind == "dot":
-        return f"Program {who} multiplies two tiles."
+        said = carried_svg.words_at(film.states, film.moments.index(moment)) if film.states else ""
+        return f"Program {who}: {said}." if said else f"Program {who} multiplies two tiles."
     verb = {"load": "loads", "store": "stores", "atomic": "updates"}[event.kind]
     return f"Program {who} {verb} {short(event.tensor)}{moment.flat.label if moment.flat else ''}."
 
@@ -110,6 +130,8 @@ def _sentence(moment: Moment, film: Film, trace: Trace) -> str:
 def _facts(moment: Moment, trace: Trace) -> str:
     event = moment.event
     facts = [f"program {program_name(event.program, trace.grid)}", size(event.bytes)]
+    if event.kind == "atomic":
+        facts.append("read and written back in one step")
     if event.masked:
         facts.append(f"{count(event.masked, 'lane')} masked" + (", no `other`" if event.undefined else ""))
     return " · ".join(facts)
@@ -132,15 +154,26 @@ def _caption(moment: Moment, film: Film, trace: Trace) -> str:
 def _legend(film: Film) -> str:
     kinds = {m.event.kind for m in film.moments}
     words = [("load", "load")] if "load" in kinds else []
-    words += [(k, w) for k, w in (("store", "store"), ("atomic", "atomic update")) if k in kinds]
-    if any(m.event.masked for m in film.moments):
+    words += [
+        (k, w)
+        for k, w in (("store", "store"), ("atomic", "atomic update: read, add, write back in one step"))
+        if k in kinds
+    ]
+    words += [("shared", "numbers that several programs update")] if shared_ever(film) else []
+    if hatched(film):
         words.append(("masked", "masked lanes: switched off"))
     if any(m.event.out_of_bounds for m in film.moments):
         words.append(("outside", "lanes outside the tensor"))
     if film.visits:
-        words += [("scores", "scores of the tile on chip"), ("visited", "visited before, not kept")]
+        words += [("scores", "weights of the tile on chip" if film.states else "scores of the tile on chip")]
+        words += [("visited", "visited before, not kept")]
         words += [("hidden", "masked scores, -∞")] if any("-" in heat[2] for heat in film.visits.heats) else []
         words += [("skipped", "skipped tiles: never loaded")] if film.visits.skipped else []
+    if film.states:
+        deeds = {a[5] for a in film.states.at}
+        words += [("adds", "added to the state")] if carried_svg.ADDS in deeds else []
+        words += [("reads", "the state is read")] if carried_svg.READS in deeds else []
+        words += [("told", "pairs that the state stands for")] if film.states.reads else []
     return '<div class="legend">' + "".join(f"<span>{swatch(k)} {w}</span> " for k, w in words) + "</div>"
 
 
@@ -181,7 +214,8 @@ def _controls(film: Film) -> str:
 
 def _strip(film: Film, trace: Trace) -> str:
     last = len(film.moments) - 1
-    picks = sorted({round(last * part) for part in (0.25, 0.5, 0.75, 1)} - {0})
+    parts = (0.35, 0.7, 1.0) if film.states else (0.25, 0.5, 0.75, 1.0)
+    picks = sorted({round(last * part) for part in parts} - {0})
     frames = []
     for k in picks:
         words = _sentence(film.moments[k], film, trace)
@@ -257,7 +291,7 @@ def _shown(value: Any) -> str:
 
 def _traffic(film: Film) -> str:
     rows = []
-    for panel, stored, total, allowed, whole in film.data["traffic"]:
+    for panel, stored, total, allowed, whole, *updates in film.data["traffic"]:
         limit = max(allowed, total, 1)
         over = 0 <= allowed < total
         passes = (
@@ -267,6 +301,7 @@ def _traffic(film: Film) -> str:
         )
         words = size(total) + (f" of {size(allowed)}" if allowed >= 0 else "") + passes
         words += f": {size(total - allowed)} too many" if over else ""
+        words += f", {count(updates[0], 'atomic update')}" if updates else ""
         budget = f"--budget:{100 * allowed / limit:.2f}%" if allowed >= 0 else "--budget:-9px"
         name = "row" + (" stored" if stored else "") + (" over" if over else "")
         rows.append(

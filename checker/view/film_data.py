@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from checker.puzzle import Allowance, Case, FilmSpec, Scores
-from checker.simulator.trace import Event, Tile, Trace
+from checker.puzzle import Allowance, Carried, Case, FilmSpec, Scores
+from checker.simulator.trace import Event, TensorInfo, Tile, Trace
 from checker.view.attention_layout import Square, attention_stage
-from checker.view.layout import Flat, Panel, bare_panel, flatten, panels
+from checker.view.carried import States, states
+from checker.view.carried_layout import CarriedStage, carried_stage, pitch_of
+from checker.view.layout import Flat, Panel, bare_panel, flatten, in_a_row, panels
 from checker.view.running import Departure, departures
 from checker.view.scores import Visits, tile_size, visits
 from checker.view.sides import Sides, build_sides, present
@@ -22,6 +26,7 @@ DEPARTS = "running value"
 KINDS = ("load", "store", "atomic", "dot")
 MAX_EVENTS = 800
 MOST_OF_ATTENTION = 620
+MOST_OF_STATES = 380
 STATE_ROWS = 10
 LEVELS = ((2, 2, 26_000), (1, 2, 26_000), (0, 2, 36_000), (0, 1, 42_000), (-1, 1, 42_000), (-1, 0, 0))
 """What is kept of local values, most first: the highest rank of unnamed and of named ones, and the characters of JSON
@@ -72,6 +77,10 @@ class Film:
     """The running state in columns beside one of the panels."""
     visits: Visits | None = None
     """Attention's tiles of scores."""
+    states: States | None = None
+    """Linear attention's state."""
+    cut: int = 0
+    """Steps of a program that are shown, where it has more."""
     data: dict[str, Any] = field(default_factory=dict)
 
 
@@ -93,17 +102,20 @@ def build(
     values: Mapping[str, Any],
     budget: Mapping[str, Allowance],
     outputs: Sequence[str],
+    source: str = "",
 ) -> Film:
-    """Choose what is shown, place it, and number it."""
+    """Choose what is shown, place it, and number it. `source` is the kernel's text."""
     running = spec.running if spec.running and {spec.running.rows, spec.running.walked} <= set(trace.tensors) else None
-    events, left_out = _choose(trace, MOST_OF_ATTENTION if spec.scores else MAX_EVENTS)
+    most = MOST_OF_STATES if spec.carried else MOST_OF_ATTENTION if spec.scores else MAX_EVENTS
+    events, left_out = _choose(trace, most)
     order = sorted({e.program for e in events}, key=lambda p: linear(p, trace.grid))
     rank = {program: i for i, program in enumerate(order)}
 
     shown = {name: trace.tensors[name] for name in spec.tensors if name in trace.tensors}
     shown |= {e.tensor: trace.tensors[e.tensor] for e in events if e.tensor in trace.tensors}
     attention = spec.scores if spec.scores and _square(spec.scores, trace) else None
-    lines = frozenset(attention.per_query if attention else ())
+    carried = spec.carried if spec.carried and _has_state(spec.carried, trace) else None
+    poses = _poses(shown, attention, carried)
     tiles: dict[str, list[Flat]] = {name: [] for name in shown}
     moments, table = [], Table()
     for event in events:
@@ -111,8 +123,8 @@ def build(
         if event.tile is not None and event.tensor in shown:
             shape = shown[event.tensor].shape
             flat = flatten(event.tile, shape)
-            if event.tensor in lines:
-                flat = replace(flatten(upright_tile(event.tile), upright(shape)), label=flat.label)
+            if event.tensor in poses:
+                flat = replace(poses[event.tensor].flatten(event.tile, shape), label=flat.label)
             tiles[event.tensor].append(flat)
         packed = [flat.slice, flat.label, flat.box, flat.active or 0, flat.runs or 0] if flat else None
         moments.append(Moment(event, rank[event.program], flat, table.at(packed) if packed else -1))
@@ -121,13 +133,20 @@ def build(
     arrays = {name: array for name, array in arrays.items() if 0 < array.size <= 4096}
     beside = {running.rows: names} if running and (names := present(moments, running)) else {}
     square: Square | None = None
-    if attention:
-        bare = []
+    stage: CarriedStage | None = None
+    if attention or carried:
+        bare = {}
         for name, info in shown.items():
-            seen = replace(info, shape=upright(info.shape)) if name in lines else info
-            panel = bare_panel(name, seen, tiles[name])
-            bare.append(replace(panel, sides=beside.get(name, ()), said=tuple(info.shape)))
-        placed, width, height, square = attention_stage(bare, attention, tile_size(events, attention))
+            pose = poses.get(name)
+            panel = bare_panel(name, replace(info, shape=pose.shape) if pose else info, tiles[name])
+            panel = replace(panel, sides=beside.get(name, ()), said=tuple(info.shape))
+            bare[name] = replace(panel, blocks=pose.blocks) if pose else panel
+        size = tile_size(events, attention) if attention else None
+        if carried:
+            by_name, width, height, stage = carried_stage(bare, carried, size)
+            placed, square = [by_name[name] for name in shown], stage.square
+        elif attention and size:
+            placed, width, height, square = attention_stage(list(bare.values()), attention, size)
     else:
         placed, width, height = panels(shown, tiles, values=frozenset(arrays), sides=beside)
     cells = {p.name: _cells(arrays[p.name], 5 if p.ux >= 30 else 4) for p in placed if p.cells}
@@ -135,8 +154,15 @@ def build(
 
     notes = _findings(trace, moments)
     film = Film(placed, width, height, moments, order, left_out, cells, written)
+    film.cut = most if max(Counter(e.program for e in trace.events).values(), default=0) > most else 0
     if attention and square:
         film.visits = visits(moments, attention, square)
+    if carried and stage:
+        weights = film.visits.names[0] if film.visits else ""
+        memory = {n: _array(v) for n, v in values.items() if n in {*carried.start, *carried.end, *carried.chunks}}
+        film.states = states(moments, carried, stage, source, int(case.meta.get("CHUNK", 1)), weights, memory)
+        if film.visits:
+            film.visits.skipped = []  # what has no tile of its own was read out of the state, or comes later
     if running and beside:
         found: list[Departure] = []
         if running.exact and {running.rows, running.walked} <= set(values):
@@ -148,7 +174,8 @@ def build(
         for note in _departed(found, placed[at].rows * placed[at].slices > 1):
             moments[note[0]].findings.append(len(notes))
             notes.append(note)
-    film.data = _data(film, trace, table, spec.state, budget, notes)
+    drawn = {film.states.names[0]} if film.states else set()  # on the stage, and not in the table too
+    film.data = _data(film, trace, table, {n: w for n, w in spec.state.items() if n not in drawn}, budget, notes, drawn)
     return film
 
 
@@ -156,6 +183,52 @@ def _square(scores: Scores, trace: Trace) -> bool:
     """Whether the four tensors of attention are there, with at least two dimensions."""
     names = (scores.queries, scores.keys, scores.values, scores.output)
     return all(name in trace.tensors and len(trace.tensors[name].shape) >= 2 for name in names)
+
+
+def _has_state(carried: Carried, trace: Trace) -> bool:
+    """Whether keys and values (or what is added) are there, with at least two dimensions."""
+    names = (carried.added,) if carried.added else (carried.keys, carried.values)
+    return all(name in trace.tensors and len(trace.tensors[name].shape) >= 2 for name in names)
+
+
+@dataclass(frozen=True)
+class Pose:
+    """A tensor drawn as one of another shape: `shape` is that of its picture."""
+
+    shape: tuple[int, ...]
+    upright: bool
+    blocks: tuple[int, int] = (0, 0)
+
+    def flatten(self, tile: Tile, shape: Sequence[int]) -> Flat:
+        if self.upright and not self.blocks[0]:
+            return flatten(upright_tile(tile), self.shape)
+        if self.upright:  # one column for each chunk
+            tile, shape = (
+                replace(tile, box=(*tile.box, (0, 1)), active=tile.active and (*tile.active, (0, 1))),
+                (*shape, 1),
+            )
+        flat = in_a_row(tile, shape, self.blocks[1])
+        wide = (*shape[:-3], shape[-2], shape[-3] * self.blocks[1])
+        return flatten(flat, wide)
+
+
+def _poses(shown: Mapping[str, TensorInfo], attention: Scores | None, carried: Carried | None) -> dict[str, Pose]:
+    """Vectors that stand upright in a plane of their own, and a state for each chunk, side by side."""
+    poses = {n: Pose(upright(shown[n].shape), True) for n in (attention.per_query if attention else ()) if n in shown}
+    if carried is None:
+        return poses
+    memory = [n for n in (*carried.start, *carried.end) if n in shown and n not in carried.chunks]
+    whole = len(shown[carried.added or carried.keys].shape)
+    poses |= {n: Pose(upright(shown[n].shape), True) for n in memory if len(shown[n].shape) == whole - 1}
+    if carried.added:
+        return poses
+    columns = shown[carried.values].shape[-1]
+    for name in (n for n in carried.chunks if n in shown):
+        shape = shown[name].shape
+        bare = shape if len(shape) > whole else (*shape, 1)  # a sum of features is one column
+        wide = (bare[-3] - 1) * pitch_of(columns) + bare[-1]
+        poses[name] = Pose((*bare[:-3], bare[-2], wide), len(shape) <= whole, (bare[-1], pitch_of(columns)))
+    return poses
 
 
 def upright(shape: Sequence[int]) -> tuple[int, ...]:
@@ -237,7 +310,9 @@ def _data(
     state: Mapping[str, str],
     budget: Mapping[str, Allowance],
     notes: list[list[Any]],
+    drawn: set[str],
 ) -> dict[str, Any]:
+    """`drawn` are variables that the stage shows."""
     at = {panel.name: i for i, panel in enumerate(film.panels)}
     data: dict[str, Any] = {
         "programs": [program_name(p, trace.grid) for p in film.programs],
@@ -270,12 +345,13 @@ def _data(
         "findings": notes,
         "sides": film.sides.data if film.sides else 0,
         "scores": film.visits.data if film.visits else 0,
+        "states": film.states.data if film.states else 0,
     }
     said: dict[int, Any] = {}
     for level, (*_, room) in enumerate(LEVELS):
         names, vals, loops = Table(), Table(), Table()
         loops.at([])
-        data["events"] = _events(film, at, state, level, names, vals, loops, said)
+        data["events"] = _events(film, at, state, level, names, vals, loops, said, drawn)
         words = [state.get(name, "") for name in names.items]
         data |= {"names": names.items, "words": words, "vals": vals.items, "loops": loops.items}
         if len(json.dumps(data, ensure_ascii=False, separators=(",", ":"))) <= room:
@@ -296,6 +372,7 @@ def _events(
     vals: Table,
     loops: Table,
     said: dict[int, Any],
+    drawn: set[str],
 ) -> list[list[Any]]:
     """`said` keeps what was formatted before, by identity."""
     rows, before = [], dict[int, dict[int, int]]()
@@ -308,6 +385,7 @@ def _events(
         for name, value in event.state.items():
             if (
                 name in dict(event.loops)
+                or name in drawn
                 or not _kept(name, value, state, level)
                 or (name not in state and len(names.items) >= STATE_ROWS + len(state))
             ):
@@ -353,16 +431,23 @@ def _value(value: Any) -> Any:
 
 
 def traffic_rows(film: Film, trace: Trace, budget: Mapping[str, Allowance]) -> list[list[Any]]:
-    """``[panel, 0 loaded | 1 stored, total, allowed or -1, bytes of the tensor]`` for everything that moved or may move."""
+    """``[panel, 0 loaded | 1 stored, total, allowed or -1, bytes of the tensor]`` for everything that moved or may move.
+
+    Where a tensor is updated atomically, what is stored has ``updates, bytes of one`` behind it: an update is one number that
+    one lane reads and writes back.
+    """
     rows: list[list[Any]] = []
     for i, panel in enumerate(film.panels):
         moved, may = trace.traffic.get(panel.name), budget.get(panel.name)
-        itemsize = {"float16": 2, "bfloat16": 2, "int64": 8, "float64": 8, "int8": 1, "bool": 1, "uint8": 1, "int16": 2}
-        whole = panel.rows * panel.cols * panel.slices * itemsize.get(panel.dtype, 4)
+        sizes = {"float16": 2, "bfloat16": 2, "int64": 8, "float64": 8, "int8": 1, "bool": 1, "uint8": 1, "int16": 2}
+        item = sizes.get(panel.dtype, 4)
+        whole = math.prod(panel.said or panel.shape) * item
+        updated = sum(e.bytes for e in trace.events if e.kind == "atomic" and e.tensor == panel.name) // item
         for kind, total, allowed in (
             (0, moved.loaded if moved else 0, may.loaded if may else 0),
             (1, moved.stored if moved else 0, may.stored if may else 0),
         ):
             if total or allowed:
                 rows.append([i, kind, total, allowed if budget else -1, whole])
+                rows[-1] += [updated, item] if kind and updated else []
     return rows

@@ -42,8 +42,8 @@
     find2("lens .in").innerHTML = lens;
     const span = (from) => (visit < 0 ? "" : v.tiles[visit].slice(from, from + 2).join(":"));
     const makes = heat >= 0 && after < 0;
-    find2("doing").textContent = visit < 0 ? "no tile of scores is on chip now" : `queries ${span(1)}, keys ${span(3)}`;
-    if (e.kind === DOT && visit >= 0) find("what").textContent = makes ? `${v.names[0]} = q[${span(1)}] · k[${span(3)}]ᵀ, on chip` : `${v.names[3]} of o[${span(1)}]: rescaled, + p · v[${span(3)}]`;
+    find2("lens .doing").textContent = visit < 0 ? `no ${data.states ? "weights are" : "tile of scores is"} on chip now` : `queries ${span(1)}, keys ${span(3)}`;
+    if (e.kind === DOT && visit >= 0 && !data.states) find("what").textContent = makes ? `${v.names[0]} = q[${span(1)}] · k[${span(3)}]ᵀ, on chip` : `${v.names[3]} of o[${span(1)}]: rescaled, + p · v[${span(3)}]`;
 
     function cross(q) {
       return `M${q.x} ${q.y}l${q.w} ${q.h}M${round(q.x + q.w)} ${q.y}l${-q.w} ${q.h}`;

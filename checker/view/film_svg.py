@@ -6,7 +6,10 @@ style sheets, and by classes that follow the reader's theme.
 
 from __future__ import annotations
 
-from checker.view import scores_svg
+import itertools
+from collections.abc import Iterable
+
+from checker.view import carried_svg, scores_svg
 from checker.view import sides as columns
 from checker.view.film_data import Film, Moment
 from checker.view.layout import Panel, joined
@@ -56,6 +59,18 @@ def rest(box: Box, inner: Box | None) -> list[Box]:
     (r0, r1, c0, c1), (a0, a1, b0, b1) = box, inner
     parts = [(r0, a0, c0, c1), (a1, r1, c0, c1), (a0, a1, c0, b0), (a0, a1, b1, c1)]
     return [p for p in parts if p[1] > p[0] and p[3] > p[2]]
+
+
+def hatched(film: Film) -> bool:
+    """Whether masked lanes are ever seen: on some stages what hangs over a tensor's edge has no place."""
+    panels = {p.name: p for p in film.panels}
+    for moment in (m for m in film.moments if m.event.masked and m.flat and m.flat.runs is None):
+        panel, flat = panels[moment.event.tensor], moment.flat
+        assert flat is not None
+        for r0, r1, c0, c1 in rest(flat.box, flat.active):
+            if min(r1, panel.r1) > max(r0, panel.r0) and min(c1, panel.c1) > max(c0, panel.c0):
+                return True
+    return False
 
 
 def touched(moment: Moment) -> list[tuple[int, int, int, int]]:
@@ -109,6 +124,8 @@ def _outlines(panel: Panel, moment: Moment) -> str:
         )
         if kind != "load":
             out.append(rect(q, "inner", 'fill="none" stroke="#fff" stroke-width="1.6"'))
+    if kind == "atomic":
+        out += [_plus(place(panel, box)) for box in touched(moment)[:1]]
     return "".join(out)
 
 
@@ -118,14 +135,15 @@ def layers(film: Film, panel: Panel, k: int) -> tuple[str, str]:
     mine = [m for m in film.moments[: k + 1] if m.event.tensor == panel.name and m.flat]
     slice_ = _slice(mine, current)
     mine = [m for m in mine if m.flat and m.flat.slice == slice_]
-    paths = {"load": "", "store": ""}
+    paths = {"load": "", "store": "", "atomic": ""}
     for name in paths:
-        boxes = [box for m in mine if (m.event.kind == "load") == (name == "load") for box in touched(m)]
+        boxes = [box for m in mine if m.event.kind == name for box in touched(m)]
         for x, y, w, h in (place(panel, box) for box in joined(boxes)):
             paths[name] += f"M{_n(x)} {_n(y)}h{_n(w)}v{_n(h)}h{_n(-w)}z"
     under = "".join(
         f'<path class="seen {kind}" fill="{LIGHT[kind]}" fill-opacity=".12" d="{d}"/>' for kind, d in paths.items() if d
     )
+    under += _shared(panel, mine)
     over, trail = "", film.moments[max(0, k - TRAIL) : k]
     for j, moment in enumerate(trail):
         if moment.flat and moment.event.tensor == panel.name and moment.flat.slice == slice_:
@@ -138,6 +156,46 @@ def layers(film: Film, panel: Panel, k: int) -> tuple[str, str]:
     return under, over
 
 
+def updaters(moments: Iterable[Moment]) -> dict[tuple[int, int, int], set[int]]:
+    """By ``(slice, row, column)`` of one tensor: the programs that update it atomically."""
+    who: dict[tuple[int, int, int], set[int]] = {}
+    for moment in moments:
+        if moment.event.kind == "atomic" and moment.flat:
+            for r0, r1, c0, c1 in touched(moment):
+                for place_ in itertools.product((moment.flat.slice,), range(r0, r1), range(c0, c1)):
+                    who.setdefault(place_, set()).add(moment.program)
+    return who
+
+
+def shared_ever(film: Film) -> bool:
+    """Whether programs meet in an element that they update atomically."""
+    names = {m.event.tensor for m in film.moments if m.event.kind == "atomic"}
+    each = (updaters(m for m in film.moments if m.event.tensor == name) for name in names)
+    return any(len(programs) > 1 for who in each for programs in who.values())
+
+
+def _shared(panel: Panel, mine: list[Moment]) -> str:
+    """Lines through the elements that more than one program has updated."""
+    met = [(r, c) for (_, r, c), programs in updaters(mine).items() if len(programs) > 1]
+    lines = "".join(hatch(place(panel, box), 5) for box in joined([(r, r + 1, c, c + 1) for r, c in met]))
+    return (
+        f'<path class="shared" fill="none" stroke="{LIGHT["atomic"]}" stroke-opacity=".6" d="{lines}"/>'
+        if lines
+        else ""
+    )
+
+
+def _plus(q: Rect) -> str:
+    """The sign of an atomic update, in the middle of a tile."""
+    x, y, w, h = q
+    reach = max(min(7.0, w / 2 - 1, h / 2 - 1), 3.0)
+    d = f"M{_n(x + w / 2 - reach)} {_n(y + h / 2)}h{_n(2 * reach)}M{_n(x + w / 2)} {_n(y + h / 2 - reach)}v{_n(2 * reach)}"
+    return (
+        f'<path class="plus-sign" fill="none" stroke="#fff" stroke-width="6.5" d="{d}"/>'
+        f'<path class="plus-sign top" fill="none" stroke="{LIGHT["atomic"]}" stroke-width="3" d="{d}"/>'
+    )
+
+
 def _slice(mine: list[Moment], current: Moment) -> int:
     own = [m for m in mine if m.program == current.program]
     return (own or mine)[-1].flat.slice if mine else 0  # type: ignore[union-attr]
@@ -146,6 +204,11 @@ def _slice(mine: list[Moment], current: Moment) -> int:
 def _axis(panel: Panel) -> str:
     """Index labels: every element where there is room, round steps where there is not."""
     out = []
+    wide, pitch = panel.blocks
+    if wide > 1:  # the numbers of the blocks
+        for i, c in enumerate(range(0, panel.cols, pitch)):
+            middle = panel.x + (c + wide / 2) * panel.ux
+            out.append(f'<text x="{_n(middle)}" y="{_n(panel.top - 5)}" text-anchor="middle">chunk {i}</text>')
     cols, rows = (panel.rows, panel.cols) if panel.transposed else (panel.cols, panel.rows)
     for extent, unit, start, along in ((cols, panel.ux, panel.x, "x"), (rows, panel.uy, panel.y, "y")):
         if along not in panel.axes:
@@ -169,7 +232,9 @@ def _grid(panel: Panel, film: Film) -> str:
     down, right = (panel.cols, panel.rows) if panel.transposed else (panel.rows, panel.cols)
     x1, y1 = x0 + right * panel.ux, y0 + down * panel.uy
     d = []
-    if panel.ux >= 10 and panel.rows * panel.cols <= 4096 and panel.label is None:
+    if panel.blocks[0]:
+        xs, ys, name = [], [], "tiles"
+    elif panel.ux >= 10 and panel.rows * panel.cols <= 4096 and panel.label is None:
         xs, ys, name = [*range(1, panel.cols)], [*range(1, panel.rows)], "grid"
     else:  # the borders of tiles, where they are few
         boxes = [m.flat.box for m in film.moments if m.flat and m.event.tensor == panel.name]
@@ -182,11 +247,15 @@ def _grid(panel: Panel, film: Film) -> str:
     d += [f"M{_n(x0 + c * panel.ux)} {_n(y0)}V{_n(y1)}" for c in xs]
     d += [f"M{_n(x0)} {_n(y0 + r * panel.uy)}H{_n(x1)}" for r in ys]
     lines = f'<path class="{name}" fill="none" stroke="{LIGHT["faint"]}" d="{"".join(d)}"/>' if d else ""
-    return lines + rect(_whole(panel), "frame", f'fill="none" stroke="{LIGHT["soft"]}"')
+    return lines + "".join(rect(q, "frame", f'fill="none" stroke="{LIGHT["soft"]}"') for q in _bodies(panel))
 
 
-def _whole(panel: Panel) -> Rect:
-    return place(panel, (0, panel.rows, 0, panel.cols))
+def _bodies(panel: Panel) -> list[Rect]:
+    """The whole tensor; one for each block where blocks stand side by side."""
+    wide, pitch = panel.blocks
+    if not wide:
+        return [place(panel, (0, panel.rows, 0, panel.cols))]
+    return [place(panel, (0, panel.rows, c, c + wide)) for c in range(0, panel.cols, pitch)]
 
 
 def _values(film: Film, panel: Panel, k: int) -> str:
@@ -232,20 +301,28 @@ def stage(film: Film, k: int, alt: str) -> str:
         out.append(
             '<g class="panel">'
             + (_label(panel, name) if panel.label else title)
-            + rect(_whole(panel), "body", f'fill="{LIGHT["panel"]}"')
+            + "".join(rect(q, "body", f'fill="{LIGHT["panel"]}"') for q in _bodies(panel))
             + f'<g class="under">{under}</g>{_grid(panel, film)}{_values(film, panel, k)}<g class="over">{over}</g>'
             + _axis(panel)
             + _sides(film, panel, k)
             + "</g>"
         )
+    out[:0] = _squares(film, k, heat=True)
     if film.visits:
-        out.insert(0, scores_svg.ground(film, k))
         out.append(scores_svg.above(film, k))
+    if film.states:
+        out.append(carried_svg.above(film, k))
     w, h = round(film.width), round(film.height)
     return (
         f'<svg class="stage" xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" role="img" '
         f'aria-label="{escape(alt)}">' + "".join(out) + "</svg>"
     )
+
+
+def _squares(film: Film, k: int, heat: bool) -> list[str]:
+    """What lies under everything else: the square of scores, and what came out of a carried state."""
+    out = [scores_svg.ground(film, k, heat)] if film.visits else []
+    return [*out, carried_svg.ground(film, k)] if film.states else out
 
 
 def _label(panel: Panel, name: str) -> str:
@@ -285,13 +362,16 @@ def miniature(film: Film, k: int, alt: str) -> str:
     for panel in film.panels:
         under, over = layers(film, panel, k)
         title = f'<text x="{_n(panel.edge)}" y="{_n(panel.top - 8)}" font-size="30">{escape(panel.title)}</text>'
-        if film.visits:
+        if film.visits or film.states:
             title = ""
-        body = rect(_whole(panel), "body", f'fill="{LIGHT["panel"]}"')
-        out.append(title + body + under + rect(_whole(panel), "frame", f'fill="none" stroke="{LIGHT["soft"]}"') + over)
+        body = "".join(rect(q, "body", f'fill="{LIGHT["panel"]}"') for q in _bodies(panel))
+        frame = "".join(rect(q, "frame", f'fill="none" stroke="{LIGHT["soft"]}"') for q in _bodies(panel))
+        out.append(title + body + under + frame + over)
     w, h = round(film.width), round(film.height)
-    if film.visits:
-        out.insert(0, scores_svg.ground(film, k, heat=False))
+    out[:0] = _squares(film, k, heat=False)
+    if film.states:
+        out.append(carried_svg.small(film.states, k))
+    elif film.visits:
         h = round(film.visits.square.lens.tile[1] - 24)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="210" viewBox="0 0 {w} {h}" role="img" aria-label="{escape(alt)}">'
@@ -328,6 +408,14 @@ def swatch(kind: str) -> str:
         case "hidden":
             inside = rect(q, "visited", f'fill="{LIGHT["dot"]}" fill-opacity=".14"')
             inside += f'<path class="masked thin" fill="none" stroke="{LIGHT["mask"]}" d="{hatch(q, 4)}"/>'
+        case "adds" | "reads":
+            more = 'stroke-dasharray="5 3"' if kind == "reads" else ""
+            inside = rect(q, f"pulse {kind}", f'fill="none" stroke="{LIGHT["dot"]}" stroke-width="3" {more}')
+        case "shared":
+            inside = rect(q, "fill atomic", f'fill="{LIGHT["atomic"]}" fill-opacity=".14"')
+            inside += f'<path class="shared" fill="none" stroke="{LIGHT["atomic"]}" d="{hatch(q, 5)}"/>'
+        case "told":
+            inside = rect(q, "told", f'fill="{LIGHT["mask"]}" fill-opacity=".3"')
         case "skipped":
             inside = rect(q, "grid", f'fill="none" stroke="{LIGHT["faint"]}"')
             inside += f'<path class="skipped" fill="none" stroke="{LIGHT["mask"]}" stroke-dasharray="2 3" d="M2 2L24 14M24 2L2 14"/>'
@@ -339,4 +427,5 @@ def swatch(kind: str) -> str:
             )
             if kind != "load":
                 inside += rect(q, "inner", 'fill="none" stroke="#fff" stroke-width="1.6"')
+            inside += _plus(q) if kind == "atomic" else ""
     return f'<svg width="26" height="16" viewBox="0 0 26 16" aria-hidden="true">{inside}</svg>'

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from checker.simulator.trace import TensorInfo, Tile
 from checker.view.theme import short
 
@@ -50,6 +52,8 @@ class Panel:
     said: tuple[int, ...] | None = None
     """The shape to print, where it is not the one drawn."""
     sides_x: float | None = None
+    blocks: tuple[int, int] = (0, 0)
+    """``(columns of a block, columns from one block to the next)`` of a tensor whose third last dimension is laid out in a row."""
 
     @property
     def side_width(self) -> int:
@@ -119,6 +123,31 @@ class Flat:
     active: tuple[int, int, int, int] | None
     runs: tuple[tuple[int, int, int], ...] | None
     label: str
+
+
+def in_a_row(tile: Tile, shape: Sequence[int], pitch: int) -> Tile:
+    """A tile of [..., C, R, W] in the plane [..., R, C * pitch] where the C blocks stand side by side.
+
+    What hangs over the edge of a block is cut: there stands the next one.
+    """
+    *lead, (c0, c1), rows, (w0, w1) = tile.box
+    w1 = max(min(w1, shape[-1]), w0)
+    box = (*lead, rows, (c0 * pitch + w0, (max(c1, c0 + 1) - 1) * pitch + w1))
+    active = None
+    if tile.active is not None:
+        *lead, (c0, c1), rows, (w0, w1) = tile.active
+        active = (*lead, rows, (c0 * pitch + w0, (c1 - 1) * pitch + w1))
+    ragged = tile.elements
+    if ragged is None and tile.active is not None and tile.active[-3][1] > tile.active[-3][0] + 1:
+        inside = np.zeros(shape, bool)  # several blocks: what lies between them is not touched
+        inside[tuple(slice(*side) for side in tile.active)] = True
+        ragged = tuple(np.flatnonzero(inside).tolist())
+    elements = None
+    if ragged is not None:
+        *leads, chunk, row, col = np.unravel_index(np.array(ragged, dtype=np.int64), tuple(shape))
+        flat = np.ravel_multi_index((*leads, row, chunk * pitch + col), (*shape[:-3], shape[-2], shape[-3] * pitch))
+        elements = tuple(np.sort(flat).tolist())
+    return replace(tile, box=box, active=active, elements=elements)
 
 
 def plane(shape: Sequence[int]) -> tuple[int, int]:

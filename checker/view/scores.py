@@ -91,7 +91,7 @@ def visits(moments: Sequence[Moment], scores: Scores, square: Square) -> Visits:
     scored: list[tuple[int, np.ndarray]] = []
     before: list[tuple[int, np.ndarray]] = []
     after: list[tuple[int, np.ndarray]] = []
-    name = next((n for n in scores.tile for m in moments if _matrix(m.event.state.get(n)) is not None), scores.tile[0])
+    name = next((n for n in scores.tile for m in moments if matrix(m.event.state.get(n)) is not None), scores.tile[0])
     out.names = (name, scores.alpha, *scores.accumulator)
     for mine in programs.values():
         pairs = [p for p in _pairs(moments, mine, scores, square) if not multiply or any(moments[k].event.kind == "dot" for k in p.moments)]  # fmt: skip
@@ -106,12 +106,12 @@ def visits(moments: Sequence[Moment], scores: Scores, square: Square) -> Visits:
                 out.at[k][0] = visit
                 later = moments[following[k]].event if k in following else None
                 if k >= first and later is not None:
-                    tile = _matrix(later.state.get(name))
+                    tile = matrix(later.state.get(name))
                     if tile is not None and tile.shape == pair.size:
                         scored.append((k, tile))
                     alpha = vector(later.state.get(scores.alpha))
                     if alpha is not None and len(alpha) == pair.size[0]:
-                        out.at[k][2] = _number(out.alphas, _level_string(np.array(alpha), 0.0, 1.0))
+                        out.at[k][2] = _number(out.alphas, level_string(np.array(alpha), 0.0, 1.0))
         _accumulators(moments, mine, following, scores, out, before, after)
         out.skipped += _skipped(out, pairs, moments[mine[0]].program)
     _fill(out, scored, before, after)
@@ -169,10 +169,10 @@ def _accumulators(
         event = moments[k].event
         later = moments[following[k]].event if k in following else None
         changes = later is not None and out.at[k][0] >= 0 and event.state.get(new_name) != later.state.get(new_name)
-        old = _matrix(event.state.get(old_name))
+        old = matrix(event.state.get(old_name))
         if old is not None and (old_name == new_name or changes):
             before.append((k, old))
-        new = _matrix(later.state.get(new_name)) if changes and later is not None else None
+        new = matrix(later.state.get(new_name)) if changes and later is not None else None
         if new is not None:
             after.append((k, new))
         if old_name == new_name:
@@ -207,32 +207,35 @@ def _fill(
     before: list[tuple[int, np.ndarray]],
     after: list[tuple[int, np.ndarray]],
 ) -> None:
-    out.heats, (low, high), cells = _quantised(out, 1, [scored], TILE_ROOM, signed=False)
+    out.heats, (low, high), cells = quantised(out.at, 1, [scored], TILE_ROOM, signed=False)
     # the root of the magnitude: most weights are small next to the largest, and should be seen
     before, after = ([(k, np.sign(a) * np.sqrt(np.abs(a))) for k, a in group] for group in (before, after))
-    out.accs, (_, far), acc_cells = _quantised(out, 3, [before, after], ACC_ROOM, signed=True)
+    out.accs, (_, far), acc_cells = quantised(out.at, 3, [before, after], ACC_ROOM, signed=True)
     means = tuple(f", means of {n} × {n}" if n > 1 else "" for n in (cells, acc_cells))
     out.ranges = (f"{number(low, 5)} … {number(high, 5)}{means[0]}", f"±{number(far * far, 5)}{means[1]}")
 
 
-def _quantised(
-    out: Visits, place: int, groups: list[list[tuple[int, np.ndarray]]], room: int, signed: bool
+def quantised(
+    at: list[list[int]], place: int, groups: list[list[tuple[int, np.ndarray]]], room: int, signed: bool
 ) -> tuple[list[Any], tuple[float, float], int]:
-    """Every array as a string of levels, each distinct one once, in as many cells as there is room for; span and cell size."""
+    """Every array as a string of levels, each distinct one once, in as many cells as there is room for; span and cell size.
+
+    ``at[k][place + i]`` becomes the number of group i's array of moment k.
+    """
     for step in (1, 2, 4, 8, 16):
         small = [[(k, _pooled(array, step)) for k, array in group] for group in groups]
-        low, high = _range([array for group in small for _, array in group])
+        low, high = span_of([array for group in small for _, array in group])
         span = (-max(abs(low), abs(high)), max(abs(low), abs(high))) if signed else (low, high)
         items: list[Any] = []
         table: dict[str, int] = {}
         for offset, group in enumerate(small):
             for k, array in group:
-                text = _level_string(array.reshape(-1), *span)
+                text = level_string(array.reshape(-1), *span)
                 key = f"{array.shape}{text}"
                 if key not in table:
                     table[key] = len(items)
                     items.append([*array.shape, text])
-                out.at[k][place + offset] = table[key]
+                at[k][place + offset] = table[key]
         if sum(len(i[2]) for i in items) <= room:
             break
     return items, span, step
@@ -251,7 +254,8 @@ def _pooled(array: np.ndarray, step: int) -> np.ndarray:
     return np.where(finite.mean(-1) >= 0.5, total / np.maximum(finite.sum(-1), 1), -np.inf)
 
 
-def _level_string(values: np.ndarray, low: float, high: float) -> str:
+def level_string(values: np.ndarray, low: float, high: float) -> str:
+    """One character for each number: 64 levels from `low` to `high`, ``-`` ``+`` ``?`` for what is not finite."""
     signs = np.where(np.isnan(values), "?", np.where(values > 0, "+", "-"))
     with np.errstate(invalid="ignore"):
         steps = np.clip((values - low) / ((high - low) or 1.0), 0, 1) * 63
@@ -260,7 +264,8 @@ def _level_string(values: np.ndarray, low: float, high: float) -> str:
     return "".join(LEVELS[i] if ok else sign for i, ok, sign in zip(index, finite, signs, strict=True))
 
 
-def _range(arrays: list[np.ndarray]) -> tuple[float, float]:
+def span_of(arrays: list[np.ndarray]) -> tuple[float, float]:
+    """The smallest and the largest finite number, (0, 1) where there is none."""
     finite = [a[np.isfinite(a)] for a in arrays]
     finite = [a for a in finite if a.size]
     if not finite:
@@ -269,7 +274,7 @@ def _range(arrays: list[np.ndarray]) -> tuple[float, float]:
     return (low, high) if math.isfinite(high - low) else (0.0, 1.0)
 
 
-def _matrix(value: Any) -> np.ndarray | None:
+def matrix(value: Any) -> np.ndarray | None:
     """A tile of numbers, or None; tiles that were only summarised have none."""
     if not isinstance(value, list) or not value or not isinstance(value[0], list):
         return None

@@ -99,14 +99,28 @@ def cells(q: Rect, rows: int, cols: int, levels: str, down: float = 1.0, across:
     return f'<g transform="translate({pixels(x)} {pixels(y)}) scale({w / cols:.4g} {h / rows:.4g})">{out}</g>'
 
 
+def _doing(film: Film, k: int) -> str:
+    """Which tile is on chip, in words."""
+    assert film.visits is not None
+    visit = film.visits.at[k][0]
+    if visit < 0:
+        return f"no {'weights are' if film.states else 'tile of scores is'} on chip now"
+    _, r0, r1, c0, c1 = film.visits.tiles[visit]
+    return f"queries {r0}:{r1}, keys {c0}:{c1}"
+
+
 def above(film: Film, k: int) -> str:
     """The enlarged tile's frames and words, which never change; the player fills them."""
     assert film.visits is not None
     v = film.visits
     s, lens = v.square, v.square.lens
-    said = "".join(
-        _text(s.said[0], s.said[1] + 14 * i, line)
-        for i, line in enumerate(("scores: one tile at a time,", "on chip, never in memory"))
+    said = (
+        ""
+        if film.states
+        else "".join(
+            _text(s.said[0], s.said[1] + 14 * i, line)
+            for i, line in enumerate(("scores: one tile at a time,", "on chip, never in memory"))
+        )
     )
     name, alpha, old, new = v.names
     out = [said, '<g class="lens">']
@@ -117,6 +131,8 @@ def above(film: Film, k: int) -> str:
         (lens.after, new, "after: " + v.ranges[1] if v.accs else "after"),
     ):
         x, y, w, h = q
+        if not w:
+            continue
         out.append(_text(x + w / 2, y - 6, title, "mono", 11, "middle"))
         out.append(
             _rect(q, "body", f'fill="{LIGHT["panel"]}"') + _rect(q, "frame", f'fill="none" stroke="{LIGHT["soft"]}"')
@@ -128,7 +144,7 @@ def above(film: Film, k: int) -> str:
         (lens.alpha[0] + lens.alpha[2], lens.before[0], "×"),
         (lens.before[0] + lens.before[2], lens.after[0], "+ p·v →"),
     ):
-        out.append(_text((x0 + x1) / 2, middle, sign, "", 13, "middle"))
+        out.append(_text((x0 + x1) / 2, middle, sign, "", 13, "middle") if lens.alpha[2] else "")
     top = lens.tile[1] - 24
-    out.append(_text(lens.tile[0], top, "", "doing", 12))
+    out.append(_text(lens.tile[0], top, _doing(film, k), "doing", 12))
     return "".join(out) + '<g class="in"></g></g>'

@@ -10,7 +10,7 @@ import torch
 
 from checker.course import PUZZLES
 from checker.misconceptions import bank
-from checker.puzzle import Case
+from checker.puzzle import Carried, Case, FilmSpec, Launch
 from checker.simulator import simulate
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource, Piece
@@ -69,6 +69,15 @@ def edited(name: str, *edits: tuple[str, str]) -> KernelSource:
     return source
 
 
+def moved(name: str, line: str, after: str) -> KernelSource:
+    """The solution with its last line that holds `line` moved behind the last one that holds `after`."""
+    source = traces.solution(name)
+    lines = source.source.splitlines(keepends=True)
+    taken = lines.pop(max(i for i, text in enumerate(lines) if line in text))
+    lines.insert(max(i for i, text in enumerate(lines) if after in text) + 1, taken)
+    return replace(source, source="".join(lines))
+
+
 def shoot(name: str, source: KernelSource, tmp: Path, **changes: Any) -> Shot:
     """Run a kernel at the film's case, with `changes` to the case."""
     puzzle = PUZZLES[name]
@@ -79,3 +88,41 @@ def shoot(name: str, source: KernelSource, tmp: Path, **changes: Any) -> Shot:
     launch = puzzle.launch(case, tensors, case.meta)
     trace = simulate(load_kernel(source, tmp), launch, SimulateOptions(events=True, state=True))
     return Shot(name, case, source, trace, tensors)
+
+
+ATOMIC = '''import triton
+import triton.language as tl
+
+
+@triton.jit
+def row_softmax_kernel(q_ptr, k_ptr, v_ptr, y_ptr, N, D, OWN, BLOCK_D: tl.constexpr, D_V: tl.constexpr):
+    """Program i keeps rows i * BLOCK_D onwards of the state, and adds its share of every output."""
+    pid = tl.program_id(0)
+    offs_d = pid * BLOCK_D + tl.arange(0, BLOCK_D)
+    offs_v = tl.arange(0, D_V)
+    state = tl.zeros([BLOCK_D, D_V], tl.float32)
+    for n in range(N):
+        k = tl.load(k_ptr + n * D + offs_d)
+        v = tl.load(v_ptr + n * D_V + offs_v)
+        state += k[:, None] * v[None, :]
+        q = tl.load(q_ptr + n * D + offs_d)
+        num = tl.sum(q[:, None] * state, axis=0)
+        tl.atomic_add(y_ptr + (n + N * OWN * pid) * D_V + offs_v, num)
+'''
+
+
+def atomic_sums(tmp: Path, own: bool = False, carried: Carried | None = None) -> tuple[Shot, str]:
+    """Three programs that share out features [N, 12] of a text of 3 tokens and add to one output [3, 4], or to one each with `own`."""
+    n, d, d_v = 3, 12, 4
+    g = torch.Generator().manual_seed(3)
+    q, k, v = (torch.rand(n, width, generator=g) for width in (d, d, d_v))
+    tensors = {"q_ptr": q, "k_ptr": k, "v_ptr": v, "y_ptr": torch.zeros(n * (3 if own else 1), d_v)}
+    meta = {"BLOCK_D": 4, "D_V": d_v}
+    launch = Launch((3,), {**tensors, "N": n, "D": d, "OWN": int(own)}, meta, ("y_ptr",))
+    source = source_of("row_softmax", ATOMIC)
+    trace = simulate(load_kernel(source, tmp), launch, SimulateOptions(events=True, state=True))
+    case = Case("", {}, meta)
+    shot = Shot("row_softmax", case, source, trace, tensors)
+    film = FilmSpec(case, ("q_ptr", "k_ptr", "v_ptr", "y_ptr"), {"state": "rows of the state"}, carried=carried)
+    puzzle = replace(PUZZLES["row_softmax"], film=film, outputs=("y_ptr",))
+    return shot, film_html(trace, puzzle, source, values=tensors)

@@ -251,6 +251,14 @@ def test_attention_shows_the_tile_the_staircase_and_the_rescaling(show: Open, tm
     assert len(page.locator(".stage .square .skipped").get_attribute("d").split("M")) == 1 + 2 * 3
 
 
+def test_a_loop_variable_is_listed_once(show: Open, tmp_path: Path) -> None:
+    page = show(films.shoot("flash_attention_v1", traces.solution("flash_attention_v1"), tmp_path).html)
+    for at in range(0, 116, 6):
+        page.locator(".scrub").fill(str(at))
+        names = [text.split("\n")[0] for text in page.locator("table.state th").all_inner_texts()]
+        assert len(names) == len(set(names)), (at, names)
+
+
 def test_attention_as_a_wave(show: Open, tmp_path: Path) -> None:
     page = show(films.shoot("flash_attention", traces.solution("flash_attention"), tmp_path).html)
     page.select_option(".order", "wave")
@@ -262,8 +270,90 @@ def test_attention_as_a_wave(show: Open, tmp_path: Path) -> None:
     assert places == [f"q[{r}:{r + 16}, 0:16]" for r in (0, 16, 32)] + ["k[0:16, 0:16]"] * 3
 
 
+LINEAR = (
+    "linear_attention",
+    "causal_linear_attention",
+    "causal_linear_attention_chunked",
+    "linear_chunk_states",
+    "linear_state_prefix",
+    "causal_linear_attention_parallel",
+)
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_linear_attention_without_a_script_is_the_players(show: Open, name: str, tmp_path: Path) -> None:
+    html = films.shoot(name, traces.solution(name), tmp_path).html
+    shapes = """() => [...document.querySelectorAll('.stage rect, .stage path, .stage text')].filter((n) => !n.matches('.seen') || n.getAttribute('d'))
+        .map((n) => [n.getAttribute('class'), n.textContent, ...['x', 'y', 'width', 'height', 'd'].map((a) => n.getAttribute(a))].join(' '))"""
+    with_script = show(html).evaluate(shapes)
+    assert len(with_script) > 15
+    assert show(html.replace("<script>", "<script type='text/plain'>")).evaluate(shapes) == with_script
+
+
+def test_a_chunk_is_read_out_of_the_state_before_it_is_added(show: Open, tmp_path: Path) -> None:
+    shot = films.shoot(LINEAR[2], traces.solution(LINEAR[2]), tmp_path)
+    page = show(shot.html)
+    assert page.locator(".stage .lens .doing").text_content() == "no weights are on chip now"
+    second = [k for k, event in enumerate(shot.trace.events) if event.kind == "dot" and ("start", 16) in event.loops]
+    what, pulse = page.locator(".what"), page.locator(".stage .carried .in .pulse")
+    told = []
+    for k in second:
+        page.locator(".scrub").fill(str(k))
+        told.append((what.inner_text(), pulse.get_attribute("class") if pulse.count() else ""))
+        assert page.locator(".stage .square .here .heat").count() > 5
+    assert told == [
+        ("a = φ(q[16:32]) · φ(k[16:32])ᵀ, on chip", ""),
+        ("φ(q[16:32]) · state, which holds keys 0:16", "pulse reads"),
+        ("+ a · v[16:32]: the keys of this chunk", ""),
+        ("state += φ(k[16:32])ᵀ · v[16:32]", "pulse adds"),
+    ]
+    assert page.locator(".stage .carried .doing").text_content() == told[-1][0]
+    assert page.locator(".stage .out .told").get_attribute("d").count("M") == 1
+    before, after = page.locator(".stage .carried .in g").evaluate_all("(gs) => gs.map((g) => g.innerHTML)")
+    assert before != after
+    page.locator(".tbt-film").press("End")
+    assert page.locator(".stage .out .told").get_attribute("d").count("M") == 2
+
+
+def test_slices_of_the_values_as_a_wave(show: Open, tmp_path: Path) -> None:
+    case = PUZZLES[LINEAR[1]].film.case
+    shot = films.shoot(LINEAR[1], traces.solution(LINEAR[1]), tmp_path, sizes={**case.sizes, "D_V": 24})
+    page = show(shot.html)
+    page.select_option(".order", "wave")
+    page.locator(".tbt-film").press("Home")
+    left = "() => +document.querySelector('.stage .carried .in g').getAttribute('transform').match(/[\\d.]+/)[0]"
+    places = []
+    for _ in range(6):
+        page.click(".next")
+        places.append(page.evaluate(left))
+    assert len(set(places)) == 2
+    assert places[1:] == [places[1], places[2]] * 2 + [places[1]]
+
+
+def test_atomic_updates_have_their_sign_and_meet(show: Open, tmp_path: Path) -> None:
+    shot, html = films.atomic_sums(tmp_path)
+    page = show(html)
+    atomics = [k for k, event in enumerate(shot.trace.events) if event.kind == "atomic"]
+    page.locator(".scrub").fill(str(atomics[0]))
+    assert page.locator(".kind").first.inner_text() == "atomic"
+    assert "read and written back in one step" in page.locator(".facts").inner_text()
+    assert "updated by" not in page.locator(".facts").inner_text()
+    assert page.locator(".stage .plus-sign.top").count() == 1
+    assert page.locator(".stage .shared").count() == 0
+    page.locator(".scrub").fill(str(atomics[4]))
+    assert "updated by 2 programs so far" in page.locator(".facts").inner_text()
+    assert page.locator(".stage .shared").get_attribute("d")
+    assert page.locator(".traffic .words").last.inner_text().endswith(", 20 atomic updates")
+    page.locator(".tbt-film").press("End")
+    assert "updated by 3 programs so far" in page.locator(".facts").inner_text()
+    page.select_option(".who", "1")
+    page.locator(".tbt-film").press("End")
+    assert page.locator(".stage .shared").count() == 0, "one program alone meets nobody"
+    assert page.locator(".traffic .words").last.inner_text() == "48 B of 48 B, 12 atomic updates"
+
+
 @pytest.mark.parametrize(
-    "kind", [*ATTENTION, "online_softmax", "tiled_softmax", "row softmax", "vector", "heads", "large"]
+    "kind", [*ATTENTION, *LINEAR, "online_softmax", "tiled_softmax", "row softmax", "vector", "heads", "large"]
 )
 def test_nothing_is_cut_or_hangs_out(show: Open, kind: str, tmp_path: Path) -> None:
     made, names = (
@@ -289,11 +379,15 @@ def test_nothing_is_cut_or_hangs_out(show: Open, kind: str, tmp_path: Path) -> N
             boxes.forEach(([a, r], i) => boxes.slice(i + 1).forEach(([b, s]) => {
                 if (r.left + 1 < s.right && s.left + 1 < r.right && r.top + 5 < s.bottom && s.top + 5 < r.bottom) found.push(a + ' over ' + b); }));
         } return found; }"""
-    page.locator(".tbt-film").press("End")
-    for width in (600, 700, 900, 1200):
-        page.set_viewport_size({"width": width, "height": 800})
-        assert (width, page.evaluate(hanging)) == (width, [])
-        assert (width, page.evaluate(overlaps)) == (width, [])
+    for key in ("PageDown", "End") if kind in LINEAR else ("End",):
+        if key == "PageDown":  # somewhere in the middle, where something is done to the state
+            page.locator(".scrub").fill(str(int(page.locator(".scrub").get_attribute("max")) * 6 // 10))
+        else:
+            page.locator(".tbt-film").press(key)
+        for width in (600, 700, 900, 1200):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert (width, page.evaluate(hanging)) == (width, [])
+            assert (width, page.evaluate(overlaps)) == (width, [])
 
 
 THEMES = [("light", "", True), ("dark", "", False), ("dark", "true", True), ("light", "false", False)]

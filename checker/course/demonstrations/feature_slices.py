@@ -22,7 +22,7 @@ from checker.course.linear_inputs import (
     rows,
     strides,
 )
-from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+from checker.puzzle import Allowance, Carried, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
 
 def make(case: Case) -> Tensors:
@@ -127,5 +127,6 @@ DEMONSTRATION = Puzzle(
         case=_case(1, 1, 12, 8, 4, 4),
         tensors=("q_ptr", "k_ptr", "v_ptr", "num_ptr", "den_ptr"),
         state={"s": "rows of the state", "z": "sum of keys", "k": "features of the key", "q": "features of the query"},
+        carried=Carried(output="num_ptr", start=(), end=()),
     ),
 )
