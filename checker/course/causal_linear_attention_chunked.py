@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, launch, make, reference
-from checker.course.linear_inputs import GPU, TOLERANCE, described, magnitude
+from checker.course.linear_inputs import GPU, TOLERANCE, described, heads_of, magnitude
 from checker.puzzle import Carried, Case, FilmSpec, Hint, Puzzle, Scores
 
 
 def _case(b: int, h: int, n: int, d: tuple[int, int], block: tuple[int, int], **more: Any) -> Case:
     name = (
-        f"{b} × {h} heads, {n} tokens, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, slices of {block[1]}"
-        + described(more)
+        f"{heads_of(b, h)}, {n} {'token' if n == 1 else 'tokens'}, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, "
+        f"slices of {block[1]}" + described(more)
     )
     return Case(
         name, {"B": b, "H": h, "N": n, "D": d[0], "D_V": d[1]}, {"CHUNK": block[0], "BLOCK_V": block[1]}, **more
     )
 
+
+_AFTER: dict[str, int] = {"PAST": 11}
 
 PUZZLE = Puzzle(
     name="causal_linear_attention_chunked",
@@ -27,11 +29,26 @@ PUZZLE = Puzzle(
     notebook="08_linear_attention",
     points=6,
     outputs=OUTPUTS,
-    statement="?",
+    statement="Causal linear attention, CHUNK tokens at a time. Pairs inside a chunk are weighted by φ(q) φ(k)ᵀ under a causal mask; "
+    "all that came before is in the state φ(K)ᵀ V and in z, the sum of φ(K). The text goes on from (s0, z0) and leaves (s, z) behind, "
+    "whatever its length.",
     cases=(
         _case(1, 1, 16, (16, 16), (16, 16)),
-        _case(2, 2, 37, (16, 24), (16, 16), layout="padded", family="growing", flags={"PAST": 11}),
-        _case(2, 8, 65_536, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", flags={"PAST": 100}),
+        _case(1, 1, 33, (16, 16), (16, 16), family="growing"),
+        _case(1, 1, 1, (16, 16), (16, 16), flags=_AFTER),
+        _case(2, 1, 21, (16, 24), (16, 16), layout="padded", flags=_AFTER),
+        _case(1, 2, 7, (32, 17), (32, 32), family="constant"),
+        _case(1, 1, 20, (16, 16), (16, 16), family="cold"),
+        _case(1, 1, 17, (16, 16), (16, 16), family="frozen", flags=_AFTER),
+        _case(1, 1, 33, (32, 16), (32, 16), family="hot"),
+        _case(1, 1, 18, (16, 16), (16, 16), family="huge"),
+        _case(1, 1, 79, (16, 16), (32, 16), dtype="float16", family="outlier"),
+        _case(1, 1, 47, (32, 16), (16, 16), dtype="bfloat16", family="signs", layout="padded", flags=_AFTER),
+        _case(2, 3, 1031, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
+        _case(1, 4, 65_536, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", flags={"PAST": 100}),
+        _case(1, 2, 65_536, (64, 64), (64, 64), devices=GPU),
+        _case(1, 2, 65_521, (128, 128), (64, 64), devices=GPU, dtype="float16", family="growing"),
+        _case(2, 8, 2048, (128, 128), (64, 64), devices=GPU, dtype="bfloat16", family="signs"),
     ),
     make=make,
     reference=reference,
@@ -39,13 +56,28 @@ PUZZLE = Puzzle(
     budget=budget,
     scale=magnitude,
     tolerance=TOLERANCE,
-    hint=Hint(question="?", idea="?", skeleton="?"),
-    explanation="?",
+    hint=Hint(
+        question="With chunks of 16, token 20 is in the second one. It has to see tokens 0 to 20: which of them are in the state when "
+        "its chunk begins? Where do the others come from, and which tokens of its own chunk must it not see?",
+        idea="Every output is a sum over earlier tokens, and it may be cut where the chunk begins. Before the cut: q @ state and q · z. "
+        "After it: a = q @ kᵀ [CHUNK, CHUNK], with 0 above the diagonal, then a @ v and the sum of each row of a. Add the two "
+        "numerators, add the two denominators and the 1e-6, and divide once. Only then does the chunk go into the state, for the next "
+        "chunk to read. Where there is no token, φ(0) is 1: make that key's features 0. And q @ state stays in float32, because the "
+        "state grows past what float16 can hold.",
+        skeleton="state = tl.load(s0_ptr + ...)  # [D, BLOCK_V]\nz = tl.load(z0_ptr + ...)  # [D]\nfor start in range(0, N, CHUNK):\n"
+        "    q, k, v = ...\n    q = ...  # features\n    k = tl.where(..., ..., 0.0)\n    a = tl.dot(..., tl.trans(...))\n"
+        "    a = tl.where(..., a, 0.0)\n    num = tl.dot(q, state) + ...\n    den = ... + tl.sum(a, axis=1) + 1e-6\n    tl.store(...)  # o\n"
+        "    state = tl.dot(..., v, state)\n    z += ...\ntl.store(...)  # s\ntl.store(..., mask=...)  # z, by one slice only",
+    ),
+    explanation="A sum over earlier tokens may be cut anywhere, so every chunk length gives the same output up to rounding. One token "
+    "at a time is the chunk of 1: no weights, but also nothing for a tensor core to do. One chunk of N is the quadratic form. In "
+    "between, a chunk of C costs C (D + D_V) products a token for its masked square and 2 D D_V for the state, all of them in tl.dot, "
+    "and the whole grows in proportion to N.",
     film=FilmSpec(
         case=_case(1, 1, 48, (16, 16), (16, 16), family="growing"),
         tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
         state={"state": "state", "z": "sum of features"},
-        choices={"N": (32, 48, 56), "D_V": (16, 24)},
+        choices={"N": (32, 48, 56), "D_V": (16, 24), "CHUNK": (16, 32)},
         carried=Carried(),
         scores=Scores(tile=("a", "w", "weights", "scores", "p"), alpha="", accumulator=("", "")),
     ),

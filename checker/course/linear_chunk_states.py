@@ -13,6 +13,7 @@ from checker.course.linear_inputs import (
     TOLERANCE,
     described,
     feature_map,
+    heads_of,
     magnitude,
     queries_keys_values,
     rows,
@@ -79,8 +80,8 @@ def budget(case: Case) -> dict[str, Allowance]:
 
 def _case(b: int, h: int, n: int, d: tuple[int, int], block: tuple[int, int], **more: Any) -> Case:
     name = (
-        f"{b} × {h} heads, {n} tokens, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, slices of {block[1]}"
-        + described(more)
+        f"{heads_of(b, h)}, {n} {'token' if n == 1 else 'tokens'}, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, "
+        f"slices of {block[1]}" + described(more)
     )
     return Case(
         name, {"B": b, "H": h, "N": n, "D": d[0], "D_V": d[1]}, {"CHUNK": block[0], "BLOCK_V": block[1]}, **more
@@ -110,11 +111,21 @@ PUZZLE = Puzzle(
     notebook="08_linear_attention",
     points=3,
     outputs=("s_ptr", "z_ptr"),
-    statement="?",
+    statement="The first of three kernels for few heads. For every chunk of CHUNK tokens by itself, all chunks at once: its state "
+    "φ(K)ᵀ V and z, the sum of its φ(K), both in float32. Nothing from other chunks; the last chunk may be short.",
     cases=(
         _case(1, 1, 32, (16, 16), (16, 16)),
-        _case(2, 2, 37, (16, 24), (16, 16), layout="padded", family="growing"),
+        _case(1, 1, 1, (16, 16), (16, 16)),
+        _case(2, 1, 37, (16, 24), (16, 16), layout="padded", family="growing"),
+        _case(1, 1, 7, (32, 17), (32, 32), family="constant"),
+        _case(1, 1, 17, (32, 16), (16, 16), family="hot"),
+        _case(1, 1, 18, (16, 16), (16, 16), family="huge"),
+        _case(1, 1, 70, (16, 16), (64, 16), dtype="float16", family="outlier"),
+        _case(1, 2, 47, (32, 16), (16, 16), dtype="bfloat16", family="signs", layout="padded"),
+        _case(2, 3, 4099, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
         _case(1, 4, 65_536, (64, 64), (64, 64), devices=GPU, dtype="bfloat16"),
+        _case(1, 2, 65_536, (64, 64), (64, 64), devices=GPU),
+        _case(1, 2, 65_521, (128, 128), (64, 64), devices=GPU, dtype="float16", family="huge"),
     ),
     make=make,
     reference=reference,
@@ -122,8 +133,21 @@ PUZZLE = Puzzle(
     budget=budget,
     scale=magnitude,
     tolerance=TOLERANCE,
-    hint=Hint(question="?", idea="?", skeleton="?"),
-    explanation="?",
+    hint=Hint(
+        question="One program walks over a head's chunks because each needs the state before it. But what a chunk adds to the state: "
+        "which other tokens does that depend on? So how many programs can work on one head at the same time?",
+        idea="The chunk is the first program id, the head the second, the slice of the values the third. Load the chunk's keys and "
+        "values, make features of the keys, then state = φ(k)ᵀ @ v and z = the sum of φ(k) over the tokens. Where there is no token, "
+        "φ(0) is 1: make those features 0. States lie one after the other, chunk by chunk and head by head: N_CHUNKS of them for "
+        "every head.",
+        skeleton="offs_n = ... * CHUNK + tl.arange(0, CHUNK)\nk = tl.load(...).to(tl.float32)  # [CHUNK, D]\n"
+        "v = tl.load(...)  # [CHUNK, BLOCK_V]\nk = tl.where(..., ..., 0.0)\nstate = tl.dot(tl.trans(...), v)  # [D, BLOCK_V]\n"
+        "row = (head * N_CHUNKS + chunk) * D + offs_d\ntl.store(s_ptr + row[:, None] * D_V + ..., state, mask=...)\n"
+        "tl.store(z_ptr + row, ..., mask=...)  # by one slice only",
+    ),
+    explanation="Addition may be grouped as one likes. What a chunk adds to the state needs no other chunk, so B · H · N_CHUNKS programs "
+    "work side by side where the chunked kernel had B · H. Each reads its tokens once; what it costs is memory for one [D, D_V] state a "
+    "chunk, which the next kernel turns into running sums.",
     film=FilmSpec(
         case=_case(1, 1, 56, (16, 16), (16, 16), family="growing"),
         tensors=("k_ptr", "v_ptr", "s_ptr", "z_ptr"),

@@ -74,6 +74,8 @@ def queries_keys_values(
         case "warm":  # far above 0, where φ is a line and exp overflows
             q, k = 20 + 2 * q, 20 + 2 * k
             q[..., 0], k[..., 0] = 95.0, 1.0
+        case "hot":  # exp overflows in queries and in keys, and everything else is ordinary
+            q[..., 0], k[..., 1] = 95.0, 95.0
         case "cold":  # q · z is about as large as the 1e-6 that is added to it
             q, k = 0.3 * q - 9.0, 0.3 * k - 8.5
         case "frozen":  # φ vanishes in float32: 0 / 0 without the 1e-6
