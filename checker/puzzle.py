@@ -101,6 +101,10 @@ class Running:
     `walked` is another tensor than `rows`, how often each row of `walked` was loaded while that row of `rows` was held.
     `at` is the index of the slice in the leading dimensions of `rows`, ``()`` for a matrix. `tolerance` is relative. Without
     `exact` the columns are shown and nothing is compared.
+
+    `in_memory` says that the state does not stay with the program: tiles of `rows` pass by as well, and each visit, of one
+    tile of `rows` with one of `walked`, ends with stores that leave the new values in memory. The variables then belong to
+    the rows of the visit, and have to be exact at its end, however the two loops are nested.
     """
 
     walked: str
@@ -110,6 +114,7 @@ class Running:
         None
     )
     tolerance: float = 1e-3
+    in_memory: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ def linear_state_prefix_kernel(
     end_ptr,  # [G, SIZE] float32, contiguous: what is there after the last chunk
     N_CHUNKS,  # number of chunks
     SIZE,  # numbers in a state
-    BLOCK: tl.constexpr,  # numbers of the state that one program owns
+    BLOCK_SIZE: tl.constexpr,  # numbers of the state that one program owns
 ):
-    """Program (i, g) owns numbers i * BLOCK onwards of the states of group g. start[c] = x0 + x[0] + ... + x[c - 1]."""
+    """Program (i, g) owns numbers i * BLOCK_SIZE onwards of the states of group g. start[c] = x0 + x[0] + ... + x[c - 1]."""
     # your code starts here (about 11 lines)
     # your code ends here

@@ -12,21 +12,21 @@ def linear_state_prefix_kernel(
     end_ptr,  # [G, SIZE] float32, contiguous: what is there after the last chunk
     N_CHUNKS,  # number of chunks
     SIZE,  # numbers in a state
-    BLOCK: tl.constexpr,  # numbers of the state that one program owns
+    BLOCK_SIZE: tl.constexpr,  # numbers of the state that one program owns
 ):
-    """Program (i, g) owns numbers i * BLOCK onwards of the states of group g. start[c] = x0 + x[0] + ... + x[c - 1]."""
+    """Program (i, g) owns numbers i * BLOCK_SIZE onwards of the states of group g. start[c] = x0 + x[0] + ... + x[c - 1]."""
     # your code starts here (about 11 lines)
     group = tl.program_id(1).to(tl.int64)
-    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     mask = offs < SIZE
-    # [BLOCK]
+    # [BLOCK_SIZE]
     state = tl.load(x0_ptr + group * SIZE + offs, mask=mask, other=0.0)
     for chunk in range(N_CHUNKS):
         row = (group * N_CHUNKS + chunk) * SIZE + offs
-        # [BLOCK]: a chunk starts from the ones before it, and not from itself
+        # [BLOCK_SIZE]: a chunk starts from the ones before it, and not from itself
         tl.store(start_ptr + row, state, mask=mask)
-        # [BLOCK]
+        # [BLOCK_SIZE]
         state += tl.load(x_ptr + row, mask=mask, other=0.0)
-    # [BLOCK]
+    # [BLOCK_SIZE]
     tl.store(end_ptr + group * SIZE + offs, state, mask=mask)
     # your code ends here

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from checker.course import PUZZLES
-from tools import mutate
+from tools import mutants, mutate
 from tools.mutations import mutations
 
 KERNEL = '''import triton
@@ -26,28 +26,57 @@ def small_kernel(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr):
     m_i += 1.0
     tl.store(y_ptr + row * stride_ym, m_i)
 '''
+ATTENDS = '''import triton
+import triton.language as tl
+
+
+@triton.jit
+def small_kernel(q_ptr, k_ptr, v_ptr, o_ptr, stride_qm, stride_kn, N_Q, N_KV, IS_CAUSAL: tl.constexpr, D: tl.constexpr):
+    """Says what it does."""
+    head = tl.program_id(0) % 4
+    head_kv = head // 2
+    offs_d = tl.arange(0, D)
+    q = tl.load(q_ptr + head * stride_qm + offs_d[:, None])
+    k = tl.load(k_ptr + head_kv * stride_kn + offs_d[:, None])
+    v = tl.load(v_ptr + head_kv * stride_kn + offs_d[:, None])
+    end_n = tl.minimum(N_Q, N_KV)
+    acc = tl.zeros([D, D], tl.float32)
+    if IS_CAUSAL:
+        end_n = end_n - 1
+    s = tl.dot(q, tl.trans(k))
+    seen = offs_d[None, :] - offs_d[:, None] <= end_n
+    p = tl.log(tl.where(seen & (head > 0), s, 1.0))
+    acc = tl.dot(p.to(v.dtype), v, acc)
+    tl.store(o_ptr + offs_d[:, None] * D + offs_d[None, :], acc)
+    tl.debug_barrier()
+'''
 MADE = mutations(KERNEL, "small", "small_kernel")
+MADE_TOO = mutations(ATTENDS, "small", "small_kernel")
+BOTH = pytest.mark.parametrize(("kernel", "made"), [(KERNEL, MADE), (ATTENDS, MADE_TOO)], ids=["softmax", "attention"])
 
 
-def test_the_same_every_time():
-    assert mutations(KERNEL, "small", "small_kernel") == MADE
+@BOTH
+def test_the_same_every_time(kernel, made):
+    assert mutations(kernel, "small", "small_kernel") == made
 
 
-def test_all_are_different_and_none_is_the_kernel():
-    codes = [ast.dump(ast.parse(m.source)) for m in MADE]
+@BOTH
+def test_all_are_different_and_none_is_the_kernel(kernel, made):
+    codes = [ast.dump(ast.parse(m.source)) for m in made]
     assert len(set(codes)) == len(codes)
-    assert ast.dump(ast.parse(KERNEL)) not in codes
-    assert len({m.key for m in MADE}) == len(MADE)
+    assert ast.dump(ast.parse(kernel)) not in codes
+    assert len({m.key for m in made}) == len(made)
 
 
-@pytest.mark.parametrize("mutation", MADE, ids=lambda m: m.after[:60])
+@pytest.mark.parametrize("mutation", [*MADE, *MADE_TOO], ids=lambda m: m.after[:60])
 def test_one_line_changes_and_the_docstring_stays(mutation):
-    before, after = KERNEL.splitlines(), mutation.source.splitlines()
+    before = (KERNEL if mutation in MADE else ATTENDS).splitlines()
+    after = mutation.source.splitlines()
     assert len(before) == len(after)
     changed = [number for number, (a, b) in enumerate(zip(before, after, strict=True), 1) if a != b]
     assert mutation.line in changed
-    whole_loop = mutation.kind == "line dropped" and mutation.before.startswith("for")
-    assert len(changed) <= (5 if whole_loop else 2 if mutation.kind == "lines swapped" else 1)
+    with_its_body = mutation.kind == "line dropped" and mutation.before.startswith(("for", "if"))
+    assert len(changed) <= (5 if with_its_body else 2 if mutation.kind == "lines swapped" else 1)
     assert '"""Says what it does."""' in mutation.source
 
 
@@ -84,8 +113,45 @@ def test_the_slip_is_among_them(after):
     assert after in [m.after for m in MADE]
 
 
-def test_only_a_dropped_int64_cannot_be_confirmed():
-    assert [m.after for m in MADE if not m.confirmable] == ["row = tl.program_id(0)"]
+@pytest.mark.parametrize(
+    "after",
+    [
+        "head = tl.program_id(0) // 4",
+        "head_kv = head % 2",
+        "end_n = tl.maximum(N_Q, N_KV)",
+        "end_n = N_KV",
+        "q = tl.load(q_ptr + head * stride_kn + offs_d[:, None])",
+        "q = tl.load(q_ptr + head * D + offs_d[:, None])",
+        "k = tl.load(k_ptr + head * stride_kn + offs_d[:, None])",
+        "v = tl.load(k_ptr + head_kv * stride_kn + offs_d[:, None])",
+        "acc = tl.zeros([D, D], tl.float16)",
+        "if True:",
+        "if not IS_CAUSAL:",
+        "end_n = end_n + 1",
+        "s = tl.dot(tl.trans(k), q)",
+        "s = tl.dot(q, k)",
+        "s = tl.dot(q, tl.trans(v))",
+        "seen = offs_d[None, :] - offs_d[:, None] < end_n",
+        "seen = offs_d[:, None] - offs_d[:, None] <= end_n",
+        "p = tl.log(tl.where(seen, s, 1.0))",
+        "p = tl.log(tl.where(seen & (head >= 0), s, 1.0))",
+        "p = tl.log2(tl.where(seen & (head > 0), s, 1.0))",
+        "acc = tl.dot(p, v, acc)",
+        "acc = tl.dot(s.to(v.dtype), v, acc)",
+        "acc = tl.dot(p.to(v.dtype), v)",
+        "acc = acc",
+    ],
+)
+def test_the_slip_in_attention_is_among_them(after):
+    assert after in [m.after for m in MADE_TOO]
+
+
+def test_what_no_case_here_can_show_says_why():
+    assert {m.after: m.unseen for m in MADE if m.unseen} == {
+        "row = tl.program_id(0)": "no case that fits into memory can show the difference"
+    }
+    (barrier,) = [m for m in MADE_TOO if m.unseen]
+    assert (barrier.kind, barrier.before, barrier.after) == ("barrier dropped", "tl.debug_barrier()", "(dropped)")
 
 
 def test_statements_that_read_the_same_are_told_apart():
@@ -125,3 +191,37 @@ ADD = {m.after: m for m in mutate.generated(PUZZLES["vector_add"])}
 def test_mutants_of_vector_add_whose_fate_is_plain(after, outcome, by):
     fate = mutate.judge(ADD[after])
     assert (fate.outcome, fate.by) == (outcome, by)
+
+
+# ---- a sweep of one puzzle, put into the report of all -------------------------------------------------------------------
+
+FACTS = {"python": "3", "torch": "2"}
+SWEPT_ADD = [
+    mutate.Fate(m.key, m.puzzle, m.kind, m.line, m.before, m.after, "killed", "values")
+    for m in mutate.generated(PUZZLES["vector_add"])
+]
+
+
+def report_of(*names: str) -> dict[str, object]:
+    empty = {"made": 0, "killed": {}, "kinds": {}, "equivalent": [], "survived": []}
+    return {"schema": "mechanical/v1", "environment": FACTS, "puzzles": [{"puzzle": n, **empty} for n in names]}
+
+
+def test_a_sweep_takes_the_place_of_its_puzzle_and_the_others_stay():
+    old = report_of("row_softmax", "vector_add")
+    new = mutants.merged(old, SWEPT_ADD, FACTS)
+    assert [table["puzzle"] for table in new["puzzles"]] == ["vector_add", "row_softmax"], "in the order of the ladder"
+    assert new["puzzles"][0]["made"] == new["puzzles"][0]["killed"]["values"] == len(SWEPT_ADD)
+    assert new["puzzles"][1] == old["puzzles"][0]
+
+
+def test_half_a_sweep_is_not_taken():
+    with pytest.raises(ValueError, match="not the mutants of vector_add as it is now: sweep it again"):
+        mutants.merged(report_of("vector_add"), SWEPT_ADD[1:], FACTS)
+
+
+def test_rows_of_two_machines_do_not_mix():
+    with pytest.raises(ValueError, match="sweep all"):
+        mutants.merged(report_of("row_softmax"), SWEPT_ADD, {**FACTS, "torch": "3"})
+    alone = mutants.merged(report_of("vector_add"), SWEPT_ADD, {**FACTS, "torch": "3"})
+    assert alone["environment"]["torch"] == "3", "nothing of the other machine is left in it"

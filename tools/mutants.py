@@ -2,7 +2,11 @@
 
 What was found goes to `reports/mutants-cpu.json` and `reports/mutants-mechanical.json`; the page is made from these, from
 `reports/mutants-gpu.json` where it is there (`python -m checker mutants --device cuda --json reports/mutants-gpu.json` writes it
-on a machine with a GPU), and from the explanations in `tools/survivors.toml`. With `--page` only the page is made anew.
+on a machine with a GPU), and from the explanations in `tools/survivors.toml`. With `--page` only the page is made anew, with
+`--puzzle` only the mutants of that puzzle are judged, with `--merge` none but those of a sweep made before:
+
+    python tools/mutate.py --puzzle flash_attention --json swept.json
+    python tools/mutants.py --merge swept.json
 
 Exits 1 where a wrong kernel survives, where a mutant survives that nobody has explained, or where CPU and GPU disagree.
 """
@@ -24,9 +28,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from checker.course import LADDER  # noqa: E402
+from checker.course import LADDER, PUZZLES  # noqa: E402
 from checker.grading.mutants import Row, markdown, rows_of  # noqa: E402
-from tools.mutate import GATES, SWEPT, sweep  # noqa: E402
+from tools.mutate import GATES, SWEPT, Fate, generated, sweep  # noqa: E402
 
 PAGE = ROOT / "docs" / "mutants.md"
 CPU, GPU, MECHANICAL = (ROOT / "reports" / f"mutants-{name}.json" for name in ("cpu", "gpu", "mechanical"))
@@ -93,11 +97,13 @@ def unexplained(report: Mapping[str, Any]) -> list[str]:
     return [s["mutant"] for table in report["puzzles"] for s in table["survived"] if s["mutant"] not in explained]
 
 
-def mechanical_report(fates: Sequence[Any], facts: Mapping[str, str]) -> dict[str, Any]:
+def mechanical_report(fates: Sequence[Fate], facts: Mapping[str, str]) -> dict[str, Any]:
     """`mechanical/v1`: per puzzle how many were made and what became of them; those that pass by name."""
     puzzles = []
     for puzzle in SWEPT:
         mine = [f for f in fates if f.puzzle == puzzle.name]
+        if not mine:
+            continue
         killed = Counter(f.by for f in mine if f.outcome == "killed")
         kinds = {k: Counter(f.outcome for f in mine if f.kind == k) for k in sorted({f.kind for f in mine})}
         puzzles.append(
@@ -111,6 +117,23 @@ def mechanical_report(fates: Sequence[Any], facts: Mapping[str, str]) -> dict[st
             }
         )
     return {"schema": "mechanical/v1", "environment": dict(facts), "puzzles": puzzles}
+
+
+def merged(old: Mapping[str, Any], fates: Sequence[Fate], facts: Mapping[str, str]) -> dict[str, Any]:
+    """The report `old` with the rows of the swept puzzles put in place of theirs.
+
+    Raises ValueError where a puzzle was not swept whole, or elsewhere than what stays in the report: one report, one machine.
+    """
+    new = mechanical_report(fates, facts)
+    rows = {table["puzzle"]: table for table in new["puzzles"]}
+    for name in rows:
+        if {f.key for f in fates if f.puzzle == name} != {m.key for m in generated(PUZZLES[name])}:
+            raise ValueError(f"these are not the mutants of {name} as it is now: sweep it again")
+    kept = {table["puzzle"]: table for table in old["puzzles"] if table["puzzle"] not in rows}
+    if kept and old["environment"] != new["environment"]:
+        raise ValueError(f"the report was made with {old['environment']}, not with {new['environment']}: sweep all")
+    both = {**kept, **rows}
+    return {**new, "puzzles": [both[puzzle.name] for puzzle in SWEPT if puzzle.name in both]}
 
 
 # ----------------------------------------------------------------------------------------------------------------- page
@@ -205,24 +228,60 @@ def _mutant(entry: Mapping[str, str]) -> str:
 
 def judge(jobs: int) -> int:
     """Make both reports of the CPU; the status of the command that judged the misconceptions."""
-    from checker.grading.keep import environment
-
     CPU.parent.mkdir(exist_ok=True)
     command = [sys.executable, "-m", "checker", "mutants", "--device", "cpu", "--json", str(CPU)]
     status = subprocess.run(command, cwd=ROOT, check=False).returncode
     if status not in (0, 1):
         raise SystemExit(status)  # what went wrong stands on stderr already
-    report = mechanical_report(sweep(SWEPT, jobs), environment("cpu", "none"))
-    MECHANICAL.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    _write(mechanical_report(sweep(SWEPT, jobs), _environment()))
     return status
+
+
+def _environment() -> Mapping[str, str]:
+    from checker.grading.keep import environment
+
+    return environment("cpu", "none")
+
+
+def _write(report: Mapping[str, Any]) -> None:
+    MECHANICAL.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def _renew(options: argparse.Namespace) -> int:
+    """Judge what was asked for, and no more."""
+    if options.page:
+        return 0
+    if not options.puzzle and not options.merge:
+        return judge(options.jobs)
+    fates = [Fate(**fate) for file in options.merge for fate in json.loads(Path(file).read_text("utf-8"))]
+    fates += sweep([PUZZLES[name] for name in options.puzzle], options.jobs)
+    try:
+        _write(merged(load(MECHANICAL), fates, _environment()))
+    except ValueError as error:
+        raise SystemExit(str(error)) from error
+    return 0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Write docs/mutants.md.")
     parser.add_argument("--page", action="store_true", help="judge nothing, only make the page from the reports")
+    parser.add_argument(
+        "--puzzle",
+        action="append",
+        default=[],
+        choices=[p.name for p in SWEPT],
+        help="judge only the mutants of this puzzle and keep the rest of the reports; may be repeated",
+    )
+    parser.add_argument(
+        "--merge",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="judge nothing, take over what tools/mutate.py --json wrote to FILE; may be repeated",
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants judged at a time")
     options = parser.parse_args()
-    status = 0 if options.page else judge(options.jobs)
+    status = _renew(options)
     PAGE.write_text(page(), "utf-8")
     print(f"wrote {PAGE.relative_to(ROOT)}")
     problems = [f"survives: {row.puzzle}/{row.name}" for row in rows_of(load(CPU)) if not row.by_the_right_gate]

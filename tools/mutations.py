@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 INF, MINUS_INF = 'float("inf")', 'float("-inf")'
 _ARITHMETIC: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
@@ -17,19 +17,25 @@ _ARITHMETIC: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Sub: (ast.Add,),
     ast.Mult: (ast.Add, ast.Div),
     ast.Div: (ast.Mult, ast.FloorDiv),
+    ast.FloorDiv: (ast.Mod, ast.Mult),
+    ast.Mod: (ast.FloorDiv, ast.Mult),
     ast.BitAnd: (ast.BitOr, ast.BitXor),
 }
 _COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.Gt, ast.GtE, ast.NotEq),
+    ast.LtE: (ast.Lt, ast.Gt, ast.GtE, ast.Eq),
+    ast.Gt: (ast.GtE, ast.Lt, ast.LtE, ast.Eq),
     ast.Eq: (ast.NotEq, ast.Lt, ast.LtE),
 }
 _FUNCTIONS = {
     "max": ("min", "sum"),
     "sum": ("max", "min"),
     "maximum": ("minimum",),
+    "minimum": ("maximum",),
     "exp": ("exp2", "log"),
+    "log": ("log2", "exp"),
 }
-_ALIKE = (
+_ALIKE: tuple[set[str], ...] = (
     {"stride_xm", "stride_ym"},
     {"M", "N"},
     {"BLOCK_M", "BLOCK_N"},
@@ -42,6 +48,26 @@ _ALIKE = (
     {"m_i", "m_new", "m_safe", "l_i"},
     {"m_part", "l_part"},
     {"x", "y"},
+    # attention
+    {"N_Q", "N_KV"},
+    {"H_Q", "H_KV"},
+    {"batch", "head", "head_kv"},
+    {"offs_d", "offs_m", "offs_n"},
+    {"rows", "cols", "offs_m", "offs_n"},
+    {"start_m", "start_n"},
+    {"mask_m", "mask_n", "seen"},
+    {"q_ptr", "k_ptr", "v_ptr", "o_ptr"},
+    {"q_row", "k_row", "v_row", "o_row"},
+    {"lse_ptr", "m_ptr"},
+    {"kv", "qo"},
+    {"q", "k", "v", "o"},
+    {"s", "p"},
+    {"l_i", "l_new", "l_safe"},
+    {"acc", "o"},
+    {"length", "end_n"},
+    *({f"stride_{name}{axis}" for name in "qkvo"} for axis in "bhd"),
+    {f"stride_{name}{axis}" for name, axis in zip("qkvo", "mnnm", strict=True)},
+    *({f"stride_{name}{axis}" for axis in f"bh{along}d"} for name, along in zip("qkvo", "mnnm", strict=True)),
 )
 """Names that stand for the same sort of thing, so that one is easily typed for another."""
 _MISTAKEN = {
@@ -51,16 +77,30 @@ _MISTAKEN = {
     "N": ("BLOCK_N", "stride_xm"),
     "M": ("BLOCK_M",),
     "SPLITS": ("BLOCK_S", "stride_pm"),
+    "N_Q": ("BLOCK_M", "stride_qm"),
+    "N_KV": ("BLOCK_N", "stride_kn"),
+    "length": ("N_KV",),
+    "end_n": ("N_KV",),
+    "D": ("BLOCK_M", "BLOCK_N"),
+    **{f"stride_{name}": ("D",) for name in ("qm", "kn", "vn", "om")},
+    **{f"stride_{name}h": ("D",) for name in "qkvo"},
 }
 """Names taken for others, in this direction."""
 _WIDTHS = {"int64": "int32", "float32": "float16"}
+_WITH_BODY = (ast.For, ast.If)
+"""Statements with a body: changed in their first line, and then in the body."""
+_UNSEEN = {
+    "int64 dropped": "no case that fits into memory can show the difference",
+    "barrier dropped": "the simulator runs a program's threads in step, so that none reads too early",
+}
+"""Kinds of change that no case on the CPU can tell from the solution, and why."""
 
 
 @dataclass(frozen=True)
 class Mutation:
     """One change: the line of the file it stands in, the statement before and after, and the whole file after it.
 
-    `confirmable` is False where no case that fits into a laptop's memory can tell the mutant from the solution.
+    `unseen` says why no case on the CPU can tell the mutant from the solution, where that is so.
     """
 
     puzzle: str
@@ -71,7 +111,7 @@ class Mutation:
     source: str
     which: int = 1
     """Where several statements read the same: the first, the second, …"""
-    confirmable: bool = True
+    unseen: str = ""
 
     @property
     def key(self) -> str:
@@ -121,7 +161,8 @@ class _Maker:
             yield self._dropped(statement, alone=len(statements) == 1)
             if index + 1 < len(statements):
                 yield from self._swapped(statement, statements[index + 1])
-            if isinstance(statement, ast.For):
+            if isinstance(statement, _WITH_BODY):
+                assert not statement.orelse, "an else"
                 yield from self._changed(statement)
                 yield from self.block(statement.body)
             else:
@@ -134,10 +175,11 @@ class _Maker:
         last = statement.end_lineno or statement.lineno
         filler = self._indented(statement.lineno, "pass") if alone else ""
         lines = self.lines[: statement.lineno - 1] + [filler] + [""] * (last - statement.lineno) + self.lines[last:]
-        return self._mutation("line dropped", statement, "(dropped)", lines)
+        kind = "barrier dropped" if _is_barrier(statement) else "line dropped"
+        return self._mutation(kind, statement, "(dropped)", lines)
 
     def _swapped(self, first: ast.stmt, second: ast.stmt) -> Iterator[Mutation]:
-        if isinstance(first, ast.For) or isinstance(second, ast.For):
+        if isinstance(first, _WITH_BODY) or isinstance(second, _WITH_BODY):
             return
         a, b = first.lineno - 1, second.lineno - 1
         lines = list(self.lines)
@@ -148,19 +190,21 @@ class _Maker:
 
     def _changed(self, statement: ast.stmt) -> Iterator[Mutation]:
         head = copy.deepcopy(statement)
-        if isinstance(head, ast.For):
+        if isinstance(head, _WITH_BODY):
             head.body = [ast.Pass()]
         for kind, old, new in self._changes(head):
             mutated = ast.fix_missing_locations(_Put(old, new).visit(copy.deepcopy(head, {id(old): old})))
             after = _head(mutated)
             lines = list(self.lines)
             lines[statement.lineno - 1] = self._indented(statement.lineno, after)
-            found = self._mutation(kind, statement, after, lines)
-            yield replace(found, confirmable=kind != "int64 dropped")
+            yield self._mutation(kind, statement, after, lines)
 
     def _changes(self, statement: ast.stmt) -> Iterator[Change]:
         if isinstance(statement, ast.For):
             yield from self._bounds(statement.iter)
+        if isinstance(statement, ast.If):
+            yield "condition", statement.test, ast.Constant(True)
+            yield "condition", statement.test, ast.UnaryOp(ast.Not(), statement.test)
         for node in ast.walk(statement):
             match node:
                 case ast.BinOp():
@@ -204,7 +248,8 @@ class _Maker:
 
     def _mutation(self, kind: str, statement: ast.stmt, after: str, lines: list[str]) -> Mutation:
         source, which = "\n".join(lines) + "\n", self.which[statement.lineno]
-        return Mutation(self.puzzle, kind, statement.lineno, _head(statement), after, source, which)
+        before, unseen = _head(statement), _UNSEEN.get(kind, "")
+        return Mutation(self.puzzle, kind, statement.lineno, before, after, source, which, unseen)
 
     def _indented(self, line: int, text: str) -> str:
         old = self.lines[line - 1]
@@ -239,7 +284,7 @@ def _calls(node: ast.Call) -> Iterator[Change]:
         case ast.Attribute(value=value, attr="to"):
             width = node.args[0]
             assert isinstance(width, ast.Attribute)
-            yield f"{width.attr} dropped", node, value
+            yield "cast dropped" if width.attr == "dtype" else f"{width.attr} dropped", node, value
             if width.attr == "float32":
                 yield "cast", width, ast.Attribute(width.value, _WIDTHS[width.attr], ast.Load())
 
@@ -254,7 +299,15 @@ def _arguments(node: ast.Call, name: str) -> Iterator[Change]:
             yield "mask", keyword.value, ast.UnaryOp(ast.Invert(), keyword.value)
         if keyword.arg == "dtype" and isinstance(keyword.value, ast.Attribute):
             yield "cast", keyword.value, ast.Attribute(keyword.value.value, "float16", ast.Load())
-    if name in ("maximum", "exp", "where", "sum", "max"):
+    if name in ("full", "zeros") and isinstance(node.args[-1], ast.Attribute) and node.args[-1].attr == "float32":
+        yield "cast", node.args[-1], ast.Attribute(node.args[-1].value, "float16", ast.Load())
+    if name == "dot":
+        a, b, *accumulator = node.args
+        yield "arguments swapped", node, ast.Call(node.func, [b, a, *accumulator], node.keywords)
+        if accumulator:
+            yield "accumulator dropped", node, ast.Call(node.func, [a, b], node.keywords)
+            yield "call replaced by its argument", node, accumulator[0]
+    if name in ("maximum", "minimum", "exp", "log", "trans", "where", "sum", "max"):
         for argument in node.args:
             yield "call replaced by its argument", node, argument
     if name in ("maximum", "where", "store", "arange") and len(node.args) >= 2:
@@ -264,6 +317,13 @@ def _arguments(node: ast.Call, name: str) -> Iterator[Change]:
         end = node.args[1]
         yield "bounds", end, ast.BinOp(end, ast.FloorDiv(), ast.Constant(2))
         yield "bounds", end, ast.BinOp(ast.Constant(2), ast.Mult(), end)
+
+
+def _is_barrier(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="debug_barrier"))):
+            return True
+    return False
 
 
 def _call(node: ast.Call, function: ast.expr) -> ast.Call:
@@ -284,5 +344,5 @@ class _Put(ast.NodeTransformer):
 
 
 def _head(statement: ast.AST) -> str:
-    """The statement's own line, as Python writes it, with the course's quotes; of a loop only the header."""
+    """The statement's own line, as Python writes it, with the course's quotes; of a loop or an `if` only the header."""
     return ast.unparse(statement).splitlines()[0].replace("'", '"')

@@ -22,6 +22,7 @@ FAMILY = {
     "ramp": ", growing keys",
     "rising": ", slowly growing keys",
     "huge": ", growing keys, huge values",
+    "sink": ", a first key that draws every query",
 }
 """How a case's name says its family; the others by their own name."""
 
@@ -63,14 +64,25 @@ def queries_keys_values(
             along = (abs(target) * d**-0.5) ** 0.5  # (along * ones) · (along * ones) / sqrt(D) = |target|
             q = 0.25 * q + along
             k = 0.25 * k + along * (1 if target > 0 else -1)
+        case "sink":  # the first key scores near +150, all others near 0: a maximum that may fall again overflows
+            along = (150.0 * d**-0.5) ** 0.5
+            q, k = 0.25 * q + along, 0.25 * k
+            k[..., 0, :] += along
+        case (
+            "abyss"
+        ):  # below any stand-in for -inf; not for cases: a kernel that folds l into the exponent fails it too
+            q, k = torch.full_like(q, 2.0**15), torch.full_like(k, -(2.0**15))
         case "constant":  # equal weights: the output is the mean of v, and any key counted wrongly shows
             k = torch.ones_like(k)
         case other:
             raise ValueError(f"no family of attention inputs is called {other!r}")
     if case.dtype == "float32":
         q, k, v = (x.to(torch.float16).double() for x in (q, k, v))
+    # powers of two: the mantissas stay as they are
     if case.family == "huge":
-        v = v * 2.0**20  # a power of two: the mantissas stay as they are
+        v = v * 2.0**20
+    if case.family == "abyss":
+        q, k = q * 2.0**36, k * 2.0**36
     return tuple(x.to(DTYPES[case.dtype]) for x in (q, k, v))  # type: ignore[return-value]
 
 
@@ -92,9 +104,15 @@ def attention(
 
 
 def running(
-    visible: Visible | None = None, head_kv: Callable[[Case, tuple[int, ...]], tuple[int, ...]] | None = None
+    visible: Visible | None = None,
+    head_kv: Callable[[Case, tuple[int, ...]], tuple[int, ...]] | None = None,
+    names: tuple[str, str] = ("m_i", "l_i"),
+    in_memory: bool = False,
 ) -> Running:
-    """m_i and l_i of every query, over the visible keys that it was paired with. `head_kv` gives the slice of k for one of q."""
+    """Maximum and sum of every query, over the visible keys that it was paired with, in the variables called `names`.
+
+    `head_kv` gives the slice of k for one of q; `in_memory` is that of `Running`.
+    """
 
     def exact(
         case: Case, tensors: Tensors, seen: torch.Tensor, at: tuple[int, ...]
@@ -108,9 +126,9 @@ def running(
         m, l = (torch.full((q.shape[0],), torch.nan, dtype=torch.float64) for _ in "ml")
         m[rows] = highest.masked_fill(highest == -torch.inf, torch.nan)
         l[rows] = torch.exp(s - m[rows, None]).sum(dim=-1)
-        return ({"m_i": m, "l_i": l},)
+        return (dict(zip(names, (m, l), strict=True)),)
 
-    return Running(walked="k_ptr", rows="q_ptr", names=("m_i", "l_i"), exact=exact, tolerance=5e-3)
+    return Running("k_ptr", "q_ptr", names, exact, tolerance=5e-3, in_memory=in_memory)
 
 
 def _of(seen: torch.Tensor | None, i: int, dims: int) -> torch.Tensor | None:

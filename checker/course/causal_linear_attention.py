@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from checker.course.attention_inputs import counted
 from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, launch, make, reference
-from checker.course.linear_inputs import GPU, TOLERANCE, described, magnitude
+from checker.course.linear_inputs import GPU, TOLERANCE, described, heads_of, magnitude
 from checker.puzzle import Carried, Case, FilmSpec, Hint, Puzzle
 
 
 def _case(b: int, h: int, n: int, d: tuple[int, int], block_v: int, **more: Any) -> Case:
-    name = f"{b} × {h} heads, {n} tokens, D = {d[0]}, D_V = {d[1]}, slices of {block_v}" + described(more)
+    name = f"{heads_of(b, h)}, {counted(n, 'token', 'tokens')}, D = {d[0]}, D_V = {d[1]}, slices of {block_v}"
+    name += described(more)
     return Case(name, {"B": b, "H": h, "N": n, "D": d[0], "D_V": d[1]}, {"BLOCK_V": block_v}, **more)
 
 
@@ -22,11 +24,22 @@ PUZZLE = Puzzle(
     notebook="08_linear_attention",
     points=5,
     outputs=OUTPUTS,
-    statement="?",
+    statement="o_i = φ(q_i) · S_i / (φ(q_i) · z_i + 1e-6) with S_i = S_{i-1} + φ(k_i)ᵀ v_i, z_i = z_{i-1} + φ(k_i) and φ(x) = elu(x) + 1. "
+    "One program per head and slice of BLOCK_V value columns walks over the tokens, one a step. S and z start from s0_ptr and "
+    "z0_ptr, stay on chip, and end in s_ptr and z_ptr, so that the text that follows can go on from there.",
     cases=(
-        _case(1, 1, 16, (16, 16), 16),
-        _case(2, 2, 37, (16, 24), 16, layout="padded", family="growing", flags={"PAST": 11}),
-        _case(2, 8, 65_536, (64, 64), 64, devices=GPU, dtype="bfloat16", flags={"PAST": 100}),
+        _case(1, 1, 7, (16, 16), 16),
+        _case(2, 1, 5, (16, 24), 16, layout="padded", family="growing", flags={"PAST": 12}),
+        _case(1, 3, 1, (16, 16), 16, flags={"PAST": 12}),
+        _case(1, 1, 5, (16, 16), 16, family="cold"),
+        _case(1, 1, 3, (16, 16), 16, family="warm"),
+        _case(1, 2, 5, (32, 20), 32, family="signs", flags={"PAST": 12}),
+        _case(1, 1, 5, (16, 33), 16, family="huge"),
+        _case(1, 1, 13, (16, 16), 16, dtype="float16", family="outlier"),
+        _case(1, 1, 11, (64, 40), 32, dtype="bfloat16", family="growing", layout="padded", flags={"PAST": 12}),
+        _case(4, 16, 1031, (128, 96), 32, devices=GPU, dtype="float16", layout="padded", flags={"PAST": 100}),
+        _case(2, 4, 4099, (64, 64), 64, devices=GPU, family="signs"),
+        _case(1, 2, 65_536, (64, 64), 32, devices=GPU, dtype="bfloat16", flags={"PAST": 100}),
     ),
     make=make,
     reference=reference,
@@ -34,13 +47,26 @@ PUZZLE = Puzzle(
     budget=budget,
     scale=magnitude,
     tolerance=TOLERANCE,
-    hint=Hint(question="?", idea="?", skeleton="?"),
-    explanation="?",
+    hint=Hint(
+        question="What of the first i tokens does token i + 1 need to know, and how many numbers is that? A token sees itself: which comes "
+        "first, adding it to the state or reading the state for it?",
+        idea="Load state [D, BLOCK_V] and z [D] once. For every token: φ of its query and key, then state += φ(k) ⊗ v and z += φ(k), and "
+        "only then the output φ(q) · state / (φ(q) · z + 1e-6). After the loop store the state; z is the same in every slice of the "
+        "values, so one of them stores it.",
+        skeleton="head = tl.program_id(0).to(tl.int64)\noffs_s = ...  # [D, BLOCK_V] into s0 and s, which are [B, H, D, D_V]\n"
+        "state = tl.load(s0_ptr + offs_s, ...)\nz = tl.load(z0_ptr + ...)\nfor i in range(N):\n    q = ...\n    k = ...\n    v = ...\n"
+        "    state += ...\n    z += ...\n    num = ...\n    den = ... + 1e-6\n    tl.store(..., num / den, mask=...)\n"
+        "tl.store(s_ptr + offs_s, ...)\ntl.store(z_ptr + ..., z, mask=...)  # by one slice only",
+    ),
+    explanation="All that the future needs of the past is D × D_V + D numbers, so causal attention becomes a recurrence: a token costs the "
+    "same whether it is the tenth or the ten-thousandth, and nothing but the new token is read. Slicing the values lets several "
+    "programs share a head without atomics, because column c of the output needs column c of the state only; slices of D would have "
+    "to add up their parts. The price is that the tokens come one after the other, and no tensor core is used.",
     film=FilmSpec(
-        case=_case(1, 1, 12, (16, 16), 16, family="growing"),
+        case=_case(1, 1, 8, (16, 16), 16, family="growing"),
         tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
-        state={"state": "state", "z": "sum of features"},
-        choices={"N": (8, 12), "D_V": (16, 24)},
+        state={"state": "φ(K)ᵀ V so far", "z": "sum of φ(K)"},
+        choices={"N": (5, 8, 12), "D_V": (16, 24, 32)},
         carried=Carried(),
     ),
 )

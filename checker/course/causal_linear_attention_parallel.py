@@ -17,6 +17,7 @@ from checker.course.linear_inputs import (
     causal_linear_attention,
     described,
     feature_map,
+    heads_of,
     magnitude,
     past,
     queries_keys_values,
@@ -45,6 +46,7 @@ def _starts(case: Case, k: torch.Tensor, v: torch.Tensor) -> State:
 
 
 def make(case: Case) -> Tensors:
+    """q, k, v and the states that the chunks start from."""
     b, h, n, d, d_v = _sizes(case)
     q, k, v = queries_keys_values(case, (b, h, n, d), (b, h, n, d), d_v)
     starts = _starts(case, k, v)
@@ -87,7 +89,7 @@ def budget(case: Case) -> dict[str, Allowance]:
 
 def _case(b: int, h: int, n: int, d: tuple[int, int], block: tuple[int, int], **more: Any) -> Case:
     name = (
-        f"{b} × {h} heads, {n} tokens, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, slices of {block[1]}"
+        f"{heads_of(b, h)}, {n} {'tokens' if n > 1 else 'token'}, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, slices of {block[1]}"
         + described(more)
     )
     return Case(
@@ -117,11 +119,25 @@ PUZZLE = Puzzle(
     notebook="08_linear_attention",
     points=3,
     outputs=("o_ptr",),
-    statement="?",
+    statement="Every chunk of CHUNK tokens is a program's, all at once: the states that the chunks start from, s and z, were made by the two "
+    "kernels before. Inside the chunk, weights φ(q) · φ(k) with a causal mask; for everything before it, φ(q) times the state; one division "
+    "by the sum of both normalisers and 1e-6. φ(x) = elu(x) + 1. Each program has BLOCK_V columns of the values.",
     cases=(
-        _case(1, 1, 32, (16, 16), (16, 16)),
-        _case(2, 2, 37, (16, 24), (16, 16), layout="padded", family="growing", flags={"PAST": 11}),
-        _case(1, 4, 65_536, (64, 64), (64, 64), devices=GPU, dtype="bfloat16"),
+        _case(1, 1, 32, (16, 16), (16, 16), family="growing"),
+        _case(1, 1, 1, (16, 16), (16, 16)),
+        _case(2, 2, 37, (16, 24), (16, 16), layout="padded", flags={"PAST": 11}),
+        _case(1, 3, 17, (16, 16), (16, 16), family="constant"),
+        _case(1, 1, 20, (16, 16), (16, 16), family="half_frozen", flags={"PAST": 11}),
+        _case(1, 2, 47, (16, 16), (16, 16), family="cold"),
+        _case(1, 1, 40, (16, 16), (16, 16), dtype="float16", family="warm"),
+        _case(1, 1, 64, (16, 24), (16, 16), dtype="float16", family="huge"),
+        _case(1, 2, 35, (32, 40), (32, 16), dtype="bfloat16", family="signs", layout="padded"),
+        _case(1, 1, 65, (64, 33), (32, 16), family="huge"),
+        _case(1, 4, 65_536, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", family="growing"),
+        _case(1, 1, 65_535, (128, 128), (64, 64), devices=GPU, dtype="float16", flags={"PAST": 300}),
+        _case(1, 2, 4099, (128, 72), (128, 32), devices=GPU, dtype="bfloat16", family="signs", layout="padded"),
+        _case(2, 3, 1000, (64, 72), (64, 32), devices=GPU, family="growing", layout="padded"),
+        _case(1, 2, 2047, (32, 128), (32, 128), devices=GPU, dtype="float16", family="huge"),
     ),
     make=make,
     reference=reference,
@@ -129,12 +145,26 @@ PUZZLE = Puzzle(
     budget=budget,
     scale=magnitude,
     tolerance=TOLERANCE,
-    hint=Hint(question="?", idea="?", skeleton="?"),
-    explanation="?",
+    hint=Hint(
+        question="A token sees the tokens up to itself. Some of them lie in its own chunk, all others in the chunks before. For which of the "
+        "two is a causal mask needed, and for which is the state enough? And by what are the two shares divided, once they are added?",
+        idea="Two products make the numerator: the masked weights φ(q) φ(k)ᵀ of the chunk times its values, and φ(q) times the state that "
+        "the chunk starts from. The normaliser has the same two parts: the sum of the masked weights, and φ(q) · z. Add the parts first, "
+        "divide once. Keys past the end come after every query that is stored, so the causal mask takes care of them.",
+        skeleton="q, k, v = ...\nq = tl.maximum(q, 0.0) + tl.exp(tl.minimum(q, 0.0))\nk = ...\nrow = (head * N_CHUNKS + chunk) * D + offs_d\n"
+        "state = tl.load(s_ptr + ..., mask=mask_v[None, :], other=0.0)\nz = ...\na = tl.dot(...)\na = tl.where(..., a, 0.0)\n"
+        "num = tl.dot(q, state)\nnum = tl.dot(a.to(v.dtype), v, num)\nden = ... + tl.sum(a, axis=1) + 1e-6\n"
+        "tl.store(..., num / den[:, None], mask=mask_n[:, None] & mask_v[None, :])",
+    ),
+    explanation="A sum over all earlier tokens falls apart into those of this chunk and those before it, and the second part is the same for "
+    "all tokens of the chunk: that is the state. Once every chunk knows its state, no chunk waits for another, and B · H · N / CHUNK programs "
+    "run where the recurrent kernel had B · H. The price is paid in bytes: each state of D · D_V numbers is written by the first kernel, read "
+    "and written by the second and read by this one, so a chunk has to be long enough for its tokens to outweigh its state. With enough "
+    "heads to fill the GPU the chunked kernel, which keeps its state on chip, moves less.",
     film=FilmSpec(
         case=_case(1, 1, 56, (16, 16), (16, 16), family="growing"),
         tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
-        state={"state": "state at the start", "a": "weights of this chunk"},
+        state={"state": "state at the start", "z": "sum of features", "a": "weights of this chunk"},
         choices={"N": (32, 48, 56), "D_V": (16, 24)},
         carried=Carried(start=(), end=(), chunks=("s_ptr", "z_ptr"), given=True),
         scores=Scores(tile=("a", "w", "weights", "scores", "p"), alpha="", accumulator=("", "")),

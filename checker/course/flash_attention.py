@@ -15,10 +15,11 @@ def make(case: Case) -> Tensors:
     n_q, n_kv, d = case.sizes["N_Q"], case.sizes["N_KV"], case.sizes["D"]
     q, k, v = queries_keys_values(case, (n_q, d), (n_kv, d))
     return {
+        # no two strides of a padded layout are alike
         "q_ptr": stored(q, case),
-        "k_ptr": stored(k, case),
-        "v_ptr": stored(v, case),
-        "o_ptr": stored(torch.zeros(n_q, d), case),
+        "k_ptr": stored(k, case, gap=21),
+        "v_ptr": stored(v, case, gap=8),
+        "o_ptr": stored(torch.zeros(n_q, d), case, gap=30),
     }
 
 
@@ -97,6 +98,7 @@ PUZZLE = Puzzle(
         _case(20, 65, 64, 32, 16, family="huge", layout="padded"),
         _case(16, 37, 16, 16, 16, family="negative"),
         _case(16, 37, 16, 16, 16, family="positive"),
+        _case(20, 35, 16, 16, 16, family="sink"),
         _case(40, 70, 128, 32, 32, dtype="float16", family="ramp"),
         _case(33, 65, 32, 16, 32, dtype="bfloat16", family="negative", layout="padded"),
         _case(1000, 1031, 64, 64, 32, devices=_GPU, family="rising"),

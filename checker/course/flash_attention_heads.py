@@ -19,13 +19,28 @@ def _sizes(case: Case) -> tuple[int, int, int, int, int, int]:
     return b, h_q, h_kv, n_q, n_kv, d
 
 
-def _laid_out(x: torch.Tensor, case: Case) -> torch.Tensor:
-    """[B, H, N, D] in memory as the case says: `transposed` lies as [B, N, H, D], the layout a projection leaves behind."""
+_STRIDED = {"q_ptr": ((0, 2, 1, 3), 2, 8), "k_ptr": ((0, 1, 3, 2), 1, 5), "v_ptr": ((1, 0, 2, 3), 3, 0), "o_ptr": ((2, 0, 1, 3), 4, 0)}  # fmt: skip
+"""Of a strided layout, for each tensor: the order of its dimensions in memory, the step of the last one, and the gap after it."""
+
+
+def _laid_out(x: torch.Tensor, case: Case, name: str) -> torch.Tensor:
+    """[B, H, N, D] in memory as the case says.
+
+    `transposed` lies as [B, N, H, D], the layout a projection leaves behind. `strided`: every tensor in an order of its own,
+    with gaps, so that no stride can be taken for another tensor's or left out; keys as caches hold them, D before N.
+    """
     match case.layout:
         case "contiguous":
             return x.contiguous()
         case "transposed":
             return x.transpose(1, 2).contiguous().transpose(1, 2)
+        case "strided":
+            order, step, gap = _STRIDED[name]
+            along = x.permute(order)
+            wide = torch.full((*along.shape[:-1], along.shape[-1] * step + gap), torch.nan, dtype=x.dtype)
+            wide[..., : along.shape[-1] * step : step] = along
+            back = sorted(range(4), key=order.__getitem__)
+            return wide[..., : along.shape[-1] * step : step].permute(back)
         case other:
             raise ValueError(f"no layout is called {other!r}")
 
@@ -49,10 +64,10 @@ def make(case: Case) -> Tensors:
     k = k.masked_fill(padding[:, None, :, None], 7.0)  # padded keys hold numbers: whoever counts them is seen
     v = v.masked_fill(padding[:, None, :, None], 50.0)
     return {
-        "q_ptr": _laid_out(q, case),
-        "k_ptr": _laid_out(k, case),
-        "v_ptr": _laid_out(v, case),
-        "o_ptr": _laid_out(torch.zeros_like(q), case),
+        "q_ptr": _laid_out(q, case, "q_ptr"),
+        "k_ptr": _laid_out(k, case, "k_ptr"),
+        "v_ptr": _laid_out(v, case, "v_ptr"),
+        "o_ptr": _laid_out(torch.zeros_like(q), case, "o_ptr"),
         "lse_ptr": torch.zeros(b, h_q, n_q, dtype=torch.float32),
         "key_lengths_ptr": lengths,
     }
@@ -128,7 +143,7 @@ def _case(b: int, h: tuple[int, int], n: tuple[int, int], d: int, block: tuple[i
     name += ", causal" if causal else ""
     name += ", ragged" if ragged else ""
     name += FAMILY.get(family, f", {family} scores")
-    name += ", transposed" if more.get("layout") == "transposed" else ""
+    name += f", {more['layout']}" if more.get("layout", "contiguous") != "contiguous" else ""
     return Case(
         name,
         {"B": b, "H_Q": h[0], "H_KV": h[1], "N_Q": n[0], "N_KV": n[1], "D": d},
@@ -166,6 +181,8 @@ PUZZLE = Puzzle(
         _case(2, (2, 1), (33, 47), 16, (16, 16), causal=True, ragged=True, family="negative"),
         _case(1, (1, 1), (33, 48), 64, (32, 16), causal=True, dtype="float16", family="ramp"),
         _case(1, (2, 2), (17, 40), 32, (16, 32), dtype="bfloat16", family="positive", layout="transposed"),
+        _case(1, (1, 1), (18, 35), 16, (16, 16), causal=True, family="sink"),
+        _case(2, (4, 2), (17, 24), 16, (16, 16), layout="strided"),
         _case(2, (8, 2), (1000, 1031), 64, (64, 32), devices=_GPU, causal=True, ragged=True, family="rising"),
         _case(2, (8, 8), (1031, 777), 64, (64, 64), devices=_GPU, causal=True, dtype="float16", layout="transposed"),
         _case(2, (16, 4), (2048, 2048), 128, (64, 64), devices=_GPU, causal=True, dtype="bfloat16"),

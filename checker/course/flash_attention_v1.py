@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import torch
 
-from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values
-from checker.course.families import row_magnitude
+from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values, running
+from checker.course.families import row_magnitude, stored
 from checker.puzzle import (
     DTYPES,
     Allowance,
@@ -16,7 +17,6 @@ from checker.puzzle import (
     Hint,
     Launch,
     Puzzle,
-    Running,
     Scalar,
     Scores,
     Tensors,
@@ -27,11 +27,12 @@ from checker.puzzle import (
 def make(case: Case) -> Tensors:
     h, n_q, n_kv, d = (case.sizes[name] for name in ("H", "N_Q", "N_KV", "D"))
     q, k, v = queries_keys_values(case, (h, n_q, d), (h, n_kv, d))
+    # q and o lie alike, and k and v: they share their strides
     return {
-        "q_ptr": q,
-        "k_ptr": k,
-        "v_ptr": v,
-        "o_ptr": torch.zeros(h, n_q, d, dtype=torch.float32),
+        "q_ptr": stored(q, case),
+        "k_ptr": stored(k, case, gap=21),
+        "v_ptr": stored(v, case, gap=21),
+        "o_ptr": stored(torch.zeros(h, n_q, d), replace(case, dtype="float32")),
         "m_ptr": torch.zeros(h, n_q, dtype=torch.float32),
         "l_ptr": torch.zeros(h, n_q, dtype=torch.float32),
     }
@@ -40,9 +41,13 @@ def make(case: Case) -> Tensors:
 def reference(case: Case, inputs: Tensors) -> Tensors:
     """Dao et al. 2022 (FlashAttention), algorithm 1: O, and for each query the maximum m and the sum l of exp(s - m)."""
     q, k, v, scale = inputs["q_ptr"], inputs["k_ptr"], inputs["v_ptr"], case.sizes["D"] ** -0.5
-    o, lse = attention(q, k, v, scale)
-    m = ((q @ k.transpose(-1, -2)) * scale).amax(dim=-1)
-    return {"o_ptr": o, "m_ptr": m, "l_ptr": torch.exp(lse - m)}
+    o, _ = attention(q, k, v, scale)
+    m, l = torch.empty_like(o[..., 0]), torch.empty_like(o[..., 0])
+    for head in range(q.shape[0]):  # one after another, as in `attention`
+        s = (q[head] @ k[head].T) * scale
+        m[head] = s.amax(dim=-1)
+        l[head] = torch.exp(s - m[head, :, None]).sum(dim=-1)
+    return {"o_ptr": o, "m_ptr": m, "l_ptr": l}
 
 
 def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
@@ -85,6 +90,7 @@ def _case(h: int, n_q: int, n_kv: int, d: int, block_m: int, block_n: int, **mor
     dtype, family = str(more.get("dtype", "float32")), str(more.get("family", "normal"))
     name = f"{counted(h, 'head', 'heads')}, {counted(n_q, 'query', 'queries')} × {counted(n_kv, 'key', 'keys')}, D = {d}, tiles {block_m} × {block_n}, {dtype}"
     name += FAMILY.get(family, f", {family} scores")
+    name += f", {more['layout']}" if more.get("layout", "contiguous") != "contiguous" else ""
     meta = {"BLOCK_M": block_m, "BLOCK_N": block_n}
     return Case(name, {"H": h, "N_Q": n_q, "N_KV": n_kv, "D": d}, meta, **more)  # type: ignore[arg-type]
 
@@ -109,8 +115,8 @@ PUZZLE = Puzzle(
         _case(2, 32, 32, 16, 16, 16),
         _case(1, 1, 1, 16, 16, 16),
         _case(1, 17, 40, 16, 16, 32, family="ramp"),
-        _case(1, 37, 33, 16, 32, 16, family="huge"),
-        _case(2, 20, 35, 16, 16, 16, family="negative"),
+        _case(1, 70, 33, 16, 32, 16, family="huge"),
+        _case(2, 20, 35, 16, 16, 16, family="negative", layout="padded"),
         _case(1, 20, 35, 16, 16, 16, family="positive"),
         _case(1, 33, 65, 64, 16, 32, dtype="float16", family="ramp"),
         _case(1, 33, 65, 32, 32, 32, dtype="bfloat16"),
@@ -146,7 +152,7 @@ PUZZLE = Puzzle(
         tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr", "m_ptr", "l_ptr"),
         state={"m_i": "running max", "l_i": "running sum", "acc": "output times its sum", "s": "scores of this tile"},
         choices={"N_Q": (32, 48, 70), "N_KV": (40, 64, 96), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
-        running=Running(walked="k_ptr", rows="q_ptr", names=("m_new", "l_new")),
+        running=running(names=("m_new", "l_new"), in_memory=True),
         scores=Scores(per_query=("m_ptr", "l_ptr"), accumulator=("o", "acc")),
     ),
 )

@@ -7,11 +7,13 @@ from typing import Any
 
 import torch
 
+from checker.course.attention_inputs import counted
 from checker.course.families import generator
 from checker.course.linear_inputs import (
     GPU,
     TOLERANCE,
     described,
+    heads_of,
     magnitude,
     queries_keys_values,
     rows,
@@ -85,7 +87,8 @@ def budget(case: Case) -> dict[str, Allowance]:
 
 
 def _case(b: int, h: int, n: tuple[int, int], d: tuple[int, int], block: tuple[int, int, int], **more: Any) -> Case:
-    name = f"{b} × {h} heads, {n[0]} queries × {n[1]} keys, D = {d[0]}, D_V = {d[1]}, tiles {block[0]}, {block[1]}, {block[2]}"
+    name = f"{heads_of(b, h)}, {counted(n[0], 'query', 'queries')} × {counted(n[1], 'key', 'keys')}, D = {d[0]}, D_V = {d[1]}"
+    name += f", tiles {block[0]}, {block[1]}, {block[2]}"
     flags = {"RAGGED": bool(more.pop("ragged", False))}
     name += described(more) + (", ragged" if flags["RAGGED"] else "")
     sizes = {"B": b, "H": h, "N_Q": n[0], "N_KV": n[1], "D": d[0], "D_V": d[1]}
@@ -122,11 +125,23 @@ PUZZLE = Puzzle(
     notebook="08_linear_attention",
     points=5,
     outputs=("o_ptr",),
-    statement="?",
+    statement="o_i = φ(q_i) · Σ_j φ(k_j)ᵀ v_j / (φ(q_i) · Σ_j φ(k_j) + 1e-6) with φ(x) = elu(x) + 1, over the keys below "
+    "key_lengths[b]. One program per head and slice of BLOCK_V value columns: it gathers a state [D, BLOCK_V] and z [D] from all "
+    "keys and values, then answers every query from those two. A batch without a key gives 0.",
     cases=(
         _case(1, 1, (16, 16), (16, 16), (16, 16, 16)),
-        _case(2, 2, (17, 37), (16, 24), (16, 32, 16), ragged=True, layout="padded", family="constant"),
-        _case(1, 1, (2048, 65_536), (64, 64), (64, 64, 64), devices=GPU, dtype="bfloat16"),
+        _case(1, 2, (1, 1), (16, 16), (16, 16, 16)),
+        _case(2, 2, (17, 37), (16, 12), (16, 32, 16), ragged=True, layout="padded", family="constant"),
+        _case(1, 1, (15, 17), (16, 16), (16, 16, 16), family="cold"),
+        _case(1, 1, (17, 31), (16, 16), (16, 16, 16), family="warm"),
+        _case(1, 2, (31, 33), (32, 20), (16, 16, 32), family="signs"),
+        _case(1, 1, (20, 40), (16, 33), (16, 16, 16), family="huge"),
+        _case(1, 1, (33, 37), (64, 40), (32, 16, 32), dtype="float16", family="outlier"),
+        _case(2, 1, (18, 47), (32, 24), (16, 16, 16), dtype="bfloat16", family="growing", ragged=True, layout="padded"),
+        _case(4, 16, (1000, 1031), (128, 96), (64, 64, 64), devices=GPU, dtype="float16", ragged=True, layout="padded"),
+        _case(2, 8, (4099, 4099), (64, 64), (64, 64, 64), devices=GPU, family="signs"),
+        _case(1, 1, (2048, 65_536), (64, 64), (64, 64, 64), devices=GPU, dtype="float16", family="outlier"),
+        _case(1, 2, (4096, 65_536), (128, 64), (64, 64, 64), devices=GPU, dtype="bfloat16", family="growing"),
     ),
     make=make,
     reference=reference,
@@ -134,13 +149,26 @@ PUZZLE = Puzzle(
     budget=budget,
     scale=magnitude,
     tolerance=TOLERANCE,
-    hint=Hint(question="?", idea="?", skeleton="?"),
-    explanation="?",
+    hint=Hint(
+        question="(φ(Q) φ(K)ᵀ) V and φ(Q) (φ(K)ᵀ V) are the same numbers. How large is the product in the brackets of each, and which "
+        "of the two grows with the number of keys? And what is φ of the 0 that a masked lane holds?",
+        idea="Two loops, one after the other. The first walks over the keys below the length and adds up state = φ(K)ᵀ V [D, BLOCK_V] "
+        "and z = Σ φ(k) [D], both in float32. The second walks over the queries: numerator φ(q) · state, denominator φ(q) · z + 1e-6. "
+        "φ(0) is 1, so lanes past the end have to be set to 0 after φ and not only before it.",
+        skeleton="head = tl.program_id(0).to(tl.int64)\nlength = tl.minimum(tl.load(key_lengths_ptr + ...), N_KV)\n"
+        "state = tl.zeros([D, BLOCK_V], tl.float32)\nz = tl.zeros([D], tl.float32)\nfor start_n in range(0, length, BLOCK_N):\n"
+        "    k = ...\n    k = tl.where(..., tl.maximum(k, 0.0) + tl.exp(tl.minimum(k, 0.0)), 0.0)\n    v = ...\n"
+        "    state = tl.dot(tl.trans(...), v, state)\n    z += ...\nfor start_m in range(0, N_Q, BLOCK_M):\n    q = ...\n"
+        "    num = tl.dot(...)\n    den = ... + 1e-6\n    tl.store(..., num / den[:, None], mask=...)",
+    ),
+    explanation="Softmax stands between the two products and forbids to change their order; a feature map on each side does not. So keys "
+    "and values are summed first, into D × D_V numbers that no longer know how many keys there were, and every query costs the same "
+    "whether there are 100 keys or 65,536. The normaliser is the same sum with 1 in the place of the value.",
     film=FilmSpec(
         case=_case(1, 1, (32, 40), (16, 16), (16, 16, 16), family="growing"),
         tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
-        state={"state": "state", "z": "sum of features"},
-        choices={"N_Q": (16, 32), "N_KV": (24, 40), "D_V": (16, 24)},
+        state={"state": "φ(K)ᵀ V so far", "z": "sum of φ(K)"},
+        choices={"N_Q": (16, 32), "N_KV": (24, 40), "D_V": (16, 24, 32)},
         carried=Carried(),
     ),
 )

@@ -28,7 +28,12 @@ TOLERANCE = {
     "bfloat16": Tolerance(rtol=1.6e-2, c=4.0),
 }
 
-FAMILY = {"normal": "", "growing": ", growing values", "huge": ", huge values"}
+FAMILY = {
+    "normal": "",
+    "growing": ", growing values",
+    "huge": ", huge values",
+    "half_frozen": ", half of the queries frozen",
+}
 """How a case's name says its family; the others by their own name."""
 
 
@@ -46,12 +51,14 @@ def feature_map(x: torch.Tensor) -> torch.Tensor:
 
 
 def queries_keys_values(
-    case: Case, q_shape: tuple[int, ...], k_shape: tuple[int, ...], d_v: int
+    case: Case, q_shape: tuple[int, ...], k_shape: tuple[int, ...], d_v: int, dots: bool = True
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """q [..., N_Q, D], k [..., N_KV, D] and v [..., N_KV, `d_v`] in the case's dtype and layout, the gaps of a padded one NaN.
 
-    Raises ValueError for a family that does not exist.
+    Raises ValueError for a family that does not exist, and, where tiles are multiplied (`dots`), for a D that no tensor core takes.
     """
+    if dots and q_shape[-1] not in (16, 32, 64, 128):
+        raise ValueError(f"D is 16, 32, 64 or 128, not {q_shape[-1]}")
     g = generator(case)
     q = torch.randn(q_shape, generator=g, dtype=torch.float64)
     k = torch.randn(k_shape, generator=g, dtype=torch.float64)
@@ -71,11 +78,16 @@ def queries_keys_values(
             q, k = 0.3 * q - 9.0, 0.3 * k - 8.5
         case "frozen":  # φ vanishes in float32: 0 / 0 without the 1e-6
             q, k = 3 * q - 150.0, 3 * k - 150.0
+        case "half_frozen":  # the same for every other query, the first one included; the rest is ordinary
+            q[..., ::2, :] = 3 * q[..., ::2, :] - 150.0
         case "huge":  # a state that float16 cannot hold
             v = 1500.0 + 200.0 * v if case.dtype == "float16" else v * 2.0**20
         case "signs":  # half of every row below 0: φ without its + 1 is negative there
             q, k = q.abs(), k.abs()
             q[..., ::2], k[..., 1::2] = -q[..., ::2], -k[..., 1::2]
+        case "outlier":  # one large feature: after a dozen tokens its sums pass 65,504, and float16 cannot hold them
+            k[..., 0] = 6000.0 + 100.0 * k[..., 0]
+            v = v + 2.0
         case other:
             raise ValueError(f"no family of linear attention's inputs is called {other!r}")
     return stored(q, case), stored(k, case, gap=7), stored(v, case, gap=9)
@@ -153,6 +165,11 @@ def rows(case: Case, count: int, columns: int) -> int:
 def slices(case: Case) -> int:
     """Programs that share a head, each with BLOCK_V columns of its values."""
     return -(-case.sizes["D_V"] // case.meta["BLOCK_V"])
+
+
+def heads_of(b: int, h: int) -> str:
+    """How a case's name begins: how many heads there are, over all batches."""
+    return "1 head" if b * h == 1 else f"{b} × {h} heads"
 
 
 def described(case_words: dict[str, object]) -> str:

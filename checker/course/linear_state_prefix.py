@@ -18,9 +18,20 @@ def _sizes(case: Case) -> tuple[int, int, int]:
 
 
 def make(case: Case) -> Tensors:
+    """x and x0 of the case's family. Raises ValueError for a family that does not exist."""
     g, n_chunks, size = _sizes(case)
     draw = generator(case)
     x, x0 = torch.randn(g, n_chunks, size, generator=draw) + 1.0, torch.randn(g, size, generator=draw) + 2.0
+    match case.family:
+        case "normal":
+            pass
+        case "counting":  # chunk c of every group adds c + 1, group g starts from 10 (g + 1): sums to be checked by eye
+            x = (torch.arange(n_chunks) + 1.0)[None, :, None].repeat(g, 1, size)
+            x0 = ((torch.arange(g) + 1.0) * 10)[:, None].repeat(1, size)
+        case "huge":  # sums that float16 cannot hold
+            x, x0 = 1e5 * x, 1e5 * x0
+        case other:
+            raise ValueError(f"no family of chunks' states is called {other!r}")
     return {"x_ptr": x, "x0_ptr": x0, "start_ptr": torch.zeros_like(x), "end_ptr": torch.zeros_like(x0)}
 
 
@@ -32,7 +43,7 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
     g, n_chunks, size = _sizes(case)
     return Launch(
-        grid=(-(-size // int(meta["BLOCK"])), g),
+        grid=(-(-size // int(meta["BLOCK_SIZE"])), g),
         arguments={**tensors, "N_CHUNKS": n_chunks, "SIZE": size},
         meta=meta,
         outputs=("start_ptr", "end_ptr"),
@@ -51,37 +62,62 @@ def budget(case: Case) -> dict[str, Allowance]:
 
 
 def _case(g: int, n_chunks: int, size: int, block: int, **more: Any) -> Case:
-    name = f"{g} × {n_chunks} chunks × {size} numbers, BLOCK = {block}"
-    return Case(name, {"G": g, "N_CHUNKS": n_chunks, "SIZE": size}, {"BLOCK": block}, **more)
+    groups, chunks = (f"{n} {word}" + ("s" if n > 1 else "") for n, word in ((g, "group"), (n_chunks, "chunk")))
+    name = f"{groups} × {chunks} × {size} {'numbers' if size > 1 else 'number'}, BLOCK_SIZE = {block}"
+    name += "" if more.get("family", "normal") == "normal" else f", {more['family']}"
+    return Case(name, {"G": g, "N_CHUNKS": n_chunks, "SIZE": size}, {"BLOCK_SIZE": block}, **more)
 
 
 PUZZLE = Puzzle(
     name="linear_state_prefix",
     title="A prefix over states",
     kernel="linear_state_prefix_kernel",
-    parameters=("x_ptr", "x0_ptr", "start_ptr", "end_ptr", "N_CHUNKS", "SIZE", "BLOCK"),
+    parameters=("x_ptr", "x0_ptr", "start_ptr", "end_ptr", "N_CHUNKS", "SIZE", "BLOCK_SIZE"),
     notebook="08_linear_attention",
     points=2,
     outputs=("start_ptr", "end_ptr"),
-    statement="?",
+    statement="Every chunk adds x[c] to a state, SIZE numbers wide, and the text starts from x0. Write what each chunk starts from, "
+    "start[c] = x0 + x[0] + … + x[c - 1], and what is there at the end, x0 + x[0] + … + x[N_CHUNKS - 1]. One program owns BLOCK_SIZE "
+    "numbers of one group's states and walks over the chunks.",
     cases=(
         _case(1, 4, 16, 16),
+        _case(1, 1, 1, 16),
+        _case(2, 3, 17, 16, family="counting"),
         _case(3, 5, 37, 16),
-        _case(8, 1024, 4096, 256, devices=GPU),
+        _case(4, 2, 15, 16),
+        _case(2, 12, 24, 16, family="huge"),
+        _case(1, 1, 65_536, 256, devices=GPU),
+        _case(4, 1024, 4096, 128, devices=GPU),  # the states of 65,536 tokens of four heads, in chunks of 64
+        _case(4, 1024, 64, 64, devices=GPU),  # and their z
+        _case(3, 511, 12_289, 1024, devices=GPU, family="huge"),
+        _case(1000, 7, 333, 64, devices=GPU, family="counting"),
     ),
     make=make,
     reference=reference,
     launch=launch,
     budget=budget,
     scale=magnitude,
+    # a sum of n numbers in float32 is off by n half steps at most, and by about √n of them in truth: 1024 chunks stay below 2e-6
     tolerance={"float32": Tolerance(rtol=1e-4, c=64.0)},
-    hint=Hint(question="?", idea="?", skeleton="?"),
-    explanation="?",
+    hint=Hint(
+        question="Three chunks add 1, 2 and 3, and the text starts from 10. The first chunk starts from 10. What do the second and the "
+        "third start from, and what is there at the end? In which order, then, do the store and the addition stand in the loop?",
+        idea="Keep one running sum, begin it with x0, and for every chunk first store it as the chunk's start and then add what the chunk "
+        "brings. After the loop it is the end. Number n of chunk c of group g lies at (g * N_CHUNKS + c) * SIZE + n.",
+        skeleton="group = tl.program_id(1).to(tl.int64)\noffs = ...\nmask = ...\nstate = tl.load(x0_ptr + ..., mask=mask, other=0.0)\n"
+        "for chunk in range(N_CHUNKS):\n    row = ...\n    tl.store(start_ptr + row, ..., mask=mask)\n    state += ...\n"
+        "tl.store(end_ptr + ..., state, mask=mask)",
+    ),
+    explanation="This is an exclusive prefix sum: a chunk starts from what came before it and not from itself, which is why the store comes "
+    "before the addition. The loop is the only part of the three kernels that has to go in order, and it is short: N / CHUNK additions, each "
+    "over all numbers of all states at once, SIZE / BLOCK_SIZE programs a group. Addition is associative, so a tree would do it in about "
+    'log2(N_CHUNKS) steps (Blelloch 1990, "Prefix Sums and Their Applications"); each state is read and written once either way, '
+    "and that is what takes the time here. The same kernel serves S, with SIZE = D · D_V, and z, with SIZE = D.",
     film=FilmSpec(
-        case=_case(2, 5, 24, 16),
+        case=_case(2, 5, 24, 16, family="counting"),
         tensors=("x_ptr", "x0_ptr", "start_ptr", "end_ptr"),
         state={"state": "running sum"},
-        choices={"N_CHUNKS": (3, 5, 8), "SIZE": (16, 24), "BLOCK": (8, 16)},
+        choices={"N_CHUNKS": (3, 5, 8), "SIZE": (16, 24), "BLOCK_SIZE": (8, 16)},
         carried=Carried(added="x_ptr", start=("x0_ptr",), end=("end_ptr",), chunks=("start_ptr",)),
     ),
 )

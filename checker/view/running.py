@@ -83,7 +83,13 @@ def vector(value: Any) -> list[float] | None:
 
 
 def held_rows(events: Sequence[tuple[Event, Flat | None]], running: Running) -> list[tuple[int, Span] | None]:
-    """For every event: slice and rows that its program's state belongs to just after it, None before the first."""
+    """For every event: slice and rows that its program's state belongs to just after it, None before the first.
+
+    Where the state lives in memory no rows at all, ``(0, 0)``, from the load of a tile until its state is computed: what the
+    variables hold in between are numbers of the tile before.
+    """
+    if running.in_memory:
+        return _visited_rows(events, running)
     now: dict[tuple[int, int, int], tuple[int, Span]] = {}
     out = []
     for event, flat in events:
@@ -91,6 +97,59 @@ def held_rows(events: Sequence[tuple[Event, Flat | None]], running: Running) -> 
             now[event.program] = (flat.slice, (flat.box[0], flat.box[1]))
         out.append(now.get(event.program))
     return out
+
+
+def _visited_rows(events: Sequence[tuple[Event, Flat | None]], running: Running) -> list[tuple[int, Span] | None]:
+    out: list[tuple[int, Span] | None] = [None] * len(events)
+    for mine in _by_program(events):
+        visits = list(_visits(events, mine, running))
+        for visit, following in zip(visits, [*visits[1:], None], strict=True):
+            stale, done = (events[mine[i]][0].state for i in (visit.at, visit.first_store))
+            kept = [n for n in running.names if vector(done.get(n)) is not None]
+            between = range(visit.at + 1, visit.first_store)
+            fresh = (i for i in between if all(events[mine[i]][0].state.get(n) != stale.get(n) for n in kept))
+            computed = next(fresh, visit.first_store)
+            for i in range(visit.at, following.at if following else len(mine)):
+                out[mine[i]] = (visit.slice, visit.rows) if i >= computed - 1 else (visit.slice, (0, 0))
+    return out
+
+
+@dataclass(frozen=True)
+class _Visit:
+    """One tile of rows meets one tile of what is walked over, and stores its state: positions among the program's events."""
+
+    at: int  # the load of the second of the two
+    first_store: int
+    end: int  # the last store
+    slice: int
+    rows: Span
+    walked: Flat
+
+
+def _visits(events: Sequence[tuple[Event, Flat | None]], mine: list[int], running: Running) -> Iterator[_Visit]:
+    rows: Flat | None = None
+    walked: Flat | None = None
+    at = first = end = -1
+    for position, k in enumerate([*mine, None]):
+        event, flat = events[k] if k is not None else (None, None)
+        loads = event is not None and event.kind == "load" and event.tensor in (running.rows, running.walked)
+        if first >= 0 and (loads or event is None):
+            assert rows is not None
+            assert walked is not None
+            yield _Visit(at, first, end, rows.slice, (rows.box[0], rows.box[1]), walked)
+            first = -1
+        if event is not None and loads and flat is not None:
+            rows, walked = (flat, walked) if event.tensor == running.rows else (rows, flat)
+            at = position
+        elif event is not None and event.kind == "store" and rows is not None and walked is not None:
+            first, end = (first if first >= 0 else position), position
+
+
+def _by_program(events: Sequence[tuple[Event, Flat | None]]) -> list[list[int]]:
+    programs: dict[tuple[int, int, int], list[int]] = {}
+    for k, (event, _) in enumerate(events):
+        programs.setdefault(event.program, []).append(k)
+    return list(programs.values())
 
 
 def departures(
@@ -106,16 +165,14 @@ def departures(
     `shape` and `walked_shape` are those of ``running.rows`` and ``running.walked``. `events` are whole programs.
     """
     inputs = {name: torch.as_tensor(value).double() for name, value in tensors.items()}
-    programs: dict[tuple[int, int, int], list[int]] = {}
-    for k, (event, _) in enumerate(events):
-        programs.setdefault(event.program, []).append(k)
+    chunks = _visited if running.in_memory else _chunks
     with _one_thread():
-        walks = [list(_chunks(events, ks, shape, walked_shape, running, case, inputs)) for ks in programs.values()]
+        walks = [list(chunks(events, ks, shape, walked_shape, running, case, inputs)) for ks in _by_program(events)]
     ways = next((len(c.after) for w in walks for c in w), 0)
     own: list[tuple[int, list[Departure]]] = []
     for way in range(ways):
         found, agreed = _compare(events, walks, running, way, lag=0)
-        if not found or not _compare(events, walks, running, way, lag=1)[0]:
+        if not found or not (running.in_memory or _compare(events, walks, running, way, lag=1)[0]):
             return []
         own.append((agreed, found))
     # the kernel's own way is the one it followed longest; of equals, the puzzle's
@@ -171,6 +228,34 @@ def _chunks(
         yield _Chunk(k, end, rows, tall, lead, before, last, count, passes)
 
 
+def _visited(
+    events: Sequence[tuple[Event, Flat | None]],
+    mine: list[int],
+    shape: Sequence[int],
+    walked_shape: Sequence[int],
+    running: Running,
+    case: Case,
+    inputs: dict[str, torch.Tensor],
+) -> Iterator[_Chunk]:
+    """As `_chunks`, of a kernel whose state lives in memory: every visit leaves exact values behind."""
+    exact = running.exact
+    assert exact is not None
+    planes: dict[int, torch.Tensor] = {}
+    for visit in _visits(events, mine, running):
+        (top, bottom), walked = visit.rows, visit.walked
+        rows = (max(top, 0), min(bottom, shape[-2]))
+        if walked.active is None or rows[0] >= rows[1]:
+            continue
+        lead = tuple(int(i) for i in np.unravel_index(visit.slice, shape[:-2])) if len(shape) > 2 else ()
+        seen = planes.setdefault(visit.slice, torch.zeros(shape[-2], walked_shape[-2], dtype=torch.int32))
+        start, stop, block = walked.active[0], walked.active[1], walked.box[1] - walked.box[0]
+        seen[rows[0] : rows[1], max(start, 0) : stop] += 1
+        passes = int(seen[rows[0] : rows[1], max(start, 0) : stop].amax())
+        count = max(walked.box[0], 0) // max(block, 1) + 1
+        after = exact(case, inputs, seen, lead)
+        yield _Chunk(mine[visit.at], mine[visit.end], rows, bottom - top, lead, after, after, count, passes)
+
+
 def _done(later: tuple[Event, Flat | None], chunk: Event, running: Running) -> bool:
     """Whether the work on a chunk is over at a later event: the next chunk, or a store outside of its loop."""
     event = later[0]
@@ -186,10 +271,10 @@ def _compare(
     found: dict[tuple[Any, ...], Departure] = {}
     agreed = dict.fromkeys(running.names, 0)
     for chunks in walks:
-        until = {name: _settled(chunks, way, name) for name in running.names}
+        until = {n: len(chunks) if running.in_memory else _settled(chunks, way, n) for n in running.names}
         for position, (chunk, following) in enumerate(zip(chunks, [*chunks[1:], None], strict=False)):
-            turn = _same_walk(chunk, following, events, running)
-            if chunk.end is None or (turn and following and following.rows != chunk.rows):
+            turn = running.in_memory or _same_walk(chunk, following, events, running)
+            if chunk.end is None or (turn and following and following.rows != chunk.rows and not running.in_memory):
                 continue
             event = events[chunk.end][0]
             wanted = chunk.before if lag and turn else chunk.after

@@ -60,7 +60,7 @@ def test_the_first_loop_order_asks_for_the_same_output(family):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("layout", ["contiguous", "transposed"])
+@pytest.mark.parametrize("layout", ["contiguous", "transposed", "strided"])
 def test_grouped_heads_are_pytorchs(layout, family):
     inputs, expected = references("flash_attention_heads", heads(2, 6, 2, 19, 37, 16, layout=layout, family=family))
     theirs = scaled_dot_product_attention(inputs["q_ptr"], inputs["k_ptr"], inputs["v_ptr"], enable_gqa=True)

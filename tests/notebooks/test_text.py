@@ -93,6 +93,8 @@ def test_the_solution_is_not_given_away(path: Path) -> None:
         lines = (
             (ROOT / "solutions" / f"{puzzle.name}.py").read_text().split("# your code starts here")[1].splitlines()[1:]
         )
-        kernel = [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
+        # a lone bracket gives nothing away
+        said = [line.strip() for line in lines if any(mark.isalnum() for mark in line)]
+        kernel = [line for line in said if not line.startswith("#")]
         assert kernel
         assert [line for line in kernel if line in code] == []

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
+from checker.course import PUZZLES
 from checker.submission.kernel import KernelSource
+from checker.view.sides import LEVELS
 from tests.view import films, traces
 from tests.view.test_film import data_of
 
+V1 = "flash_attention_v1"
 LADDER = ("chunked_softmax", "online_softmax", "tiled_softmax")
 FAMILIES = ("normal", "ascending", "deep", "positive", "masked", "first_chunk_masked", "early_max")
 STYLES = [(name, path.stem) for name in LADDER for path in sorted((films.CORRECT / name).glob("*.py"))]
@@ -138,3 +144,98 @@ def test_rows_too_low_for_numbers_have_bars(tmp_path: Path) -> None:
     _, _, texts, vectors, _, _ = data_of(shot.html)["sides"]
     assert not texts
     assert all(isinstance(v, str) and len(v) in (12, 16) for v in vectors)
+
+
+# ---- state that lives in memory: the rows pass by, and every visit leaves numbers behind -------------------------------
+
+PAST_THE_ENDS = {"H": 2, "N_Q": 37, "N_KV": 40, "D": 16}
+
+
+def named_as_the_solution(style: str, names: str) -> KernelSource:
+    """A right kernel of flash_attention_v1 whose m, l or both are called m_new and l_new."""
+    source = films.correct(V1, style)
+    return replace(source, source=re.sub(rf"\b([{names}])\b", r"\1_new", source.source))
+
+
+V1_HONEST = {
+    "the solution": traces.solution(V1),
+    "o divided at the last visit": named_as_the_solution("divided_at_the_last_visit", "l"),
+    "two tiles merged by weights": named_as_the_solution("merged_with_weights", "ml"),
+    "maxima in base 2": named_as_the_solution("first_visit_apart", "ml"),
+    "keys loaded for every tile of queries": films.wrong(V1, "keys_loaded_inside"),
+    "sound sums, unsound output": films.wrong(V1, "output_not_rescaled"),
+}
+
+
+@pytest.mark.parametrize("family", ["ramp", "negative", "sink"])
+@pytest.mark.parametrize("style", V1_HONEST)
+def test_right_numbers_in_memory_are_never_marked(style: str, family: str, tmp_path: Path) -> None:
+    sizes = PAST_THE_ENDS if family != "ramp" else PUZZLES[V1].film.case.sizes
+    shot = films.shoot(V1, V1_HONEST[style], tmp_path, family=family, sizes=sizes)
+    assert any("m_new" in e.state and "l_new" in e.state for e in shot.trace.events), "there was something to compare"
+    assert shot.departures == []
+
+
+@pytest.mark.parametrize(
+    ("misconception", "family", "variable", "chunk"),
+    [
+        ("max_starts_at_zero", "negative", "m_new", 1),
+        ("scale_forgotten", "ramp", "m_new", 1),
+        ("exp2_for_exp", "ramp", "l_new", 1),
+        ("first_visit_loads", "ramp", "l_new", 1),
+        ("sum_not_rescaled", "ramp", "l_new", 2),
+        ("sum_of_the_tile_stored", "constant", "l_new", 3),
+        ("maximum_of_the_tile_stored", "sink", "m_new", 3),
+    ],
+)
+def test_a_visit_that_leaves_wrong_numbers_is_marked(
+    misconception: str, family: str, variable: str, chunk: int, tmp_path: Path
+) -> None:
+    shot = films.shoot(V1, films.wrong(V1, misconception), tmp_path, family=family)
+    first = shot.departures[0]
+    assert (first.name, first.chunk, first.walk, first.row) == (variable, chunk, 1, 0)
+    event = shot.trace.events[first.at]
+    assert (event.kind, event.tensor) == ("load", "q_ptr"), (
+        "the visit begins where the second tile of the pair comes in"
+    )
+    assert dict(event.loops) == {"start_n": 16 * (chunk - 1), "start_m": 0}
+
+
+def test_padding_is_marked_at_the_tile_that_has_it(tmp_path: Path) -> None:
+    shot = films.shoot(V1, films.wrong(V1, "padding_keys_counted"), tmp_path, family="negative", sizes=PAST_THE_ENDS)
+    assert {(d.chunk, d.name) for d in shot.departures} == {(3, "m_new"), (3, "l_new")}
+    assert {(*d.lead, d.row) for d in shot.departures} == {(h, row) for h in range(2) for row in range(37)}
+
+
+def test_the_columns_keep_what_memory_holds(tmp_path: Path) -> None:
+    """Beside every row its own numbers, visit by visit, and never those of the tile that came before."""
+    shot = films.shoot(V1, traces.solution(V1), tmp_path)
+    _, names, texts, vectors, at, wrong = data_of(shot.html)["sides"]
+    assert (names, texts, wrong) == (["m_new", "l_new"], 0, [])
+    q, k = (shot.values[name][0].double() for name in ("q_ptr", "k_ptr"))
+    s = q @ k.T * 0.25
+    m = torch.stack([s[:, :stop].amax(dim=1) for stop in (16, 32, 48, 64)])  # [visits, rows]
+    l = torch.stack([torch.exp(s[:, : 16 * i + 16] - m[i, :, None]).sum(dim=1) for i in range(4)])
+    exact = [63 * (x - x.min()) / (x.max() - x.min()) for x in (m, l)]
+    columns: list[dict[int, str]] = [{}, {}]
+    visits = [0] * 3
+    for k, event in enumerate(shot.trace.events):
+        for column, vec in zip(columns, at[k][1:] if at[k] else (), strict=False):
+            if vec >= 0:
+                column.update(enumerate(vectors[vec], at[k][0]))
+        tile = dict(event.loops).get("start_m", 0) // 16
+        visits[tile] += event.tensor == "q_ptr"
+        for column, must in zip(columns, exact, strict=True):
+            for row, level in column.items():
+                last = visits[row // 16] - 1
+                before = (last,) if event.tensor == "l_ptr" and event.kind == "store" else (last - 1, last)
+                assert min(abs(LEVELS.index(level) - must[i, row]) for i in before if i >= 0) < 0.6, (k, row)
+    assert visits == [4, 4, 4]
+    assert [len(column) for column in columns] == [48, 48]
+
+
+def test_a_departure_of_the_first_order_is_told_below_its_film(tmp_path: Path) -> None:
+    html = films.shoot(V1, films.wrong(V1, "sum_not_rescaled"), tmp_path).html
+    (mark,) = [f for f in data_of(html)["findings"] if f[1] == "running value"]
+    assert mark[2].startswith("After chunk 2, l_new of row 0, 0 should be ")
+    assert {column for _, _, column in data_of(html)["sides"][5]} == {1}

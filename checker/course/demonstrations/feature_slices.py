@@ -27,7 +27,7 @@ from checker.puzzle import Allowance, Carried, Case, FilmSpec, Hint, Launch, Puz
 
 def make(case: Case) -> Tensors:
     b, h, n, d, d_v = (case.sizes[name] for name in ("B", "H", "N", "D", "D_V"))
-    q, k, v = queries_keys_values(case, (b, h, n, d), (b, h, n, d), d_v)
+    q, k, v = queries_keys_values(case, (b, h, n, d), (b, h, n, d), d_v, dots=False)
     return {
         "q_ptr": q,
         "k_ptr": k,

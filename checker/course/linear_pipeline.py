@@ -1,0 +1,80 @@
+"""Causal linear attention in three kernels, one after another: states of all chunks, their prefix, outputs of all chunks.
+
+Each kernel is a puzzle of its own; here their launches are chained, by whoever can run one: the simulator, the sandbox, a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from checker.course import causal_linear_attention_parallel, linear_chunk_states, linear_state_prefix
+from checker.course.linear_causal import sizes
+from checker.course.linear_inputs import described, heads_of
+from checker.puzzle import Case, Launch, Puzzle, Scalar, Tensors
+
+STATES, PREFIX, OUTPUTS = (
+    linear_chunk_states.PUZZLE,
+    linear_state_prefix.PUZZLE,
+    causal_linear_attention_parallel.PUZZLE,
+)
+KERNELS: tuple[Puzzle, ...] = (STATES, PREFIX, OUTPUTS)
+"""In the order in which they run. The prefix runs twice, over S and over z."""
+META = {STATES.name: ("CHUNK", "BLOCK_V"), PREFIX.name: ("BLOCK_SIZE",), OUTPUTS.name: ("CHUNK", "BLOCK_V")}
+
+Run = Callable[[str, Launch], Mapping[str, torch.Tensor]]
+"""Launches the kernel of the puzzle so named and returns the launch's tensors as they are afterwards."""
+
+
+def pipeline_case(
+    b: int, h: int, n: int, d: int, d_v: int, chunk: int = 16, block_v: int = 16, block: int = 64, **more: Any
+) -> Case:
+    """A case of the recurrent kernel's sizes, with the tiles of all three kernels: `block` is the prefix's."""
+    name = f"{heads_of(b, h)}, {n} tokens, D = {d}, D_V = {d_v}, chunks of {chunk}" + described(more)
+    meta = {"CHUNK": chunk, "BLOCK_V": block_v, "BLOCK_SIZE": block}
+    return Case(name, {"B": b, "H": h, "N": n, "D": d, "D_V": d_v}, meta, **more)
+
+
+def chained(case: Case, tensors: Tensors, run: Run, meta: Mapping[str, Mapping[str, Scalar]] | None = None) -> Tensors:
+    """``o_ptr``, ``s_ptr`` and ``z_ptr`` as the recurrent kernel gives them: outputs, and the state after the last token.
+
+    `tensors` are those of `linear_causal.make`: q, k, v, o [B, H, N, D or D_V] in the case's dtype, s0 [B, H, D, D_V] and z0
+    [B, H, D] float32. What the kernels hand to one another is made here, on the device of q, and starts as NaN. `meta` holds
+    tile sizes for single kernels, by the puzzle's name, in the place of the case's own.
+    """
+    b, h, _, d, d_v = sizes(case)
+    heads, chunks = b * h, -(-case.sizes["N"] // case.meta["CHUNK"])
+
+    def launched(puzzle: Puzzle, at: Case, given: Tensors) -> Mapping[str, torch.Tensor]:
+        tiles = {name: case.meta[name] for name in META[puzzle.name]}
+        return run(puzzle.name, puzzle.launch(at, given, {**tiles, **(meta or {}).get(puzzle.name, {})}))
+
+    def nothing(*shape: int) -> torch.Tensor:
+        return torch.full(shape, torch.nan, dtype=torch.float32, device=tensors["q_ptr"].device)
+
+    def prefix(added: torch.Tensor, before: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """What each chunk starts from, and the end, both in the shape of what is given."""
+        size = before[0, 0].numel()
+        at = Case(case.name, {"G": heads, "N_CHUNKS": chunks, "SIZE": size}, {"BLOCK_SIZE": case.meta["BLOCK_SIZE"]})
+        after = launched(
+            PREFIX,
+            at,
+            {
+                "x_ptr": added.reshape(heads, chunks, size),
+                "x0_ptr": before.contiguous().reshape(heads, size),
+                "start_ptr": nothing(heads, chunks, size),
+                "end_ptr": nothing(heads, size),
+            },
+        )
+        return after["start_ptr"].reshape(added.shape), after["end_ptr"].reshape(before.shape)
+
+    inputs = {name: tensors[name] for name in ("q_ptr", "k_ptr", "v_ptr")}
+    keys_values = {name: inputs[name] for name in ("k_ptr", "v_ptr")}
+    empty = {"s_ptr": nothing(b, h, chunks, d, d_v), "z_ptr": nothing(b, h, chunks, d)}
+    added = launched(STATES, case, {**keys_values, **empty})
+    s, s_end = prefix(added["s_ptr"], tensors["s0_ptr"])
+    z, z_end = prefix(added["z_ptr"], tensors["z0_ptr"])
+    after = launched(OUTPUTS, case, {**inputs, "o_ptr": tensors["o_ptr"], "s_ptr": s, "z_ptr": z})
+    return {"o_ptr": after["o_ptr"], "s_ptr": s_end, "z_ptr": z_end}

@@ -1,0 +1,31 @@
+"""Believed: one program a group walks over the whole state.
+
+Instead: a program has BLOCK_SIZE numbers, and the state SIZE of them. Which slice is yours tl.program_id(0) tells; without
+it the rest is never written.
+"""
+
+import triton
+import triton.language as tl
+
+GATE = ("values", "memory")
+
+
+@triton.jit
+def linear_state_prefix_kernel(
+    x_ptr,
+    x0_ptr,
+    start_ptr,
+    end_ptr,
+    N_CHUNKS,
+    SIZE,
+    BLOCK_SIZE: tl.constexpr,
+):
+    group = tl.program_id(1).to(tl.int64)
+    offs = tl.arange(0, BLOCK_SIZE)  # wrong
+    mask = offs < SIZE
+    state = tl.load(x0_ptr + group * SIZE + offs, mask=mask, other=0.0)
+    for chunk in range(N_CHUNKS):
+        row = (group * N_CHUNKS + chunk) * SIZE + offs
+        tl.store(start_ptr + row, state, mask=mask)
+        state += tl.load(x_ptr + row, mask=mask, other=0.0)
+    tl.store(end_ptr + group * SIZE + offs, state, mask=mask)

@@ -1,0 +1,32 @@
+"""Believed: each chunk adds its share to what was there before, so x0 takes part in every addition.
+
+Instead: the running sum has x0 in it already, once. Added again in every round it counts as often as there are
+chunks.
+"""
+
+import triton
+import triton.language as tl
+
+GATE = "values"
+
+
+@triton.jit
+def linear_state_prefix_kernel(
+    x_ptr,
+    x0_ptr,
+    start_ptr,
+    end_ptr,
+    N_CHUNKS,
+    SIZE,
+    BLOCK_SIZE: tl.constexpr,
+):
+    group = tl.program_id(1).to(tl.int64)
+    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offs < SIZE
+    state = tl.load(x0_ptr + group * SIZE + offs, mask=mask, other=0.0)  # wrong
+    before = state  # wrong
+    for chunk in range(N_CHUNKS):
+        row = (group * N_CHUNKS + chunk) * SIZE + offs
+        tl.store(start_ptr + row, state, mask=mask)
+        state += before + tl.load(x_ptr + row, mask=mask, other=0.0)  # wrong
+    tl.store(end_ptr + group * SIZE + offs, state, mask=mask)

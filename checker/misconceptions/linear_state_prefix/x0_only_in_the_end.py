@@ -1,0 +1,32 @@
+"""Believed: what was there before belongs to the final state only.
+
+Instead: every chunk starts after the earlier text, the first one included: start[0] is x0 itself. Begin the running
+sum with x0 and all starts have it.
+"""
+
+import triton
+import triton.language as tl
+
+GATE = "values"
+
+
+@triton.jit
+def linear_state_prefix_kernel(
+    x_ptr,
+    x0_ptr,
+    start_ptr,
+    end_ptr,
+    N_CHUNKS,
+    SIZE,
+    BLOCK_SIZE: tl.constexpr,
+):
+    group = tl.program_id(1).to(tl.int64)
+    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offs < SIZE
+    before = tl.load(x0_ptr + group * SIZE + offs, mask=mask, other=0.0)  # wrong
+    state = tl.zeros([BLOCK_SIZE], tl.float32)  # wrong
+    for chunk in range(N_CHUNKS):
+        row = (group * N_CHUNKS + chunk) * SIZE + offs
+        tl.store(start_ptr + row, state, mask=mask)
+        state += tl.load(x_ptr + row, mask=mask, other=0.0)
+    tl.store(end_ptr + group * SIZE + offs, before + state, mask=mask)  # wrong
