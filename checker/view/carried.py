@@ -256,7 +256,7 @@ def _words(deed: int, walk: _Walk, event: Event, later: Event, names: _Names) ->
         if event.kind != "load" or event.tensor not in (*carried.start, *carried.chunks) or event.tile is None:
             return f"{name} starts here"
         chunk = f", chunk {event.tile.box[-3][0]}" if event.tensor in carried.chunks else ""
-        seen = f": all tokens before {walk.seen[-1][1]}" if walk.seen else ""
+        seen = f": tokens {_said(walk.seen)}" if walk.seen else ""
         return f"{name} starts from {short(event.tensor)}{chunk}{seen}"
     if carried.added:
         return _sum_words(deed, walk, event, names)

@@ -59,26 +59,32 @@ def carried_stage(
     """Place the tensors: ``(panels by name, width, height, stage)``. `tile` is that of the weights where they are shown."""
     if carried.added:
         return _sum_stage({n: replace(p, r0=0, r1=p.rows) for n, p in bare.items()}, carried)
-    panels = {n: p if p.blocks[0] else replace(p, r0=0, c0=0, r1=p.rows, c1=p.cols) for n, p in bare.items()}
+    tokens = (carried.queries, carried.keys, carried.values, carried.output)  # their last tile may hang over
+    panels = {
+        n: p if p.blocks[0] else replace(p, r0=0, c0=0, r1=p.r1 if n in tokens else p.rows, c1=p.cols)
+        for n, p in bare.items()
+    }
     k, v = panels[carried.keys], panels[carried.values]
     q, o = panels.get(carried.queries), panels.get(carried.output)
     d, d_v = k.cols, v.cols
     ud = min(STATE / d, 150.0 / d_v, 16.0)
-    un = min(176.0 / k.rows, SQUARE / q.rows if q else 12.0, 12.0)
+    un = min(176.0 / k.r1, SQUARE / q.r1 if q else 12.0, 12.0)
     left = max(30.0, 5.4 * len((q or k).about) + 4 - THIN)
     across = left + THIN + APART
-    state_x = across + k.rows * un + 16
+    state_x = across + k.r1 * un + 16
     wide, high = d_v * ud, d * ud
-    v_high = min(VALUES, v.rows * 12.0)
+    v_high = min(VALUES, v.r1 * 12.0)
     memory = any(n in panels for n in carried.start)
     state_y = TOP + max(v_high, VALUES if memory or tile else 0.0) + BREATH
     square_y = state_y + high + BREATH
     beside = state_x + wide + 8 + SUMS + 22
     top = TOP + 6 + (VALUES - v_high) * 0.3
 
+    v = replace(v, c1=_overhang(bare[v.name], ud))
+    o = replace(o, c1=_overhang(bare[o.name], ud)) if o else None
     placed = {
         k.name: replace(k, x=across, y=state_y, ux=un, uy=ud, transposed=True, axes="x", label=(across - 8, state_y + 12, -12)),
-        v.name: replace(v, x=state_x, y=TOP, ux=ud, uy=v_high / v.rows, axes="y", label=(state_x - 26, top, -12)),
+        v.name: replace(v, x=state_x, y=TOP, ux=ud, uy=v_high / v.r1, axes="y", label=(state_x - 26, top, -12)),
     }  # fmt: skip
     square: Square | None = None
     bottom = state_y + high
@@ -87,8 +93,8 @@ def carried_stage(
         placed[q.name] = replace(
             q, x=left, y=square_y, ux=THIN / q.cols, uy=uq, axes="y", label=(left + THIN, square_y - 18, -12)
         )
-        placed[o.name] = replace(o, x=state_x, y=square_y, ux=ud, uy=uq, axes="-", label=(state_x, square_y + q.rows * uq + 15, 0))  # fmt: skip
-        bottom = square_y + q.rows * uq
+        placed[o.name] = replace(o, x=state_x, y=square_y, ux=ud, uy=uq, axes="-", label=(state_x, square_y + q.r1 * uq + 15, 0))  # fmt: skip
+        bottom = square_y + q.r1 * uq
         square = Square(
             round(across, 2), round(square_y, 2), round(un, 4), q.rows, k.rows, _lens(tile, left), (across, bottom + 34)
         )
@@ -119,6 +125,11 @@ def carried_stage(
     }
     right = max([WIDTH, *(p.x + p.cols * p.ux for p in placed.values() if not p.transposed)])
     return rounded, right + 2, floor + 6, stage
+
+
+def _overhang(panel: Panel, unit: float) -> int:
+    """The last column to draw of a tensor whose last tile hangs over its edge: there is room for a few only."""
+    return int(min(panel.c1, panel.cols + 50.0 / unit))
 
 
 def _sum_stage(panels: Mapping[str, Panel], carried: Carried) -> tuple[dict[str, Panel], float, float, CarriedStage]:

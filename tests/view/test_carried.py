@@ -133,7 +133,7 @@ def test_the_words_say_what_a_step_does(tmp_path: Path) -> None:
     ]
     assert {"a = φ(q[32:48]) · φ(k[32:48])ᵀ, on chip", "+ a · v[32:48]: the keys of this chunk"} <= set(states["words"])
     states = states_of(solution("causal_linear_attention_parallel", tmp_path))
-    assert words_of(states, STARTS)[2] == "state starts from s, chunk 2: all tokens before 32"
+    assert words_of(states, STARTS)[2] == "state starts from s, chunk 2: tokens 0:32"
     assert words_of(states, ADDS) == []
     states = states_of(solution("linear_chunk_states", tmp_path))
     assert words_of(states, ADDS)[3] == "state = φ(k[48:56])ᵀ · v[48:56]"
@@ -147,6 +147,21 @@ def test_a_slice_of_the_values_stands_at_its_columns(tmp_path: Path) -> None:
         for k, event in enumerate(shot.trace.events):
             place = at_moment(states, k)[4]
             assert place in (-1, event.program[1])
+
+
+def test_what_hangs_over_is_hatched(tmp_path: Path) -> None:
+    """The third tile of keys, of 8 that there are; a state in memory has no room for it."""
+    shot = solution("linear_attention", tmp_path)
+    data = data_of(shot.html)
+    panels = {p[0]: p for p in data["panels"]}
+    assert [panels["k"][i] for i in (5, 9)] == [40, 48]
+    assert [panels["v"][i] for i in (5, 9)] == [40, 48]
+    assert "masked lanes: switched off" in shot.html
+    assert panels["k"][1] + 48 * panels["k"][3] < panels["v"][1], "and does not reach the state"
+    shot = solution("causal_linear_attention", tmp_path, D_V=24)
+    panels = {p[0]: p for p in data_of(shot.html)["panels"]}
+    assert [panels["o"][i] for i in (6, 10)] == [24, 32]
+    assert [panels["s"][i] for i in (6, 10)] == [24, 24]
 
 
 def test_a_state_read_too_late_shows_its_own_chunk_in_the_square(tmp_path: Path) -> None:
