@@ -80,6 +80,8 @@ class _Walk:
     queries: tuple[int, Span] | None = None  # slice, rows
     keys: Span | None = None
     seen: list[Span] = field(default_factory=list)
+    known: bool = True
+    """Whether what the state holds can be told: additions to it are seen, or it was loaded with what it holds."""
 
 
 def states(
@@ -140,6 +142,8 @@ def _deeds(
 ) -> None:
     """What every step of one program does with the state, in words too, and which pairs of query and key go through it."""
     carried, walk = names.carried, _Walk()
+    steps = [(moments[k].event, moments[following.get(k, k)].event) for k in mine]
+    walk.known = carried.given or any(_deed(event, later, names.state) == ADDS for event, later in steps)
     reading = any(_reads(names, moments[k].event) for k in mine)  # else the state is read where the output leaves
     for k in mine:
         event, flat = moments[k].event, moments[k].flat
@@ -262,9 +266,9 @@ def _words(deed: int, walk: _Walk, event: Event, later: Event, names: _Names) ->
         return _sum_words(deed, walk, event, names)
     if deed == ADDS:
         return f"{name} {'+=' if name in event.state else '='} φ({k}{keys})ᵀ · {v}{keys}"
-    if deed == READS:
-        held = f"keys {_said(walk.seen)}" if walk.seen else "no keys so far"
-        return f"φ({q}{queries}) · {name}, which holds {held}"
+    if deed == READS and name:
+        held = f", which holds {f'keys {_said(walk.seen)}' if walk.seen else 'no keys so far'}"
+        return f"φ({q}{queries}) · {name}{held if walk.known else ''}"
     if event.kind == "dot" and weights:
         if not _same(event.state.get(weights), later.state.get(weights)):
             return f"{weights} = φ({q}{queries}) · φ({k}{keys})ᵀ, on chip"
@@ -278,6 +282,8 @@ def _sum_words(deed: int, walk: _Walk, event: Event, names: _Names) -> str:
     carried, added = names.carried, short(names.carried.added)
     if deed == ADDS:
         return f"{names.state} += {added}{_span(walk.keys)}"
+    if deed == READS and not walk.known:
+        return f"{short(event.tensor)} = {names.state}" if names.state else ""
     if deed == READS:
         first = short(carried.start[0]) if carried.start else "the start"
         held = f"{first} and all of {added}[{_said(walk.seen)}]" if walk.seen else f"only {first}"
