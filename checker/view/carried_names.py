@@ -67,6 +67,15 @@ def found(
     return "", hold
 
 
+def stores_it(moment: Moment, have: np.ndarray | None, values: Mapping[str, np.ndarray]) -> bool:
+    """Whether a store of a vector's numbers is of those in `have`."""
+    event = moment.event
+    if event.kind != "store" or event.tensor not in values or event.tile is None or event.tile.active is None:
+        return False
+    part = values[event.tensor][tuple(slice(*side) for side in event.tile.active)].reshape(-1, 1).T
+    return part.shape[1] <= (have.shape[1] if have is not None else 0) and _holds(have, part)
+
+
 def _floats(value: Any) -> bool:
     while isinstance(value, list) and value:
         value = value[0]

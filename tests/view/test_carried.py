@@ -231,17 +231,20 @@ def test_a_kernel_without_a_state_is_not_given_one(tmp_path: Path) -> None:
     assert not [words for words in states_of(shot)["words"] if "holds" in words]
 
 
-def test_nothing_is_claimed_of_additions_that_are_not_seen(tmp_path: Path) -> None:
-    """Every start summed up anew: no variable is carried from one chunk to the next."""
-    source = films.edited(
-        "linear_state_prefix",
-        ("        tl.store(start_ptr + row, state, mask=mask)\n", "        total = state\n        for c in range(chunk):\n            total += tl.load(x_ptr + (group * N_CHUNKS + c) * SIZE + offs, mask=mask, other=0.0)\n        tl.store(start_ptr + row, total, mask=mask)\n"),
-        ("        state += tl.load(x_ptr + row, mask=mask, other=0.0)\n", ""),
-    )  # fmt: skip
-    states = states_of(films.shoot("linear_state_prefix", source, tmp_path))
-    name = "total"
-    assert f"start = {name}: only x0" in states["words"]
-    assert not [words for words in states["words"] if words.startswith("start = state:")]
+@pytest.mark.parametrize(
+    ("style", "said"),
+    [
+        ("while_loop", ["start = total: only x0", "total += x[0]", "start = total: x0 and all of x[0:1]", "end = total: x0 and all of x[0:5]"]),
+        ("two_chunks_a_round", ["start = total: only x0", "total += x[0:2]", "end = total: x0 and all of x[0:5]"]),
+        ("associative_scan", [""]),
+    ],
+)  # fmt: skip
+def test_only_additions_that_are_seen_are_told(style: str, said: list[str], tmp_path: Path) -> None:
+    case = PUZZLES["linear_state_prefix"].film.case
+    source = films.correct("linear_state_prefix", style)
+    shot = films.shoot("linear_state_prefix", source, tmp_path, sizes={**case.sizes, "N_CHUNKS": 5})
+    assert set(said) <= set(states_of(shot)["words"])
+    assert "end = total: only x0" not in states_of(shot)["words"]
 
 
 def test_a_state_too_large_to_capture_is_said(tmp_path: Path) -> None:
