@@ -12,7 +12,7 @@ import numpy as np
 
 from checker.puzzle import Carried
 from checker.view.carried_layout import CarriedStage
-from checker.view.carried_names import found, row
+from checker.view.carried_names import found, row, stores_it
 from checker.view.layout import Box
 from checker.view.scores import level_string, quantised, span_of
 from checker.view.theme import number, short
@@ -79,7 +79,11 @@ class _Walk:
 
     queries: tuple[int, Span] | None = None  # slice, rows
     keys: Span | None = None
+    loaded: list[Span] = field(default_factory=list)
+    """Keys since the last addition."""
     seen: list[Span] = field(default_factory=list)
+    known: bool = True
+    """Whether what the state holds can be told: additions to it are seen, or it was loaded with what it holds."""
 
 
 def states(
@@ -104,7 +108,8 @@ def states(
         total, _ = found(moments, [pair[1] for pair in memory], carried.sums, values, flat=True)
     seen = [m.event.state for m in moments]
     out = States(stage, [[-1] * 7 for _ in moments], (name, total))
-    names = _Names(carried, name, weights, _dots(source))
+    stored = {k for k, m in enumerate(moments) if carried.added and stores_it(m, held(seen[k].get(name)), values)}
+    names = _Names(carried, name, weights, _dots(source), frozenset(stored))
     programs: dict[tuple[int, int, int], list[int]] = {}
     for k, moment in enumerate(moments):
         programs.setdefault(moment.event.program, []).append(k)
@@ -133,6 +138,8 @@ class _Names:
     state: str
     weights: str
     dots: Sequence[_Dot]
+    stored: frozenset[int]
+    """Moments at which a sum of states goes to memory as it is."""
 
 
 def _deeds(
@@ -140,23 +147,27 @@ def _deeds(
 ) -> None:
     """What every step of one program does with the state, in words too, and which pairs of query and key go through it."""
     carried, walk = names.carried, _Walk()
+    steps = [(moments[k].event, moments[following.get(k, k)].event) for k in mine]
+    walk.known = carried.given or any(_deed(event, later, names.state) == ADDS for event, later in steps)
     reading = any(_reads(names, moments[k].event) for k in mine)  # else the state is read where the output leaves
     for k in mine:
         event, flat = moments[k].event, moments[k].flat
         later = moments[following.get(k, k)].event
         _follow(walk, moments[k], carried, chunk)
         read, deed = "", _deed(event, later, names.state)
-        if carried.added:
-            deed = READS if event.kind == "store" else deed
-        elif _reads(names, event) or (not reading and _writes(event, carried.output)):
+        if k in names.stored:
+            read, deed = _words(READS, walk, event, later, names), deed or READS
+        elif not carried.added and (_reads(names, event) or (not reading and _writes(event, carried.output))):
             read, deed = _words(READS, walk, event, later, names), deed or READS
             rows = walk.queries if reading or flat is None or not flat.active else (flat.slice, flat.active[:2])
             if rows:
                 out.reads += [[k, rows[0], *rows[1], *span] for span in _merged(walk.seen)]
         out.at[k][5] = deed or -1
-        if deed == ADDS and walk.keys:
-            walk.seen.append(walk.keys)
+        if deed == ADDS:
+            walk.seen += walk.loaded if carried.added else [walk.keys] if walk.keys else []
         said = _words(deed, walk, event, later, names)
+        if deed == ADDS:
+            walk.loaded.clear()
         out.at[k][6] = _number(out.words, f"{read}; then {said}" if read and deed != READS else said)
 
 
@@ -184,6 +195,7 @@ def _follow(walk: _Walk, moment: Moment, carried: Carried, chunk: int) -> None:
         walk.queries = (flat.slice, (flat.active[0], flat.active[1]))
     if event.tensor == (carried.added or carried.keys) and flat.active:
         walk.keys = (flat.active[0], flat.active[1])
+        walk.loaded.append(walk.keys)
     if carried.given and carried.chunks and event.tensor == carried.chunks[0]:
         start = event.tile.box[-3][0] * chunk
         walk.seen = [(0, start)] if start > 0 else []
@@ -262,9 +274,9 @@ def _words(deed: int, walk: _Walk, event: Event, later: Event, names: _Names) ->
         return _sum_words(deed, walk, event, names)
     if deed == ADDS:
         return f"{name} {'+=' if name in event.state else '='} φ({k}{keys})ᵀ · {v}{keys}"
-    if deed == READS:
-        held = f"keys {_said(walk.seen)}" if walk.seen else "no keys so far"
-        return f"φ({q}{queries}) · {name}, which holds {held}"
+    if deed == READS and name:
+        held = f", which holds {f'keys {_said(walk.seen)}' if walk.seen else 'no keys so far'}"
+        return f"φ({q}{queries}) · {name}{held if walk.known else ''}"
     if event.kind == "dot" and weights:
         if not _same(event.state.get(weights), later.state.get(weights)):
             return f"{weights} = φ({q}{queries}) · φ({k}{keys})ᵀ, on chip"
@@ -277,7 +289,9 @@ def _sum_words(deed: int, walk: _Walk, event: Event, names: _Names) -> str:
     """The same, of a sum of states that were there already."""
     carried, added = names.carried, short(names.carried.added)
     if deed == ADDS:
-        return f"{names.state} += {added}{_span(walk.keys)}"
+        return f"{names.state} += " + " + ".join(f"{added}{_span(rows)}" for rows in _merged(walk.loaded))
+    if deed == READS and not walk.known:
+        return f"{short(event.tensor)} = {names.state}" if names.state else ""
     if deed == READS:
         first = short(carried.start[0]) if carried.start else "the start"
         held = f"{first} and all of {added}[{_said(walk.seen)}]" if walk.seen else f"only {first}"

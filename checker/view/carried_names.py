@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ from checker.view.scores import matrix
 if TYPE_CHECKING:
     from checker.view.film_data import Moment
 
+MOST = 24
+"""Events that are looked at."""
 Hold = Callable[[Any], np.ndarray | None]
 
 
@@ -43,18 +46,18 @@ def found(
     for moment in moments:
         by_program.setdefault(moment.program, []).append(moment)
     pairs = [pair for mine in by_program.values() for pair in itertools.zip_longest(mine, mine[1:])]
-    for moment, later in pairs:
-        event = moment.event
-        holder = event if event.kind == "store" else later.event if later is not None else None
-        if event.tensor not in memory or event.tensor not in values or holder is None or event.kind == "dot":
-            continue
-        want = _part(moment, values[event.tensor], 1 if flat else 2)
-        if want is None:
-            continue
-        for name, value in holder.state.items():
-            for hold in ways:
-                if _holds(hold(value), want):
-                    return name, hold
+    telling = [(m, later) for m, later in pairs if m.event.tensor in memory and m.event.tensor in values]
+    matches: Counter[tuple[str, int]] = Counter()
+    for moment, later in telling[:MOST]:
+        holder = moment if moment.event.kind == "store" else later
+        want = _part(moment, values[moment.event.tensor], 1 if flat else 2)
+        if holder is not None and want is not None:
+            state = {n: v for n, v in holder.event.state.items() if _floats(v)}
+            matches.update((n, i) for n, v in state.items() for i, hold in enumerate(ways) if _holds(hold(v), want))
+    if matches:
+        known = {name: -i for i, name in enumerate(names)}
+        name, way = max(matches, key=lambda m: (matches[m], known.get(m[0], -len(known)), -m[1]))
+        return name, ways[way]
     hold = ways[0]
     for name in names:
         if any(
@@ -62,6 +65,21 @@ def found(
         ):
             return name, hold
     return "", hold
+
+
+def stores_it(moment: Moment, have: np.ndarray | None, values: Mapping[str, np.ndarray]) -> bool:
+    """Whether a store of a vector's numbers is of those in `have`."""
+    event = moment.event
+    if event.kind != "store" or event.tensor not in values or event.tile is None or event.tile.active is None:
+        return False
+    part = values[event.tensor][tuple(slice(*side) for side in event.tile.active)].reshape(-1, 1).T
+    return part.shape[1] <= (have.shape[1] if have is not None else 0) and _holds(have, part)
+
+
+def _floats(value: Any) -> bool:
+    while isinstance(value, list) and value:
+        value = value[0]
+    return isinstance(value, float)
 
 
 def _part(moment: Moment, array: np.ndarray, rank: int) -> np.ndarray | None:
@@ -72,7 +90,7 @@ def _part(moment: Moment, array: np.ndarray, rank: int) -> np.ndarray | None:
     if any(stop != start + 1 for start, stop in tile.active[:-rank]):
         return None
     part = array[tuple(slice(*side) for side in tile.active)].reshape(-1, tile.active[-1][1] - tile.active[-1][0])
-    return part if np.isfinite(part).all() and np.ptp(part) > 0 and part.size > 1 else None
+    return part if np.isfinite(part).all() and part.any() and part.size > 1 else None
 
 
 def _holds(have: np.ndarray | None, want: np.ndarray) -> bool:

@@ -291,7 +291,8 @@ def test_linear_attention_without_a_script_is_the_players(show: Open, name: str,
 
 
 def test_a_chunk_is_read_out_of_the_state_before_it_is_added(show: Open, tmp_path: Path) -> None:
-    shot = films.shoot(LINEAR[2], traces.solution(LINEAR[2]), tmp_path)
+    case = PUZZLES[LINEAR[2]].film.case
+    shot = films.shoot(LINEAR[2], traces.solution(LINEAR[2]), tmp_path, sizes={**case.sizes, "N": 48})
     page = show(shot.html)
     assert page.locator(".stage .lens .doing").text_content() == "no weights are on chip now"
     second = [k for k, event in enumerate(shot.trace.events) if event.kind == "dot" and ("start", 16) in event.loops]
