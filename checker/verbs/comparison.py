@@ -53,8 +53,12 @@ class Comparison:
         return plot + words
 
     def __repr__(self) -> str:
-        lines = [f"{r.label}: {r.predicted:,} B predicted, {r.counted:,} counted" for r in self.rungs]
-        return "\n".join(lines + self._words())
+        lines = [
+            f"{r.label}: {r.predicted:,} B predicted, {r.counted:,} counted" + (f", {r.time}" if r.seconds else "")
+            for r in self.rungs
+        ]
+        note = [] if all(r.own for r in self.rungs) else ["* the course's solution"]
+        return "\n".join(lines + note)
 
     def _words(self) -> list[str]:
         words = [

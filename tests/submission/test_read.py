@@ -107,7 +107,8 @@ def test_live_function_and_file_give_the_same_source(tmp_path: Path) -> None:
 
 
 def test_every_solution_survives_reading_and_loading(tmp_path: Path) -> None:
-    for found in from_path(ROOT / "solutions", PUZZLES):
+    for path in (ROOT / "solutions").glob("*.py"):
+        found = only(path)
         assert found.source is not None
         assert load_kernel(found.source, tmp_path).arg_names == list(PUZZLES[str(found.puzzle)].parameters)
 
