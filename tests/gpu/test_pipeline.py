@@ -15,7 +15,7 @@ def test_the_gpu_is_as_near_to_float64_as_the_simulator(dtype):
     for name, error in found.gpu_errors.items():
         assert error < 2 * found.errors[name] + 1e-6, name
     assert all(step.seconds and step.moved for step in found.steps)
-    assert found.device in repr(found)
+    assert found.device in found._repr_html_()
 
 
 def test_a_long_text_runs_on_the_gpu_alone():

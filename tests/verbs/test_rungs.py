@@ -263,7 +263,7 @@ def test_on_a_gpu_every_rung_is_timed(space):
     assert all(rung.seconds and rung.seconds > 0 for rung in shown.rungs)
     assert all(rung.timed_bytes == rung.predicted * module.GROWN for rung in shown.rungs)
     assert "GB/s" in shown._repr_html_()
-    assert "with M = 4,096" in repr(shown)
+    assert "with M = 4,096" in shown._repr_html_()
 
 
 @pytest.mark.gpu
