@@ -1,20 +1,21 @@
 """Runs every test marked `gpu` and writes what came out to `reports/gpu-<device>.json` and a short table beside it.
 
-Exits with pytest's own status. Refuses to write a report on a machine without a GPU, where every such test is skipped.
+Exits with pytest's own status. A run that is cut off leaves what it saw. Refuses to write a report on a machine without a GPU, where every such test is skipped.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import platform
 import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "reports"
@@ -41,22 +42,21 @@ def environment() -> dict[str, str]:
 
 
 def run_tests(arguments: list[str]) -> tuple[int, list[dict[str, Any]]]:
-    """pytest's exit status, and one row per test."""
+    """pytest's exit status, and one row per test, in the order of collection."""
     with tempfile.TemporaryDirectory() as folder:
-        junit = Path(folder) / "junit.xml"
-        command = [sys.executable, "-m", "pytest", "-m", "gpu", f"--junitxml={junit}", *arguments]
-        status = subprocess.run(command, cwd=ROOT, check=False).returncode
-        return status, rows(junit.read_text("utf-8")) if junit.exists() else []
+        seen = Path(folder) / "rows.jsonl"
+        command = [sys.executable, "-m", "pytest", "-m", "gpu", "-p", "tools.gpu_rows", *arguments]
+        status = subprocess.run(command, cwd=ROOT, check=False, env=os.environ | {"GPU_ROWS": str(seen)}).returncode
+        return status, rows(seen.read_text("utf-8")) if seen.exists() else []
 
 
-def rows(junit: str) -> list[dict[str, Any]]:
-    """Name, outcome and seconds of every test in a JUnit report."""
-    found = []
-    for case in ElementTree.fromstring(junit).iter("testcase"):
-        outcome = next((child.tag for child in case if child.tag in ("failure", "error", "skipped")), "passed")
-        name = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
-        found.append({"test": name, "outcome": outcome, "seconds": round(float(case.get("time", 0)), 2)})
-    return found
+def rows(lines: str) -> list[dict[str, Any]]:
+    """What `gpu_rows` wrote, the last word on each test; an error while a test is taken down outweighs that it passed."""
+    last: dict[str, dict[str, Any]] = {}
+    for line in lines.splitlines():
+        row = json.loads(line)
+        last[row["test"]] = row
+    return list(last.values())
 
 
 def slug(device: str) -> str:
@@ -66,14 +66,13 @@ def slug(device: str) -> str:
 
 def markdown(report: dict[str, Any]) -> str:
     facts, tests = report["environment"], report["tests"]
-    count = {
-        outcome: sum(t["outcome"] == outcome for t in tests) for outcome in ("passed", "failure", "error", "skipped")
-    }
+    count = Counter(t["outcome"] for t in tests)
+    unfinished = f", {count['not finished']} not finished: the run was cut off" if count["not finished"] else ""
     lines = [
         f"# {facts['device']}",
         "",
         f"{report['date']}: {count['passed']} of {len(tests)} tests passed, {count['failure'] + count['error']} failed, "
-        f"{count['skipped']} skipped.",
+        f"{count['skipped']} skipped{unfinished}.",
         "",
         "| " + " | ".join(facts) + " |",
         "|" + "---|" * len(facts),
