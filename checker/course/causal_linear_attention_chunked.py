@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, launch, make, reference
-from checker.course.linear_inputs import GPU, TOLERANCE, described, heads_of, magnitude
-from checker.puzzle import Carried, Case, FilmSpec, Hint, Puzzle, Scores
-
-
-def _case(b: int, h: int, n: int, d: tuple[int, int], block: tuple[int, int], **more: Any) -> Case:
-    name = (
-        f"{heads_of(b, h)}, {n} {'token' if n == 1 else 'tokens'}, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, "
-        f"slices of {block[1]}" + described(more)
-    )
-    return Case(
-        name, {"B": b, "H": h, "N": n, "D": d[0], "D_V": d[1]}, {"CHUNK": block[0], "BLOCK_V": block[1]}, **more
-    )
-
+from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, chunked_case, launch, make, reference
+from checker.course.linear_inputs import GPU, TOLERANCE, magnitude
+from checker.puzzle import Carried, FilmSpec, Hint, Puzzle, Scores
 
 _AFTER: dict[str, int] = {"PAST": 11}
 
@@ -33,22 +20,22 @@ PUZZLE = Puzzle(
     "all that came before is in the state φ(K)ᵀ V and in z, the sum of φ(K). The text goes on from (s0, z0) and leaves (s, z) behind, "
     "whatever its length.",
     cases=(
-        _case(1, 1, 16, (16, 16), (16, 16)),
-        _case(1, 1, 33, (16, 16), (16, 16), family="growing"),
-        _case(1, 1, 1, (16, 16), (16, 16), flags=_AFTER),
-        _case(2, 1, 21, (16, 24), (16, 16), layout="padded", flags=_AFTER),
-        _case(1, 2, 7, (32, 17), (32, 32), family="constant"),
-        _case(1, 1, 20, (16, 16), (16, 16), family="cold"),
-        _case(1, 1, 17, (16, 16), (16, 16), family="frozen", flags=_AFTER),
-        _case(1, 1, 33, (32, 16), (32, 16), family="hot"),
-        _case(1, 1, 18, (16, 16), (16, 16), family="huge"),
-        _case(1, 1, 79, (16, 16), (32, 16), dtype="float16", family="outlier"),
-        _case(1, 1, 47, (32, 16), (16, 16), dtype="bfloat16", family="signs", layout="padded", flags=_AFTER),
-        _case(2, 3, 1031, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
-        _case(1, 4, 65_536, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", flags={"PAST": 100}),
-        _case(1, 2, 65_536, (64, 64), (64, 64), devices=GPU),
-        _case(1, 2, 65_521, (128, 128), (64, 64), devices=GPU, dtype="float16", family="growing"),
-        _case(2, 8, 2048, (128, 128), (64, 64), devices=GPU, dtype="bfloat16", family="signs"),
+        chunked_case(1, 1, 16, (16, 16), (16, 16)),
+        chunked_case(1, 1, 33, (16, 16), (16, 16), family="growing"),
+        chunked_case(1, 1, 1, (16, 16), (16, 16), flags=_AFTER),
+        chunked_case(2, 1, 21, (16, 24), (16, 16), layout="padded", flags=_AFTER),
+        chunked_case(1, 2, 7, (32, 17), (32, 32), family="constant"),
+        chunked_case(1, 1, 20, (16, 16), (16, 16), family="cold"),
+        chunked_case(1, 1, 17, (16, 16), (16, 16), family="frozen", flags=_AFTER),
+        chunked_case(1, 1, 33, (32, 16), (32, 16), family="hot"),
+        chunked_case(1, 1, 18, (16, 16), (16, 16), family="huge"),
+        chunked_case(1, 1, 79, (16, 16), (32, 16), dtype="float16", family="outlier"),
+        chunked_case(1, 1, 47, (32, 16), (16, 16), dtype="bfloat16", family="signs", layout="padded", flags=_AFTER),
+        chunked_case(2, 3, 1031, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
+        chunked_case(1, 4, 65_536, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", flags={"PAST": 100}),
+        chunked_case(1, 2, 65_536, (64, 64), (64, 64), devices=GPU),
+        chunked_case(1, 2, 65_521, (128, 128), (64, 64), devices=GPU, dtype="float16", family="growing"),
+        chunked_case(2, 8, 2048, (128, 128), (64, 64), devices=GPU, dtype="bfloat16", family="signs"),
     ),
     make=make,
     reference=reference,
@@ -74,7 +61,7 @@ PUZZLE = Puzzle(
     "between, a chunk of C costs C (D + D_V) products a token for its masked square and 2 D D_V for the state, all of them in tl.dot, "
     "and the whole grows in proportion to N.",
     film=FilmSpec(
-        case=_case(1, 1, 48, (16, 16), (16, 16), family="growing"),
+        case=chunked_case(1, 1, 48, (16, 16), (16, 16), family="growing"),
         tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
         state={"state": "state", "z": "sum of features"},
         choices={"N": (32, 48, 56), "D_V": (16, 24), "CHUNK": (16, 32)},

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 
-from checker.course.linear_causal import AXES, STRIDES
+from checker.course.linear_causal import AXES, STRIDES, chunked_case, chunks
 from checker.course.linear_causal import sizes as _sizes
 from checker.course.linear_inputs import (
     GPU,
@@ -15,9 +14,7 @@ from checker.course.linear_inputs import (
     State,
     add,
     causal_linear_attention,
-    described,
     feature_map,
-    heads_of,
     magnitude,
     past,
     queries_keys_values,
@@ -26,10 +23,6 @@ from checker.course.linear_inputs import (
     strides,
 )
 from checker.puzzle import Allowance, Carried, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Scores, Tensors
-
-
-def _chunks(case: Case) -> int:
-    return -(-case.sizes["N"] // case.meta["CHUNK"])
 
 
 def _starts(case: Case, k: torch.Tensor, v: torch.Tensor) -> State:
@@ -56,7 +49,7 @@ def make(case: Case) -> Tensors:
 def reference(case: Case, inputs: Tensors) -> Tensors:
     """Each chunk from the state it was given, whatever that is."""
     chunk, outputs = case.meta["CHUNK"], []
-    for c in range(_chunks(case)):
+    for c in range(chunks(case)):
         q, k, v = (inputs[name][:, :, c * chunk : (c + 1) * chunk] for name in ("q_ptr", "k_ptr", "v_ptr"))
         outputs.append(causal_linear_attention(q, k, v, State(inputs["s_ptr"][:, :, c], inputs["z_ptr"][:, :, c]))[0])
     return {"o_ptr": torch.cat(outputs, dim=2)}
@@ -66,8 +59,8 @@ def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
     """One program for each (chunk, head of a batch, slice of the values). A chunk is as long as the case says, always."""
     b, h, n, d, d_v = _sizes(case)
     return Launch(
-        grid=(_chunks(case), b * h, -(-d_v // int(meta["BLOCK_V"]))),
-        arguments={**tensors, **strides(tensors, AXES), "N": n, "N_CHUNKS": _chunks(case), "D_V": d_v},
+        grid=(chunks(case), b * h, -(-d_v // int(meta["BLOCK_V"]))),
+        arguments={**tensors, **strides(tensors, AXES), "N": n, "N_CHUNKS": chunks(case), "D_V": d_v},
         meta={**meta, "CHUNK": case.meta["CHUNK"], "D": d},
         outputs=("o_ptr",),
         options={"num_warps": 4, "num_stages": 2},
@@ -76,7 +69,7 @@ def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
 
 def budget(case: Case) -> dict[str, Allowance]:
     b, h, n, d, d_v = _sizes(case)
-    once, states = "each program reads its chunk once", b * h * _chunks(case) * d * 4
+    once, states = "each program reads its chunk once", b * h * chunks(case) * d * 4
     return {
         "q_ptr": Allowance(slices(case) * rows(case, n, d), 0, once),
         "k_ptr": Allowance(slices(case) * rows(case, n, d), 0, once),
@@ -85,16 +78,6 @@ def budget(case: Case) -> dict[str, Allowance]:
         "s_ptr": Allowance(states * d_v, 0, "the state that the chunk starts from, read once"),
         "z_ptr": Allowance(slices(case) * states, 0, "its sum of features, read once"),
     }
-
-
-def _case(b: int, h: int, n: int, d: tuple[int, int], block: tuple[int, int], **more: Any) -> Case:
-    name = (
-        f"{heads_of(b, h)}, {n} {'tokens' if n > 1 else 'token'}, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, slices of {block[1]}"
-        + described(more)
-    )
-    return Case(
-        name, {"B": b, "H": h, "N": n, "D": d[0], "D_V": d[1]}, {"CHUNK": block[0], "BLOCK_V": block[1]}, **more
-    )
 
 
 PUZZLE = Puzzle(
@@ -123,21 +106,21 @@ PUZZLE = Puzzle(
     "kernels before. Inside the chunk, weights φ(q) · φ(k) with a causal mask; for everything before it, φ(q) times the state; one division "
     "by the sum of both normalisers and 1e-6. φ(x) = elu(x) + 1. Each program has BLOCK_V columns of the values.",
     cases=(
-        _case(1, 1, 32, (16, 16), (16, 16), family="growing"),
-        _case(1, 1, 1, (16, 16), (16, 16)),
-        _case(2, 2, 37, (16, 24), (16, 16), layout="padded", flags={"PAST": 11}),
-        _case(1, 3, 17, (16, 16), (16, 16), family="constant"),
-        _case(1, 1, 20, (16, 16), (16, 16), family="half_frozen", flags={"PAST": 11}),
-        _case(1, 2, 47, (16, 16), (16, 16), family="cold"),
-        _case(1, 1, 40, (16, 16), (16, 16), dtype="float16", family="warm"),
-        _case(1, 1, 64, (16, 24), (16, 16), dtype="float16", family="huge"),
-        _case(1, 2, 35, (32, 40), (32, 16), dtype="bfloat16", family="signs", layout="padded"),
-        _case(1, 1, 65, (64, 33), (32, 16), family="huge"),
-        _case(1, 4, 65_536, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", family="growing"),
-        _case(1, 1, 65_535, (128, 128), (64, 64), devices=GPU, dtype="float16", flags={"PAST": 300}),
-        _case(1, 2, 4099, (128, 72), (128, 32), devices=GPU, dtype="bfloat16", family="signs", layout="padded"),
-        _case(2, 3, 1000, (64, 72), (64, 32), devices=GPU, family="growing", layout="padded"),
-        _case(1, 2, 2047, (32, 128), (32, 128), devices=GPU, dtype="float16", family="huge"),
+        chunked_case(1, 1, 32, (16, 16), (16, 16), family="growing"),
+        chunked_case(1, 1, 1, (16, 16), (16, 16)),
+        chunked_case(2, 2, 37, (16, 24), (16, 16), layout="padded", flags={"PAST": 11}),
+        chunked_case(1, 3, 17, (16, 16), (16, 16), family="constant"),
+        chunked_case(1, 1, 20, (16, 16), (16, 16), family="half_frozen", flags={"PAST": 11}),
+        chunked_case(1, 2, 47, (16, 16), (16, 16), family="cold"),
+        chunked_case(1, 1, 40, (16, 16), (16, 16), dtype="float16", family="warm"),
+        chunked_case(1, 1, 64, (16, 24), (16, 16), dtype="float16", family="huge"),
+        chunked_case(1, 2, 35, (32, 40), (32, 16), dtype="bfloat16", family="signs", layout="padded"),
+        chunked_case(1, 1, 65, (64, 33), (32, 16), family="huge"),
+        chunked_case(1, 4, 65_536, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", family="growing"),
+        chunked_case(1, 1, 65_535, (128, 128), (64, 64), devices=GPU, dtype="float16", flags={"PAST": 300}),
+        chunked_case(1, 2, 4099, (128, 72), (128, 32), devices=GPU, dtype="bfloat16", family="signs", layout="padded"),
+        chunked_case(2, 3, 1000, (64, 72), (64, 32), devices=GPU, family="growing", layout="padded"),
+        chunked_case(1, 2, 2047, (32, 128), (32, 128), devices=GPU, dtype="float16", family="huge"),
     ),
     make=make,
     reference=reference,
@@ -162,7 +145,7 @@ PUZZLE = Puzzle(
     "and written by the second and read by this one, so a chunk has to be long enough for its tokens to outweigh its state. With enough "
     "heads to fill the GPU the chunked kernel, which keeps its state on chip, moves less.",
     film=FilmSpec(
-        case=_case(1, 1, 56, (16, 16), (16, 16), family="growing"),
+        case=chunked_case(1, 1, 56, (16, 16), (16, 16), family="growing"),
         tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
         state={"state": "state at the start", "z": "sum of features", "a": "weights of this chunk"},
         choices={"N": (32, 48, 56), "D_V": (16, 24)},

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 
 from checker.course.linear_inputs import (
     State,
     causal_linear_attention,
+    described,
+    heads_of,
     past,
     queries_keys_values,
     rows,
@@ -27,6 +30,22 @@ def sizes(case: Case) -> tuple[int, int, int, int, int]:
     """B, H, N, D, D_V."""
     b, h, n, d, d_v = (case.sizes[name] for name in ("B", "H", "N", "D", "D_V"))
     return b, h, n, d, d_v
+
+
+def chunks(case: Case) -> int:
+    """How many chunks of CHUNK tokens the text has, the last one perhaps short."""
+    return -(-case.sizes["N"] // case.meta["CHUNK"])
+
+
+def chunked_case(b: int, h: int, n: int, d: tuple[int, int], block: tuple[int, int], **more: Any) -> Case:
+    """A case of `n` tokens, D and D_V in `d`, CHUNK and BLOCK_V in `block`, whose name says all that sets it apart."""
+    name = (
+        f"{heads_of(b, h)}, {n} {'token' if n == 1 else 'tokens'}, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, "
+        f"slices of {block[1]}" + described(more)
+    )
+    return Case(
+        name, {"B": b, "H": h, "N": n, "D": d[0], "D_V": d[1]}, {"CHUNK": block[0], "BLOCK_V": block[1]}, **more
+    )
 
 
 def make(case: Case) -> Tensors:

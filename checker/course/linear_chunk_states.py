@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 
+from checker.course.linear_causal import chunked_case, chunks
 from checker.course.linear_causal import sizes as _sizes
 from checker.course.linear_inputs import (
     GPU,
     TOLERANCE,
-    described,
     feature_map,
-    heads_of,
     magnitude,
     queries_keys_values,
     rows,
@@ -23,18 +21,14 @@ from checker.course.linear_inputs import (
 from checker.puzzle import Allowance, Carried, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
 
 
-def _chunks(case: Case) -> int:
-    return -(-case.sizes["N"] // case.meta["CHUNK"])
-
-
 def make(case: Case) -> Tensors:
     b, h, n, d, d_v = _sizes(case)
     _, k, v = queries_keys_values(case, (b, h, n, d), (b, h, n, d), d_v)
     return {
         "k_ptr": k,
         "v_ptr": v,
-        "s_ptr": torch.zeros(b, h, _chunks(case), d, d_v),
-        "z_ptr": torch.zeros(b, h, _chunks(case), d),
+        "s_ptr": torch.zeros(b, h, chunks(case), d, d_v),
+        "z_ptr": torch.zeros(b, h, chunks(case), d),
     }
 
 
@@ -54,12 +48,12 @@ def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
     """One program for each (chunk, head of a batch, slice of the values). A chunk is as long as the case says, always."""
     b, h, n, d, d_v = _sizes(case)
     return Launch(
-        grid=(_chunks(case), b * h, -(-d_v // int(meta["BLOCK_V"]))),
+        grid=(chunks(case), b * h, -(-d_v // int(meta["BLOCK_V"]))),
         arguments={
             **tensors,
             **strides(tensors, {"k": "hn", "v": "hn"}),
             "N": n,
-            "N_CHUNKS": _chunks(case),
+            "N_CHUNKS": chunks(case),
             "D_V": d_v,
         },
         meta={**meta, "CHUNK": case.meta["CHUNK"], "D": d},
@@ -73,19 +67,9 @@ def budget(case: Case) -> dict[str, Allowance]:
     return {
         "k_ptr": Allowance(slices(case) * rows(case, n, d), 0, "each program reads its chunk of keys once"),
         "v_ptr": Allowance(rows(case, n, d_v), 0, "every value is read once"),
-        "s_ptr": Allowance(0, b * h * _chunks(case) * d * d_v * 4, "one state for each chunk"),
-        "z_ptr": Allowance(0, b * h * _chunks(case) * d * 4, "one sum of features for each chunk"),
+        "s_ptr": Allowance(0, b * h * chunks(case) * d * d_v * 4, "one state for each chunk"),
+        "z_ptr": Allowance(0, b * h * chunks(case) * d * 4, "one sum of features for each chunk"),
     }
-
-
-def _case(b: int, h: int, n: int, d: tuple[int, int], block: tuple[int, int], **more: Any) -> Case:
-    name = (
-        f"{heads_of(b, h)}, {n} {'token' if n == 1 else 'tokens'}, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, "
-        f"slices of {block[1]}" + described(more)
-    )
-    return Case(
-        name, {"B": b, "H": h, "N": n, "D": d[0], "D_V": d[1]}, {"CHUNK": block[0], "BLOCK_V": block[1]}, **more
-    )
 
 
 PUZZLE = Puzzle(
@@ -114,18 +98,18 @@ PUZZLE = Puzzle(
     statement="The first of three kernels for few heads. For every chunk of CHUNK tokens by itself, all chunks at once: its state "
     "φ(K)ᵀ V and z, the sum of its φ(K), both in float32. Nothing from other chunks; the last chunk may be short.",
     cases=(
-        _case(1, 1, 32, (16, 16), (16, 16)),
-        _case(1, 1, 1, (16, 16), (16, 16)),
-        _case(2, 1, 37, (16, 24), (16, 16), layout="padded", family="growing"),
-        _case(1, 1, 7, (32, 17), (32, 32), family="constant"),
-        _case(1, 1, 17, (32, 16), (16, 16), family="hot"),
-        _case(1, 1, 18, (16, 16), (16, 16), family="huge"),
-        _case(1, 1, 70, (16, 16), (64, 16), dtype="float16", family="outlier"),
-        _case(1, 2, 47, (32, 16), (16, 16), dtype="bfloat16", family="signs", layout="padded"),
-        _case(2, 3, 4099, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
-        _case(1, 4, 65_536, (64, 64), (64, 64), devices=GPU, dtype="bfloat16"),
-        _case(1, 2, 65_536, (64, 64), (64, 64), devices=GPU),
-        _case(1, 2, 65_521, (128, 128), (64, 64), devices=GPU, dtype="float16", family="huge"),
+        chunked_case(1, 1, 32, (16, 16), (16, 16)),
+        chunked_case(1, 1, 1, (16, 16), (16, 16)),
+        chunked_case(2, 1, 37, (16, 24), (16, 16), layout="padded", family="growing"),
+        chunked_case(1, 1, 7, (32, 17), (32, 32), family="constant"),
+        chunked_case(1, 1, 17, (32, 16), (16, 16), family="hot"),
+        chunked_case(1, 1, 18, (16, 16), (16, 16), family="huge"),
+        chunked_case(1, 1, 70, (16, 16), (64, 16), dtype="float16", family="outlier"),
+        chunked_case(1, 2, 47, (32, 16), (16, 16), dtype="bfloat16", family="signs", layout="padded"),
+        chunked_case(2, 3, 4099, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
+        chunked_case(1, 4, 65_536, (64, 64), (64, 64), devices=GPU, dtype="bfloat16"),
+        chunked_case(1, 2, 65_536, (64, 64), (64, 64), devices=GPU),
+        chunked_case(1, 2, 65_521, (128, 128), (64, 64), devices=GPU, dtype="float16", family="huge"),
     ),
     make=make,
     reference=reference,
@@ -149,7 +133,7 @@ PUZZLE = Puzzle(
     "work side by side where the chunked kernel had B · H. Each reads its tokens once; what it costs is memory for one [D, D_V] state a "
     "chunk, which the next kernel turns into running sums.",
     film=FilmSpec(
-        case=_case(1, 1, 56, (16, 16), (16, 16), family="growing"),
+        case=chunked_case(1, 1, 56, (16, 16), (16, 16), family="growing"),
         tensors=("k_ptr", "v_ptr", "s_ptr", "z_ptr"),
         state={"state": "state of this chunk"},
         choices={"N": (32, 48, 56), "D_V": (16, 24)},

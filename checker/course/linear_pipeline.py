@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from checker.course import causal_linear_attention_parallel, linear_chunk_states, linear_state_prefix
-from checker.course.linear_causal import sizes
+from checker.course.linear_causal import chunks, sizes
 from checker.course.linear_inputs import described, heads_of
 from checker.puzzle import Case, Launch, Puzzle, Scalar, Tensors
 
@@ -45,7 +45,7 @@ def chained(case: Case, tensors: Tensors, run: Run, meta: Mapping[str, Mapping[s
     tile sizes for single kernels, by the puzzle's name, in the place of the case's own.
     """
     b, h, _, d, d_v = sizes(case)
-    heads, chunks = b * h, -(-case.sizes["N"] // case.meta["CHUNK"])
+    heads, n_chunks = b * h, chunks(case)
 
     def launched(puzzle: Puzzle, at: Case, given: Tensors) -> Mapping[str, torch.Tensor]:
         tiles = {name: case.meta[name] for name in META[puzzle.name]}
@@ -57,14 +57,14 @@ def chained(case: Case, tensors: Tensors, run: Run, meta: Mapping[str, Mapping[s
     def prefix(added: torch.Tensor, before: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """What each chunk starts from, and the end, both in the shape of what is given."""
         size = before[0, 0].numel()
-        at = Case(case.name, {"G": heads, "N_CHUNKS": chunks, "SIZE": size}, {"BLOCK_SIZE": case.meta["BLOCK_SIZE"]})
+        at = Case(case.name, {"G": heads, "N_CHUNKS": n_chunks, "SIZE": size}, {"BLOCK_SIZE": case.meta["BLOCK_SIZE"]})
         after = launched(
             PREFIX,
             at,
             {
-                "x_ptr": added.reshape(heads, chunks, size),
+                "x_ptr": added.reshape(heads, n_chunks, size),
                 "x0_ptr": before.contiguous().reshape(heads, size),
-                "start_ptr": nothing(heads, chunks, size),
+                "start_ptr": nothing(heads, n_chunks, size),
                 "end_ptr": nothing(heads, size),
             },
         )
@@ -72,7 +72,7 @@ def chained(case: Case, tensors: Tensors, run: Run, meta: Mapping[str, Mapping[s
 
     inputs = {name: tensors[name] for name in ("q_ptr", "k_ptr", "v_ptr")}
     keys_values = {name: inputs[name] for name in ("k_ptr", "v_ptr")}
-    empty = {"s_ptr": nothing(b, h, chunks, d, d_v), "z_ptr": nothing(b, h, chunks, d)}
+    empty = {"s_ptr": nothing(b, h, n_chunks, d, d_v), "z_ptr": nothing(b, h, n_chunks, d)}
     added = launched(STATES, case, {**keys_values, **empty})
     s, s_end = prefix(added["s_ptr"], tensors["s0_ptr"])
     z, z_end = prefix(added["z_ptr"], tensors["z0_ptr"])
