@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +11,13 @@ import torch
 
 from checker.judge.prepare import Prepared
 from checker.judge.verdict import Mismatch
-from checker.puzzle import DTYPES, Puzzle
+from checker.puzzle import DTYPES, Case, Puzzle
 from checker.simulator.trace import Trace
 
 ROWS, COLUMNS = 2, 4
 """How many elements the window shows on each side of the first wrong one."""
+PIECE = 2**18
+"""Elements compared at a time: in float64, 2 MB for each step of the computation, which caches hold."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,18 @@ def normalised_error(puzzle: Puzzle, prepared: Prepared, output: str, got: torch
 
 def error_against(puzzle: Puzzle, prepared: Prepared, got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
     """As `normalised_error`, against any float64 tensor in the place of the reference."""
-    case = prepared.case
-    got = got.double()
     expected = expected.expand(got.shape)
-    tolerance, eps = puzzle.tolerance[case.dtype], torch.finfo(DTYPES[case.dtype]).eps
+    return _error(puzzle, prepared.case, got, expected, _scale(puzzle, prepared.case, expected))
+
+
+def _scale(puzzle: Puzzle, case: Case, expected: torch.Tensor) -> torch.Tensor:
     scale = puzzle.scale(case, expected).nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
+    return scale.expand(expected.shape)
+
+
+def _error(puzzle: Puzzle, case: Case, got: torch.Tensor, expected: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    got = got.double()
+    tolerance, eps = puzzle.tolerance[case.dtype], torch.finfo(DTYPES[case.dtype]).eps
     allowed = tolerance.rtol * expected.abs() + tolerance.c * eps * scale
     difference = (got - expected).abs()
     error = torch.where(difference == 0, torch.zeros_like(difference), difference / allowed)
@@ -50,13 +60,37 @@ def compare(puzzle: Puzzle, prepared: Prepared, after: Mapping[str, torch.Tensor
     """Compare every output; the mismatch is that of the first output which is wrong."""
     worst, mismatch = 0.0, None
     for output in prepared.launch.outputs:
-        error = normalised_error(puzzle, prepared, output, after[output])
-        if error.numel() == 0:
-            continue
-        worst = max(worst, float(error.max()))
-        if mismatch is None and bool((error > 1).any()):
-            mismatch = _mismatch(prepared, output, after[output], error, trace)
+        got = after[output]
+        largest = _largest_error(puzzle, prepared, output, got)
+        worst = max(worst, largest)
+        if mismatch is None and largest > 1:
+            mismatch = _mismatch(prepared, output, got, normalised_error(puzzle, prepared, output, got), trace)
     return Comparison(worst, mismatch)
+
+
+def _largest_error(puzzle: Puzzle, prepared: Prepared, output: str, got: torch.Tensor) -> float:
+    """The largest `normalised_error`, 0 of nothing. In pieces: of a large output, a dozen tensors of its size would fill the memory."""
+    expected = prepared.expected[output].expand(got.shape)
+    scale = _scale(puzzle, prepared.case, expected)
+    largest = 0.0
+    for piece in _pieces(tuple(got.shape)):
+        error = _error(puzzle, prepared.case, got[piece], expected[piece], scale[piece])
+        largest = max(largest, float(error.max()))
+    return largest
+
+
+def _pieces(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
+    """Cuts across the longest dimension, each of about PIECE elements; none where there is no element."""
+    size = math.prod(shape)
+    if size == 0:
+        return
+    if not shape:
+        yield ()
+        return
+    axis = max(range(len(shape)), key=lambda i: shape[i])
+    step = max(1, PIECE * shape[axis] // size)
+    for start in range(0, shape[axis], step):
+        yield (*(slice(None),) * axis, slice(start, start + step))
 
 
 def _mismatch(prepared: Prepared, output: str, got: torch.Tensor, error: torch.Tensor, trace: Trace | None) -> Mismatch:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 
 from checker.judge import words
 from checker.judge.memory import memory_findings
 from checker.judge.outcome import Outcome, judged, plan
-from checker.judge.prepare import Damage, Poison, prepare
+from checker.judge.prepare import Damage, Prepared, poisoned, prepare
 from checker.judge.runner import Runner
 from checker.judge.values import unfinished
 from checker.judge.verdict import GateResult
-from checker.puzzle import Case, Puzzle
+from checker.puzzle import Case, Launch, Puzzle
 from checker.submission.kernel import Config, KernelSource
 
 NOT_RUN = "not run: no GPU here, or none was asked for. Everything else was checked in the simulator."
@@ -41,16 +42,28 @@ def gpu_gate(
 def _outcomes(
     puzzle: Puzzle, source: KernelSource, runner: Runner, planned: Sequence[tuple[Case, Config | None]]
 ) -> Iterator[Outcome]:
-    small = [(case, config) for case, config in planned if "cpu" in case.devices and "gpu" in case.devices]
-    poisons: tuple[Poison, ...] = ("nan", "finite")
-    prepared = [prepare(puzzle, case, config, poison) for poison in poisons for case, config in small]
-    for one, result in zip(prepared, runner.launch(source, [p.launch for p in prepared]), strict=False):
-        yield judged(puzzle, one, result)
-    for case, config in planned:
-        if case.devices == {"gpu"}:  # one at a time: they are large
-            one = prepare(puzzle, case, config)
-            for result in runner.launch(source, [one.launch]):
-                yield judged(puzzle, one, result)
+    waiting: deque[Prepared] = deque()
+
+    def launches() -> Iterator[Launch]:
+        for prepared in _prepared(puzzle, planned):
+            waiting.append(prepared)
+            yield prepared.launch
+
+    asked = launches()
+    for result in runner.launch(source, asked):
+        if not waiting:  # a runner that cannot launch at all says so before it asks for anything
+            next(asked)
+        yield judged(puzzle, waiting.popleft(), result)
+
+
+def _prepared(puzzle: Puzzle, planned: Sequence[tuple[Case, Config | None]]) -> Iterator[Prepared]:
+    """Small cases twice, with two poisons; then the large ones, none before it is asked for: they fill the memory."""
+    shared = [
+        prepare(puzzle, case, config) for case, config in planned if "cpu" in case.devices and "gpu" in case.devices
+    ]
+    yield from shared
+    yield from (poisoned(puzzle, one, "finite") for one in shared)
+    yield from (prepare(puzzle, case, config) for case, config in planned if case.devices == {"gpu"})
 
 
 def seen_on_gpu(puzzle: Puzzle, source: KernelSource, runner: Runner, *, large: bool = True) -> str:

@@ -60,6 +60,18 @@ def prepare(puzzle: Puzzle, case: Case, config: Config | None = None, poison: Po
     made = puzzle.make(case)
     rounded = {name: t.double() if t.is_floating_point() else t for name, t in made.items()}
     expected = puzzle.reference(case, rounded)
+    return _placed(puzzle, case, config, made, expected, poison)
+
+
+def poisoned(puzzle: Puzzle, prepared: Prepared, poison: Poison) -> Prepared:
+    """The same case in new memory, its outputs filled with another poison; the reference is not computed again."""
+    held = {name: t for name, t in prepared.launch.arguments.items() if isinstance(t, torch.Tensor)}
+    return _placed(puzzle, prepared.case, prepared.config, held, prepared.expected, poison)
+
+
+def _placed(
+    puzzle: Puzzle, case: Case, config: Config | None, made: Tensors, expected: Tensors, poison: Poison
+) -> Prepared:
     placed = {}
     for name, tensor in made.items():
         guarded = _guarded(tensor)

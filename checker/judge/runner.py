@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -36,7 +36,8 @@ class Runner(Protocol):
     """Runs kernels somewhere safe. Results come in the order asked for. A compilation that fails stops no other; of launches,
     the first result that is not ``passed`` is the last.
 
-    The tensors of the launches asked for are left as they are. Calls may come from several threads at once, unless the
+    The tensors of the launches asked for are left as they are. `launch` takes the next launch while the GPU works on the last one,
+    so a generator that prepares large ones costs no time of its own. Calls may come from several threads at once, unless the
     runner has an attribute `concurrent` that is False.
     """
 
@@ -46,7 +47,7 @@ class Runner(Protocol):
         self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions
     ) -> Iterator[RunResult]: ...
 
-    def launch(self, kernel: KernelSource, launches: Sequence[Launch]) -> Iterator[RunResult]: ...
+    def launch(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[RunResult]: ...
 
 
 def concurrent(runner: Runner) -> bool:

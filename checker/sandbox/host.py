@@ -11,9 +11,10 @@ import os
 import threading
 import time
 import weakref
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import OrderedDict, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
 from checker.sandbox.isolation import LAYERS
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _AHEAD = 2  # launches handed over before the first result is read, so that judging and running overlap
 _REMEMBERED = 512
 _GRACE = 2.0
+_GPU_JOB = 3600  # processor seconds of all launches of a job; each has its own limit by the clock
 
 
 class Sandbox:
@@ -147,18 +149,22 @@ class Sandbox:
             "options": codec.encode(options or SimulateOptions(), []),
             "seconds": self.limits.simulate,
             "cpu_seconds": self.limits.simulate * len(launches) + 30,
+            "bytes": 2 * _AHEAD * max((_bytes(launch) for launch in launches), default=0),
         }
         return self._launches(kernel, launches, spec, wall=PATIENCE * self.limits.simulate)
 
-    def launch(self, kernel: KernelSource, launches: Sequence[Launch]) -> Iterator[RunResult]:
-        """Each launch on the GPU, in a process that ends with this call; ``infra_error`` where there is no GPU."""
+    def launch(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[RunResult]:
+        """Each launch on the GPU, in a process that ends with this call; ``infra_error`` where there is no GPU.
+
+        `launches` may be a generator: the next one is taken from it while the GPU works.
+        """
         from checker import gpu
         from checker.judge.runner import RunResult
 
-        if launches and not gpu.available():
+        if not gpu.available():
             return iter([RunResult("infra_error", message="There is no GPU here that PyTorch can use.")])
         seconds = self.limits.launch
-        spec = {"kind": "launch", "seconds": seconds, "cpu_seconds": seconds * len(launches) + 60}
+        spec = {"kind": "launch", "seconds": seconds, "cpu_seconds": _GPU_JOB}
         return self._launches(kernel, launches, spec, wall=seconds + _GRACE)
 
     def time(self, kernel: KernelSource, launch: Launch) -> Timing:
@@ -184,23 +190,28 @@ class Sandbox:
             shared.close()
 
     def _launches(
-        self, kernel: KernelSource, launches: Sequence[Launch], spec: dict[str, Any], wall: float
+        self, kernel: KernelSource, launches: Iterable[Launch], spec: dict[str, Any], wall: float
     ) -> Iterator[RunResult]:
         from checker.judge.runner import RunResult
         from checker.sandbox.tensors import Shared
 
-        if not launches:
-            return
-        waiting: list[Shared] = []
-        spec |= {"count": len(launches), "bytes": 2 * _AHEAD * max(_bytes(launch) for launch in launches)}
+        waiting: deque[Shared] = deque()
+        ahead = map(Shared, launches)
         try:
+            first = next(ahead, None)
+            if first is None:
+                return
+            waiting.append(first)
             with self._job(spec, kernel) as job:
-                for number in range(len(launches)):
-                    for launch in launches[number + len(waiting) : number + _AHEAD]:
-                        waiting.append(Shared(launch))
-                        job.send({"launch": waiting[-1].body()}, (waiting[-1].fd,))
+                job.send({"launch": first.body()}, (first.fd,))
+                for number in count():
+                    for shared in islice(ahead, _AHEAD - len(waiting)):
+                        waiting.append(shared)
+                        job.send({"launch": shared.body()}, (shared.fd,))
+                    if not waiting:
+                        return
                     result = self._run_result(job, number, waiting[0], time.monotonic() + wall, spec["seconds"])
-                    waiting.pop(0).close()
+                    waiting.popleft().close()
                     if result.status != "passed":
                         job.close()
                     yield result

@@ -6,6 +6,7 @@ This runs beside foreign code, so nothing it sends is believed without being che
 from __future__ import annotations
 
 import faulthandler
+import itertools
 import linecache
 import math
 import os
@@ -123,8 +124,8 @@ def _children_seconds() -> float:
 
 def _launches(channel: Channel, folder: Path, kernel: KernelSource, spec: dict[str, Any], work: Any) -> None:
     function: JITFunction | None = None
-    for number in range(spec["count"]):
-        frame = channel.receive()
+    for number in itertools.count():
+        frame = channel.receive()  # Closed, when nothing more is asked for, ends the job
         timer = _Timer(channel, folder, number, spec["seconds"], by_clock=spec["kind"] != "simulate")
         launch: Launch | None = None
         trace: Trace | None = None

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from checker.course import PUZZLES
-from checker.judge.compare import compare, program_of, window_around
+from checker.judge.compare import _pieces, compare, program_of, window_around
 from checker.judge.prepare import prepare
 
 ROW = PUZZLES["row_softmax"]
@@ -103,3 +103,24 @@ def test_half_precision_is_no_float32():
     prepared = prepare(ROW, CASE)
     y = torch.softmax(prepared.launch.arguments["x_ptr"].half().float(), dim=-1).half()
     assert compare(ROW, prepared, {"y_ptr": y}, None).mismatch is not None
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (5, 0), (1, 2, 7, 3), (300, 2, 5), (2, 1000)], ids=str)
+@pytest.mark.parametrize("piece", [1, 64, 2**18])
+def test_pieces_cover_every_element_once(shape, piece, monkeypatch):
+    monkeypatch.setattr("checker.judge.compare.PIECE", piece)
+    seen = torch.zeros(shape)
+    for cut in _pieces(shape):
+        seen[cut] += 1
+    assert bool((seen == 1).all())
+
+
+def test_a_wrong_element_in_the_last_piece_is_found(monkeypatch):
+    monkeypatch.setattr("checker.judge.compare.PIECE", 7)
+    prepared = prepare(ROW, CASE)
+    y = answer(prepared)
+    y[-1, -1] = 2.0
+    result = compare(ROW, prepared, {"y_ptr": y}, None)
+    assert result.mismatch is not None
+    assert (result.mismatch.first, result.mismatch.wrong) == (tuple(n - 1 for n in y.shape), 1)
+    assert result.worst == float(result.mismatch.error.max())

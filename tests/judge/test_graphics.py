@@ -49,6 +49,25 @@ def test_small_cases_twice_and_large_ones_once(runner):
     assert gpu.launches == 2 * small + len(PUZZLE.cases) - small
 
 
+def test_a_large_case_is_made_when_it_is_asked_for_and_a_small_one_once(runner):
+    """Large cases fill the memory; and the reference of a small one serves both poisons."""
+    made, by_then = [], []
+    puzzle = replace(PUZZLE, make=lambda case: made.append(case.name) or ADD.make(case))
+
+    class Lazy(type(on_gpu(runner))):
+        def launch(self, kernel, launches):
+            for launch in launches:
+                by_then.append(len(made))
+                yield from super().launch(kernel, [launch])
+
+    assert judge(puzzle, solution("vector_add"), Lazy(runner.directory, compiles=False), device="cuda").passed
+    large = [c.name for c in puzzle.cases if c.devices == {"gpu"}]
+    assert len(large) > 1
+    before = len(made) - len(large)
+    assert made[before:] == large
+    assert by_then == [before] * (len(by_then) - len(large)) + [before + n for n in range(1, len(large) + 1)]
+
+
 def test_a_wrong_value_only_there(runner):
     def spoil(n, tensors):
         if n == 3:
