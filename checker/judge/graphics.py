@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from checker.judge import words
 from checker.judge.memory import memory_findings
@@ -18,6 +19,11 @@ from checker.submission.kernel import Config, KernelSource
 NOT_RUN = "not run: no GPU here, or none was asked for. Everything else was checked in the simulator."
 
 NOT_VISIBLE = "not visible"
+_CLEAN_IN_THE_SIMULATOR = (
+    "In the simulator every address of the same case lay inside its tensor. So ask first whether an address depends on anything "
+    "that another program stores. If none does, suspect the compiler: Triton 3.6.0 was seen to make such a kernel, on an H200, of a "
+    "running tile that is rounded to 16 bits and multiplied again, `tl.dot(a, state.to(tl.bfloat16))`. Left in float32 it works."
+)
 
 
 def gpu_gate(
@@ -88,12 +94,19 @@ def seen_on_gpu(puzzle: Puzzle, source: KernelSource, runner: Runner, *, large: 
 
 def _failure(source: KernelSource, outcome: Outcome) -> GateResult | None:
     if not outcome.ran:
-        return unfinished("gpu", source, outcome)
+        return _stopped(source, outcome)
     if not outcome.right:
         return _wrong(outcome)
     if outcome.damage:
         return _damaged(source, outcome, outcome.damage[0])
     return None
+
+
+def _stopped(source: KernelSource, outcome: Outcome) -> GateResult:
+    result = unfinished("gpu", source, outcome)
+    if "illegal address" in outcome.result.message and "cpu" in outcome.case.devices:
+        return replace(result, advice=_CLEAN_IN_THE_SIMULATOR)
+    return result
 
 
 def _wrong(outcome: Outcome) -> GateResult:

@@ -12,10 +12,10 @@ import threading
 import time
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import count, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from checker.sandbox.isolation import LAYERS
 from checker.sandbox.job import Job, JobEnded
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from checker.simulator.trace import SimulateOptions, Trace
     from checker.submission.kernel import KernelSource
 
+_Answer = TypeVar("_Answer")
 _AHEAD = 2  # launches handed over before the first result is read, so that judging and running overlap
 _REMEMBERED = 512
 _GRACE = 2.0
@@ -167,61 +168,75 @@ class Sandbox:
         spec = {"kind": "launch", "seconds": seconds, "cpu_seconds": _GPU_JOB}
         return self._launches(kernel, launches, spec, wall=seconds + _GRACE)
 
-    def time(self, kernel: KernelSource, launch: Launch) -> Timing:
-        """How long one launch takes on the GPU. Raises RuntimeError with the reason where it cannot be timed."""
-        from checker import gpu
-        from checker.sandbox import codec
-        from checker.sandbox.tensors import Shared
-
-        shared = Shared(launch)
+    def time(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[Timing]:
+        """How long each launch takes on the GPU, all in one process. Raises RuntimeError with the reason at the first that cannot be timed."""
+        spec = {"kind": "time", "cpu_seconds": _GPU_JOB}
         try:
-            with self._job({"kind": "time", "cpu_seconds": 600}, kernel) as job:
-                job.send({"launch": shared.body()}, (shared.fd,))
-                frame = job.receive(time.monotonic() + self.limits.launch)
-                body = numbered(frame, 0, {"outcome", "timing"} & frame.body.keys() | {"outcome"})
-                outcome = codec.decode(_outcome_type(), body["outcome"], frame.blobs, "outcome")
-                if outcome.status != "passed":
-                    raise RuntimeError(outcome.message)
-                timing: Timing = codec.decode(gpu.Timing, body.get("timing"), (), "timing")
-                return timing
+            yield from self._exchange(kernel, launches, spec, self._timing, ahead=1)  # nothing else runs meanwhile
         except (WorkerFailed, ProtocolError, JobEnded) as error:
             raise RuntimeError(str(error) or "The kernel did not finish in time.") from error
-        finally:
-            shared.close()
 
     def _launches(
         self, kernel: KernelSource, launches: Iterable[Launch], spec: dict[str, Any], wall: float
     ) -> Iterator[RunResult]:
         from checker.judge.runner import RunResult
+
+        def received(job: Job, number: int, shared: Shared) -> RunResult:
+            return self._run_result(job, number, shared, time.monotonic() + wall, spec["seconds"])
+
+        results = self._exchange(kernel, launches, spec, received)
+        try:
+            for result in results:
+                if result.status != "passed":
+                    results.close()
+                yield result
+        except WorkerFailed as error:
+            yield RunResult("infra_error", message=str(error))
+        finally:
+            results.close()
+
+    def _exchange(
+        self,
+        kernel: KernelSource,
+        launches: Iterable[Launch],
+        spec: dict[str, Any],
+        received: Callable[[Job, int, Shared], _Answer],
+        ahead: int = _AHEAD,
+    ) -> Generator[_Answer, None, None]:
+        """Hands launches to one job, `ahead` before the first answer, and waits with `received` for each answer in turn."""
         from checker.sandbox.tensors import Shared
 
-        waiting: deque[Shared] = deque()
-        ahead = map(Shared, launches)
+        left = map(Shared, launches)
+        waiting = deque(islice(left, 1))
+        if not waiting:
+            return
         try:
-            first = next(ahead, None)
-            if first is None:
-                return
-            waiting.append(first)
             with self._job(spec, kernel) as job:
-                job.send({"launch": first.body()}, (first.fd,))
+                job.send({"launch": waiting[0].body()}, (waiting[0].fd,))
                 for number in count():
-                    for shared in islice(ahead, _AHEAD - len(waiting)):
+                    for shared in islice(left, ahead - len(waiting)):
                         waiting.append(shared)
                         job.send({"launch": shared.body()}, (shared.fd,))
                     if not waiting:
                         return
-                    result = self._run_result(job, number, waiting[0], time.monotonic() + wall, spec["seconds"])
+                    answer = received(job, number, waiting[0])
                     waiting.popleft().close()
-                    if result.status != "passed":
-                        job.close()
-                    yield result
-                    if result.status != "passed":
-                        return
-        except WorkerFailed as error:
-            yield RunResult("infra_error", message=str(error))
+                    yield answer
         finally:
             for shared in waiting:
                 shared.close()
+
+    def _timing(self, job: Job, number: int, _: Shared) -> Timing:
+        from checker import gpu
+        from checker.sandbox import codec
+
+        frame = job.receive(time.monotonic() + self.limits.launch)
+        body = numbered(frame, number, {"outcome", "timing"} & frame.body.keys() | {"outcome"})
+        outcome = codec.decode(_outcome_type(), body["outcome"], frame.blobs, "outcome")
+        if outcome.status != "passed":
+            raise RuntimeError(outcome.message)
+        timing: Timing = codec.decode(gpu.Timing, body.get("timing"), (), "timing")
+        return timing
 
     def _run_result(self, job: Job, number: int, shared: Shared, deadline: float, seconds: float) -> RunResult:
         from checker.judge.runner import RunResult

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from checker.sandbox import codec
 from checker.sandbox.tensors import attach
-from checker.sandbox.wire import Channel, Frame
+from checker.sandbox.wire import Channel
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
@@ -159,15 +159,18 @@ def _launch(function: JITFunction, launch: Launch) -> None:
 def _time(channel: Channel, folder: Path, kernel: KernelSource, spec: dict[str, Any]) -> None:
     from checker import gpu
 
-    frame: Frame = channel.receive()
-    body: dict[str, Any] = {"type": "result", "number": 0}
-    try:
-        launch = attach(frame.body["launch"], frame.fds[0])
-        timing = gpu.time_kernel(_load(kernel, folder), launch)
-        body |= {"outcome": codec.encode(Outcome("passed"), []), "timing": codec.encode(timing, [])}
-    except (Exception, SystemExit) as error:
-        body["outcome"] = codec.encode(_failure(error, folder), [])
-    channel.send(body)
+    function: JITFunction | None = None
+    for number in itertools.count():
+        frame = channel.receive()
+        body: dict[str, Any] = {"type": "result", "number": number}
+        try:
+            launch = attach(frame.body["launch"], frame.fds[0])
+            function = function or _load(kernel, folder)
+            timing = gpu.time_kernel(function, launch)
+            body |= {"outcome": codec.encode(Outcome("passed"), []), "timing": codec.encode(timing, [])}
+        except (Exception, SystemExit) as error:
+            body["outcome"] = codec.encode(_failure(error, folder), [])
+        channel.send(body)
 
 
 def _send(channel: Channel, number: int, outcome: Outcome, trace: Trace | None = None) -> None:

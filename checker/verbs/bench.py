@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from checker import gpu
 from checker.grading.check import check_source
-from checker.judge.prepare import prepare
 from checker.judge.verdict import Verdict
 from checker.puzzle import Case, Puzzle
 from checker.sandbox import Sandbox
-from checker.submission.kernel import Config, KernelSource
+from checker.submission.kernel import KernelSource
 from checker.submission.read import from_path
+from checker.verbs.measuring import timed_launch
 from checker.verbs.panels import Cell, Panel
 from checker.workspace import Workspace
 
@@ -40,7 +40,7 @@ def bench_panel(puzzle: Puzzle, source: KernelSource, space: Workspace) -> Panel
 
 def _row(puzzle: Puzzle, source: KernelSource, solution: KernelSource | None, case: Case) -> list[Cell]:
     try:
-        mine = Sandbox.shared().time(source, prepare(puzzle, case, _first(source)).launch)
+        (mine,) = Sandbox.shared().time(source, [timed_launch(puzzle, source, case)])
     except RuntimeError as error:
         return [Cell(case.name), Cell(str(error), "bad"), *[Cell("")] * 4]
     moved = sum(a.loaded + a.stored for a in puzzle.budget(case).values())
@@ -53,16 +53,12 @@ def _row(puzzle: Puzzle, source: KernelSource, solution: KernelSource | None, ca
     if solution is None:
         return [*cells, Cell(""), Cell("")]
     try:
-        theirs = Sandbox.shared().time(solution, prepare(puzzle, case, _first(solution)).launch)
+        (theirs,) = Sandbox.shared().time(solution, [timed_launch(puzzle, solution, case)])
     except RuntimeError as error:
         return [*cells, Cell(str(error), "bad"), Cell("")]
     ratio = theirs.median / mine.median
     word = "as fast" if 0.97 <= ratio <= 1.03 else f"{ratio:.2f} × as fast"
     return [*cells, Cell(_time(theirs.median), number=True), Cell(word, "good" if ratio >= 0.97 else "")]
-
-
-def _first(source: KernelSource) -> Config | None:
-    return source.configs[0] if source.configs else None
 
 
 def _solution(puzzle: Puzzle, space: Workspace) -> KernelSource | None:

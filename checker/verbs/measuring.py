@@ -82,9 +82,16 @@ def timed_launch(puzzle: Puzzle, source: KernelSource, case: Case, named: Sequen
     return replace(launch, options={**launch.options, **source.configs[0].options})
 
 
-def seconds(puzzle: Puzzle, source: KernelSource, case: Case, named: Sequence[str] = ()) -> float:
-    """Median seconds of a launch on the GPU. Raises Misuse with the reason where it cannot be timed."""
+def seconds(
+    puzzle: Puzzle, source: KernelSource, cases: Sequence[Case], named: Sequence[Sequence[str]] = ()
+) -> list[float]:
+    """Median seconds of a launch on the GPU, for each case. Raises Misuse with the reason where one cannot be timed."""
+    own = named or [()] * len(cases)
+    launches = (timed_launch(puzzle, source, case, names) for case, names in zip(cases, own, strict=True))
+    medians: list[float] = []
     try:
-        return float(Sandbox.shared().time(source, timed_launch(puzzle, source, case, named)).median)
+        for timing in Sandbox.shared().time(source, launches):
+            medians.append(timing.median)
     except RuntimeError as error:
-        raise Misuse(f"{puzzle.kernel} could not be timed at {case.name}: {error}") from error
+        raise Misuse(f"{puzzle.kernel} could not be timed at {cases[len(medians)].name}: {error}") from error
+    return medians

@@ -193,9 +193,10 @@ def _launched(source: KernelSource, launch: Launch, case: Case) -> tuple[Mapping
     if result.status != "passed":
         raise Misuse(f"{source.kernel} did not run on the GPU at {case.name}: {result.message or result.status}")
     try:
-        return result.tensors, float(Sandbox.shared().time(source, launch).median)
+        (timing,) = Sandbox.shared().time(source, [launch])
     except RuntimeError as error:
         raise Misuse(f"{source.kernel} could not be timed at {case.name}: {error}") from error
+    return result.tensors, timing.median
 
 
 def _programs(launch: Launch) -> int:

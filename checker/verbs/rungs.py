@@ -113,7 +113,7 @@ def timed(name: str, sizes: Sequence[Sizes], dtype: str = "") -> list[float] | N
     from checker.verbs.measuring import seconds
 
     source, _ = rung_kernels.chosen(workspace.find(), puzzle)
-    return [seconds(puzzle, source, case, list(one)) for case, one in zip(cases, sizes, strict=True)]
+    return seconds(puzzle, source, cases, [list(one) for one in sizes])
 
 
 # --- sizes and cases ----------------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ def _rung(space: Workspace, puzzle: Puzzle, case: Case, grow: str, times: int) -
     if not times:
         return rung
     name, large = grown(case, grow, times)
-    took = seconds(puzzle, source, large, list(case.meta))
+    (took,) = seconds(puzzle, source, [large], [list(case.meta)])
     return replace(rung, seconds=took, timed_bytes=_allowed(puzzle, large), grown=name, grown_to=int(large.sizes[name]))
 
 

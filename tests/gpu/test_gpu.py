@@ -184,7 +184,7 @@ def test_a_launch_is_timed(sandbox: Sandbox) -> None:
     bound = Launch(
         (n // 1024,), {"x_ptr": x, "y_ptr": x, "z_ptr": torch.empty(n), "N": n}, {"BLOCK_N": 1024}, ("z_ptr",)
     )
-    timing = sandbox.time(kernel(), bound)
+    (timing,) = sandbox.time(kernel(), [bound])
     assert timing.low <= timing.median <= timing.high
     assert 2 * n * 4 / 10e12 < timing.median < 2 * n * 4 / 30e9
     assert timing.repeats >= 5
