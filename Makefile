@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv/bin/python
 # Another Python that has everything already, e.g. on a GPU machine without network: make gpu-test RUN=python3
 RUN ?= $(VENV)
+# Tests run in as many processes as there are processors, four at most: each needs about a gigabyte.
+JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n : 4)))
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
@@ -16,7 +18,7 @@ lab: setup  ## Set up and open JupyterLab on the first notebook
 	.venv/bin/jupyter lab $(ROOT_FLAG) --notebook-dir=. notebooks/00_start_here.ipynb
 
 test: setup browser  ## Set up and run every test, those in a real browser included
-	$(RUN) -m pytest $(ARGS)
+	$(RUN) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 sync: setup  ## Make puzzles/ from solutions/, and notebooks/ from notebooks/src/
 	$(RUN) tools/sync.py
@@ -25,7 +27,7 @@ sync-check: setup  ## Fail where puzzles/ or notebooks/ are not what `make sync`
 	$(RUN) tools/sync.py --check
 
 test-matrix: setup  ## Run the simulator's tests on the oldest, the locked and the newest Triton
-	tools/test-matrix
+	JOBS=$(JOBS) tools/test-matrix
 
 mutants: setup  ## Judge every wrong kernel and mutant, and write the tables to docs/mutants.md
 	$(RUN) tools/mutants.py

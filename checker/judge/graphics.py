@@ -19,10 +19,13 @@ from checker.submission.kernel import Config, KernelSource
 NOT_RUN = "not run: no GPU here, or none was asked for. Everything else was checked in the simulator."
 
 NOT_VISIBLE = "not visible"
+_COMPILER = (
+    "If neither is it, suspect the compiler: on an H200, Triton 3.6.0 was seen to get wrong a product whose operand is a running "
+    "tile rounded to 16 bits, `tl.dot(a, state.to(tl.bfloat16))`, where the tile had 64 rows and 32 columns. In float32 it was right."
+)
 _CLEAN_IN_THE_SIMULATOR = (
-    "In the simulator every address of the same case lay inside its tensor. So ask first whether an address depends on anything "
-    "that another program stores. If none does, suspect the compiler: Triton 3.6.0 was seen to make such a kernel, on an H200, of a "
-    "running tile that is rounded to 16 bits and multiplied again, `tl.dot(a, state.to(tl.bfloat16))`. Left in float32 it works."
+    "In the simulator every address of the same case lay inside its tensor. On a GPU programs run at the same time, so ask whether "
+    "an address depends on what another program stores, or on what another lane of the same store writes. " + _COMPILER
 )
 
 
@@ -104,7 +107,8 @@ def _failure(source: KernelSource, outcome: Outcome) -> GateResult | None:
 
 def _stopped(source: KernelSource, outcome: Outcome) -> GateResult:
     result = unfinished("gpu", source, outcome)
-    if "illegal address" in outcome.result.message and "cpu" in outcome.case.devices:
+    unseen = "cpu" in outcome.case.devices  # the simulator ran this case, and memory passed
+    if unseen and result.status == "runtime_error" and "illegal address" in result.message:
         return replace(result, advice=_CLEAN_IN_THE_SIMULATOR)
     return result
 
@@ -124,7 +128,7 @@ def _wrong(outcome: Outcome) -> GateResult:
         f"{mismatch.wrong:,} of {words.count(mismatch.total, 'element')} are wrong"
         + (", while the simulator got the same case right." if same else "; only the GPU runs cases this large."),
         advice="What differs there: programs run at the same time, so one must never need what another stores; lanes of one "
-        "program run at the same time too."
+        "program run at the same time too. " + _COMPILER
         if same
         else "Large cases show offsets that pass 2³¹ (make the program id int64 first), tails, and sums kept in 16 bits.",
         case=outcome.case,
