@@ -19,8 +19,8 @@ from checker.simulator.builder import Builder
 from checker.simulator.errors import SimulationError, translate
 from checker.simulator.frames import Frames
 from checker.simulator.memory import Memory
+from checker.simulator.operations.reductions import Reductions
 from checker.simulator.recorder import Recorder, _Count
-from checker.simulator.reductions import Reductions
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.simulator.values import Handle, Pointer
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from checker.simulator import numerics
 
 if TYPE_CHECKING:
     from checker.simulator.memory import Region
@@ -49,6 +52,35 @@ class Handle:
         self.taint = taint
         self.pointer = pointer
         self.nans = nans
+
+
+def merge_taint(handles: Sequence[Handle], shape: tuple[int, ...]) -> Taint | None:
+    """A lane computed from an undefined lane is undefined."""
+    tainted = [h.taint for h in handles if h.taint is not None]
+    if not tainted:
+        return None
+    lanes = np.zeros(shape, bool)
+    sources: frozenset[int] = frozenset()
+    for taint in tainted:
+        lanes = lanes | taint.lanes
+        sources |= taint.sources
+    return Taint(lanes, sources)
+
+
+def merge_nans(handles: Sequence[Handle], shape: tuple[int, ...]) -> np.ndarray | None:
+    """For each lane the birth of the first operand that knows one."""
+    known = [h.nans for h in handles if h.nans is not None]
+    if not known:
+        return None
+    out = np.zeros(shape, np.int32)
+    for births in known:
+        out = np.where(out == 0, births, out)
+    return out
+
+
+def isnan(data: Any) -> np.ndarray:
+    data = np.asarray(data)
+    return np.isnan(data) if numerics.is_float(data.dtype) else np.zeros(data.shape, bool)
 
 
 class Refusal(Exception):

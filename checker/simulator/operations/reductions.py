@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from checker.simulator import numerics
-from checker.simulator.builder import Builder, isnan
-from checker.simulator.values import Handle, Taint
+from checker.simulator.builder import Builder
+from checker.simulator.values import Handle, Taint, isnan
 
 Call = Callable[..., Any]
 
