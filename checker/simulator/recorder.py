@@ -12,7 +12,8 @@ from checker.simulator.frames import Frames, Place, state
 from checker.simulator.trace import Event, EventKind, Finding, FindingKind, SimulateOptions, Traffic
 
 if TYPE_CHECKING:
-    from checker.simulator.memory import Access, Region
+    from checker.simulator.access import Access
+    from checker.simulator.region import Region
     from checker.simulator.values import Handle
 
 SHOWN = 4

@@ -11,7 +11,7 @@ import numpy as np
 from checker.simulator import numerics
 
 if TYPE_CHECKING:
-    from checker.simulator.memory import Region
+    from checker.simulator.region import Region
 
 
 @dataclass(frozen=True, slots=True)
