@@ -14,9 +14,10 @@ import numpy as np
 import torch
 
 from checker.puzzle import Launch
-from checker.simulator import frames, seam
+from checker.simulator import rewrite, seam
 from checker.simulator.builder import Builder
 from checker.simulator.errors import SimulationError, translate
+from checker.simulator.findings import Findings
 from checker.simulator.frames import Frames
 from checker.simulator.memory import Memory
 from checker.simulator.operations.reductions import Reductions
@@ -27,11 +28,11 @@ from checker.simulator.values import Handle, Pointer
 
 @lru_cache(maxsize=512)
 def _compiled(lines: tuple[str, ...], first_line: int, filename: str, name: str, follow: bool) -> CodeType:
-    return frames.rewrite(list(lines), first_line, filename, name, follow)
+    return rewrite.rewrite(list(lines), first_line, filename, name, follow)
 
 
 class _Hooks:
-    """What a rewritten function reaches under `frames.HOOKS`."""
+    """What a rewritten function reaches under `rewrite.HOOKS`."""
 
     def __init__(self, language: seam.Language, follower: Frames) -> None:
         self.value = language.value
@@ -67,8 +68,8 @@ class _Functions:
         given = dict(fn.__globals__)
         given.update(inspect.getclosurevars(fn).nonlocals if fn.__closure__ else {})
         namespace = given if library else self.language.namespace(given)
-        namespace[frames.HOOKS] = _Hooks(self.language, self.follower)
-        function = frames.instantiate(code, fn, namespace)
+        namespace[rewrite.HOOKS] = _Hooks(self.language, self.follower)
+        function = rewrite.instantiate(code, fn, namespace)
         if not library:
             self.follower.codes[function.__code__] = fn.__name__
         self.ready[id(jitted)] = (jitted, function)
@@ -89,12 +90,13 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
         raise SimulationError(str(error), "", None) from error
     grid = _grid(launch)
     follower = Frames()
-    recorder = Recorder(options, follower, grid)
+    findings = Findings(follower, grid)
+    recorder = Recorder(options, follower, findings)
     memory = Memory(recorder)
-    builder = Builder(memory, recorder.born if options.explain_nan else None)
+    builder = Builder(memory, findings.born if options.explain_nan else None)
     builder.grid = grid
     functions = _Functions(follower)
-    language = seam.Language(builder, functions, recorder.undefined_branch)
+    language = seam.Language(builder, functions, findings.undefined_branch)
     functions.language = language
     reductions = Reductions(builder, seam.tl, functions, seam.combination, seam.unconst)
     follower.checks = lambda condition, message: _check(builder, language, condition, message)
@@ -105,20 +107,20 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
             arguments = _arguments(jitted, launch, memory, recorder)
             recorder.given = arguments
             for program in _programs(grid, options.order):
-                builder.program = recorder.program = program
+                builder.program = program
                 memory.me = (program[2] * grid[1] + program[1]) * grid[0] + program[0]
-                follower.stack.clear()
+                follower.start(program)
                 function(**arguments)
     except SimulationError:
         raise
     except Exception as error:
-        raise translate(error, _line(error, follower), recorder.program, grid) from error
-    recorder.finish(memory.regions, launch.outputs)
+        raise translate(error, _line(error, follower), follower.program, grid) from error
+    findings.finish(memory.regions, launch.outputs)
     return Trace(
         grid=grid,
         tensors={r.name: r.info for r in memory.regions},
         events=recorder.events,
-        findings=recorder.findings(),
+        findings=findings.told(),
         traffic=recorder.traffic(),
         writers={r.name: r.writer for r in memory.regions if r.name in launch.outputs},
         flops=builder.flops,

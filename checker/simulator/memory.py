@@ -46,10 +46,10 @@ class Memory:
             data[access.good] = source[access.chosen]
         handle = Handle(data, ptr.type.scalar.element_ty)
         line = self.recorder.load(access, undefined)
-        races.check_load(access, self.me, self.recorder)
+        races.check_load(access, self.me, self.recorder.findings)
         if undefined and access.active is not None:
             off = ~access.active
-            handle.taint = Taint(off, frozenset({self.recorder.undefined_source(access, line)}))
+            handle.taint = Taint(off, frozenset({self.recorder.findings.undefined_source(access, line)}))
         if other is not None and other.taint is not None and access.active is not None:
             lanes = ~access.active & other.taint.lanes
             handle.taint = (
@@ -71,8 +71,8 @@ class Memory:
         data = np.broadcast_to(np.asarray(value.data), access.places.shape)
         chosen = data.reshape(-1) if access.good is None else data[access.good]
         line = self.recorder.store(access)
-        races.check_store(access, self.me, self.recorder)
-        self.recorder.stored_value(access, (value, mask, ptr), chosen)
+        races.check_store(access, self.me, self.recorder.findings)
+        self.recorder.findings.stored_value(access, (value, mask, ptr), chosen)
         target = _data(region, data.dtype) if region.item == data.dtype.itemsize else region.flat
         target[access.chosen] = chosen
         elements = region.elements(access.chosen)
@@ -86,12 +86,12 @@ class Memory:
         access = resolve(self.regions, ptr, mask)
         region = access.region
         line = self.recorder.atomic(access)
-        races.check_atomic(access, self.me, self.recorder)
+        races.check_atomic(access, self.me, self.recorder.findings)
         operand = np.broadcast_to(np.asarray(value.data), access.places.shape)
         target = _data(region, operand.dtype)
         before = np.full(access.places.shape, numerics.poison(operand.dtype))
         good = np.ones(access.places.shape, bool) if access.good is None else access.good
-        self.recorder.stored_value(access, (value, mask, ptr), operand[good])
+        self.recorder.findings.stored_value(access, (value, mask, ptr), operand[good])
         old = np.empty(len(access.chosen), operand.dtype)
         if op == "CAS" and expected is not None:
             wanted = np.broadcast_to(np.asarray(expected.data), access.places.shape)[good]

@@ -8,7 +8,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from checker.simulator.access import Access
-    from checker.simulator.recorder import Recorder
+    from checker.simulator.findings import Findings
 
 NOBODY, MANY = -1, -2
 
@@ -37,21 +37,21 @@ def others(who: np.ndarray, where: np.ndarray, me: int) -> np.ndarray:
     return (seen != NOBODY) & (seen != me)
 
 
-def check_load(access: Access, me: int, recorder: Recorder) -> None:
+def check_load(access: Access, me: int, findings: Findings) -> None:
     shadow = access.region.shadow
     where = access.chosen + access.region.offset
     if shadow.any_stored:
         clash = others(shadow.stored, where, me)
         if clash.any():
-            recorder.race("loads what another program stores", access, clash, shadow.stored, where)
+            findings.race("loads what another program stores", access, clash, shadow.stored, where)
     if shadow.any_updated:
         clash = others(shadow.updated, where, me)
         if clash.any():
-            recorder.race("loads what another program updates atomically", access, clash, shadow.updated, where)
+            findings.race("loads what another program updates atomically", access, clash, shadow.updated, where)
     touch(shadow.loaded, where, me)
 
 
-def check_store(access: Access, me: int, recorder: Recorder) -> None:
+def check_store(access: Access, me: int, findings: Findings) -> None:
     shadow, region = access.region.shadow, access.region
     where = access.chosen + region.offset
     if len(where) > 1:
@@ -59,7 +59,7 @@ def check_store(access: Access, me: int, recorder: Recorder) -> None:
         twice = ordered[1:] == ordered[:-1]
         if twice.any():
             places = ordered[1:][twice] - region.offset
-            recorder.race_in_store(access, places)
+            findings.race_in_store(access, places)
     for who, what in (
         (shadow.stored, "stores what another program also stores"),
         (shadow.loaded, "stores what another program loads"),
@@ -69,17 +69,17 @@ def check_store(access: Access, me: int, recorder: Recorder) -> None:
             continue
         clash = others(who, where, me)
         if clash.any():
-            recorder.race(what, access, clash, who, where)
+            findings.race(what, access, clash, who, where)
     touch(shadow.stored, where, me)
     shadow.any_stored = True
 
 
-def check_atomic(access: Access, me: int, recorder: Recorder) -> None:
+def check_atomic(access: Access, me: int, findings: Findings) -> None:
     shadow = access.region.shadow
     where = access.chosen + access.region.offset
     for who, what in ((shadow.stored, "stores"), (shadow.loaded, "loads")):
         clash = others(who, where, me)
         if clash.any():
-            recorder.race(f"updates atomically what another program {what} plainly", access, clash, who, where)
+            findings.race(f"updates atomically what another program {what} plainly", access, clash, who, where)
     touch(shadow.updated, where, me)
     shadow.any_updated = True
