@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from checker.simulator import seam
+
 
 @dataclass(slots=True)
 class Place:
@@ -30,8 +32,6 @@ class Frames:
     kernel: CodeType | None = None
     stack: list[list[Any]] = field(default_factory=list)
     program: tuple[int, int, int] = (0, 0, 0)
-    checks: Any = None
-    """Called with a condition and a message for a Python `assert`."""
 
     def start(self, program: tuple[int, int, int]) -> None:
         """From here on `program` runs, from its beginning."""
@@ -88,12 +88,9 @@ class Frames:
     def leave(self, token: tuple[int, list[Any]]) -> None:
         del self.stack[token[0] - 1 :]
 
-    def check(self, condition: Any, message: Any) -> None:
-        self.checks(condition, message)
-
 
 def _whole(value: Any) -> int:
-    data = value.handle.data if hasattr(value, "handle") else value
+    data = seam.handle_of(value).data if seam.is_tensor(value) else value
     try:
         return int(np.asarray(data).reshape(-1)[0])
     except (TypeError, ValueError, IndexError):

@@ -19,6 +19,7 @@ from checker.simulator.builder import Builder
 from checker.simulator.errors import SimulationError, translate
 from checker.simulator.findings import Findings
 from checker.simulator.frames import Frames
+from checker.simulator.language import Language
 from checker.simulator.memory import Memory
 from checker.simulator.operations.reductions import Reductions
 from checker.simulator.recorder import Recorder, _Count
@@ -34,11 +35,11 @@ def _compiled(lines: tuple[str, ...], first_line: int, filename: str, name: str,
 class _Hooks:
     """What a rewritten function reaches under `rewrite.HOOKS`."""
 
-    def __init__(self, language: seam.Language, follower: Frames) -> None:
+    def __init__(self, language: Language, follower: Frames) -> None:
         self.value = language.value
         self.both, self.either, self.opposite = language.both, language.either, language.opposite
+        self.check = language.check
         self.loop, self.enter, self.turn, self.leave = follower.loop, follower.enter, follower.turn, follower.leave
-        self.check = follower.check
 
 
 class _Functions:
@@ -47,7 +48,7 @@ class _Functions:
     def __init__(self, follower: Frames) -> None:
         self.follower = follower
         self.ready: dict[int, tuple[Any, Any]] = {}
-        self.language: seam.Language
+        self.language: Language
 
     def __call__(self, jitted: Any, *arguments: Any, **named: Any) -> Any:
         depth = len(self.follower.stack)
@@ -96,10 +97,9 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
     builder = Builder(memory, findings.born if options.explain_nan else None)
     builder.grid = grid
     functions = _Functions(follower)
-    language = seam.Language(builder, functions, findings.undefined_branch)
+    language = Language(builder, functions, findings.undefined_branch)
     functions.language = language
-    reductions = Reductions(builder, seam.tl, functions, seam.combination, seam.unconst)
-    follower.checks = lambda condition, message: _check(builder, language, condition, message)
+    reductions = Reductions(builder, functions)
     try:
         with np.errstate(all="ignore"), language.patched(reductions.reduce, reductions.scan):
             function = functions.get(jitted)
@@ -177,14 +177,6 @@ def _arguments(jitted: Any, launch: Launch, memory: Memory, recorder: Recorder) 
         else:
             arguments[name] = seam.number_argument(value)
     return arguments
-
-
-def _check(builder: Builder, language: seam.Language, condition: Any, message: Any) -> None:
-    """A Python `assert` in a kernel is a device assertion."""
-    if isinstance(condition, seam.tl.tensor):
-        builder.create_assert(condition.handle, str(message))
-    elif not seam.unconst(condition):
-        raise AssertionError(str(message))
 
 
 def _line(error: BaseException, follower: Frames) -> int | None:

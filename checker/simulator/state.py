@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from checker.simulator import numerics
-from checker.simulator.values import Handle
+from checker.simulator import numerics, seam
 
 MAX_STATE = 1024
 """Tiles of more numbers than this are summarised in an event's state."""
@@ -60,9 +59,9 @@ def state(frame: FrameType | None, given: dict[str, Any]) -> dict[str, Any]:
             out[name] = value
         elif isinstance(value, float):
             out[name] = rounded(value)
-        else:
-            handle = getattr(value, "handle", None)
-            if not isinstance(handle, Handle) or handle.pointer is not None or handle.type.is_ptr():
+        elif seam.is_tensor(value):
+            handle = seam.handle_of(value)
+            if handle.pointer is not None or handle.type.is_ptr():
                 continue
             data = np.asarray(handle.data)
             if not numerics.is_float(data.dtype) and data.dtype.kind not in "biu":
