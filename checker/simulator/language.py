@@ -86,16 +86,11 @@ class _Refusing:
 
 
 class Language:
-    """The words of a kernel, for the length of one launch.
+    """The words of a kernel, for the length of one launch. `undefined` is told about branches on undefined values."""
 
-    `device(jitted, *arguments)` runs a jitted function; `undefined` is told about branches on undefined values.
-    """
-
-    def __init__(
-        self, builder: Builder, device: Callable[..., Any], undefined: Callable[[frozenset[int]], None]
-    ) -> None:
+    def __init__(self, builder: Builder, undefined: Callable[[frozenset[int]], None]) -> None:
         self.builder = builder
-        self.triton = seam.Binding(builder, device)
+        self.triton = seam.Binding(builder)
         self.undefined = undefined
 
     def value(self, value: Any) -> Any:
@@ -164,8 +159,11 @@ class Language:
             self.undefined(handle.taint.sources)
         return bool(np.asarray(handle.data))
 
-    def patched(self, reduce: Callable[..., Any], scan: Callable[..., Any]) -> AbstractContextManager[None]:
-        """Triton's language computes with our builder inside, and reduces and scans with these."""
+    def patched(self, device: seam.Call, reduce: seam.Call, scan: seam.Call) -> AbstractContextManager[None]:
+        """Triton's language computes with our builder inside.
+
+        `device(jitted, *arguments)` runs a jitted function, `reduce` and `scan` stand in for the language's own.
+        """
         functions: dict[str, Any] = {
             "range": Range,
             "static_range": static_range,
@@ -184,4 +182,4 @@ class Language:
             "__str__": lambda x: str(seam.handle_of(x).data),
             "T": property(lambda x: tl.trans(x)),
         }
-        return self.triton.patched(functions, methods, self.truth)
+        return self.triton.patched(device, functions, methods, self.truth)

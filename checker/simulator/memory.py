@@ -27,6 +27,7 @@ class Memory:
     def add(self, name: str, tensor: torch.Tensor, far: tuple[int, ...] = ()) -> Region:
         region = Region(name, len(self.regions) + 1, tensor, self.shadows, far)
         self.regions.append(region)
+        self.recorder.watch(name)
         return region
 
     def load(self, ptr: Handle, mask: Handle | None, other: Handle | None, element: np.dtype) -> Handle:

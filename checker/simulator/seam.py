@@ -29,6 +29,8 @@ from checker.simulator.values import Handle
 if TYPE_CHECKING:
     from checker.simulator.builder import Builder
 
+Call = Callable[..., Any]
+
 LOCK = threading.RLock()
 """Held while Triton's language is patched. Nothing else may compile or simulate a kernel meanwhile."""
 
@@ -141,14 +143,13 @@ def _front_end_asks(frame: FrameType) -> bool:
 class Binding:
     """Triton's language, bound to one builder for the length of one launch.
 
-    `device(jitted, *arguments)` runs a jitted function. `replaced` has what stands for a function of the language, by the
-    identity of the original, once the language has been patched.
+    `replaced` has what stands for a function of the language, by the identity of the original, once the language has been
+    patched.
     """
 
-    def __init__(self, builder: Builder, device: Callable[..., Any]) -> None:
+    def __init__(self, builder: Builder) -> None:
         builder.types = tl
         self.semantic = TritonSemantic(builder)
-        self.device = device
         self.replaced: dict[int, Any] = {}
 
     def to_tensor(self, value: Any) -> Any:
@@ -169,14 +170,13 @@ class Binding:
         return bound
 
     def _changes(
-        self, functions: Mapping[str, Any], methods: Mapping[str, Any], truth: Callable[[Any], bool]
+        self, device: Call, functions: Mapping[str, Any], methods: Mapping[str, Any], truth: Callable[[Any], bool]
     ) -> Iterator[tuple[Any, str, Any]]:
         bound: dict[int, Any] = {}
         for place, name, member in _builtins():
             replacement = bound.setdefault(id(member), self._bind(member))
             self.replaced[id(member)] = replacement
             yield place, name, replacement
-        device = self.device
         for name, member in list(vars(tl.core.tensor).items()):
             if isinstance(member, FunctionType) and not name.startswith("_") and not tl.core.is_builtin(member):
                 if callable(getattr(tl, name, None)):  # x.exp() and its like hide that they are builtins
@@ -196,18 +196,18 @@ class Binding:
 
     @contextlib.contextmanager
     def patched(
-        self, functions: Mapping[str, Any], methods: Mapping[str, Any], truth: Callable[[Any], bool]
+        self, device: Call, functions: Mapping[str, Any], methods: Mapping[str, Any], truth: Callable[[Any], bool]
     ) -> Iterator[None]:
         """Triton's language computes with our builder inside, and is exactly what it was before afterwards.
 
-        `functions` take the place of functions of the language, `methods` of methods of its tensors; `truth` says what a
+        `device(jitted, *arguments)` runs a jitted function. `functions` take the place of functions of the language, `methods` of methods of its tensors; `truth` says what a
         tensor is where Python asks for a condition.
         """
         missing = object()
         undo: list[tuple[Any, str, Any]] = []
         with LOCK:
             try:
-                for place, name, replacement in list(self._changes(functions, methods, truth)):
+                for place, name, replacement in list(self._changes(device, functions, methods, truth)):
                     undo.append((place, name, vars(place).get(name, missing)))
                     setattr(place, name, replacement)
                 yield

@@ -6,7 +6,7 @@ depend on nothing but associativity, as on a GPU. 16-bit sums round at every lev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -17,13 +17,11 @@ from checker.simulator import numerics, seam
 from checker.simulator.builder import Builder
 from checker.simulator.values import Handle, Taint, isnan
 
-Call = Callable[..., Any]
-
 
 class Reductions:
     """Replaces `reduce` and `associative_scan` of Triton's language while a kernel runs; `device` calls a jitted function."""
 
-    def __init__(self, builder: Builder, device: Call) -> None:
+    def __init__(self, builder: Builder, device: seam.Call) -> None:
         self.builder, self.device = builder, device
 
     def _inputs(self, input: Any) -> tuple[list[Handle], bool]:
