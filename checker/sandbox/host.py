@@ -16,12 +16,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from checker.sandbox.answers import run_result, timing
 from checker.sandbox.isolation import LAYERS
 from checker.sandbox.job import Job, JobEnded
-from checker.sandbox.lanes import LONGEST, Lanes, failed
+from checker.sandbox.lanes import Lanes, failed
 from checker.sandbox.limits import PATIENCE, Limits
 from checker.sandbox.process import INSIDE, Ready, WorkerFailed, WorkerProcess
-from checker.sandbox.wire import ProtocolError, numbered
+from checker.sandbox.wire import ProtocolError
 
 if TYPE_CHECKING:
     from checker.compiler import CompileRequest, CompileResult
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from checker.judge.runner import RunResult
     from checker.puzzle import Launch
     from checker.sandbox.tensors import Shared
-    from checker.simulator.trace import SimulateOptions, Trace
+    from checker.simulator.trace import SimulateOptions
     from checker.submission.kernel import KernelSource
 
 _AHEAD = 2  # launches handed over before the first result is read, so that judging and running overlap
@@ -163,8 +164,6 @@ class Sandbox:
 
     def time(self, kernel: KernelSource, launch: Launch) -> Timing:
         """How long one launch takes on the GPU. Raises RuntimeError with the reason where it cannot be timed."""
-        from checker import gpu
-        from checker.sandbox import codec
         from checker.sandbox.tensors import Shared
 
         shared = Shared(launch)
@@ -172,12 +171,7 @@ class Sandbox:
             with self._job({"kind": "time", "cpu_seconds": 600}, kernel) as job:
                 job.send({"launch": shared.body()}, (shared.fd,))
                 frame = job.receive(time.monotonic() + self.limits.launch)
-                body = numbered(frame, 0, {"outcome", "timing"} & frame.body.keys() | {"outcome"})
-                outcome = codec.decode(_outcome_type(), body["outcome"], frame.blobs, "outcome")
-                if outcome.status != "passed":
-                    raise RuntimeError(outcome.message)
-                timing: Timing = codec.decode(gpu.Timing, body.get("timing"), (), "timing")
-                return timing
+                return timing(frame)
         except (WorkerFailed, ProtocolError, JobEnded) as error:
             raise RuntimeError(str(error) or "The kernel did not finish in time.") from error
         finally:
@@ -199,7 +193,7 @@ class Sandbox:
                     for launch in launches[number + len(waiting) : number + _AHEAD]:
                         waiting.append(Shared(launch))
                         job.send({"launch": waiting[-1].body()}, (waiting[-1].fd,))
-                    result = self._run_result(job, number, waiting[0], time.monotonic() + wall, spec["seconds"])
+                    result = run_result(job, number, waiting[0], time.monotonic() + wall, spec["seconds"])
                     waiting.pop(0).close()
                     if result.status != "passed":
                         job.close()
@@ -212,34 +206,6 @@ class Sandbox:
             for shared in waiting:
                 shared.close()
 
-    def _run_result(self, job: Job, number: int, shared: Shared, deadline: float, seconds: float) -> RunResult:
-        from checker.judge.runner import RunResult
-        from checker.sandbox import codec
-
-        too_long = f"The kernel did not finish within {seconds:g} s."
-        try:
-            frame = job.receive(deadline)
-            body = numbered(frame, number, {"outcome", "trace"})
-            outcome = codec.decode(_outcome_type(), body["outcome"], (), "outcome")
-            trace = _trace(body["trace"], frame.blobs)
-        except ProtocolError as error:
-            return RunResult(
-                "protocol_error", message=f"The kernel's process sent something that is no result: {error}."
-            )
-        except JobEnded as ended:
-            ending = ended.ending
-            message = too_long if ending.status == "timeout" else ending.message
-            return RunResult(ending.status, message=message, detail=ending.printed[-LONGEST:])  # type: ignore[arg-type]
-        return RunResult(
-            outcome.status,
-            tensors=shared.results() if outcome.status == "passed" else {},
-            trace=trace,
-            message=too_long if outcome.status == "timeout" else outcome.message[:LONGEST],
-            detail=outcome.detail[:LONGEST],
-            line=outcome.line,
-            seconds=outcome.seconds,
-        )
-
     # ---------------------------------------------------------------------------------------------------------- parts
 
     def _job(self, spec: dict[str, Any], kernel: KernelSource | None) -> Job:
@@ -249,29 +215,6 @@ class Sandbox:
 
     def _ready(self) -> Ready:
         return self._worker.wait_ready()
-
-
-def _outcome_type() -> type:
-    from checker.sandbox.jobs import Outcome
-
-    return Outcome
-
-
-def _trace(data: Any, blobs: Sequence[bytes]) -> Trace | None:
-    import numpy as np
-
-    from checker.sandbox import codec
-    from checker.simulator import trace_from_parts
-
-    if data is None:
-        return None
-    if not isinstance(data, dict) or data.keys() != {"head", "arrays"}:
-        raise ProtocolError("the trace is not one")
-    arrays = codec.decode(list[np.ndarray], data["arrays"], blobs, "trace")
-    try:
-        return trace_from_parts(data["head"], arrays)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise ProtocolError(f"the trace is not one: {error}") from error
 
 
 def _bytes(launch: Launch) -> int:
