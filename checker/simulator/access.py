@@ -23,8 +23,9 @@ class Access:
     chosen: np.ndarray  # element offsets of the good lanes, one-dimensional
 
     @property
-    def lanes(self) -> int:
-        return self.places.size
+    def bytes(self) -> int:
+        """What crosses the border of the chip: the good lanes."""
+        return self.chosen.size * self.region.item
 
     @property
     def outside(self) -> np.ndarray:

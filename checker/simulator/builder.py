@@ -105,8 +105,7 @@ class Builder(Arithmetic, Logic, Casts, Shapes, Products):
         if pointer is not None and pointer.terms is not None:
             pointer = Pointer(pointer.region, (*pointer.terms, steps))
         handle = Handle(ptr.data + steps * bytes_each, ptr.type, pointer=pointer)
-        if ptr.taint is not None or offset.taint is not None:
-            handle.taint = merge_taint((ptr, offset), np.shape(handle.data))
+        handle.taint = merge_taint((ptr.taint, offset.taint), np.shape(handle.data))
         return handle
 
     def create_load(self, ptr: Handle, *_: Any, **__: Any) -> Handle:

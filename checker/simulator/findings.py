@@ -41,7 +41,6 @@ class _Source:
     line: int
     program: tuple[int, int, int]
     name: str  # the tensor loaded, or the operation
-    step: int = 0
 
 
 @dataclass
@@ -213,16 +212,18 @@ class Findings:
                     self._modified(region, changed)
 
     def _unwritten(self, region: Region, missing: np.ndarray) -> None:
-        first = tuple(int(i) for i in np.unravel_index(int(missing[0]), region.shape)) if region.shape else ()
-        message = f"{missing.size} of {region.count} elements of {words.said(region)} are never stored, the first at {words.index(first)}."
-        elements = [tuple(int(i) for i in np.unravel_index(int(m), region.shape)) for m in missing[:SHOWN]]
+        elements = _indices(region, missing)
+        message = (
+            f"{missing.size} of {region.count} elements of {words.said(region)} are never stored, the first at "
+            f"{words.index(elements[0])}."
+        )
         self._findings["unwritten", region.name] = _Open(
-            "unwritten", message, None, None, region.name, elements if region.shape else [()], missing.size
+            "unwritten", message, None, None, region.name, elements, missing.size
         )
 
     def _modified(self, region: Region, changed: np.ndarray) -> None:
         first = int(changed[0])
-        elements = [tuple(int(i) for i in np.unravel_index(int(m), region.shape)) for m in changed[:SHOWN]]
+        elements = _indices(region, changed)
         line = int(region.writer_line[first])
         program = words.unlinear(int(region.writer[first]), self.grid)
         message = (
@@ -232,3 +233,8 @@ class Findings:
         self._findings["modified_input", region.name] = _Open(
             "modified_input", message, line, program, region.name, elements, changed.size
         )
+
+
+def _indices(region: Region, elements: np.ndarray) -> list[tuple[int, ...]]:
+    """The indices of the first few of these row-major elements."""
+    return [tuple(int(i) for i in np.unravel_index(int(e), region.shape)) for e in elements[:SHOWN]]

@@ -36,7 +36,6 @@ class Functions:
 
     def __call__(self, jitted: Any, *arguments: Any, **named: Any) -> Any:
         depth = len(self.frames.stack)
-        named.pop("_semantic", None)
         try:
             return self.get(jitted)(*arguments, **named)
         finally:
@@ -46,7 +45,7 @@ class Functions:
         found = self.ready.get(id(jitted))
         if found is not None:
             return found[1]
-        fn = jitted.fn
+        fn = seam.function_of(jitted)
         library = str(fn.__module__).startswith("triton.")
         lines, first = seam.source_of(jitted)
         code = _compiled(tuple(lines), first, fn.__code__.co_filename, fn.__name__, not library)

@@ -99,7 +99,7 @@ def _programs(grid: tuple[int, int, int], order: str) -> Iterator[tuple[int, int
 
 def _arguments(jitted: Any, launch: Launch, memory: Memory) -> dict[str, Any]:
     """Every parameter of the kernel as it sees it: tensors as pointers, numbers as scalars, constexprs as Python numbers."""
-    parameters = inspect.signature(jitted.fn).parameters
+    parameters = inspect.signature(seam.function_of(jitted)).parameters
     given = {**launch.arguments, **launch.meta}
     unknown = [n for n in given if n not in parameters]
     if unknown:

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 
 from checker.simulator import numerics, races
-from checker.simulator.access import resolve
+from checker.simulator.access import Access, resolve
 from checker.simulator.recorder import Recorder
 from checker.simulator.region import Region
-from checker.simulator.values import Handle, Taint
+from checker.simulator.values import Handle, Taint, merge_taint
 
 
 class Memory:
@@ -31,40 +31,39 @@ class Memory:
         return region
 
     def load(self, ptr: Handle, mask: Handle | None, other: Handle | None, element: np.dtype) -> Handle:
+        """What the lanes read: their element, `other` where they are masked off, and poison where there is nothing to read."""
         access = resolve(self.regions, ptr, mask)
-        region = access.region
-        source = _data(region, element)
-        undefined = other is None and access.active is not None
+        source = _data(access.region, element)
         if access.good is None:
             data = source[access.places]
         else:
-            fill = other.data if other is not None else numerics.poison(element)
-            data = np.where(access.good, numerics.poison(element), fill).astype(element)
-            if access.active is not None:
-                data = np.where(access.active, numerics.poison(element), data)
-            else:
-                data = np.full(access.places.shape, numerics.poison(element))
+            data = np.full(access.places.shape, numerics.poison(element))
+            if other is not None and access.active is not None:
+                data = np.where(access.active, data, other.data).astype(element)
             data[access.good] = source[access.chosen]
-        handle = Handle(data, ptr.type.scalar.element_ty)
+        undefined = other is None and access.active is not None
         line = self.recorder.load(access, undefined)
         races.check_load(access, self.me, self.recorder.findings)
-        if undefined and access.active is not None:
-            off = ~access.active
-            handle.taint = Taint(off, frozenset({self.recorder.findings.undefined_source(access, line)}))
-        if other is not None and other.taint is not None and access.active is not None:
-            lanes = ~access.active & other.taint.lanes
-            handle.taint = (
-                Taint(np.broadcast_to(lanes, data.shape), other.taint.sources) if lanes.any() else handle.taint
-            )
-        for part in (ptr, mask):
-            if part is not None and part.taint is not None:
-                lanes = np.broadcast_to(part.taint.lanes, data.shape)
-                if part is ptr and access.active is not None:
-                    lanes = lanes & access.active
-                if lanes.any():
-                    before = handle.taint or Taint(np.zeros(data.shape, bool), frozenset())
-                    handle.taint = Taint(before.lanes | lanes, before.sources | part.taint.sources)
+        handle = Handle(data, ptr.type.scalar.element_ty)
+        if undefined or any(h is not None and h.taint is not None for h in (ptr, mask, other)):
+            handle.taint = self._undefined(access, line, ptr, mask, other)
         return handle
+
+    def _undefined(
+        self, access: Access, line: int, ptr: Handle, mask: Handle | None, other: Handle | None
+    ) -> Taint | None:
+        """The undefined lanes of a load: masked without `other`, or by an undefined address, mask or `other`."""
+        active = access.active
+        taints = []
+        if active is not None and other is None:
+            taints.append(Taint(~active, frozenset({self.recorder.findings.undefined_source(access, line)})))
+        if active is not None and other is not None and other.taint is not None:
+            taints.append(other.taint.moved(lambda lanes: lanes & ~active))
+        if ptr.taint is not None:
+            taints.append(ptr.taint if active is None else ptr.taint.moved(lambda lanes: lanes & active))
+        if mask is not None and mask.taint is not None:
+            taints.append(mask.taint)
+        return merge_taint([taint for taint in taints if taint.lanes.any()], access.places.shape)
 
     def store(self, ptr: Handle, value: Handle, mask: Handle | None) -> None:
         access = resolve(self.regions, ptr, mask)

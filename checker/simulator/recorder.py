@@ -41,22 +41,21 @@ class Recorder:
     def load(self, access: Access, undefined: bool) -> int:
         count = self.counts[access.region.name]
         count.loads += 1
-        count.loaded += access.chosen.size * access.region.item
+        count.loaded += access.bytes
         return self._access("load", access, undefined)
 
     def store(self, access: Access) -> int:
         count = self.counts[access.region.name]
         count.stores += 1
-        count.stored += access.chosen.size * access.region.item
+        count.stored += access.bytes
         return self._access("store", access) or self.frames.line()
 
     def atomic(self, access: Access) -> int:
         count = self.counts[access.region.name]
         count.loads += 1
         count.stores += 1
-        moved = access.chosen.size * access.region.item
-        count.loaded += moved
-        count.stored += moved
+        count.loaded += access.bytes
+        count.stored += access.bytes
         return self._access("atomic", access) or self.frames.line()
 
     def _access(self, kind: EventKind, access: Access, undefined: bool = False) -> int:
@@ -75,7 +74,7 @@ class Recorder:
                 access.region.name,
                 place,
                 tile=boxes.tile_of(access),
-                bytes=access.chosen.size * access.region.item,
+                bytes=access.bytes,
                 masked=off,
                 undefined=off if undefined else 0,
                 out_of_bounds=int(access.outside.sum()) if stray else 0,

@@ -50,6 +50,12 @@ def unwrap_kernel(kernel: Any) -> Any:
     return kernel
 
 
+def function_of(jitted: Any) -> FunctionType:
+    """The Python function that was jitted."""
+    function: FunctionType = jitted.fn
+    return function
+
+
 def source_of(jitted: Any) -> tuple[list[str], int]:
     """Source lines of a jitted function (decorators included) and the number of the first."""
     if isinstance(jitted, JITFunction):
@@ -183,8 +189,8 @@ class Binding:
                     yield tl.core.tensor, name, (lambda n: lambda x, *a, **k: getattr(tl, n)(x, *a, **k))(name)
             elif isinstance(member, JITTED):
                 yield tl.core.tensor, name, (lambda m: lambda x, *a, **k: device(m, x, *a, **k))(member)
-        for jitted in JITTED:
-            yield jitted, "__call__", lambda jf, *a, **k: device(jf, *a, **k)
+        for jitted in JITTED:  # where the library calls one it passes the front end on, which is ours anyway
+            yield jitted, "__call__", lambda jf, *a, _semantic=None, **k: device(jf, *a, **k)
         for name, replacement in functions.items():
             self.replaced[id(getattr(tl, name))] = replacement
             yield tl, name, replacement

@@ -20,9 +20,7 @@ def rounded(value: float) -> float:
 
 
 def _nested(data: np.ndarray) -> Any:
-    if data.dtype.kind == "b":
-        return data.tolist()
-    if data.dtype.kind in "iu":
+    if data.dtype.kind in "biu":
         return data.tolist()
     return _rounded(data.astype(np.float64)).tolist()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,10 @@ class Taint:
 
     lanes: np.ndarray
     sources: frozenset[int]
+
+    def moved(self, move: Callable[[np.ndarray], Any]) -> Taint:
+        """The same for lanes that were rearranged, or reduced."""
+        return Taint(move(self.lanes), self.sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +58,15 @@ class Handle:
         self.nans = nans
 
 
-def merge_taint(handles: Sequence[Handle], shape: tuple[int, ...]) -> Taint | None:
-    """A lane computed from an undefined lane is undefined."""
-    tainted = [h.taint for h in handles if h.taint is not None]
-    if not tainted:
+def merge_taint(taints: Iterable[Taint | None], shape: tuple[int, ...]) -> Taint | None:
+    """A lane computed from an undefined lane is undefined. Lanes are broadcast to `shape`."""
+    known = [taint for taint in taints if taint is not None]
+    if not known:
         return None
     lanes = np.zeros(shape, bool)
-    sources: frozenset[int] = frozenset()
-    for taint in tainted:
+    for taint in known:
         lanes = lanes | taint.lanes
-        sources |= taint.sources
-    return Taint(lanes, sources)
+    return Taint(lanes, frozenset().union(*(taint.sources for taint in known)))
 
 
 def merge_nans(handles: Sequence[Handle], shape: tuple[int, ...]) -> np.ndarray | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -73,8 +74,6 @@ def _in_type(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _erf(a: np.ndarray) -> np.ndarray:
-    import math
-
     return np.vectorize(math.erf, otypes=[np.float64])(a.astype(np.float64)) if a.size else a
 
 

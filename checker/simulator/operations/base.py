@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from checker.simulator import numerics
-from checker.simulator.values import Handle, Pointer, Refusal, Taint, isnan, merge_nans, merge_taint
+from checker.simulator.values import Handle, Pointer, Refusal, isnan, merge_nans, merge_taint
 
 if TYPE_CHECKING:
     from checker.simulator.memory import Memory
@@ -33,8 +33,7 @@ class Operations:
     def result(self, name: str, data: Any, type_: Any, operands: Sequence[Handle]) -> Handle:
         """The result of an elementwise operation, with what its operands were known for."""
         handle = Handle(data, type_)
-        if any(h.taint is not None for h in operands):
-            handle.taint = merge_taint(operands, np.shape(data))
+        handle.taint = merge_taint((h.taint for h in operands), np.shape(data))
         if self.born is not None:
             self.note_nan(name, handle, operands)
         return handle
@@ -59,7 +58,7 @@ class Operations:
         pointer = arg.pointer
         if pointer is not None and pointer.terms is not None:
             pointer = Pointer(pointer.region, tuple(move(t) if np.ndim(t) else t for t in pointer.terms))
-        taint = Taint(move(arg.taint.lanes), arg.taint.sources) if arg.taint is not None else None
+        taint = None if arg.taint is None else arg.taint.moved(move)
         nans = None if arg.nans is None else move(arg.nans)
         return Handle(move(arg.data), arg.type, taint, pointer, nans)
 

@@ -11,8 +11,9 @@ from checker.simulator import numerics
 from checker.simulator.operations.base import Operations
 from checker.simulator.values import Handle, Pointer, Refusal, isnan
 
-INTEGERS = {"int1": 1, **{f"{sign}int{bits}": bits for sign in ("", "u") for bits in (8, 16, 32, 64)}}
+INTEGERS = ("int1", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
 FLOATS = {"fp16": "half", "bf16": "bf16", "fp32": "float", "fp64": "double"}
+"""The names of the types, and for floats how the builder spells them where it is asked for the type itself."""
 
 
 class Casts(Operations):

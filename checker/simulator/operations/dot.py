@@ -8,7 +8,7 @@ import numpy as np
 
 from checker.simulator import numerics
 from checker.simulator.operations.base import Operations
-from checker.simulator.values import Handle, Taint, isnan, merge_taint
+from checker.simulator.values import Handle, isnan, merge_taint
 
 
 class Products(Operations):
@@ -22,15 +22,9 @@ class Products(Operations):
         self.flops += flops
         self.memory.record_dot()
         handle = Handle(data, c.type)
-        if a.taint is not None or b.taint is not None or c.taint is not None:
-            parts = [c]
-            if a.taint is not None:
-                rows = np.broadcast_to(a.taint.lanes.any(-1, keepdims=True), data.shape)
-                parts.append(Handle(data, c.type, Taint(rows, a.taint.sources)))
-            if b.taint is not None:
-                columns = np.broadcast_to(b.taint.lanes.any(-2, keepdims=True), data.shape)
-                parts.append(Handle(data, c.type, Taint(columns, b.taint.sources)))
-            handle.taint = merge_taint(parts, data.shape)
+        rows = None if a.taint is None else a.taint.moved(lambda lanes: lanes.any(-1, keepdims=True))
+        columns = None if b.taint is None else b.taint.moved(lambda lanes: lanes.any(-2, keepdims=True))
+        handle.taint = merge_taint((rows, columns, c.taint), data.shape)
         if self.born is not None:
             self.note_nan("tl.dot", handle, (self._spread(a, -1, data.shape), self._spread(b, -2, data.shape), c))
         return handle

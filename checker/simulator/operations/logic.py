@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from checker.simulator.operations.base import Operations
-from checker.simulator.values import Handle, Pointer, Taint, isnan, merge_taint
+from checker.simulator.values import Handle, Pointer, isnan, merge_taint
 
 
 class Logic(Operations):
@@ -20,14 +20,12 @@ class Logic(Operations):
             same = lhs.pointer.region is rhs.pointer.region
             pointer = Pointer(lhs.pointer.region if same else None, None)
         handle = Handle(data, lhs.type, pointer=pointer)
-        if condition.taint is not None or lhs.taint is not None or rhs.taint is not None:
-            chosen = (
-                np.where(condition.data, *(h.taint.lanes if h.taint is not None else False for h in (lhs, rhs))),
-                frozenset().union(*(h.taint.sources for h in (lhs, rhs) if h.taint is not None)),
-            )
-            shape = np.shape(data)
-            parts = [Handle(data, lhs.type, Taint(np.broadcast_to(chosen[0], shape), chosen[1])), condition]
-            handle.taint = merge_taint(parts, shape)
+        taints = [condition.taint]
+        if lhs.taint is not None:
+            taints.append(lhs.taint.moved(lambda lanes: lanes & condition.data))
+        if rhs.taint is not None:
+            taints.append(rhs.taint.moved(lambda lanes: lanes & ~condition.data))
+        handle.taint = merge_taint(taints, np.shape(data))
         if self.born is not None and isnan(data).any():
             births = [0 if h.nans is None else h.nans for h in (lhs, rhs)]
             handle.nans = np.broadcast_to(np.where(condition.data, *births), np.shape(data))
@@ -35,18 +33,16 @@ class Logic(Operations):
 
     def _bitwise(self, name: str, ufunc: Any, lhs: Handle, rhs: Handle) -> Handle:
         handle = Handle(ufunc(lhs.data, rhs.data), lhs.type)
-        if lhs.taint is not None or rhs.taint is not None:
-            taint = merge_taint((lhs, rhs), np.shape(handle.data))
-            if taint is not None and np.asarray(handle.data).dtype == bool and name != "xor":
-                # False & anything is False and True | anything is True: an undefined lane cannot change that
-                deciding = name == "or"
-                decided = np.zeros(np.shape(handle.data), bool)
-                for side in (lhs, rhs):
-                    known = ~side.taint.lanes if side.taint is not None else True
-                    decided = decided | ((np.asarray(side.data) == deciding) & known)
-                handle.data = np.where(decided, deciding, handle.data)
-                taint = Taint(taint.lanes & ~decided, taint.sources)
-            handle.taint = taint
+        handle.taint = merge_taint((lhs.taint, rhs.taint), np.shape(handle.data))
+        if handle.taint is not None and np.asarray(handle.data).dtype == bool and name != "xor":
+            # False & anything is False and True | anything is True: an undefined lane cannot change that
+            deciding = name == "or"
+            decided = np.zeros(np.shape(handle.data), bool)
+            for side in (lhs, rhs):
+                known = ~side.taint.lanes if side.taint is not None else True
+                decided = decided | ((np.asarray(side.data) == deciding) & known)
+            handle.data = np.where(decided, deciding, handle.data)
+            handle.taint = handle.taint.moved(lambda lanes: lanes & ~decided)
         return handle
 
     def create_and(self, lhs: Handle, rhs: Handle) -> Handle:

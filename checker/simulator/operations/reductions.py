@@ -15,7 +15,7 @@ import triton.language as tl
 
 from checker.simulator import numerics, seam
 from checker.simulator.builder import Builder
-from checker.simulator.values import Handle, Taint, isnan
+from checker.simulator.values import Handle, isnan
 
 
 class Reductions:
@@ -44,10 +44,7 @@ class Reductions:
             rest: tuple[int, ...] = (1,) * rank
             axis = 0
         else:
-            axis = int(axis)
-            if not -rank <= axis < rank:
-                raise ValueError(f"a reduction along axis {axis} of a tile of {rank} dimensions")
-            axis %= rank
+            axis = _axis_of("reduction", axis, rank)
             shape = np.shape(handles[0].data)
             rest = (*shape[:axis], 1, *shape[axis + 1 :])
         kind = seam.combination(combine_fn)
@@ -68,8 +65,8 @@ class Reductions:
         out = _sum(data, axis) if kind == "sum" else extreme.reduce(data, axis=axis)
         handle = Handle(out, arg.type)
         if arg.taint is not None:
-            lanes = np.asarray(arg.taint.lanes.any(axis))
-            handle.taint = Taint(lanes, arg.taint.sources) if lanes.any() else None
+            taint = arg.taint.moved(lambda lanes: np.asarray(lanes.any(axis)))
+            handle.taint = taint if taint.lanes.any() else None
         if self.builder.born is not None:
             spread = np.where(isnan(data).any(axis), np.float32(np.nan), np.float32(0))
             births = None if arg.nans is None else np.asarray(arg.nans.max(axis))
@@ -96,11 +93,8 @@ class Reductions:
 
     def scan(self, input: Any, axis: Any, combine_fn: Any, reverse: Any = False, **_: Any) -> Any:
         handles, many = self._inputs(input)
-        axis, backwards = int(seam.unconst(axis)), bool(seam.unconst(reverse))
-        rank = np.ndim(handles[0].data)
-        if not -rank <= axis < rank:
-            raise ValueError(f"a scan along axis {axis} of a tile of {rank} dimensions")
-        axis %= rank
+        axis = _axis_of("scan", seam.unconst(axis), np.ndim(handles[0].data))
+        backwards = bool(seam.unconst(reverse))
         if backwards:
             handles = [self.builder.moved(h, lambda a: np.flip(a, axis)) for h in handles]
         if len(handles) == 1 and seam.combination(combine_fn) == "sum":
@@ -117,7 +111,7 @@ class Reductions:
         self._count(data)
         handle = Handle(np.add.accumulate(data, axis=axis, dtype=data.dtype), arg.type)
         if arg.taint is not None:
-            handle.taint = Taint(np.logical_or.accumulate(arg.taint.lanes, axis=axis), arg.taint.sources)
+            handle.taint = arg.taint.moved(lambda lanes: np.logical_or.accumulate(lanes, axis=axis))
         if self.builder.born is not None:
             seen = np.logical_or.accumulate(isnan(data), axis=axis)
             spread = np.where(seen, np.float32(np.nan), np.float32(0))
@@ -137,6 +131,14 @@ class Reductions:
             handles = [self.builder.create_select(keep, c, h) for c, h in zip(combined, handles, strict=True)]
             step *= 2
         return handles
+
+
+def _axis_of(what: str, axis: Any, rank: int) -> int:
+    """The axis counted from the first. Raises ValueError where a tile of `rank` dimensions has none such."""
+    axis = int(axis)
+    if not -rank <= axis < rank:
+        raise ValueError(f"a {what} along axis {axis} of a tile of {rank} dimensions")
+    return axis % rank
 
 
 def _sum(data: np.ndarray, axis: int) -> Any:

@@ -31,7 +31,7 @@ class Shapes(Operations):
 
     def create_splat(self, type_: Any, arg: Handle) -> Handle:
         shape = tuple(int(n) for n in type_.shape)
-        taint = arg.taint and Taint(np.broadcast_to(arg.taint.lanes, shape), arg.taint.sources)
+        taint = None if arg.taint is None else arg.taint.moved(lambda lanes: np.broadcast_to(lanes, shape))
         nans = None if arg.nans is None else np.broadcast_to(arg.nans, shape)
         return Handle(np.broadcast_to(np.reshape(arg.data, ()), shape), arg.type, taint, arg.pointer, nans)
 
@@ -68,17 +68,15 @@ class Shapes(Operations):
             raise Refusal(f"tl.gather was given the index {where[outside][0]}, outside its source.")
         handle = self.moved(src, lambda a: np.take_along_axis(a, where.astype(np.int64), axis=axis))
         handle.pointer = None
-        if index.taint is not None:
-            handle.taint = merge_taint((handle, index), where.shape)
+        handle.taint = merge_taint((handle.taint, index.taint), where.shape)
         return handle
 
     def create_histogram(self, arg: Handle, bins: int, mask: Handle | None = None) -> Handle:
-        counted = (
-            np.asarray(arg.data)[np.asarray(mask.data, bool)] if mask is not None else np.asarray(arg.data).ravel()
-        )
-        counted = counted[(counted >= 0) & (counted < bins)]
+        values = np.asarray(arg.data)
+        on = np.ones(values.shape, bool) if mask is None else np.asarray(mask.data, bool)
+        counted = values[on & (values >= 0) & (values < bins)]
         data = np.bincount(counted.astype(np.int64), minlength=bins).astype(np.int32)
-        lanes = arg.taint.lanes if arg.taint is not None else np.zeros(1, bool)
-        tainted = bool((lanes & (np.asarray(mask.data, bool) if mask is not None else True)).any())
-        taint = Taint(np.ones(bins, bool), arg.taint.sources) if tainted and arg.taint is not None else None
+        taint = None
+        if arg.taint is not None and (arg.taint.lanes & on).any():
+            taint = Taint(np.ones(bins, bool), arg.taint.sources)
         return Handle(data, self.types.int32, taint)
