@@ -37,9 +37,9 @@ class Memory:
         if access.good is None:
             data = source[access.places]
         else:
-            data = np.full(access.places.shape, numerics.poison(element))
+            data = np.full_like(access.places, numerics.poison(element), dtype=element)
             if other is not None and access.active is not None:
-                data = np.where(access.active, data, other.data).astype(element)
+                np.copyto(data, other.data, where=~access.active, casting="unsafe")
             data[access.good] = source[access.chosen]
         undefined = other is None and access.active is not None
         line = self.recorder.load(access, undefined)
