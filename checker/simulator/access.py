@@ -36,7 +36,7 @@ class Access:
 
 
 def resolve(regions: Sequence[Region], ptr: Handle, mask: Handle | None) -> Access:
-    """Where the lanes of a load or store reach. Raises Refusal where they reach into no tensor, or into two."""
+    """Where the lanes of a load or store reach. Raises Refusal for no tensor or two, and for elements of another size."""
     addresses = np.asarray(ptr.data)
     active = None
     if mask is not None:
@@ -44,7 +44,7 @@ def resolve(regions: Sequence[Region], ptr: Handle, mask: Handle | None) -> Acce
         if active.all():
             active = None
     region = _region(regions, ptr, addresses, active)
-    if ptr.type.scalar.element_ty.primitive_bitwidth != 8 * region.item and region.item > 1:
+    if max(8, ptr.type.scalar.element_ty.primitive_bitwidth) != 8 * region.item:  # one bit takes a byte
         raise Refusal(f"{region.name} is read as elements of another size than its own, which is not simulated.")
     places = addresses - region.base
     if region.item > 1:

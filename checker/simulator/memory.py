@@ -73,7 +73,7 @@ class Memory:
         line = self.recorder.store(access)
         races.check_store(access, self.me, self.recorder.findings)
         self.recorder.findings.stored_value(access, (value, mask, ptr), chosen)
-        target = _data(region, data.dtype) if region.item == data.dtype.itemsize else region.flat
+        target = _data(region, data.dtype)
         target[access.chosen] = chosen
         elements = region.elements(access.chosen)
         region.writer[elements] = self.me

@@ -1,10 +1,13 @@
 """Loads, stores and atomics do to a tensor what they do on a GPU."""
 
+import pytest
 import torch
 import triton
 import triton.language as tl
 
-from tests.simulator.launching import kinds, run
+from checker.puzzle import Launch
+from checker.simulator import SimulationError, simulate
+from tests.simulator.launching import kinds, line_of, nans, run
 
 
 @triton.jit
@@ -41,3 +44,35 @@ def test_atomic_max_and_compare_and_swap():
     run(more_atomics, (1,), ("y_ptr", "i_ptr"), {}, y_ptr=y, i_ptr=i)
     assert y.tolist() == [0.0, 0.0, 0.5, 1.5]
     assert i.tolist() == [7, 7]
+
+
+@triton.jit
+def reads_bytes_as_floats(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    words = x_ptr.to(tl.pointer_type(tl.float32))
+    tl.store(y_ptr + offs, tl.load(words + offs))
+
+
+@pytest.mark.parametrize("block", [1, 4], ids=["one", "several"])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float16], ids=str)
+def test_memory_is_read_with_the_width_it_has(dtype, block):
+    """A pointer to wider elements reaches other bytes than its offsets say: refused, for one-byte tensors too."""
+    x = torch.zeros(16, dtype=dtype)
+    launch = Launch((1,), {"x_ptr": x, "y_ptr": nans(block)}, {"BLOCK": block}, ("y_ptr",))
+    with pytest.raises(SimulationError, match="elements of another size") as caught:
+        simulate(reads_bytes_as_floats, launch)
+    assert caught.value.line == line_of(reads_bytes_as_floats, "tl.load(words")
+
+
+@triton.jit
+def copies_flags(x_ptr, y_ptr):
+    offs = tl.arange(0, 4)
+    tl.store(y_ptr + offs, tl.load(x_ptr + offs))
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int8, torch.float8_e5m2], ids=str)
+def test_one_byte_elements_are_copied(dtype):
+    x = torch.tensor([1.0, 0.0, 1.0, 0.0]).to(dtype)
+    y = torch.zeros(4).to(dtype)
+    run(copies_flags, (1,), ("y_ptr",), {}, x_ptr=x, y_ptr=y)
+    assert y.float().tolist() == [1.0, 0.0, 1.0, 0.0]
