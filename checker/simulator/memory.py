@@ -47,6 +47,8 @@ class Memory:
         handle = Handle(data, ptr.type.scalar.element_ty)
         if undefined or any(h is not None and h.taint is not None for h in (ptr, mask, other)):
             handle.taint = self._undefined(access, line, ptr, mask, other)
+        if other is not None and other.nans is not None and access.active is not None:
+            handle.nans = np.where(access.active, 0, other.nans)
         return handle
 
     def _undefined(

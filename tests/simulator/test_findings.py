@@ -238,6 +238,25 @@ def test_where_a_nan_is_born():
     assert given.findings == []  # it came in with the input
 
 
+@triton.jit
+def nan_for_masked_lanes(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
+    offs = tl.arange(0, BLOCK_N)
+    highest = tl.full([BLOCK_N], float("inf"), tl.float32)
+    filler = highest - highest
+    tl.store(y_ptr + offs, tl.load(x_ptr + offs, mask=offs < N, other=filler))
+
+
+def test_a_nan_that_masked_lanes_are_given_keeps_its_birth():
+    found = only(
+        run_with(
+            SimulateOptions(explain_nan=True), nan_for_masked_lanes, (1,), ("y_ptr",), {"BLOCK_N": 8},
+            x_ptr=torch.ones(8), y_ptr=torch.zeros(8), N=6,
+        )
+    )  # fmt: skip
+    assert (found.kind, found.operation, found.count) == ("nan_born", "-", 2)
+    assert found.line == line_of(nan_for_masked_lanes, "highest - highest")
+
+
 def test_a_nan_out_of_undefined_lanes_names_its_load():
     trace = run_with(
         SimulateOptions(explain_nan=True), no_other, (1,), ("y_ptr",), {"BLOCK_N": 16, "KIND": "sum"},
