@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,20 +18,6 @@ if TYPE_CHECKING:
 
 SHOWN = 4
 """How many elements a finding names."""
-
-
-@dataclass
-class _Open:
-    """A finding that may still grow: the same defect at the same line is told once."""
-
-    kind: FindingKind
-    message: str
-    line: int | None
-    program: tuple[int, int, int] | None
-    tensor: str | None
-    elements: list[tuple[int, ...]]
-    count: int = 0
-    operation: str | None = None
 
 
 @dataclass
@@ -51,7 +37,7 @@ class Findings:
     grid: tuple[int, int, int]
     sources: list[_Source] = field(default_factory=list)
     births: list[_Source] = field(default_factory=list)
-    _findings: dict[tuple[Any, ...], _Open] = field(default_factory=dict)
+    _findings: dict[tuple[Any, ...], Finding] = field(default_factory=dict)
     _source_numbers: dict[tuple[int, str], int] = field(default_factory=dict)
     _birth_numbers: dict[tuple[int, str], int] = field(default_factory=dict)
 
@@ -66,22 +52,19 @@ class Findings:
         operation: str | None = None,
         key: Any = None,
     ) -> None:
+        """Tell it, or count on where the same was found before: the same defect at the same line is told once."""
         tensor = region.name if region is not None else None
         name = (kind, line, tensor, key)
         found = self._findings.get(name)
         if found is None:
-            elements = []
+            elements: tuple[tuple[int, ...], ...] = ()
             if region is not None and places is not None:
-                elements = [region.index(int(p)) for p in places[:SHOWN]]
-            program = self.frames.program
-            found = self._findings[name] = _Open(kind, message, line, program, tensor, elements, 0, operation)
-        found.count += count
+                elements = tuple(region.index(int(p)) for p in places[:SHOWN])
+            found = Finding(kind, message, line, self.frames.program, tensor, elements, 0, operation)
+        self._findings[name] = replace(found, count=found.count + count)
 
     def told(self) -> list[Finding]:
-        return [
-            Finding(f.kind, f.message, f.line, f.program, f.tensor, tuple(f.elements), f.count, f.operation)
-            for f in self._findings.values()
-        ]
+        return list(self._findings.values())
 
     def out_of_bounds(self, kind: EventKind, access: Access, place: Place) -> None:
         region = access.region
@@ -217,7 +200,7 @@ class Findings:
             f"{missing.size} of {region.count} elements of {words.said(region)} are never stored, the first at "
             f"{words.index(elements[0])}."
         )
-        self._findings["unwritten", region.name] = _Open(
+        self._findings["unwritten", region.name] = Finding(
             "unwritten", message, None, None, region.name, elements, missing.size
         )
 
@@ -230,11 +213,11 @@ class Findings:
             f"{words.said(region)} is an input, but line {line} stores to {changed.size} of its elements, the first at "
             f"{words.index(elements[0])}. Store to the output instead."
         )
-        self._findings["modified_input", region.name] = _Open(
+        self._findings["modified_input", region.name] = Finding(
             "modified_input", message, line, program, region.name, elements, changed.size
         )
 
 
-def _indices(region: Region, elements: np.ndarray) -> list[tuple[int, ...]]:
+def _indices(region: Region, elements: np.ndarray) -> tuple[tuple[int, ...], ...]:
     """The indices of the first few of these row-major elements."""
-    return [tuple(int(i) for i in np.unravel_index(int(e), region.shape)) for e in elements[:SHOWN]]
+    return tuple(tuple(int(i) for i in np.unravel_index(int(e), region.shape)) for e in elements[:SHOWN])
