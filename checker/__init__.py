@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from checker.judge.verdict import Verdict
-    from checker.verbs.actions import Film, Report, Standing
     from checker.verbs.hints import Help
     from checker.verbs.panels import Panel
     from checker.verbs.resetting import Reset
+    from checker.verbs.returned import Film, Report, Standing
 
 __all__ = ["bench", "check", "doctor", "film", "hint", "progress", "reset", "xray"]
 

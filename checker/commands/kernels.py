@@ -65,7 +65,7 @@ def _path(options: argparse.Namespace) -> Path:
 
 
 def check(options: argparse.Namespace) -> int:
-    from checker.verbs.actions import check_and_show
+    from checker.verbs.showing import check_and_show
 
     verdicts = [check_and_show(p, s, options.device) for p, s in _kernels(options, single=False)]
     if any(verdict.status == "infra_error" for verdict in verdicts):
@@ -74,13 +74,14 @@ def check(options: argparse.Namespace) -> int:
 
 
 def film(options: argparse.Namespace) -> int:
-    from checker.verbs import actions
+    from checker.verbs.returned import Film
+    from checker.verbs.showing import film_of
 
     sizes = dict(_size(text) for text in options.size)
     writable(options.output)
     ((puzzle, source),) = _kernels(options, single=True)
-    made = actions.film_of(puzzle, source, sizes)
-    if not isinstance(made, actions.Film):
+    made = film_of(puzzle, source, sizes)
+    if not isinstance(made, Film):
         from checker.view.terminal import print_card
 
         print_card(made)
@@ -101,7 +102,7 @@ def _size(text: str) -> tuple[str, int]:
 
 
 def xray(options: argparse.Namespace) -> int:
-    from checker.verbs.actions import xray_and_show
+    from checker.verbs.showing import xray_and_show
 
     asked = {"dtype": options.dtype, "num_warps": options.num_warps, "num_stages": options.num_stages}
     wanted = dict(_size(text) for text in options.size) | {name: v for name, v in asked.items() if v is not None}
@@ -111,8 +112,8 @@ def xray(options: argparse.Namespace) -> int:
 
 
 def bench(options: argparse.Namespace) -> int:
-    from checker.verbs.actions import bench_and_show
     from checker.verbs.panels import Panel
+    from checker.verbs.showing import bench_and_show
 
     ((puzzle, source),) = _kernels(options, single=True)
     return PASSED if isinstance(bench_and_show(puzzle, source), Panel) else FAILED

@@ -17,12 +17,13 @@ from dataclasses import asdict
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from checker.sandbox.answers import run_result, timing
 from checker.sandbox.isolation import LAYERS
 from checker.sandbox.job import Job, JobEnded
-from checker.sandbox.lanes import LONGEST, Lanes, failed
+from checker.sandbox.lanes import Lanes, failed
 from checker.sandbox.limits import PATIENCE, Limits
 from checker.sandbox.process import INSIDE, Ready, WorkerFailed, WorkerProcess
-from checker.sandbox.wire import ProtocolError, numbered
+from checker.sandbox.wire import ProtocolError
 
 if TYPE_CHECKING:
     from checker.compiler import CompileRequest, CompileResult
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from checker.judge.runner import RunResult
     from checker.puzzle import Launch
     from checker.sandbox.tensors import Shared
-    from checker.simulator.trace import SimulateOptions, Trace
+    from checker.simulator.trace import SimulateOptions
     from checker.submission.kernel import KernelSource
 
 _Answer = TypeVar("_Answer")
@@ -170,9 +171,13 @@ class Sandbox:
 
     def time(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[Timing]:
         """How long each launch takes on the GPU, all in one process. Raises RuntimeError with the reason at the first that cannot be timed."""
+
+        def received(job: Job, number: int, _: Shared) -> Timing:
+            return timing(job.receive(time.monotonic() + self.limits.launch), number)
+
         spec = {"kind": "time", "cpu_seconds": _GPU_JOB}
         try:
-            yield from self._exchange(kernel, launches, spec, self._timing, ahead=1)  # nothing else runs meanwhile
+            yield from self._exchange(kernel, launches, spec, received, ahead=1)  # nothing else runs meanwhile
         except (WorkerFailed, ProtocolError, JobEnded) as error:
             raise RuntimeError(str(error) or "The kernel did not finish in time.") from error
 
@@ -182,7 +187,7 @@ class Sandbox:
         from checker.judge.runner import RunResult
 
         def received(job: Job, number: int, shared: Shared) -> RunResult:
-            return self._run_result(job, number, shared, time.monotonic() + wall, spec["seconds"])
+            return run_result(job, number, shared, time.monotonic() + wall, spec["seconds"])
 
         results = self._exchange(kernel, launches, spec, received)
         try:
@@ -226,46 +231,6 @@ class Sandbox:
             for shared in waiting:
                 shared.close()
 
-    def _timing(self, job: Job, number: int, _: Shared) -> Timing:
-        from checker import gpu
-        from checker.sandbox import codec
-
-        frame = job.receive(time.monotonic() + self.limits.launch)
-        body = numbered(frame, number, {"outcome", "timing"} & frame.body.keys() | {"outcome"})
-        outcome = codec.decode(_outcome_type(), body["outcome"], frame.blobs, "outcome")
-        if outcome.status != "passed":
-            raise RuntimeError(outcome.message)
-        timing: Timing = codec.decode(gpu.Timing, body.get("timing"), (), "timing")
-        return timing
-
-    def _run_result(self, job: Job, number: int, shared: Shared, deadline: float, seconds: float) -> RunResult:
-        from checker.judge.runner import RunResult
-        from checker.sandbox import codec
-
-        too_long = f"The kernel did not finish within {seconds:g} s."
-        try:
-            frame = job.receive(deadline)
-            body = numbered(frame, number, {"outcome", "trace"})
-            outcome = codec.decode(_outcome_type(), body["outcome"], (), "outcome")
-            trace = _trace(body["trace"], frame.blobs)
-        except ProtocolError as error:
-            return RunResult(
-                "protocol_error", message=f"The kernel's process sent something that is no result: {error}."
-            )
-        except JobEnded as ended:
-            ending = ended.ending
-            message = too_long if ending.status == "timeout" else ending.message
-            return RunResult(ending.status, message=message, detail=ending.printed[-LONGEST:])  # type: ignore[arg-type]
-        return RunResult(
-            outcome.status,
-            tensors=shared.results() if outcome.status == "passed" else {},
-            trace=trace,
-            message=too_long if outcome.status == "timeout" else outcome.message[:LONGEST],
-            detail=outcome.detail[:LONGEST],
-            line=outcome.line,
-            seconds=outcome.seconds,
-        )
-
     # ---------------------------------------------------------------------------------------------------------- parts
 
     def _job(self, spec: dict[str, Any], kernel: KernelSource | None) -> Job:
@@ -275,29 +240,6 @@ class Sandbox:
 
     def _ready(self) -> Ready:
         return self._worker.wait_ready()
-
-
-def _outcome_type() -> type:
-    from checker.sandbox.jobs import Outcome
-
-    return Outcome
-
-
-def _trace(data: Any, blobs: Sequence[bytes]) -> Trace | None:
-    import numpy as np
-
-    from checker.sandbox import codec
-    from checker.simulator import trace_from_parts
-
-    if data is None:
-        return None
-    if not isinstance(data, dict) or data.keys() != {"head", "arrays"}:
-        raise ProtocolError("the trace is not one")
-    arrays = codec.decode(list[np.ndarray], data["arrays"], blobs, "trace")
-    try:
-        return trace_from_parts(data["head"], arrays)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise ProtocolError(f"the trace is not one: {error}") from error
 
 
 def _bytes(launch: Launch) -> int:

@@ -1,6 +1,6 @@
 """What a job does once its walls stand: compile, simulate or launch one kernel, and say what came out of it.
 
-This runs beside foreign code, so nothing it sends is believed without being checked on the other side (`host.py`).
+This runs beside foreign code, so nothing it sends is believed without being checked on the other side (`answers.py`).
 """
 
 from __future__ import annotations

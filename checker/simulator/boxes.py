@@ -13,7 +13,8 @@ import numpy as np
 from checker.simulator.trace import Tile
 
 if TYPE_CHECKING:
-    from checker.simulator.memory import Access, Region
+    from checker.simulator.access import Access
+    from checker.simulator.region import Region
 
 MAX_ELEMENTS = 4096
 """An irregular tile lists its elements up to this many; beyond, its box has to do."""

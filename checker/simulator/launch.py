@@ -6,73 +6,24 @@ import inspect
 import random
 import traceback
 from collections.abc import Iterator
-from functools import lru_cache
-from types import CodeType
 from typing import Any
 
 import numpy as np
 import torch
 
 from checker.puzzle import Launch
-from checker.simulator import frames, seam
+from checker.simulator import seam
 from checker.simulator.builder import Builder
 from checker.simulator.errors import SimulationError, translate
+from checker.simulator.findings import Findings
 from checker.simulator.frames import Frames
+from checker.simulator.functions import Functions
+from checker.simulator.language import Language
 from checker.simulator.memory import Memory
-from checker.simulator.recorder import Recorder, _Count
-from checker.simulator.reductions import Reductions
+from checker.simulator.operations.reductions import Reductions
+from checker.simulator.recorder import Recorder
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.simulator.values import Handle, Pointer
-
-
-@lru_cache(maxsize=512)
-def _compiled(lines: tuple[str, ...], first_line: int, filename: str, name: str, follow: bool) -> CodeType:
-    return frames.rewrite(list(lines), first_line, filename, name, follow)
-
-
-class _Hooks:
-    """What a rewritten function reaches under `frames.HOOKS`."""
-
-    def __init__(self, language: seam.Language, follower: Frames) -> None:
-        self.value = language.value
-        self.both, self.either, self.opposite = language.both, language.either, language.opposite
-        self.loop, self.enter, self.turn, self.leave = follower.loop, follower.enter, follower.turn, follower.leave
-        self.check = follower.check
-
-
-class _Functions:
-    """The jitted functions of one launch, rewritten when first called. Nothing is kept from earlier launches."""
-
-    def __init__(self, follower: Frames) -> None:
-        self.follower = follower
-        self.ready: dict[int, tuple[Any, Any]] = {}
-        self.language: seam.Language
-
-    def __call__(self, jitted: Any, *arguments: Any, **named: Any) -> Any:
-        depth = len(self.follower.stack)
-        named.pop("_semantic", None)
-        try:
-            return self.get(jitted)(*arguments, **named)
-        finally:
-            del self.follower.stack[depth:]
-
-    def get(self, jitted: Any) -> Any:
-        found = self.ready.get(id(jitted))
-        if found is not None:
-            return found[1]
-        fn = jitted.fn
-        library = str(fn.__module__).startswith("triton.")
-        lines, first = seam.source_of(jitted)
-        code = _compiled(tuple(lines), first, fn.__code__.co_filename, fn.__name__, not library)
-        given = dict(fn.__globals__)
-        given.update(inspect.getclosurevars(fn).nonlocals if fn.__closure__ else {})
-        namespace = given if library else self.language.namespace(given)
-        namespace[frames.HOOKS] = _Hooks(self.language, self.follower)
-        function = frames.instantiate(code, fn, namespace)
-        if not library:
-            self.follower.codes[function.__code__] = fn.__name__
-        self.ready[id(jitted)] = (jitted, function)
-        return function
 
 
 def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOptions()) -> Trace:  # noqa: B008
@@ -88,37 +39,36 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
     except TypeError as error:
         raise SimulationError(str(error), "", None) from error
     grid = _grid(launch)
-    follower = Frames()
-    recorder = Recorder(options, follower, grid)
+    frames = Frames()
+    findings = Findings(frames, grid)
+    recorder = Recorder(options, frames, findings)
     memory = Memory(recorder)
-    builder = Builder(memory, recorder.born if options.explain_nan else None)
+    builder = Builder(memory, findings.born if options.explain_nan else None)
     builder.grid = grid
-    functions = _Functions(follower)
-    language = seam.Language(builder, functions, recorder.undefined_branch)
-    functions.language = language
-    reductions = Reductions(builder, seam.tl, functions, seam.combination, seam.unconst)
-    follower.checks = lambda condition, message: _check(builder, language, condition, message)
+    language = Language(builder, findings.undefined_branch)
+    functions = Functions(frames, language)
+    reductions = Reductions(builder, functions)
     try:
-        with np.errstate(all="ignore"), language.patched(reductions.reduce, reductions.scan):
+        with np.errstate(all="ignore"), language.patched(functions, reductions.reduce, reductions.scan):
             function = functions.get(jitted)
-            follower.kernel = function.__code__
-            arguments = _arguments(jitted, launch, memory, recorder)
+            frames.kernel = function.__code__
+            arguments = _arguments(jitted, launch, memory)
             recorder.given = arguments
             for program in _programs(grid, options.order):
-                builder.program = recorder.program = program
+                builder.program = program
                 memory.me = (program[2] * grid[1] + program[1]) * grid[0] + program[0]
-                follower.stack.clear()
+                frames.start(program)
                 function(**arguments)
     except SimulationError:
         raise
     except Exception as error:
-        raise translate(error, _line(error, follower), recorder.program, grid) from error
-    recorder.finish(memory.regions, launch.outputs)
+        raise translate(error, _line(error, frames), frames.program, grid) from error
+    findings.finish(memory.regions, launch.outputs)
     return Trace(
         grid=grid,
         tensors={r.name: r.info for r in memory.regions},
         events=recorder.events,
-        findings=recorder.findings(),
+        findings=findings.told(),
         traffic=recorder.traffic(),
         writers={r.name: r.writer for r in memory.regions if r.name in launch.outputs},
         flops=builder.flops,
@@ -147,9 +97,9 @@ def _programs(grid: tuple[int, int, int], order: str) -> Iterator[tuple[int, int
     return iter(every)
 
 
-def _arguments(jitted: Any, launch: Launch, memory: Memory, recorder: Recorder) -> dict[str, Any]:
+def _arguments(jitted: Any, launch: Launch, memory: Memory) -> dict[str, Any]:
     """Every parameter of the kernel as it sees it: tensors as pointers, numbers as scalars, constexprs as Python numbers."""
-    parameters = inspect.signature(jitted.fn).parameters
+    parameters = inspect.signature(seam.function_of(jitted)).parameters
     given = {**launch.arguments, **launch.meta}
     unknown = [n for n in given if n not in parameters]
     if unknown:
@@ -167,7 +117,6 @@ def _arguments(jitted: Any, launch: Launch, memory: Memory, recorder: Recorder) 
             if value.device.type != "cpu":
                 raise SimulationError(f"The simulator works on CPU tensors; {name} is on {value.device}.", "", None)
             region = memory.add(name, value, tuple(launch.far.get(name, ())))
-            recorder.counts[name] = _Count()
             pointer = Handle(np.int64(region.base), None, pointer=Pointer(region, ()))
             arguments[name] = seam.pointer_argument(value, pointer)
         elif name in constants or name in launch.meta:
@@ -177,18 +126,10 @@ def _arguments(jitted: Any, launch: Launch, memory: Memory, recorder: Recorder) 
     return arguments
 
 
-def _check(builder: Builder, language: seam.Language, condition: Any, message: Any) -> None:
-    """A Python `assert` in a kernel is a device assertion."""
-    if isinstance(condition, seam.tl.tensor):
-        builder.create_assert(condition.handle, str(message))
-    elif not seam.unconst(condition):
-        raise AssertionError(str(message))
-
-
-def _line(error: BaseException, follower: Frames) -> int | None:
+def _line(error: BaseException, frames: Frames) -> int | None:
     """The innermost line of the learner that the error passed through."""
     found = None
     for frame, line in traceback.walk_tb(error.__traceback__):
-        if frame.f_code in follower.codes:
+        if frame.f_code in frames.codes:
             found = line
     return found

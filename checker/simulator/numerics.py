@@ -34,11 +34,6 @@ POISON_INT = -0x21524111
 """What an undefined integer lane holds: far outside any tensor, and easy to recognise."""
 
 
-def dtype_of(name: str) -> np.dtype:
-    """The NumPy type of a Triton scalar type. Raises KeyError for types the simulator does not compute with."""
-    return ELEMENT[name]
-
-
 def is_float(dtype: np.dtype) -> bool:
     """Whether `dtype` is a floating type (ml_dtypes' types have kind "V")."""
     return dtype.kind in "fV"

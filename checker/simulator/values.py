@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from checker.simulator import numerics
+
 if TYPE_CHECKING:
-    from checker.simulator.memory import Region
+    from checker.simulator.region import Region
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +20,10 @@ class Taint:
 
     lanes: np.ndarray
     sources: frozenset[int]
+
+    def moved(self, move: Callable[[np.ndarray], Any]) -> Taint:
+        """The same for lanes that were rearranged, or reduced."""
+        return Taint(move(self.lanes), self.sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,33 @@ class Handle:
         self.taint = taint
         self.pointer = pointer
         self.nans = nans
+
+
+def merge_taint(taints: Iterable[Taint | None], shape: tuple[int, ...]) -> Taint | None:
+    """A lane computed from an undefined lane is undefined. Lanes are broadcast to `shape`."""
+    known = [taint for taint in taints if taint is not None]
+    if not known:
+        return None
+    lanes = np.zeros(shape, bool)
+    for taint in known:
+        lanes = lanes | taint.lanes
+    return Taint(lanes, frozenset().union(*(taint.sources for taint in known)))
+
+
+def merge_nans(handles: Sequence[Handle], shape: tuple[int, ...]) -> np.ndarray | None:
+    """For each lane the birth of the first operand that knows one."""
+    known = [h.nans for h in handles if h.nans is not None]
+    if not known:
+        return None
+    out = np.zeros(shape, np.int32)
+    for births in known:
+        out = np.where(out == 0, births, out)
+    return out
+
+
+def isnan(data: Any) -> np.ndarray:
+    data = np.asarray(data)
+    return np.isnan(data) if numerics.is_float(data.dtype) else np.zeros(data.shape, bool)
 
 
 class Refusal(Exception):

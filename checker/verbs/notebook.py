@@ -12,9 +12,9 @@ from checker.verbs import display, panels
 
 RETURNED = (
     ("checker.judge.verdict", "Verdict"),
-    ("checker.verbs.actions", "Film"),
-    ("checker.verbs.actions", "Report"),
-    ("checker.verbs.actions", "Standing"),
+    ("checker.verbs.returned", "Film"),
+    ("checker.verbs.returned", "Report"),
+    ("checker.verbs.returned", "Standing"),
     ("checker.verbs.hints", "Help"),
     ("checker.verbs.panels", "Panel"),
     ("checker.verbs.resetting", "Reset"),

@@ -179,7 +179,8 @@ Shown = tuple[Callable[[], str], Callable[["Console"], None]]
 
 def _film(space: Workspace, puzzle: Puzzle, sizes: Sizes) -> Shown:
     """The film as HTML and as a line for a terminal; the card where the kernel is wrong; a sentence where there is none yet."""
-    from checker.verbs.actions import Film, film_at
+    from checker.verbs.returned import Film
+    from checker.verbs.showing import film_at
 
     case = _case(puzzle, sizes)  # sizes that do not exist are refused, solved or not
     source = rung_kernels.to_film(space, puzzle)

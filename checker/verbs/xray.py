@@ -13,7 +13,7 @@ from checker.puzzle import DTYPES, Case, Launch, Puzzle
 from checker.sandbox import Sandbox
 from checker.submission import rules
 from checker.submission.kernel import KernelSource
-from checker.verbs import xray_words
+from checker.verbs import xray_layouts, xray_rows, xray_words
 from checker.verbs.naming import Misuse
 from checker.verbs.panels import Panel
 from checker.verbs.sizes import case_for
@@ -63,12 +63,12 @@ def xray_panel(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any] |
         return Panel(title, prose), False
     heads = ("", *(f"{name} (sm_{TARGETS[name]})" for name in seen.compiled))
     lists = [("What this says", xray_words.sentences(seen.compiled, seen.odd))]
-    if explained := xray_words.layouts(seen.compiled):
+    if explained := xray_layouts.layouts(seen.compiled):
         lists.append(("How tiles lie in shared memory", explained))
     footer = (
         "An SM is the part of a GPU that runs programs; a warp is 32 lanes. More warps hide more waiting for memory.",
     )
-    return Panel(title, prose, heads, xray_words.rows(seen.compiled), lists=lists, footer=footer), True
+    return Panel(title, prose, heads, xray_rows.rows(seen.compiled), lists=lists, footer=footer), True
 
 
 def xray(

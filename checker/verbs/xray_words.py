@@ -1,208 +1,17 @@
-"""The compiler's facts as people read them: one row a fact, one column a GPU, and sentences that follow from the numbers."""
+"""Sentences that follow from the compiler's numbers."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from checker.compiler import SHARED_MEMORY, CompileResult, Dot, SharedTile, TensorCore
-from checker.compiler.occupancy import MOST_REGISTERS, Occupancy, occupancy
+from checker.compiler.occupancy import MOST_REGISTERS
 from checker.judge.words import join
-from checker.verbs.panels import Cell
+from checker.verbs.xray_facts import Results, held, kib, number
+from checker.verbs.xray_layouts import swizzle_bytes
 from checker.view.theme import count
 
-UNKNOWN = "not known"
 WIDEST = 16  # bytes that one lane can load at once
-_BANKS, _BANK = 32, 4  # shared memory answers 32 banks of 4 bytes at a time
-_TYPES = {"f16": "float16", "bf16": "bfloat16", "tf32": "TF32", "f32": "float32", "f64": "float64", "s8": "int8"}
-
-Results = Mapping[str, CompileResult]
-"""By the GPU's name, only those that compiled."""
-
-
-def rows(results: Results) -> list[list[Cell]]:
-    """The table; a row that would be empty for every GPU is left out."""
-    with_dots = any(result.dots or result.dots is None for result in results.values())
-    with_tma = any(_number(result, "tma_copies") for result in results.values())
-    wanted: list[tuple[str, Callable[[CompileResult], str | Cell]]] = [
-        ("registers per thread", _registers),
-        ("spilled per thread", _spilled),
-        ("shared memory", _shared),
-        ("programs on one SM", lambda r: _programs(_held(r))),
-        ("what limits them", lambda r: _limits(_held(r))),
-        ("loads, per lane", lambda r: _width(r, "load")),
-        ("stores, per lane", lambda r: _width(r, "store")),
-        ("copies past registers", _copies),
-        *([("copies by TMA", lambda r: _or_unknown(_number(r, "tma_copies")))] if with_tma else []),
-        *([("products (tl.dot)", _products)] if with_dots else []),
-        ("tensor cores", _cores),
-        ("tiles in shared", _tiles),
-    ]
-    return [[Cell(name), *(_cell(told(result)) for result in results.values())] for name, told in wanted]
-
-
-def _cell(told: str | Cell) -> Cell:
-    return told if isinstance(told, Cell) else Cell(told, "soft" if told == UNKNOWN else "")
-
-
-def _number(result: CompileResult, fact: str) -> int | None:
-    value = result.facts.get(fact)
-    return value if isinstance(value, int) else None
-
-
-def _or_unknown(value: int | None) -> str:
-    return UNKNOWN if value is None else f"{value:,}" if value else "none"
-
-
-def _registers(result: CompileResult) -> str:
-    used = _number(result, "registers")
-    return UNKNOWN if used is None else f"{used} of {MOST_REGISTERS}"
-
-
-def _spilled(result: CompileResult) -> str | Cell:
-    spilled = _number(result, "spilled_bytes")
-    return Cell(f"{spilled} bytes", "warn") if spilled else "nothing" if spilled == 0 else UNKNOWN
-
-
-def _shared(result: CompileResult) -> str:
-    used, limit = _number(result, "shared_bytes"), SHARED_MEMORY.get(result.request.capability)
-    if used is None:
-        return UNKNOWN
-    if limit is None:
-        return kib(used)
-    return f"{kib(used).removesuffix(' KiB')} of {kib(limit)}"
-
-
-def kib(amount: int) -> str:
-    """Bytes of on-chip memory, which are counted in 1024s."""
-    return f"{amount} B" if amount < 1024 else f"{amount / 1024:.3g} KiB"
-
-
-def _held(result: CompileResult) -> Occupancy | None:
-    numbers = [_number(result, fact) for fact in ("registers", "shared_bytes", "num_warps")]
-    registers, shared, warps = numbers
-    if registers is None or shared is None or warps is None:
-        return None
-    return occupancy(result.request.capability, registers, shared, warps)
-
-
-def _programs(held: Occupancy | None) -> str:
-    return UNKNOWN if held is None else f"{held.programs} ({held.warps}/{held.most_warps} warps)"
-
-
-def _limits(held: Occupancy | None) -> str:
-    if held is None:
-        return UNKNOWN
-    return "nothing (full)" if held.warps == held.most_warps else join(held.limits)
-
-
-def _width(result: CompileResult, which: str) -> str:
-    widest, narrowest = _number(result, f"{which}_bits"), _number(result, f"narrowest_{which}_bits")
-    if widest is None:
-        return UNKNOWN
-    if narrowest is not None and narrowest < widest:
-        return f"{narrowest // 8} to {widest // 8} bytes"
-    return f"{widest // 8} bytes"
-
-
-def _copies(result: CompileResult) -> str:
-    if result.request.capability < 80:
-        return "not on this GPU"
-    copies = _number(result, "async_copies")
-    return f"{copies} × cp.async" if copies else _or_unknown(copies)
-
-
-def _products(result: CompileResult) -> str:
-    if result.dots is None:
-        return UNKNOWN
-    return "\n".join(dict.fromkeys(_product(dot) for dot in result.dots)) or "none"
-
-
-def _product(dot: Dot) -> str:
-    return f"{dot.m}×{dot.k} @ {dot.k}×{dot.n}"
-
-
-def _cores(result: CompileResult) -> str | Cell:
-    if result.tensor_cores is None:
-        return UNKNOWN
-    if result.tensor_cores:
-        return "\n".join(f"{core.count} × {_instruction(core)}" for core in result.tensor_cores)
-    return Cell("none", "warn") if result.dots else "no tl.dot"
-
-
-def _instruction(core: TensorCore) -> str:
-    return " ".join(filter(None, [core.name.removesuffix(".mma_async"), core.shape, core.operands]))
-
-
-def _tiles(result: CompileResult) -> str:
-    if result.tiles is None:
-        return UNKNOWN
-    if not result.tiles:
-        return "none"
-    kept: dict[str, int] = {}
-    for tile in result.tiles:
-        kept[swizzle(tile)] = kept.get(swizzle(tile), 0) + tile.count * tile.stages
-    return "\n".join(f"{number} × {words}" for words, number in kept.items())
-
-
-def swizzle(tile: SharedTile) -> str:
-    """The layout in two words."""
-    width = swizzle_bytes(tile)
-    return UNKNOWN if width is None else f"{width}-byte swizzle" if width else "no swizzle"
-
-
-def swizzle_bytes(tile: SharedTile) -> int | None:
-    """Over how many bytes pieces of neighbouring rows change places: 0 for none, None where the layout is not known."""
-    if tile.kind == "nvmma_shared":
-        return tile.swizzle_bytes
-    if tile.kind != "swizzled_shared":
-        return None
-    return tile.vec * tile.max_phase * tile.bits // 8 if tile.max_phase > 1 else 0
-
-
-def layouts(results: Results) -> list[str]:
-    """How the tiles lie in shared memory: one sentence for each layout, with the GPUs and the tiles that have it."""
-    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-    for name, result in results.items():
-        for tile in result.tiles or ():
-            gpus, shapes = found.setdefault(layout(tile), ({}, {}))
-            gpus[name] = None
-            shapes[_shape(tile)] = None
-    return [f"{join(gpus)}, tiles of {join(shapes)}: {words}" for words, (gpus, shapes) in found.items()]
-
-
-def _shape(tile: SharedTile) -> str:
-    stages = f" ({tile.stages} of it, for the stages of the loop)" if tile.stages > 1 else ""
-    return f"{'×'.join(map(str, tile.shape))}{stages}"
-
-
-def layout(tile: SharedTile) -> str:
-    """A layout in a sentence, with Triton's numbers."""
-    row = tile.inner * tile.bits // 8
-    width = swizzle_bytes(tile)
-    if width is None:
-        return f"a layout that there are no words for here ({tile.kind or UNKNOWN})."
-    if width == 0:
-        if not row:
-            return "no swizzle; the rows lie one after another."
-        banks = _BANKS * _BANK // math.gcd(row, _BANKS * _BANK)
-        fall = f"what stands below one another falls on {min(banks, _BANKS)} of the {_BANKS} banks"
-        return f"no swizzle; rows of {row} bytes lie one after another, so {fall}."
-    if tile.kind == "nvmma_shared":
-        return (
-            f"the {width}-byte swizzle of the tensor cores; within {width} bytes the 16-byte pieces change places from row to row, and "
-            "after 8 rows it starts anew."
-        )
-    piece = tile.vec * tile.bits // 8
-    turn = "from row to row" if tile.per_phase == 1 else f"every {tile.per_phase} rows"
-    return (
-        f"{width}-byte swizzle; pieces of {tile.vec} elements ({piece} bytes) change places {turn}, and after "
-        f"{tile.max_phase * tile.per_phase} rows it starts anew (vec {tile.vec}, perPhase {tile.per_phase}, maxPhase {tile.max_phase})."
-    )
-
-
-# --- what follows from the numbers --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -221,7 +30,7 @@ def sentences(results: Results, odd: Sequence[str] = ()) -> list[str]:
 
 
 def _about_spills(results: Results) -> Iterable[Said]:
-    spilled = {name: n for name, r in results.items() if (n := _number(r, "spilled_bytes"))}
+    spilled = {name: n for name, r in results.items() if (n := number(r, "spilled_bytes"))}
     if spilled:
         worst = max(spilled, key=lambda name: spilled[name])
         yield Said(
@@ -229,7 +38,7 @@ def _about_spills(results: Results) -> Iterable[Said]:
             f"On the {join(spilled)} a thread has more values than registers: up to {spilled[worst]} bytes per thread go to slow "
             f"memory and come back. Smaller tiles or more warps per program leave each thread fewer values.",
         )
-    elif all(_number(r, "spilled_bytes") == 0 for r in results.values()):
+    elif all(number(r, "spilled_bytes") == 0 for r in results.values()):
         most = max(int(r.facts.get("registers", 0)) for r in results.values())
         if most:
             yield Said(
@@ -272,7 +81,7 @@ def _about_cores(results: Results) -> Iterable[Said]:
 
 
 def _about_loads(results: Results, odd: Sequence[str]) -> Iterable[Said]:
-    widths = {name: bits // 8 for name, r in results.items() if (bits := _number(r, "load_bits"))}
+    widths = {name: bits // 8 for name, r in results.items() if (bits := number(r, "load_bits"))}
     if not widths:
         return
     if min(widths.values()) >= WIDEST:
@@ -288,11 +97,11 @@ def _about_loads(results: Results, odd: Sequence[str]) -> Iterable[Said]:
 
 
 def _about_occupancy(results: Results) -> Iterable[Said]:
-    held = {name: h for name, r in results.items() if (h := _held(r)) is not None}
-    if not held:
+    found = {name: h for name, r in results.items() if (h := held(r)) is not None}
+    if not found:
         return
-    name = min(held, key=lambda n: held[n].warps / held[n].most_warps)
-    worst = held[name]
+    name = min(found, key=lambda n: found[n].warps / found[n].most_warps)
+    worst = found[name]
     share = f"{worst.warps} of {worst.most_warps} warps"
     if worst.programs == 0:
         yield Said(0, f"Not even one program fits on an SM of the {name}: it has too few {join(worst.limits)}.")
@@ -322,7 +131,7 @@ def _about_swizzle(results: Results) -> Iterable[Said]:
     elif plain:
         yield Said(4, f"The tiles in shared memory are not swizzled ({join(plain)}): they are read row by row.")
     elif all(r.tiles == () for r in results.values()):
-        scratch = max((n for r in results.values() if (n := _number(r, "shared_bytes"))), default=0)
+        scratch = max((n for r in results.values() if (n := number(r, "shared_bytes"))), default=0)
         use = f" The {kib(scratch)} are what the warps hand one another in reductions." if scratch else ""
         yield Said(4, f"No tile is kept in shared memory: all of them live in registers.{use}")
 

@@ -46,3 +46,10 @@ def line_of(kernel: Any, text: str) -> int:
 
     lines, first = source_of(unwrap_kernel(kernel))
     return first + next(i for i, line in enumerate(lines) if text in line)
+
+
+def elementwise(kernel: Any, x: torch.Tensor, *, out: torch.dtype | None = None, **meta: Any) -> torch.Tensor:
+    """Run a kernel on one tile of 16 lanes and return what it stored."""
+    y = torch.zeros(16, dtype=out or x.dtype)
+    run(kernel, (1,), ("y_ptr",), meta, x_ptr=x, y_ptr=y)
+    return y

@@ -199,49 +199,6 @@ def test_unwritten_elements():
 
 
 @triton.jit
-def same_place(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
-    offs_n = tl.arange(0, BLOCK_N)
-    tl.store(y_ptr + offs_n, tl.load(x_ptr + offs_n, mask=offs_n < N, other=0.0), mask=offs_n < N)
-
-
-def test_two_programs_that_store_one_element():
-    trace = run(same_place, (4,), ("y_ptr",), {"BLOCK_N": 16}, x_ptr=torch.randn(12), y_ptr=nans(12), N=12)
-    found = only(trace)
-    assert (found.kind, found.tensor, found.line) == ("race", "y_ptr", line_of(same_place, "tl.store"))
-    assert "program 0" in found.message
-
-
-@triton.jit
-def one_lane(y_ptr, BLOCK: tl.constexpr):
-    offs = tl.arange(0, BLOCK)
-    tl.store(y_ptr + offs // 2, offs.to(tl.float32))
-
-
-def test_two_lanes_of_one_store():
-    found = only(run(one_lane, (1,), ("y_ptr",), {"BLOCK": 8}, y_ptr=nans(4)))
-    assert found.kind == "race"
-    assert "lanes" in found.message
-
-
-@triton.jit
-def neighbour(x_ptr, N):
-    pid = tl.program_id(0)
-    tl.store(x_ptr + pid, tl.load(x_ptr + (pid + 1) % N) + 1)
-
-
-def test_a_program_that_loads_what_another_stores():
-    assert kinds(run(neighbour, (4,), ("x_ptr",), {}, x_ptr=torch.zeros(4), N=4)) == {"race"}
-
-
-def test_aliases_share_their_elements():
-    x = torch.randn(4, 12)
-    trace = run(copies, (4,), ("y_ptr",), {"BLOCK_N": 16, "SHIFT": 0}, x_ptr=x, y_ptr=x, stride_xm=12, N=12)
-    assert trace.findings == []  # in place, each program its own row
-    shifted = run(copies, (3,), ("y_ptr",), {"BLOCK_N": 16, "SHIFT": 0}, x_ptr=x[1:], y_ptr=x[:3], stride_xm=12, N=12)
-    assert kinds(shifted) == {"race"}
-
-
-@triton.jit
 def scribbles(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
     offs = tl.arange(0, BLOCK_N)
     x = tl.load(x_ptr + offs, mask=offs < N, other=0.0)
@@ -281,45 +238,28 @@ def test_where_a_nan_is_born():
     assert given.findings == []  # it came in with the input
 
 
+@triton.jit
+def nan_for_masked_lanes(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
+    offs = tl.arange(0, BLOCK_N)
+    highest = tl.full([BLOCK_N], float("inf"), tl.float32)
+    filler = highest - highest
+    tl.store(y_ptr + offs, tl.load(x_ptr + offs, mask=offs < N, other=filler))
+
+
+def test_a_nan_that_masked_lanes_are_given_keeps_its_birth():
+    found = only(
+        run_with(
+            SimulateOptions(explain_nan=True), nan_for_masked_lanes, (1,), ("y_ptr",), {"BLOCK_N": 8},
+            x_ptr=torch.ones(8), y_ptr=torch.zeros(8), N=6,
+        )
+    )  # fmt: skip
+    assert (found.kind, found.operation, found.count) == ("nan_born", "-", 2)
+    assert found.line == line_of(nan_for_masked_lanes, "highest - highest")
+
+
 def test_a_nan_out_of_undefined_lanes_names_its_load():
     trace = run_with(
         SimulateOptions(explain_nan=True), no_other, (1,), ("y_ptr",), {"BLOCK_N": 16, "KIND": "sum"},
         x_ptr=torch.randn(1, 12), y_ptr=nans(1), N=12,
     )  # fmt: skip
     assert only(trace).kind == "undefined_lanes"
-
-
-@triton.jit
-def adds_atomically(x_ptr, y_ptr, N, PLAIN: tl.constexpr, BLOCK_N: tl.constexpr):
-    offs = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
-    x = tl.load(x_ptr + offs, mask=offs < N, other=0.0)
-    if PLAIN and tl.program_id(0) == 1:
-        tl.store(y_ptr, 0.0)
-    tl.atomic_add(y_ptr, tl.sum(x, axis=0))
-
-
-def test_atomics():
-    x, y = torch.randn(37), torch.zeros(1)
-    trace = run(adds_atomically, (3,), ("y_ptr",), {"BLOCK_N": 16, "PLAIN": False}, x_ptr=x, y_ptr=y, N=37)
-    torch.testing.assert_close(y, x.sum()[None])
-    assert trace.findings == []
-    assert trace.traffic["y_ptr"].loaded == trace.traffic["y_ptr"].stored == 12
-    assert [e.kind for e in trace.events if e.tensor == "y_ptr"] == ["atomic"] * 3
-    mixed = run(adds_atomically, (3,), ("y_ptr",), {"BLOCK_N": 16, "PLAIN": True}, x_ptr=x, y_ptr=y, N=37)
-    assert kinds(mixed) == {"race"}
-
-
-@triton.jit
-def more_atomics(y_ptr, i_ptr):
-    offs = tl.arange(0, 4)
-    tl.atomic_max(y_ptr + offs, offs.to(tl.float32) - 1.5)
-    old = tl.atomic_cas(i_ptr, 0, 7)
-    again = tl.atomic_cas(i_ptr, 0, 9)
-    tl.atomic_xchg(i_ptr + 1, old + again)
-
-
-def test_atomic_max_and_compare_and_swap():
-    y, i = torch.zeros(4), torch.zeros(2, dtype=torch.int32)
-    run(more_atomics, (1,), ("y_ptr", "i_ptr"), {}, y_ptr=y, i_ptr=i)
-    assert y.tolist() == [0.0, 0.0, 0.5, 1.5]
-    assert i.tolist() == [7, 7]

@@ -15,7 +15,7 @@ from checker.compiler import TARGETS, CompileRequest, CompileResult, Dot, Shared
 from checker.course import LADDER, PUZZLES
 from checker.submission.kernel import KernelSource
 from checker.submission.read import from_path
-from checker.verbs import xray_words
+from checker.verbs import xray_layouts, xray_rows, xray_words
 from checker.verbs.naming import Misuse
 from checker.verbs.panels import Panel
 from checker.verbs.xray import chosen, realistic, xray_panel
@@ -40,7 +40,7 @@ def result(gpu: str, **more: Any) -> CompileResult:
 
 
 def cells(results: dict[str, CompileResult]) -> dict[str, list[str]]:
-    return {row[0].text: [cell.text for cell in row[1:]] for row in xray_words.rows(results)}
+    return {row[0].text: [cell.text for cell in row[1:]] for row in xray_rows.rows(results)}
 
 
 def text(panel: Panel) -> str:
@@ -149,7 +149,7 @@ def test_tensor_cores_of_each_generation() -> None:
     assert "plain multiplications" in said
     assert "On A100 the float32 operands are rounded to TF32" in said
     assert "The H100 multiplies with wgmma (m64n64k16)" in said
-    plain, swizzled, hopper = xray_words.layouts(results)
+    plain, swizzled, hopper = xray_layouts.layouts(results)
     assert plain.startswith("T4, tiles of 64×64: no swizzle; rows of 256 bytes")
     assert "falls on 1 of the 32 banks" in plain
     assert "pieces of 8 elements (16 bytes)" in swizzled

@@ -6,39 +6,27 @@ depend on nothing but associativity, as on a GPU. 16-bit sums round at every lev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
+import triton.language as tl
 
-from checker.simulator import numerics
-from checker.simulator.builder import Builder, isnan
-from checker.simulator.values import Handle, Taint
-
-Call = Callable[..., Any]
+from checker.simulator import numerics, seam
+from checker.simulator.builder import Builder
+from checker.simulator.values import Handle, isnan
 
 
 class Reductions:
-    """Replaces `reduce` and `associative_scan` of Triton's language while a kernel runs.
+    """Replaces `reduce` and `associative_scan` of Triton's language while a kernel runs; `device` calls a jitted function."""
 
-    `language` is `triton.language`, `device` calls a jitted function, `known` names a library's combining function by
-    its meaning ("sum", "max", "min"), or returns None.
-    """
-
-    def __init__(
-        self, builder: Builder, language: Any, device: Call, known: Callable[[Any], str | None], unwrap: Call
-    ) -> None:
-        self.builder, self.language, self.device, self.known, self.unwrap = builder, language, device, known, unwrap
-
-    def tensor(self, handle: Handle) -> Any:
-        shape = list(np.shape(handle.data))
-        type_ = self.language.block_type(handle.type, shape) if shape else handle.type
-        return self.language.tensor(handle, type_)
+    def __init__(self, builder: Builder, device: seam.Call) -> None:
+        self.builder, self.device = builder, device
 
     def _inputs(self, input: Any) -> tuple[list[Handle], bool]:
-        many = not isinstance(input, self.language.tensor)
-        return [t.handle for t in input] if many else [input.handle], many
+        many = not seam.is_tensor(input)
+        return [seam.handle_of(t) for t in input] if many else [seam.handle_of(input)], many
 
     def _count(self, data: np.ndarray) -> None:
         """A known combination is one FLOP an element; any other counts for what its function computes."""
@@ -49,27 +37,24 @@ class Reductions:
 
     def reduce(self, input: Any, axis: Any, combine_fn: Any, keep_dims: Any = False, **_: Any) -> Any:
         handles, many = self._inputs(input)
-        axis, keep = self.unwrap(axis), bool(self.unwrap(keep_dims))
+        axis, keep = seam.unconst(axis), bool(seam.unconst(keep_dims))
         rank = np.ndim(handles[0].data)
         if axis is None:
             handles = [self.builder.moved(h, np.ravel) for h in handles]
             rest: tuple[int, ...] = (1,) * rank
             axis = 0
         else:
-            axis = int(axis)
-            if not -rank <= axis < rank:
-                raise ValueError(f"a reduction along axis {axis} of a tile of {rank} dimensions")
-            axis %= rank
+            axis = _axis_of("reduction", axis, rank)
             shape = np.shape(handles[0].data)
             rest = (*shape[:axis], 1, *shape[axis + 1 :])
-        kind = self.known(combine_fn)
+        kind = seam.combination(combine_fn)
         if len(handles) == 1 and kind is not None:
             results = [self._fast(kind, handles[0], axis)]
         else:
             results = self._tree(handles, axis, combine_fn)
         if keep:
             results = [self.builder.moved(h, lambda a: np.reshape(a, rest)) for h in results]
-        tensors = [self.tensor(h) for h in results]
+        tensors = [seam.tensor_of(h) for h in results]
         return tuple(tensors) if many else tensors[0]
 
     def _fast(self, kind: str, arg: Handle, axis: int) -> Handle:
@@ -80,8 +65,8 @@ class Reductions:
         out = _sum(data, axis) if kind == "sum" else extreme.reduce(data, axis=axis)
         handle = Handle(out, arg.type)
         if arg.taint is not None:
-            lanes = np.asarray(arg.taint.lanes.any(axis))
-            handle.taint = Taint(lanes, arg.taint.sources) if lanes.any() else None
+            taint = arg.taint.moved(lambda lanes: np.asarray(lanes.any(axis)))
+            handle.taint = taint if taint.lanes.any() else None
         if self.builder.born is not None:
             spread = np.where(isnan(data).any(axis), np.float32(np.nan), np.float32(0))
             births = None if arg.nans is None else np.asarray(arg.nans.max(axis))
@@ -97,31 +82,28 @@ class Reductions:
         return [self.builder.moved(h, lambda a: np.squeeze(a, axis)) for h in handles]
 
     def _combine(self, combine: Any, left: Sequence[Handle], right: Sequence[Handle]) -> list[Handle]:
-        result = self.device(combine, *map(self.tensor, left), *map(self.tensor, right))
-        values = result if isinstance(result, (tuple, self.language.tuple)) else (result,)
+        result = self.device(combine, *map(seam.tensor_of, left), *map(seam.tensor_of, right))
+        values = result if isinstance(result, (tuple, tl.tuple)) else (result,)
         return [
-            Handle(np.broadcast_to(v.handle.data, np.shape(old.data)), old.type, v.handle.taint, None, v.handle.nans)
-            for v, old in zip(values, left, strict=True)
+            Handle(np.broadcast_to(new.data, np.shape(old.data)), old.type, new.taint, None, new.nans)
+            for new, old in zip(map(seam.handle_of, values), left, strict=True)
         ]
 
     # scan -------------------------------------------------------------------------------------------------------------
 
     def scan(self, input: Any, axis: Any, combine_fn: Any, reverse: Any = False, **_: Any) -> Any:
         handles, many = self._inputs(input)
-        axis, backwards = int(self.unwrap(axis)), bool(self.unwrap(reverse))
-        rank = np.ndim(handles[0].data)
-        if not -rank <= axis < rank:
-            raise ValueError(f"a scan along axis {axis} of a tile of {rank} dimensions")
-        axis %= rank
+        axis = _axis_of("scan", seam.unconst(axis), np.ndim(handles[0].data))
+        backwards = bool(seam.unconst(reverse))
         if backwards:
             handles = [self.builder.moved(h, lambda a: np.flip(a, axis)) for h in handles]
-        if len(handles) == 1 and self.known(combine_fn) == "sum":
+        if len(handles) == 1 and seam.combination(combine_fn) == "sum":
             results = [self._cumsum(handles[0], axis)]
         else:
             results = self._doubling(handles, axis, combine_fn)
         if backwards:
             results = [self.builder.moved(h, lambda a: np.flip(a, axis)) for h in results]
-        tensors = [self.tensor(h) for h in results]
+        tensors = [seam.tensor_of(h) for h in results]
         return tuple(tensors) if many else tensors[0]
 
     def _cumsum(self, arg: Handle, axis: int) -> Handle:
@@ -129,7 +111,7 @@ class Reductions:
         self._count(data)
         handle = Handle(np.add.accumulate(data, axis=axis, dtype=data.dtype), arg.type)
         if arg.taint is not None:
-            handle.taint = Taint(np.logical_or.accumulate(arg.taint.lanes, axis=axis), arg.taint.sources)
+            handle.taint = arg.taint.moved(lambda lanes: np.logical_or.accumulate(lanes, axis=axis))
         if self.builder.born is not None:
             seen = np.logical_or.accumulate(isnan(data), axis=axis)
             spread = np.where(seen, np.float32(np.nan), np.float32(0))
@@ -145,10 +127,18 @@ class Reductions:
             left = [self.builder.moved(h, partial(np.take, indices=order, axis=axis)) for h in handles]
             combined = self._combine(combine, left, handles)
             ready = np.arange(n).reshape([-1 if d == axis else 1 for d in range(np.ndim(handles[0].data))]) >= step
-            keep = Handle(np.broadcast_to(ready, np.shape(handles[0].data)), self.language.int1)
+            keep = Handle(np.broadcast_to(ready, np.shape(handles[0].data)), tl.int1)
             handles = [self.builder.create_select(keep, c, h) for c, h in zip(combined, handles, strict=True)]
             step *= 2
         return handles
+
+
+def _axis_of(what: str, axis: Any, rank: int) -> int:
+    """The axis counted from the first. Raises ValueError where a tile of `rank` dimensions has none such."""
+    axis = int(axis)
+    if not -rank <= axis < rank:
+        raise ValueError(f"a {what} along axis {axis} of a tile of {rank} dimensions")
+    return axis % rank
 
 
 def _sum(data: np.ndarray, axis: int) -> Any:

@@ -1,0 +1,82 @@
+"""Lanes made, rearranged, put together and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from checker.simulator.operations.base import Operations
+from checker.simulator.values import Handle, Pointer, Refusal, Taint, merge_taint
+
+
+class Shapes(Operations):
+    """Ranges, reshapes, broadcasts, joins, gathers and histograms."""
+
+    def create_make_range(self, _: Any, start: int, stop: int) -> Handle:
+        return Handle(np.arange(start, stop, dtype=np.int32), self.types.int32)
+
+    def create_reshape(self, arg: Handle, shape: Sequence[int], *_: Any) -> Handle:
+        handle = self.moved(arg, lambda a: np.reshape(a, tuple(shape)))
+        if handle.pointer is not None:
+            handle.pointer = Pointer(handle.pointer.region, None)
+        return handle
+
+    def create_expand_dims(self, arg: Handle, axis: int) -> Handle:
+        return self.moved(arg, lambda a: np.expand_dims(a, axis))
+
+    def create_broadcast(self, arg: Handle, shape: Sequence[int]) -> Handle:
+        return self.moved(arg, lambda a: np.broadcast_to(a, tuple(shape)))
+
+    def create_splat(self, type_: Any, arg: Handle) -> Handle:
+        shape = tuple(int(n) for n in type_.shape)
+        taint = None if arg.taint is None else arg.taint.moved(lambda lanes: np.broadcast_to(lanes, shape))
+        nans = None if arg.nans is None else np.broadcast_to(arg.nans, shape)
+        return Handle(np.broadcast_to(np.reshape(arg.data, ()), shape), arg.type, taint, arg.pointer, nans)
+
+    def create_unsplat(self, arg: Handle) -> Handle:
+        return self.moved(arg, lambda a: np.reshape(a, ()))
+
+    def create_trans(self, arg: Handle, order: Sequence[int]) -> Handle:
+        return self.moved(arg, lambda a: np.transpose(a, tuple(order)))
+
+    def _combined(self, handles: Sequence[Handle], join: Callable[[list[Any]], Any]) -> Handle:
+        taint = None
+        if any(h.taint is not None for h in handles):
+            lanes = [h.taint.lanes if h.taint is not None else np.zeros(np.shape(h.data), bool) for h in handles]
+            taint = Taint(join(lanes), frozenset().union(*(h.taint.sources for h in handles if h.taint is not None)))
+        data = join([h.data for h in handles])
+        nans = None
+        if any(h.nans is not None for h in handles):
+            nans = join([np.zeros(np.shape(h.data), np.int32) if h.nans is None else h.nans for h in handles])
+        return Handle(data, handles[0].type, taint, nans=nans)
+
+    def create_cat(self, lhs: Handle, rhs: Handle) -> Handle:
+        return self._combined((lhs, rhs), np.concatenate)
+
+    def create_join(self, lhs: Handle, rhs: Handle) -> Handle:
+        return self._combined((lhs, rhs), lambda parts: np.stack(parts, axis=-1))
+
+    def create_split(self, arg: Handle) -> tuple[Handle, Handle]:
+        return self.moved(arg, lambda a: a[..., 0]), self.moved(arg, lambda a: a[..., 1])
+
+    def create_gather(self, src: Handle, index: Handle, axis: int) -> Handle:
+        where = np.asarray(index.data)
+        outside = (where < 0) | (where >= src.data.shape[axis])
+        if outside.any():
+            raise Refusal(f"tl.gather was given the index {where[outside][0]}, outside its source.")
+        handle = self.moved(src, lambda a: np.take_along_axis(a, where.astype(np.int64), axis=axis))
+        handle.pointer = None
+        handle.taint = merge_taint((handle.taint, index.taint), where.shape)
+        return handle
+
+    def create_histogram(self, arg: Handle, bins: int, mask: Handle | None = None) -> Handle:
+        values = np.asarray(arg.data)
+        on = np.ones(values.shape, bool) if mask is None else np.asarray(mask.data, bool)
+        counted = values[on & (values >= 0) & (values < bins)]
+        data = np.bincount(counted.astype(np.int64), minlength=bins).astype(np.int32)
+        taint = None
+        if arg.taint is not None and (arg.taint.lanes & on).any():
+            taint = Taint(np.ones(bins, bool), arg.taint.sources)
+        return Handle(data, self.types.int32, taint)

@@ -1,0 +1,51 @@
+"""Two programs at one element, or two lanes of one store: never right, whatever came out."""
+
+import torch
+import triton
+import triton.language as tl
+
+from tests.simulator.launching import kinds, line_of, nans, only, run
+from tests.simulator.test_findings import copies
+
+
+@triton.jit
+def same_place(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
+    offs_n = tl.arange(0, BLOCK_N)
+    tl.store(y_ptr + offs_n, tl.load(x_ptr + offs_n, mask=offs_n < N, other=0.0), mask=offs_n < N)
+
+
+def test_two_programs_that_store_one_element():
+    trace = run(same_place, (4,), ("y_ptr",), {"BLOCK_N": 16}, x_ptr=torch.randn(12), y_ptr=nans(12), N=12)
+    found = only(trace)
+    assert (found.kind, found.tensor, found.line) == ("race", "y_ptr", line_of(same_place, "tl.store"))
+    assert "program 0" in found.message
+
+
+@triton.jit
+def one_lane(y_ptr, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs // 2, offs.to(tl.float32))
+
+
+def test_two_lanes_of_one_store():
+    found = only(run(one_lane, (1,), ("y_ptr",), {"BLOCK": 8}, y_ptr=nans(4)))
+    assert found.kind == "race"
+    assert "lanes" in found.message
+
+
+@triton.jit
+def neighbour(x_ptr, N):
+    pid = tl.program_id(0)
+    tl.store(x_ptr + pid, tl.load(x_ptr + (pid + 1) % N) + 1)
+
+
+def test_a_program_that_loads_what_another_stores():
+    assert kinds(run(neighbour, (4,), ("x_ptr",), {}, x_ptr=torch.zeros(4), N=4)) == {"race"}
+
+
+def test_aliases_share_their_elements():
+    x = torch.randn(4, 12)
+    trace = run(copies, (4,), ("y_ptr",), {"BLOCK_N": 16, "SHIFT": 0}, x_ptr=x, y_ptr=x, stride_xm=12, N=12)
+    assert trace.findings == []  # in place, each program its own row
+    shifted = run(copies, (3,), ("y_ptr",), {"BLOCK_N": 16, "SHIFT": 0}, x_ptr=x[1:], y_ptr=x[:3], stride_xm=12, N=12)
+    assert kinds(shifted) == {"race"}
