@@ -33,7 +33,7 @@ from checker.judge.outcome import Outcome, prepare_all, simulate  # noqa: E402
 from checker.judge.prepare import Prepared  # noqa: E402
 from checker.judge.traffic import overdrawn, traffic_failure  # noqa: E402
 from checker.misconceptions import kernel_source  # noqa: E402
-from checker.puzzle import DTYPES, Case, Puzzle  # noqa: E402
+from checker.puzzle import Case, Puzzle  # noqa: E402
 from checker.simulator.trace import SimulateOptions, Trace  # noqa: E402
 from checker.submission import rules  # noqa: E402
 from checker.submission.kernel import KernelSource  # noqa: E402
@@ -161,7 +161,7 @@ class Bench:
 
 def _alike(puzzle: Puzzle, case: Case, got: torch.Tensor, expected: torch.Tensor) -> bool:
     """Equal but for rounding: 32 steps of float32, one of a 16-bit type, at the magnitude of the element or of its row."""
-    steps = 32 if DTYPES[case.dtype] is torch.float32 else 1
+    steps = 32 if expected.dtype is torch.float32 else 1
     eps = torch.finfo(expected.dtype).eps
     scale = puzzle.scale(case, expected.double()).nan_to_num(posinf=0.0, neginf=0.0)
     near = (got.double() - expected.double()).abs() <= steps * eps * (expected.double().abs() + eps * scale)
