@@ -100,7 +100,7 @@ def queries_keys_values(
 
 def empty(case: Case, shape: tuple[int, ...]) -> torch.Tensor:
     """A place for the output, in the case's dtype and layout; padded, its rows lie apart like those of no input."""
-    return stored(torch.zeros(shape), case, gap=5)
+    return stored(torch.zeros(shape), case, gap=3)
 
 
 def past(case: Case, heads: tuple[int, ...], d: int, d_v: int) -> State:
