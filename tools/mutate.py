@@ -1,7 +1,7 @@
 """Judges every mechanical mutant of the solutions (`mutations.py`) in the checker's own rooms, and says which survive.
 
 A mutant is *killed* by the first gate that fails it. One that passes them all is run beside the solution, on every case and
-on more that are drawn here: where outputs (but for rounding) and accesses (program, tensor, tile, mask, bytes) are always the
+on more (`mutant_cases.py`): where outputs (but for rounding) and accesses (program, tensor, tile, mask, bytes) are always the
 same it is *equivalent*; else it is a *survivor*, and either a case is missing or there is a good reason to let it pass.
 
     python tools/mutate.py --puzzle row_softmax --json mutants.json
