@@ -109,7 +109,9 @@ def _prefix(puzzle: Puzzle, draw: random.Random, number: int) -> Case:
 
 
 _DRAWN: dict[str, Draw] = {
-    **dict.fromkeys(("vector_add", "row_softmax", "chunked_softmax", "online_softmax", "merge_softmax_stats"), _softmax),
+    **dict.fromkeys(
+        ("vector_add", "row_softmax", "chunked_softmax", "online_softmax", "merge_softmax_stats"), _softmax
+    ),
     "tiled_softmax": _softmax,
     **dict.fromkeys(("flash_attention", "flash_attention_v1", "flash_attention_heads"), _attention),
     **dict.fromkeys(("linear_attention", "causal_linear_attention"), _linear_attention),

@@ -11,6 +11,8 @@ import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tools.mutation_names import ALIKE, MISTAKEN
+
 INF, MINUS_INF = 'float("inf")', 'float("-inf")'
 _ARITHMETIC: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub, ast.Mult),
@@ -35,80 +37,6 @@ _FUNCTIONS = {
     "exp": ("exp2", "log"),
     "log": ("log2", "exp"),
 }
-_ALIKE: tuple[set[str], ...] = (
-    {"stride_xm", "stride_ym"},
-    {"M", "N"},
-    {"BLOCK_M", "BLOCK_N"},
-    {"x_ptr", "y_ptr", "z_ptr"},
-    {"m_part_ptr", "l_part_ptr"},
-    {"m_ptr", "l_ptr"},
-    {"x_row", "y_row"},
-    {"x_rows", "y_rows"},
-    {"offs_m", "offs_n"},
-    {"m_i", "m_new", "m_safe", "l_i"},
-    {"m_part", "l_part"},
-    {"x", "y"},
-    # attention
-    {"N_Q", "N_KV"},
-    {"H_Q", "H_KV"},
-    {"batch", "head", "head_kv"},
-    {"offs_d", "offs_m", "offs_n"},
-    {"rows", "cols", "offs_m", "offs_n"},
-    {"start_m", "start_n"},
-    {"mask_m", "mask_n", "seen"},
-    {"q_ptr", "k_ptr", "v_ptr", "o_ptr"},
-    {"q_row", "k_row", "v_row", "o_row"},
-    {"lse_ptr", "m_ptr"},
-    {"kv", "qo"},
-    {"q", "k", "v", "o"},
-    {"s", "p"},
-    {"l_i", "l_new", "l_safe"},
-    {"acc", "o"},
-    {"length", "end_n"},
-    *({f"stride_{name}{axis}" for name in "qkvo"} for axis in "bhd"),
-    {f"stride_{name}{axis}" for name, axis in zip("qkvo", "mnnm", strict=True)},
-    *({f"stride_{name}{axis}" for axis in f"bh{along}d"} for name, along in zip("qkvo", "mnnm", strict=True)),
-    # linear attention
-    {"N", "N_CHUNKS"},
-    {"D", "D_V"},
-    {"SIZE", "N_CHUNKS"},
-    {"CHUNK", "BLOCK_V"},
-    {"chunk", "head", "group"},
-    {"s0_ptr", "z0_ptr", "s_ptr", "z_ptr"},
-    {"x_ptr", "x0_ptr", "start_ptr", "end_ptr"},
-    {"q_ptrs", "k_ptrs", "v_ptrs", "o_ptrs"},
-    {"offs_v", "offs_d", "offs_m", "offs_n", "offs_c"},
-    {"mask_v", "mask_m", "mask_n"},
-    {"state", "z"},
-    {"num", "den"},
-    {"a", "q", "k"},
-    {f"stride_{name}n" for name in "qkvo"},
-    *({f"stride_{name}{axis}" for axis in "hn"} for name in "qkvo"),
-)
-"""Names that stand for the same sort of thing, so that one is easily typed for another."""
-_MISTAKEN = {
-    "stride_xm": ("N", "BLOCK_N"),
-    "stride_ym": ("N", "BLOCK_N"),
-    "stride_pm": ("SPLITS", "BLOCK_S"),
-    "N": ("BLOCK_N", "stride_xm", "CHUNK"),
-    "M": ("BLOCK_M",),
-    "SPLITS": ("BLOCK_S", "stride_pm"),
-    "N_Q": ("BLOCK_M", "stride_qm"),
-    "N_KV": ("BLOCK_N", "stride_kn"),
-    "length": ("N_KV",),
-    "end_n": ("N_KV",),
-    "D": ("BLOCK_M", "BLOCK_N"),
-    **{f"stride_{name}": ("D",) for name in ("qm", "kn", "vn", "om")},
-    **{f"stride_{name}h": ("D",) for name in "qkvo"},
-    "D_V": ("BLOCK_V",),
-    "SIZE": ("BLOCK_SIZE",),
-    "CHUNK": ("N",),
-    "N_CHUNKS": ("CHUNK", "BLOCK_SIZE"),
-    "H": ("N_Q", "N_KV"),
-    "stride_qn": ("D",),
-    "stride_on": ("D", "D_V"),
-}
-"""Names taken for others, in this direction."""
 _WIDTHS = {"int64": "int32", "float32": "float16"}
 _WITH_BODY = (ast.For, ast.If)
 """Statements with a body: changed in their first line, and then in the body."""
@@ -248,8 +176,8 @@ class _Maker:
                     yield from self._names(node)
 
     def _names(self, node: ast.Name) -> Iterator[Change]:
-        others = [name for group in _ALIKE if node.id in group for name in sorted(group)]
-        for name in [*others, *_MISTAKEN.get(node.id, ())]:
+        others = [name for group in ALIKE if node.id in group for name in sorted(group)]
+        for name in [*others, *MISTAKEN.get(node.id, ())]:
             if name != node.id and self.known.get(name, node.lineno) < node.lineno:
                 yield "name", node, ast.Name(name, ast.Load())
 
