@@ -185,8 +185,8 @@ class _Maker:
         assert isinstance(walk, ast.Call)
         if len(walk.args) == 1:
             (end,) = walk.args
-            first, step = ast.Constant(1), ast.Constant(2)
-            for bounds in ([first, end], [_less(end)], [_more(end)], [ast.Constant(0), end, step]):
+            every_other: list[ast.expr] = [ast.Constant(0), end, ast.Constant(2)]
+            for bounds in ([ast.Constant(1), end], [_less(end)], [_more(end)], every_other):
                 yield "bounds", walk, ast.Call(walk.func, list(bounds), [])
             return
         start, end, step = walk.args
