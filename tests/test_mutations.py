@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 
 import pytest
+import torch
 
 from checker.course import PUZZLES
-from tools import mutants, mutate
+from tools import mutant_cases, mutants, mutate
 from tools.mutations import mutations
 
 KERNEL = '''import triton
@@ -50,17 +51,41 @@ def small_kernel(q_ptr, k_ptr, v_ptr, o_ptr, stride_qm, stride_kn, N_Q, N_KV, IS
     tl.store(o_ptr + offs_d[:, None] * D + offs_d[None, :], acc)
     tl.debug_barrier()
 '''
+RECURS = '''import triton
+import triton.language as tl
+
+
+@triton.jit
+def small_kernel(k_ptr, v_ptr, s_ptr, z_ptr, stride_kh, stride_kn, N, N_CHUNKS, D_V, CHUNK: tl.constexpr, D: tl.constexpr):
+    """Says what it does."""
+    chunk = tl.program_id(0)
+    head = tl.program_id(1)
+    offs_d = tl.arange(0, D)
+    mask_n, mask_v = offs_d < N, offs_d < D_V
+    state = tl.load(s_ptr + offs_d)
+    z = tl.zeros([D], tl.float32)
+    for i in range(N):
+        k = tl.load(
+            k_ptr + head * stride_kh + i * stride_kn + offs_d, mask=mask_v, other=0.0
+        )  # over several lines
+        z += k
+        state += k
+    tl.store(s_ptr + (head * N_CHUNKS + chunk) * D + offs_d, state, mask=mask_n)
+    tl.store(z_ptr + offs_d, z)
+'''
 MADE = mutations(KERNEL, "small", "small_kernel")
 MADE_TOO = mutations(ATTENDS, "small", "small_kernel")
-BOTH = pytest.mark.parametrize(("kernel", "made"), [(KERNEL, MADE), (ATTENDS, MADE_TOO)], ids=["softmax", "attention"])
+MADE_LAST = mutations(RECURS, "small", "small_kernel")
+KERNELS = {"softmax": (KERNEL, MADE), "attention": (ATTENDS, MADE_TOO), "linear attention": (RECURS, MADE_LAST)}
+ALL = pytest.mark.parametrize(("kernel", "made"), KERNELS.values(), ids=KERNELS)
 
 
-@BOTH
+@ALL
 def test_the_same_every_time(kernel, made):
     assert mutations(kernel, "small", "small_kernel") == made
 
 
-@BOTH
+@ALL
 def test_all_are_different_and_none_is_the_kernel(kernel, made):
     codes = [ast.dump(ast.parse(m.source)) for m in made]
     assert len(set(codes)) == len(codes)
@@ -68,15 +93,19 @@ def test_all_are_different_and_none_is_the_kernel(kernel, made):
     assert len({m.key for m in made}) == len(made)
 
 
-@pytest.mark.parametrize("mutation", [*MADE, *MADE_TOO], ids=lambda m: m.after[:60])
-def test_one_line_changes_and_the_docstring_stays(mutation):
-    before = (KERNEL if mutation in MADE else ATTENDS).splitlines()
-    after = mutation.source.splitlines()
+EACH = [pytest.param(kernel, one, id=one.after[:60]) for kernel, made in KERNELS.values() for one in made]
+
+
+@pytest.mark.parametrize(("kernel", "mutation"), EACH)
+def test_one_statement_changes_and_the_docstring_stays(kernel, mutation):
+    before, after = kernel.splitlines(), mutation.source.splitlines()
     assert len(before) == len(after)
     changed = [number for number, (a, b) in enumerate(zip(before, after, strict=True), 1) if a != b]
     assert mutation.line in changed
+    several = 2 if "tl.load(\n" in kernel else 0  # lines that a statement goes on for
     with_its_body = mutation.kind == "line dropped" and mutation.before.startswith(("for", "if"))
-    assert len(changed) <= (5 if with_its_body else 2 if mutation.kind == "lines swapped" else 1)
+    most = 5 if with_its_body else 2 if mutation.kind == "lines swapped" else 1
+    assert len(changed) <= most + several
     assert '"""Says what it does."""' in mutation.source
 
 
@@ -146,6 +175,32 @@ def test_the_slip_in_attention_is_among_them(after):
     assert after in [m.after for m in MADE_TOO]
 
 
+@pytest.mark.parametrize(
+    "after",
+    [
+        "chunk = tl.program_id(1)",
+        "mask_n, mask_v = (offs_d < N, offs_d < D)",
+        "mask_n, mask_v = (offs_d < N_CHUNKS, offs_d < D_V)",
+        "for i in range(1, N):",
+        "for i in range(N - 1):",
+        "for i in range(N + 1):",
+        "for i in range(0, N, 2):",
+        "k = tl.load(k_ptr + head * stride_kn + i * stride_kn + offs_d, mask=mask_v, other=0.0)",
+        "k = tl.load(k_ptr + head * stride_kh + i * D + offs_d, mask=mask_v, other=0.0)",
+        "k = tl.load(k_ptr + head * stride_kh + i * stride_kn + offs_d, mask=mask_n, other=0.0)",
+        "z += k; k = tl.load(k_ptr + head * stride_kh + i * stride_kn + offs_d, mask=mask_v, other=0.0)",
+        "z = k",
+        "tl.store(s_ptr + (chunk * N_CHUNKS + chunk) * D + offs_d, state, mask=mask_n)",
+        "tl.store(s_ptr + (head * CHUNK + chunk) * D + offs_d, state, mask=mask_n)",
+        "tl.store(s_ptr + (head * N_CHUNKS + chunk) * D_V + offs_d, state, mask=mask_n)",
+        "tl.store(s_ptr + (head * N_CHUNKS + chunk) * D + offs_d, z, mask=mask_n)",
+        "tl.store(s_ptr + offs_d, z)",
+    ],
+)
+def test_the_slip_in_linear_attention_is_among_them(after):
+    assert after in [m.after for m in MADE_LAST]
+
+
 def test_what_no_case_here_can_show_says_why():
     assert {m.after: m.unseen for m in MADE if m.unseen} == {
         "row = tl.program_id(0)": "no case that fits into memory can show the difference"
@@ -163,9 +218,9 @@ def test_statements_that_read_the_same_are_told_apart():
 
 @pytest.mark.parametrize("puzzle", mutate.SWEPT, ids=lambda p: p.name)
 def test_extra_cases_are_ones_the_puzzle_knows(puzzle):
-    cases = mutate.extra_cases(puzzle)
-    assert mutate.extra_cases(puzzle) == cases
-    assert len({case.name for case in cases}) == len(cases) == mutate.EXTRA
+    cases = mutant_cases.extra_cases(puzzle)
+    assert mutant_cases.extra_cases(puzzle) == cases
+    assert len({case.name for case in cases}) == len(cases) == mutant_cases.EXTRA
     own = PUZZLES[puzzle.name].cases[0]
     for case in cases:
         assert case.meta.keys() == own.meta.keys()
@@ -173,6 +228,30 @@ def test_extra_cases_are_ones_the_puzzle_knows(puzzle):
         assert puzzle.reference(case, {k: v.double() for k, v in puzzle.make(case).items()}).keys() == set(
             puzzle.outputs
         )
+
+
+LINEAR = [puzzle for puzzle in mutate.SWEPT if "BLOCK_V" in puzzle.parameters]
+EVERY = {"normal", "growing", "constant", "warm", "hot", "cold", "frozen", "half_frozen", "huge", "signs", "outlier"}
+
+
+@pytest.mark.parametrize("puzzle", LINEAR, ids=lambda p: p.name)
+def test_linear_attention_is_drawn_in_every_family_with_narrow_values_and_wide_ones(puzzle):
+    cases = mutant_cases.extra_cases(puzzle)
+    assert {case.family for case in cases} == EVERY
+    assert {case.dtype for case in cases} == set(puzzle.tolerance)
+    assert {case.layout for case in cases} == {"contiguous", "padded"}
+    assert any(case.sizes["D"] < case.sizes["D_V"] for case in cases)
+    assert any(case.sizes["D"] > case.sizes["D_V"] > case.meta["BLOCK_V"] for case in cases)
+
+
+@pytest.mark.parametrize(("steps", "alike"), [(0, True), (20, True), (100, False), (-100, False)])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_another_order_of_a_float32_sum_is_no_other_sum(dtype, steps, alike):
+    """z is float32 whatever the dtype of the keys."""
+    puzzle = PUZZLES["linear_chunk_states"]
+    case = next(c for c in puzzle.cases if c.dtype == dtype)
+    z = 1.0 + puzzle.make(case)["z_ptr"]
+    assert mutate._alike(puzzle, case, z * (1.0 + steps * torch.finfo(torch.float32).eps), z) is alike
 
 
 ADD = {m.after: m for m in mutate.generated(PUZZLES["vector_add"])}

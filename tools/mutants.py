@@ -35,8 +35,8 @@ from tools.mutate import GATES, SWEPT, Fate, generated, sweep  # noqa: E402
 PAGE = ROOT / "docs" / "mutants.md"
 CPU, GPU, MECHANICAL = (ROOT / "reports" / f"mutants-{name}.json" for name in ("cpu", "gpu", "mechanical"))
 SURVIVORS = ROOT / "tools" / "survivors.toml"
-NOT_YET_ON_A_GPU: tuple[str, ...] = ()
-"""Puzzles whose wrong kernels are not in the report of a GPU yet. The page names them; a report that has them ends the list."""
+NOT_YET_ON_A_GPU: tuple[str, ...] = ("linear_chunk_states/normaliser_in_float16",)
+"""Wrong kernels that are not in the report of a GPU yet. The page names them; a report that has them ends the list."""
 
 
 # -------------------------------------------------------------------------------------------------------------- reports
@@ -63,10 +63,10 @@ def disagreements() -> list[str]:
     on_gpu = {(row.puzzle, row.name): row for row in rows_of(load(GPU))}
     found = []
     for row in rows_of(load(CPU)):
-        if row.puzzle in NOT_YET_ON_A_GPU:
+        name = f"{row.puzzle}/{row.name}"
+        if name in NOT_YET_ON_A_GPU:
             continue
         there = on_gpu.get((row.puzzle, row.name))
-        name = f"{row.puzzle}/{row.name}"
         if there is None or there.gpu is None:
             found.append(f"{name}: not launched on the GPU")
         elif there.gate != row.gate:
@@ -170,7 +170,7 @@ def _gpu() -> Iterator[str]:
     yield "CPU and GPU agree on every one." if not wrong else "They disagree: " + "; ".join(wrong) + "."
     if NOT_YET_ON_A_GPU:
         yield ""
-        yield f"**Not yet in this report:** the wrong kernels of {', '.join(NOT_YET_ON_A_GPU)}."
+        yield f"**Not yet in this report:** {', '.join(f'`{name}`' for name in NOT_YET_ON_A_GPU)}."
 
 
 def _mechanical(report: Mapping[str, Any]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Judges every mechanical mutant of the solutions (`mutations.py`) in the checker's own rooms, and says which survive.
 
 A mutant is *killed* by the first gate that fails it. One that passes them all is run beside the solution, on every case and
-on more that are drawn here: where outputs (but for rounding) and accesses (program, tensor, tile, mask, bytes) are always the
+on more (`mutant_cases.py`): where outputs (but for rounding) and accesses (program, tensor, tile, mask, bytes) are always the
 same it is *equivalent*; else it is a *survivor*, and either a case is missing or there is a good reason to let it pass.
 
     python tools/mutate.py --puzzle row_softmax --json mutants.json
@@ -13,7 +13,6 @@ import argparse
 import json
 import multiprocessing
 import os
-import random
 import sys
 import tempfile
 from collections import Counter
@@ -34,30 +33,14 @@ from checker.judge.outcome import Outcome, prepare_all, simulate  # noqa: E402
 from checker.judge.prepare import Prepared  # noqa: E402
 from checker.judge.traffic import overdrawn, traffic_failure  # noqa: E402
 from checker.misconceptions import kernel_source  # noqa: E402
-from checker.puzzle import DTYPES, Case, Puzzle  # noqa: E402
+from checker.puzzle import Case, Puzzle  # noqa: E402
 from checker.simulator.trace import SimulateOptions, Trace  # noqa: E402
 from checker.submission import rules  # noqa: E402
 from checker.submission.kernel import KernelSource  # noqa: E402
 from tests.judge.local_runner import LocalRunner  # noqa: E402
+from tools.mutant_cases import SWEPT, extra_cases  # noqa: E402
 from tools.mutations import Mutation, mutations  # noqa: E402
 
-SWEPT = tuple(
-    PUZZLES[name]
-    for name in (
-        "vector_add",
-        "row_softmax",
-        "chunked_softmax",
-        "online_softmax",
-        "merge_softmax_stats",
-        "tiled_softmax",
-        "flash_attention",
-        "flash_attention_v1",
-        "flash_attention_heads",
-    )
-)
-"""The puzzles whose solutions are mutated: those that `_extra` knows how to draw cases for."""
-EXTRA = 16
-"""Cases drawn beside the course's own, for those that pass."""
 GATES = ("source", "compile", "values", "memory", "traffic")
 _EVENTS = SimulateOptions(events=True)
 
@@ -87,67 +70,6 @@ def _solution(puzzle: Puzzle) -> str:
 
 def _source(puzzle: Puzzle, text: str) -> KernelSource:
     return kernel_source(text, puzzle.name, puzzle.kernel, f"{puzzle.name}.py")
-
-
-# --------------------------------------------------------------------------------------------------------------- cases
-
-
-def extra_cases(puzzle: Puzzle) -> list[Case]:
-    """More cases, the same every time: sizes around the tile's, every family, dtype and layout, tiles of other shapes."""
-    draw = random.Random(puzzle.name)
-    drawn = _extra_attention if puzzle.name.startswith("flash_attention") else _extra
-    return [drawn(puzzle, draw, number) for number in range(EXTRA)]
-
-
-def _extra(puzzle: Puzzle, draw: random.Random, number: int) -> Case:
-    n = draw.choice((1, 2, 7, 8, 16, 23, 32, 48, 65, 131))
-    sizes = {"M": draw.choice((1, 2, 3, 4, 6, 8, 9)), "N": n}
-    meta = {name: draw.choice((4, 8, 16, 32)) for name in puzzle.cases[0].meta}
-    families = ["normal", "negative", "deep", "positive", "ascending", "descending", "one_hot", "constant", "masked"]
-    families += ["late_max", "early_max", "first_chunk_masked", "uneven", "masked_then_deep", "abyss"]
-    match puzzle.name:
-        case "vector_add":
-            sizes, families = {"N": n}, ["normal"]
-        case "row_softmax":
-            meta = {"BLOCK_N": 1 << (n - 1).bit_length() << draw.choice((0, 0, 1))}
-        case "merge_softmax_stats":
-            sizes["SPLITS"] = draw.choice((1, 2, 4, 7, 8, 11))
-            meta = {"BLOCK_S": 1 << (sizes["SPLITS"] - 1).bit_length() << draw.choice((0, 0, 1))}
-            families += ["empty", "empty"]
-    family = families[number] if number < len(families) else draw.choice(families)
-    wide = family in ("abyss", "uneven") or draw.random() < 0.6
-    dtype = "float32" if wide else draw.choice(sorted(puzzle.tolerance))
-    layout = draw.choice(("contiguous", "padded"))
-    name = f"extra {number}: {sizes}, {meta}, {dtype}, {family} rows, {layout}"
-    return Case(name, sizes, meta, dtype, family, layout, seed=1000 + number)
-
-
-def _extra_attention(puzzle: Puzzle, draw: random.Random, number: int) -> Case:
-    """As `_extra`, in the sizes of attention: more keys than queries and fewer, grouped heads, causal, ragged, transposed."""
-    lengths = (1, 2, 15, 16, 17, 23, 33, 45, 64, 71, 90)
-    sizes = {"N_Q": draw.choice(lengths), "N_KV": draw.choice(lengths), "D": draw.choice((16, 16, 32, 64, 128))}
-    meta = {"BLOCK_M": draw.choice((16, 32, 64)), "BLOCK_N": draw.choice((16, 32, 64))}
-    flags: dict[str, int | float | bool] = {}
-    layouts: list[str] = []
-    match puzzle.name:
-        case "flash_attention":
-            layouts = ["contiguous", "padded"]
-        case "flash_attention_v1":
-            sizes["H"], layouts = draw.choice((1, 2, 3)), ["contiguous", "padded"]
-        case "flash_attention_heads":
-            shared, h_kv = draw.choice((1, 2, 3)), draw.choice((1, 2))
-            sizes |= {"B": draw.choice((1, 2, 3)), "H_Q": shared * h_kv, "H_KV": h_kv}
-            flags = {"IS_CAUSAL": number % 3 > 0, "RAGGED": sizes["B"] > 1 and number % 2 == 0}
-            layouts = ["contiguous", "transposed", "strided"]
-    families = ["normal", "ramp", "rising", "huge", "negative", "positive", "constant", "sink", "abyss"]
-    family = families[number] if number < len(families) else draw.choice(families)
-    # float16 cannot hold such numbers, and bfloat16 would say nothing that float32 does not
-    dtype = "float32" if family in ("huge", "abyss") or draw.random() < 0.5 else draw.choice(sorted(puzzle.tolerance))
-    layout = draw.choice(layouts)
-    said = [str(sizes), str(meta), *([str(flags)] if flags else []), dtype, f"{family} scores", layout]
-    return Case(
-        f"extra {number}: {', '.join(said)}", sizes, meta, dtype, family, layout, seed=1000 + number, flags=flags
-    )
 
 
 # --------------------------------------------------------------------------------------------------------------- judge
@@ -239,7 +161,7 @@ class Bench:
 
 def _alike(puzzle: Puzzle, case: Case, got: torch.Tensor, expected: torch.Tensor) -> bool:
     """Equal but for rounding: 32 steps of float32, one of a 16-bit type, at the magnitude of the element or of its row."""
-    steps = 32 if DTYPES[case.dtype] is torch.float32 else 1
+    steps = 32 if expected.dtype is torch.float32 else 1
     eps = torch.finfo(expected.dtype).eps
     scale = puzzle.scale(case, expected.double()).nan_to_num(posinf=0.0, neginf=0.0)
     near = (got.double() - expected.double()).abs() <= steps * eps * (expected.double().abs() + eps * scale)

@@ -11,6 +11,8 @@ import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tools.mutation_names import ALIKE, MISTAKEN
+
 INF, MINUS_INF = 'float("inf")', 'float("-inf")'
 _ARITHMETIC: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub, ast.Mult),
@@ -35,57 +37,6 @@ _FUNCTIONS = {
     "exp": ("exp2", "log"),
     "log": ("log2", "exp"),
 }
-_ALIKE: tuple[set[str], ...] = (
-    {"stride_xm", "stride_ym"},
-    {"M", "N"},
-    {"BLOCK_M", "BLOCK_N"},
-    {"x_ptr", "y_ptr", "z_ptr"},
-    {"m_part_ptr", "l_part_ptr"},
-    {"m_ptr", "l_ptr"},
-    {"x_row", "y_row"},
-    {"x_rows", "y_rows"},
-    {"offs_m", "offs_n"},
-    {"m_i", "m_new", "m_safe", "l_i"},
-    {"m_part", "l_part"},
-    {"x", "y"},
-    # attention
-    {"N_Q", "N_KV"},
-    {"H_Q", "H_KV"},
-    {"batch", "head", "head_kv"},
-    {"offs_d", "offs_m", "offs_n"},
-    {"rows", "cols", "offs_m", "offs_n"},
-    {"start_m", "start_n"},
-    {"mask_m", "mask_n", "seen"},
-    {"q_ptr", "k_ptr", "v_ptr", "o_ptr"},
-    {"q_row", "k_row", "v_row", "o_row"},
-    {"lse_ptr", "m_ptr"},
-    {"kv", "qo"},
-    {"q", "k", "v", "o"},
-    {"s", "p"},
-    {"l_i", "l_new", "l_safe"},
-    {"acc", "o"},
-    {"length", "end_n"},
-    *({f"stride_{name}{axis}" for name in "qkvo"} for axis in "bhd"),
-    {f"stride_{name}{axis}" for name, axis in zip("qkvo", "mnnm", strict=True)},
-    *({f"stride_{name}{axis}" for axis in f"bh{along}d"} for name, along in zip("qkvo", "mnnm", strict=True)),
-)
-"""Names that stand for the same sort of thing, so that one is easily typed for another."""
-_MISTAKEN = {
-    "stride_xm": ("N", "BLOCK_N"),
-    "stride_ym": ("N", "BLOCK_N"),
-    "stride_pm": ("SPLITS", "BLOCK_S"),
-    "N": ("BLOCK_N", "stride_xm"),
-    "M": ("BLOCK_M",),
-    "SPLITS": ("BLOCK_S", "stride_pm"),
-    "N_Q": ("BLOCK_M", "stride_qm"),
-    "N_KV": ("BLOCK_N", "stride_kn"),
-    "length": ("N_KV",),
-    "end_n": ("N_KV",),
-    "D": ("BLOCK_M", "BLOCK_N"),
-    **{f"stride_{name}": ("D",) for name in ("qm", "kn", "vn", "om")},
-    **{f"stride_{name}h": ("D",) for name in "qkvo"},
-}
-"""Names taken for others, in this direction."""
 _WIDTHS = {"int64": "int32", "float32": "float16"}
 _WITH_BODY = (ast.For, ast.If)
 """Statements with a body: changed in their first line, and then in the body."""
@@ -166,24 +117,21 @@ class _Maker:
                 yield from self._changed(statement)
                 yield from self.block(statement.body)
             else:
-                assert statement.lineno == statement.end_lineno, "a statement over several lines"
                 yield from self._changed(statement)
 
     # ------------------------------------------------------------------------------------------------- whole statements
 
     def _dropped(self, statement: ast.stmt, alone: bool) -> Mutation:
-        last = statement.end_lineno or statement.lineno
-        filler = self._indented(statement.lineno, "pass") if alone else ""
-        lines = self.lines[: statement.lineno - 1] + [filler] + [""] * (last - statement.lineno) + self.lines[last:]
+        lines = self._with(statement, "pass" if alone else "")
         kind = "barrier dropped" if _is_barrier(statement) else "line dropped"
         return self._mutation(kind, statement, "(dropped)", lines)
 
     def _swapped(self, first: ast.stmt, second: ast.stmt) -> Iterator[Mutation]:
         if isinstance(first, _WITH_BODY) or isinstance(second, _WITH_BODY):
             return
-        a, b = first.lineno - 1, second.lineno - 1
-        lines = list(self.lines)
-        lines[a], lines[b] = lines[b], lines[a]
+        a, b = (slice(s.lineno - 1, s.end_lineno) for s in (first, second))
+        between = self.lines[a.stop : b.start]
+        lines = [*self.lines[: a.start], *self.lines[b], *between, *self.lines[a], *self.lines[b.stop :]]
         yield self._mutation("lines swapped", first, f"{_head(second)}; {_head(first)}", lines)
 
     # --------------------------------------------------------------------------------------------------- in a statement
@@ -195,9 +143,7 @@ class _Maker:
         for kind, old, new in self._changes(head):
             mutated = ast.fix_missing_locations(_Put(old, new).visit(copy.deepcopy(head, {id(old): old})))
             after = _head(mutated)
-            lines = list(self.lines)
-            lines[statement.lineno - 1] = self._indented(statement.lineno, after)
-            yield self._mutation(kind, statement, after, lines)
+            yield self._mutation(kind, statement, after, self._with(statement, after, head_only=True))
 
     def _changes(self, statement: ast.stmt) -> Iterator[Change]:
         if isinstance(statement, ast.For):
@@ -230,19 +176,25 @@ class _Maker:
                     yield from self._names(node)
 
     def _names(self, node: ast.Name) -> Iterator[Change]:
-        others = [name for group in _ALIKE if node.id in group for name in sorted(group)]
-        for name in [*others, *_MISTAKEN.get(node.id, ())]:
+        others = [name for group in ALIKE if node.id in group for name in sorted(group)]
+        for name in [*others, *MISTAKEN.get(node.id, ())]:
             if name != node.id and self.known.get(name, node.lineno) < node.lineno:
                 yield "name", node, ast.Name(name, ast.Load())
 
     def _bounds(self, walk: ast.expr) -> Iterator[Change]:
         assert isinstance(walk, ast.Call)
+        if len(walk.args) == 1:
+            (end,) = walk.args
+            every_other: list[ast.expr] = [ast.Constant(0), end, ast.Constant(2)]
+            for bounds in ([ast.Constant(1), end], [_less(end)], [_more(end)], every_other):
+                yield "bounds", walk, ast.Call(walk.func, list(bounds), [])
+            return
         start, end, step = walk.args
         yield "bounds", start, step
         yield "bounds", end, ast.BinOp(end, ast.Sub(), step)
         yield "bounds", end, ast.BinOp(end, ast.Add(), step)
-        yield "bounds", end, ast.BinOp(end, ast.Sub(), ast.Constant(1))
-        yield "bounds", end, ast.BinOp(end, ast.Add(), ast.Constant(1))
+        yield "bounds", end, _less(end)
+        yield "bounds", end, _more(end)
         yield "bounds", step, ast.BinOp(step, ast.FloorDiv(), ast.Constant(2))
         yield "bounds", step, ast.BinOp(ast.Constant(2), ast.Mult(), step)
 
@@ -251,9 +203,16 @@ class _Maker:
         before, unseen = _head(statement), _UNSEEN.get(kind, "")
         return Mutation(self.puzzle, kind, statement.lineno, before, after, source, which, unseen)
 
-    def _indented(self, line: int, text: str) -> str:
-        old = self.lines[line - 1]
-        return old[: len(old) - len(old.lstrip())] + text
+    def _with(self, statement: ast.stmt, text: str, head_only: bool = False) -> list[str]:
+        """All lines, with `text` in place of the statement or, with `head_only`, of the line that a loop begins with."""
+        first = self.lines[statement.lineno - 1]
+        last = statement.end_lineno or statement.lineno
+        if head_only and isinstance(statement, _WITH_BODY):
+            assert statement.body[0].lineno > statement.lineno
+            last = statement.lineno
+        indented = first[: len(first) - len(first.lstrip())] + text if text else ""
+        rest = [""] * (last - statement.lineno)
+        return [*self.lines[: statement.lineno - 1], indented, *rest, *self.lines[last:]]
 
 
 def _operators(node: ast.BinOp) -> Iterator[Change]:
@@ -317,6 +276,14 @@ def _arguments(node: ast.Call, name: str) -> Iterator[Change]:
         end = node.args[1]
         yield "bounds", end, ast.BinOp(end, ast.FloorDiv(), ast.Constant(2))
         yield "bounds", end, ast.BinOp(ast.Constant(2), ast.Mult(), end)
+
+
+def _less(end: ast.expr) -> ast.expr:
+    return ast.BinOp(end, ast.Sub(), ast.Constant(1))
+
+
+def _more(end: ast.expr) -> ast.expr:
+    return ast.BinOp(end, ast.Add(), ast.Constant(1))
 
 
 def _is_barrier(statement: ast.stmt) -> bool:

@@ -33,7 +33,7 @@ PUZZLE = Puzzle(
         chunked_case(1, 1, 16, (16, 16), (16, 16)),
         chunked_case(1, 1, 33, (16, 16), (16, 16), family="growing"),
         chunked_case(1, 1, 1, (16, 16), (16, 16), flags=_AFTER),
-        chunked_case(2, 1, 21, (16, 24), (16, 16), layout="padded", flags=_AFTER),
+        chunked_case(2, 1, 37, (16, 24), (32, 16), layout="padded", flags=_AFTER),
         chunked_case(1, 2, 7, (32, 17), (32, 32), family="constant"),
         chunked_case(1, 1, 20, (16, 16), (16, 16), family="cold"),
         chunked_case(1, 1, 17, (16, 16), (16, 16), family="frozen", flags=_AFTER),

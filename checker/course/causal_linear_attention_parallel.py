@@ -14,6 +14,7 @@ from checker.course.linear_inputs import (
     State,
     add,
     causal_linear_attention,
+    empty,
     feature_map,
     magnitude,
     past,
@@ -43,7 +44,7 @@ def make(case: Case) -> Tensors:
     b, h, n, d, d_v = _sizes(case)
     q, k, v = queries_keys_values(case, (b, h, n, d), (b, h, n, d), d_v)
     starts = _starts(case, k, v)
-    return {"q_ptr": q, "k_ptr": k, "v_ptr": v, "o_ptr": torch.zeros_like(v), "s_ptr": starts.s, "z_ptr": starts.z}
+    return {"q_ptr": q, "k_ptr": k, "v_ptr": v, "o_ptr": empty(case, v.shape), "s_ptr": starts.s, "z_ptr": starts.z}
 
 
 def reference(case: Case, inputs: Tensors) -> Tensors:

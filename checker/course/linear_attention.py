@@ -13,6 +13,7 @@ from checker.course.linear_inputs import (
     GPU,
     TOLERANCE,
     described,
+    empty,
     heads_of,
     magnitude,
     queries_keys_values,
@@ -50,11 +51,7 @@ def make(case: Case) -> Tensors:
     padding = (torch.arange(n_kv) >= lengths[:, None])[:, None, :, None]  # [B, 1, N_KV, 1]
     k[padding.expand_as(k)] = 7.0  # padded keys hold numbers: whoever counts them is seen
     v[padding.expand_as(v)] = 50.0
-    o = (
-        torch.zeros(b, h, n_q, d_v + 5, dtype=v.dtype)[..., :d_v]
-        if case.layout == "padded"
-        else torch.zeros(b, h, n_q, d_v, dtype=v.dtype)
-    )
+    o = empty(case, (b, h, n_q, d_v))
     return {"q_ptr": q, "k_ptr": k, "v_ptr": v, "o_ptr": o, "key_lengths_ptr": lengths}
 
 
@@ -135,7 +132,7 @@ PUZZLE = Puzzle(
         _case(1, 1, (15, 17), (16, 16), (16, 16, 16), family="cold"),
         _case(1, 1, (17, 31), (16, 16), (16, 16, 16), family="warm"),
         _case(1, 2, (31, 33), (32, 20), (16, 16, 32), family="signs"),
-        _case(1, 1, (20, 40), (16, 33), (16, 16, 16), family="huge"),
+        _case(1, 1, (40, 20), (16, 33), (16, 16, 16), family="huge"),
         _case(1, 1, (33, 37), (64, 40), (32, 16, 32), dtype="float16", family="outlier"),
         _case(2, 1, (18, 47), (32, 24), (16, 16, 16), dtype="bfloat16", family="growing", ragged=True, layout="padded"),
         _case(4, 16, (1000, 1031), (128, 96), (64, 64, 64), devices=GPU, dtype="float16", ragged=True, layout="padded"),

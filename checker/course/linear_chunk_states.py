@@ -100,7 +100,7 @@ PUZZLE = Puzzle(
     cases=(
         chunked_case(1, 1, 32, (16, 16), (16, 16)),
         chunked_case(1, 1, 1, (16, 16), (16, 16)),
-        chunked_case(2, 1, 37, (16, 24), (16, 16), layout="padded", family="growing"),
+        chunked_case(2, 1, 37, (16, 24), (32, 16), layout="padded", family="growing"),
         chunked_case(1, 1, 7, (32, 17), (32, 32), family="constant"),
         chunked_case(1, 1, 17, (32, 16), (16, 16), family="hot"),
         chunked_case(1, 1, 18, (16, 16), (16, 16), family="huge"),

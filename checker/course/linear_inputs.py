@@ -82,8 +82,11 @@ def queries_keys_values(
             q, k = 3 * q - 150.0, 3 * k - 150.0
         case "half_frozen":  # the same for every other query, the first one included; the rest is ordinary
             q[..., ::2, :] = 3 * q[..., ::2, :] - 150.0
-        case "huge":  # a state that float16 cannot hold
-            v = 1500.0 + 200.0 * v if case.dtype == "float16" else v * 2.0**20
+        case "huge" if case.dtype == "float16":  # a state that float16 cannot hold
+            v = 1500.0 + 200.0 * v
+        case "huge":  # numbers that float16 cannot hold: queries, keys and so z, values and so the state
+            v = v * 2.0**20
+            q[..., 1], k[..., 0] = 1e5 + 2e3 * q[..., 1], 1e5 + 2e3 * k[..., 0]
         case "signs":  # half of every row below 0: φ without its + 1 is negative there
             q, k = q.abs(), k.abs()
             q[..., ::2], k[..., 1::2] = -q[..., ::2], -k[..., 1::2]
@@ -93,6 +96,11 @@ def queries_keys_values(
         case other:
             raise ValueError(f"no family of linear attention's inputs is called {other!r}")
     return stored(q, case), stored(k, case, gap=7), stored(v, case, gap=9)
+
+
+def empty(case: Case, shape: tuple[int, ...]) -> torch.Tensor:
+    """A place for the output, in the case's dtype and layout; padded, its rows lie apart like those of no input."""
+    return stored(torch.zeros(shape), case, gap=3)
 
 
 def past(case: Case, heads: tuple[int, ...], d: int, d_v: int) -> State:

@@ -11,6 +11,7 @@ import torch
 
 from checker.course import PUZZLES
 from checker.course.linear_inputs import State, causal_linear_attention, feature_map, linear_attention, past
+from checker.judge.prepare import prepare
 from checker.puzzle import Case, Tensors
 from checker.simulator import SimulateOptions, simulate
 from checker.simulator.trace import Trace
@@ -160,6 +161,33 @@ def test_sums_over_an_outlier_pass_what_float16_holds(name):
     assert feature_map(k).sum(-2).amax() > 65_504
     assert (feature_map(k).mT @ v).amax() > 65_504
     assert feature_map(k).amax() < 65_504 / 8, "a feature by itself is nothing special"
+
+
+WITH_KEYS = [p for p in PUZZLES.values() if {"k_ptr", "BLOCK_V"} <= set(p.parameters)]
+
+
+@pytest.mark.parametrize("puzzle", WITH_KEYS, ids=lambda p: p.name)
+def test_float16_cannot_hold_what_is_huge_in_float32(puzzle):
+    """Whatever is cast to float16 on the way is infinite then: queries, keys, values, and the sums of keys and of values."""
+    case = next(c for c in puzzle.cases if (c.family, c.dtype) == ("huge", "float32"))
+    tensors = puzzle.make(case)
+    for name in {"q_ptr", "k_ptr", "v_ptr"} & set(puzzle.parameters):
+        assert tensors[name].half().isinf().any(), name
+        assert tensors[name].isfinite().all(), name
+    for name, output in prepare(puzzle, case).expected.items():
+        assert output.half().isinf().any(), name
+
+
+@pytest.mark.parametrize("puzzle", WITH_KEYS, ids=lambda p: p.name)
+def test_rows_of_no_two_padded_tensors_are_as_far_apart(puzzle):
+    """A kernel that takes one stride for another, or the width of the rows, is right by luck otherwise."""
+    padded = [c for c in puzzle.cases if c.layout == "padded" and "cpu" in c.devices]
+    assert padded
+    for case in padded:
+        tensors = {n: t for n, t in puzzle.make(case).items() if n in ("q_ptr", "k_ptr", "v_ptr", "o_ptr")}
+        steps = {t.stride(-2) for t in tensors.values()}
+        assert len(steps) == len(tensors), case.name
+        assert not steps & {case.sizes["D"], case.sizes["D_V"]}, case.name
 
 
 def test_signs_are_mixed_in_every_row():

@@ -1,0 +1,44 @@
+"""Believed: A sum of features only divides, and for that float16 is precise enough.
+
+Instead: float16 is about the range as well as the precision: it ends at 65504, and float32 keys may be larger than that all by
+themselves. Add the features up in float32, as they were made, and store the sum as it is: z is float32.
+"""
+
+import triton
+import triton.language as tl
+
+GATE = "values"
+
+
+@triton.jit
+def linear_chunk_states_kernel(
+    k_ptr,
+    v_ptr,
+    s_ptr,
+    z_ptr,
+    stride_kh,
+    stride_kn,
+    stride_vh,
+    stride_vn,
+    N,
+    N_CHUNKS,
+    D_V,
+    CHUNK: tl.constexpr,
+    BLOCK_V: tl.constexpr,
+    D: tl.constexpr,
+):
+    chunk = tl.program_id(0).to(tl.int64)
+    head = tl.program_id(1).to(tl.int64)
+    offs_v = tl.program_id(2) * BLOCK_V + tl.arange(0, BLOCK_V)
+    offs_n = chunk * CHUNK + tl.arange(0, CHUNK)
+    offs_d = tl.arange(0, D)
+    mask_n, mask_v = offs_n < N, offs_v < D_V
+    k_ptrs = k_ptr + head * stride_kh + offs_n[:, None] * stride_kn + offs_d[None, :]
+    v_ptrs = v_ptr + head * stride_vh + offs_n[:, None] * stride_vn + offs_v[None, :]
+    k = tl.load(k_ptrs, mask=mask_n[:, None], other=0.0).to(tl.float32)
+    v = tl.load(v_ptrs, mask=mask_n[:, None] & mask_v[None, :], other=0.0)
+    k = tl.where(mask_n[:, None], tl.maximum(k, 0.0) + tl.exp(tl.minimum(k, 0.0)), 0.0)
+    state = tl.dot(tl.trans(k.to(v.dtype)), v)
+    row = (head * N_CHUNKS + chunk) * D + offs_d
+    tl.store(s_ptr + row[:, None] * D_V + offs_v[None, :], state, mask=mask_v[None, :])
+    tl.store(z_ptr + row, tl.sum(k.to(tl.float16), axis=0), mask=(offs_d < D) & (tl.program_id(2) == 0))  # wrong
