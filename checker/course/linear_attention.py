@@ -158,8 +158,8 @@ PUZZLE = Puzzle(
         "    state = tl.dot(tl.trans(...), v, state)\n    z += ...\nfor start_m in range(0, N_Q, BLOCK_M):\n    q = ...\n"
         "    num = tl.dot(...)\n    den = ... + 1e-6\n    tl.store(..., num / den[:, None], mask=...)",
     ),
-    explanation="Softmax stands between the two products and forbids to change their order; a feature map on each side does not. So keys "
-    "and values are summed first, into D × D_V numbers that no longer know how many keys there were, and every query costs the same "
+    explanation="Softmax stands between the two products, so their order is fixed. A feature map on each side leaves it free: "
+    "keys and values are summed first, into D × D_V numbers that no longer know how many keys there were, and every query costs the same "
     "whether there are 100 keys or 65,536. The normaliser is the same sum with 1 in the place of the value.",
     film=FilmSpec(
         case=_case(1, 1, (32, 40), (16, 16), (16, 16, 16), family="growing"),

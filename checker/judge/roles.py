@@ -26,7 +26,10 @@ def resemblance(a: KernelSource, b: KernelSource) -> float:
 
 
 def _by_access(line: int, theirs: Trace | None, mine: Trace | None) -> int | None:
-    """By the tensor that is loaded or stored there: unmistakable where each kernel does so at as many lines."""
+    """By the tensor that is loaded or stored there: unmistakable where each kernel does so at as many lines.
+
+    Products have no tensor, and a kernel that is wrong by their order has them in another one: only a lone one is found so.
+    """
     if theirs is None or mine is None:
         return None
     for event in theirs.events:
@@ -34,6 +37,8 @@ def _by_access(line: int, theirs: Trace | None, mine: Trace | None) -> int | Non
             here, there = (_lines(trace, event.kind, event.tensor) for trace in (theirs, mine))
             if len(there) == 1:
                 return there[0]
+            if event.kind == "dot":
+                return None
             return there[here.index(line)] if len(here) == len(there) else None
     return None
 

@@ -13,23 +13,32 @@ from typing import Any
 from checker.submission.notebook import without_magics
 from checker.submission.scope import Text, parse
 
+RUN_AS_STRINGS = ("prun", "time", "timeit")
+"""The words behind ``%%`` whose cells have no file that a function's source could be read from."""
+
 
 @dataclass(frozen=True)
 class Unfinished:
-    """The newest cell that should have defined `name` and did not get that far; `error` and `line` where it is a syntax error."""
+    """The newest cell that should have defined `name` and did not get that far; `error` and `line` where it is a syntax error.
+
+    `magic` is the ``%%`` word above a definition that Triton cannot read: it finds no source where the cell is run as a string.
+    """
 
     name: str
     origin: str  # "In[7]"
     line: int | None = None
     error: str = ""
+    magic: str = ""
 
     @property
     def message(self) -> str:
         """What happened, as a clause: ``the cell that defines … (In[7]) has a syntax error on line 3: …``."""
         cell = f"the cell that defines `{self.name}` ({self.origin})"
-        if self.line is None:
-            return f"{cell} stopped with an error before it got there"
-        return f"{cell} has a syntax error on line {self.line}: {self.error}"
+        if self.line is not None:
+            return f"{cell} has a syntax error on line {self.line}: {self.error}"
+        if self.magic:
+            return f"{cell} did not get there: below %%{self.magic} Triton cannot read a kernel's source, so that line has to go"
+        return f"{cell} stopped with an error before it got there"
 
 
 def shell() -> Any:
@@ -65,10 +74,31 @@ def cells_run() -> list[tuple[int, Text]]:
     """The session's cells by number, in the order they ran, whether they succeeded or not; the running one is the last."""
     ran = (getattr(shell(), "user_ns", None) or {}).get("In")
     return [
-        (count, Text(without_magics(cell), f"In[{count}]"))
+        (count, Text(without_magics(_below_magic(cell)[1]), f"In[{count}]"))
         for count, cell in enumerate(ran if isinstance(ran, list) else [])
         if isinstance(cell, str) and cell.strip()
     ]
+
+
+def _below_magic(cell: str) -> tuple[str, str]:
+    """The word behind ``%%`` and the cell as it was typed, where IPython keeps the call that it made of it; else "", `cell`."""
+    if "run_cell_magic" not in cell:
+        return "", cell
+    try:
+        tree = parse(cell)
+    except SyntaxError:
+        return "", cell
+    match tree.body:
+        case [
+            ast.Expr(
+                value=ast.Call(
+                    func=ast.Attribute(attr="run_cell_magic"),
+                    args=[ast.Constant(value=str(magic)), ast.Constant(value=str(line)), ast.Constant(value=str(body))],
+                )
+            )
+        ]:
+            return magic, f"%%{magic} {line}".rstrip() + "\n" + body
+    return "", cell
 
 
 def unfinished(name: str, filename: str | None = None) -> Unfinished | None:
@@ -95,7 +125,8 @@ def unfinished(name: str, filename: str | None = None) -> Unfinished | None:
             return None
         if count == running:  # it has not failed; its definition is still to come
             continue
-        return Unfinished(name, text.origin)
+        magic, _ = _below_magic(shell().user_ns["In"][count])
+        return Unfinished(name, text.origin, magic=magic if magic in RUN_AS_STRINGS else "")
     return None
 
 

@@ -12,6 +12,7 @@ from checker.sandbox import Sandbox
 from checker.simulator.trace import SimulateOptions
 from checker.submission import rules
 from checker.submission.kernel import KernelSource
+from checker.verbs.sizes import refuse_what_no_gpu_takes, told_as_misuse
 
 if TYPE_CHECKING:
     import torch
@@ -30,7 +31,7 @@ class Unfilmable(Exception):
 
 
 def shoot(puzzle: Puzzle, source: KernelSource, case: Case, most_events: int) -> tuple[str, str]:
-    """The film's title and its HTML. Raises Unfilmable."""
+    """The film's title and its HTML. Raises Unfilmable, and Misuse for sizes that the kernel cannot have."""
     if rules.is_untouched(source) or rules.violations(source, puzzle):
         verdict = check_source(puzzle, source, "cpu", diagnose=False)  # stops at the source gate
         raise Unfilmable("The kernel cannot be run yet.", verdict)
@@ -39,13 +40,15 @@ def shoot(puzzle: Puzzle, source: KernelSource, case: Case, most_events: int) ->
             raise Unfilmable(
                 f"{name} = {value} is too large for a film. It shows every step: a few dozen elements are enough."
             )
-    ready = prepare(puzzle, case)
+    with told_as_misuse():
+        ready = prepare(puzzle, case)
     tensors = {name: v for name, v in ready.launch.arguments.items() if not isinstance(v, int | float)}
     if any(t.numel() > LARGEST for t in tensors.values()):
         raise Unfilmable("These sizes are too large for a film. It shows every step: a few dozen elements are enough.")
     result = next(iter(Sandbox.shared().simulate(source, [ready.launch], SimulateOptions(events=True, state=True))))
     if result.status != "passed" or result.trace is None:
         raise _failed(puzzle, source, result)
+    refuse_what_no_gpu_takes(puzzle, source, case, ready.launch, result.trace)
     if len(result.trace.events) > most_events:
         raise Unfilmable(
             f"This film would have {len(result.trace.events):,} moments; {most_events:,} are the most. Choose smaller sizes."

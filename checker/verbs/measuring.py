@@ -12,6 +12,7 @@ from checker.puzzle import Case, Launch, Puzzle, Scalar
 from checker.sandbox import Sandbox
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.verbs.naming import Misuse
+from checker.verbs.sizes import refuse_what_no_gpu_takes, told_as_misuse
 
 if TYPE_CHECKING:
     import torch
@@ -38,7 +39,8 @@ def counted(puzzle: Puzzle, source: KernelSource, cases: Sequence[Case]) -> list
 
 def errors_of(puzzle: Puzzle, source: KernelSource, cases: Sequence[Case], output: str) -> list[float]:
     """The relative error of one output, for each case in the simulator. Raises Misuse where the kernel does not run."""
-    ready = [prepare(puzzle, case) for case in cases]
+    with told_as_misuse():
+        ready = [prepare(puzzle, case) for case in cases]
     runs = _simulated(puzzle, source, cases, [one.launch for one in ready])
     return [relative_error(after[output], one.expected[output]) for one, (_, after) in zip(ready, runs, strict=True)]
 
@@ -47,9 +49,12 @@ def _simulated(
     puzzle: Puzzle, source: KernelSource, cases: Sequence[Case], launches: Sequence[Launch]
 ) -> Iterator[tuple[Trace, Mapping[str, torch.Tensor]]]:
     results = Sandbox.shared().simulate(source, launches, SimulateOptions())
-    for case, result in zip(cases, results, strict=False):  # the first that does not pass is the last, and raises here
+    for case, launch, result in zip(
+        cases, launches, results, strict=False
+    ):  # the first that does not pass is the last, and raises here
         if result.trace is None or result.status != "passed":
             raise Misuse(f"{puzzle.kernel} did not run at {case.name}: {result.message or result.status}")
+        refuse_what_no_gpu_takes(puzzle, source, case, launch, result.trace)
         yield result.trace, result.tensors
 
 
@@ -70,7 +75,9 @@ def relative_error(got: torch.Tensor, expected: torch.Tensor) -> float:
 
 def unjudged(puzzle: Puzzle, case: Case, meta: Mapping[str, Scalar]) -> Launch:
     """A launch without the float64 reference that `prepare` computes: at large sizes that would take longer than all else."""
-    return puzzle.launch(case, puzzle.make(case), meta)
+    with told_as_misuse():
+        tensors = puzzle.make(case)
+    return puzzle.launch(case, tensors, meta)
 
 
 def timed_launch(puzzle: Puzzle, source: KernelSource, case: Case, named: Sequence[str] = ()) -> Launch:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from checker.submission.kernel import KernelSource
 
 DEFAULTS = {"B": 1, "H": 2, "N": 200, "D": 16, "D_V": 24, "CHUNK": 16, "BLOCK_V": 16, "BLOCK_SIZE": 64, "PAST": 0}
+LARGEST = 1 << 25
+"""Numbers in one tensor: the float64 reference is computed on the processor."""
 WORDS = {"o_ptr": "output", "s_ptr": "final state S", "z_ptr": "final z"}
 
 
@@ -124,6 +126,10 @@ def _case(dtype: str, sizes: Mapping[str, Any]) -> Case:
     b, h, n, d, d_v = (case.sizes[name] for name in ("B", "H", "N", "D", "D_V"))
     if case.meta["CHUNK"] < 16 or case.meta["BLOCK_V"] < 16:
         raise Misuse("CHUNK and BLOCK_V are at least 16: tensor cores take no smaller tiles.")
+    if (largest := b * h * n * max(d, d_v)) > LARGEST:
+        raise Misuse(
+            f"A tensor of these sizes has {largest:,} numbers; {LARGEST:,} are the most that can be tried here."
+        )
     return pipeline_case(b, h, n, d, d_v, *tiles, dtype=dtype, flags={"PAST": past})
 
 

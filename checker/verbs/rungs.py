@@ -46,7 +46,7 @@ def rungs(sizes: Mapping[str, Sizes], grow: str = "") -> Comparison:
     from checker import gpu
 
     space, device = workspace.find(), gpu.device_name() if gpu.available() else ""
-    cases = {name: _case(puzzle_called(name), chosen) for name, chosen in sizes.items()}
+    cases = {name: _case(puzzle_called(name), chosen) for name, chosen in _named("rungs", sizes).items()}
     times = growth([puzzle_called(name) for name in cases], list(cases.values()), grow)
     with display.working("Counting bytes …") as card:
         found = tuple(
@@ -62,14 +62,14 @@ def films(names: Mapping[str, Sizes], beside: bool = False) -> None:
     With `beside` they stand next to one another where the page is wide enough.
     """
     space = workspace.find()
-    made = (_film(space, puzzle_called(name), sizes) for name, sizes in names.items())
+    made = (_film(space, puzzle_called(name), sizes) for name, sizes in _named("films", names).items())
     for html, text in [_beside(*made)] if beside else made:
         display.show(html, text)
 
 
 def moved(name: str, sizes: Sequence[Sizes]) -> list[int]:
     """Bytes between memory and chip at each of several sizes, counted in the simulator: ``moved("flash_attention", [{"D": 16}])``."""
-    return [run.bytes for run in _counted(name, sizes)]
+    return [run.bytes for run in _counted("moved", name, sizes)]
 
 
 def worked(name: str, sizes: Sequence[Sizes]) -> list[int]:
@@ -78,7 +78,7 @@ def worked(name: str, sizes: Sequence[Sizes]) -> list[int]:
     A product of [m, k] and [k, n] is 2·m·k·n. An addition, multiplication, division, exponential or maximum of lanes is one
     for each element, and so is a sum or maximum over an axis; `Trace.lane_flops` has the list.
     """
-    return [run.flops for run in _counted(name, sizes)]
+    return [run.flops for run in _counted("worked", name, sizes)]
 
 
 def errors(name: str, sizes: Sequence[Sizes], dtype: str = "", output: str = "") -> list[float]:
@@ -95,7 +95,7 @@ def errors(name: str, sizes: Sequence[Sizes], dtype: str = "", output: str = "")
     if output not in puzzle.outputs:
         raise Misuse(f"{name} has no output called {output}. Its outputs are {', '.join(puzzle.outputs)}.")
     source, _ = rung_kernels.chosen(workspace.find(), puzzle)
-    return errors_of(puzzle, source, [_case(puzzle, one, dtype) for one in sizes], output)
+    return errors_of(puzzle, source, _cases("errors", puzzle, sizes, dtype), output)
 
 
 def timed(name: str, sizes: Sequence[Sizes], dtype: str = "") -> list[float] | None:
@@ -107,7 +107,7 @@ def timed(name: str, sizes: Sequence[Sizes], dtype: str = "") -> list[float] | N
     from checker import gpu
 
     puzzle = puzzle_called(name)
-    cases = [_case(puzzle, one, dtype) for one in sizes]
+    cases = _cases("timed", puzzle, sizes, dtype)
     if not gpu.available():
         return None
     from checker.verbs.measuring import seconds
@@ -128,12 +128,31 @@ def _case(puzzle: Puzzle, sizes: Sizes, dtype: str = "") -> Case:
     return replace(case, dtype=dtype or case.dtype)
 
 
+def _cases(verb: str, puzzle: Puzzle, sizes: Sequence[Sizes], dtype: str = "") -> list[Case]:
+    if isinstance(sizes, Mapping | str):
+        shown = repr(dict(sizes)) if isinstance(sizes, Mapping) else "{...}"
+        raise Misuse(f"{verb} takes a list of sizes, even for one: {verb}({puzzle.name!r}, [{shown}])")
+    return [_case(puzzle, one, dtype) for one in sizes]
+
+
+def _named(verb: str, sizes: Mapping[str, Sizes]) -> Mapping[str, Sizes]:
+    if not isinstance(sizes, Mapping):
+        raise Misuse(
+            f"{verb} takes puzzles with their sizes: {verb}({{'linear_attention': {{'N_Q': 32}}}}), not {sizes!r}."
+        )
+    return sizes
+
+
 def growth(puzzles: Sequence[Puzzle], cases: Sequence[Case], grow: str) -> int:
     """How many times as large one size of every case may be made: a power of two. Raises Misuse where one has no size `grow`."""
     for puzzle, case in zip(puzzles, cases, strict=True):
         if grow and grow not in case.sizes:
             raise Misuse(f"{puzzle.name} has no size {grow} to grow. Its sizes are {', '.join(case.sizes)}.")
-    largest = max((t.numel() for p, c in zip(puzzles, cases, strict=True) for t in p.make(c).values()), default=1)
+    from checker.verbs.sizes import told_as_misuse
+
+    with told_as_misuse():
+        made = [puzzle.make(case) for puzzle, case in zip(puzzles, cases, strict=True)]
+    largest = max((t.numel() for tensors in made for t in tensors.values()), default=1)
     return min(GROWN, 1 << max(0, (LARGEST // max(largest, 1)).bit_length() - 1))
 
 
@@ -146,11 +165,11 @@ def grown(case: Case, grow: str, times: int) -> tuple[str, Case]:
 # --- running ------------------------------------------------------------------------------------------------------------
 
 
-def _counted(name: str, sizes: Sequence[Sizes]) -> list[Counted]:
+def _counted(verb: str, name: str, sizes: Sequence[Sizes]) -> list[Counted]:
     from checker.verbs.measuring import counted
 
     puzzle = puzzle_called(name)
-    cases = [_case(puzzle, one) for one in sizes]
+    cases = _cases(verb, puzzle, sizes)
     source, _ = rung_kernels.chosen(workspace.find(), puzzle)
     return counted(puzzle, source, cases)
 

@@ -1,18 +1,30 @@
-"""Sizes that a learner types, put in the place of a case's own."""
+"""Sizes that a learner types, put in the place of a case's own, and what to say where a kernel cannot have them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-from checker.puzzle import Case, Puzzle
+from checker.puzzle import Case, Launch, Puzzle
 from checker.verbs.naming import Misuse
 from checker.view.controls import case_with
+
+if TYPE_CHECKING:
+    from checker.simulator.trace import Trace
+    from checker.submission.kernel import KernelSource
+
+SMALLEST = 16
+"""The smallest side of a tile that every `tl.dot` takes."""
 
 
 def case_for(puzzle: Puzzle, sizes: Mapping[str, Any], case: Case) -> Case:
     """The case with other sizes, tile sizes or flags. Raises Misuse for names or numbers that it has not."""
     known = {**case.sizes, **case.meta, **case.flags}
+    if not isinstance(sizes, Mapping):
+        raise Misuse(
+            f"Sizes are written as {{{next(iter(known))!r}: {next(iter(known.values()))}}}, and this is {sizes!r}."
+        )
     for name, value in sizes.items():
         if name not in known:
             shown = ", ".join(f"{k}={v}" for k, v in known.items())
@@ -25,3 +37,32 @@ def case_for(puzzle: Puzzle, sizes: Mapping[str, Any], case: Case) -> Case:
         elif name in case.meta and value & (value - 1):
             raise Misuse(f"{name} has to be a power of two, as Triton's tiles are, and {value} is not.")
     return case_with(case, sizes) if sizes else case
+
+
+@contextmanager
+def told_as_misuse() -> Iterator[None]:
+    """Around what makes a puzzle's tensors: a puzzle refuses sizes that its kernel cannot have with a ValueError."""
+    try:
+        yield
+    except Misuse:
+        raise
+    except ValueError as error:
+        raise Misuse(f"{str(error).rstrip('.')}.") from error
+
+
+def refuse_what_no_gpu_takes(puzzle: Puzzle, source: KernelSource, case: Case, launch: Launch, trace: Trace) -> None:
+    """Raises Misuse where tiles smaller than tensor cores take ran in the simulator, which takes any, and do not compile.
+
+    Only a launch with such a tile and with a `tl.dot` is compiled.
+    """
+    small = {name: value for name, value in case.meta.items() if value < SMALLEST}
+    if not small or not trace.flops:
+        return
+    from checker.compiler import TARGETS, requests_for
+    from checker.sandbox import Sandbox
+
+    requests = requests_for(launch, puzzle.parameters, [TARGETS["A100"]])
+    (result,) = Sandbox.shared().compile(source, requests)
+    if result.status == "compile_error":
+        tiles = " and ".join(f"{name} = {value}" for name, value in small.items())
+        raise Misuse(f"With {tiles} the kernel runs in the simulator and compiles for no GPU. {result.message}")

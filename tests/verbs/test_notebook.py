@@ -139,6 +139,34 @@ def test_a_cell_that_failed_leaves_an_old_kernel_which_is_not_judged(run: Callab
     assert "tbt-card good" in html(rebound[0])
 
 
+BELOW_MAGIC = (
+    "from checker import check",
+    RIGHT,
+    "%%time\n" + UNCLOSED,
+    "check(vector_add_kernel, device='cpu')",
+    RIGHT,
+    "%%time\n" + RIGHT,
+    "check(vector_add_kernel, device='cpu')",
+    "%%capture\n" + RIGHT,
+    "check(vector_add_kernel, device='cpu')",
+    "%%writefile kept.py\n" + UNCLOSED,
+    "check(vector_add_kernel, device='cpu')",
+)
+
+
+def test_a_cell_below_a_magic_is_read_like_any_other(run: Callable[..., list[list[Any]]]) -> None:
+    """IPython keeps such a cell as a call with its text in it, and Triton cannot read a kernel that was run as a string."""
+    line = next(n for n, text in enumerate(UNCLOSED.split("\n"), 2) if "tl.program_id(0" in text)
+    _, _, _, unclosed, _, _, timed, _, captured, _, written = run(BELOW_MAGIC)
+
+    assert f"(In[3]) has a syntax error on line {line}: '(' was never closed." in error_of(unclosed)
+    assert "(In[6]) did not get there: below %%time Triton cannot read a kernel's source" in error_of(timed)
+    for outputs in (unclosed, timed):
+        assert not any("tbt-card" in html(output) for output in outputs)
+    assert "tbt-card good" in html(captured[0])
+    assert "tbt-card good" in html(written[0]), "a cell that only writes a file defines nothing"
+
+
 MISSING = (
     "from checker import check",
     "check(vector_add_kernel)",

@@ -70,6 +70,7 @@ def test_a_kernel_runs_in_its_own_configuration_unless_a_tile_is_named(space):
         ({"N": 0}, "N has to be a whole number"),
         ({"D": 48}, "D is 16, 32, 64 or 128, not 48"),
         ({"CHUNK": 24}, "power of two"),
+        ({"N": 10_000_000}, "480,000,000 numbers"),
         ({"CHUNK": 8}, "at least 16"),
         ({"PAST": -1}, "cannot be -1"),
         ({"dtype": "float64"}, "no 'float64' tensors"),

@@ -124,6 +124,34 @@ def test_what_does_not_exist_is_refused(space, verb, sizes):
         getattr(module, verb)(sizes)
 
 
+@pytest.mark.parametrize(
+    ("verb", "arguments", "complaint"),
+    [
+        ("rungs", [["linear_attention"]], "takes puzzles with their sizes"),
+        ("films", [["linear_attention"]], "takes puzzles with their sizes"),
+        ("rungs", [{"linear_attention": {"D": 20}}], "D is 16, 32, 64 or 128, not 20"),
+        ("films", [{"feature_slices": 3}], "and this is 3"),
+        ("moved", ["linear_attention", {"N_Q": 16}], "takes a list of sizes, even for one"),
+        ("worked", ["linear_attention", "N_Q"], "takes a list of sizes, even for one"),
+        ("timed", ["linear_attention", ["N_Q"]], "this is 'N_Q'"),
+        ("moved", ["linear_attention", [{"D": 20}]], "D is 16, 32, 64 or 128, not 20"),
+        ("errors", ["linear_attention", [{"D": 20}]], "D is 16, 32, 64 or 128, not 20"),
+        ("moved", ["causal_linear_attention_chunked", [{"CHUNK": 8}]], "CHUNK = 8 .* compiles for no GPU"),
+        ("errors", ["linear_attention", [{"BLOCK_N": 8}]], "BLOCK_N = 8 .* compiles for no GPU"),
+    ],
+    ids=str,
+)
+def test_sizes_that_cannot_be_had_are_refused_in_words(space, verb, arguments, complaint):
+    with pytest.raises(Misuse, match=complaint):
+        getattr(module, verb)(*arguments)
+
+
+def test_small_tiles_that_compile_are_counted(space):
+    """Queries in tiles of 8 are padded by the tensor cores; a recurrent kernel has no `tl.dot` at all."""
+    assert moved("linear_attention", [{"BLOCK_M": 8}]) == moved("linear_attention", [{}])
+    assert moved("causal_linear_attention", [{"BLOCK_V": 16}]) < moved("causal_linear_attention", [{"BLOCK_V": 4}])
+
+
 def test_bytes_at_several_sizes_follow_from_the_tiles(space):
     """Queries outside: Q and O once, K and V once per tile of queries; keys outside as its budget says."""
     sizes = [{"N_Q": n, "N_KV": n, "D": 16, "BLOCK_M": 16, "BLOCK_N": 16} for n in (32, 48)]
