@@ -5,6 +5,9 @@ const roots = here ? [here.closest(".tbt-film")] : document.querySelectorAll(".t
 const LOAD = 0, STORE = 1, ATOMIC = 2, DOT = 3;
 const KIND = ["load", "store", "atomic", "dot"];
 const TRAIL = 8;
+// what records are made of; `undefined`, `cells`, `loops`, `rows`, `slice` and `width` are also names of others
+// own fields: label ux uy columns transposed node program kind panel line tile bytes delta masked outside box active runs lead
+// own fields: sequence wave speed timer facts seen sign count marks past now
 
 function start(root) {
   const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
@@ -84,8 +87,10 @@ function start(root) {
     return { x: round(x0), y: round(y0), w: round(Math.max(x1 - x0, 2)), h: round(Math.max(y1 - y0, 2)) };
   }
 
-  const rect = (q, name, more = "") => `<rect class="${name}" x="${q.x}" y="${q.y}" width="${q.w}" height="${q.h}" ${more}/>`;
+  const path = (name, d, more = "") => d && `<path class="${name}" d="${d}" ${more}/>`;
   const block = (q) => `M${q.x} ${q.y}h${q.w}v${q.h}h${-q.w}z`;
+  const rect = (q, name) => path(name, block(q));
+  const bounds = (x, y, w, h) => ({ x: round(x), y: round(y), w: round(w), h: round(h) });
 
   function hatch(q, step, back) {
     let d = "";
@@ -137,12 +142,12 @@ function start(root) {
     for (const x of mine) for (const box of touched(x.tile)) {
       if (x.kind === LOAD) loads += block(place(p, box)); else if (x.kind === STORE) writes += block(place(p, box));
     }
-    let under = `<path class="seen load" d="${loads}"/><path class="seen store" d="${writes}"/>`, over = "";
+    let under = path("seen load", loads) + path("seen store", writes), over = "";
     if (atomics) under += atomics.seen(p, mine);
     past.slice(-TRAIL - 1, -1).forEach((x, j, trail) => {
       if (x.panel !== i || !x.tile || x.tile.slice !== slice) return;
       const boxes = x.tile.runs ? touched(x.tile) : [x.tile.box];
-      for (const box of boxes) over += rect(place(p, box), "trail " + KIND[x.kind], `opacity="${round(0.1 + 0.6 * (j + 1) / trail.length)}"`);
+      over += path("trail " + KIND[x.kind], boxes.map((box) => block(place(p, box))).join(""), `opacity="${round(0.1 + 0.6 * (j + 1) / trail.length)}"`);
     });
     if (e.panel === i && e.tile) {
       under += fills(p, e);
@@ -169,13 +174,13 @@ function start(root) {
 
   function fills(p, e) {
     const off = e.tile.runs ? [] : rest(e.tile.box, e.tile.active);
-    let out = `<path class="masked" d="${off.map((box) => hatch(place(p, box), 6)).join("")}"/>`;
+    let out = path("masked", off.map((box) => hatch(place(p, box), 6)).join(""));
     if (e.outside && !e.tile.runs) {
       const [r0, r1, c0, c1] = e.tile.box;
       const beyond = [[r0, r1, Math.max(c0, p.cols), c1], [Math.max(r0, p.rows), r1, c0, Math.min(c1, p.cols)], [r0, r1, c0, Math.min(0, c1)], [r0, Math.min(0, r1), c0, c1]];
       for (const b of beyond) if (b[1] > b[0] && b[3] > b[2]) {
         const q = place(p, b);
-        out += rect(q, "ground") + rect(q, "outside") + `<path class="outside-lines" d="${hatch(q, 8) + hatch(q, 8, true)}"/>`;
+        out += rect(q, "ground") + rect(q, "outside") + path("outside-lines", hatch(q, 8) + hatch(q, 8, true));
       }
     }
     for (const box of touched(e.tile)) {
@@ -200,14 +205,16 @@ function start(root) {
     const seen = {};
     if (p.written) for (const x of past) if (x.panel === i && x.tile && x.kind !== LOAD) eachElement(p, x.tile, (n) => (seen[n] = (seen[n] || 0) + 1));
     const base = slice * p.rows * p.cols;
-    p.node.querySelectorAll(".values text").forEach((node, n) => {
-      const x = base + n;
-      node.textContent = !p.written || seen[x] === stores[i][x] && seen[x] ? p.cells[x] : seen[x] ? "…" : "";
-    });
+    let made = "";
+    for (let n = 0; n < p.rows * p.cols; n++) {
+      const x = base + n, text = !p.written || (seen[x] === stores[i][x] && seen[x]) ? p.cells[x] : seen[x] ? "…" : "";
+      made += `<text x="${round(p.x + ((n % p.cols) + 0.5) * p.ux)}" y="${round(p.y + (Math.floor(n / p.cols) + 0.5) * p.uy + 4)}">${text}</text>`;
+    }
+    p.node.querySelector(".values").innerHTML = made;
   }
 
   const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
-  const box = (x, y, w, h, name) => `<rect class="${name}" x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${round(h)}"/>`;
+  const box = (x, y, w, h, name) => rect(bounds(x, y, w, h), name);
 
   const atomics = null;
   const drawSides = null;
@@ -286,7 +293,7 @@ function start(root) {
   function drawSource(e) {
     const box = find("source");
     box.querySelector(".current")?.classList.remove("current");
-    const line = box.querySelector(`[data-l="${e.line}"]`);
+    const line = box.children[e.line - box.dataset.first];
     if (!line) return;
     line.classList.add("current");
     const top = line.offsetTop - box.clientHeight / 2 + line.offsetHeight / 2;

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from checker.puzzle import Allowance, Case, Puzzle
 from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
-from checker.view import carried_svg
+from checker.view import carried_svg, minify
 from checker.view.code import body_start, highlight
 from checker.view.film_data import DEPARTS, Film, Moment, build, program_name
 from checker.view.film_svg import hatched, miniature, shared_ever, stage, swatch
 from checker.view.theme import asset, count, escape, script_json, short, size, style
 
+PARTS = {
+    "atomics": "film_atomic.js",
+    "drawSides": "film_sides.js",
+    "drawScores": "film_scores.js",
+    "drawStates": "film_carried.js",
+}
 WAVE_NOTE = "A GPU runs programs side by side and in no promised order; the order you see here is a choice of the film."
 
 
@@ -40,16 +47,15 @@ def film_html(
     title = title or f"{puzzle.title}: the film of {source.kernel}"
     if not film.moments:
         text = "There is nothing to show: the kernel neither loads nor stores anything."
-        return f'<div class="tbt-film">{style("tbt-film", "film.css")}<div class="head"><span class="title">{escape(title)}</span></div><p>{text}</p></div>'
+        page = f'<div class="head"><span class="title">{escape(title)}</span></div><p>{text}</p>'
+        return f'<div class="tbt-film">{style("tbt-film", "film.css", page=page)}{page}</div>'
     summary = _summary(film, trace)
     low = (
         puzzle.film.scores is None and puzzle.film.carried is None
     )  # a low stage leaves room below it, the square of scores does not
     label = f"Film: {title}. {summary} Space plays and pauses, the arrow keys step, Home and End jump."
-    return (
-        f'<div class="tbt-film" tabindex="0" role="group" data-lm-suppress-shortcuts="true" aria-label="{escape(label)}">'
-        + style("tbt-film", *_sheets(film))
-        + f'<div class="head"><span class="title">{escape(title)}</span><span class="sub">{escape(summary)}</span></div>'
+    page = (
+        f'<div class="head"><span class="title">{escape(title)}</span><span class="sub">{escape(summary)}</span></div>'
         + '<div class="cols"><div class="left">'
         + _caption(film.moments[0], film, trace)
         + stage(film, 0, f"{title}. {_sentence(film.moments[0], film, trace)}")
@@ -66,6 +72,11 @@ def film_html(
         + f'<script type="application/json">{script_json(film.data)}</script>'
         + f"<script>{_player(film)}</script></div>"
     )
+    return (
+        f'<div class="tbt-film tbf" tabindex="0" role="group" data-lm-suppress-shortcuts="true" aria-label="{escape(label)}">'
+        + style("tbt-film", "film.css", page=page, alias="tbf")
+        + page
+    )
 
 
 def film_document(html: str, title: str) -> str:
@@ -78,22 +89,19 @@ def film_document(html: str, title: str) -> str:
     )
 
 
-def _sheets(film: Film) -> list[str]:
-    """The styles that this film needs."""
-    more = [("film_carried.css", film.states), ("film_atomic.css", any(m.event.kind == "atomic" for m in film.moments))]
-    return ["film.css", *(name for name, needed in more if needed)]
-
-
 def _player(film: Film) -> str:
     """The script, with the parts that this film needs."""
+    atomics = any(m.event.kind == "atomic" for m in film.moments)
+    parts = {"atomics": atomics, "drawSides": film.sides, "drawScores": film.visits, "drawStates": film.states}
+    return _script(tuple(name for name, needed in parts.items() if needed))
+
+
+@cache
+def _script(parts: tuple[str, ...]) -> str:
     script = asset("film.js")
-    if any(m.event.kind == "atomic" for m in film.moments):
-        script = script.replace("const atomics = null;", asset("film_atomic.js"))
-    if film.sides:
-        script = script.replace("const drawSides = null;", asset("film_sides.js"))
-    if film.visits:
-        script = script.replace("const drawScores = null;", asset("film_scores.js"))
-    return script.replace("const drawStates = null;", asset("film_carried.js")) if film.states else script
+    for name in parts:
+        script = script.replace(f"const {name} = null;", asset(PARTS[name]))
+    return minify.script(script)
 
 
 def side_by_side(*films: str) -> str:
@@ -220,7 +228,7 @@ def _strip(film: Film, trace: Trace) -> str:
     for k in picks:
         words = _sentence(film.moments[k], film, trace)
         frames.append(
-            f"<figure>{miniature(film, k, words)}<figcaption>{k + 1} of {last + 1}. {escape(words)}</figcaption></figure>"
+            f"<figure>{miniature(film, k)}<figcaption>{k + 1} of {last + 1}. {escape(words)}</figcaption></figure>"
         )
     return f'<div class="strip">{"".join(frames)}</div>' if frames else ""
 
@@ -240,11 +248,11 @@ def _source(film: Film, source: KernelSource) -> str:
     first = body_start(source.source)
     for i, html in enumerate(highlight(source.source), 1):
         if i >= first:
-            name = "ln current" if i == current else "ln"
-            lines.append(f'<span class="{name}" data-l="{i}"><i>{source.locate(i)[1]}</i>{html}\n</span>')
+            name = " class=current" if i == current else ""
+            lines.append(f"<span{name}><i>{source.locate(i)[1]}</i>{html}\n</span>")
     origin = source.locate(first)[0]
     return (
-        f'<div><h4>{escape(origin)}</h4><pre class="source" tabindex="0" aria-label="Source of the kernel">'
+        f'<div><h4>{escape(origin)}</h4><pre class="source" tabindex="0" data-first="{first}" aria-label="Source of the kernel">'
         + "".join(lines).rstrip("\n")
         + "</pre></div>"
     )

@@ -23,11 +23,11 @@
     const mine = v.reads.filter((r) => seen.has(r[0]) && r[1] === slice);
     let d = "", now_ = "";
     for (const [k, , r0, r1, c0, c1] of mine) {
-      const q = block({ x: round(x0 + c0 * u), y: round(y0 + r0 * u), w: round((c1 - c0) * u), h: round((r1 - r0) * u) });
+      const q = block(bounds(x0 + c0 * u, y0 + r0 * u, (c1 - c0) * u, (r1 - r0) * u));
       d += q;
       if (k === at) now_ += q;
     }
-    out.innerHTML = (d && `<path class="told" d="${d}"/>`) + (now_ && `<path class="telling" d="${now_}"/>`);
+    out.innerHTML = path("told", d) + path("telling", now_);
 
     function part([x, y, w, h], all, r0, c0, tall, wide) {
       return [x + w * c0 / all, y + h * r0 / rows, w * wide / all, h * tall / rows];
@@ -43,7 +43,7 @@
       let cells = "";
       for (const level in paths) {
         const n = LEVELS.indexOf(level);
-        cells += n < 0 ? `<path class="lost" d="${paths[level]}"/>` : `<path class="${n < 32 ? "minus" : "plus"}" fill-opacity="${(0.94 * Math.abs(n - 31.5) / 31.5).toFixed(2)}" d="${paths[level]}"/>`;
+        cells += n < 0 ? path("lost", paths[level]) : path(n < 32 ? "minus" : "plus", paths[level], `fill-opacity="${(0.94 * Math.abs(n - 31.5) / 31.5).toFixed(2)}"`);
       }
       return `<g transform="translate(${round(x)} ${round(y)}) scale(${w / wide} ${h / tall})">${cells}</g>`;
     }
