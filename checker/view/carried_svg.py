@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from checker.view.carried import ADDS, READS, STARTS, States, read_boxes
+from checker.view.heat import bars, heat_map
 from checker.view.layout import joined
-from checker.view.shapes import Rect, frame, pixels, rect, rects, text
+from checker.view.shapes import Rect, frame, rect, rects, text
 from checker.view.shapes import ground as field
-from checker.view.sides import LEVELS
 from checker.view.theme import LIGHT
 
 if TYPE_CHECKING:
@@ -106,14 +106,15 @@ def _state(states: States, k: int) -> str:
         r0, c0, rows, cols = states.places[place]
         for q, heat in ((stage.state, after), (stage.before, before)):
             if heat >= 0:
-                out += cells(
+                out += heat_map(
                     part(stage.rows, stage.cols, q, r0, c0, rows, cols),
                     states.heats[heat],
+                    True,
                     *fit(stage.rows, stage.cols, r0, c0, rows, cols),
                 )
         for q, levels in ((stage.sums, new), (stage.sums_before, old)):
             if levels >= 0:
-                out += _bars(
+                out += bars(
                     part(stage.rows, 1, q, r0, 0, rows, 1), states.sums[levels], fit(stage.rows, 1, r0, 0, rows, 1)[0]
                 )
         if deed > 0:
@@ -136,35 +137,3 @@ def part(rows: int, cols: int, q: Rect, r0: int, c0: int, tall: int, wide: int) 
 def fit(rows: int, cols: int, r0: int, c0: int, tall: int, wide: int) -> tuple[float, float]:
     """How much of a part's height and width lies inside."""
     return min(1.0, max(0.0, (rows - r0) / tall)), min(1.0, max(0.0, (cols - c0) / wide))
-
-
-def cells(q: Rect, heat: list, down: float, across: float) -> str:
-    """A heat map with a sign: one path for each level, in units of cells."""
-    rows, cols, levels = heat
-    paths: dict[str, str] = {}
-    for i, level in enumerate(levels):
-        r, c = divmod(i, cols)
-        if r < down * rows and c < across * cols:
-            paths[level] = paths.get(level, "") + f"M{c} {r}h1v1h-1z"
-    out = ""
-    for level, d in paths.items():
-        n = LEVELS.find(level)
-        if n < 0:
-            out += f'<path class="lost" fill="{LIGHT["warn"]}" d="{d}"/>'
-        else:
-            colour = LIGHT["load"] if n < 32 else LIGHT["store"]
-            out += f'<path class="{"minus" if n < 32 else "plus"}" fill="{colour}" fill-opacity="{0.94 * abs(n - 31.5) / 31.5:.2f}" d="{d}"/>'
-    x, y, w, h = q
-    return f'<g transform="translate({pixels(x)} {pixels(y)}) scale({w / cols:.4g} {h / rows:.4g})">{out}</g>'
-
-
-def _bars(q: Rect, levels: str, down: float) -> str:
-    x, y, w, h = q
-    step, out = h / len(levels), ""
-    for r, level in enumerate(levels):
-        n = LEVELS.find(level)
-        if n >= 0 and r < down * len(levels):
-            out += rect(
-                (x + 1, y + r * step, 1 + (w - 3) * n / 63, max(step - 0.7, 0.7)), "bar-now", f'fill="{LIGHT["dot"]}"'
-            )
-    return out

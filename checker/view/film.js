@@ -5,14 +5,35 @@ const roots = here ? [here.closest(".tbt-film")] : document.querySelectorAll(".t
 const LOAD = 0, STORE = 1, ATOMIC = 2, DOT = 3;
 const KIND = ["load", "store", "atomic", "dot"];
 const TRAIL = 8;
-// what records are made of; `undefined`, `cells`, `loops`, `rows`, `slice` and `width` are also names of others
-// own fields: label ux uy columns transposed node program kind panel line tile bytes delta masked outside box active runs lead
+// what records are made of; `cells`, `loops`, `rows`, `slice` and `width` are also names of others
+// own fields: without label ux uy columns transposed node program kind panel line tile bytes delta masked outside box active runs lead
 // own fields: sequence wave speed timer facts seen sign count marks past now
 
+// packing.py says how the data are written
+function unpack(data) {
+  const tiles = data.tiles.map(([slice, label, box, active, runs]) => ({ slice, label, box, active: active === 1 ? box : active, runs }));
+  data.events = data.events.flatMap((list, program) => list.map(([site = 0, tile = 0, loop = 0, ...delta]) => {
+    const [kind = 0, panel = 0, line = 0, bytes = 0, masked = 0, without = 0, outside = 0] = data.sites[site];
+    return { program, kind, panel, line, tile: tiles[tile - 1], bytes, loops: data.loops[loop], delta, masked, without, outside };
+  }));
+  data.cells = data.cells.map((cells) => cells && cells.split(" "));
+  data.vals = data.vals.map(parted);
+  for (const part of [data.scores, data.states]) if (part) {
+    let last;
+    part.at = part.at.map((row) => (last = row ? row.map((n) => n - 1) : last));
+  }
+  return data;
+}
+
+function parted(value) {
+  if (!Array.isArray(value)) return value;
+  return value.length === 1 && !Array.isArray(value[0]) ? value[0].split(" ") : value.map(parted);
+}
+
 function start(root) {
-  const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
+  const data = unpack(JSON.parse(root.querySelector("script[type='application/json']").textContent));
   const find = (name) => root.querySelector("." + name);
-  const events = data.events.map(unpack);
+  const events = data.events;
   const panels = data.panels.map((p, i) => ({
     label: p[0], x: p[1], y: p[2], ux: p[3], uy: p[4], rows: p[5], cols: p[6],
     r0: p[7], c0: p[8], r1: p[9], c1: p[10], lead: p[11],
@@ -22,17 +43,6 @@ function start(root) {
   const stores = panels.map(countStores);
   const MEASURE = find("measure").textContent;
   const ranks = rankInProgram(), next = nextInProgram();
-
-  function unpack(e) {
-    return {
-      program: e[0], kind: e[1], panel: e[2], line: e[3], tile: e[4] < 0 ? null : unpackTile(data.tiles[e[4]]), bytes: e[5] || 0,
-      loops: data.loops[e[6] || 0], delta: e[7] || [], masked: e[8] || 0, undefined: e[9] || 0, outside: e[10] || 0,
-    };
-  }
-
-  function unpackTile(t) {
-    return { slice: t[0], label: t[1], box: t[2], active: t[3] || null, runs: t[4] || null };
-  }
 
   function rankInProgram() {
     const seen = {};
@@ -216,6 +226,33 @@ function start(root) {
   const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
   const box = (x, y, w, h, name) => rect(bounds(x, y, w, h), name);
 
+  // a heat map: one path for each level, equal neighbours in a row as one block; only the given parts of its height and width
+  function heatMap(q, [rows, cols, levels], signed, [down, across] = [1, 1]) {
+    const paths = {}, high = down * rows, wide = across * cols;
+    for (let r = 0; r < high; r++) for (let c = 0, start = 0; c < wide; c++) {
+      const level = levels[r * cols + c];
+      if (c + 1 < wide && levels[r * cols + c + 1] === level) continue;
+      paths[level] = (paths[level] || "") + block({ x: start, y: r, w: c + 1 - start, h: 1 });
+      start = c + 1;
+    }
+    let out = "";
+    for (const level in paths) {
+      const n = LEVELS.indexOf(level);
+      if (n >= 0) out += path(signed ? (n < 32 ? "minus" : "plus") : "heat", paths[level], `fill-opacity="${(signed ? 0.94 * Math.abs(n - 31.5) / 31.5 : 0.04 + 0.94 * n / 63).toFixed(2)}"`);
+      else if (signed || level !== "-") out += path("lost", paths[level]);
+    }
+    return `<g transform="translate(${round(q.x)} ${round(q.y)}) scale(${q.w / cols} ${q.h / rows})">${out}</g>`;
+  }
+
+  // one bar for each number, as one path
+  function bars(q, levels, down = 1) {
+    const step = q.h / levels.length;
+    return path("bar-now", [...levels].map((level, r) => {
+      const n = LEVELS.indexOf(level);
+      return n < 0 || r >= down * levels.length ? "" : block(bounds(q.x + 1, q.y + r * step, 1 + (q.w - 3) * n / 63, Math.max(step - 0.7, 0.7)));
+    }).join(""));
+  }
+
   const atomics = null;
   const drawSides = null;
   const drawScores = null;
@@ -235,7 +272,7 @@ function start(root) {
     const facts = [`program ${data.programs[e.program]}`];
     if (e.kind !== DOT) facts.push(say(e.bytes));
     if (atomics && e.kind === ATOMIC) facts.push(...atomics.facts(e, past));
-    if (e.masked) facts.push(plural(e.masked, "lane") + " masked" + (e.undefined ? ", no `other`" : ""));
+    if (e.masked) facts.push(plural(e.masked, "lane") + " masked" + (e.without ? ", no `other`" : ""));
     find("facts").textContent = facts.join(" · ");
     const alarms = data.findings.filter((f) => f[0] === now.sequence[now.k]).map((f) => f[1] === "running value" ? f[2] : f[1]);
     if (e.outside) alarms.push(plural(e.outside, "lane") + " outside the tensor");

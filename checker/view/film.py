@@ -13,6 +13,7 @@ from checker.view import carried_svg, minify
 from checker.view.code import body_start, highlight
 from checker.view.film_data import DEPARTS, Film, Moment, build, program_name
 from checker.view.film_svg import hatched, miniature, shared_ever, stage, swatch
+from checker.view.packing import packed
 from checker.view.theme import asset, count, escape, script_json, short, size, style
 
 PARTS = {
@@ -69,7 +70,7 @@ def film_html(
         + _state(film)
         + ("" if low else _traffic(film))
         + "</div></div>"
-        + f'<script type="application/json">{script_json(film.data)}</script>'
+        + f'<script type="application/json">{script_json(packed(film.data))}</script>'
         + f"<script>{_player(film)}</script></div>"
     )
     return (

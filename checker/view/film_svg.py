@@ -13,7 +13,7 @@ from checker.view import carried_svg, scores_svg
 from checker.view import sides as columns
 from checker.view.film_data import Film, Moment
 from checker.view.layout import Panel, joined
-from checker.view.shapes import Rect, block, border, ground, hatch, path, rect, rects
+from checker.view.shapes import Rect, block, border, ground, hatch, merged, path, rect, rects
 from checker.view.theme import LIGHT, escape
 
 Box = tuple[int, int, int, int]  # r0, r1, c0, c1
@@ -336,7 +336,8 @@ def miniature(film: Film, k: int) -> str:
     """Moment `k` small: tensors as plain areas, tiles, trail."""
     drawn = [layers(film, panel, k) for panel in film.panels]
     bodies = [q for panel in film.panels for q in _bodies(panel)]
-    out = [ground(*bodies), *(under for under, _ in drawn), border(*bodies), *(over for _, over in drawn)]
+    under, over = (merged(layer) for layer in zip(*drawn, strict=True))
+    out = [ground(*bodies), under, border(*bodies), over]
     if not (film.visits or film.states):
         titles = (
             f'<text x="{_n(panel.edge)}" y="{_n(panel.top - 8)}">{escape(panel.title)}</text>' for panel in film.panels

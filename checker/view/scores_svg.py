@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from checker.view.heat import heat_map
 from checker.view.layout import joined
 from checker.view.shapes import Rect, border, frame, path, pixels, rect, rects, text
 from checker.view.shapes import ground as field
-from checker.view.sides import LEVELS
 from checker.view.theme import LIGHT
 
 if TYPE_CHECKING:
@@ -60,30 +60,13 @@ def here(film: Film, k: int, heat: bool = True) -> str:
     q = place(film, *v.tiles[visit][1:])
     out = rect(q, "ground", 'fill="#fff"')
     if held >= 0 and heat:
-        rows, cols, levels = v.heats[held]
         _, r0, r1, c0, c1 = v.tiles[visit]
         tall, wide = v.sizes[visit]
-        out += cells(place(film, r0, r0 + tall, c0, c0 + wide), rows, cols, levels, (r1 - r0) / tall, (c1 - c0) / wide)
+        whole = place(film, r0, r0 + tall, c0, c0 + wide)
+        out += heat_map(whole, v.heats[held], False, (r1 - r0) / tall, (c1 - c0) / wide)
     elif held >= 0:
         out += rect(q, "heat", f'fill="{LIGHT["dot"]}" fill-opacity=".55"')
     return out + rect(q, "edge dot", f'stroke="{LIGHT["dot"]}" stroke-width="2.4"')
-
-
-def cells(q: Rect, rows: int, cols: int, levels: str, down: float = 1.0, across: float = 1.0) -> str:
-    """A heat map: one path for each level, in units of cells; only the given parts of its height and width."""
-    paths: dict[str, str] = {}
-    for i, level in enumerate(levels):
-        r, c = divmod(i, cols)
-        if r >= down * rows or c >= across * cols:
-            continue
-        paths[level] = paths.get(level, "") + f"M{c} {r}h1v1h-1z"
-    out = "".join(
-        f'<path fill="{LIGHT["dot"]}" fill-opacity="{0.04 + 0.94 * LEVELS.index(level) / 63:.2f}" d="{d}"/>'
-        for level, d in paths.items()
-        if level in LEVELS
-    )
-    x, y, w, h = q
-    return f'<g transform="translate({pixels(x)} {pixels(y)}) scale({w / cols:.4g} {h / rows:.4g})">{out}</g>'
 
 
 def _doing(film: Film, k: int) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 
 from checker.view.theme import LIGHT, escape
 
+_PATH = re.compile(r'<path class="([^"]*)" d="([^"]*)" ?([^>]*)/>')
 Rect = tuple[float, float, float, float]  # x, y, width, height
 
 
@@ -35,9 +37,17 @@ def rects(qs: Iterable[Rect], name: str, more: str = "") -> str:
     return path(name, "".join(map(block, qs)), more)
 
 
+def merged(shapes: Iterable[str]) -> str:
+    """Paths that look alike as one, where the first of them stood. For shapes in places of their own."""
+    alike: dict[tuple[str, str], str] = {}
+    for name, data, more in _PATH.findall("".join(shapes)):
+        alike[name, more] = alike.get((name, more), "") + data
+    return "".join(path(name, data, more) for (name, more), data in alike.items())
+
+
 def frame(q: Rect) -> str:
-    """An empty field: what is drawn under everything, and its border."""
-    return ground(q) + border(q)
+    """An empty field with its border."""
+    return rect(q, "body frame", f'fill="{LIGHT["panel"]}" stroke="{LIGHT["soft"]}"')
 
 
 def ground(*qs: Rect) -> str:

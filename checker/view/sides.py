@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from checker.puzzle import Running
+from checker.view.heat import LEVELS
 from checker.view.layout import Panel
 from checker.view.running import Departure, held_rows, vector
 from checker.view.shapes import Rect, block, border, ground, path, pixels, rect, text
@@ -15,9 +16,6 @@ from checker.view.theme import LIGHT, number
 
 if TYPE_CHECKING:
     from checker.view.film_data import Moment
-
-LEVELS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$"
-"""One character for each of 64 levels, where rows are too low for numbers; ``-`` ``+`` ``?`` are -inf, inf and NaN."""
 
 Row = int  # slice * rows + row
 Column = dict[Row, str]

@@ -14,8 +14,8 @@ from checker.course.linear_inputs import feature_map
 from checker.puzzle import Carried
 from checker.simulator.trace import Tile
 from checker.view.carried import ADDS, READS, STARTS
+from checker.view.heat import LEVELS
 from checker.view.layout import flatten, in_a_row
-from checker.view.sides import LEVELS
 from tests.view import films, traces
 from tests.view.test_film import Reader, data_of
 

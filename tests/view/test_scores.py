@@ -10,7 +10,7 @@ import pytest
 
 from checker.course import PUZZLES
 from checker.view.film import side_by_side
-from checker.view.sides import LEVELS
+from checker.view.heat import LEVELS
 from tests.view import films, traces
 from tests.view.test_film import Reader, data_of
 

@@ -1,0 +1,68 @@
+"""The film's data as it is written into the page: what the player can work out is left out.
+
+`film_unpack.js` is the other half. Nothing is lost: the player starts from the same data as the static picture.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+SITE = (1, 2, 3, 5, 8, 9, 10)
+"""Where an event has what a line of the kernel does the same way again and again: kind, panel, line, bytes, lanes."""
+EVENT = 11
+
+
+def packed(data: dict[str, Any]) -> dict[str, Any]:
+    """`data` of a Film, shorter.
+
+    * `events` are one list for each program, each event ``[site, tile, loops, name, value, …]`` without the -1 and 0 at its
+      end; `sites` are its numbers that depend on the line.
+    * Lists of formatted values are one string each, with blanks between them; so are the `cells` of a tensor.
+    * A tile whose active part is the whole of it has 1 for it.
+    * Where attention's or the state's numbers of a moment are those of the moment before there is 0; others are one larger.
+    """
+    out = dict(data)
+    sites: list[list[int]] = []
+    programs: list[list[list[int]]] = [[] for _ in data["programs"]]
+    for event in data["events"]:
+        whole = [*event, *[0] * (EVENT - len(event))]
+        site = _trimmed([whole[i] for i in SITE])
+        if site not in sites:
+            sites.append(site)
+        row = [sites.index(site), whole[4] + 1, whole[6], *(whole[7] or [])]
+        programs[whole[0]].append(_trimmed(row))
+    out["sites"], out["events"] = sites, programs
+    out["cells"] = [" ".join(cells) if cells else 0 for cells in data["cells"]]
+    out["vals"] = [_joined(value) for value in data["vals"]]
+    out["tiles"] = [_tile(tile) for tile in data["tiles"]]
+    for part in ("scores", "states"):
+        if data[part]:
+            out[part] = data[part] | {"at": _changes(data[part]["at"])}
+    return out
+
+
+def _trimmed(numbers: list[int]) -> list[int]:
+    """Without the zeros at its end."""
+    while numbers and numbers[-1] == 0:
+        numbers = numbers[:-1]
+    return numbers
+
+
+def _joined(value: Any) -> Any:
+    if not isinstance(value, list) or not value:
+        return value
+    if any(isinstance(v, list) for v in value):
+        return [_joined(v) for v in value]
+    return [" ".join(str(v).replace(" ", "\u00a0") for v in value)]  # a blank inside of a value would part it
+
+
+def _tile(tile: list[Any]) -> list[Any]:
+    slice_, label, box, active, runs = tile
+    return _trimmed([slice_, label, box, 1 if active == box else active, runs])
+
+
+def _changes(rows: list[list[int]]) -> list[Any]:
+    out: list[Any] = []
+    for before, row in zip([None, *rows], rows, strict=False):
+        out.append(0 if row == before else [n + 1 for n in row])
+    return out
