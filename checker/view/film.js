@@ -27,7 +27,9 @@ function unpack(data) {
 
 function parted(value) {
   if (!Array.isArray(value)) return value;
-  return value.length === 1 && !Array.isArray(value[0]) ? value[0].split(" ") : value.map(parted);
+  const [first, many, ...more] = value;
+  if (typeof many === "number") return [...Array.from({ length: many }, (_, i) => (first === +first ? String(first + i) : first)), ...more];
+  return value.length === 1 && !Array.isArray(first) ? first.split(" ") : value.map(parted);
 }
 
 function start(root) {
@@ -40,9 +42,28 @@ function start(root) {
     columns: p[12], width: p[13], transposed: p[14], cells: data.cells[i], written: data.written[i], node: root.querySelectorAll(".stage .panel")[i],
   }));
   const now = { k: 0, program: -1, wave: false, speed: 1, timer: 0, sequence: [] };
-  const stores = panels.map(countStores);
   const MEASURE = find("measure").textContent;
+  controls();
   const ranks = rankInProgram(), next = nextInProgram();
+
+  function controls() {
+    const icon = (d, name = "") => `<svg class="${name}" viewBox="0 0 16 16" aria-hidden="true"><path d="${d}"/></svg>`;
+    const button = (name, label, inside) => `<button type="button" class="${name}" aria-label="${label}">${inside}</button>`;
+    const select = (name, label, options) => `<select class="${name}" aria-label="${label}">${options.map(([value, text]) => `<option value="${value}">${text}</option>`).join("")}</select>`;
+    const names = data.programs;
+    find("controls").innerHTML = '<div class="time"><div class="marks"></div><svg class="bars" preserveAspectRatio="none" aria-hidden="true"></svg></div>' +
+      '<input class="scrub" type="range" min="0" value="0" aria-label="Moment"><div class="buttons">' +
+      button("back", "One step back", icon("M3 2h2v12H3zM14 2v12L6 8z")) +
+      button("play", "Play", icon("M4 2l10 6-10 6z", "play-icon") + icon("M3 2h4v12H3zM9 2h4v12H9z", "pause-icon")) +
+      button("next", "One step on", icon("M11 2h2v12h-2zM2 2l8 6-8 6z")) +
+      '<span class="clock"></span>' +
+      select("speed", "Speed", [[0.5, "½×"], [1, "1×"], [2, "2×"], [4, "4×"]]) +
+      select("who", "Which programs", [[-1, "all programs"], ...names.map((name, i) => [i, "program " + name])]) +
+      select("order", "Order of programs", [["one", "one at a time"], ["wave", "all in a wave"]]) + "</div>" +
+      (names.length > 1 && names.length <= 32 ? `<div class="programs"><span>programs</span>${names.map((name) => button("", "Only program " + name, name)).join("")}</div>` : "") +
+      '<p class="note">A GPU runs programs side by side and in no promised order; the order you see here is a choice of the film.</p>';
+    find("speed").value = 1;
+  }
 
   function rankInProgram() {
     const seen = {};
@@ -65,14 +86,6 @@ function start(root) {
     for (const [r0, r1, c0, c1] of touched(tile))
       for (let r = Math.max(r0, 0); r < Math.min(r1, panel.rows); r++)
         for (let c = Math.max(c0, 0); c < Math.min(c1, panel.cols); c++) visit((tile.slice * panel.rows + r) * panel.cols + c);
-  }
-
-  // how often the whole launch stores each element: its last value is known only after the last of them
-  function countStores(panel, i) {
-    const total = {};
-    if (panel.written && panel.cells)
-      for (const e of events) if (e.panel === i && e.tile && e.kind !== LOAD) eachElement(panel, e.tile, (x) => (total[x] = (total[x] || 0) + 1));
-    return total;
   }
 
   function arrange() {
@@ -166,7 +179,7 @@ function start(root) {
     p.node.querySelector(".under").innerHTML = under;
     p.node.querySelector(".over").innerHTML = over;
     if (p.lead.length) p.node.querySelector(".name").textContent = p.label + unravel(slice, p.lead);
-    if (p.cells) writeCells(p, i, slice, past);
+    if (p.cells && writeCells) writeCells(p, i, slice, past);
   }
 
   function unravel(slice, lead) {
@@ -211,18 +224,6 @@ function start(root) {
     return out;
   }
 
-  function writeCells(p, i, slice, past) {
-    const seen = {};
-    if (p.written) for (const x of past) if (x.panel === i && x.tile && x.kind !== LOAD) eachElement(p, x.tile, (n) => (seen[n] = (seen[n] || 0) + 1));
-    const base = slice * p.rows * p.cols;
-    let made = "";
-    for (let n = 0; n < p.rows * p.cols; n++) {
-      const x = base + n, text = !p.written || (seen[x] === stores[i][x] && seen[x]) ? p.cells[x] : seen[x] ? "…" : "";
-      made += `<text x="${round(p.x + ((n % p.cols) + 0.5) * p.ux)}" y="${round(p.y + (Math.floor(n / p.cols) + 0.5) * p.uy + 4)}">${text}</text>`;
-    }
-    p.node.querySelector(".values").innerHTML = made;
-  }
-
   const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
   const box = (x, y, w, h, name) => rect(bounds(x, y, w, h), name);
 
@@ -253,6 +254,7 @@ function start(root) {
     }).join(""));
   }
 
+  const writeCells = null;
   const atomics = null;
   const drawSides = null;
   const drawScores = null;

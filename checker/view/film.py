@@ -17,12 +17,12 @@ from checker.view.packing import packed
 from checker.view.theme import asset, count, escape, script_json, short, size, style
 
 PARTS = {
+    "writeCells": "film_cells.js",
     "atomics": "film_atomic.js",
     "drawSides": "film_sides.js",
     "drawScores": "film_scores.js",
     "drawStates": "film_carried.js",
 }
-WAVE_NOTE = "A GPU runs programs side by side and in no promised order; the order you see here is a choice of the film."
 
 
 def film_html(
@@ -61,7 +61,7 @@ def film_html(
         + _caption(film.moments[0], film, trace)
         + stage(film, 0, f"{title}. {_sentence(film.moments[0], film, trace)}")
         + _legend(film)
-        + _controls(film)
+        + '<div class="controls"></div>'
         + (_traffic(film) if low else "")
         + _strip(film, trace)
         + _notes(film)
@@ -74,8 +74,8 @@ def film_html(
         + f"<script>{_player(film)}</script></div>"
     )
     return (
-        f'<div class="tbt-film tbf" tabindex="0" role="group" data-lm-suppress-shortcuts="true" aria-label="{escape(label)}">'
-        + style("tbt-film", "film.css", page=page, alias="tbf")
+        f'<div class="tbt-film tf" tabindex="0" role="group" data-lm-suppress-shortcuts="true" aria-label="{escape(label)}">'
+        + style("tbt-film", "film.css", page=page, alias="tf")
         + page
     )
 
@@ -93,7 +93,13 @@ def film_document(html: str, title: str) -> str:
 def _player(film: Film) -> str:
     """The script, with the parts that this film needs."""
     atomics = any(m.event.kind == "atomic" for m in film.moments)
-    parts = {"atomics": atomics, "drawSides": film.sides, "drawScores": film.visits, "drawStates": film.states}
+    parts = {
+        "writeCells": any(film.data["cells"]),
+        "atomics": atomics,
+        "drawSides": film.sides,
+        "drawScores": film.visits,
+        "drawStates": film.states,
+    }
     return _script(tuple(name for name, needed in parts.items() if needed))
 
 
@@ -186,41 +192,6 @@ def _legend(film: Film) -> str:
     return '<div class="legend">' + "".join(f"<span>{swatch(k)} {w}</span> " for k, w in words) + "</div>"
 
 
-def _icon(path: str, name: str = "") -> str:
-    return f'<svg class="{name}" viewBox="0 0 16 16" aria-hidden="true"><path d="{path}"/></svg>'
-
-
-def _controls(film: Film) -> str:
-    programs = film.data["programs"]
-    options = "".join(f'<option value="{i}">program {escape(p)}</option>' for i, p in enumerate(programs))
-    speeds = "".join(
-        f'<option value="{s}"{" selected" if s == 1 else ""}>{w}</option>'
-        for s, w in ((0.5, "½×"), (1, "1×"), (2, "2×"), (4, "4×"))
-    )
-    play = _icon("M4 2l10 6-10 6z", "play-icon") + _icon("M3 2h4v12H3zM9 2h4v12H9z", "pause-icon")
-    orders = '<option value="one">one at a time</option><option value="wave">all in a wave</option>'
-    squares = ""
-    if 1 < len(programs) <= 32:
-        squares = '<div class="programs"><span>programs</span>' + "".join(
-            f'<button type="button" aria-label="Only program {escape(p)}">{escape(p)}</button>' for p in programs
-        )
-        squares += "</div>"
-    return (
-        '<div class="controls"><div class="time"><div class="marks"></div>'
-        '<svg class="bars" preserveAspectRatio="none" aria-hidden="true"></svg></div>'
-        f'<input class="scrub" type="range" min="0" max="{len(film.moments) - 1}" value="0" aria-label="Moment">'
-        '<div class="buttons">'
-        f'<button type="button" class="back" aria-label="One step back">{_icon("M3 2h2v12H3zM14 2v12L6 8z")}</button>'
-        f'<button type="button" class="play" aria-label="Play">{play}</button>'
-        f'<button type="button" class="next" aria-label="One step on">{_icon("M11 2h2v12h-2zM2 2l8 6-8 6z")}</button>'
-        '<span class="clock"></span>'
-        f'<select class="speed" aria-label="Speed">{speeds}</select>'
-        f'<select class="who" aria-label="Which programs"><option value="-1">all programs</option>{options}</select>'
-        f'<select class="order" aria-label="Order of programs">{orders}</select>'
-        f'</div>{squares}<p class="note">{WAVE_NOTE}</p></div>'
-    )
-
-
 def _strip(film: Film, trace: Trace) -> str:
     last = len(film.moments) - 1
     parts = (0.35, 0.7, 1.0) if film.states else (0.25, 0.5, 0.75, 1.0)
@@ -292,10 +263,14 @@ def _shown(value: Any) -> str:
     rows = value if any(isinstance(v, list) for v in value) else [value]
     return "".join(
         f'<span class="vector{" line" if _is_matrix(value) else ""}">'
-        + " ".join(f"<b>{escape(n)}</b>" for n in (r if isinstance(r, list) else [r]))
+        + " ".join(map(escape, r if isinstance(r, list) else [r]))
         + "</span>"
         for r in rows
     )
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.2f}".rstrip("0").rstrip(".") + "%"
 
 
 def _traffic(film: Film) -> str:
@@ -311,11 +286,11 @@ def _traffic(film: Film) -> str:
         words = size(total) + (f" of {size(allowed)}" if allowed >= 0 else "") + passes
         words += f": {size(total - allowed)} too many" if over else ""
         words += f", {count(updates[0], 'atomic update')}" if updates else ""
-        budget = f"--budget:{100 * allowed / limit:.2f}%" if allowed >= 0 else "--budget:-9px"
+        budget = f"--budget:{_percent(allowed / limit)}" if allowed >= 0 else "--budget:-9px"
         name = "row" + (" stored" if stored else "") + (" over" if over else "")
         rows.append(
             f'<div class="{name}"><span class="what2"><b>{escape(film.data["panels"][panel][0])}</b> '
             f"<small>{'stored' if stored else 'loaded'}</small></span>"
-            f'<span class="bar" style="--moved:{100 * total / limit:.2f}%;{budget}"></span> <span class="words">{words}</span></div>'
+            f'<span class="bar" style="--moved:{_percent(total / limit)};{budget}"></span> <span class="words">{words}</span></div>'
         )
     return f'<div class="traffic"><h4 class="measure">bytes so far, against the budget</h4>{"".join(rows)}</div>'

@@ -13,7 +13,7 @@ from checker.view import carried_svg, scores_svg
 from checker.view import sides as columns
 from checker.view.film_data import Film, Moment
 from checker.view.layout import Panel, joined
-from checker.view.shapes import Rect, block, border, ground, hatch, merged, path, rect, rects
+from checker.view.shapes import Rect, block, border, frame, ground, hatch, merged, path, rect, rects
 from checker.view.theme import LIGHT, escape
 
 Box = tuple[int, int, int, int]  # r0, r1, c0, c1
@@ -337,7 +337,7 @@ def miniature(film: Film, k: int) -> str:
     drawn = [layers(film, panel, k) for panel in film.panels]
     bodies = [q for panel in film.panels for q in _bodies(panel)]
     under, over = (merged(layer) for layer in zip(*drawn, strict=True))
-    out = [ground(*bodies), under, border(*bodies), over]
+    out = [frame(*bodies), under, over]
     if not (film.visits or film.states):
         titles = (
             f'<text x="{_n(panel.edge)}" y="{_n(panel.top - 8)}">{escape(panel.title)}</text>' for panel in film.panels

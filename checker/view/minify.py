@@ -1,9 +1,9 @@
 """The player's script and styles in fewer bytes: no comments, no blanks, short names for what only the script itself can see.
 
 Written for our own scripts, and not for any script: statements end with semicolons, there are no regular expressions, no
-`with` and no `eval`. A name is shortened only where it is declared in the script and is nowhere the name of a property, so
-that the language, the browser and the film's data keep theirs; properties are shortened where the script lists them, in lines
-that start with ``// own fields:``. One name is one short name everywhere, which keeps all scopes.
+`with` and no `eval`. Names that the script declares are shortened, and properties that it lists in lines that start with
+``// own fields:``; a variable in a shorthand (``{ slice, label }``) is a property too and stays. So the language, the browser
+and the film's data keep their names. One name is one short name everywhere, which keeps all scopes.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class _Token:
     text: str
     line: bool = False  # a line ended before it
     property: bool = False
+    shorthand: bool = False
 
 
 def script(text: str) -> str:
@@ -111,9 +112,10 @@ def _mark_properties(tokens: list[_Token]) -> None:
     """Names behind a dot, and those that are keys of an object or of a pattern that takes one apart."""
     braces: list[str] = []
     before = _Token("sign", "")
-    for token in tokens:
+    for token, after in zip(tokens, [*tokens[1:], before], strict=True):
         if token.kind == "name":
             key = bool(braces) and braces[-1] == "object" and before.text in ("{", ",")
+            token.shorthand = key and after.text != ":"
             token.property = before.text in (".", "?.") or key
         if token.text in ("(", "["):
             braces.append(token.text)
@@ -131,10 +133,10 @@ def _mark_properties(tokens: list[_Token]) -> None:
 
 def _short_names(tokens: list[_Token], fields: Set[str]) -> dict[str, str]:
     """The most frequent names get the shortest ones, which are nobody else's."""
-    names = Counter(t.text for t in tokens if t.kind == "name")
-    properties = {t.text for t in tokens if t.property}
-    own = (_declared(tokens) - properties - _WORDS) | (fields & set(names))
-    taken = (set(names) | _WORDS) - own
+    names = Counter(t.text for t in tokens if t.kind == "name" and (not t.property or t.text in fields))
+    both = {t.text for t in tokens if t.shorthand}
+    own = (_declared(tokens) - both - _WORDS) | (fields & set(names))
+    taken = (set(names) | _WORDS | both) - own | {t.text for t in tokens if t.property and t.text not in fields}
     letters = string.ascii_letters + "_$"
     fresh = (n for n in itertools.chain(letters, map("".join, itertools.product(letters, repeat=2))) if n not in taken)
     return dict(zip((n for n, _ in names.most_common() if n in own), fresh, strict=False))

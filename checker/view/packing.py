@@ -15,9 +15,10 @@ EVENT = 11
 def packed(data: dict[str, Any]) -> dict[str, Any]:
     """`data` of a Film, shorter.
 
-    * `events` are one list for each program, each event ``[site, tile, loops, name, value, …]`` without the -1 and 0 at its
-      end; `sites` are its numbers that depend on the line.
-    * Lists of formatted values are one string each, with blanks between them; so are the `cells` of a tensor.
+    * `events` are one list for each program, each event ``[site, tile + 1, loops, name, value, …]``, without zeros at the
+      end where no value changes; `sites` are its numbers that depend on the line.
+    * Lists of formatted values are one string each, with blanks between them; so are the `cells` of a tensor. A list of one
+      value again and again is that value and how often, one that counts up is the first number and how many.
     * A tile whose active part is the whole of it has 1 for it.
     * Where attention's or the state's numbers of a moment are those of the moment before there is 0; others are one larger.
     """
@@ -29,8 +30,8 @@ def packed(data: dict[str, Any]) -> dict[str, Any]:
         site = _trimmed([whole[i] for i in SITE])
         if site not in sites:
             sites.append(site)
-        row = [sites.index(site), whole[4] + 1, whole[6], *(whole[7] or [])]
-        programs[whole[0]].append(_trimmed(row))
+        row, changes = [sites.index(site), whole[4] + 1, whole[6]], whole[7] or []
+        programs[whole[0]].append([*row, *changes] if changes else _trimmed(row))
     out["sites"], out["events"] = sites, programs
     out["cells"] = [" ".join(cells) if cells else 0 for cells in data["cells"]]
     out["vals"] = [_joined(value) for value in data["vals"]]
@@ -53,6 +54,14 @@ def _joined(value: Any) -> Any:
         return value
     if any(isinstance(v, list) for v in value):
         return [_joined(v) for v in value]
+    cut = value[-1:] == ["…"]
+    items = value[:-1] if cut else value
+    if len(items) > 2:
+        first, more = items[0], ["…"] if cut else []
+        if items == [first] * len(items):
+            return [first, len(items), *more]
+        if str(first).isdecimal() and items == [str(int(first) + i) for i in range(len(items))]:
+            return [int(first), len(items), *more]
     return [" ".join(str(v).replace(" ", "\u00a0") for v in value)]  # a blank inside of a value would part it
 
 

@@ -45,9 +45,9 @@ def merged(shapes: Iterable[str]) -> str:
     return "".join(path(name, data, more) for (name, more), data in alike.items())
 
 
-def frame(q: Rect) -> str:
-    """An empty field with its border."""
-    return rect(q, "body frame", f'fill="{LIGHT["panel"]}" stroke="{LIGHT["soft"]}"')
+def frame(*qs: Rect) -> str:
+    """Empty fields with their borders."""
+    return rects(qs, "body frame", f'fill="{LIGHT["panel"]}" stroke="{LIGHT["soft"]}"')
 
 
 def ground(*qs: Rect) -> str:

@@ -97,10 +97,9 @@ def style(root: str, *names: str, page: str | None = None, alias: str = "") -> s
         sheets = minify.pruned(sheets, page, keep={root})
     # what a sheet does not use can still be used by what is drawn inside (a plot has no sheet)
     used = set(re.findall(r"var\(--([\w-]+)", sheets + (page or ""))) if page is not None else set(LIGHT)
-    light, dark = (
-        ";".join(f"--{name}:{colour}" for name, colour in palette.items() if name in used) + f";color-scheme:{scheme}"
-        for scheme, palette in (("light", LIGHT), ("dark", DARK))
-    )
+    # of two switches, one is empty and the other falls back to what stands beside it: each colour is said once
+    colours = "".join(f"--{n}:var(--lit,{LIGHT[n]})var(--dim,{DARK[n]});" for n in LIGHT if n in used)
+    light, dark = "--lit:initial;--dim: ;color-scheme:light", "--lit: ;--dim:initial;color-scheme:dark"
     name = alias or root
     hosts_light = ("[data-jp-theme-light=true]", ".vscode-light", "html[theme=light]")
     hosts_dark = ("[data-jp-theme-light=false]", ".vscode-dark", "html[theme=dark]", ".tbt-dark")
@@ -110,8 +109,8 @@ def style(root: str, *names: str, page: str | None = None, alias: str = "") -> s
 
     # a notebook's word is more specific than the system's, so both light cases can be one rule
     rules = (
-        f".{name},{under(hosts_light)}{{{light}}}@media(prefers-color-scheme:dark){{.{name}{{{dark}}}}}"
-        f"{under(hosts_dark)}{{{dark}}}"
+        f".{name}{{{colours}}}.{name},{under(hosts_light)}{{{light}}}"
+        f"@media(prefers-color-scheme:dark){{.{name}{{{dark}}}}}{under(hosts_dark)}{{{dark}}}"
     )
     # the class twice, so that a notebook's own rules for tables, code and headings do not win
     return f"<style>{rules}{re.sub(rf'[.]{root}(?![-_a-z0-9])', f'.{name}.{name}', sheets)}</style>"
