@@ -5,6 +5,7 @@ const roots = here ? [here.closest(".tbt-film")] : document.querySelectorAll(".t
 const LOAD = 0, STORE = 1, ATOMIC = 2, DOT = 3;
 const KIND = ["load", "store", "atomic", "dot"];
 const TRAIL = 8;
+const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
 // what records are made of; `cells`, `loops`, `rows`, `slice` and `width` are also names of others
 // own fields: without label ux uy columns transposed node program kind panel line tile bytes delta masked outside box active runs lead
 // own fields: sequence wave speed timer facts seen sign count marks past now
@@ -21,15 +22,31 @@ function unpack(data) {
   for (const part of [data.scores, data.states]) if (part) {
     let last;
     part.at = part.at.map((row) => (last = row ? row.map((n) => n - 1) : last));
+    for (const list of [part.heats, part.accs, part.alphas, part.sums]) if (list) runs(list);
   }
+  if (data.sides) runs(data.sides[3]);
   return data;
+}
+
+// "~", a level and how many: that level again and again
+function runs(list) {
+  list.forEach((item, i) => {
+    if (Array.isArray(item)) runs(item);
+    else if (item.length) list[i] = item.split("~").map((text, n) => (n ? text[0].repeat(LEVELS.indexOf(text[1]) + 1) + text.slice(2) : text)).join("");
+  });
 }
 
 function parted(value) {
   if (!Array.isArray(value)) return value;
   const [first, many, ...more] = value;
   if (typeof many === "number") return [...Array.from({ length: many }, (_, i) => (first === +first ? String(first + i) : first)), ...more];
-  return value.length === 1 && !Array.isArray(first) ? first.split(" ") : value.map(parted);
+  return value.length === 1 && !Array.isArray(first) ? first.split(" ").map(whole) : value.map(parted);
+}
+
+// a fraction with the zeros at its ends: six characters
+function whole(text) {
+  const sign = text[0] === "-" ? "-" : "", digits = text.slice(sign.length);
+  return digits.includes(".") && !digits.includes("e") ? (sign + (digits[0] === "." ? 0 : "") + digits).padEnd(6, 0) : text;
 }
 
 function start(root) {
@@ -224,7 +241,6 @@ function start(root) {
     return out;
   }
 
-  const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
   const box = (x, y, w, h, name) => rect(bounds(x, y, w, h), name);
 
   // a heat map: one path for each level, equal neighbours in a row as one block; only the given parts of its height and width

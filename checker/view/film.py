@@ -59,7 +59,7 @@ def film_html(
         f'<div class="head"><span class="title">{escape(title)}</span><span class="sub">{escape(summary)}</span></div>'
         + '<div class="cols"><div class="left">'
         + _caption(film.moments[0], film, trace)
-        + stage(film, 0, f"{title}. {_sentence(film.moments[0], film, trace)}")
+        + stage(film, 0, _sentence(film.moments[0], film, trace))
         + _legend(film)
         + '<div class="controls"></div>'
         + (_traffic(film) if low else "")

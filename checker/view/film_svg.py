@@ -13,7 +13,7 @@ from checker.view import carried_svg, scores_svg
 from checker.view import sides as columns
 from checker.view.film_data import Film, Moment
 from checker.view.layout import Panel, joined
-from checker.view.shapes import Rect, block, border, frame, ground, hatch, merged, path, rect, rects
+from checker.view.shapes import Rect, block, border, coarse, frame, ground, hatch, merged, path, rect, rects
 from checker.view.theme import LIGHT, escape
 
 Box = tuple[int, int, int, int]  # r0, r1, c0, c1
@@ -349,7 +349,7 @@ def miniature(film: Film, k: int) -> str:
         out.append(carried_svg.small(film.states, k))
     elif film.visits:
         h = round(film.visits.square.lens.tile[1] - 24)
-    return f'<svg width="210" viewBox="0 0 {w} {h}" fill="none" aria-hidden="true">{"".join(out)}</svg>'
+    return f'<svg width="210" viewBox="0 0 {w} {h}" fill="none" aria-hidden="true">{coarse("".join(out))}</svg>'
 
 
 def swatch(kind: str) -> str:

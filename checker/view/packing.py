@@ -5,11 +5,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+from checker.view.heat import LEVELS
 
 SITE = (1, 2, 3, 5, 8, 9, 10)
 """Where an event has what a line of the kernel does the same way again and again: kind, panel, line, bytes, lanes."""
 EVENT = 11
+_RUN = re.compile(r"(.)\1{3,63}")
+_FRACTION = re.compile(r"(?=.{6}$)-?\d+\.\d+$")
+LEVELLED = ("heats", "accs", "alphas", "sums")
+"""The lists of attention and of the state that hold strings of levels."""
+SHORTEST = 3
 
 
 def packed(data: dict[str, Any]) -> dict[str, Any]:
@@ -18,9 +26,11 @@ def packed(data: dict[str, Any]) -> dict[str, Any]:
     * `events` are one list for each program, each event ``[site, tile + 1, loops, name, value, …]``, without zeros at the
       end where no value changes; `sites` are its numbers that depend on the line.
     * Lists of formatted values are one string each, with blanks between them; so are the `cells` of a tensor. A list of one
-      value again and again is that value and how often, one that counts up is the first number and how many.
+      value again and again is that value and how often, one that counts up is the first number and how many. Fractions of six
+      characters leave out the zeros at their ends.
     * A tile whose active part is the whole of it has 1 for it.
     * Where attention's or the state's numbers of a moment are those of the moment before there is 0; others are one larger.
+    * In a string of levels, four and more of one level are ``~``, the level, and one less than how many, as a level.
     """
     out = dict(data)
     sites: list[list[int]] = []
@@ -39,7 +49,18 @@ def packed(data: dict[str, Any]) -> dict[str, Any]:
     for part in ("scores", "states"):
         if data[part]:
             out[part] = data[part] | {"at": _changes(data[part]["at"])}
+            for key in (key for key in LEVELLED if key in out[part]):
+                out[part][key] = [_runs(item) for item in out[part][key]]
+    if data["sides"]:
+        out["sides"] = [*data["sides"]]
+        out["sides"][3] = [_runs(item) for item in data["sides"][3]]
     return out
+
+
+def _runs(item: Any) -> Any:
+    if not isinstance(item, str):
+        return [_runs(i) if isinstance(i, str) and len(i) > SHORTEST else i for i in item]
+    return _RUN.sub(lambda run: f"~{run[1]}{LEVELS[len(run[0]) - 1]}", item)
 
 
 def _trimmed(numbers: list[int]) -> list[int]:
@@ -62,7 +83,12 @@ def _joined(value: Any) -> Any:
             return [first, len(items), *more]
         if str(first).isdecimal() and items == [str(int(first) + i) for i in range(len(items))]:
             return [int(first), len(items), *more]
-    return [" ".join(str(v).replace(" ", "\u00a0") for v in value)]  # a blank inside of a value would part it
+    return [" ".join(_bare(str(v).replace(" ", "\u00a0")) for v in value)]  # a blank inside of a value would part it
+
+
+def _bare(text: str) -> str:
+    """A decimal fraction of six characters without the zeros at its ends: ``-.5`` for ``-0.500``."""
+    return re.sub(r"^(-?)0?([1-9]*\.\d*?)0*$", r"\1\2", text) if _FRACTION.match(text) else text
 
 
 def _tile(tile: list[Any]) -> list[Any]:

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from checker.view.theme import LIGHT, escape
 
 _PATH = re.compile(r'<path class="([^"]*)" d="([^"]*)" ?([^>]*)/>')
+_BLOCK = re.compile(r"M(-?[\d.]+) (-?[\d.]+)h([\d.]+)v([\d.]+)h-[\d.]+z")
+_DECIMAL = re.compile(r"(?<=[ MHVLhvl\"])-?\d+\.\d+(?=[^\d\"])")
 Rect = tuple[float, float, float, float]  # x, y, width, height
 
 
@@ -43,6 +45,20 @@ def merged(shapes: Iterable[str]) -> str:
     for name, data, more in _PATH.findall("".join(shapes)):
         alike[name, more] = alike.get((name, more), "") + data
     return "".join(path(name, data, more) for (name, more), data in alike.items())
+
+
+def coarse(svg: str) -> str:
+    """The same picture in whole units, for one that is drawn small; edges that met still meet."""
+    return _DECIMAL.sub(lambda m: str(_whole(float(m[0]))), _BLOCK.sub(_corners, svg))
+
+
+def _corners(match: re.Match[str]) -> str:
+    x, y, w, h = map(float, match.groups())
+    return f"M{_whole(x)} {_whole(y)}H{_whole(x + w)}V{_whole(y + h)}H{_whole(x)}z"
+
+
+def _whole(value: float) -> int:
+    return math.floor(value + 0.5)
 
 
 def frame(*qs: Rect) -> str:
