@@ -7,7 +7,7 @@ const KIND = ["load", "store", "atomic", "dot"];
 const TRAIL = 8;
 const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
 // what records are made of; `cells`, `loops`, `rows`, `slice` and `width` are also names of others
-// own fields: without label ux uy columns transposed node program kind panel line tile bytes delta masked outside box active runs lead
+// own fields: without words mark label ux uy columns transposed node program kind panel line tile bytes delta masked outside box active runs lead
 // own fields: sequence wave speed timer facts seen sign count marks past now
 
 // packing.py says how the data are written
@@ -68,7 +68,7 @@ function start(root) {
     const button = (name, label, inside) => `<button type="button" class="${name}" aria-label="${label}">${inside}</button>`;
     const select = (name, label, options) => `<select class="${name}" aria-label="${label}">${options.map(([value, text]) => `<option value="${value}">${text}</option>`).join("")}</select>`;
     const names = data.programs;
-    find("controls").innerHTML = '<div class="time"><div class="marks"></div><svg class="bars" preserveAspectRatio="none" aria-hidden="true"></svg></div>' +
+    find("controls").innerHTML = '<div class="time">' + (alarms ? '<div class="marks"></div>' : "") + '<svg class="bars" preserveAspectRatio="none" aria-hidden="true"></svg></div>' +
       '<input class="scrub" type="range" min="0" value="0" aria-label="Moment"><div class="buttons">' +
       button("back", "One step back", icon("M3 2h2v12H3zM14 2v12L6 8z")) +
       button("play", "Play", icon("M4 2l10 6-10 6z", "play-icon") + icon("M3 2h4v12H3zM9 2h4v12H9z", "pause-icon")) +
@@ -215,14 +215,7 @@ function start(root) {
   function fills(p, e) {
     const off = e.tile.runs ? [] : rest(e.tile.box, e.tile.active);
     let out = path("masked", off.map((box) => hatch(place(p, box), 6)).join(""));
-    if (e.outside && !e.tile.runs) {
-      const [r0, r1, c0, c1] = e.tile.box;
-      const beyond = [[r0, r1, Math.max(c0, p.cols), c1], [Math.max(r0, p.rows), r1, c0, Math.min(c1, p.cols)], [r0, r1, c0, Math.min(0, c1)], [r0, Math.min(0, r1), c0, c1]];
-      for (const b of beyond) if (b[1] > b[0] && b[3] > b[2]) {
-        const q = place(p, b);
-        out += rect(q, "ground") + rect(q, "outside") + path("outside-lines", hatch(q, 8) + hatch(q, 8, true));
-      }
-    }
+    if (alarms) out += alarms.outside(p, e);
     for (const box of touched(e.tile)) {
       const q = place(p, box);
       out += rect(q, "ground") + rect(q, "fill " + KIND[e.kind]);
@@ -271,6 +264,7 @@ function start(root) {
   }
 
   const writeCells = null;
+  const alarms = null;
   const atomics = null;
   const drawSides = null;
   const drawScores = null;
@@ -292,9 +286,7 @@ function start(root) {
     if (atomics && e.kind === ATOMIC) facts.push(...atomics.facts(e, past));
     if (e.masked) facts.push(plural(e.masked, "lane") + " masked" + (e.without ? ", no `other`" : ""));
     find("facts").textContent = facts.join(" · ");
-    const alarms = data.findings.filter((f) => f[0] === now.sequence[now.k]).map((f) => f[1] === "running value" ? f[2] : f[1]);
-    if (e.outside) alarms.push(plural(e.outside, "lane") + " outside the tensor");
-    find("alarm").textContent = alarms.length ? "⚠ " + alarms.join(", ") : "";
+    if (alarms) find("alarm").textContent = alarms.words(e);
   }
 
   function drawState(e, at) {
@@ -317,31 +309,25 @@ function start(root) {
     });
   }
 
+  const isMatrix = (value) => Array.isArray(value) && value.some(Array.isArray);
+  const add = (parent, tag, properties) => parent.appendChild(Object.assign(document.createElement(tag), properties));
+
   function row(table, name, word, value, later) {
-    const line = table.insertRow();
-    if (later !== undefined) line.className = "changed";
-    const head = document.createElement("th");
-    head.scope = "row";
-    head.textContent = name;
-    if (word) head.appendChild(Object.assign(document.createElement("small"), { textContent: word }));
-    line.appendChild(head);
-    const cell = line.insertCell();
-    if (value !== undefined) show(cell, value);
+    const line = table.insertRow(), head = add(line, "th", { scope: "row", textContent: name }), cell = line.insertCell();
+    if (word) add(head, "small", { textContent: word });
+    show(cell, value);
     if (later === undefined) return;
-    cell.appendChild(Object.assign(document.createElement("span"), { className: "then", textContent: "→" }));
+    line.className = "changed";
+    add(cell, "span", { className: "then", textContent: "→" });
     show(cell, later);
   }
 
-  const isMatrix = (value) => Array.isArray(value) && value.some(Array.isArray);
-
   function show(cell, value) {
-    if (!Array.isArray(value)) { cell.append(value); return; }
-    const rows = isMatrix(value) ? value : [value];
-    for (const numbers of rows) {
-      const list = document.createElement("span");
-      list.className = isMatrix(value) ? "vector line" : "vector";
-      for (const n of [].concat(numbers)) list.appendChild(Object.assign(document.createElement("b"), { textContent: n }));
-      cell.appendChild(list);
+    if (!Array.isArray(value)) { cell.append(value ?? ""); return; }
+    const matrix = isMatrix(value);
+    for (const numbers of matrix ? value : [value]) {
+      const list = add(cell, "span", { className: matrix ? "vector line" : "vector" });
+      for (const n of [].concat(numbers)) add(list, "b", { textContent: n });
     }
   }
 
@@ -408,17 +394,7 @@ function start(root) {
       const area = bars.getBoundingClientRect();
       seek(Math.floor(((event.clientX - area.left) / area.width) * n));
     };
-    const marks = find("marks");
-    marks.replaceChildren();
-    data.findings.forEach(([at, kind, message]) => {
-      const k = now.sequence.indexOf(at);
-      if (at < 0 || k < 0) return;
-      const mark = Object.assign(document.createElement("button"), { type: "button", textContent: "▲", title: message });
-      mark.setAttribute("aria-label", `${kind}, moment ${k + 1}`);
-      mark.style.left = (100 * (k + 0.5)) / n + "%";
-      mark.onclick = () => seek(k);
-      marks.appendChild(mark);
-    });
+    if (alarms) alarms.mark();
   }
 
   const round4 = (v) => Math.round(v * 1e4) / 1e4;
@@ -462,7 +438,6 @@ function start(root) {
   find("who").onchange = (event) => choose(+event.target.value);
   find("order").onchange = (event) => { now.wave = event.target.value === "wave"; stop(); arrange(); };
   root.querySelectorAll(".programs button").forEach((node, i) => (node.onclick = () => choose(now.program === i ? -1 : i)));
-  root.querySelectorAll(".finding[data-at]").forEach((node) => (node.onclick = () => { if (now.program >= 0) choose(-1); seek(now.sequence.indexOf(+node.dataset.at)); }));
 
   root.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("select")) return;

@@ -18,6 +18,7 @@ from checker.view.theme import asset, count, escape, script_json, short, size, s
 
 PARTS = {
     "writeCells": "film_cells.js",
+    "alarms": "film_alarms.js",
     "atomics": "film_atomic.js",
     "drawSides": "film_sides.js",
     "drawScores": "film_scores.js",
@@ -94,6 +95,7 @@ def _player(film: Film) -> str:
     """The script, with the parts that this film needs."""
     atomics = any(m.event.kind == "atomic" for m in film.moments)
     parts = {
+        "alarms": film.data["findings"] or any(m.event.out_of_bounds for m in film.moments),
         "writeCells": any(film.data["cells"]),
         "atomics": atomics,
         "drawSides": film.sides,
@@ -286,11 +288,13 @@ def _traffic(film: Film) -> str:
         words = size(total) + (f" of {size(allowed)}" if allowed >= 0 else "") + passes
         words += f": {size(total - allowed)} too many" if over else ""
         words += f", {count(updates[0], 'atomic update')}" if updates else ""
-        budget = f"--budget:{_percent(allowed / limit)}" if allowed >= 0 else "--budget:-9px"
+        budget = (
+            ("" if allowed == limit else f";--budget:{_percent(allowed / limit)}") if allowed >= 0 else ";--budget:-9px"
+        )
         name = "row" + (" stored" if stored else "") + (" over" if over else "")
         rows.append(
             f'<div class="{name}"><span class="what2"><b>{escape(film.data["panels"][panel][0])}</b> '
             f"<small>{'stored' if stored else 'loaded'}</small></span>"
-            f'<span class="bar" style="--moved:{_percent(total / limit)};{budget}"></span> <span class="words">{words}</span></div>'
+            f'<span class="bar" style="--moved:{_percent(total / limit)}{budget}"></span> <span class="words">{words}</span></div>'
         )
     return f'<div class="traffic"><h4 class="measure">bytes so far, against the budget</h4>{"".join(rows)}</div>'

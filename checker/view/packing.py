@@ -1,6 +1,6 @@
 """The film's data as it is written into the page: what the player can work out is left out.
 
-`film_unpack.js` is the other half. Nothing is lost: the player starts from the same data as the static picture.
+`unpack` in `film.js` is the other half. Nothing is lost: the player starts from the same data as the static picture.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def packed(data: dict[str, Any]) -> dict[str, Any]:
             out[part] = data[part] | {"at": _changes(data[part]["at"])}
             for key in (key for key in LEVELLED if key in out[part]):
                 out[part][key] = [_runs(item) for item in out[part][key]]
-    if data["sides"]:
+    if data["sides"] and not data["sides"][2]:
         out["sides"] = [*data["sides"]]
         out["sides"][3] = [_runs(item) for item in data["sides"][3]]
     return out
