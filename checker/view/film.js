@@ -7,7 +7,7 @@ const KIND = ["load", "store", "atomic", "dot"];
 const TRAIL = 8;
 const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
 // what records are made of; `cells`, `loops`, `rows`, `slice` and `width` are also names of others
-// own fields: without words mark label ux uy columns transposed node program kind panel line tile bytes delta masked outside box active runs lead
+// own fields: without mark label ux uy columns transposed node program kind panel line tile bytes delta masked outside box active runs lead
 // own fields: sequence wave speed timer facts seen sign count marks past now
 
 // packing.py says how the data are written
@@ -60,7 +60,6 @@ function start(root) {
   }));
   const now = { k: 0, program: -1, wave: false, speed: 1, timer: 0, sequence: [] };
   const MEASURE = find("measure").textContent;
-  controls();
   const ranks = rankInProgram(), next = nextInProgram();
 
   function controls() {
@@ -224,7 +223,7 @@ function start(root) {
   }
 
   function outlines(p, e) {
-    let out = e.tile.runs ? "" : rect(place(p, e.tile.box), "box " + KIND[e.kind]);
+    let out = e.tile.runs || e.tile.active === e.tile.box ? "" : rect(place(p, e.tile.box), "box " + KIND[e.kind]); // else its edge lies on it
     for (const box of touched(e.tile)) {
       const q = place(p, box);
       out += rect(q, "edge " + KIND[e.kind]);
@@ -430,6 +429,7 @@ function start(root) {
     arrange();
   }
 
+  controls();
   find("play").onclick = toggle;
   find("back").onclick = () => seek(now.k - 1);
   find("next").onclick = () => seek(now.k + 1);

@@ -55,7 +55,7 @@ def film_html(
     low = (
         puzzle.film.scores is None and puzzle.film.carried is None
     )  # a low stage leaves room below it, the square of scores does not
-    label = f"Film: {title}. {summary} Space plays and pauses, the arrow keys step, Home and End jump."
+    label = f"Film: {puzzle.title}. {summary} Space plays and pauses, the arrow keys step, Home and End jump."
     page = (
         f'<div class="head"><span class="title">{escape(title)}</span><span class="sub">{escape(summary)}</span></div>'
         + '<div class="cols"><div class="left">'

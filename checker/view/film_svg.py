@@ -7,6 +7,7 @@ style sheets, and by classes that follow the reader's theme.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable
 
 from checker.view import carried_svg, scores_svg
@@ -99,7 +100,8 @@ def _outlines(panel: Panel, moment: Moment) -> str:
     assert moment.flat is not None
     kind, colour = moment.event.kind, _colour(moment.event.kind)
     dashed = f'stroke="{colour}" stroke-dasharray="4 3"'
-    out = [rect(place(panel, moment.flat.box), f"box {kind}", dashed)] if moment.flat.runs is None else []
+    whole = moment.flat.runs is not None or moment.flat.active == moment.flat.box  # then its edge lies on its box
+    out = [] if whole else [rect(place(panel, moment.flat.box), f"box {kind}", dashed)]
     for box in touched(moment):
         q = place(panel, box)
         out.append(rect(q, f"edge {kind}", f'stroke="{colour}" stroke-width="{2.4 if kind == "load" else 5}"'))
@@ -344,7 +346,7 @@ def miniature(film: Film, k: int) -> str:
         )
         out.append(f'<g font-size="30" fill="{LIGHT["soft"]}">{"".join(titles)}</g>')
     w, h = round(film.width), round(film.height)
-    out[:0] = _squares(film, k, heat=False)
+    out.insert(0, re.sub(r"</?g\b[^>]*>", "", "".join(_squares(film, k, heat=False))))
     if film.states:
         out.append(carried_svg.small(film.states, k))
     elif film.visits:

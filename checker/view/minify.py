@@ -51,7 +51,7 @@ def script(text: str) -> str:
     for token in tokens:
         if token.kind == "name" and (not token.property or token.text in fields):
             token.text = short.get(token.text, token.text)
-    return _joined(tokens)
+    return _joined(list(_one_const(tokens)))
 
 
 def styles(text: str) -> str:
@@ -199,6 +199,28 @@ def _parameters(tokens: list[_Token], at: int) -> Iterator[str]:
             return
         if tokens[i].kind == "name" and tokens[i - 1].text in ("(", "[", ",", "...", "{"):
             yield text
+
+
+def _one_const(tokens: list[_Token]) -> Iterator[_Token]:
+    """Constants that are declared one after the other, in one declaration."""
+    open_ = [False]  # for each bracket: whether a declaration of constants is going on in it
+    skip = False
+    for before, token, after in zip([_Token("sign", ";"), *tokens], tokens, [*tokens[1:], None], strict=False):
+        if skip:
+            skip = False
+            continue
+        opens = token.text in ("(", "[", "{") and token.kind == "sign"
+        if token.text == "const" and before.text in (";", "{", "}"):
+            open_[-1] = True
+        if (token.text in (")", "]", "}") and token.kind == "sign") or (token.kind == "quasi" and token.text[0] == "}"):
+            open_.pop()
+        if opens or (token.kind == "quasi" and token.text.endswith("${")):
+            open_.append(False)
+        if token.text == ";":
+            skip = open_[-1] and after is not None and after.text == "const"
+            token.text = "," if skip else ";"
+            open_[-1] = skip
+        yield token
 
 
 def _joined(tokens: list[_Token]) -> str:
