@@ -288,13 +288,14 @@ def _traffic(film: Film) -> str:
         words = size(total) + (f" of {size(allowed)}" if allowed >= 0 else "") + passes
         words += f": {size(total - allowed)} too many" if over else ""
         words += f", {count(updates[0], 'atomic update')}" if updates else ""
-        budget = (
-            ("" if allowed == limit else f";--budget:{_percent(allowed / limit)}") if allowed >= 0 else ";--budget:-9px"
-        )
+        shares = {"moved": total / limit, "budget": allowed / limit}  # 100% if nothing is said
+        said = [f"--{name}:{_percent(share)}" for name, share in shares.items() if share not in (1, -1 / limit)]
+        said += ["--budget:-9px"] if allowed < 0 else []
+        style_ = f' style="{";".join(said)}"' if said else ""
         name = "row" + (" stored" if stored else "") + (" over" if over else "")
         rows.append(
             f'<div class="{name}"><span class="what2"><b>{escape(film.data["panels"][panel][0])}</b> '
             f"<small>{'stored' if stored else 'loaded'}</small></span>"
-            f'<span class="bar" style="--moved:{_percent(total / limit)}{budget}"></span> <span class="words">{words}</span></div>'
+            f'<span class="bar"{style_}></span> <span class="words">{words}</span></div>'
         )
     return f'<div class="traffic"><h4 class="measure">bytes so far, against the budget</h4>{"".join(rows)}</div>'

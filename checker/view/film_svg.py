@@ -371,8 +371,9 @@ def swatch(kind: str) -> str:
         case "scores":
             levels = (0.2, 0.75, 0.45, 0.9, 0.3, 0.6)
             parts = [
-                rect((2 + 3.7 * i, 2, 3.7, 12), "heat", f'fill="{LIGHT["dot"]}" fill-opacity="{p}"')
-                for i, p in enumerate(levels)
+                f'<g class="heat" fill="{LIGHT["dot"]}">',
+                *(f'<path d="{block((2 + 3.7 * i, 2, 3.7, 12))}" fill-opacity="{p}"/>' for i, p in enumerate(levels)),
+                "</g>",
             ]
             inside = "".join(parts) + rect(q, "edge dot", f'stroke="{LIGHT["dot"]}" stroke-width="2"')
         case "visited":

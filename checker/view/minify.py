@@ -51,7 +51,7 @@ def script(text: str) -> str:
     for token in tokens:
         if token.kind == "name" and (not token.property or token.text in fields):
             token.text = short.get(token.text, token.text)
-    return _joined(list(_one_const(tokens)))
+    return _joined(list(_one_const(list(_plainer(tokens)))))
 
 
 def styles(text: str) -> str:
@@ -201,6 +201,29 @@ def _parameters(tokens: list[_Token], at: int) -> Iterator[str]:
             yield text
 
 
+_SHORT_WORDS = {"true": "!0", "false": "!1", "undefined": "void 0"}
+
+
+def _plainer(tokens: list[_Token]) -> Iterator[_Token]:
+    """Without parentheses around the only parameter of an arrow, and with shorter words for the same values."""
+    for i, token in enumerate(tokens):
+        if (
+            token.text == "("
+            and [t.text for t in tokens[i + 2 : i + 4]] == [")", "=>"]
+            and tokens[i + 1].kind == "name"
+        ):
+            continue
+        if (
+            token.text == ")"
+            and [t.text for t in tokens[i + 1 : i + 2]] == ["=>"]
+            and [tokens[i - 2].text, tokens[i - 1].kind] == ["(", "name"]
+        ):
+            continue
+        if token.kind == "name" and not token.property and token.text in _SHORT_WORDS:
+            token.text = _SHORT_WORDS[token.text]
+        yield token
+
+
 def _one_const(tokens: list[_Token]) -> Iterator[_Token]:
     """Constants that are declared one after the other, in one declaration."""
     open_ = [False]  # for each bracket: whether a declaration of constants is going on in it
@@ -229,7 +252,7 @@ def _joined(tokens: list[_Token]) -> str:
     for token in tokens:
         if token.text == "}" and before.text == ";" and out:
             out.pop()
-        words = before.kind in ("name", "number") and token.kind in ("name", "number")
+        words = before.kind in ("name", "number") and token.kind in ("name", "number") and token.text[0] != "!"
         signs = before.text + token.text in ("++", "--") or (before.text in ("+", "-") and token.text[0] == before.text)
         ends = token.line and before.text == "}" and token.text not in ("}", ")", ",", ";", "else", ".")
         if words or signs:

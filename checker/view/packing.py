@@ -54,7 +54,16 @@ def packed(data: dict[str, Any]) -> dict[str, Any]:
     if data["sides"] and not data["sides"][2]:
         out["sides"] = [*data["sides"]]
         out["sides"][3] = [_runs(item) for item in data["sides"][3]]
-    return out
+    return {name: _rounded(value) for name, value in out.items()}
+
+
+def _rounded(value: Any) -> Any:
+    """Places and sizes on the stage to four decimals, whole ones without a fraction."""
+    if isinstance(value, float):
+        return int(value) if value == int(value) else round(value, 4)
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _runs(item: Any) -> Any:
