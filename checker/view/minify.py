@@ -20,7 +20,7 @@ _TOKEN = re.compile(
     |(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
     |(?P<name>[A-Za-z_$][\w$]*)
     |(?P<number>\d[\w.]*|\.\d[\w]*)
-    |(?P<sign>=>|\.\.\.|\?\.|\+\+|--|[^\s\w])""",
+    |(?P<sign>=>|\.\.\.|\?\.|\+\+|--|[^\s\w"'`])""",
     re.DOTALL | re.VERBOSE,
 )
 _WORDS = frozenset(

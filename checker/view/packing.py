@@ -27,7 +27,7 @@ def packed(data: dict[str, Any]) -> dict[str, Any]:
       end where no value changes; `sites` are its numbers that depend on the line.
     * Lists of formatted values are one string each, with blanks between them; so are the `cells` of a tensor. A list of one
       value again and again is that value and how often, one that counts up is the first number and how many. Fractions of six
-      characters leave out the zeros at their ends.
+      characters leave out the zeros at their ends. What could be taken for something else stays a list.
     * A tile whose active part is the whole of it has 1 for it.
     * Where attention's or the state's numbers of a moment are those of the moment before there is 0; others are one larger.
     * In a string of levels, four and more of one level are ``~``, the level, and one less than how many, as a level.
@@ -92,12 +92,15 @@ def _joined(value: Any) -> Any:
             return [first, len(items), *more]
         if str(first).isdecimal() and items == [str(int(first) + i) for i in range(len(items))]:
             return [int(first), len(items), *more]
-    return [" ".join(_bare(str(v).replace(" ", "\u00a0")) for v in value)]  # a blank inside of a value would part it
+    texts = [str(v) for v in value]
+    if any(" " in text or ("." in text and "e" not in text and not _FRACTION.match(text)) for text in texts):
+        return texts if len(texts) > 1 else [*texts, 1]
+    return [" ".join(map(_bare, texts))]
 
 
 def _bare(text: str) -> str:
     """A decimal fraction of six characters without the zeros at its ends: ``-.5`` for ``-0.500``."""
-    return re.sub(r"^(-?)0?([1-9]*\.\d*?)0*$", r"\1\2", text) if _FRACTION.match(text) else text
+    return re.sub(r"^(-?)(?:0(?=\.))?(\d*\.\d*?)0*$", r"\1\2", text) if _FRACTION.match(text) else text
 
 
 def _tile(tile: list[Any]) -> list[Any]:
