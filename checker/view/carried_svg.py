@@ -5,25 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from checker.view.carried import ADDS, READS, STARTS, States, read_boxes
-from checker.view.carried_layout import Rect
+from checker.view.heat import bars, heat_map
 from checker.view.layout import joined
-from checker.view.sides import LEVELS, pixels
-from checker.view.theme import LIGHT, escape
+from checker.view.shapes import Rect, frame, rect, rects, text
+from checker.view.shapes import ground as field
+from checker.view.theme import LIGHT
 
 if TYPE_CHECKING:
     from checker.view.film_data import Film
 
 DEEDS = {STARTS: "starts", ADDS: "adds", READS: "reads"}
-
-
-def rect(q: Rect, name: str, more: str = "") -> str:
-    x, y, w, h = map(pixels, q)
-    return f'<rect class="{name}" x="{x}" y="{y}" width="{w}" height="{h}" {more}/>'
-
-
-def text(x: float, y: float, said: str, name: str = "", size: float = 11, anchor: str = "start") -> str:
-    fill = LIGHT["ink"] if name else LIGHT["soft"]
-    return f'<text class="{name}" x="{pixels(x)}" y="{pixels(y)}" font-size="{size}" text-anchor="{anchor}" fill="{fill}">{escape(said)}</text>'
 
 
 def ground(film: Film, k: int, heat: bool = True) -> str:
@@ -33,10 +24,7 @@ def ground(film: Film, k: int, heat: bool = True) -> str:
     if s is None:
         return ""
     whole = (s.x, s.y, s.cols * s.u, s.rows * s.u)
-    frame = rect(whole, "body", f'fill="{LIGHT["panel"]}"') + rect(
-        whole, "frame", f'fill="none" stroke="{LIGHT["soft"]}"'
-    )
-    return ("" if film.visits else frame) + f'<g class="out">{_read(film.states, k, _slice(film, k))}</g>'
+    return ("" if film.visits else frame(whole)) + f'<g class="out">{_read(film.states, k, _slice(film, k))}</g>'
 
 
 def _slice(film: Film, k: int) -> int:
@@ -50,11 +38,9 @@ def _slice(film: Film, k: int) -> int:
 def _read(states: States, k: int, slice_: int) -> str:
     s = states.stage.square
     assert s is not None
-    d = "".join(
-        f"M{pixels(s.x + c0 * s.u)} {pixels(s.y + r0 * s.u)}h{pixels((c1 - c0) * s.u)}v{pixels((r1 - r0) * s.u)}h{pixels((c0 - c1) * s.u)}z"
-        for r0, r1, c0, c1 in joined(read_boxes(states, k, slice_))
-    )
-    return f'<path class="told" fill="{LIGHT["mask"]}" fill-opacity=".3" d="{d}"/>' if d else ""
+    boxes = joined(read_boxes(states, k, slice_))
+    parts = ((s.x + c0 * s.u, s.y + r0 * s.u, (c1 - c0) * s.u, (r1 - r0) * s.u) for r0, r1, c0, c1 in boxes)
+    return rects(parts, "told", f'fill="{LIGHT["mask"]}" fill-opacity=".3"')
 
 
 def above(film: Film, k: int) -> str:
@@ -65,9 +51,7 @@ def above(film: Film, k: int) -> str:
     name, total = states.names
     out = ['<g class="carried">']
     for q in (stage.state, stage.before, *((stage.sums, stage.sums_before) if states.sums else ())):
-        out.append(
-            rect(q, "body", f'fill="{LIGHT["panel"]}"') + rect(q, "frame", f'fill="none" stroke="{LIGHT["soft"]}"')
-        )
+        out.append(frame(q))
     x, y, *_ = stage.state
     title = f"{name}, on chip, after this step" if stage.rows == 1 else f"{name or 'state'}: φ(K)ᵀV"
     out.append(text(x, y - 8, title, "mono"))
@@ -90,14 +74,14 @@ def above(film: Film, k: int) -> str:
 def small(states: States, k: int) -> str:
     """For the strip: a frame, filled where the program of the moment holds its part."""
     stage, (_, after, _, _, place, deed, _) = states.stage, states.at[k]
-    out = rect(stage.state, "body", f'fill="{LIGHT["panel"]}"')
+    out = field(stage.state)
     if after >= 0 and place >= 0:
         r0, c0, rows, cols = states.places[place]
         down, across = fit(stage.rows, stage.cols, r0, c0, rows, cols)
         x, y, w, h = part(stage.rows, stage.cols, stage.state, r0, c0, rows, cols)
         out += rect((x, y, w * across, h * down), "heat", f'fill="{LIGHT["dot"]}" fill-opacity=".4"')
     wide = 6 if deed > 0 else 1
-    return out + rect(stage.state, "frame", f'fill="none" stroke="{LIGHT["dot"]}" stroke-width="{wide}"')
+    return out + rect(stage.state, "frame", f'stroke="{LIGHT["dot"]}" stroke-width="{wide}"')
 
 
 def _about(film: Film) -> str:
@@ -122,14 +106,15 @@ def _state(states: States, k: int) -> str:
         r0, c0, rows, cols = states.places[place]
         for q, heat in ((stage.state, after), (stage.before, before)):
             if heat >= 0:
-                out += cells(
+                out += heat_map(
                     part(stage.rows, stage.cols, q, r0, c0, rows, cols),
                     states.heats[heat],
+                    True,
                     *fit(stage.rows, stage.cols, r0, c0, rows, cols),
                 )
         for q, levels in ((stage.sums, new), (stage.sums_before, old)):
             if levels >= 0:
-                out += _bars(
+                out += bars(
                     part(stage.rows, 1, q, r0, 0, rows, 1), states.sums[levels], fit(stage.rows, 1, r0, 0, rows, 1)[0]
                 )
         if deed > 0:
@@ -138,7 +123,7 @@ def _state(states: States, k: int) -> str:
             out += rect(
                 (x, y, w * across, h * down),
                 f"pulse {DEEDS[deed]}",
-                f'fill="none" stroke="{LIGHT["dot"]}" stroke-width="3"',
+                f'stroke="{LIGHT["dot"]}" stroke-width="3"',
             )
     return out
 
@@ -152,35 +137,3 @@ def part(rows: int, cols: int, q: Rect, r0: int, c0: int, tall: int, wide: int) 
 def fit(rows: int, cols: int, r0: int, c0: int, tall: int, wide: int) -> tuple[float, float]:
     """How much of a part's height and width lies inside."""
     return min(1.0, max(0.0, (rows - r0) / tall)), min(1.0, max(0.0, (cols - c0) / wide))
-
-
-def cells(q: Rect, heat: list, down: float, across: float) -> str:
-    """A heat map with a sign: one path for each level, in units of cells."""
-    rows, cols, levels = heat
-    paths: dict[str, str] = {}
-    for i, level in enumerate(levels):
-        r, c = divmod(i, cols)
-        if r < down * rows and c < across * cols:
-            paths[level] = paths.get(level, "") + f"M{c} {r}h1v1h-1z"
-    out = ""
-    for level, d in paths.items():
-        n = LEVELS.find(level)
-        if n < 0:
-            out += f'<path class="lost" fill="{LIGHT["warn"]}" d="{d}"/>'
-        else:
-            colour = LIGHT["load"] if n < 32 else LIGHT["store"]
-            out += f'<path class="{"minus" if n < 32 else "plus"}" fill="{colour}" fill-opacity="{0.94 * abs(n - 31.5) / 31.5:.2f}" d="{d}"/>'
-    x, y, w, h = q
-    return f'<g transform="translate({pixels(x)} {pixels(y)}) scale({w / cols:.4g} {h / rows:.4g})">{out}</g>'
-
-
-def _bars(q: Rect, levels: str, down: float) -> str:
-    x, y, w, h = q
-    step, out = h / len(levels), ""
-    for r, level in enumerate(levels):
-        n = LEVELS.find(level)
-        if n >= 0 and r < down * len(levels):
-            out += rect(
-                (x + 1, y + r * step, 1 + (w - 3) * n / 63, max(step - 0.7, 0.7)), "bar-now", f'fill="{LIGHT["dot"]}"'
-            )
-    return out

@@ -5,30 +5,80 @@ const roots = here ? [here.closest(".tbt-film")] : document.querySelectorAll(".t
 const LOAD = 0, STORE = 1, ATOMIC = 2, DOT = 3;
 const KIND = ["load", "store", "atomic", "dot"];
 const TRAIL = 8;
+const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
+// what records are made of; `cells`, `loops`, `rows`, `slice` and `width` are also names of others
+// own fields: without mark label ux uy columns transposed node program kind panel line tile bytes delta masked outside box active runs lead
+// own fields: sequence wave speed timer facts seen sign count marks past now
+
+// packing.py says how the data are written
+function unpack(data) {
+  const tiles = data.tiles.map(([slice, label, box, active, runs]) => ({ slice, label, box, active: active === 1 ? box : active, runs }));
+  data.events = data.events.flatMap((list, program) => list.map(([site = 0, tile = 0, loop = 0, ...delta]) => {
+    const [kind = 0, panel = 0, line = 0, bytes = 0, masked = 0, without = 0, outside = 0] = data.sites[site];
+    return { program, kind, panel, line, tile: tiles[tile - 1], bytes, loops: data.loops[loop], delta, masked, without, outside };
+  }));
+  data.cells = data.cells.map((cells) => cells && cells.split(" "));
+  data.vals = data.vals.map(parted);
+  for (const part of [data.scores, data.states]) if (part) {
+    let last;
+    part.at = part.at.map((row) => (last = row ? row.map((n) => n - 1) : last));
+    for (const list of [part.heats, part.accs, part.alphas, part.sums]) if (list) runs(list);
+  }
+  if (data.sides) runs(data.sides[3]);
+  return data;
+}
+
+// "~", a level and how many: that level again and again
+function runs(list) {
+  list.forEach((item, i) => {
+    if (Array.isArray(item)) runs(item);
+    else if (item.length) list[i] = item.split("~").map((text, n) => (n ? text[0].repeat(LEVELS.indexOf(text[1]) + 1) + text.slice(2) : text)).join("");
+  });
+}
+
+function parted(value) {
+  if (!Array.isArray(value)) return value;
+  const [first, many, ...more] = value;
+  if (typeof many === "number") return [...Array.from({ length: many }, (_, i) => (first === +first ? String(first + i) : first)), ...more];
+  return value.length === 1 && !Array.isArray(first) ? first.split(" ").map(whole) : value.map(parted);
+}
+
+// a fraction with the zeros at its ends: six characters
+function whole(text) {
+  const sign = text[0] === "-" ? "-" : "", digits = text.slice(sign.length);
+  return digits.includes(".") && !digits.includes("e") ? (sign + (digits[0] === "." ? 0 : "") + digits).padEnd(6, 0) : text;
+}
 
 function start(root) {
-  const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
+  const data = unpack(JSON.parse(root.querySelector("script[type='application/json']").textContent));
   const find = (name) => root.querySelector("." + name);
-  const events = data.events.map(unpack);
+  const events = data.events;
   const panels = data.panels.map((p, i) => ({
     label: p[0], x: p[1], y: p[2], ux: p[3], uy: p[4], rows: p[5], cols: p[6],
     r0: p[7], c0: p[8], r1: p[9], c1: p[10], lead: p[11],
     columns: p[12], width: p[13], transposed: p[14], cells: data.cells[i], written: data.written[i], node: root.querySelectorAll(".stage .panel")[i],
   }));
   const now = { k: 0, program: -1, wave: false, speed: 1, timer: 0, sequence: [] };
-  const stores = panels.map(countStores);
   const MEASURE = find("measure").textContent;
   const ranks = rankInProgram(), next = nextInProgram();
 
-  function unpack(e) {
-    return {
-      program: e[0], kind: e[1], panel: e[2], line: e[3], tile: e[4] < 0 ? null : unpackTile(data.tiles[e[4]]), bytes: e[5] || 0,
-      loops: data.loops[e[6] || 0], delta: e[7] || [], masked: e[8] || 0, undefined: e[9] || 0, outside: e[10] || 0,
-    };
-  }
-
-  function unpackTile(t) {
-    return { slice: t[0], label: t[1], box: t[2], active: t[3] || null, runs: t[4] || null };
+  function controls() {
+    const icon = (d, name = "") => `<svg class="${name}" viewBox="0 0 16 16" aria-hidden="true"><path d="${d}"/></svg>`;
+    const button = (name, label, inside) => `<button type="button" class="${name}" aria-label="${label}">${inside}</button>`;
+    const select = (name, label, options) => `<select class="${name}" aria-label="${label}">${options.map(([value, text]) => `<option value="${value}">${text}</option>`).join("")}</select>`;
+    const names = data.programs;
+    find("controls").innerHTML = '<div class="time">' + (alarms ? '<div class="marks"></div>' : "") + '<svg class="bars" preserveAspectRatio="none" aria-hidden="true"></svg></div>' +
+      '<input class="scrub" type="range" min="0" value="0" aria-label="Moment"><div class="buttons">' +
+      button("back", "One step back", icon("M3 2h2v12H3zM14 2v12L6 8z")) +
+      button("play", "Play", icon("M4 2l10 6-10 6z", "play-icon") + icon("M3 2h4v12H3zM9 2h4v12H9z", "pause-icon")) +
+      button("next", "One step on", icon("M11 2h2v12h-2zM2 2l8 6-8 6z")) +
+      '<span class="clock"></span>' +
+      select("speed", "Speed", [[0.5, "½×"], [1, "1×"], [2, "2×"], [4, "4×"]]) +
+      select("who", "Which programs", [[-1, "all programs"], ...names.map((name, i) => [i, "program " + name])]) +
+      select("order", "Order of programs", [["one", "one at a time"], ["wave", "all in a wave"]]) + "</div>" +
+      (names.length > 1 && names.length <= 32 ? `<div class="programs"><span>programs</span>${names.map((name) => button("", "Only program " + name, name)).join("")}</div>` : "") +
+      '<p class="note">A GPU runs programs side by side and in no promised order; the order you see here is a choice of the film.</p>';
+    find("speed").value = 1;
   }
 
   function rankInProgram() {
@@ -54,14 +104,6 @@ function start(root) {
         for (let c = Math.max(c0, 0); c < Math.min(c1, panel.cols); c++) visit((tile.slice * panel.rows + r) * panel.cols + c);
   }
 
-  // how often the whole launch stores each element: its last value is known only after the last of them
-  function countStores(panel, i) {
-    const total = {};
-    if (panel.written && panel.cells)
-      for (const e of events) if (e.panel === i && e.tile && e.kind !== LOAD) eachElement(panel, e.tile, (x) => (total[x] = (total[x] || 0) + 1));
-    return total;
-  }
-
   function arrange() {
     const kept = events.map((_, i) => i).filter((i) => now.program < 0 || events[i].program === now.program);
     if (now.wave) kept.sort((a, b) => ranks[a] - ranks[b] || events[a].program - events[b].program);
@@ -84,8 +126,10 @@ function start(root) {
     return { x: round(x0), y: round(y0), w: round(Math.max(x1 - x0, 2)), h: round(Math.max(y1 - y0, 2)) };
   }
 
-  const rect = (q, name, more = "") => `<rect class="${name}" x="${q.x}" y="${q.y}" width="${q.w}" height="${q.h}" ${more}/>`;
+  const path = (name, d, more = "") => d && `<path class="${name}" d="${d}" ${more}/>`;
   const block = (q) => `M${q.x} ${q.y}h${q.w}v${q.h}h${-q.w}z`;
+  const rect = (q, name) => path(name, block(q));
+  const bounds = (x, y, w, h) => ({ x: round(x), y: round(y), w: round(w), h: round(h) });
 
   function hatch(q, step, back) {
     let d = "";
@@ -137,12 +181,12 @@ function start(root) {
     for (const x of mine) for (const box of touched(x.tile)) {
       if (x.kind === LOAD) loads += block(place(p, box)); else if (x.kind === STORE) writes += block(place(p, box));
     }
-    let under = `<path class="seen load" d="${loads}"/><path class="seen store" d="${writes}"/>`, over = "";
+    let under = path("seen load", loads) + path("seen store", writes), over = "";
     if (atomics) under += atomics.seen(p, mine);
     past.slice(-TRAIL - 1, -1).forEach((x, j, trail) => {
       if (x.panel !== i || !x.tile || x.tile.slice !== slice) return;
       const boxes = x.tile.runs ? touched(x.tile) : [x.tile.box];
-      for (const box of boxes) over += rect(place(p, box), "trail " + KIND[x.kind], `opacity="${round(0.1 + 0.6 * (j + 1) / trail.length)}"`);
+      over += path("trail " + KIND[x.kind], boxes.map((box) => block(place(p, box))).join(""), `opacity="${round(0.1 + 0.6 * (j + 1) / trail.length)}"`);
     });
     if (e.panel === i && e.tile) {
       under += fills(p, e);
@@ -151,7 +195,7 @@ function start(root) {
     p.node.querySelector(".under").innerHTML = under;
     p.node.querySelector(".over").innerHTML = over;
     if (p.lead.length) p.node.querySelector(".name").textContent = p.label + unravel(slice, p.lead);
-    if (p.cells) writeCells(p, i, slice, past);
+    if (p.cells && writeCells) writeCells(p, i, slice, past);
   }
 
   function unravel(slice, lead) {
@@ -169,15 +213,8 @@ function start(root) {
 
   function fills(p, e) {
     const off = e.tile.runs ? [] : rest(e.tile.box, e.tile.active);
-    let out = `<path class="masked" d="${off.map((box) => hatch(place(p, box), 6)).join("")}"/>`;
-    if (e.outside && !e.tile.runs) {
-      const [r0, r1, c0, c1] = e.tile.box;
-      const beyond = [[r0, r1, Math.max(c0, p.cols), c1], [Math.max(r0, p.rows), r1, c0, Math.min(c1, p.cols)], [r0, r1, c0, Math.min(0, c1)], [r0, Math.min(0, r1), c0, c1]];
-      for (const b of beyond) if (b[1] > b[0] && b[3] > b[2]) {
-        const q = place(p, b);
-        out += rect(q, "ground") + rect(q, "outside") + `<path class="outside-lines" d="${hatch(q, 8) + hatch(q, 8, true)}"/>`;
-      }
-    }
+    let out = path("masked", off.map((box) => hatch(place(p, box), 6)).join(""));
+    if (alarms) out += alarms.outside(p, e);
     for (const box of touched(e.tile)) {
       const q = place(p, box);
       out += rect(q, "ground") + rect(q, "fill " + KIND[e.kind]);
@@ -186,7 +223,7 @@ function start(root) {
   }
 
   function outlines(p, e) {
-    let out = e.tile.runs ? "" : rect(place(p, e.tile.box), "box " + KIND[e.kind]);
+    let out = e.tile.runs || e.tile.active === e.tile.box ? "" : rect(place(p, e.tile.box), "box " + KIND[e.kind]); // else its edge lies on it
     for (const box of touched(e.tile)) {
       const q = place(p, box);
       out += rect(q, "edge " + KIND[e.kind]);
@@ -196,19 +233,37 @@ function start(root) {
     return out;
   }
 
-  function writeCells(p, i, slice, past) {
-    const seen = {};
-    if (p.written) for (const x of past) if (x.panel === i && x.tile && x.kind !== LOAD) eachElement(p, x.tile, (n) => (seen[n] = (seen[n] || 0) + 1));
-    const base = slice * p.rows * p.cols;
-    p.node.querySelectorAll(".values text").forEach((node, n) => {
-      const x = base + n;
-      node.textContent = !p.written || seen[x] === stores[i][x] && seen[x] ? p.cells[x] : seen[x] ? "…" : "";
-    });
+  const box = (x, y, w, h, name) => rect(bounds(x, y, w, h), name);
+
+  // a heat map: one path for each level, equal neighbours in a row as one block; only the given parts of its height and width
+  function heatMap(q, [rows, cols, levels], signed, [down, across] = [1, 1]) {
+    const paths = {}, high = down * rows, wide = across * cols;
+    for (let r = 0; r < high; r++) for (let c = 0, start = 0; c < wide; c++) {
+      const level = levels[r * cols + c];
+      if (c + 1 < wide && levels[r * cols + c + 1] === level) continue;
+      paths[level] = (paths[level] || "") + block({ x: start, y: r, w: c + 1 - start, h: 1 });
+      start = c + 1;
+    }
+    let out = "";
+    for (const level in paths) {
+      const n = LEVELS.indexOf(level);
+      if (n >= 0) out += path(signed ? (n < 32 ? "minus" : "plus") : "heat", paths[level], `fill-opacity="${(signed ? 0.94 * Math.abs(n - 31.5) / 31.5 : 0.04 + 0.94 * n / 63).toFixed(2)}"`);
+      else if (signed || level !== "-") out += path("lost", paths[level]);
+    }
+    return `<g transform="translate(${round(q.x)} ${round(q.y)}) scale(${q.w / cols} ${q.h / rows})">${out}</g>`;
   }
 
-  const LEVELS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
-  const box = (x, y, w, h, name) => `<rect class="${name}" x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${round(h)}"/>`;
+  // one bar for each number, as one path
+  function bars(q, levels, down = 1) {
+    const step = q.h / levels.length;
+    return path("bar-now", [...levels].map((level, r) => {
+      const n = LEVELS.indexOf(level);
+      return n < 0 || r >= down * levels.length ? "" : block(bounds(q.x + 1, q.y + r * step, 1 + (q.w - 3) * n / 63, Math.max(step - 0.7, 0.7)));
+    }).join(""));
+  }
 
+  const writeCells = null;
+  const alarms = null;
   const atomics = null;
   const drawSides = null;
   const drawScores = null;
@@ -228,11 +283,9 @@ function start(root) {
     const facts = [`program ${data.programs[e.program]}`];
     if (e.kind !== DOT) facts.push(say(e.bytes));
     if (atomics && e.kind === ATOMIC) facts.push(...atomics.facts(e, past));
-    if (e.masked) facts.push(plural(e.masked, "lane") + " masked" + (e.undefined ? ", no `other`" : ""));
+    if (e.masked) facts.push(plural(e.masked, "lane") + " masked" + (e.without ? ", no `other`" : ""));
     find("facts").textContent = facts.join(" · ");
-    const alarms = data.findings.filter((f) => f[0] === now.sequence[now.k]).map((f) => f[1] === "running value" ? f[2] : f[1]);
-    if (e.outside) alarms.push(plural(e.outside, "lane") + " outside the tensor");
-    find("alarm").textContent = alarms.length ? "⚠ " + alarms.join(", ") : "";
+    if (alarms) find("alarm").textContent = alarms.words(e);
   }
 
   function drawState(e, at) {
@@ -255,38 +308,32 @@ function start(root) {
     });
   }
 
+  const isMatrix = (value) => Array.isArray(value) && value.some(Array.isArray);
+  const add = (parent, tag, properties) => parent.appendChild(Object.assign(document.createElement(tag), properties));
+
   function row(table, name, word, value, later) {
-    const line = table.insertRow();
-    if (later !== undefined) line.className = "changed";
-    const head = document.createElement("th");
-    head.scope = "row";
-    head.textContent = name;
-    if (word) head.appendChild(Object.assign(document.createElement("small"), { textContent: word }));
-    line.appendChild(head);
-    const cell = line.insertCell();
-    if (value !== undefined) show(cell, value);
+    const line = table.insertRow(), head = add(line, "th", { scope: "row", textContent: name }), cell = line.insertCell();
+    if (word) add(head, "small", { textContent: word });
+    show(cell, value);
     if (later === undefined) return;
-    cell.appendChild(Object.assign(document.createElement("span"), { className: "then", textContent: "→" }));
+    line.className = "changed";
+    add(cell, "span", { className: "then", textContent: "→" });
     show(cell, later);
   }
 
-  const isMatrix = (value) => Array.isArray(value) && value.some(Array.isArray);
-
   function show(cell, value) {
-    if (!Array.isArray(value)) { cell.append(value); return; }
-    const rows = isMatrix(value) ? value : [value];
-    for (const numbers of rows) {
-      const list = document.createElement("span");
-      list.className = isMatrix(value) ? "vector line" : "vector";
-      for (const n of [].concat(numbers)) list.appendChild(Object.assign(document.createElement("b"), { textContent: n }));
-      cell.appendChild(list);
+    if (!Array.isArray(value)) { cell.append(value ?? ""); return; }
+    const matrix = isMatrix(value);
+    for (const numbers of matrix ? value : [value]) {
+      const list = add(cell, "span", { className: matrix ? "vector line" : "vector" });
+      for (const n of [].concat(numbers)) add(list, "b", { textContent: n });
     }
   }
 
   function drawSource(e) {
     const box = find("source");
     box.querySelector(".current")?.classList.remove("current");
-    const line = box.querySelector(`[data-l="${e.line}"]`);
+    const line = box.children[e.line - box.dataset.first];
     if (!line) return;
     line.classList.add("current");
     const top = line.offsetTop - box.clientHeight / 2 + line.offsetHeight / 2;
@@ -346,17 +393,7 @@ function start(root) {
       const area = bars.getBoundingClientRect();
       seek(Math.floor(((event.clientX - area.left) / area.width) * n));
     };
-    const marks = find("marks");
-    marks.replaceChildren();
-    data.findings.forEach(([at, kind, message]) => {
-      const k = now.sequence.indexOf(at);
-      if (at < 0 || k < 0) return;
-      const mark = Object.assign(document.createElement("button"), { type: "button", textContent: "▲", title: message });
-      mark.setAttribute("aria-label", `${kind}, moment ${k + 1}`);
-      mark.style.left = (100 * (k + 0.5)) / n + "%";
-      mark.onclick = () => seek(k);
-      marks.appendChild(mark);
-    });
+    if (alarms) alarms.mark();
   }
 
   const round4 = (v) => Math.round(v * 1e4) / 1e4;
@@ -392,6 +429,7 @@ function start(root) {
     arrange();
   }
 
+  controls();
   find("play").onclick = toggle;
   find("back").onclick = () => seek(now.k - 1);
   find("next").onclick = () => seek(now.k + 1);
@@ -400,7 +438,6 @@ function start(root) {
   find("who").onchange = (event) => choose(+event.target.value);
   find("order").onchange = (event) => { now.wave = event.target.value === "wave"; stop(); arrange(); };
   root.querySelectorAll(".programs button").forEach((node, i) => (node.onclick = () => choose(now.program === i ? -1 : i)));
-  root.querySelectorAll(".finding[data-at]").forEach((node) => (node.onclick = () => { if (now.program >= 0) choose(-1); seek(now.sequence.indexOf(+node.dataset.at)); }));
 
   root.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("select")) return;

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from checker.puzzle import Allowance, Case, Puzzle
 from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
-from checker.view import carried_svg
+from checker.view import carried_svg, minify
 from checker.view.code import body_start, highlight
 from checker.view.film_data import DEPARTS, Film, Moment, build, program_name
 from checker.view.film_svg import hatched, miniature, shared_ever, stage, swatch
+from checker.view.packing import packed
 from checker.view.theme import asset, count, escape, script_json, short, size, style
 
-WAVE_NOTE = "A GPU runs programs side by side and in no promised order; the order you see here is a choice of the film."
+PARTS = {
+    "writeCells": "film_cells.js",
+    "alarms": "film_alarms.js",
+    "atomics": "film_atomic.js",
+    "drawSides": "film_sides.js",
+    "drawScores": "film_scores.js",
+    "drawStates": "film_carried.js",
+}
 
 
 def film_html(
@@ -40,21 +49,20 @@ def film_html(
     title = title or f"{puzzle.title}: the film of {source.kernel}"
     if not film.moments:
         text = "There is nothing to show: the kernel neither loads nor stores anything."
-        return f'<div class="tbt-film">{style("tbt-film", "film.css")}<div class="head"><span class="title">{escape(title)}</span></div><p>{text}</p></div>'
+        page = f'<div class="head"><span class="title">{escape(title)}</span></div><p>{text}</p>'
+        return f'<div class="tbt-film">{style("tbt-film", "film.css", page=page)}{page}</div>'
     summary = _summary(film, trace)
     low = (
         puzzle.film.scores is None and puzzle.film.carried is None
     )  # a low stage leaves room below it, the square of scores does not
-    label = f"Film: {title}. {summary} Space plays and pauses, the arrow keys step, Home and End jump."
-    return (
-        f'<div class="tbt-film" tabindex="0" role="group" data-lm-suppress-shortcuts="true" aria-label="{escape(label)}">'
-        + style("tbt-film", *_sheets(film))
-        + f'<div class="head"><span class="title">{escape(title)}</span><span class="sub">{escape(summary)}</span></div>'
+    label = f"Film: {puzzle.title}. {summary} Space plays and pauses, the arrow keys step, Home and End jump."
+    page = (
+        f'<div class="head"><span class="title">{escape(title)}</span><span class="sub">{escape(summary)}</span></div>'
         + '<div class="cols"><div class="left">'
         + _caption(film.moments[0], film, trace)
-        + stage(film, 0, f"{title}. {_sentence(film.moments[0], film, trace)}")
+        + stage(film, 0, _sentence(film.moments[0], film, trace))
         + _legend(film)
-        + _controls(film)
+        + '<div class="controls"></div>'
         + (_traffic(film) if low else "")
         + _strip(film, trace)
         + _notes(film)
@@ -63,8 +71,13 @@ def film_html(
         + _state(film)
         + ("" if low else _traffic(film))
         + "</div></div>"
-        + f'<script type="application/json">{script_json(film.data)}</script>'
+        + f'<script type="application/json">{script_json(packed(film.data))}</script>'
         + f"<script>{_player(film)}</script></div>"
+    )
+    return (
+        f'<div class="tbt-film tf" tabindex="0" role="group" data-lm-suppress-shortcuts="true" aria-label="{escape(label)}">'
+        + style("tbt-film", "film.css", page=page, alias="tf")
+        + page
     )
 
 
@@ -78,22 +91,26 @@ def film_document(html: str, title: str) -> str:
     )
 
 
-def _sheets(film: Film) -> list[str]:
-    """The styles that this film needs."""
-    more = [("film_carried.css", film.states), ("film_atomic.css", any(m.event.kind == "atomic" for m in film.moments))]
-    return ["film.css", *(name for name, needed in more if needed)]
-
-
 def _player(film: Film) -> str:
     """The script, with the parts that this film needs."""
+    atomics = any(m.event.kind == "atomic" for m in film.moments)
+    parts = {
+        "alarms": film.data["findings"] or any(m.event.out_of_bounds for m in film.moments),
+        "writeCells": any(film.data["cells"]),
+        "atomics": atomics,
+        "drawSides": film.sides,
+        "drawScores": film.visits,
+        "drawStates": film.states,
+    }
+    return _script(tuple(name for name, needed in parts.items() if needed))
+
+
+@cache
+def _script(parts: tuple[str, ...]) -> str:
     script = asset("film.js")
-    if any(m.event.kind == "atomic" for m in film.moments):
-        script = script.replace("const atomics = null;", asset("film_atomic.js"))
-    if film.sides:
-        script = script.replace("const drawSides = null;", asset("film_sides.js"))
-    if film.visits:
-        script = script.replace("const drawScores = null;", asset("film_scores.js"))
-    return script.replace("const drawStates = null;", asset("film_carried.js")) if film.states else script
+    for name in parts:
+        script = script.replace(f"const {name} = null;", asset(PARTS[name]))
+    return minify.script(script)
 
 
 def side_by_side(*films: str) -> str:
@@ -177,41 +194,6 @@ def _legend(film: Film) -> str:
     return '<div class="legend">' + "".join(f"<span>{swatch(k)} {w}</span> " for k, w in words) + "</div>"
 
 
-def _icon(path: str, name: str = "") -> str:
-    return f'<svg class="{name}" viewBox="0 0 16 16" aria-hidden="true"><path d="{path}"/></svg>'
-
-
-def _controls(film: Film) -> str:
-    programs = film.data["programs"]
-    options = "".join(f'<option value="{i}">program {escape(p)}</option>' for i, p in enumerate(programs))
-    speeds = "".join(
-        f'<option value="{s}"{" selected" if s == 1 else ""}>{w}</option>'
-        for s, w in ((0.5, "½×"), (1, "1×"), (2, "2×"), (4, "4×"))
-    )
-    play = _icon("M4 2l10 6-10 6z", "play-icon") + _icon("M3 2h4v12H3zM9 2h4v12H9z", "pause-icon")
-    orders = '<option value="one">one at a time</option><option value="wave">all in a wave</option>'
-    squares = ""
-    if 1 < len(programs) <= 32:
-        squares = '<div class="programs"><span>programs</span>' + "".join(
-            f'<button type="button" aria-label="Only program {escape(p)}">{escape(p)}</button>' for p in programs
-        )
-        squares += "</div>"
-    return (
-        '<div class="controls"><div class="time"><div class="marks"></div>'
-        '<svg class="bars" preserveAspectRatio="none" aria-hidden="true"></svg></div>'
-        f'<input class="scrub" type="range" min="0" max="{len(film.moments) - 1}" value="0" aria-label="Moment">'
-        '<div class="buttons">'
-        f'<button type="button" class="back" aria-label="One step back">{_icon("M3 2h2v12H3zM14 2v12L6 8z")}</button>'
-        f'<button type="button" class="play" aria-label="Play">{play}</button>'
-        f'<button type="button" class="next" aria-label="One step on">{_icon("M11 2h2v12h-2zM2 2l8 6-8 6z")}</button>'
-        '<span class="clock"></span>'
-        f'<select class="speed" aria-label="Speed">{speeds}</select>'
-        f'<select class="who" aria-label="Which programs"><option value="-1">all programs</option>{options}</select>'
-        f'<select class="order" aria-label="Order of programs">{orders}</select>'
-        f'</div>{squares}<p class="note">{WAVE_NOTE}</p></div>'
-    )
-
-
 def _strip(film: Film, trace: Trace) -> str:
     last = len(film.moments) - 1
     parts = (0.35, 0.7, 1.0) if film.states else (0.25, 0.5, 0.75, 1.0)
@@ -220,7 +202,7 @@ def _strip(film: Film, trace: Trace) -> str:
     for k in picks:
         words = _sentence(film.moments[k], film, trace)
         frames.append(
-            f"<figure>{miniature(film, k, words)}<figcaption>{k + 1} of {last + 1}. {escape(words)}</figcaption></figure>"
+            f"<figure>{miniature(film, k)}<figcaption>{k + 1} of {last + 1}. {escape(words)}</figcaption></figure>"
         )
     return f'<div class="strip">{"".join(frames)}</div>' if frames else ""
 
@@ -240,11 +222,11 @@ def _source(film: Film, source: KernelSource) -> str:
     first = body_start(source.source)
     for i, html in enumerate(highlight(source.source), 1):
         if i >= first:
-            name = "ln current" if i == current else "ln"
-            lines.append(f'<span class="{name}" data-l="{i}"><i>{source.locate(i)[1]}</i>{html}\n</span>')
+            name = " class=current" if i == current else ""
+            lines.append(f"<span{name}><i>{source.locate(i)[1]}</i>{html}\n</span>")
     origin = source.locate(first)[0]
     return (
-        f'<div><h4>{escape(origin)}</h4><pre class="source" tabindex="0" aria-label="Source of the kernel">'
+        f'<div><h4>{escape(origin)}</h4><pre class="source" tabindex="0" data-first="{first}" aria-label="Source of the kernel">'
         + "".join(lines).rstrip("\n")
         + "</pre></div>"
     )
@@ -283,10 +265,14 @@ def _shown(value: Any) -> str:
     rows = value if any(isinstance(v, list) for v in value) else [value]
     return "".join(
         f'<span class="vector{" line" if _is_matrix(value) else ""}">'
-        + " ".join(f"<b>{escape(n)}</b>" for n in (r if isinstance(r, list) else [r]))
+        + " ".join(map(escape, r if isinstance(r, list) else [r]))
         + "</span>"
         for r in rows
     )
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.2f}".rstrip("0").rstrip(".") + "%"
 
 
 def _traffic(film: Film) -> str:
@@ -302,11 +288,14 @@ def _traffic(film: Film) -> str:
         words = size(total) + (f" of {size(allowed)}" if allowed >= 0 else "") + passes
         words += f": {size(total - allowed)} too many" if over else ""
         words += f", {count(updates[0], 'atomic update')}" if updates else ""
-        budget = f"--budget:{100 * allowed / limit:.2f}%" if allowed >= 0 else "--budget:-9px"
+        shares = {"moved": total / limit, "budget": allowed / limit}  # 100% if nothing is said
+        said = [f"--{name}:{_percent(share)}" for name, share in shares.items() if share not in (1, -1 / limit)]
+        said += ["--budget:-9px"] if allowed < 0 else []
+        style_ = f' style="{";".join(said)}"' if said else ""
         name = "row" + (" stored" if stored else "") + (" over" if over else "")
         rows.append(
             f'<div class="{name}"><span class="what2"><b>{escape(film.data["panels"][panel][0])}</b> '
             f"<small>{'stored' if stored else 'loaded'}</small></span>"
-            f'<span class="bar" style="--moved:{100 * total / limit:.2f}%;{budget}"></span> <span class="words">{words}</span></div>'
+            f'<span class="bar"{style_}></span> <span class="words">{words}</span></div>'
         )
     return f'<div class="traffic"><h4 class="measure">bytes so far, against the budget</h4>{"".join(rows)}</div>'

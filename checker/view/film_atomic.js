@@ -16,7 +16,7 @@
       for (const x of mine) if (x.kind === ATOMIC) for (const box of touched(x.tile)) d += block(place(p, box));
       const several = Object.keys(met).filter((n) => met[n].size > 1).map((n) => [Math.floor(n / p.cols) % p.rows, n % p.cols]);
       for (const b of runs(several)) lines += hatch(place(p, b), 5);
-      return `<path class="seen atomic" d="${d}"/>` + (lines && `<path class="shared" d="${lines}"/>`);
+      return path("seen atomic", d) + path("shared", lines);
     }
 
     // neighbours in a row as one box, then equal boxes of neighbouring rows
@@ -38,7 +38,7 @@
       return touched(e.tile).slice(0, 1).map((b) => {
         const q = place(p, b), reach = Math.max(Math.min(7, q.w / 2 - 1, q.h / 2 - 1), 3);
         const d = `M${round(q.x + q.w / 2 - reach)} ${round(q.y + q.h / 2)}h${round(2 * reach)}M${round(q.x + q.w / 2)} ${round(q.y + q.h / 2 - reach)}v${round(2 * reach)}`;
-        return `<path class="plus-sign" d="${d}"/><path class="plus-sign top" d="${d}"/>`;
+        return path("plus-sign", d) + path("plus-sign top", d);
       }).join("");
     }
 

@@ -8,11 +8,11 @@
     let inside = "";
     if (place >= 0) {
       const p = v.places[place];
-      [[v.boxes[0], after], [v.boxes[2], before]].forEach(([q, heat]) => { if (heat >= 0) inside += heatMap(part(q, cols, p[0], p[1], p[2], p[3]), v.heats[heat], fit(cols, p[1], p[2], p[3], p[0])); });
-      [[v.boxes[1], fresh], [v.boxes[3], old]].forEach(([q, levels]) => { if (levels >= 0) inside += column(part(q, 1, p[0], 0, p[2], 1), v.sums[levels], fit(1, 0, p[2], 1, p[0])[0]); });
+      [[v.boxes[0], after], [v.boxes[2], before]].forEach(([q, heat]) => { if (heat >= 0) inside += heatMap(part(q, cols, p[0], p[1], p[2], p[3]), v.heats[heat], true, fit(cols, p[1], p[2], p[3], p[0])); });
+      [[v.boxes[1], fresh], [v.boxes[3], old]].forEach(([q, levels]) => { if (levels >= 0) inside += bars(part(q, 1, p[0], 0, p[2], 1), v.sums[levels], fit(1, 0, p[2], 1, p[0])[0]); });
       if (deed > 0) {
-        const [down, across] = fit(cols, p[1], p[2], p[3], p[0]), [x, y, w, h] = part(v.boxes[0], cols, p[0], p[1], p[2], p[3]);
-        inside += box(x, y, w * across, h * down, "pulse " + ["", "starts", "adds", "reads"][deed]);
+        const [down, across] = fit(cols, p[1], p[2], p[3], p[0]), q = part(v.boxes[0], cols, p[0], p[1], p[2], p[3]);
+        inside += box(q.x, q.y, q.w * across, q.h * down, "pulse " + ["", "starts", "adds", "reads"][deed]);
       }
     }
     group.innerHTML = inside;
@@ -23,37 +23,18 @@
     const mine = v.reads.filter((r) => seen.has(r[0]) && r[1] === slice);
     let d = "", now_ = "";
     for (const [k, , r0, r1, c0, c1] of mine) {
-      const q = block({ x: round(x0 + c0 * u), y: round(y0 + r0 * u), w: round((c1 - c0) * u), h: round((r1 - r0) * u) });
+      const q = block(bounds(x0 + c0 * u, y0 + r0 * u, (c1 - c0) * u, (r1 - r0) * u));
       d += q;
       if (k === at) now_ += q;
     }
-    out.innerHTML = (d && `<path class="told" d="${d}"/>`) + (now_ && `<path class="telling" d="${now_}"/>`);
+    out.innerHTML = path("told", d) + path("telling", now_);
 
     function part([x, y, w, h], all, r0, c0, tall, wide) {
-      return [x + w * c0 / all, y + h * r0 / rows, w * wide / all, h * tall / rows];
+      return { x: x + w * c0 / all, y: y + h * r0 / rows, w: w * wide / all, h: h * tall / rows };
     }
 
     function fit(all, c0, tall, wide, r0) {
       return [clamp((rows - r0) / tall, 0, 1), clamp((all - c0) / wide, 0, 1)];
-    }
-
-    function heatMap([x, y, w, h], [tall, wide, levels], [down, across]) {
-      const paths = {};
-      for (let i = 0; i < levels.length; i++) if (i % wide < across * wide && Math.floor(i / wide) < down * tall) paths[levels[i]] = (paths[levels[i]] || "") + `M${i % wide} ${Math.floor(i / wide)}h1v1h-1z`;
-      let cells = "";
-      for (const level in paths) {
-        const n = LEVELS.indexOf(level);
-        cells += n < 0 ? `<path class="lost" d="${paths[level]}"/>` : `<path class="${n < 32 ? "minus" : "plus"}" fill-opacity="${(0.94 * Math.abs(n - 31.5) / 31.5).toFixed(2)}" d="${paths[level]}"/>`;
-      }
-      return `<g transform="translate(${round(x)} ${round(y)}) scale(${w / wide} ${h / tall})">${cells}</g>`;
-    }
-
-    function column([x, y, w, h], levels, down) {
-      const step = h / levels.length;
-      return [...levels].map((level, r) => {
-        const n = LEVELS.indexOf(level);
-        return n < 0 || r >= down * levels.length ? "" : box(x + 1, y + r * step, 1 + (w - 3) * n / 63, Math.max(step - 0.7, 0.7), "bar-now");
-      }).join("");
     }
   };
 

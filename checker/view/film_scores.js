@@ -3,7 +3,7 @@
   const drawScores = (at, shown) => {
     const v = data.scores, e = events[at], [visit = -1, heat = -1, alpha = -1, before = -1, after = -1] = v.at[at];
     const [x0, y0, u] = v.square;
-    const inSquare = (t) => ({ x: round(x0 + t[3] * u), y: round(y0 + t[1] * u), w: round((t[4] - t[3]) * u), h: round((t[2] - t[1]) * u) });
+    const inSquare = (t) => bounds(x0 + t[3] * u, y0 + t[1] * u, (t[4] - t[3]) * u, (t[2] - t[1]) * u);
     const slice = visit >= 0 ? v.tiles[visit][0] : sliceOfProgram(at);
     const find2 = (name) => root.querySelector(".stage ." + name);
 
@@ -16,24 +16,25 @@
     for (const s of v.skipped) if (s[0] === slice && finished(s[5], at)) {
       for (let c = s[3]; c < s[4]; c += v.wide) gone += cross(inSquare([0, s[1], s[2], c, Math.min(c + v.wide, s[4])]));
     }
-    find2("been").innerHTML = (been && `<path class="visited" d="${been}"/>`) + (hidden && `<path class="masked thin" d="${hidden}"/>`) + (gone && `<path class="skipped" d="${gone}"/>`);
+    find2("been").innerHTML = path("visited", been) + path("masked thin", hidden) + path("skipped", gone);
 
     let here = "";
     if (visit >= 0) {
       const t = v.tiles[visit], q = inSquare(t);
-      here = `<path class="guides" d="M${q.x} ${round(y0 - 12)}V${round(y0 + v.square[3] * u + 12)}M${round(q.x + q.w)} ${round(y0 - 12)}V${round(y0 + v.square[3] * u + 12)}M${round(x0 - 12)} ${q.y}H${round(x0 + v.square[4] * u + 12)}M${round(x0 - 12)} ${round(q.y + q.h)}H${round(x0 + v.square[4] * u + 12)}"/>`;
+      const down = (x) => `M${x} ${round(y0 - 12)}V${round(y0 + v.square[3] * u + 12)}`, along = (y) => `M${round(x0 - 12)} ${y}H${round(x0 + v.square[4] * u + 12)}`;
+      here = path("guides", down(q.x) + down(round(q.x + q.w)) + along(q.y) + along(round(q.y + q.h)));
       here += rect(q, "ground");
-      if (heat >= 0) here += cells(wholeTile(t), v.heats[heat], false, parts(t)) + `<path class="masked thin" d="${masked(wholeTile(t), heat, parts(t))}"/>`;
+      if (heat >= 0) here += heatMap(wholeTile(t), v.heats[heat], false, parts(t)) + path("masked thin", masked(wholeTile(t), heat, parts(t)));
       here += rect(q, "edge dot");
     }
     find2("here").innerHTML = here;
 
     const [tile, factor, old, fresh] = v.lens.map(([x, y, w, h]) => ({ x, y, w, h }));
     let lens = "";
-    if (heat >= 0) lens += cells(tile, v.heats[heat], false) + `<path class="masked" d="${masked(tile, heat)}"/>` + rect(tile, "frame");
-    if (alpha >= 0) lens += bars(factor, v.alphas[alpha]);
-    if (before >= 0) lens += cells(old, v.accs[before], true) + rect(old, "frame");
-    if (after >= 0) lens += cells(fresh, v.accs[after], true) + rect(fresh, "edge dot");
+    if (heat >= 0) lens += heatMap(tile, v.heats[heat], false) + path("masked", masked(tile, heat)) + rect(tile, "frame");
+    if (alpha >= 0) lens += bars(factor, v.alphas[alpha]) + rect(factor, "frame");
+    if (before >= 0) lens += heatMap(old, v.accs[before], true) + rect(old, "frame");
+    if (after >= 0) lens += heatMap(fresh, v.accs[after], true) + rect(fresh, "edge dot");
     if (visit >= 0) {
       const [down, across] = parts(v.tiles[visit]);
       for (const [q, used, wide] of [[tile, heat, across], [factor, alpha, 1], [old, before, 1], [fresh, after, 1]])
@@ -58,7 +59,7 @@
     function beyond(q, down, across) {
       const right = { x: round(q.x + q.w * across), y: q.y, w: round(q.w * (1 - across)), h: q.h };
       const below = { x: q.x, y: round(q.y + q.h * down), w: round(q.w * across), h: round(q.h * (1 - down)) };
-      return [right, below].filter((r) => r.w > 0.5 && r.h > 0.5).map((r) => rect(r, "ground veil") + `<path class="masked" d="${hatch(r, 6)}"/>`).join("");
+      return [right, below].filter((r) => r.w > 0.5 && r.h > 0.5).map((r) => rect(r, "ground veil") + path("masked", hatch(r, 6))).join("");
     }
 
     // diagonal strokes through the cells that hold -inf
@@ -78,26 +79,6 @@
 
     function parts(t) {
       return [(t[2] - t[1]) / t[5], (t[4] - t[3]) / t[6]];
-    }
-
-    function cells(q, [rows, cols, levels], signed, [down, across] = [1, 1]) {
-      const paths = {};
-      for (let i = 0; i < levels.length; i++) if (i % cols < across * cols && Math.floor(i / cols) < down * rows) paths[levels[i]] = (paths[levels[i]] || "") + `M${i % cols} ${Math.floor(i / cols)}h1v1h-1z`;
-      let out = "";
-      for (const level in paths) {
-        const n = LEVELS.indexOf(level), part = signed ? Math.abs(n - 31.5) / 31.5 : n / 63;
-        if (n < 0) { if (level !== "-") out += `<path class="lost" d="${paths[level]}"/>`; continue; }
-        out += `<path class="${signed ? (n < 32 ? "minus" : "plus") : "heat"}" fill-opacity="${((signed ? 0 : 0.04) + 0.94 * part).toFixed(2)}" d="${paths[level]}"/>`;
-      }
-      return `<g transform="translate(${q.x} ${q.y}) scale(${q.w / cols} ${q.h / rows})">${out}</g>`;
-    }
-
-    function bars(q, levels) {
-      const h = q.h / levels.length;
-      return [...levels].map((level, r) => {
-        const n = LEVELS.indexOf(level);
-        return n < 0 ? "" : box(q.x + 1, q.y + r * h, 1 + (q.w - 3) * n / 63, Math.max(h - 0.7, 0.7), "bar-now");
-      }).join("") + rect(q, "frame");
     }
   };
 

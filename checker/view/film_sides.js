@@ -15,11 +15,13 @@
     const base = sliceOf(panel, past, events[at]) * p.rows;
     let out = "";
     names.forEach((_, i) => {
+      const bars = { now: "", past: "", marks: "" };
       for (let r = 0; r < p.rows; r++) {
         const old = before[i][base + r], fresh = after[i][base + r];
         if (old !== undefined || fresh !== undefined)
-          out += (texts ? sideText : sideBar)(p.columns[i], p.y + r * p.uy, p.width, p.uy, old, fresh, wrong.has(base + r + ":" + i));
+          out += (texts ? sideText : sideBar)(p.columns[i], p.y + r * p.uy, p.width, p.uy, old, fresh, wrong.has(base + r + ":" + i), bars);
       }
+      out += path("bar-now", bars.now) + path("bar-past", bars.past) + path("departs", bars.marks, 'stroke-width="4"');
     });
     p.node.querySelector(".sides").innerHTML = out;
   };
@@ -35,8 +37,11 @@
     return out + `<text class="side${wrong ? " warn" : ""}" x="${round(x + w / 2)}" y="${round(y + h / 2 + 4)}" font-size="11" text-anchor="middle">${text}</text>`;
   }
 
-  function sideBar(x, y, w, h, old, fresh, wrong) {
+  // adds to the bars of a column; what is drawn at once is nothing
+  function sideBar(x, y, w, h, old, fresh, wrong, bars) {
     const level = LEVELS.indexOf(fresh ?? old);
-    const out = level < 0 ? "" : box(x + 1, y, 2 + (w - 4) * level / 63, Math.max(h - (h > 2.5 ? 0.6 : 0), 0.8), fresh !== undefined ? "bar-now" : "bar-past");
-    return out + (wrong ? `<path class="departs" d="M${round(x + w + 2)} ${round(y)}v${round(Math.max(h, 2))}" stroke-width="4"/>` : "");
+    const bar = level < 0 ? "" : block(bounds(x + 1, y, 2 + (w - 4) * level / 63, Math.max(h - (h > 2.5 ? 0.6 : 0), 0.8)));
+    if (fresh !== undefined) bars.now += bar; else bars.past += bar;
+    if (wrong) bars.marks += `M${round(x + w + 2)} ${round(y)}v${round(Math.max(h, 2))}`;
+    return "";
   }

@@ -7,17 +7,19 @@ style sheets, and by classes that follow the reader's theme.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable
 
 from checker.view import carried_svg, scores_svg
 from checker.view import sides as columns
 from checker.view.film_data import Film, Moment
 from checker.view.layout import Panel, joined
+from checker.view.shapes import Rect, block, border, coarse, frame, ground, hatch, merged, path, rect, rects
 from checker.view.theme import LIGHT, escape
 
-Rect = tuple[float, float, float, float]  # x, y, width, height
 Box = tuple[int, int, int, int]  # r0, r1, c0, c1
 TRAIL = 8
+_NAME = f'class="name" font-weight="650" fill="{LIGHT["ink"]}"'
 
 
 def place(panel: Panel, box: tuple[int, int, int, int]) -> Rect:
@@ -32,24 +34,6 @@ def place(panel: Panel, box: tuple[int, int, int, int]) -> Rect:
 
 def _n(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
-
-
-def rect(q: Rect, name: str, more: str = "") -> str:
-    x, y, w, h = map(_n, q)
-    return f'<rect class="{name}" x="{x}" y="{y}" width="{w}" height="{h}"{" " + more if more else ""}/>'
-
-
-def hatch(q: Rect, step: float, back: bool = False) -> str:
-    """Path data of diagonal lines that fill a rectangle."""
-    x, y, w, h = q
-    d, t = [], step
-    while t < w + h:
-        ax, ay, bx, by = min(t, w), max(0.0, t - w), max(0.0, t - h), min(t, h)
-        if back:
-            ax, bx = w - ax, w - bx
-        d.append(f"M{_n(x + ax)} {_n(y + ay)}L{_n(x + bx)} {_n(y + by)}")
-        t += step
-    return "".join(d)
 
 
 def rest(box: Box, inner: Box | None) -> list[Box]:
@@ -91,7 +75,7 @@ def _fills(panel: Panel, moment: Moment) -> str:
     kind = moment.event.kind
     ragged = moment.flat.runs is not None
     lines = "" if ragged else "".join(hatch(place(panel, b), 6) for b in rest(moment.flat.box, moment.flat.active))
-    out = [f'<path class="masked" fill="none" stroke="{LIGHT["mask"]}" d="{lines}"/>']
+    out = [path("masked", lines, f'stroke="{LIGHT["mask"]}"')]
     if moment.event.out_of_bounds and not ragged:
         r0, r1, c0, c1 = moment.flat.box
         beyond = [
@@ -104,7 +88,7 @@ def _fills(panel: Panel, moment: Moment) -> str:
             q, warn = place(panel, box), LIGHT["warn"]
             out.append(rect(q, "ground", 'fill="#fff"') + rect(q, "outside", f'fill="{warn}" fill-opacity=".16"'))
             lines = hatch(q, 8) + hatch(q, 8, back=True)
-            out.append(f'<path class="outside-lines" fill="none" stroke="{warn}" d="{lines}"/>')
+            out.append(path("outside-lines", lines, f'stroke="{warn}"'))
     for box in touched(moment):
         q = place(panel, box)
         out.append(rect(q, "ground", 'fill="#fff"'))
@@ -115,15 +99,14 @@ def _fills(panel: Panel, moment: Moment) -> str:
 def _outlines(panel: Panel, moment: Moment) -> str:
     assert moment.flat is not None
     kind, colour = moment.event.kind, _colour(moment.event.kind)
-    dashed = f'fill="none" stroke="{colour}" stroke-dasharray="4 3"'
-    out = [rect(place(panel, moment.flat.box), f"box {kind}", dashed)] if moment.flat.runs is None else []
+    dashed = f'stroke="{colour}" stroke-dasharray="4 3"'
+    whole = moment.flat.runs is not None or moment.flat.active == moment.flat.box  # then its edge lies on its box
+    out = [] if whole else [rect(place(panel, moment.flat.box), f"box {kind}", dashed)]
     for box in touched(moment):
         q = place(panel, box)
-        out.append(
-            rect(q, f"edge {kind}", f'fill="none" stroke="{colour}" stroke-width="{2.4 if kind == "load" else 5}"')
-        )
+        out.append(rect(q, f"edge {kind}", f'stroke="{colour}" stroke-width="{2.4 if kind == "load" else 5}"'))
         if kind != "load":
-            out.append(rect(q, "inner", 'fill="none" stroke="#fff" stroke-width="1.6"'))
+            out.append(rect(q, "inner", 'stroke="#fff" stroke-width="1.6"'))
     if kind == "atomic":
         out += [_plus(place(panel, box)) for box in touched(moment)[:1]]
     return "".join(out)
@@ -138,19 +121,16 @@ def layers(film: Film, panel: Panel, k: int) -> tuple[str, str]:
     paths = {"load": "", "store": "", "atomic": ""}
     for name in paths:
         boxes = [box for m in mine if m.event.kind == name for box in touched(m)]
-        for x, y, w, h in (place(panel, box) for box in joined(boxes)):
-            paths[name] += f"M{_n(x)} {_n(y)}h{_n(w)}v{_n(h)}h{_n(-w)}z"
-    under = "".join(
-        f'<path class="seen {kind}" fill="{LIGHT[kind]}" fill-opacity=".12" d="{d}"/>' for kind, d in paths.items() if d
-    )
+        paths[name] = "".join(block(place(panel, box)) for box in joined(boxes))
+    under = "".join(path(f"seen {kind}", d, f'fill="{LIGHT[kind]}" fill-opacity=".12"') for kind, d in paths.items())
     under += _shared(panel, mine)
     over, trail = "", film.moments[max(0, k - TRAIL) : k]
     for j, moment in enumerate(trail):
         if moment.flat and moment.event.tensor == panel.name and moment.flat.slice == slice_:
             kind, opacity = moment.event.kind, 0.1 + 0.6 * (j + 1) / len(trail)
-            stroke = f'fill="none" stroke="{_colour(kind)}" opacity="{opacity:.1f}"'
-            for box in [moment.flat.box] if moment.flat.runs is None else touched(moment):
-                over += rect(place(panel, box), f"trail {kind}", stroke)
+            boxes = [moment.flat.box] if moment.flat.runs is None else touched(moment)
+            stroke = f'stroke="{_colour(kind)}" opacity="{opacity:.1f}"'
+            over += rects((place(panel, box) for box in boxes), f"trail {kind}", stroke)
     if current.flat and current.event.tensor == panel.name:
         under, over = under + _fills(panel, current), over + _outlines(panel, current)
     return under, over
@@ -178,11 +158,7 @@ def _shared(panel: Panel, mine: list[Moment]) -> str:
     """Lines through the elements that more than one program has updated."""
     met = [(r, c) for (_, r, c), programs in updaters(mine).items() if len(programs) > 1]
     lines = "".join(hatch(place(panel, box), 5) for box in joined([(r, r + 1, c, c + 1) for r, c in met]))
-    return (
-        f'<path class="shared" fill="none" stroke="{LIGHT["atomic"]}" stroke-opacity=".6" d="{lines}"/>'
-        if lines
-        else ""
-    )
+    return path("shared", lines, f'stroke="{LIGHT["atomic"]}" stroke-opacity=".6"')
 
 
 def _plus(q: Rect) -> str:
@@ -190,9 +166,8 @@ def _plus(q: Rect) -> str:
     x, y, w, h = q
     reach = max(min(7.0, w / 2 - 1, h / 2 - 1), 3.0)
     d = f"M{_n(x + w / 2 - reach)} {_n(y + h / 2)}h{_n(2 * reach)}M{_n(x + w / 2)} {_n(y + h / 2 - reach)}v{_n(2 * reach)}"
-    return (
-        f'<path class="plus-sign" fill="none" stroke="#fff" stroke-width="6.5" d="{d}"/>'
-        f'<path class="plus-sign top" fill="none" stroke="{LIGHT["atomic"]}" stroke-width="3" d="{d}"/>'
+    return path("plus-sign", d, 'stroke="#fff" stroke-width="6.5"') + path(
+        "plus-sign top", d, f'stroke="{LIGHT["atomic"]}" stroke-width="3"'
     )
 
 
@@ -203,12 +178,12 @@ def _slice(mine: list[Moment], current: Moment) -> int:
 
 def _axis(panel: Panel) -> str:
     """Index labels: every element where there is room, round steps where there is not."""
-    out = []
+    above, beside = [], []
     wide, pitch = panel.blocks
     if wide > 1:  # the numbers of the blocks
         for i, c in enumerate(range(0, panel.cols, pitch)):
             middle = panel.x + (c + wide / 2) * panel.ux
-            out.append(f'<text x="{_n(middle)}" y="{_n(panel.top - 5)}" text-anchor="middle">chunk {i}</text>')
+            above.append(f'<text x="{_n(middle)}" y="{_n(panel.top - 5)}">chunk {i}</text>')
     cols, rows = (panel.rows, panel.cols) if panel.transposed else (panel.cols, panel.rows)
     for extent, unit, start, along in ((cols, panel.ux, panel.x, "x"), (rows, panel.uy, panel.y, "y")):
         if along not in panel.axes:
@@ -221,10 +196,15 @@ def _axis(panel: Panel) -> str:
         for i in range(0, extent, step):
             middle = start + (i + 0.5 * min(1, unit / 9)) * unit
             if along == "x":
-                out.append(f'<text x="{_n(middle)}" y="{_n(panel.top - 5)}" text-anchor="middle">{i}</text>')
+                above.append(f'<text x="{_n(middle)}" y="{_n(panel.top - 5)}">{i}</text>')
             else:
-                out.append(f'<text x="{_n(panel.edge - 6)}" y="{_n(middle + 3.5)}" text-anchor="end">{i}</text>')
-    return f'<g font-size="10" fill="{LIGHT["soft"]}">' + "".join(out) + "</g>"
+                beside.append(f'<text x="{_n(panel.edge - 6)}" y="{_n(middle + 3.5)}">{i}</text>')
+    return _labels(above, "middle") + _labels(beside, "end")
+
+
+def _labels(texts: list[str], anchor: str) -> str:
+    shared = f'font-size="10" fill="{LIGHT["soft"]}" text-anchor="{anchor}"'
+    return f"<g {shared}>{''.join(texts)}</g>" if texts else ""
 
 
 def _grid(panel: Panel, film: Film) -> str:
@@ -246,8 +226,7 @@ def _grid(panel: Panel, film: Film) -> str:
         xs, ys, name = cols if apart[0] else [], rows if apart[1] else [], "tiles"
     d += [f"M{_n(x0 + c * panel.ux)} {_n(y0)}V{_n(y1)}" for c in xs]
     d += [f"M{_n(x0)} {_n(y0 + r * panel.uy)}H{_n(x1)}" for r in ys]
-    lines = f'<path class="{name}" fill="none" stroke="{LIGHT["faint"]}" d="{"".join(d)}"/>' if d else ""
-    return lines + "".join(rect(q, "frame", f'fill="none" stroke="{LIGHT["soft"]}"') for q in _bodies(panel))
+    return path(name, "".join(d), f'stroke="{LIGHT["faint"]}"') + border(*_bodies(panel))
 
 
 def _bodies(panel: Panel) -> list[Rect]:
@@ -268,7 +247,8 @@ def _values(film: Film, panel: Panel, k: int) -> str:
         x, y = panel.x + (col + 0.5) * panel.ux, panel.y + (row + 0.5) * panel.uy + 4
         if panel.name in film.written and seen.get(i, 0) != total.get(i, -1):
             text = "…" if seen.get(i) else ""
-        out.append(f'<text x="{_n(x)}" y="{_n(y)}">{escape(text)}</text>')
+        if text:  # the player makes the others
+            out.append(f'<text x="{_n(x)}" y="{_n(y)}">{escape(text)}</text>')
     size = 12 if panel.ux >= 40 else 11 if panel.ux >= 36 else 10 if panel.ux >= 30 else 9
     return f'<g class="values" font-size="{size}" text-anchor="middle" fill="{LIGHT["ink"]}">' + "".join(out) + "</g>"
 
@@ -295,13 +275,13 @@ def stage(film: Film, k: int, alt: str) -> str:
         name = escape(panel.title + lead)
         away = 'dx="7"' if len(panel.shape) < 3 else f'x="{_n(panel.edge)}" dy="14"'
         title = (
-            f'<text x="{_n(panel.edge)}" y="{_n(panel.top - panel.head + 17)}" font-size="13"><tspan class="name" font-weight="650">{name}</tspan>'
+            f'<text x="{_n(panel.edge)}" y="{_n(panel.top - panel.head + 17)}" font-size="13"><tspan {_NAME}>{name}</tspan>'
             f'<tspan {away} font-size="11" fill="{LIGHT["soft"]}" class="about">{escape(panel.about)}</tspan></text>'
         )
         out.append(
             '<g class="panel">'
             + (_label(panel, name) if panel.label else title)
-            + "".join(rect(q, "body", f'fill="{LIGHT["panel"]}"') for q in _bodies(panel))
+            + ground(*_bodies(panel))
             + f'<g class="under">{under}</g>{_grid(panel, film)}{_values(film, panel, k)}<g class="over">{over}</g>'
             + _axis(panel)
             + _sides(film, panel, k)
@@ -314,7 +294,7 @@ def stage(film: Film, k: int, alt: str) -> str:
         out.append(carried_svg.above(film, k))
     w, h = round(film.width), round(film.height)
     return (
-        f'<svg class="stage" xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" role="img" '
+        f'<svg class="stage" xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" fill="none" role="img" '
         f'aria-label="{escape(alt)}">' + "".join(out) + "</svg>"
     )
 
@@ -341,10 +321,8 @@ def _label(panel: Panel, name: str) -> str:
         case _:
             tail = f'{about} x="{_n(x)}" dy="12">{escape(panel.about)}</tspan>'
     big = 11 if how in (1, 1.5) else 13
-    return (
-        f'<text x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}" font-size="{big}"><tspan class="name" font-weight="650">{name}</tspan>'
-        f"{tail}</text>"
-    )
+    anchored = "" if anchor == "start" else f' text-anchor="{anchor}"'
+    return f'<text x="{_n(x)}" y="{_n(y)}"{anchored} font-size="{big}"><tspan {_NAME}>{name}</tspan>{tail}</text>'
 
 
 def _sides(film: Film, panel: Panel, k: int) -> str:
@@ -356,28 +334,24 @@ def _sides(film: Film, panel: Panel, k: int) -> str:
     return columns.frame(film.sides, panel) + f'<g class="sides">{values}</g>'
 
 
-def miniature(film: Film, k: int, alt: str) -> str:
+def miniature(film: Film, k: int) -> str:
     """Moment `k` small: tensors as plain areas, tiles, trail."""
-    out = []
-    for panel in film.panels:
-        under, over = layers(film, panel, k)
-        title = f'<text x="{_n(panel.edge)}" y="{_n(panel.top - 8)}" font-size="30">{escape(panel.title)}</text>'
-        if film.visits or film.states:
-            title = ""
-        body = "".join(rect(q, "body", f'fill="{LIGHT["panel"]}"') for q in _bodies(panel))
-        frame = "".join(rect(q, "frame", f'fill="none" stroke="{LIGHT["soft"]}"') for q in _bodies(panel))
-        out.append(title + body + under + frame + over)
+    drawn = [layers(film, panel, k) for panel in film.panels]
+    bodies = [q for panel in film.panels for q in _bodies(panel)]
+    under, over = (merged(layer) for layer in zip(*drawn, strict=True))
+    out = [frame(*bodies), under, over]
+    if not (film.visits or film.states):
+        titles = (
+            f'<text x="{_n(panel.edge)}" y="{_n(panel.top - 8)}">{escape(panel.title)}</text>' for panel in film.panels
+        )
+        out.append(f'<g font-size="30" fill="{LIGHT["soft"]}">{"".join(titles)}</g>')
     w, h = round(film.width), round(film.height)
-    out[:0] = _squares(film, k, heat=False)
+    out.insert(0, re.sub(r"</?g\b[^>]*>", "", "".join(_squares(film, k, heat=False))))
     if film.states:
         out.append(carried_svg.small(film.states, k))
     elif film.visits:
         h = round(film.visits.square.lens.tile[1] - 24)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="210" viewBox="0 0 {w} {h}" role="img" aria-label="{escape(alt)}">'
-        + "".join(out)
-        + "</svg>"
-    )
+    return f'<svg width="210" viewBox="0 0 {w} {h}" fill="none" aria-hidden="true">{coarse("".join(out))}</svg>'
 
 
 def swatch(kind: str) -> str:
@@ -385,47 +359,48 @@ def swatch(kind: str) -> str:
     q = (2.0, 2.0, 22.0, 12.0)
     match kind:
         case "masked":
-            inside = f'<path class="masked" fill="none" stroke="{LIGHT["mask"]}" d="{hatch(q, 5)}"/>' + rect(
-                q, "box load", f'fill="none" stroke="{LIGHT["mask"]}" stroke-dasharray="4 3"'
+            inside = path("masked", hatch(q, 5), f'stroke="{LIGHT["mask"]}"') + rect(
+                q, "box load", f'stroke="{LIGHT["mask"]}" stroke-dasharray="4 3"'
             )
         case "outside":
             lines = hatch(q, 7) + hatch(q, 7, back=True)
             inside = (
                 rect(q, "outside", f'fill="{LIGHT["warn"]}" fill-opacity=".16"')
-                + f'<path class="outside-lines" fill="none" stroke="{LIGHT["warn"]}" d="{lines}"/>'
+                + f'<path class="outside-lines" stroke="{LIGHT["warn"]}" d="{lines}"/>'
             )
         case "scores":
             levels = (0.2, 0.75, 0.45, 0.9, 0.3, 0.6)
             parts = [
-                rect((2 + 3.7 * i, 2, 3.7, 12), "heat", f'fill="{LIGHT["dot"]}" fill-opacity="{p}"')
-                for i, p in enumerate(levels)
+                f'<g class="heat" fill="{LIGHT["dot"]}">',
+                *(f'<path d="{block((2 + 3.7 * i, 2, 3.7, 12))}" fill-opacity="{p}"/>' for i, p in enumerate(levels)),
+                "</g>",
             ]
-            inside = "".join(parts) + rect(q, "edge dot", f'fill="none" stroke="{LIGHT["dot"]}" stroke-width="2"')
+            inside = "".join(parts) + rect(q, "edge dot", f'stroke="{LIGHT["dot"]}" stroke-width="2"')
         case "visited":
             inside = rect(q, "visited", f'fill="{LIGHT["dot"]}" fill-opacity=".14"') + rect(
-                q, "grid", f'fill="none" stroke="{LIGHT["faint"]}"'
+                q, "grid", f'stroke="{LIGHT["faint"]}"'
             )
         case "hidden":
             inside = rect(q, "visited", f'fill="{LIGHT["dot"]}" fill-opacity=".14"')
-            inside += f'<path class="masked thin" fill="none" stroke="{LIGHT["mask"]}" d="{hatch(q, 4)}"/>'
+            inside += f'<path class="masked thin" stroke="{LIGHT["mask"]}" d="{hatch(q, 4)}"/>'
         case "adds" | "reads":
             more = 'stroke-dasharray="5 3"' if kind == "reads" else ""
-            inside = rect(q, f"pulse {kind}", f'fill="none" stroke="{LIGHT["dot"]}" stroke-width="3" {more}')
+            inside = rect(q, f"pulse {kind}", f'stroke="{LIGHT["dot"]}" stroke-width="3" {more}')
         case "shared":
             inside = rect(q, "fill atomic", f'fill="{LIGHT["atomic"]}" fill-opacity=".14"')
-            inside += f'<path class="shared" fill="none" stroke="{LIGHT["atomic"]}" d="{hatch(q, 5)}"/>'
+            inside += f'<path class="shared" stroke="{LIGHT["atomic"]}" d="{hatch(q, 5)}"/>'
         case "told":
             inside = rect(q, "told", f'fill="{LIGHT["mask"]}" fill-opacity=".3"')
         case "skipped":
-            inside = rect(q, "grid", f'fill="none" stroke="{LIGHT["faint"]}"')
-            inside += f'<path class="skipped" fill="none" stroke="{LIGHT["mask"]}" stroke-dasharray="2 3" d="M2 2L24 14M24 2L2 14"/>'
+            inside = rect(q, "grid", f'stroke="{LIGHT["faint"]}"')
+            inside += (
+                f'<path class="skipped" stroke="{LIGHT["mask"]}" stroke-dasharray="2 3" d="M2 2L24 14M24 2L2 14"/>'
+            )
         case _:
             colour = _colour(kind)
             inside = rect(q, f"fill {kind}", f'fill="{colour}" fill-opacity=".28"')
-            inside += rect(
-                q, f"edge {kind}", f'fill="none" stroke="{colour}" stroke-width="{2.4 if kind == "load" else 5}"'
-            )
+            inside += rect(q, f"edge {kind}", f'stroke="{colour}" stroke-width="{2.4 if kind == "load" else 5}"')
             if kind != "load":
-                inside += rect(q, "inner", 'fill="none" stroke="#fff" stroke-width="1.6"')
+                inside += rect(q, "inner", 'stroke="#fff" stroke-width="1.6"')
             inside += _plus(q) if kind == "atomic" else ""
-    return f'<svg width="26" height="16" viewBox="0 0 26 16" aria-hidden="true">{inside}</svg>'
+    return f'<svg width="26" height="16" fill="none" aria-hidden="true">{inside}</svg>'

@@ -12,8 +12,8 @@ import numpy as np
 
 from checker.puzzle import Scores
 from checker.view.attention_layout import Square
+from checker.view.heat import LEVELS
 from checker.view.running import vector
-from checker.view.sides import LEVELS
 from checker.view.theme import number
 
 if TYPE_CHECKING:

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from checker.view.heat import heat_map
 from checker.view.layout import joined
-from checker.view.sides import LEVELS, pixels
-from checker.view.theme import LIGHT, escape
+from checker.view.shapes import Rect, border, frame, path, pixels, rect, rects, text
+from checker.view.shapes import ground as field
+from checker.view.theme import LIGHT
 
 if TYPE_CHECKING:
     from checker.view.film_data import Film
-
-Rect = tuple[float, float, float, float]
-
-
-def _rect(q: Rect, name: str, more: str = "") -> str:
-    x, y, w, h = map(pixels, q)
-    return f'<rect class="{name}" x="{x}" y="{y}" width="{w}" height="{h}" {more}/>'
-
-
-def _text(x: float, y: float, text: str, name: str = "", size: float = 11, anchor: str = "start") -> str:
-    fill = LIGHT["ink"] if name else LIGHT["soft"]
-    return f'<text class="{name}" x="{pixels(x)}" y="{pixels(y)}" font-size="{size}" text-anchor="{anchor}" fill="{fill}">{escape(text)}</text>'
 
 
 def place(film: Film, r0: float, r1: float, c0: float, c1: float) -> Rect:
@@ -43,10 +33,10 @@ def ground(film: Film, k: int, heat: bool = True) -> str:
     lines += "".join(f"M{pixels(s.x + c * s.u)} {pixels(s.y)}V{pixels(s.bottom)}" for c in cols)
     return (
         '<g class="square">'
-        + _rect(whole, "body", f'fill="{LIGHT["panel"]}"')
+        + field(whole)
         + f'<g class="been">{been(film, k)}</g>'
-        + f'<path class="tiles" fill="none" stroke="{LIGHT["faint"]}" d="{lines}"/>'
-        + _rect(whole, "frame", f'fill="none" stroke="{LIGHT["soft"]}"')
+        + path("tiles", lines, f'stroke="{LIGHT["faint"]}"')
+        + border(whole)
         + f'<g class="here">{here(film, k, heat)}</g></g>'
     )
 
@@ -56,11 +46,8 @@ def been(film: Film, k: int) -> str:
     assert film.visits is not None
     v = film.visits
     seen = dict.fromkeys(a[0] for a in v.at[: k + 1] if a[0] >= 0 and a[0] != v.at[k][0])
-    d = ""
-    for box in joined([v.tiles[visit][1:] for visit in seen]):
-        x, y, w, h = place(film, *box)
-        d += f"M{pixels(x)} {pixels(y)}h{pixels(w)}v{pixels(h)}h{pixels(-w)}z"
-    return f'<path class="visited" fill="{LIGHT["dot"]}" fill-opacity=".14" d="{d}"/>' if d else ""
+    boxes = (place(film, *box) for box in joined([v.tiles[visit][1:] for visit in seen]))
+    return rects(boxes, "visited", f'fill="{LIGHT["dot"]}" fill-opacity=".14"')
 
 
 def here(film: Film, k: int, heat: bool = True) -> str:
@@ -71,32 +58,15 @@ def here(film: Film, k: int, heat: bool = True) -> str:
     if visit < 0:
         return ""
     q = place(film, *v.tiles[visit][1:])
-    out = _rect(q, "ground", 'fill="#fff"')
+    out = rect(q, "ground", 'fill="#fff"')
     if held >= 0 and heat:
-        rows, cols, levels = v.heats[held]
         _, r0, r1, c0, c1 = v.tiles[visit]
         tall, wide = v.sizes[visit]
-        out += cells(place(film, r0, r0 + tall, c0, c0 + wide), rows, cols, levels, (r1 - r0) / tall, (c1 - c0) / wide)
+        whole = place(film, r0, r0 + tall, c0, c0 + wide)
+        out += heat_map(whole, v.heats[held], False, (r1 - r0) / tall, (c1 - c0) / wide)
     elif held >= 0:
-        out += _rect(q, "heat", f'fill="{LIGHT["dot"]}" fill-opacity=".55"')
-    return out + _rect(q, "edge dot", f'fill="none" stroke="{LIGHT["dot"]}" stroke-width="2.4"')
-
-
-def cells(q: Rect, rows: int, cols: int, levels: str, down: float = 1.0, across: float = 1.0) -> str:
-    """A heat map: one path for each level, in units of cells; only the given parts of its height and width."""
-    paths: dict[str, str] = {}
-    for i, level in enumerate(levels):
-        r, c = divmod(i, cols)
-        if r >= down * rows or c >= across * cols:
-            continue
-        paths[level] = paths.get(level, "") + f"M{c} {r}h1v1h-1z"
-    out = "".join(
-        f'<path fill="{LIGHT["dot"]}" fill-opacity="{0.04 + 0.94 * LEVELS.index(level) / 63:.2f}" d="{d}"/>'
-        for level, d in paths.items()
-        if level in LEVELS
-    )
-    x, y, w, h = q
-    return f'<g transform="translate({pixels(x)} {pixels(y)}) scale({w / cols:.4g} {h / rows:.4g})">{out}</g>'
+        out += rect(q, "heat", f'fill="{LIGHT["dot"]}" fill-opacity=".55"')
+    return out + rect(q, "edge dot", f'stroke="{LIGHT["dot"]}" stroke-width="2.4"')
 
 
 def _doing(film: Film, k: int) -> str:
@@ -118,7 +88,7 @@ def above(film: Film, k: int) -> str:
         ""
         if film.states
         else "".join(
-            _text(s.said[0], s.said[1] + 14 * i, line)
+            text(s.said[0], s.said[1] + 14 * i, line)
             for i, line in enumerate(("scores: one tile at a time,", "on chip, never in memory"))
         )
     )
@@ -133,18 +103,16 @@ def above(film: Film, k: int) -> str:
         x, y, w, h = q
         if not w:
             continue
-        out.append(_text(x + w / 2, y - 6, title, "mono", 11, "middle"))
-        out.append(
-            _rect(q, "body", f'fill="{LIGHT["panel"]}"') + _rect(q, "frame", f'fill="none" stroke="{LIGHT["soft"]}"')
-        )
-        out.append(_text(x + w / 2, y + h + 14, note, "", 10.5, "middle"))
+        out.append(text(x + w / 2, y - 6, title, "mono", 11, "middle"))
+        out.append(frame(q))
+        out.append(text(x + w / 2, y + h + 14, note, "", 10.5, "middle"))
     middle = lens.tile[1] + lens.tile[3] / 2 + 4
     for x0, x1, sign in (
         (lens.tile[0] + lens.tile[2], lens.alpha[0], "→"),
         (lens.alpha[0] + lens.alpha[2], lens.before[0], "×"),
         (lens.before[0] + lens.before[2], lens.after[0], "+ p·v →"),
     ):
-        out.append(_text((x0 + x1) / 2, middle, sign, "", 13, "middle") if lens.alpha[2] else "")
+        out.append(text((x0 + x1) / 2, middle, sign, "", 13, "middle") if lens.alpha[2] else "")
     top = lens.tile[1] - 24
-    out.append(_text(lens.tile[0], top, _doing(film, k), "doing", 12))
+    out.append(text(lens.tile[0], top, _doing(film, k), "doing", 12))
     return "".join(out) + '<g class="in"></g></g>'

@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from checker.puzzle import Running
+from checker.view.heat import LEVELS
 from checker.view.layout import Panel
 from checker.view.running import Departure, held_rows, vector
-from checker.view.theme import LIGHT, escape, number
+from checker.view.shapes import Rect, block, border, ground, path, pixels, rect, text
+from checker.view.theme import LIGHT, number
 
 if TYPE_CHECKING:
     from checker.view.film_data import Moment
-
-LEVELS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$"
-"""One character for each of 64 levels, where rows are too low for numbers; ``-`` ``+`` ``?`` are -inf, inf and NaN."""
 
 Row = int  # slice * rows + row
 Column = dict[Row, str]
@@ -128,31 +127,15 @@ def _levels(values: list[float], low: float, high: float) -> str:
 # ---- the picture, as the player draws it too ---------------------------------------------------------------------------
 
 
-def pixels(value: float) -> str:
-    """Rounded as the player rounds: halves go up."""
-    return f"{math.floor(value * 10 + 0.5) / 10:.1f}".removesuffix(".0")
-
-
 def frame(sides: Sides, panel: Panel) -> str:
     """What never changes: the columns and their names."""
     out = []
     for i, name in enumerate(sides.names):
         x, w, high = panel.side_x(i), panel.side_width, panel.rows * panel.uy
-        out.append(
-            f'<text class="mono" x="{pixels(x + w / 2)}" y="{pixels(panel.top - 5)}" font-size="11" text-anchor="middle" '
-            f'fill="{LIGHT["ink"]}">{escape(name)}</text>'
-            f'<rect class="body" x="{pixels(x)}" y="{pixels(panel.y)}" width="{w}" height="{pixels(high)}" fill="{LIGHT["panel"]}"/>'
-        )
-        lines = (
-            "".join(f"M{pixels(x)} {pixels(panel.y + r * panel.uy)}h{w}" for r in range(1, panel.rows))
-            if sides.texts
-            else ""
-        )
-        out.append(f'<path class="grid" fill="none" stroke="{LIGHT["faint"]}" d="{lines}"/>' if lines else "")
-        out.append(
-            f'<rect class="frame" x="{pixels(x)}" y="{pixels(panel.y)}" width="{w}" height="{pixels(high)}" fill="none" '
-            f'stroke="{LIGHT["soft"]}"/>'
-        )
+        q = (x, panel.y, float(w), high)
+        out.append(text(x + w / 2, panel.top - 5, name, "mono", 11, "middle") + ground(q))
+        lines = (f"M{pixels(x)} {pixels(panel.y + r * panel.uy)}h{w}" for r in range(1, panel.rows * sides.texts))
+        out.append(path("grid", "".join(lines), f'stroke="{LIGHT["faint"]}"') + border(q))
     return "".join(out)
 
 
@@ -180,45 +163,39 @@ def layer(sides: Sides, panel: Panel, moments: Sequence[Moment], k: int, slice_:
     wrong = {(row, column) for at, row, column in sides.wrong if at <= k}
     out = []
     for i in range(len(sides.names)):
-        x, w = panel.side_x(i), panel.side_width
-        for r in range(panel.rows):
-            row = slice_ * panel.rows + r
-            old, new = before[i].get(row), after[i].get(row)
-            if old is None and new is None:
-                continue
-            y = panel.y + r * panel.uy
-            draw = _text if sides.texts else _bar
-            out.append(draw(x, y, w, panel.uy, old, new, (row, i) in wrong))
+        x, w, rows = panel.side_x(i), panel.side_width, range(slice_ * panel.rows, (slice_ + 1) * panel.rows)
+        seen = [(r, before[i].get(row), after[i].get(row)) for r, row in enumerate(rows)]
+        fields = [
+            ((x, panel.y + r * panel.uy, float(w), panel.uy), old, new, (rows[r], i) in wrong)
+            for r, old, new in seen
+            if old is not None or new is not None
+        ]
+        out.append("".join(_text(*f) for f in fields) if sides.texts else _bars(fields))
     return "".join(out)
 
 
-def _text(x: float, y: float, w: float, h: float, old: str | None, new: str | None, wrong: bool) -> str:
+def _text(q: Rect, old: str | None, new: str | None, wrong: bool) -> str:
+    x, y, w, h = q
     changes = new is not None and old != new
-    text = (f"{old} → {new}" if old is not None else f"→ {new}") if changes else old or new or ""
-    out = ""
-    if changes:
-        out += f'<rect class="changes" x="{pixels(x)}" y="{pixels(y)}" width="{w}" height="{pixels(h)}" fill="{LIGHT["mark"]}"/>'
+    said = (f"{old} → {new}" if old is not None else f"→ {new}") if changes else old or new or ""
+    out = rect(q, "changes", f'fill="{LIGHT["mark"]}"') if changes else ""
     if wrong:
-        text = "≠ " + text
-        out += (
-            f'<rect class="departs" x="{pixels(x + 1)}" y="{pixels(y + 1)}" width="{w - 2}" height="{pixels(h - 2)}" fill="none" '
-            f'stroke="{LIGHT["warn"]}" stroke-width="2"/>'
-        )
-    name = "side warn" if wrong else "side"
-    return out + (
-        f'<text class="{name}" x="{pixels(x + w / 2)}" y="{pixels(y + h / 2 + 4)}" font-size="11" text-anchor="middle" '
-        f'fill="{LIGHT["warn" if wrong else "ink"]}">{escape(text)}</text>'
-    )
+        said = "≠ " + said
+        out += rect((x + 1, y + 1, w - 2, h - 2), "departs", f'stroke="{LIGHT["warn"]}" stroke-width="2"')
+    name, fill = ("side warn", LIGHT["warn"]) if wrong else ("side", LIGHT["ink"])
+    return out + text(x + w / 2, y + h / 2 + 4, said, name, 11, "middle", fill)
 
 
-def _bar(x: float, y: float, w: float, h: float, old: str | None, new: str | None, wrong: bool) -> str:
-    level = new if new is not None else old or "-"
-    out = ""
-    if level in LEVELS:
-        name, colour = ("bar-now", LIGHT["dot"]) if new is not None else ("bar-past", LIGHT["mask"])
-        length = 2 + (w - 4) * LEVELS.index(level) / 63
-        thick = max(h - (0.6 if h > 2.5 else 0), 0.8)
-        out = f'<rect class="{name}" x="{pixels(x + 1)}" y="{pixels(y)}" width="{pixels(length)}" height="{pixels(thick)}" fill="{colour}"/>'
-    if wrong:
-        out += f'<path class="departs" d="M{pixels(x + w + 2)} {pixels(y)}v{pixels(max(h, 2))}" stroke="{LIGHT["warn"]}" stroke-width="4"/>'
-    return out
+def _bars(fields: list[tuple[Rect, str | None, str | None, bool]]) -> str:
+    """One bar for each row: those of the program of the moment, those of others, and marks of departures."""
+    now, past, marks = "", "", ""
+    for (x, y, w, h), old, new, wrong in fields:
+        level = new if new is not None else old or "-"
+        if level in LEVELS:
+            length, thick = 2 + (w - 4) * LEVELS.index(level) / 63, max(h - (0.6 if h > 2.5 else 0), 0.8)
+            bar = block((x + 1, y, length, thick))
+            now, past = (now + bar, past) if new is not None else (now, past + bar)
+        if wrong:
+            marks += f"M{pixels(x + w + 2)} {pixels(y)}v{pixels(max(h, 2))}"
+    out = path("bar-now", now, f'fill="{LIGHT["dot"]}"') + path("bar-past", past, f'fill="{LIGHT["mask"]}"')
+    return out + path("departs", marks, f'stroke="{LIGHT["warn"]}" stroke-width="4"')

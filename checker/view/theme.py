@@ -14,6 +14,8 @@ from html import escape as _escape
 from importlib import resources
 from typing import Any
 
+from checker.view import minify
+
 LIGHT: dict[str, str] = {
     "bg": "#ffffff",
     "panel": "#f5f6f8",
@@ -63,6 +65,11 @@ def escape(text: object) -> str:
     return _escape(str(text), quote=True)
 
 
+def between_tags(text: object) -> str:
+    """Text that is safe between tags only: quotes stay as they are."""
+    return _escape(str(text), quote=False)
+
+
 def script_json(data: Any) -> str:
     """JSON that is safe inside a script element: no ``<`` is left that could close it."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
@@ -70,36 +77,43 @@ def script_json(data: Any) -> str:
 
 @cache
 def asset(name: str) -> str:
-    """A file of this package, without its comment lines and indentation."""
-    text = (resources.files("checker.view") / name).read_text("utf-8")
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL) if name.endswith(".css") else text
-    lines = (line.strip() for line in text.splitlines())
-    return "\n".join(line for line in lines if line and not line.startswith("//"))
+    """A file of this package."""
+    return (resources.files("checker.view") / name).read_text("utf-8")
 
 
 @cache
-def style(root: str, *names: str) -> str:
+def _sheet(names: tuple[str, ...]) -> str:
+    return minify.styles("\n".join(asset(name) for name in names))
+
+
+def style(root: str, *names: str, page: str | None = None, alias: str = "") -> str:
     """A style element: the palette of `root` (a class) for both themes, then the given style sheets.
 
-    The reader's system says dark or light; a notebook that says which theme it has (JupyterLab, VS Code, Colab) wins.
+    The reader's system says dark or light; a notebook that says which theme it has (JupyterLab, VS Code, Colab) wins. With
+    the HTML of the `page` only what it can use is said. `alias` is a shorter class that the root has too.
     """
-    light = ";".join(f"--{name}:{colour}" for name, colour in LIGHT.items())
-    dark = ";".join(f"--{name}:{colour}" for name, colour in DARK.items())
+    sheets = _sheet(names)
+    if page is not None:
+        sheets = minify.pruned(sheets, page, keep={root})
+    # what a sheet does not use can still be used by what is drawn inside (a plot has no sheet)
+    used = set(re.findall(r"var\(--([\w-]+)", sheets + (page or ""))) if page is not None else set(LIGHT)
+    # of two switches, one is empty and the other falls back to what stands beside it: each colour is said once
+    colours = "".join(f"--{n}:var(--lit,{LIGHT[n]})var(--dim,{DARK[n]});" for n in LIGHT if n in used)
+    light, dark = "--lit:initial;--dim: ;color-scheme:light", "--lit: ;--dim:initial;color-scheme:dark"
+    name = alias or root
     hosts_light = ("[data-jp-theme-light=true]", ".vscode-light", "html[theme=light]")
     hosts_dark = ("[data-jp-theme-light=false]", ".vscode-dark", "html[theme=dark]", ".tbt-dark")
 
     def under(hosts: Iterable[str]) -> str:
-        return ",".join(f"{host} .{root}" for host in hosts)
+        return ",".join(f"{host} .{name}" for host in hosts)
 
+    # a notebook's word is more specific than the system's, so both light cases can be one rule
     rules = (
-        f".{root}{{{light};color-scheme:light}}"
-        f"@media(prefers-color-scheme:dark){{.{root}{{{dark};color-scheme:dark}}}}"
-        f"{under(hosts_light)}{{{light};color-scheme:light}}"
-        f"{under(hosts_dark)}{{{dark};color-scheme:dark}}"
+        f".{name}{{{colours}}}.{name},{under(hosts_light)}{{{light}}}"
+        f"@media(prefers-color-scheme:dark){{.{name}{{{dark}}}}}{under(hosts_dark)}{{{dark}}}"
     )
     # the class twice, so that a notebook's own rules for tables, code and headings do not win
-    sheets = re.sub(rf"\.{root}\b", f".{root}.{root}", "\n".join(asset(name) for name in names))
-    return f"<style>{rules}\n{sheets}</style>"
+    return f"<style>{rules}{re.sub(rf'[.]{root}(?![-_a-z0-9])', f'.{name}.{name}', sheets)}</style>"
 
 
 def number(value: float, width: int = 6) -> str:

@@ -14,8 +14,8 @@ from checker.course.linear_inputs import feature_map
 from checker.puzzle import Carried
 from checker.simulator.trace import Tile
 from checker.view.carried import ADDS, READS, STARTS
+from checker.view.heat import LEVELS
 from checker.view.layout import flatten, in_a_row
-from checker.view.sides import LEVELS
 from tests.view import films, traces
 from tests.view.test_film import Reader, data_of
 
@@ -63,7 +63,7 @@ def words_of(states: dict, deed: int) -> list[str]:
 @pytest.mark.parametrize("name", [*SEQUENTIAL, *PARALLEL])
 def test_film_is_well_formed_and_small(name: str, tmp_path: Path) -> None:
     html = solution(name, tmp_path).html
-    assert len(html) < 100_000
+    assert len(html) < 60_000
     assert not [attrs for _, attrs in Reader(html).tags if "id" in attrs]
     assert 'class="carried"' in html
 

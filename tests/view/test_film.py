@@ -19,8 +19,9 @@ from checker.submission.kernel import KernelSource, Piece
 from checker.submission.load import load_kernel
 from checker.view.film import film_document, film_html
 from checker.view.layout import flatten
-from checker.view.theme import asset, number, size
+from checker.view.theme import number, size
 from tests.view import traces
+from tests.view.unpacking import unpacked
 
 SOFTMAX, ADD = PUZZLES["row_softmax"], PUZZLES["vector_add"]
 VOID = {"meta", "input", "br", "img", "path", "rect"}
@@ -57,7 +58,7 @@ class Reader(HTMLParser):
 def data_of(html: str) -> dict:
     match = re.search(r'<script type="application/json">(.*?)</script>', html, re.DOTALL)
     assert match is not None
-    return json.loads(match[1])
+    return unpacked(json.loads(match[1]))
 
 
 def simulated(name: str, edit: tuple[str, str] = ("", ""), tmp: Path | None = None) -> tuple[Trace, KernelSource, dict]:
@@ -174,7 +175,7 @@ def test_static_frame_says_all_without_a_script() -> None:
     ):
         assert said in words
     assert html.count("<figure>") == 4
-    assert html.count('class="ln current"') == 1
+    assert html.count("<span class=current>") == 1
     assert html.count('fill="#') > 20, "colours must not depend on the style sheet"
 
 
@@ -231,4 +232,10 @@ def test_sizes_are_said_as_people_say_them() -> None:
 
 
 def test_player_and_styles_are_small() -> None:
-    assert len(asset("film.js")) + len(asset("film.css")) < 30_000
+    trace, values = traces.row_softmax()
+    html = film_html(trace, SOFTMAX, traces.solution("row_softmax"), values=values)
+    script, style = (re.search(f"<{tag}>(.*?)</{tag}>", html, re.DOTALL) for tag in ("script", "style"))
+    assert script is not None
+    assert style is not None
+    assert len(script[1]) < 14_000
+    assert len(style[1]) < 10_500

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -57,12 +58,12 @@ def softmax_film() -> tuple[Trace, str]:
 
 
 def current_line(page: Page) -> int:
-    return int(page.locator(".source .current").get_attribute("data-l") or 0)
+    return int(page.locator(".source .current i").inner_text())
 
 
 def tile(page: Page) -> tuple[float, float]:
-    box = page.locator(".stage .over .edge").last
-    return float(box.get_attribute("x") or 0), float(box.get_attribute("y") or 0)
+    x, y = re.match(r"M([\d.]+) ([\d.]+)h", page.locator(".stage .over .edge").last.get_attribute("d") or "").groups()
+    return float(x), float(y)
 
 
 def test_stepping_moves_the_tile_the_line_the_state_and_the_bars(show: Open) -> None:
@@ -240,7 +241,7 @@ def test_attention_shows_the_tile_the_staircase_and_the_rescaling(show: Open, tm
     assert page.locator(".stage .lens .in .edge").count() == 0
     page.locator(".scrub").fill(str(dots[3]))
     assert page.locator(".what").inner_text() == "acc of o[32:64]: rescaled, + p · v[32:64]"
-    assert page.locator(".stage .lens .in .bar-now").count() == 32, "a factor for each row"
+    assert page.locator(".stage .lens .in .bar-now").get_attribute("d").count("M") == 32, "a factor for each row"
     assert page.locator(".stage .lens .in .edge").count() == 1
     assert page.locator(".stage .lens .in .plus").count() > 20
     page.locator(".tbt-film").press("End")

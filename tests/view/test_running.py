@@ -11,7 +11,7 @@ import torch
 
 from checker.course import PUZZLES
 from checker.submission.kernel import KernelSource
-from checker.view.sides import LEVELS
+from checker.view.heat import LEVELS
 from tests.view import films, traces
 from tests.view.test_film import data_of
 

@@ -10,7 +10,7 @@ import pytest
 
 from checker.course import PUZZLES
 from checker.view.film import side_by_side
-from checker.view.sides import LEVELS
+from checker.view.heat import LEVELS
 from tests.view import films, traces
 from tests.view.test_film import Reader, data_of
 
@@ -33,7 +33,7 @@ def at_moment(scores: dict, k: int) -> list[int]:
 @pytest.mark.parametrize("name", ATTENTION)
 def test_film_is_well_formed_and_small(name: str, tmp_path: Path) -> None:
     html = solution(name, tmp_path).html
-    assert len(html) < 110_000
+    assert len(html) < 74_000
     assert not [attrs for _, attrs in Reader(html).tags if "id" in attrs]
 
 
