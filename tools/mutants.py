@@ -35,8 +35,18 @@ from tools.mutate import GATES, SWEPT, Fate, generated, sweep  # noqa: E402
 PAGE = ROOT / "docs" / "mutants.md"
 CPU, GPU, MECHANICAL = (ROOT / "reports" / f"mutants-{name}.json" for name in ("cpu", "gpu", "mechanical"))
 SURVIVORS = ROOT / "tools" / "survivors.toml"
-NOT_YET_ON_A_GPU: tuple[str, ...] = ("linear_chunk_states/normaliser_in_float16",)
-"""Wrong kernels that are not in the report of a GPU yet. The page names them; a report that has them ends the list."""
+NOT_YET_ON_A_GPU: tuple[str, ...] = (
+    "linear_attention/features_masked_at_the_end_of_memory",
+    "linear_attention/normaliser_of_the_last_tile",
+    "causal_linear_attention_chunked/normaliser_of_the_last_chunk",
+    "causal_linear_attention_chunked/state_of_the_last_chunk",
+    "linear_chunk_states/axes_of_the_grid_swapped",
+    "linear_chunk_states/normaliser_in_float16",
+    "causal_linear_attention_parallel/chunk_forgotten",
+    "causal_linear_attention_parallel/values_of_the_chunk_forgotten",
+)
+"""Wrong kernels, or puzzles with all of theirs, that are not in the report of a GPU yet. The page names them; a report that has
+them ends the list."""
 
 
 # -------------------------------------------------------------------------------------------------------------- reports
@@ -56,6 +66,11 @@ def wrong_kernels() -> list[Row]:
     return [replace(row, gpu=seen.get((row.puzzle, row.name))) for row in rows]
 
 
+def awaited_on_a_gpu(puzzle: str, name: str) -> bool:
+    """Whether the report of the GPU has to have this wrong kernel."""
+    return puzzle not in NOT_YET_ON_A_GPU and f"{puzzle}/{name}" not in NOT_YET_ON_A_GPU
+
+
 def disagreements() -> list[str]:
     """Where the report of the GPU says something else than that of the CPU, or nothing."""
     if not GPU.exists():
@@ -63,9 +78,9 @@ def disagreements() -> list[str]:
     on_gpu = {(row.puzzle, row.name): row for row in rows_of(load(GPU))}
     found = []
     for row in rows_of(load(CPU)):
-        name = f"{row.puzzle}/{row.name}"
-        if name in NOT_YET_ON_A_GPU:
+        if not awaited_on_a_gpu(row.puzzle, row.name):
             continue
+        name = f"{row.puzzle}/{row.name}"
         there = on_gpu.get((row.puzzle, row.name))
         if there is None or there.gpu is None:
             found.append(f"{name}: not launched on the GPU")
@@ -170,7 +185,7 @@ def _gpu() -> Iterator[str]:
     yield "CPU and GPU agree on every one." if not wrong else "They disagree: " + "; ".join(wrong) + "."
     if NOT_YET_ON_A_GPU:
         yield ""
-        yield f"**Not yet in this report:** {', '.join(f'`{name}`' for name in NOT_YET_ON_A_GPU)}."
+        yield f"**Not yet in this report:** {', '.join(f'`{what}`' for what in NOT_YET_ON_A_GPU)}."
 
 
 def _mechanical(report: Mapping[str, Any]) -> Iterator[str]:

@@ -105,13 +105,22 @@ FAMILIES: dict[str, str] = {
 
 
 def contrast(failing: Sequence[Case], passing: Sequence[Case]) -> str:
-    """What all failing cases share and no passing one has, in words; empty where nothing stands out."""
+    """What all failing cases share and no passing one has, in words; empty where nothing stands out.
+
+    A layout and a flag that always come together are named together: which of them it is, the cases do not say.
+    """
     if not passing:
         return ""
-    for trait, words in _traits(failing[0]):
-        if all(_has(case, trait) for case in failing) and not any(_has(case, trait) for case in passing):
-            return words
-    return ""
+    apart = {
+        trait: words
+        for trait, words in _traits(failing[0])
+        if all(_has(case, trait) for case in failing) and not any(_has(case, trait) for case in passing)
+    }
+    first = next(iter(apart), "")
+    flag = next((trait.removeprefix("flag=") for trait in apart if trait.startswith("flag=")), "")
+    if first.startswith("layout=") and flag:
+        return f"{apart[first].rstrip('.')}, and these are the cases with {flag.replace('=', ' = ')} too."
+    return apart.get(first, "")
 
 
 def _traits(case: Case) -> list[tuple[str, str]]:

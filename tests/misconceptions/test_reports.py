@@ -29,7 +29,7 @@ def test_the_gpu_report_holds_the_whole_bank_and_agrees_with_the_cpu():
     report = mutants.load(mutants.GPU)
     assert report["device"] == "cuda"
     rows = rows_of(report)
-    wanted = [(puzzle, name) for puzzle, name in BANK if f"{puzzle}/{name}" not in mutants.NOT_YET_ON_A_GPU]
+    wanted = [(puzzle, name) for puzzle, name in BANK if mutants.awaited_on_a_gpu(puzzle, name)]
     assert [(row.puzzle, row.name) for row in rows] == wanted, "run `checker mutants --device cuda` again"
     assert [row.name for row in rows if not row.by_the_right_gate] == []
     assert mutants.disagreements() == []

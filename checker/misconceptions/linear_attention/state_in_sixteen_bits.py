@@ -40,7 +40,7 @@ def linear_attention_kernel(
     offs_d = tl.arange(0, D)
     mask_v = offs_v < D_V
     length = tl.minimum(tl.load(key_lengths_ptr + head // H), N_KV)
-    state = tl.zeros([D, BLOCK_V], tl.float32)
+    state = tl.zeros([D, BLOCK_V], v_ptr.dtype.element_ty)  # wrong
     z = tl.zeros([D], tl.float32)
     for start_n in range(0, length, BLOCK_N):
         offs_n = (start_n + tl.arange(0, BLOCK_N)).to(tl.int64)
@@ -50,7 +50,7 @@ def linear_attention_kernel(
         k = tl.load(k_ptrs, mask=mask_n[:, None], other=0.0).to(tl.float32)
         k = tl.where(mask_n[:, None], tl.maximum(k, 0.0) + tl.exp(tl.minimum(k, 0.0)), 0.0)
         v = tl.load(v_ptrs, mask=mask_n[:, None] & mask_v[None, :], other=0.0)
-        state = tl.dot(tl.trans(k.to(v.dtype)), v, state).to(v.dtype).to(tl.float32)  # wrong
+        state += tl.dot(tl.trans(k.to(v.dtype)), v).to(v.dtype)  # wrong
         z += tl.sum(k, axis=0)
     for start_m in range(0, N_Q, BLOCK_M):
         offs_m = (start_m + tl.arange(0, BLOCK_M)).to(tl.int64)
@@ -59,7 +59,7 @@ def linear_attention_kernel(
             q_ptr + head * stride_qh + offs_m[:, None] * stride_qm + offs_d[None, :], mask=mask_m[:, None], other=0.0
         )
         q = tl.maximum(q.to(tl.float32), 0.0) + tl.exp(tl.minimum(q.to(tl.float32), 0.0))
-        num = tl.dot(q, state)
+        num = tl.dot(q, state.to(tl.float32))
         den = tl.sum(q * z[None, :], axis=1) + 1e-6
         o_ptrs = o_ptr + head * stride_oh + offs_m[:, None] * stride_om + offs_v[None, :]
         tl.store(o_ptrs, num / den[:, None], mask=mask_m[:, None] & mask_v[None, :])
