@@ -13,7 +13,7 @@ from checker.course import PUZZLES
 from checker.course.linear_inputs import feature_map
 from checker.puzzle import Carried
 from checker.simulator.trace import Tile
-from checker.view.carried import ADDS, READS, STARTS
+from checker.view.carried_deeds import ADDS, READS, STARTS
 from checker.view.heat import LEVELS
 from checker.view.layout import flatten, in_a_row
 from tests.view import films, traces
