@@ -13,7 +13,7 @@ from checker.view.running import vector
 from checker.view.scores import matrix
 
 if TYPE_CHECKING:
-    from checker.view.film_data import Moment
+    from checker.view.film_model import Moment
 
 MOST = 24
 """Events that are looked at."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from checker.view.carried import ADDS, READS, STARTS, States, read_boxes
+from checker.view.carried import States, read_boxes
+from checker.view.carried_deeds import ADDS, READS, STARTS
 from checker.view.heat import bars, heat_map
 from checker.view.layout import joined
 from checker.view.shapes import Rect, frame, rect, rects, text
@@ -12,7 +13,7 @@ from checker.view.shapes import ground as field
 from checker.view.theme import LIGHT
 
 if TYPE_CHECKING:
-    from checker.view.film_data import Film
+    from checker.view.film_model import Film
 
 DEEDS = {STARTS: "starts", ADDS: "adds", READS: "reads"}
 

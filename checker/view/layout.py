@@ -48,7 +48,7 @@ class Panel:
     axes: str = "xy"
     """Which edges have indices; ``""`` is a panel without even the index of its slice."""
     label: tuple[float, float, float] | None = None
-    """Where the name stands, and how: see `film_svg`; above the top left corner where nothing is said."""
+    """Where the name stands, and how: see `panel_svg.label`; above the top left corner where nothing is said."""
     said: tuple[int, ...] | None = None
     """The shape to print, where it is not the one drawn."""
     sides_x: float | None = None

@@ -18,7 +18,7 @@ from checker.view.theme import number
 
 if TYPE_CHECKING:
     from checker.simulator.trace import Event
-    from checker.view.film_data import Moment
+    from checker.view.film_model import Moment
 
 TILE_ROOM, ACC_ROOM = 26_000, 12_000
 """Characters for all heat maps of scores and of accumulators: more tiles are drawn with fewer cells."""

@@ -11,7 +11,7 @@ from checker.view.shapes import ground as field
 from checker.view.theme import LIGHT
 
 if TYPE_CHECKING:
-    from checker.view.film_data import Film
+    from checker.view.film_model import Film
 
 
 def place(film: Film, r0: float, r1: float, c0: float, c1: float) -> Rect:

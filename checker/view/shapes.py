@@ -90,10 +90,11 @@ def hatch(q: Rect, step: float, back: bool = False) -> str:
         ax, ay, bx, by = min(t, w), max(0.0, t - w), max(0.0, t - h), min(t, h)
         if back:
             ax, bx = w - ax, w - bx
-        d.append(f"M{_n(x + ax)} {_n(y + ay)}L{_n(x + bx)} {_n(y + by)}")
+        d.append(f"M{tenths(x + ax)} {tenths(y + ay)}L{tenths(x + bx)} {tenths(y + by)}")
         t += step
     return "".join(d)
 
 
-def _n(value: float) -> str:
+def tenths(value: float) -> str:
+    """Rounded half to even, for what only Python draws."""
     return f"{value:.1f}".removesuffix(".0")

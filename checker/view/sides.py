@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from checker.puzzle import Running
+from checker.view.departures import Departure
 from checker.view.heat import LEVELS
 from checker.view.layout import Panel
-from checker.view.running import Departure, held_rows, vector
+from checker.view.running import held_rows, vector
 from checker.view.shapes import Rect, block, border, ground, path, pixels, rect, text
 from checker.view.theme import LIGHT, number
 
 if TYPE_CHECKING:
-    from checker.view.film_data import Moment
+    from checker.view.film_model import Moment
 
 Row = int  # slice * rows + row
 Column = dict[Row, str]

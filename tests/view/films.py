@@ -15,9 +15,9 @@ from checker.simulator import simulate
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource, Piece
 from checker.submission.load import load_kernel
+from checker.view.departures import Departure, departures
 from checker.view.film import film_html
 from checker.view.layout import flatten
-from checker.view.running import Departure, departures
 from tests.view import traces
 
 CORRECT = Path(__file__).parents[1] / "misconceptions" / "correct"

@@ -13,7 +13,7 @@ from checker.course import PUZZLES
 from checker.course.linear_inputs import feature_map
 from checker.puzzle import Carried
 from checker.simulator.trace import Tile
-from checker.view.carried import ADDS, READS, STARTS
+from checker.view.carried_deeds import ADDS, READS, STARTS
 from checker.view.heat import LEVELS
 from checker.view.layout import flatten, in_a_row
 from tests.view import films, traces
@@ -256,7 +256,7 @@ def test_a_state_too_large_to_capture_is_said(tmp_path: Path) -> None:
 
 def test_a_long_text_is_cut_and_that_is_said(tmp_path: Path) -> None:
     html = solution("causal_linear_attention", tmp_path, N=150, D_V=24).html
-    assert len(html) < 150_000
+    assert len(html) < 108_000
     assert "Of a program, the first 380 steps are shown." in html
 
 

@@ -80,7 +80,7 @@ def test_film_of_a_real_kernel_shows_its_events_values_and_traffic(name: str, tm
     trace, source, tensors = simulated(name, tmp=tmp_path)
     html = film_html(trace, puzzle, source, budget=puzzle.budget(puzzle.film.case), values=tensors)
     data = data_of(html)
-    assert len(html) < 60_000
+    assert len(html) < 40_000
     assert len(data["events"]) == len(trace.events)
     assert [e[3] for e in data["events"]] == [e.line for e in trace.events]
     assert sum(e[5] for e in data["events"]) == sum(t.loaded + t.stored for t in trace.traffic.values())
@@ -102,11 +102,11 @@ def test_findings_of_a_real_kernel_are_marked_at_their_moment(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("made", "limit"),
     [
-        (traces.vector_add(), 60_000),
-        (traces.row_softmax(6, 13, 16), 60_000),
-        (traces.online(6, 24, 8), 68_000),
-        (traces.flash(), 80_000),
-        (traces.online(64, 1000, 128), 110_000),
+        (traces.vector_add(), 40_000),
+        (traces.row_softmax(6, 13, 16), 45_000),
+        (traces.online(6, 24, 8), 47_000),
+        (traces.flash(), 51_000),
+        (traces.online(64, 1000, 128), 66_000),
     ],
     ids=["vector", "ragged rows", "online", "four dimensions", "1536 events"],
 )

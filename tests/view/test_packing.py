@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from checker.course import PUZZLES
-from checker.view.film_data import build
+from checker.view.film_build import build
 from checker.view.packing import packed
 from tests.view import films, traces
 from tests.view.unpacking import unpacked

@@ -123,7 +123,7 @@ def test_five_hundred_and_twelve_are_still_small_and_whole(tmp_path: Path) -> No
     shot = solution("flash_attention_heads", tmp_path, sizes={**case.sizes, "N_Q": 512, "N_KV": 512})
     html = shot.html
     data = data_of(html)
-    assert len(html) < 150_000
+    assert len(html) < 112_000
     assert len(data["events"]) == len(shot.trace.events)
     assert len(data["scores"]["tiles"]) == 136
 
@@ -132,7 +132,7 @@ def test_a_longer_film_leaves_out_programs_and_says_so(tmp_path: Path) -> None:
     case = PUZZLES["flash_attention_heads"].film.case
     shot = solution("flash_attention_heads", tmp_path, sizes={**case.sizes, "N_Q": 512, "N_KV": 512}, flags={"IS_CAUSAL": False, "RAGGED": False})  # fmt: skip
     html = shot.html
-    assert len(html) < 150_000
+    assert len(html) < 112_000
     assert "Shown:" in html
 
 
