@@ -37,9 +37,11 @@ class Memory:
         if access.good is None:
             data = source[access.places]
         else:
-            data = np.full_like(access.places, numerics.poison(element), dtype=element)
-            if other is not None and access.active is not None:
-                np.copyto(data, other.data, where=~access.active, casting="unsafe")
+            poison = numerics.poison(element)
+            data = np.full(access.places.shape, poison)
+            if access.active is not None:
+                fill = poison if other is None else other.data
+                data = np.where(access.active, poison, np.where(access.good, poison, fill).astype(element))
             data[access.good] = source[access.chosen]
         undefined = other is None and access.active is not None
         line = self.recorder.load(access, undefined)
