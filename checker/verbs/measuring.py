@@ -49,9 +49,8 @@ def _simulated(
     puzzle: Puzzle, source: KernelSource, cases: Sequence[Case], launches: Sequence[Launch]
 ) -> Iterator[tuple[Trace, Mapping[str, torch.Tensor]]]:
     results = Sandbox.shared().simulate(source, launches, SimulateOptions())
-    for case, launch, result in zip(
-        cases, launches, results, strict=False
-    ):  # the first that does not pass is the last, and raises here
+    # the first result that is not `passed` is the last, and raises here
+    for case, launch, result in zip(cases, launches, results, strict=False):
         if result.trace is None or result.status != "passed":
             raise Misuse(f"{puzzle.kernel} did not run at {case.name}: {result.message or result.status}")
         refuse_what_no_gpu_takes(puzzle, source, case, launch, result.trace)
