@@ -104,7 +104,7 @@ def test_films_stand_beside_each_other_in_a_notebook(space, monkeypatch):
     films({"feature_slices": {"N": 3}, "chunked_softmax": {"M": 2, "N": 7, "BLOCK_N": 4}}, beside=True)
     (html,) = outputs
     assert html.startswith('<div style="display:grid')
-    assert html.count('class="tbt-film"') == 1
+    assert html.count('class="tbt-film ') == 1
     assert "atomic update" in html
     assert html.index("tbt-film") < html.index("once your kernel has passed")
 

@@ -16,7 +16,7 @@ from tests.view.unpacking import unpacked
 
 MOST = 60_000
 LARGER = {"flash_attention_v1": 67_000, "flash_attention_heads": 74_000}
-"""Half of these is what every tile of scores and every accumulator held, and the learner's own source."""
+"""Their heat maps alone take 9 and 14 kB: every tile of scores and every accumulator, each number of them."""
 
 
 @pytest.fixture(scope="module", params=PUZZLES)
