@@ -5,12 +5,13 @@ It runs nothing. `replay` is the trace of the failing case run once more with it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from checker.judge import words
 from checker.judge.outcome import Outcome
 from checker.judge.verdict import GateResult
-from checker.puzzle import Puzzle
+from checker.puzzle import Allowance, Puzzle
 from checker.simulator.trace import Trace, Traffic
 from checker.submission.kernel import KernelSource
 
@@ -19,7 +20,7 @@ def overdrawn(puzzle: Puzzle, outcome: Outcome) -> list[tuple[str, str, int, int
     """``(tensor, "loaded" | "stored", bytes moved, bytes allowed)`` for all that passes its allowance in one case."""
     if outcome.trace is None:
         return []
-    budget, found = puzzle.budget(outcome.case), []
+    budget, found = _budget(puzzle, outcome), []
     for name, traffic in outcome.trace.traffic.items():
         allowance = budget.get(name)
         for verb, moved, allowed in (
@@ -29,6 +30,13 @@ def overdrawn(puzzle: Puzzle, outcome: Outcome) -> list[tuple[str, str, int, int
             if moved > allowed:
                 found.append((name, verb, moved, allowed))
     return found
+
+
+def _budget(puzzle: Puzzle, outcome: Outcome) -> Mapping[str, Allowance]:
+    """What the rung allows with the tiles that ran: those of the learner's own configuration, where there is one."""
+    case, config = outcome.case, outcome.prepared.config
+    tiles = {} if config is None else {name: int(value) for name, value in config.meta.items()}
+    return puzzle.budget(replace(case, meta={**case.meta, **tiles}))
 
 
 def traffic_failure(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
@@ -73,7 +81,7 @@ def _times(outcome: Outcome, name: str, verb: str, moved: int, allowed: int) -> 
 
 
 def _because(puzzle: Puzzle, outcome: Outcome, name: str) -> str:
-    allowance = puzzle.budget(outcome.case).get(name)
+    allowance = _budget(puzzle, outcome).get(name)
     if allowance is None or not allowance.because:
         return ""
     because = allowance.because
@@ -98,7 +106,7 @@ def _moved(outcome: Outcome) -> int:
 
 
 def _table(puzzle: Puzzle, outcome: Outcome) -> dict[str, tuple[Traffic, int, int]]:
-    budget = puzzle.budget(outcome.case)
+    budget = _budget(puzzle, outcome)
     return {
         name: (t, budget[name].loaded if name in budget else 0, budget[name].stored if name in budget else 0)
         for name, t in (outcome.trace.traffic.items() if outcome.trace else ())

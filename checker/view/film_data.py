@@ -18,7 +18,7 @@ from checker.view.theme import number, short
 LEVELS = ((2, 2, 26_000), (1, 2, 26_000), (0, 2, 36_000), (0, 1, 42_000), (-1, 1, 42_000), (-1, 0, 0))
 """What is kept of local values, most first: the highest rank of unnamed and of named ones, and the characters of JSON
 that all data may then take; what needs more goes on to the next."""
-STATE_ROWS = 10
+STATE_ROWS = 8
 KINDS = ("load", "store", "atomic", "dot")
 
 
@@ -121,7 +121,7 @@ def _events(
                 name in dict(event.loops)
                 or name in drawn
                 or not _kept(name, value, state, level)
-                or (name not in state and len(names.items) >= STATE_ROWS + len(state))
+                or (name not in names.items and len(names.items) >= STATE_ROWS + len(state))
             ):
                 continue
             if id(value) not in said:

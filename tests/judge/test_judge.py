@@ -146,6 +146,25 @@ def test_traffic_names_the_lines(runner):
     assert "again" in source.source.splitlines()[verdict.diagnosis.line - 1]
 
 
+@pytest.mark.parametrize(
+    ("puzzle", "tiles"),
+    [
+        ("flash_attention", {"BLOCK_M": 16, "BLOCK_N": 32}),
+        ("flash_attention_v1", {"BLOCK_M": 32, "BLOCK_N": 16}),
+        ("linear_attention", {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_V": 16}),
+        ("causal_linear_attention_chunked", {"CHUNK": 32, "BLOCK_V": 16}),
+    ],
+    ids=lambda v: v if isinstance(v, str) else None,
+)
+def test_the_budget_is_that_of_the_learners_own_tiles(puzzle, tiles, runner):
+    """Smaller tiles load K and V, or Q and K, more often; that is for the learner to choose, and no other byte is allowed."""
+    source = replace(solution(puzzle), configs=(Config(tiles, {"num_warps": 4}),))
+    verdict = judge(PUZZLES[puzzle], source, runner)
+    assert verdict.passed, verdict.failure
+    moved = next(g for g in verdict.gates if g.gate == "traffic").traffic
+    assert any(traffic.loaded == loaded > 0 for traffic, loaded, _ in moved.values())
+
+
 def test_a_kernel_that_stops_is_a_runtime_error(runner):
     source = changed(solution("row_softmax"), "m_i = tl.max(x, axis=0)", "m_i = tl.max(x, axis=5)")
     verdict = judge(ROW, source, runner)

@@ -119,3 +119,15 @@ def test_names_that_the_script_shortens_are_not_in_the_data(path: Path) -> None:
     keys |= {"words", "vals", "loops", "events", "sites", "at", "heats", "accs", "alphas", "sums", "places", "reads"}
     keys |= {"square", "lens", "skipped", "wide", "boxes", "whole"}
     assert not fields & keys
+
+
+def test_every_program_shows_the_state_that_the_first_one_shows(shot: films.Shot) -> None:
+    """A table of names that is full takes no new ones, and goes on following those it has."""
+    data = data_of(shot)
+    shown: dict[int, set[str]] = {}
+    for row in data["events"]:
+        delta = row[7] if len(row) > 7 and row[7] else []
+        shown.setdefault(row[0], set()).update(data["names"][i] for i in delta[::2])
+    first, *others = shown.values()
+    assert first
+    assert [first - other for other in others] == [set()] * len(others)
