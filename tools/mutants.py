@@ -35,16 +35,7 @@ from tools.mutate import GATES, SWEPT, Fate, generated, sweep  # noqa: E402
 PAGE = ROOT / "docs" / "mutants.md"
 CPU, GPU, MECHANICAL = (ROOT / "reports" / f"mutants-{name}.json" for name in ("cpu", "gpu", "mechanical"))
 SURVIVORS = ROOT / "tools" / "survivors.toml"
-NOT_YET_ON_A_GPU: tuple[str, ...] = (
-    "linear_attention/features_masked_at_the_end_of_memory",
-    "linear_attention/normaliser_of_the_last_tile",
-    "causal_linear_attention_chunked/normaliser_of_the_last_chunk",
-    "causal_linear_attention_chunked/state_of_the_last_chunk",
-    "linear_chunk_states/axes_of_the_grid_swapped",
-    "linear_chunk_states/normaliser_in_float16",
-    "causal_linear_attention_parallel/chunk_forgotten",
-    "causal_linear_attention_parallel/values_of_the_chunk_forgotten",
-)
+NOT_YET_ON_A_GPU: tuple[str, ...] = ()
 """Wrong kernels, or puzzles with all of theirs, that are not in the report of a GPU yet. The page names them; a report that has
 them ends the list."""
 

@@ -14,8 +14,9 @@ _AFTER: dict[str, int] = {"PAST": 11}
 
 
 def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
-    """As the recurrent kernel, with more threads: the state, the chunk and its square of weights live in registers together."""
-    return replace(linear_causal.launch(case, tensors, meta), options={"num_warps": 8, "num_stages": 1})
+    """As the recurrent kernel; long chunks get more threads, since state, chunk and its square of weights share the registers."""
+    warps = 8 if int(meta["CHUNK"]) >= 64 else 4
+    return replace(linear_causal.launch(case, tensors, meta), options={"num_warps": warps, "num_stages": 1})
 
 
 PUZZLE = Puzzle(
