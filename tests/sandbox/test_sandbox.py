@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -212,6 +212,15 @@ def test_leaving_early_ends_the_job(sandbox: Sandbox) -> None:
     works(sandbox)
 
 
+@pytest.fixture
+def _interruptible() -> Iterator[None]:
+    """A shell that starts the tests in the background has told them to ignore interrupts; a notebook's kernel never does."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 def test_an_interrupt_ends_the_job(sandbox: Sandbox) -> None:
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
