@@ -111,14 +111,14 @@ def pipeline(device: str = "auto", dtype: str = "float32", **sizes: Scalar) -> P
 
 
 def _case(dtype: str, sizes: Mapping[str, Any]) -> Case:
-    from checker.course.linear_pipeline import OUTPUTS, pipeline_case
+    from checker.course.linear_pipeline import pipeline_case
     from checker.verbs.sizes import case_for
 
     if dtype not in DTYPES:
         raise Misuse(f"There are no {dtype!r} tensors here. The types are {', '.join(DTYPES)}.")
     b, h, n, d, d_v, chunk, block_v, block, past = DEFAULTS.values()
     case = pipeline_case(b, h, n, d, d_v, chunk, block_v, block, dtype=dtype, flags={"PAST": past})
-    case = case_for(OUTPUTS, sizes, case)
+    case = case_for("pipeline", sizes, case)
     past = int(case.flags["PAST"])
     if past < 0:
         raise Misuse(f"PAST counts tokens and cannot be {past}.")

@@ -122,7 +122,7 @@ def timed(name: str, sizes: Sequence[Sizes], dtype: str = "") -> list[float] | N
 def _case(puzzle: Puzzle, sizes: Sizes, dtype: str = "") -> Case:
     from checker.verbs.sizes import case_for
 
-    case = case_for(puzzle, sizes, puzzle.film.case)
+    case = case_for(puzzle.name, sizes, puzzle.film.case)
     if dtype and dtype not in puzzle.tolerance:
         raise Misuse(f"{puzzle.name} has no {dtype!r} tensors. Its types are {', '.join(puzzle.tolerance)}.")
     return replace(case, dtype=dtype or case.dtype)

@@ -40,7 +40,7 @@ def film_of(puzzle: Puzzle, source: KernelSource, sizes: Mapping[str, Any]) -> F
     """The film at the puzzle's own sizes, with `sizes` in their place where given; see `film_at`. Raises Misuse."""
     from checker.verbs.sizes import case_for
 
-    return film_at(puzzle, source, case_for(puzzle, sizes, puzzle.film.case))
+    return film_at(puzzle, source, case_for(puzzle.name, sizes, puzzle.film.case))
 
 
 def film_at(puzzle: Puzzle, source: KernelSource, case: Case) -> Film | Verdict:

@@ -18,24 +18,24 @@ SMALLEST = 16
 """The smallest side of a tile that every `tl.dot` takes."""
 
 
-def case_for(puzzle: Puzzle, sizes: Mapping[str, Any], case: Case) -> Case:
-    """The case with other sizes, tile sizes or flags. Raises Misuse for names or numbers that it has not."""
+def case_for(name: str, sizes: Mapping[str, Any], case: Case) -> Case:
+    """The case with other sizes, tile sizes or flags. Raises Misuse for names or numbers that it has not; `name` is whose they are."""
     known = {**case.sizes, **case.meta, **case.flags}
     if not isinstance(sizes, Mapping):
         raise Misuse(
             f"Sizes are written as {{{next(iter(known))!r}: {next(iter(known.values()))}}}, and this is {sizes!r}."
         )
-    for name, value in sizes.items():
-        if name not in known:
+    for size, value in sizes.items():
+        if size not in known:
             shown = ", ".join(f"{k}={v}" for k, v in known.items())
-            raise Misuse(f"{puzzle.name} has no size called {name}. The sizes are {shown}.")
-        if name in case.flags:
+            raise Misuse(f"{name} has no size called {size}. The sizes are {shown}.")
+        if size in case.flags:
             if not isinstance(value, bool | int | float):
-                raise Misuse(f"{name} has to be a number or True or False, not {value!r}.")
+                raise Misuse(f"{size} has to be a number or True or False, not {value!r}.")
         elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise Misuse(f"{name} has to be a whole number of at least 1, not {value!r}.")
-        elif name in case.meta and value & (value - 1):
-            raise Misuse(f"{name} has to be a power of two, as Triton's tiles are, and {value} is not.")
+            raise Misuse(f"{size} has to be a whole number of at least 1, not {value!r}.")
+        elif size in case.meta and value & (value - 1):
+            raise Misuse(f"{size} has to be a power of two, as Triton's tiles are, and {value} is not.")
     return case_with(case, sizes) if sizes else case
 
 

@@ -100,7 +100,7 @@ def chosen(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[Case, dict[str, i
             raise Misuse(f"dtype is one of {', '.join(known)}, not {wanted['dtype']!r}.")
         case = replace(case, dtype=wanted["dtype"])
     sizes = {name: value for name, value in wanted.items() if name not in OPTIONS and name != "dtype"}
-    case = case_for(puzzle, sizes, case)
+    case = case_for(puzzle.name, sizes, case)
     if sizes and _bytes(puzzle, case) > MOST_BYTES:
         raise Misuse(
             "These sizes are too large to prepare here. The compiler only sees whether a size is a multiple of 16: smaller ones of "

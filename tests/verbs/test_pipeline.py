@@ -66,7 +66,7 @@ def test_a_kernel_runs_in_its_own_configuration_unless_a_tile_is_named(space):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"M": 3}, "no size called M"),
+        ({"M": 3}, "pipeline has no size called M"),
         ({"N": 0}, "N has to be a whole number"),
         ({"D": 48}, "D is 16, 32, 64 or 128, not 48"),
         ({"CHUNK": 24}, "power of two"),
