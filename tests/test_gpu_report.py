@@ -54,6 +54,26 @@ def test_a_run_that_is_cut_off_leaves_what_it_saw(tmp_path: Path) -> None:
     }
 
 
+def test_a_time_limit_leaves_what_was_seen(tmp_path: Path) -> None:
+    """The tool itself is told to end while a test hangs."""
+    (tmp_path / "test_slow.py").write_text(
+        "import os, signal, time, pytest\n\n@pytest.mark.gpu\ndef test_quick(monkeypatch):\n    pass\n\n"
+        "@pytest.mark.gpu\ndef test_slow():\n    os.kill(os.getppid(), signal.SIGTERM)\n    time.sleep(100)\n"
+    )
+    code = (
+        "import tools.gpu_report as tool, pathlib; tool.environment = lambda: {'device': 'NVIDIA X'}; "
+        f"tool.REPORTS = tool.ROOT = pathlib.Path({str(tmp_path)!r}); "
+        "raise SystemExit(tool.main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env={"PATH": "/usr/bin", "PYTHONPATH": str(ROOT)}, check=False, timeout=60,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 130, done.stderr
+    report = json.loads((tmp_path / "gpu-x.json").read_text())
+    assert [row["outcome"] for row in report["tests"]] == ["passed", "not finished"]
+
+
 def test_the_page_counts_every_outcome() -> None:
     tests = [{"test": f"t{i}", "outcome": o, "seconds": 1.0} for i, o in enumerate(("passed", "error", "not finished"))]
     report = {"environment": {"device": "NVIDIA X"}, "date": "2026-11-22", "tests": tests}

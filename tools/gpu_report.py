@@ -9,6 +9,7 @@ import json
 import os
 import platform
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "reports"
+INTERRUPTED = 130
 
 
 def environment() -> dict[str, str]:
@@ -46,7 +48,10 @@ def run_tests(arguments: list[str]) -> tuple[int, list[dict[str, Any]]]:
     with tempfile.TemporaryDirectory() as folder:
         seen = Path(folder) / "rows.jsonl"
         command = [sys.executable, "-m", "pytest", "-m", "gpu", "-p", "tools.gpu_rows", *arguments]
-        status = subprocess.run(command, cwd=ROOT, check=False, env=os.environ | {"GPU_ROWS": str(seen)}).returncode
+        try:
+            status = subprocess.run(command, cwd=ROOT, check=False, env=os.environ | {"GPU_ROWS": str(seen)}).returncode
+        except (KeyboardInterrupt, SystemExit):  # pytest has been ended by now; what it saw is worth a report
+            status = INTERRUPTED
         return status, rows(seen.read_text("utf-8")) if seen.exists() else []
 
 
@@ -87,6 +92,7 @@ def markdown(report: dict[str, Any]) -> str:
 
 def main() -> int:
     facts = environment()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(INTERRUPTED))  # a time limit: as if somebody had pressed Ctrl-C
     status, tests = run_tests(sys.argv[1:])
     report = {
         "schema": "gpu-report/v1",
