@@ -14,7 +14,7 @@ from typing import Any
 
 from checker.commands import folder, grading, kernels
 from checker.commands.codes import BROKEN, FAILED, USAGE
-from checker.verbs.naming import Misuse, Unavailable
+from checker.verbs.naming import Unavailable, UsageError
 
 DEVICES = ("auto", "cpu", "cuda")
 
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Unavailable as missing:
         _complain(str(missing))
         return BROKEN
-    except Misuse as misuse:
+    except UsageError as misuse:
         return _complain(str(misuse))
     except (FileNotFoundError, NotADirectoryError) as error:
         return _complain(f"{error}. Is the path right, seen from {Path.cwd()}?")

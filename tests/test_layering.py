@@ -20,8 +20,10 @@ ROOMS: tuple[frozenset[str], ...] = (
     frozenset({"gpu"}),
     frozenset({"judge"}),
     frozenset({"sandbox"}),
-    frozenset({"grading"}),
+    frozenset({"checking"}),
     frozenset({"view"}),
+    frozenset({"films"}),
+    frozenset({"grading"}),
 )
 """From the vocabulary to what people see. What is in no room (the verbs, the shell) comes last and may import all."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from checker.verbs.naming import Misuse, Unavailable
+from checker.verbs.naming import Unavailable, UsageError
 
 
 def write_json(target: str, content: dict[str, Any]) -> None:
@@ -19,16 +19,16 @@ def write_json(target: str, content: dict[str, Any]) -> None:
 
 
 def writable(*targets: str | None) -> None:
-    """Raises Misuse for a file that cannot be written, before the work whose result it is to hold is begun."""
+    """Raises UsageError for a file that cannot be written, before the work whose result it is to hold is begun."""
     for target in targets:
         if target is None or target == "-":
             continue
         path = Path(target)
         if path.is_dir():
-            raise Misuse(f"{target} is a folder; the result needs the name of a file")
+            raise UsageError(f"{target} is a folder; the result needs the name of a file")
         folder = next(p for p in (path.absolute().parents) if p.exists())
         if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-            raise Misuse(f"{target} cannot be written: {folder} is no folder that you may write to")
+            raise UsageError(f"{target} cannot be written: {folder} is no folder that you may write to")
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker.commands.codes import BROKEN, PASSED
 from checker.commands.files import writable, write_json, writing
-from checker.verbs.naming import Misuse
+from checker.verbs.naming import UsageError
 
 if TYPE_CHECKING:
     from checker.grading.mutants import Row
@@ -24,16 +24,16 @@ def grade(options: argparse.Namespace) -> int:
     from checker.sandbox import Sandbox
 
     if not options.paths:
-        raise Misuse(
+        raise UsageError(
             "grade needs something to grade: python -m checker grade PATH…, with a .py, .ipynb, .zip or a folder"
         )
     if options.jobs < 1:
-        raise Misuse(f"--jobs has to be at least 1, not {options.jobs}")
+        raise UsageError(f"--jobs has to be at least 1, not {options.jobs}")
     writable(options.json)
     wanted = _wanted(options)
     found = collect.submissions([Path(path) for path in options.paths], wanted or LADDER)
     if not any(submission.entries for submission in found):
-        raise Misuse(f"there is no .py, .ipynb or .zip to grade at {', '.join(options.paths)}")
+        raise UsageError(f"there is no .py, .ipynb or .zip to grade at {', '.join(options.paths)}")
     device = _resolved(options.device)
     if device is None:
         return BROKEN
@@ -125,7 +125,7 @@ def _wanted(options: argparse.Namespace) -> list[Puzzle]:
 
 def _resolved(asked: str) -> Any:
     """The device, or None, told, where the one that was asked for is not there: the machine's failing, not the user's."""
-    from checker.grading.check import DeviceMissing, resolve_device
+    from checker.checking import DeviceMissing, resolve_device
 
     try:
         return resolve_device(asked)

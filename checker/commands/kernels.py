@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from checker.commands.codes import BROKEN, FAILED, PASSED
 from checker.commands.files import writable, writing
-from checker.verbs.naming import Misuse
+from checker.verbs.naming import UsageError
 
 if TYPE_CHECKING:
     from checker.puzzle import Puzzle
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _kernels(options: argparse.Namespace, *, single: bool) -> list[tuple[Puzzle, KernelSource]]:
-    """The kernels of the file that was named. Raises Misuse where there is none, or several and one is needed."""
+    """The kernels of the file that was named. Raises UsageError where there is none, or several and one is needed."""
     from checker.course import LADDER
     from checker.submission.read import from_path
     from checker.verbs.naming import puzzle_named
@@ -31,12 +31,12 @@ def _kernels(options: argparse.Namespace, *, single: bool) -> list[tuple[Puzzle,
         why = broken or found
         told = "; ".join(f"{f.submission}: {f.error}" for f in why[:3]) or "no kernel of this course is in it"
         asked = f" The kernel of {wanted[0].name} is called {wanted[0].kernel}." if options.puzzle else ""
-        raise Misuse(f"{path}: {told}.{asked}")
+        raise UsageError(f"{path}: {told}.{asked}")
     for f in broken:
         print(f"checker: {f.submission}: {f.error}", file=sys.stderr)
     if single and len(kernels) > 1:
         names = ", ".join(dict.fromkeys(p.name for p, _ in kernels))
-        raise Misuse(
+        raise UsageError(
             f"{path} holds several kernels; say which: {options.verb} {path} --puzzle NAME, with NAME one of {names}"
         )
     return [(puzzle, source) for puzzle, source in kernels if source is not None]
@@ -49,7 +49,7 @@ def _path(options: argparse.Namespace) -> Path:
 
     if options.file is None:
         if not options.puzzle:
-            raise Misuse(
+            raise UsageError(
                 f"{options.verb} needs a file: python -m checker {options.verb} puzzles/{next(iter(PUZZLES))}.py"
             )
         options.file = options.puzzle
@@ -98,7 +98,7 @@ def _size(text: str) -> tuple[str, int]:
     try:
         return name.strip(), int(value)
     except ValueError:
-        raise Misuse(f"--size takes NAME=NUMBER, for example --size N=13, not {text!r}") from None
+        raise UsageError(f"--size takes NAME=NUMBER, for example --size N=13, not {text!r}") from None
 
 
 def xray(options: argparse.Namespace) -> int:

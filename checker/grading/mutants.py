@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from checker.grading.check import Device, check_source
+from checker.checking import Device, check_source
 from checker.judge.graphics import NOT_VISIBLE, seen_on_gpu
 from checker.judge.runner import Runner
 from checker.judge.verdict import GATES, Gate

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
-from checker.grading.check import Device, check_source, infra_verdict
+from checker.checking import Device, check_source, infra_verdict
 from checker.grading.collect import Entry, Submission, missing_verdict, unreadable_verdict
 from checker.judge.runner import Runner
 from checker.judge.verdict import Status, Verdict

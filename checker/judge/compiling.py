@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from checker.compiler import TARGETS, CompileRequest, CompileResult, requests_for
 from checker.judge.prepare import Prepared
 from checker.judge.runner import Runner
-from checker.judge.verdict import GateResult, Status, Warning
+from checker.judge.verdict import GateResult, GateWarning, Status
 from checker.judge.words import join, line_words, own_line
 from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource
@@ -112,7 +112,7 @@ def compile_gate(source: KernelSource, compiled: Compiled) -> GateResult:
     if broken is not None:
         return _failure(source, broken)
     warnings = [
-        Warning(_warning(source, result), own_line(source, result.line))
+        GateWarning(_warning(source, result), own_line(source, result.line))
         for tried in compiled.results.values()
         for result in tried.values()
         if not result.ok

@@ -15,7 +15,7 @@ from checker.judge import words
 from checker.judge.memory import memory_findings
 from checker.judge.outcome import Outcome
 from checker.judge.prepare import Prepared, far_apart
-from checker.judge.verdict import Warning
+from checker.judge.verdict import GateWarning
 from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource
 
@@ -28,7 +28,7 @@ def far_launches(puzzle: Puzzle, prepared: Sequence[Prepared]) -> list[Prepared]
     return [] if chosen is None else [far_apart(puzzle, chosen)]
 
 
-def far_warning(puzzle: Puzzle, source: KernelSource, far: Outcome) -> Warning | None:
+def far_warning(puzzle: Puzzle, source: KernelSource, far: Outcome) -> GateWarning | None:
     """What is worth knowing of a kernel that is right in every case of the course, after its far launch; None if it is right there."""
     if not far.ran:
         return None  # it ran before: what stops it now is no finding about its offsets
@@ -37,7 +37,7 @@ def far_warning(puzzle: Puzzle, source: KernelSource, far: Outcome) -> Warning |
         return None
     line = min((f.line for f in findings if f.line is not None), default=None)  # a load before the store
     tensors = words.join(words.name_of(name) for name in puzzle.long)
-    return Warning(
+    return GateWarning(
         f"In a matrix with more than 2³¹ elements this kernel would reach the wrong memory. Tried with rows of {tensors} 2³⁰ "
         "elements apart: the offset of row 2 is 2³¹, and a product of two 32-bit numbers wraps around to -2³¹. Make the row's "
         "number 64 bits wide before it is multiplied, with `.to(tl.int64)`.",

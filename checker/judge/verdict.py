@@ -28,7 +28,7 @@ GATES: tuple[Gate, ...] = ("source", "compile", "values", "memory", "traffic", "
 
 
 @dataclass(frozen=True)
-class Warning:
+class GateWarning:
     """Something worth knowing that does not fail a gate, e.g. a target that cannot run the kernel."""
 
     message: str
@@ -73,7 +73,7 @@ class GateResult:
     case: Case | None = None
     mismatch: Mismatch | None = None
     findings: tuple[Finding, ...] = ()
-    warnings: tuple[Warning, ...] = ()
+    warnings: tuple[GateWarning, ...] = ()
     traffic: dict[str, tuple[Traffic, int, int]] = field(default_factory=dict)
     """Per tensor: what was moved in `case`, and the bytes allowed to be loaded and to be stored."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker import workspace
 from checker.verbs import display, hints, naming, panels, progress
-from checker.verbs.naming import Misuse
+from checker.verbs.naming import UsageError
 from checker.verbs.returned import Film, Report, Standing
 from checker.verbs.showing import WRITABLE, bench_and_show, check_and_show, film_at, film_of, show_card, xray_and_show
 
@@ -84,7 +84,7 @@ def hint(what: Any, level: int | str | None = None) -> hints.Help:
     try:
         asked = hints.level_number(level)
     except ValueError as error:
-        raise Misuse(str(error)) from None
+        raise UsageError(str(error)) from None
     space = workspace.find()
     shown = hints.next_level(progress.load(space).of(puzzle.name), asked)
     told = hints.help_for(puzzle, shown, space)
@@ -118,7 +118,7 @@ def reset(what: Any) -> Reset:
     try:
         done = resetting.reset(puzzle.name, space)
     except OSError as error:
-        raise Misuse(f"{puzzle.name} was not reset, and nothing was changed: {error}. {WRITABLE}") from None
+        raise UsageError(f"{puzzle.name} was not reset, and nothing was changed: {error}. {WRITABLE}") from None
     panels.reset_panel(done, resetting.notebook_cell(done.stub) if display.in_notebook() else "").show()
     return display.shown(done)
 
@@ -146,7 +146,7 @@ def diagnosed() -> Report:
 
 
 def live(kernel: Any, verb: str) -> tuple[Puzzle, KernelSource]:
-    """The puzzle and the source of a kernel that the learner passed. Raises Misuse with what to do instead."""
+    """The puzzle and the source of a kernel that the learner passed. Raises UsageError with what to do instead."""
     _need("torch", "triton")
     puzzle, _ = naming.puzzle_of(kernel, verb)
     from checker.submission.read import SubmissionError, from_function
@@ -154,13 +154,13 @@ def live(kernel: Any, verb: str) -> tuple[Puzzle, KernelSource]:
     try:
         return puzzle, from_function(kernel, puzzle)
     except SubmissionError as error:
-        raise Misuse(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
 def _need(*packages: str) -> None:
-    """Raises Misuse, with the way to `doctor`, where a package is not there at all."""
+    """Raises UsageError, with the way to `doctor`, where a package is not there at all."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
-        raise Misuse(
+        raise UsageError(
             f"This needs {' and '.join(missing)}, which is not installed here. checker.doctor() says what to do."
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checker import gpu
-from checker.grading.check import check_source
+from checker.checking import check_source
 from checker.judge.verdict import Verdict
 from checker.puzzle import Case, Puzzle
 from checker.sandbox import Sandbox

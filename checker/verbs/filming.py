@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from checker.grading.check import check_source
+from checker.checking import check_source
 from checker.judge.prepare import prepare
 from checker.judge.runner import RunResult
 from checker.puzzle import Case, Puzzle
@@ -31,7 +31,7 @@ class Unfilmable(Exception):
 
 
 def shoot(puzzle: Puzzle, source: KernelSource, case: Case, most_events: int) -> tuple[str, str]:
-    """The film's title and its HTML. Raises Unfilmable, and Misuse for sizes that the kernel cannot have."""
+    """The film's title and its HTML. Raises Unfilmable, and UsageError for sizes that the kernel cannot have."""
     if rules.is_untouched(source) or rules.violations(source, puzzle):
         verdict = check_source(puzzle, source, "cpu", diagnose=False)  # stops at the source gate
         raise Unfilmable("The kernel cannot be run yet.", verdict)

@@ -11,7 +11,7 @@ from checker.judge.prepare import prepare
 from checker.puzzle import Case, Launch, Puzzle, Scalar
 from checker.sandbox import Sandbox
 from checker.simulator.trace import SimulateOptions, Trace
-from checker.verbs.naming import Misuse
+from checker.verbs.naming import UsageError
 from checker.verbs.sizes import refuse_what_no_gpu_takes, told_as_misuse
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Counted:
 
 
 def counted(puzzle: Puzzle, source: KernelSource, cases: Sequence[Case]) -> list[Counted]:
-    """One launch in the simulator for each case. Raises Misuse where the kernel does not run."""
+    """One launch in the simulator for each case. Raises UsageError where the kernel does not run."""
     launches = [unjudged(puzzle, case, case.meta) for case in cases]
     return [
         Counted(sum(t.loaded + t.stored for t in trace.traffic.values()), trace.flops + trace.lane_flops)
@@ -38,7 +38,7 @@ def counted(puzzle: Puzzle, source: KernelSource, cases: Sequence[Case]) -> list
 
 
 def errors_of(puzzle: Puzzle, source: KernelSource, cases: Sequence[Case], output: str) -> list[float]:
-    """The relative error of one output, for each case in the simulator. Raises Misuse where the kernel does not run."""
+    """The relative error of one output, for each case in the simulator. Raises UsageError where the kernel does not run."""
     with told_as_misuse():
         ready = [prepare(puzzle, case) for case in cases]
     runs = _simulated(puzzle, source, cases, [one.launch for one in ready])
@@ -52,7 +52,7 @@ def _simulated(
     # the first result that is not `passed` is the last, and raises here
     for case, launch, result in zip(cases, launches, results, strict=False):
         if result.trace is None or result.status != "passed":
-            raise Misuse(f"{puzzle.kernel} did not run at {case.name}: {result.message or result.status}")
+            raise UsageError(f"{puzzle.kernel} did not run at {case.name}: {result.message or result.status}")
         refuse_what_no_gpu_takes(puzzle, source, case, launch, result.trace)
         yield result.trace, result.tensors
 
@@ -91,7 +91,7 @@ def timed_launch(puzzle: Puzzle, source: KernelSource, case: Case, named: Sequen
 def seconds(
     puzzle: Puzzle, source: KernelSource, cases: Sequence[Case], named: Sequence[Sequence[str]] = ()
 ) -> list[float]:
-    """Median seconds of a launch on the GPU, for each case. Raises Misuse with the reason where one cannot be timed."""
+    """Median seconds of a launch on the GPU, for each case. Raises UsageError with the reason where one cannot be timed."""
     own = named or [()] * len(cases)
     launches = (timed_launch(puzzle, source, case, names) for case, names in zip(cases, own, strict=True))
     medians: list[float] = []
@@ -99,5 +99,5 @@ def seconds(
         for timing in Sandbox.shared().time(source, launches):
             medians.append(timing.median)
     except RuntimeError as error:
-        raise Misuse(f"{puzzle.kernel} could not be timed at {cases[len(medians)].name}: {error}") from error
+        raise UsageError(f"{puzzle.kernel} could not be timed at {cases[len(medians)].name}: {error}") from error
     return medians

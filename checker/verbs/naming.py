@@ -10,67 +10,67 @@ if TYPE_CHECKING:
     from checker.puzzle import Puzzle
 
 
-class Misuse(ValueError):
+class UsageError(ValueError):
     """A verb was called in a way that cannot work; the message says what to do. Notebooks show it without a traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
 
 
-class Unavailable(Misuse):
+class Unavailable(UsageError):
     """The call is right and this machine lacks what it needs: not the caller's failing, and the shell says so by its exit code."""
 
 
 def puzzle_of(kernel: Any, verb: str) -> tuple[Puzzle, Callable[..., Any]]:
     """The puzzle that `kernel` (a ``@triton.jit`` function, autotuned or not) answers, and the Python function in it.
 
-    Raises Misuse for everything else that people pass.
+    Raises UsageError for everything else that people pass.
     """
     from checker.course import KERNELS
 
     if kernel is None:
-        raise Misuse(f"{verb} needs a kernel: {verb}({_example()})")
+        raise UsageError(f"{verb} needs a kernel: {verb}({_example()})")
     if isinstance(kernel, str):
-        raise Misuse(_for_text(kernel, verb))
+        raise UsageError(_for_text(kernel, verb))
     name = kernel_name(kernel)
     if name is None:
-        raise Misuse(f"{verb} needs the kernel itself, and this is {_what(kernel)}: {verb}({_example()})")
+        raise UsageError(f"{verb} needs the kernel itself, and this is {_what(kernel)}: {verb}({_example()})")
     if name == "<lambda>":
-        raise Misuse(
+        raise UsageError(
             f"{verb} needs the kernel itself, and this is a lambda, which is also what a kernel with a grid in brackets is: "
             f"{verb}({_example()})"
         )
     if not _is_jitted(kernel):
         if isinstance(kernel, type) or not callable(kernel) or not name.isidentifier():
-            raise Misuse(f"{verb} needs the kernel itself, and this is {_what(kernel)}: {verb}({_example()})")
-        raise Misuse(
+            raise UsageError(f"{verb} needs the kernel itself, and this is {_what(kernel)}: {verb}({_example()})")
+        raise UsageError(
             f"{name} is an ordinary Python function. A kernel has @triton.jit on the line above its `def`; add it and run the "
             "cell again."
         )
     if name not in KERNELS:
-        raise Misuse(
+        raise UsageError(
             f"No puzzle asks for a kernel called {name}.{_nearest(name, KERNELS)}\nThe puzzles ask for: {', '.join(KERNELS)}."
         )
     return KERNELS[name], _python_function(kernel)
 
 
 def puzzle_named(what: Any, verb: str) -> Puzzle:
-    """The puzzle named by `what`: its name, its kernel's name, or the kernel. Raises Misuse."""
+    """The puzzle named by `what`: its name, its kernel's name, or the kernel. Raises UsageError."""
     from checker.course import KERNELS, PUZZLES
 
     if what is None:
         first = next(iter(PUZZLES))
-        raise Misuse(f'{verb} needs a puzzle: {verb}("{first}"). The puzzles are {", ".join(PUZZLES)}.')
+        raise UsageError(f'{verb} needs a puzzle: {verb}("{first}"). The puzzles are {", ".join(PUZZLES)}.')
     if not isinstance(what, str):
         name = kernel_name(what)
         if name is None:
-            raise Misuse(f"{verb} needs a puzzle's name or its kernel, and this is {_what(what)}.")
+            raise UsageError(f"{verb} needs a puzzle's name or its kernel, and this is {_what(what)}.")
         what = name
     if what in PUZZLES:
         return PUZZLES[what]
     if what in KERNELS:
         return KERNELS[what]
-    raise Misuse(
+    raise UsageError(
         f"There is no puzzle called {what}.{_nearest(what, [*PUZZLES, *KERNELS])}\nThe puzzles are: {', '.join(PUZZLES)}."
     )
 

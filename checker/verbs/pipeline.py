@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from checker import workspace
 from checker.puzzle import DTYPES, Case, Launch, Scalar
 from checker.verbs import display, rung_kernels
-from checker.verbs.naming import Misuse, Unavailable
+from checker.verbs.naming import Unavailable, UsageError
 from checker.verbs.panels import Cell, Panel
 
 if TYPE_CHECKING:
@@ -94,14 +94,14 @@ def pipeline(device: str = "auto", dtype: str = "float32", **sizes: Scalar) -> P
 
     Each is the learner's newest that passed, else the course's. `sizes` are those of `DEFAULTS`: BLOCK_SIZE is the prefix's
     tile, PAST the number of tokens that the initial state holds. `device` is "cpu" (the simulator), "cuda", or "auto": the
-    simulator, and the GPU too where there is one. Raises Misuse for sizes, types and devices that do not exist and where a
+    simulator, and the GPU too where there is one. Raises UsageError for sizes, types and devices that do not exist and where a
     kernel does not run, Unavailable for "cuda" without a GPU.
     """
     from checker import gpu
 
     case = _case(dtype, sizes)
     if device not in ("auto", "cpu", "cuda"):
-        raise Misuse(f"device is 'auto', 'cpu' or 'cuda', not {device!r}.")
+        raise UsageError(f"device is 'auto', 'cpu' or 'cuda', not {device!r}.")
     if device == "cuda" and not gpu.available():
         raise Unavailable("There is no GPU here that PyTorch can use; pipeline(device='cpu') runs in the simulator.")
     with display.working("Running three kernels …") as card:
@@ -115,19 +115,19 @@ def _case(dtype: str, sizes: Mapping[str, Any]) -> Case:
     from checker.verbs.sizes import case_for
 
     if dtype not in DTYPES:
-        raise Misuse(f"There are no {dtype!r} tensors here. The types are {', '.join(DTYPES)}.")
+        raise UsageError(f"There are no {dtype!r} tensors here. The types are {', '.join(DTYPES)}.")
     b, h, n, d, d_v, chunk, block_v, block, past = DEFAULTS.values()
     case = pipeline_case(b, h, n, d, d_v, chunk, block_v, block, dtype=dtype, flags={"PAST": past})
     case = case_for("pipeline", sizes, case)
     past = int(case.flags["PAST"])
     if past < 0:
-        raise Misuse(f"PAST counts tokens and cannot be {past}.")
+        raise UsageError(f"PAST counts tokens and cannot be {past}.")
     tiles = (case.meta[name] for name in ("CHUNK", "BLOCK_V", "BLOCK_SIZE"))
     b, h, n, d, d_v = (case.sizes[name] for name in ("B", "H", "N", "D", "D_V"))
     if case.meta["CHUNK"] < 16 or case.meta["BLOCK_V"] < 16:
-        raise Misuse("CHUNK and BLOCK_V are at least 16: tensor cores take no smaller tiles.")
+        raise UsageError("CHUNK and BLOCK_V are at least 16: tensor cores take no smaller tiles.")
     if (largest := b * h * n * max(d, d_v)) > LARGEST:
-        raise Misuse(
+        raise UsageError(
             f"A tensor of these sizes has {largest:,} numbers; {LARGEST:,} are the most that can be tried here."
         )
     return pipeline_case(b, h, n, d, d_v, *tiles, dtype=dtype, flags={"PAST": past})
@@ -145,7 +145,7 @@ def _run(case: Case, simulated: bool, on_gpu: bool, named: frozenset[str]) -> Pi
     try:
         tensors = linear_causal.make(case)
     except ValueError as error:
-        raise Misuse(f"{error}.") from error
+        raise UsageError(f"{error}.") from error
     expected = linear_causal.reference(case, {name: tensor.double() for name, tensor in tensors.items()})
     steps: list[Step] = []
 
@@ -188,7 +188,7 @@ def _simulated(source: KernelSource, launch: Launch, case: Case) -> tuple[Mappin
 
     (result,) = Sandbox.shared().simulate(source, [launch], SimulateOptions())
     if result.trace is None or result.status != "passed":
-        raise Misuse(f"{source.kernel} did not run at {case.name}: {result.message or result.status}")
+        raise UsageError(f"{source.kernel} did not run at {case.name}: {result.message or result.status}")
     return result.tensors, sum(t.loaded + t.stored for t in result.trace.traffic.values())
 
 
@@ -197,11 +197,11 @@ def _launched(source: KernelSource, launch: Launch, case: Case) -> tuple[Mapping
 
     (result,) = Sandbox.shared().launch(source, [launch])
     if result.status != "passed":
-        raise Misuse(f"{source.kernel} did not run on the GPU at {case.name}: {result.message or result.status}")
+        raise UsageError(f"{source.kernel} did not run on the GPU at {case.name}: {result.message or result.status}")
     try:
         (timing,) = Sandbox.shared().time(source, [launch])
     except RuntimeError as error:
-        raise Misuse(f"{source.kernel} could not be timed at {case.name}: {error}") from error
+        raise UsageError(f"{source.kernel} could not be timed at {case.name}: {error}") from error
     return result.tensors, timing.median
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from checker.course import PUZZLES
 from checker.course.demonstrations import DEMONSTRATIONS, FOLDER
 from checker.puzzle import Puzzle
-from checker.verbs.naming import Misuse
+from checker.verbs.naming import UsageError
 from checker.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def puzzle_called(name: str) -> Puzzle:
-    """The puzzle or the demonstration of that name. Raises Misuse."""
+    """The puzzle or the demonstration of that name. Raises UsageError."""
     found = PUZZLES.get(name) or DEMONSTRATIONS.get(name)
     if found is None:
-        raise Misuse(f"There is no puzzle called {name}. The puzzles are {', '.join([*PUZZLES, *DEMONSTRATIONS])}.")
+        raise UsageError(f"There is no puzzle called {name}. The puzzles are {', '.join([*PUZZLES, *DEMONSTRATIONS])}.")
     return found
 
 
@@ -33,13 +33,13 @@ def own(space: Workspace, puzzle: Puzzle) -> KernelSource | None:
 
 
 def courses(space: Workspace, puzzle: Puzzle) -> KernelSource:
-    """The course's own kernel. Raises Misuse where its folder is not part of this installation."""
+    """The course's own kernel. Raises UsageError where its folder is not part of this installation."""
     shown = puzzle.name in DEMONSTRATIONS
     path = space.solution_file(f"{FOLDER}/{puzzle.name}" if shown else puzzle.name)
     source = _read(path, puzzle) if path else None
     if source is None:
         needed = "is a kernel of the course's own" if shown else "is not solved yet"
-        raise Misuse(f"{puzzle.name} {needed}, and the folder solutions/ is not here to run it from.")
+        raise UsageError(f"{puzzle.name} {needed}, and the folder solutions/ is not here to run it from.")
     return source
 
 

@@ -5,7 +5,7 @@ with the course's solution, so that the comparison is whole, but not filmed: a f
 nobody is asked to write, are taken by all of these verbs as puzzles are.
 
 Sizes are the puzzle's own: ``{"M": 4, "N": 1000, "BLOCK_N": 256, "IS_CAUSAL": True}``; what is not named is as in its film.
-Every verb raises Misuse for a puzzle, a size or a type that does not exist, and where a kernel does not run.
+Every verb raises UsageError for a puzzle, a size or a type that does not exist, and where a kernel does not run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from checker import workspace
 from checker.puzzle import Case, Puzzle, Scalar
 from checker.verbs import display, rung_kernels
 from checker.verbs.comparison import Comparison, Rung
-from checker.verbs.naming import Misuse
+from checker.verbs.naming import UsageError
 from checker.verbs.rung_kernels import puzzle_called
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def errors(name: str, sizes: Sequence[Sizes], dtype: str = "", output: str = "")
     puzzle = puzzle_called(name)
     output = output or puzzle.outputs[0]
     if output not in puzzle.outputs:
-        raise Misuse(f"{name} has no output called {output}. Its outputs are {', '.join(puzzle.outputs)}.")
+        raise UsageError(f"{name} has no output called {output}. Its outputs are {', '.join(puzzle.outputs)}.")
     source, _ = rung_kernels.chosen(workspace.find(), puzzle)
     return errors_of(puzzle, source, _cases("errors", puzzle, sizes, dtype), output)
 
@@ -124,30 +124,30 @@ def _case(puzzle: Puzzle, sizes: Sizes, dtype: str = "") -> Case:
 
     case = case_for(puzzle.name, sizes, puzzle.film.case)
     if dtype and dtype not in puzzle.tolerance:
-        raise Misuse(f"{puzzle.name} has no {dtype!r} tensors. Its types are {', '.join(puzzle.tolerance)}.")
+        raise UsageError(f"{puzzle.name} has no {dtype!r} tensors. Its types are {', '.join(puzzle.tolerance)}.")
     return replace(case, dtype=dtype or case.dtype)
 
 
 def _cases(verb: str, puzzle: Puzzle, sizes: Sequence[Sizes], dtype: str = "") -> list[Case]:
     if isinstance(sizes, Mapping | str):
         shown = repr(dict(sizes)) if isinstance(sizes, Mapping) else "{...}"
-        raise Misuse(f"{verb} takes a list of sizes, even for one: {verb}({puzzle.name!r}, [{shown}])")
+        raise UsageError(f"{verb} takes a list of sizes, even for one: {verb}({puzzle.name!r}, [{shown}])")
     return [_case(puzzle, one, dtype) for one in sizes]
 
 
 def _named(verb: str, sizes: Mapping[str, Sizes]) -> Mapping[str, Sizes]:
     if not isinstance(sizes, Mapping):
-        raise Misuse(
+        raise UsageError(
             f"{verb} takes puzzles with their sizes: {verb}({{'linear_attention': {{'N_Q': 32}}}}), not {sizes!r}."
         )
     return sizes
 
 
 def growth(puzzles: Sequence[Puzzle], cases: Sequence[Case], grow: str) -> int:
-    """How many times as large one size of every case may be made: a power of two. Raises Misuse where one has no size `grow`."""
+    """How many times as large one size of every case may be made: a power of two. Raises UsageError where one has no size `grow`."""
     for puzzle, case in zip(puzzles, cases, strict=True):
         if grow and grow not in case.sizes:
-            raise Misuse(f"{puzzle.name} has no size {grow} to grow. Its sizes are {', '.join(case.sizes)}.")
+            raise UsageError(f"{puzzle.name} has no size {grow} to grow. Its sizes are {', '.join(case.sizes)}.")
     from checker.verbs.sizes import told_as_misuse
 
     with told_as_misuse():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker import workspace
 from checker.verbs import display, panels, progress
-from checker.verbs.naming import Misuse, Unavailable
+from checker.verbs.naming import Unavailable, UsageError
 from checker.verbs.returned import Film
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ MOST_EVENTS = 20_000  # a film with more moments than this can neither be watche
 
 
 def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", submission: str = "") -> Verdict:
-    from checker.grading.check import DeviceMissing, check_source
+    from checker.checking import DeviceMissing, check_source
 
     with display.working(f"Checking {source.kernel} …") as card:
         try:
@@ -28,7 +28,7 @@ def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", s
         except DeviceMissing as missing:
             raise Unavailable(str(missing)) from None
         except ValueError as error:
-            raise Misuse(str(error)) from None
+            raise UsageError(str(error)) from None
         after, _ = progress.record(workspace.find(), verdict, source.source)
         show_card(card, verdict)
     if after.messages:
@@ -37,14 +37,14 @@ def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", s
 
 
 def film_of(puzzle: Puzzle, source: KernelSource, sizes: Mapping[str, Any]) -> Film | Verdict:
-    """The film at the puzzle's own sizes, with `sizes` in their place where given; see `film_at`. Raises Misuse."""
+    """The film at the puzzle's own sizes, with `sizes` in their place where given; see `film_at`. Raises UsageError."""
     from checker.verbs.sizes import case_for
 
     return film_at(puzzle, source, case_for(puzzle.name, sizes, puzzle.film.case))
 
 
 def film_at(puzzle: Puzzle, source: KernelSource, case: Case) -> Film | Verdict:
-    """The film of one case; the verdict instead where something is wrong with the kernel. Raises Misuse."""
+    """The film of one case; the verdict instead where something is wrong with the kernel. Raises UsageError."""
     from checker.verbs.filming import Unfilmable, shoot
 
     try:
@@ -52,7 +52,7 @@ def film_at(puzzle: Puzzle, source: KernelSource, case: Case) -> Film | Verdict:
     except Unfilmable as reason:
         if reason.verdict is not None:
             return reason.verdict
-        raise Misuse(str(reason)) from None
+        raise UsageError(str(reason)) from None
     return Film(puzzle.name, title, html)
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from checker.puzzle import Case, Launch, Puzzle
-from checker.verbs.naming import Misuse
+from checker.verbs.naming import UsageError
 from checker.view.controls import case_with
 
 if TYPE_CHECKING:
@@ -19,23 +19,23 @@ SMALLEST = 16
 
 
 def case_for(name: str, sizes: Mapping[str, Any], case: Case) -> Case:
-    """The case with other sizes, tile sizes or flags. Raises Misuse for names or numbers that it has not; `name` is whose they are."""
+    """The case with other sizes, tile sizes or flags. Raises UsageError for names or numbers that it has not; `name` is whose they are."""
     known = {**case.sizes, **case.meta, **case.flags}
     if not isinstance(sizes, Mapping):
-        raise Misuse(
+        raise UsageError(
             f"Sizes are written as {{{next(iter(known))!r}: {next(iter(known.values()))}}}, and this is {sizes!r}."
         )
     for size, value in sizes.items():
         if size not in known:
             shown = ", ".join(f"{k}={v}" for k, v in known.items())
-            raise Misuse(f"{name} has no size called {size}. The sizes are {shown}.")
+            raise UsageError(f"{name} has no size called {size}. The sizes are {shown}.")
         if size in case.flags:
             if not isinstance(value, bool | int | float):
-                raise Misuse(f"{size} has to be a number or True or False, not {value!r}.")
+                raise UsageError(f"{size} has to be a number or True or False, not {value!r}.")
         elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise Misuse(f"{size} has to be a whole number of at least 1, not {value!r}.")
+            raise UsageError(f"{size} has to be a whole number of at least 1, not {value!r}.")
         elif size in case.meta and value & (value - 1):
-            raise Misuse(f"{size} has to be a power of two, as Triton's tiles are, and {value} is not.")
+            raise UsageError(f"{size} has to be a power of two, as Triton's tiles are, and {value} is not.")
     return case_with(case, sizes) if sizes else case
 
 
@@ -44,14 +44,14 @@ def told_as_misuse() -> Iterator[None]:
     """Around what makes a puzzle's tensors: a puzzle refuses sizes that its kernel cannot have with a ValueError."""
     try:
         yield
-    except Misuse:
+    except UsageError:
         raise
     except ValueError as error:
-        raise Misuse(f"{str(error).rstrip('.')}.") from error
+        raise UsageError(f"{str(error).rstrip('.')}.") from error
 
 
 def refuse_what_no_gpu_takes(puzzle: Puzzle, source: KernelSource, case: Case, launch: Launch, trace: Trace) -> None:
-    """Raises Misuse where tiles smaller than tensor cores take ran in the simulator, which takes any, and do not compile.
+    """Raises UsageError where tiles smaller than tensor cores take ran in the simulator, which takes any, and do not compile.
 
     Only a launch with such a tile and with a `tl.dot` is compiled.
     """
@@ -65,4 +65,4 @@ def refuse_what_no_gpu_takes(puzzle: Puzzle, source: KernelSource, case: Case, l
     (result,) = Sandbox.shared().compile(source, requests)
     if result.status == "compile_error":
         tiles = " and ".join(f"{name} = {value}" for name, value in small.items())
-        raise Misuse(f"With {tiles} the kernel runs in the simulator and compiles for no GPU. {result.message}")
+        raise UsageError(f"With {tiles} the kernel runs in the simulator and compiles for no GPU. {result.message}")

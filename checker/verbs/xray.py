@@ -14,7 +14,7 @@ from checker.sandbox import Sandbox
 from checker.submission import rules
 from checker.submission.kernel import KernelSource
 from checker.verbs import xray_layouts, xray_rows, xray_words
-from checker.verbs.naming import Misuse
+from checker.verbs.naming import UsageError
 from checker.verbs.panels import Panel
 from checker.verbs.sizes import case_for
 
@@ -47,7 +47,7 @@ def xray_panel(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any] |
     """The facts of each GPU side by side, or what keeps the kernel from being compiled; and whether it compiles for any.
 
     `wanted` are sizes, tile sizes and flags of the case, its ``dtype``, and the launch's ``num_warps`` and ``num_stages``.
-    Raises Misuse for what is none of these.
+    Raises UsageError for what is none of these.
     """
     title = f"{puzzle.title}: {source.kernel} as it is compiled"
     case, options = chosen(puzzle, wanted or {})
@@ -89,20 +89,20 @@ def xray(
 
 
 def chosen(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[Case, dict[str, int]]:
-    """The case and the launch options that were asked for. Raises Misuse."""
+    """The case and the launch options that were asked for. Raises UsageError."""
     case, options = realistic(puzzle), {name: wanted[name] for name in OPTIONS if name in wanted}
     for name, value in options.items():
         if type(value) is not int or value not in OPTIONS[name]:
-            raise Misuse(f"{name} is one of {', '.join(map(str, OPTIONS[name]))}, not {value!r}.")
+            raise UsageError(f"{name} is one of {', '.join(map(str, OPTIONS[name]))}, not {value!r}.")
     if "dtype" in wanted:
         known = [name for name in DTYPES if name in puzzle.tolerance]
         if wanted["dtype"] not in known:
-            raise Misuse(f"dtype is one of {', '.join(known)}, not {wanted['dtype']!r}.")
+            raise UsageError(f"dtype is one of {', '.join(known)}, not {wanted['dtype']!r}.")
         case = replace(case, dtype=wanted["dtype"])
     sizes = {name: value for name, value in wanted.items() if name not in OPTIONS and name != "dtype"}
     case = case_for(puzzle.name, sizes, case)
     if sizes and _bytes(puzzle, case) > MOST_BYTES:
-        raise Misuse(
+        raise UsageError(
             "These sizes are too large to prepare here. The compiler only sees whether a size is a multiple of 16: smaller ones of "
             "the same kind give the same code."
         )

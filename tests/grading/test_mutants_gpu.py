@@ -86,7 +86,7 @@ def test_a_launch_that_was_never_made_shows_nothing(tmp_path):
 
 
 def test_the_gpu_is_asked_about_every_kernel_whatever_the_simulator_said(tmp_path, monkeypatch):
-    monkeypatch.setattr("checker.grading.check.resolve_device", lambda asked: asked)
+    monkeypatch.setattr("checker.checking.resolve_device", lambda asked: asked)
     runner = Hardware(tmp_path)
     rows = kill_table([VECTOR_ADD], "cuda", runner=runner, jobs=1)
     assert runner.launched >= len(rows)
@@ -98,7 +98,7 @@ def test_the_gpu_is_asked_about_every_kernel_whatever_the_simulator_said(tmp_pat
 
 
 def test_a_gpu_that_cannot_be_used_is_the_graders_failure(tmp_path, monkeypatch):
-    monkeypatch.setattr("checker.grading.check.resolve_device", lambda asked: asked)
+    monkeypatch.setattr("checker.checking.resolve_device", lambda asked: asked)
     rows = kill_table([VECTOR_ADD], "cuda", runner=Broken(tmp_path, "infra_error"), jobs=1)
     assert {row.status for row in rows} == {"infra_error"}
     assert exit_code(rows) == 3

@@ -10,8 +10,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from checker import checking
 from checker.course import LADDER, PUZZLES
-from checker.grading import check, collect, keep, run
+from checker.grading import collect, keep, run
 from checker.judge.schema import RESULT_SCHEMA
 from checker.sandbox import Sandbox
 from tests.grading.conftest import HOSTILE, RIGHT, STUB, UNMASKED
@@ -124,11 +125,11 @@ def test_nothing_graded_is_wrong_usage() -> None:
 
 def test_a_gpu_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("checker.gpu.available", lambda: False)
-    assert check.resolve_device("auto") == "cpu"
-    with pytest.raises(check.DeviceMissing, match="doctor"):
-        check.resolve_device("cuda")
+    assert checking.resolve_device("auto") == "cpu"
+    with pytest.raises(checking.DeviceMissing, match="doctor"):
+        checking.resolve_device("cuda")
     with pytest.raises(ValueError, match="auto, cpu, cuda"):
-        check.resolve_device("tpu")
+        checking.resolve_device("tpu")
 
 
 def test_the_fixtures_are_what_they_say() -> None:

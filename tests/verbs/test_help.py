@@ -14,7 +14,7 @@ import triton.language as tl
 import checker
 from checker.course import PUZZLES
 from checker.verbs import hints, naming, progress, resetting
-from checker.verbs.naming import Misuse
+from checker.verbs.naming import UsageError
 from checker.workspace import Workspace
 
 ROW_SOFTMAX = PUZZLES["row_softmax"]
@@ -48,7 +48,7 @@ class TestWhichPuzzle:
         assert naming.puzzle_of(vector_add_kernel, "check")[0].name == "vector_add"
 
     def test_a_misspelt_kernel_gets_the_nearest_and_the_list(self) -> None:
-        with pytest.raises(Misuse, match=r"Did you mean row_softmax_kernel\?") as told:
+        with pytest.raises(UsageError, match=r"Did you mean row_softmax_kernel\?") as told:
             checker.check(row_sofmax_kernel)
         assert "vector_add_kernel" in str(told.value)
 
@@ -68,22 +68,22 @@ class TestWhichPuzzle:
         ids=["nothing", "puzzle", "name", "path", "misspelt", "lambda", "undecorated", "number", "class"],
     )
     def test_each_misuse_is_told_what_to_do(self, given: Any, words: str) -> None:
-        with pytest.raises(Misuse, match=words):
+        with pytest.raises(UsageError, match=words):
             checker.check(given)
 
     def test_a_launched_kernel_is_not_mistaken_for_one(self) -> None:
-        with pytest.raises(Misuse, match=r"needs the kernel|ordinary Python function"):
+        with pytest.raises(UsageError, match=r"needs the kernel|ordinary Python function"):
             checker.check(row_softmax_kernel[(1,)])
 
     def test_a_notebook_shows_no_traceback(self) -> None:
-        assert Misuse("say this")._render_traceback_() == ["say this"]
+        assert UsageError("say this")._render_traceback_() == ["say this"]
 
     def test_by_name_for_the_verbs_that_take_one(self) -> None:
         for given in ("row_softmax", "row_softmax_kernel", row_softmax_kernel):
             assert naming.puzzle_named(given, "reset") is ROW_SOFTMAX
-        with pytest.raises(Misuse, match="Did you mean row_softmax"):
+        with pytest.raises(UsageError, match="Did you mean row_softmax"):
             naming.puzzle_named("rowsoftmax", "reset")
-        with pytest.raises(Misuse, match="reset needs a puzzle"):
+        with pytest.raises(UsageError, match="reset needs a puzzle"):
             checker.reset()
 
 
@@ -101,7 +101,7 @@ class TestHints:
 
     @pytest.mark.parametrize("level", [0, 4, "answer", True, 1.5])
     def test_a_level_that_is_none_is_told(self, space: Workspace, level: Any) -> None:
-        with pytest.raises(Misuse, match=r"levels 1 \(question\), 2 \(idea\) and 3"):
+        with pytest.raises(UsageError, match=r"levels 1 \(question\), 2 \(idea\) and 3"):
             checker.hint("row_softmax", level)
 
     def test_after_passing_it_explains_and_shows_the_solution(self, space: Workspace) -> None:
@@ -131,7 +131,7 @@ class TestHints:
 
 
 def test_a_lambda_is_called_one() -> None:
-    with pytest.raises(Misuse, match=r"this is a lambda, .*: check\("):
+    with pytest.raises(UsageError, match=r"this is a lambda, .*: check\("):
         checker.check(lambda x: x)
 
 
@@ -181,7 +181,7 @@ class TestReset:
         file = space.puzzle_file("row_softmax")
         file.write_text("my work\n")
         space.ours.write_text("a file where the folder should be")
-        with pytest.raises(Misuse, match=r"(?s)nothing was changed.*TILE_BY_TILE_HOME"):
+        with pytest.raises(UsageError, match=r"(?s)nothing was changed.*TILE_BY_TILE_HOME"):
             checker.reset("row_softmax")
         assert file.read_text() == "my work\n"
 
@@ -194,7 +194,7 @@ class TestReset:
     def test_nothing_changes_where_nothing_can_be_saved(self, space: Workspace) -> None:
         space.puzzle_file("row_softmax").write_text("my work\n")
         space.ours.write_text("a file where the folder should be")
-        with pytest.raises(Misuse, match="nothing was changed"):
+        with pytest.raises(UsageError, match="nothing was changed"):
             checker.reset("row_softmax")
         assert space.puzzle_file("row_softmax").read_text() == "my work\n"
 

@@ -78,7 +78,7 @@ def test_what_a_learner_sees(outputs: list[list[Any]], space: Workspace) -> None
 
     status, error = impossible
     assert "Filming" not in html(status), "nothing goes on any more"
-    assert error["ename"] == "Misuse"
+    assert error["ename"] == "UsageError"
 
     (error,) = misused
     assert error["traceback"] == [error["evalue"]]

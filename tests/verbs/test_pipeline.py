@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from checker import gpu, workspace
-from checker.verbs.naming import Misuse, Unavailable
+from checker.verbs.naming import Unavailable, UsageError
 from checker.verbs.pipeline import pipeline
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,7 +79,7 @@ def test_a_kernel_runs_in_its_own_configuration_unless_a_tile_is_named(space):
     ids=str,
 )
 def test_what_does_not_exist_is_refused(space, arguments, complaint):
-    with pytest.raises(Misuse, match=complaint):
+    with pytest.raises(UsageError, match=complaint):
         pipeline(**arguments)
 
 

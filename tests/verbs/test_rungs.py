@@ -14,7 +14,7 @@ from checker.course import LADDER, PUZZLES
 from checker.submission.read import from_path
 from checker.verbs import rungs as module
 from checker.verbs.measuring import relative_error, timed_launch
-from checker.verbs.naming import Misuse
+from checker.verbs.naming import UsageError
 from checker.verbs.rungs import errors, films, moved, rungs, timed, worked
 from tests.judge.helpers import solution
 
@@ -120,7 +120,7 @@ def test_films_beside_each_other_are_lines_in_a_terminal(space, capsys):
 @pytest.mark.parametrize("sizes", [{"no_such_puzzle": {}}, {"chunked_softmax": {"K": 3}}], ids=["puzzle", "size"])
 @pytest.mark.parametrize("verb", ["rungs", "films"])
 def test_what_does_not_exist_is_refused(space, verb, sizes):
-    with pytest.raises(Misuse, match=r"no_such_puzzle|called K"):
+    with pytest.raises(UsageError, match=r"no_such_puzzle|called K"):
         getattr(module, verb)(sizes)
 
 
@@ -142,7 +142,7 @@ def test_what_does_not_exist_is_refused(space, verb, sizes):
     ids=str,
 )
 def test_sizes_that_cannot_be_had_are_refused_in_words(space, verb, arguments, complaint):
-    with pytest.raises(Misuse, match=complaint):
+    with pytest.raises(UsageError, match=complaint):
         getattr(module, verb)(*arguments)
 
 
@@ -169,9 +169,9 @@ def test_the_learners_own_kernel_is_moved(space):
 
 
 def test_moved_refuses_what_does_not_exist(space):
-    with pytest.raises(Misuse, match="no_such_puzzle"):
+    with pytest.raises(UsageError, match="no_such_puzzle"):
         moved("no_such_puzzle", [{}])
-    with pytest.raises(Misuse, match="called K"):
+    with pytest.raises(UsageError, match="called K"):
         moved("chunked_softmax", [{"K": 3}])
 
 
@@ -225,22 +225,22 @@ def test_flags_are_sizes_too(space):
     ids=["dtype", "output"],
 )
 def test_errors_of_what_is_not_there_are_refused(space, arguments, words):
-    with pytest.raises(Misuse, match=words):
+    with pytest.raises(UsageError, match=words):
         errors("online_softmax", [{}], **arguments)
 
 
 def test_a_kernel_that_does_not_run_says_so(space):
     solve(space, "online_softmax", "l_i = 0.0", "l_i = tl.zeros((3,), tl.float32)")
-    with pytest.raises(Misuse, match="online_softmax_kernel did not run at M = 2, N = 37"):
+    with pytest.raises(UsageError, match="online_softmax_kernel did not run at M = 2, N = 37"):
         worked("online_softmax", [SIZES["online_softmax"]])
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here, and the times are tested below")
 def test_without_a_gpu_nothing_is_timed_and_sizes_are_read_all_the_same(space):
     assert timed("online_softmax", [{}]) is None
-    with pytest.raises(Misuse, match="called K"):
+    with pytest.raises(UsageError, match="called K"):
         timed("online_softmax", [{"K": 1}])
-    with pytest.raises(Misuse, match="float64"):
+    with pytest.raises(UsageError, match="float64"):
         timed("online_softmax", [{}], dtype="float64")
 
 
@@ -269,7 +269,7 @@ def test_all_rungs_grow_as_much_and_as_asked():
     times = module.growth(puzzles, wide, "N_KV")
     assert times == module.LARGEST // (16 << 14)
     assert module.grown(wide[1], "N_KV", times)[1].sizes == {"H": 1, "N_Q": 1 << 14, "N_KV": 64 * times, "D": 16}
-    with pytest.raises(Misuse, match=r"flash_attention_v1 has no size B to grow\. Its sizes are H, N_Q, N_KV, D"):
+    with pytest.raises(UsageError, match=r"flash_attention_v1 has no size B to grow\. Its sizes are H, N_Q, N_KV, D"):
         module.growth(puzzles, small, "B")
 
 

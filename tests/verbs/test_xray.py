@@ -16,7 +16,7 @@ from checker.course import LADDER, PUZZLES
 from checker.submission.kernel import KernelSource
 from checker.submission.read import from_path
 from checker.verbs import xray_layouts, xray_rows, xray_words
-from checker.verbs.naming import Misuse
+from checker.verbs.naming import UsageError
 from checker.verbs.panels import Panel
 from checker.verbs.xray import chosen, realistic, xray_panel
 from tests.verbs.conftest import ROOT
@@ -89,7 +89,7 @@ def test_what_is_asked_for_is_compiled() -> None:
     ],
 )
 def test_a_choice_that_cannot_be_is_told(wanted: dict[str, Any], told: str) -> None:
-    with pytest.raises(Misuse, match=told):
+    with pytest.raises(UsageError, match=told):
         chosen(ROW, wanted)
 
 

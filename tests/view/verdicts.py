@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from checker.course import PUZZLES
-from checker.judge.verdict import Diagnosis, GateResult, Mismatch, Status, Verdict, Warning
+from checker.judge.verdict import Diagnosis, GateResult, GateWarning, Mismatch, Status, Verdict
 from checker.puzzle import Case
 from checker.simulator.trace import Finding, Traffic
 from tests.view.traces import line_of, solution
@@ -53,7 +53,7 @@ def wrong_values(**more: object) -> Verdict:
     line = line_of(solution("row_softmax"), "tl.load(x_ptr")
     gates = (
         GateResult("source", "passed", "The source keeps the rules."),
-        GateResult("compile", "passed", "Compiled for T4, A100, L4 and H100.", warnings=(Warning("A T4 has no bf16 in hardware: bf16 kernels run there only in float32."),)),
+        GateResult("compile", "passed", "Compiled for T4, A100, L4 and H100.", warnings=(GateWarning("A T4 has no bf16 in hardware: bf16 kernels run there only in float32."),)),
         GateResult("values", "failed", "Rows of negative numbers come out too small: they do not add up to 1.", case=CASE, mismatch=mismatch(**more),  # type: ignore[arg-type]
                    advice="Write down what the lanes past N hold after the load, and what they add to `l_i`."),
         GateResult("memory", "skipped", ""), GateResult("traffic", "skipped", ""), GateResult("gpu", "skipped", "No GPU here."),
