@@ -20,8 +20,8 @@ lab: setup  ## Set up and open JupyterLab on the first notebook
 test: setup browser  ## Set up and run every test, those in a real browser included
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
-sync: setup  ## Make puzzles/ from solutions/, and notebooks/ from notebooks/src/
-	$(RUN) tools/sync.py
+sync: setup  ## Make puzzles/ from solutions/, notebooks/ from notebooks/src/ (REPOSITORY=https://… for Colab)
+	$(RUN) tools/sync.py $(if $(REPOSITORY),--repository $(REPOSITORY))
 
 sync-check: setup  ## Fail where puzzles/ or notebooks/ are not what `make sync` makes
 	$(RUN) tools/sync.py --check
