@@ -44,7 +44,7 @@ def run(tmp_path: Path, **environment: str) -> str:
     (tmp_path / "test_some.py").write_text(
         "import pytest\n\n@pytest.mark.parametrize('name', ['add', 'softmax', 'flash', 'linear'])\ndef test_it(name):\n    pass\n"
     )
-    command = [*quick.run_of("-v", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path))]
+    command = [*quick.run_of("-vv", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path))]
     ran = subprocess.run(
         command, cwd=quick.ROOT, env=os.environ | environment, capture_output=True, text=True, check=False
     )
