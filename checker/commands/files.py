@@ -12,7 +12,7 @@ from checker.verbs.naming import Unavailable, UsageError
 
 
 def write_json(target: str, content: dict[str, Any]) -> None:
-    from checker.grading.keep import write
+    from checker.grading.result_json import write
 
     with writing(target):
         write(target, content)

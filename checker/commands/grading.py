@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def grade(options: argparse.Namespace) -> int:
     from checker.course import LADDER
-    from checker.grading import collect, keep, run
+    from checker.grading import collect, result_json, run
     from checker.sandbox import Sandbox
 
     if not options.paths:
@@ -53,8 +53,8 @@ def grade(options: argparse.Namespace) -> int:
         summary(batch)
     _explain(batch.graded, batch.interrupted, len(found))
     if options.json is not None:
-        facts = keep.environment(device, Sandbox.shared().tier)
-        write_json(options.json, keep.document([(g.submission.name, g.verdicts) for g in batch.graded], facts))
+        facts = result_json.environment(device, Sandbox.shared().tier)
+        write_json(options.json, result_json.document([(g.submission.name, g.verdicts) for g in batch.graded], facts))
     return batch.exit_code
 
 
@@ -68,7 +68,7 @@ def _explain(graded: Sequence[Graded], interrupted: bool, total: int) -> None:
 
 def mutants(options: argparse.Namespace) -> int:
     from checker.course import LADDER
-    from checker.grading import keep, mutants
+    from checker.grading import mutants, result_json
     from checker.grading.report import Progress, kill_table
     from checker.sandbox import Sandbox
     from checker.workspace import write_atomically
@@ -82,7 +82,7 @@ def mutants(options: argparse.Namespace) -> int:
     with Progress(total, quiet=options.json == "-") as shown:
         rows: list[Row] = mutants.kill_table(puzzles, device, report=shown.row)
     if options.json is not None:
-        facts = keep.environment(device, Sandbox.shared().tier)
+        facts = result_json.environment(device, Sandbox.shared().tier)
         write_json(options.json, mutants.document(rows, puzzles, device, facts))
     if options.markdown is not None:
         with writing(options.markdown):
