@@ -42,9 +42,9 @@ def nans(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
 
 def line_of(kernel: Any, text: str) -> int:
     """The number of the first line of a kernel's source that contains `text`."""
-    from checker.simulator.seam import source_of, unwrap_kernel
+    from checker.simulator.triton_internals import source_of
 
-    lines, first = source_of(unwrap_kernel(kernel))
+    lines, first = source_of(kernel)
     return first + next(i for i, line in enumerate(lines) if text in line)
 
 
