@@ -39,8 +39,6 @@ class BuilderOptions:
 
 
 _UNSUPPORTED = {
-    "create_make_block_ptr": "block pointers (tl.make_block_ptr) are gone in Triton 3.8. Use pointer arithmetic and a mask.",
-    "create_advance": "block pointers (tl.advance) are gone in Triton 3.8. Use pointer arithmetic and a mask.",
     "create_make_tensor_descriptor": "tensor descriptors are not simulated. Use pointer arithmetic and a mask.",
     "create_extern_elementwise": "functions of an external library (libdevice) are not simulated. Use those of tl.",
     "create_inline_asm": "inline assembly is not simulated.",

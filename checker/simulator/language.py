@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import triton.language as tl
 
-from checker.simulator import triton_internals
 from checker.simulator.builder import Builder
 from checker.simulator.errors import Unsupported
+from checker.simulator.triton_internals import Binding, Call, constant_value, handle_of, is_tensor, scalar_tensor
 
 
 class Range:
@@ -21,11 +21,11 @@ class Range:
     def __init__(self, *bounds: Any, **named: Any) -> None:
         bounds = tuple(named.pop(n) for n in ("start", "end") if n in named) + bounds if "end" in named else bounds
         step = named.pop("step", 1)
-        bounds = tuple(triton_internals.constant_value(b) for b in bounds)
+        bounds = tuple(constant_value(b) for b in bounds)
         start, stop = (0, bounds[0]) if len(bounds) == 1 else bounds[:2]
-        step = bounds[2] if len(bounds) > 2 else triton_internals.constant_value(step)
+        step = bounds[2] if len(bounds) > 2 else constant_value(step)
         numbers = [_integer(b) for b in (start, stop, step)]
-        wide = any(triton_internals.is_tensor(b) and b.dtype.primitive_bitwidth > 32 for b in (start, stop, step))
+        wide = any(is_tensor(b) and b.dtype.primitive_bitwidth > 32 for b in (start, stop, step))
         wide = wide or any(not -(2**31) <= n < 2**31 for n in numbers)
         self.type = tl.int64 if wide else tl.int32
         self.element = np.int64 if wide else np.int32
@@ -33,11 +33,11 @@ class Range:
 
     def __iter__(self) -> Iterator[Any]:
         for number in self.numbers:
-            yield triton_internals.scalar(self.element(number), self.type)
+            yield scalar_tensor(self.element(number), self.type)
 
 
 def _integer(value: Any) -> int:
-    if triton_internals.is_tensor(value):
+    if is_tensor(value):
         if not value.dtype.is_int():
             raise TypeError(f"a range needs integers, got {value.dtype}")
         return _integer_of(value)
@@ -47,7 +47,7 @@ def _integer(value: Any) -> int:
 
 
 def _integer_of(tensor: Any) -> int:
-    data = np.asarray(triton_internals.handle_of(tensor).data)
+    data = np.asarray(handle_of(tensor).data)
     if data.size != 1 or data.dtype.kind not in "iub":
         raise TypeError("only a scalar integer can be used as a number")
     return int(data.reshape(())[()])
@@ -55,16 +55,16 @@ def _integer_of(tensor: Any) -> int:
 
 def static_range(*bounds: Any, step: Any = None, **_: Any) -> range:
     """`tl.static_range`: the loop variable is a constant."""
-    numbers = [_integer(triton_internals.constant_value(b)) for b in bounds]
+    numbers = [_integer(constant_value(b)) for b in bounds]
     if step is not None:
         numbers = [0, *numbers] if len(numbers) == 1 else numbers
-        numbers.append(_integer(triton_internals.constant_value(step)))
+        numbers.append(_integer(constant_value(step)))
     return range(*numbers)
 
 
 def _static_assert(condition: Any, message: Any = "", **_: Any) -> None:
-    if not triton_internals.constant_value(condition):
-        raise AssertionError(triton_internals.constant_value(message) or "tl.static_assert does not hold")
+    if not constant_value(condition):
+        raise AssertionError(constant_value(message) or "tl.static_assert does not hold")
 
 
 def _ignored(*_: Any, **__: Any) -> None:
@@ -79,7 +79,7 @@ def _tiles_or_numbers(numbers: Callable[..., Any], tiles: Callable[..., Any]) ->
     """Python's `min` or `max` that also takes two tiles."""
 
     def choose(*values: Any) -> Any:
-        if len(values) == 2 and any(triton_internals.is_tensor(v) for v in values):
+        if len(values) == 2 and any(is_tensor(v) for v in values):
             return tiles(*values)
         return numbers(*values)
 
@@ -106,7 +106,7 @@ class Language:
 
     def __init__(self, builder: Builder, on_undefined_branch: Callable[[frozenset[int]], None]) -> None:
         self.builder = builder
-        self.binding = triton_internals.Binding(builder)
+        self.binding = Binding(builder)
         self.on_undefined_branch = on_undefined_branch
 
     def assigned(self, value: Any) -> Any:
@@ -115,19 +115,19 @@ class Language:
 
     def and_(self, left: Any, right: Callable[[], Any]) -> Any:
         """`left and right`, lane by lane where `left` is a tensor."""
-        if triton_internals.is_tensor(left):
+        if is_tensor(left):
             return left.logical_and(right())
         return left and right()
 
     def or_(self, left: Any, right: Callable[[], Any]) -> Any:
         """`left or right`, lane by lane where `left` is a tensor."""
-        if triton_internals.is_tensor(left):
+        if is_tensor(left):
             return left.logical_or(right())
         return left or right()
 
     def not_(self, value: Any) -> Any:
         """`not value`, lane by lane where it is a tile."""
-        if triton_internals.is_tensor(value) and np.ndim(triton_internals.handle_of(value).data):
+        if is_tensor(value) and np.ndim(handle_of(value).data):
             return self.binding.not_(value)
         return not value
 
@@ -149,14 +149,14 @@ class Language:
 
     def asserted(self, condition: Any, message: Any) -> None:
         """`assert condition, message`: a device assertion where the condition is a tensor."""
-        if triton_internals.is_tensor(condition):
-            self.builder.create_assert(triton_internals.handle_of(condition), str(message))
-        elif not triton_internals.constant_value(condition):
+        if is_tensor(condition):
+            self.builder.create_assert(handle_of(condition), str(message))
+        elif not constant_value(condition):
             raise AssertionError(str(message))
 
     def truth(self, tensor: Any) -> bool:
         """What a tensor is where Python asks for a condition. Raises Unsupported for a tile, which is neither true nor false."""
-        handle = triton_internals.handle_of(tensor)
+        handle = handle_of(tensor)
         if np.size(handle.data) != 1 or np.ndim(handle.data):
             shape = " × ".join(str(n) for n in np.shape(handle.data))
             raise Unsupported(
@@ -166,9 +166,7 @@ class Language:
             self.on_undefined_branch(handle.taint.loads)
         return bool(np.asarray(handle.data))
 
-    def patched(
-        self, device: triton_internals.Call, reduce: triton_internals.Call, scan: triton_internals.Call
-    ) -> AbstractContextManager[None]:
+    def patched(self, device: Call, reduce: Call, scan: Call) -> AbstractContextManager[None]:
         """Triton's language computes with our builder inside.
 
         `device(jitted, *arguments)` runs a jitted function, `reduce` and `scan` stand in for the language's own.
@@ -187,8 +185,8 @@ class Language:
             "reduce": lambda x, *a, **k: reduce(x, *a, **k),
             "associative_scan": lambda x, *a, **k: scan(x, *a, **k),
             "__index__": lambda x: _integer_of(x),
-            "__repr__": lambda x: repr(triton_internals.handle_of(x).data),
-            "__str__": lambda x: str(triton_internals.handle_of(x).data),
+            "__repr__": lambda x: repr(handle_of(x).data),
+            "__str__": lambda x: str(handle_of(x).data),
             "T": property(lambda x: tl.trans(x)),
         }
         return self.binding.patched(device, functions, methods, self.truth)

@@ -12,7 +12,6 @@ import numpy as np
 import torch
 
 from checker.puzzle import Launch
-from checker.simulator import triton_internals
 from checker.simulator.builder import Builder
 from checker.simulator.errors import SimulationError, translate
 from checker.simulator.findings import Findings
@@ -23,6 +22,14 @@ from checker.simulator.operations.reductions import Reductions
 from checker.simulator.recorder import Recorder
 from checker.simulator.rewrite import RewrittenFunctions
 from checker.simulator.trace import SimulateOptions, Trace
+from checker.simulator.triton_internals import (
+    JITTED,
+    constant_value,
+    constexpr_parameters,
+    function_of,
+    number_argument,
+    pointer_argument,
+)
 from checker.simulator.values import Handle, Pointer
 
 
@@ -34,7 +41,7 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
 
     Raises SimulationError where the kernel cannot be run to its end, with the learner's line.
     """
-    if not isinstance(kernel, triton_internals.JITTED):
+    if not isinstance(kernel, JITTED):
         raise SimulationError(f"expected a @triton.jit function, got {type(kernel).__name__}", "", None)
     grid = _grid(launch)
     locator = Locator()
@@ -98,7 +105,7 @@ def _programs(grid: tuple[int, int, int], order: str) -> Iterator[tuple[int, int
 
 def _arguments(jitted: Any, launch: Launch, memory: Memory) -> dict[str, Any]:
     """Every parameter of the kernel as it sees it: tensors as pointers, numbers as scalars, constexprs as Python numbers."""
-    parameters = inspect.signature(triton_internals.function_of(jitted)).parameters
+    parameters = inspect.signature(function_of(jitted)).parameters
     given = {**launch.arguments, **launch.meta}
     unknown = [n for n in given if n not in parameters]
     if unknown:
@@ -108,7 +115,7 @@ def _arguments(jitted: Any, launch: Launch, memory: Memory) -> dict[str, Any]:
         raise SimulationError(
             f"The kernel has a parameter {', '.join(missing)} that the launch does not pass.", "", None
         )
-    constants = triton_internals.constexpr_parameters(jitted)
+    constants = constexpr_parameters(jitted)
     arguments: dict[str, Any] = {}
     for name, parameter in parameters.items():
         value = given.get(name, parameter.default)
@@ -117,11 +124,11 @@ def _arguments(jitted: Any, launch: Launch, memory: Memory) -> dict[str, Any]:
                 raise SimulationError(f"The simulator works on CPU tensors; {name} is on {value.device}.", "", None)
             tensor = memory.add(name, value, far_strides=tuple(launch.far.get(name, ())))
             pointer = Handle(np.int64(tensor.base), None, pointer=Pointer(tensor, ()))
-            arguments[name] = triton_internals.pointer_argument(value, pointer)
+            arguments[name] = pointer_argument(value, pointer)
         elif name in constants or name in launch.meta:
-            arguments[name] = triton_internals.constant_value(value)
+            arguments[name] = constant_value(value)
         else:
-            arguments[name] = triton_internals.number_argument(value)
+            arguments[name] = number_argument(value)
     return arguments
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from checker.simulator import triton_internals
+from checker.simulator.triton_internals import handle_of, is_tensor
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ class Locator:
 
 
 def _whole(value: Any) -> int:
-    data = triton_internals.handle_of(value).data if triton_internals.is_tensor(value) else value
+    data = handle_of(value).data if is_tensor(value) else value
     try:
         return int(np.asarray(data).reshape(-1)[0])
     except (TypeError, ValueError, IndexError):

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from checker.simulator import numerics, triton_internals
+from checker.simulator import numerics
 from checker.simulator.access import Access
 from checker.simulator.findings import Findings
 from checker.simulator.location import Location, Locator
 from checker.simulator.tiles import tile_of
 from checker.simulator.trace import MAX_DIMENSIONS, Event, EventKind, SimulateOptions, StateValue, TileSummary, Traffic
+from checker.simulator.triton_internals import handle_of, is_tensor
 
 MAX_STATE = 1024
 """Tiles of more numbers than this are summarised in an event's state."""
@@ -125,8 +126,8 @@ def local_values(frame: FrameType | None, arguments: dict[str, Any]) -> dict[str
             out[name] = value
         elif isinstance(value, float):
             out[name] = _rounded(value)
-        elif triton_internals.is_tensor(value):
-            handle = triton_internals.handle_of(value)
+        elif is_tensor(value):
+            handle = handle_of(value)
             if handle.pointer is not None or handle.type.is_ptr():
                 continue
             data = np.asarray(handle.data)

@@ -9,9 +9,9 @@ from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
-from checker.simulator import triton_internals
 from checker.simulator.language import Language
 from checker.simulator.location import Locator
+from checker.simulator.triton_internals import function_of, source_of
 
 _HOOKS = "__simulator__"
 """The name under which a rewritten function finds its hooks."""
@@ -127,9 +127,9 @@ class RewrittenFunctions:
         found = self.ready.get(id(jitted))
         if found is not None:
             return found[1]
-        original = triton_internals.function_of(jitted)
+        original = function_of(jitted)
         library = str(original.__module__).startswith("triton.")
-        lines, first = triton_internals.source_of(jitted)
+        lines, first = source_of(jitted)
         code = _compiled(tuple(lines), first, original.__code__.co_filename, original.__name__, not library)
         given = dict(original.__globals__)
         given.update(inspect.getclosurevars(original).nonlocals if original.__closure__ else {})

@@ -85,7 +85,7 @@ def handle_of(tensor: Any) -> Handle:
     return handle
 
 
-def scalar(number: Any, type_: Any) -> Any:
+def scalar_tensor(number: Any, type_: Any) -> Any:
     """A number as a scalar of the language."""
     return tl.tensor(Handle(number, type_), type_)
 
@@ -106,13 +106,13 @@ def pointer_argument(tensor: torch.Tensor, handle: Handle) -> Any:
 def number_argument(value: Any) -> Any:
     """A number argument with the type the launcher gives it: i32, i64, u64, fp32 or int1."""
     if isinstance(value, bool):
-        return scalar(np.bool_(value), tl.int1)
+        return scalar_tensor(np.bool_(value), tl.int1)
     if isinstance(value, int):
         type_ = tl.str_to_ty(mangle_type(value), None)
         element = {"int32": np.int32, "int64": np.int64, "uint64": np.uint64}[type_.name]
-        return scalar(element(value), type_)
+        return scalar_tensor(element(value), type_)
     if isinstance(value, float):
-        return scalar(np.float32(value), tl.float32)
+        return scalar_tensor(np.float32(value), tl.float32)
     return value
 
 

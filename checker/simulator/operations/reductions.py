@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import triton.language as tl
 
-from checker.simulator import numerics, triton_internals
+from checker.simulator import numerics
 from checker.simulator.operations.elementwise import Elementwise
+from checker.simulator.triton_internals import Call, constant_value, handle_of, is_tensor, library_reduction, tensor_of
 from checker.simulator.values import Handle
 
 
@@ -24,7 +25,7 @@ class Reductions:
     `operations` are those of the launch, and count what is done; `device` calls a jitted function.
     """
 
-    def __init__(self, operations: Elementwise, device: triton_internals.Call) -> None:
+    def __init__(self, operations: Elementwise, device: Call) -> None:
         self.operations, self.device = operations, device
 
     def _count(self, data: np.ndarray) -> None:
@@ -36,7 +37,7 @@ class Reductions:
 
     def reduce(self, input: Any, axis: Any, combine_fn: Any, keep_dims: Any = False, **_: Any) -> Any:
         handles, many = _handles(input)
-        axis, keep = triton_internals.constant_value(axis), bool(triton_internals.constant_value(keep_dims))
+        axis, keep = constant_value(axis), bool(constant_value(keep_dims))
         rank = np.ndim(handles[0].data)
         if axis is None:
             handles = [self.operations.moved(h, np.ravel) for h in handles]
@@ -46,7 +47,7 @@ class Reductions:
             axis = _axis_of("reduction", axis, rank)
             shape = np.shape(handles[0].data)
             rest = (*shape[:axis], 1, *shape[axis + 1 :])
-        kind = triton_internals.library_reduction(combine_fn)
+        kind = library_reduction(combine_fn)
         if len(handles) == 1 and kind is not None:
             results = [self._library_reduce(kind, handles[0], axis)]
         else:
@@ -79,22 +80,22 @@ class Reductions:
         return [self.operations.moved(h, lambda a: np.squeeze(a, axis)) for h in handles]
 
     def _combine(self, combine: Any, left: Sequence[Handle], right: Sequence[Handle]) -> list[Handle]:
-        result = self.device(combine, *map(triton_internals.tensor_of, left), *map(triton_internals.tensor_of, right))
+        result = self.device(combine, *map(tensor_of, left), *map(tensor_of, right))
         values = result if isinstance(result, (tuple, tl.tuple)) else (result,)
         return [
             Handle(np.broadcast_to(new.data, np.shape(old.data)), old.type, new.taint, None, new.nan_origins)
-            for new, old in zip(map(triton_internals.handle_of, values), left, strict=True)
+            for new, old in zip(map(handle_of, values), left, strict=True)
         ]
 
     # scan -------------------------------------------------------------------------------------------------------------
 
     def scan(self, input: Any, axis: Any, combine_fn: Any, reverse: Any = False, **_: Any) -> Any:
         handles, many = _handles(input)
-        axis = _axis_of("scan", triton_internals.constant_value(axis), np.ndim(handles[0].data))
-        backwards = bool(triton_internals.constant_value(reverse))
+        axis = _axis_of("scan", constant_value(axis), np.ndim(handles[0].data))
+        backwards = bool(constant_value(reverse))
         if backwards:
             handles = [self.operations.moved(h, lambda a: np.flip(a, axis)) for h in handles]
-        if len(handles) == 1 and triton_internals.library_reduction(combine_fn) == "sum":
+        if len(handles) == 1 and library_reduction(combine_fn) == "sum":
             results = [self._cumsum(handles[0], axis)]
         else:
             results = self._scan_by_calls(handles, axis, combine_fn)
@@ -129,13 +130,13 @@ class Reductions:
 
 def _handles(input: Any) -> tuple[list[Handle], bool]:
     """Of one tensor or of several, and whether there are several."""
-    if triton_internals.is_tensor(input):
-        return [triton_internals.handle_of(input)], False
-    return [triton_internals.handle_of(tensor) for tensor in input], True
+    if is_tensor(input):
+        return [handle_of(input)], False
+    return [handle_of(tensor) for tensor in input], True
 
 
 def _tensors(handles: list[Handle], many: bool) -> Any:
-    tensors = [triton_internals.tensor_of(handle) for handle in handles]
+    tensors = [tensor_of(handle) for handle in handles]
     return tuple(tensors) if many else tensors[0]
 
 
