@@ -64,17 +64,13 @@ def _outcome_type() -> type:
 
 
 def _trace(data: Any, blobs: Sequence[bytes]) -> Trace | None:
-    import numpy as np
-
-    from checker.sandbox import codec
-    from checker.simulator import trace_from_parts
+    from checker.simulator import trace_codec
 
     if data is None:
         return None
-    if not isinstance(data, dict) or data.keys() != {"head", "arrays"}:
+    if data != "blob 0" or len(blobs) != 1:
         raise ProtocolError("the trace is not one")
-    arrays = codec.decode(list[np.ndarray], data["arrays"], blobs, "trace")
     try:
-        return trace_from_parts(data["head"], arrays)
-    except (ValueError, TypeError, RecursionError) as error:
+        return trace_codec.decode(blobs[0])
+    except trace_codec.MalformedTrace as error:
         raise ProtocolError(f"the trace is not one: {error}") from error

@@ -174,14 +174,13 @@ def _time(channel: Channel, folder: Path, kernel: KernelSource, spec: dict[str, 
 
 
 def _send(channel: Channel, number: int, outcome: Outcome, trace: Trace | None = None) -> None:
-    blobs: list[memoryview] = []
-    body: dict[str, Any] = {"type": "result", "number": number, "outcome": codec.encode(outcome, []), "trace": None}
-    if trace is not None:
-        from checker.simulator import trace_to_parts
+    from checker.simulator import trace_codec
 
-        head, arrays = trace_to_parts(trace)
-        body["trace"] = {"head": head, "arrays": codec.encode(arrays, blobs)}
-    channel.send(body, blobs)
+    body: dict[str, Any] = {"type": "result", "number": number, "outcome": codec.encode(outcome, []), "trace": None}
+    if trace is None:
+        channel.send(body)
+        return
+    channel.send(body | {"trace": "blob 0"}, [trace_codec.encode(trace)])
 
 
 class _Timer:

@@ -6,51 +6,47 @@ the tile's true shape. The steps between neighbouring lanes do: they are the ten
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from checker.simulator.access import Access
+from checker.simulator.device_tensor import DeviceTensor
 from checker.simulator.trace import Tile
 
-if TYPE_CHECKING:
-    from checker.simulator.access import Access
-    from checker.simulator.region import Region
-
-MAX_ELEMENTS = 4096
+MAX_LISTED = 4096
 """An irregular tile lists its elements up to this many; beyond, its box has to do."""
 
 
 def tile_of(access: Access) -> Tile | None:
-    """The tile of an access, None where it touches nothing at all (no lanes inside, and no shape to be seen)."""
-    region = access.region
-    if not region.shape:
-        return Tile((), ()) if access.chosen.size else Tile((), None)
-    axes = _axes(access.places, region)
+    """The tile of an access. None where it touches nothing (no lanes inside) and has no shape to be seen."""
+    tensor = access.tensor
+    if not tensor.shape:
+        return Tile((), ()) if access.valid_offsets.size else Tile((), None)
+    axes = _axes(access.offsets, tensor)
     if axes is None:
         return _scattered(access)
     start = _start(access, axes)
     return _boxed(access, axes, start) or _scattered(access)
 
 
-def _axes(places: np.ndarray, region: Region) -> list[tuple[int, int] | None] | None:
+def _axes(offsets: np.ndarray, tensor: DeviceTensor) -> list[tuple[int, int] | None] | None:
     """For each axis of the tile the tensor's dimension it walks along and its step there; None for an axis that stands still.
 
     None altogether where lanes are not evenly spaced, or walk along no dimension of the tensor.
     """
-    corner = places.flat[0]
+    corner = offsets.flat[0]
     predicted = np.asarray(corner)
     steps = []
-    for axis, n in enumerate(places.shape):
-        first = tuple(1 if a == axis else 0 for a in range(places.ndim))
-        step = int(places[first] - corner) if n > 1 else 0
+    for axis, n in enumerate(offsets.shape):
+        first = tuple(1 if a == axis else 0 for a in range(offsets.ndim))
+        step = int(offsets[first] - corner) if n > 1 else 0
         steps.append(step)
         predicted = predicted[..., None] + np.arange(n) * step
-    if not np.array_equal(predicted, places):
+    if not np.array_equal(predicted, offsets):
         return None
     taken: set[int] = set()
     axes: list[tuple[int, int] | None] = []
     for step in steps:
-        found = None if step == 0 else _dimension(step, region, taken)
+        found = None if step == 0 else _dimension(step, tensor, taken)
         if step != 0 and found is None:
             return None
         if found is not None:
@@ -59,27 +55,27 @@ def _axes(places: np.ndarray, region: Region) -> list[tuple[int, int] | None] | 
     return axes
 
 
-def _dimension(step: int, region: Region, taken: set[int]) -> tuple[int, int] | None:
+def _dimension(step: int, tensor: DeviceTensor, taken: set[int]) -> tuple[int, int] | None:
     """The dimension along which neighbours are `step` elements apart, or the nearest finer one that divides it."""
-    usable = [d for d in range(len(region.shape)) if d not in taken and region.strides[d] > 0]
+    usable = [d for d in range(len(tensor.shape)) if d not in taken and tensor.strides[d] > 0]
     # a dimension of one element has an arbitrary stride: take it only where no other fits
-    usable.sort(key=lambda d: (region.shape[d] == 1, -region.strides[d], -d))
+    usable.sort(key=lambda d: (tensor.shape[d] == 1, -tensor.strides[d], -d))
     for d in usable:
-        if region.strides[d] == step:
+        if tensor.strides[d] == step:
             return d, 1
     for d in usable:
-        if step > 0 and step % region.strides[d] == 0 and region.shape[d] > 1:
-            return d, step // region.strides[d]
+        if step > 0 and step % tensor.strides[d] == 0 and tensor.shape[d] > 1:
+            return d, step // tensor.strides[d]
     return None
 
 
 def _start(access: Access, axes: list[tuple[int, int] | None]) -> list[int]:
     """The index of the tile's first lane, from the offsets the kernel added one after another where they are known."""
-    region, ndim = access.region, access.places.ndim
-    start = np.zeros(len(region.shape), np.int64)
+    tensor, ndim = access.tensor, access.offsets.ndim
+    start = np.zeros(len(tensor.shape), np.int64)
     terms = access.pointer.terms
     if terms is None:
-        terms = (access.places,)
+        terms = (access.offsets,)
     scalar = 0
     whole = len([t for t in terms if np.ndim(t)]) == len(terms)
     for term in terms:
@@ -91,11 +87,11 @@ def _start(access: Access, axes: list[tuple[int, int] | None]) -> list[int]:
         dims = {found[0] for found in walked if found is not None}
         if len(dims) == 1 and not (whole and len(terms) == 1):
             (dim,) = dims
-            if first % region.strides[dim] == 0:
-                start[dim] += first // region.strides[dim]
+            if first % tensor.strides[dim] == 0:
+                start[dim] += first // tensor.strides[dim]
                 continue
-        start += _split(first, region)
-    start += _split(scalar, region)
+        start += np.array(tensor.index(first), np.int64)
+    start += np.array(tensor.index(scalar), np.int64)
     return [int(i) for i in start]
 
 
@@ -103,19 +99,15 @@ def _varies(term: np.ndarray, axis: int) -> bool:
     return term.shape[axis] > 1 and bool(np.take(term, 0, axis).flat[0] != np.take(term, 1, axis).flat[0])
 
 
-def _split(place: int, region: Region) -> np.ndarray:
-    return np.array(region.index(place), np.int64)
-
-
 def _boxed(access: Access, axes: list[tuple[int, int] | None], start: list[int]) -> Tile | None:
     """The tile as a box, or None where its lanes inside the tensor are not where the box says."""
-    region = access.region
-    extent = {found[0]: (n - 1) * found[1] + 1 for found, n in zip(axes, access.places.shape, strict=True) if found}
+    tensor = access.tensor
+    extent = {found[0]: (n - 1) * found[1] + 1 for found, n in zip(axes, access.offsets.shape, strict=True) if found}
     box = tuple((s, s + extent.get(d, 1)) for d, s in enumerate(start))
-    on = _on(access)
+    on = np.ones(access.offsets.shape, bool) if access.valid is None else access.valid
     if not on.any():
         return Tile(box, None)
-    ranges = [slice(0, 1)] * access.places.ndim
+    ranges = [slice(0, 1)] * access.offsets.ndim
     active = [list(side) for side in box]
     for axis, found in enumerate(axes):
         others = tuple(a for a in range(on.ndim) if a != axis)
@@ -124,29 +116,28 @@ def _boxed(access: Access, axes: list[tuple[int, int] | None], start: list[int])
         if found is not None:
             dim, step = found
             active[dim] = [start[dim] + int(hit[0]) * step, start[dim] + int(hit[-1]) * step + 1]
-    if any(low < 0 or high > n for (low, high), n in zip(active, region.shape, strict=True)):
+    if any(low < 0 or high > n for (low, high), n in zip(active, tensor.shape, strict=True)):
         return None
     inside = tuple((int(low), int(high)) for low, high in active)
     filled = bool(on[tuple(ranges)].all()) and all(found is None or found[1] == 1 for found in axes)
-    return Tile(box, inside, None if filled else _listed(access))
+    return Tile(box, inside, None if filled else _listed(_elements(access)))
 
 
-def _on(access: Access) -> np.ndarray:
-    return np.ones(access.places.shape, bool) if access.good is None else access.good
+def _elements(access: Access) -> np.ndarray:
+    """The elements really touched, each once, in order."""
+    return np.unique(access.tensor.elements(access.valid_offsets))
 
 
-def _listed(access: Access) -> tuple[int, ...] | None:
-    elements = np.unique(access.region.elements(access.chosen))
-    return tuple(elements.tolist()) if elements.size <= MAX_ELEMENTS else None
+def _listed(elements: np.ndarray) -> tuple[int, ...] | None:
+    return tuple(elements.tolist()) if elements.size <= MAX_LISTED else None
 
 
 def _scattered(access: Access) -> Tile | None:
     """The box around elements that were really touched, with a list of them where they do not fill it."""
-    if not access.chosen.size:
+    if not access.valid_offsets.size:
         return None
-    region = access.region
-    elements = np.unique(region.elements(access.chosen))
-    where = np.unravel_index(elements, region.shape)
+    elements = _elements(access)
+    where = np.unravel_index(elements, access.tensor.shape)
     box = tuple((int(w.min()), int(w.max()) + 1) for w in where)
     filled = elements.size == int(np.prod([high - low for low, high in box]))
-    return Tile(box, box, None if filled else _listed(access))
+    return Tile(box, box, None if filled else _listed(elements))

@@ -1,9 +1,9 @@
-"""The seam to Triton: the only module of the simulator that uses names Triton does not promise to keep.
+"""The one module that uses names Triton does not promise to keep.
 
-What is used, each with a test: `TritonSemantic(builder)`, which turns language calls into builder calls; `is_builtin`, and the `_semantic`
-keyword that builtins take; `tensor(handle, type)` and `tensor.handle`; `dtype.to_ir`; `JITFunction.raw_src`, `.starting_line_number`, `.fn` and
-`.__call__`; `InterpretedFunction` (what `@triton.jit` makes under TRITON_INTERPRET=1); `mangle_type`; the library's three
-combining functions for sum, max and min.
+What is used, each with a test: `TritonSemantic(builder)`, which turns language calls into builder calls; `is_builtin`, and the
+`_semantic` keyword that builtins take; `tensor(handle, type)` and `tensor.handle`; `dtype.to_ir`; `JITFunction.raw_src`,
+`.starting_line_number`, `.fn` and `.__call__`; `InterpretedFunction` (what `@triton.jit` makes under TRITON_INTERPRET=1);
+`mangle_type`; the library's three combining functions for sum, max and min.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from types import FrameType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,9 +26,6 @@ from triton.runtime.jit import JITFunction, mangle_type
 
 from checker.simulator.values import Handle
 
-if TYPE_CHECKING:
-    from checker.simulator.builder import Builder
-
 Call = Callable[..., Any]
 
 LOCK = threading.RLock()
@@ -38,16 +35,7 @@ mangle_type(torch.zeros(1))  # its first call imports gluon, which must not see 
 
 JITTED = (JITFunction, InterpretedFunction)
 
-_COMBINE_NAMES = {"_sum_combine": "sum", "_elementwise_max": "max", "_elementwise_min": "min"}
-
-
-def unwrap_kernel(kernel: Any) -> Any:
-    """The jitted function inside autotune and heuristics wrappers. Raises TypeError where there is none."""
-    while not isinstance(kernel, JITTED) and hasattr(kernel, "fn"):
-        kernel = kernel.fn
-    if not isinstance(kernel, JITTED):
-        raise TypeError(f"expected a @triton.jit function, got {type(kernel).__name__}")
-    return kernel
+_LIBRARY_REDUCTIONS = {"_sum_combine": "sum", "_elementwise_max": "max", "_elementwise_min": "min"}
 
 
 def function_of(jitted: Any) -> FunctionType:
@@ -73,15 +61,15 @@ def constexpr_parameters(jitted: Any) -> set[str]:
     return out
 
 
-def combination(function: Any) -> str | None:
+def library_reduction(function: Any) -> str | None:
     """ "sum", "max" or "min" where `function` is the one the library reduces with, else None."""
-    for name, meaning in _COMBINE_NAMES.items():
+    for name, meaning in _LIBRARY_REDUCTIONS.items():
         if function is getattr(tl.standard, name, None):
             return meaning
     return None
 
 
-def unconst(value: Any) -> Any:
+def constant_value(value: Any) -> Any:
     """A constexpr's value, anything else as it is."""
     return value.value if isinstance(value, tl.constexpr) else value
 
@@ -97,7 +85,7 @@ def handle_of(tensor: Any) -> Handle:
     return handle
 
 
-def scalar(number: Any, type_: Any) -> Any:
+def scalar_tensor(number: Any, type_: Any) -> Any:
     """A number as a scalar of the language."""
     return tl.tensor(Handle(number, type_), type_)
 
@@ -118,13 +106,13 @@ def pointer_argument(tensor: torch.Tensor, handle: Handle) -> Any:
 def number_argument(value: Any) -> Any:
     """A number argument with the type the launcher gives it: i32, i64, u64, fp32 or int1."""
     if isinstance(value, bool):
-        return scalar(np.bool_(value), tl.int1)
+        return scalar_tensor(np.bool_(value), tl.int1)
     if isinstance(value, int):
         type_ = tl.str_to_ty(mangle_type(value), None)
         element = {"int32": np.int32, "int64": np.int64, "uint64": np.uint64}[type_.name]
-        return scalar(element(value), type_)
+        return scalar_tensor(element(value), type_)
     if isinstance(value, float):
-        return scalar(np.float32(value), tl.float32)
+        return scalar_tensor(np.float32(value), tl.float32)
     return value
 
 
@@ -149,12 +137,11 @@ def _front_end_asks(frame: FrameType) -> bool:
 class Binding:
     """Triton's language, bound to one builder for the length of one launch.
 
-    `replaced` has what stands for a function of the language, by the identity of the original, once the language has been
-    patched.
+    The builder answers Triton's front end: `options`, `codegen_fns`, and a method for each primitive. `replaced` has what
+    stands for a function of the language, by the identity of the original, once the language has been patched.
     """
 
-    def __init__(self, builder: Builder) -> None:
-        builder.types = tl
+    def __init__(self, builder: Any) -> None:
         self.semantic = TritonSemantic(builder)
         self.replaced: dict[int, Any] = {}
 
@@ -206,8 +193,8 @@ class Binding:
     ) -> Iterator[None]:
         """Triton's language computes with our builder inside, and is exactly what it was before afterwards.
 
-        `device(jitted, *arguments)` runs a jitted function. `functions` take the place of functions of the language, `methods` of methods of its tensors; `truth` says what a
-        tensor is where Python asks for a condition.
+        `device(jitted, *arguments)` runs a jitted function. `functions` take the place of functions of the language,
+        `methods` of methods of its tensors; `truth` says what a tensor is where Python asks for a condition.
         """
         missing = object()
         undo: list[tuple[Any, str, Any]] = []

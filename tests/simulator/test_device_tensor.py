@@ -1,4 +1,4 @@
-"""Tensors that the simulator takes to lie far apart: every offset finds its element, and no other."""
+"""Tensors whose rows the simulator takes to lie far apart: every offset finds its element, and no other."""
 
 from __future__ import annotations
 
