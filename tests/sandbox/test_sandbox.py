@@ -107,7 +107,7 @@ def test_compiled_results_come_in_order_and_are_remembered(sandbox: Sandbox, mon
     assert list(sandbox.compile(kernel(), requests)) == results
 
 
-def _no_job(*_: object) -> None:
+def _no_job(*_: object, **__: object) -> None:
     raise AssertionError("what is remembered needs no job")
 
 
@@ -193,7 +193,7 @@ def test_close_and_use_again() -> None:
 
 def test_a_worker_that_cannot_start_is_never_the_learners_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "checker.sandbox.process._COMMAND", (sys.executable, "-c", "print('no torch here'); raise SystemExit(1)")
+        "checker.sandbox.worker_client._COMMAND", (sys.executable, "-c", "print('no torch here'); raise SystemExit(1)")
     )
     fresh = Sandbox()
     (result,) = fresh.simulate(kernel(), [launch()])
