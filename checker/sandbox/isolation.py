@@ -135,9 +135,7 @@ def _limit(confinement: Confinement) -> None:
     _lower(resource.RLIMIT_CPU, confinement.cpu_seconds)
     _lower(resource.RLIMIT_FSIZE, limits.files)
     _lower(resource.RLIMIT_NOFILE, limits.open_files)
-    if (
-        OTHER_USER in confinement.layers
-    ):  # the limit counts all processes of a user: sensible only for a user with no others
+    if OTHER_USER in confinement.layers:  # it counts all processes of a user: sensible only for one with no others
         _lower(resource.RLIMIT_NPROC, limits.processes + _THREADS)
     if not confinement.gpu:  # CUDA reserves far more addresses than it uses
         held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

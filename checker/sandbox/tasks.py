@@ -4,7 +4,7 @@ believed but what their types promise."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
@@ -118,18 +118,20 @@ class LaunchReport(Message):
     timing: Timing | None = None
 
 
-_TraceParts = tuple[Any, list[tuple[Literal["<i8", "<i4"], memoryview]]]
+_Head = Annotated[bytes, msgspec.Meta(max_length=64 << 20)]
+_Parts = tuple[_Head, list[tuple[Literal["<i8", "<i4"], memoryview]]]
 
 
 def trace_bytes(trace: Trace) -> bytes:
     head, arrays = trace_to_parts(trace)
-    return encode((head, [(one.dtype.str, one.data) for one in arrays]))
+    return encode((msgspec.json.encode(head), [(one.dtype.str, one.data) for one in arrays]))
 
 
 def trace_from_bytes(data: memoryview) -> Trace:
     """Raises ProtocolError where `data` is no trace."""
     try:
-        head, arrays = decoder(_TraceParts).decode(data)
-        return trace_from_parts(head, [np.frombuffer(one, dtype).copy() for dtype, one in arrays])
+        head, arrays = decoder(_Parts).decode(data)
+        parts = [np.frombuffer(one, dtype).copy() for dtype, one in arrays]
+        return trace_from_parts(msgspec.json.decode(head), parts)
     except (ValueError, TypeError, RecursionError, MemoryError) as error:
         raise ProtocolError(f"the trace is not one: {error}") from error

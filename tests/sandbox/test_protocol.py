@@ -21,6 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checker.compiler import CompileRequest, CompileResult, Dot, SharedTile, TensorCore
+from checker.gpu import Timing
 from checker.puzzle import Launch, Scalar
 from checker.sandbox import Limits
 from checker.sandbox.protocol import Broken, Channel, Closed, JobEnd, JobSpec, Message, ProtocolError, decode, encode
@@ -178,6 +179,11 @@ def test_a_compile_result_is_the_same_on_the_other_side() -> None:
     assert type(back.result.request.constexprs["scale"]) is float
 
 
+def test_a_timing_is_the_same_on_the_other_side() -> None:
+    timing = Timing(0.5, 0.25, 1.0, 50)
+    assert decode(LaunchReport, encode(LaunchReport(0, "passed", timing=timing))).timing == timing
+
+
 class Scalars(Message):
     values: dict[str, Scalar]
 
@@ -207,8 +213,16 @@ def test_a_trace_is_the_same_on_the_other_side(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"\x91" * 100_000, b"\xdd\xff\xff\xff\xff", encode([{}, []]), encode([{}, [["|O", bytes(8)]]])],
-    ids=["nothing", "too deep", "four billion", "half a trace", "an array of objects"],
+    [
+        b"",
+        b"\x91" * 100_000,
+        b"\xdd\xff\xff\xff\xff",
+        encode([b"{}", []]),
+        encode([b"[" * 100_000, []]),
+        encode([b"{}", [["|O", bytes(8)]]]),
+        encode([b"{}", [["<i8", bytes(7)]]]),
+    ],
+    ids=["nothing", "too deep", "four billion", "half a trace", "a deep head", "an array of objects", "half a number"],
 )
 def test_bytes_that_are_no_trace(data: bytes) -> None:
     with pytest.raises(ProtocolError):

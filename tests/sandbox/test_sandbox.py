@@ -20,19 +20,13 @@ from checker.course import PUZZLES
 from checker.puzzle import Launch
 from checker.sandbox import Limits, Sandbox
 from checker.simulator.trace import SimulateOptions
-from checker.submission.kernel import KernelSource, Piece
-from tests.sandbox.conftest import ROOT, kernel, launch, works
+from tests.sandbox.conftest import ROOT, kernel, launch, solution, works
 
 SIGNATURE = {"x_ptr": "*fp32", "y_ptr": "*fp32", "z_ptr": "*fp32", "N": "i32"}
 
 
 def request(capability: int, block: int = 64) -> CompileRequest:
     return CompileRequest(capability, SIGNATURE, {"BLOCK_N": block}, {"num_warps": 4})
-
-
-def solution(name: str) -> KernelSource:
-    source = (ROOT / "solutions" / f"{name}.py").read_text()
-    return KernelSource(name, f"{name}_kernel", source, (Piece(1, source.count("\n"), name, 1),))
 
 
 @pytest.mark.parametrize("name", ["vector_add", "row_softmax"])
