@@ -14,31 +14,10 @@ if TYPE_CHECKING:
     from triton import JITFunction
 
 Kind = Literal[
-    "constexpr",
-    "power_of_two",
-    "range",
-    "dot_too_small",
-    "dot",
-    "loop_type",
-    "branch_type",
-    "return_type",
-    "dtype",
-    "pointer",
-    "shape",
-    "axis",
-    "condition",
-    "undefined_name",
-    "unknown_function",
-    "global",
-    "not_jitted",
-    "arguments",
-    "unsupported_syntax",
-    "static_assert",
-    "too_large",
-    "shared_memory",
-    "target",
-    "unknown",
-]
+    "constexpr", "power_of_two", "range", "dot_too_small", "dot", "loop_type", "branch_type", "return_type", "dtype",
+    "pointer", "shape", "axis", "condition", "undefined_name", "unknown_function", "global", "not_jitted",
+    "arguments", "unsupported_syntax", "static_assert", "too_large", "shared_memory", "target", "unknown",
+]  # fmt: skip
 """What is broken: `CompileResult.kind`."""
 
 

@@ -33,7 +33,7 @@ from checker.sandbox.tasks import (
     CompileReport,
     LaunchArguments,
     LaunchReport,
-    Nothing,
+    Ping,
     RunOnGpu,
     Simulate,
     Task,
@@ -53,7 +53,7 @@ def run(channel: Channel, folder: Path, task: msgspec.Raw) -> None:
     channel.send(JobStarted())
     if isinstance(asked, Compile):
         _compile(channel, folder, asked)
-    elif not isinstance(asked, Nothing):
+    elif not isinstance(asked, Ping):
         _launches(channel, folder, asked)
 
 

@@ -27,7 +27,7 @@ Seconds = Annotated[float, msgspec.Meta(ge=0)]
 # ----------------------------------------------------------------------------------------------------------- to a job
 
 
-class Nothing(Message):
+class Ping(Message):
     """Start and end."""
 
 
@@ -60,7 +60,7 @@ class TimeOnGpu(Message):
     kernel: KernelSource
 
 
-Task = Nothing | Compile | Simulate | RunOnGpu | TimeOnGpu
+Task = Ping | Compile | Simulate | RunOnGpu | TimeOnGpu
 
 
 class Storage(msgspec.Struct):
