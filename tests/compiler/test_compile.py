@@ -18,11 +18,6 @@ from checker.submission.read import from_path
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "triton-cache"))
-
-
 def test_request_says_what_the_jit_would_say() -> None:
     x = torch.zeros(64, dtype=torch.bfloat16)
     launch = Launch(

@@ -12,15 +12,9 @@ import torch
 from checker.course import PUZZLES
 from checker.puzzle import Launch
 from checker.sandbox import Sandbox
-from checker.submission.kernel import KernelSource, Piece
-from tests.sandbox.conftest import ROOT, kernel, launch
+from tests.sandbox.conftest import ROOT, kernel, launch, solution
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cuda")]
-
-
-def solution(name: str) -> KernelSource:
-    source = (ROOT / "solutions" / f"{name}.py").read_text()
-    return KernelSource(name, f"{name}_kernel", source, (Piece(1, source.count("\n"), name, 1),))
 
 
 def works(sandbox: Sandbox) -> None:

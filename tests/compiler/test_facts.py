@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from checker.compiler import CompileRequest, CompileResult, Dot, SharedTile, TensorCore, compile_kernel
-from checker.compiler.facts import facts_of, tensor_cores
+from checker.compiler.facts import dots, facts_of, shared_tiles, tensor_cores
 from checker.compiler.occupancy import occupancy
-from checker.compiler.tiles import dots, shared_tiles
 from checker.submission.kernel import KernelSource
 from checker.submission.load import load_kernel
 
@@ -27,11 +26,6 @@ def product_kernel(a_ptr, b_ptr, c_ptr, K, BLOCK: tl.constexpr, PRECISION: tl.co
         acc = tl.dot(a, b, acc, input_precision=PRECISION)
     tl.store(c_ptr + offs[:, None] * BLOCK + offs[None, :], acc)
 """
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "triton-cache"))
 
 
 def product(
@@ -129,12 +123,12 @@ def test_what_cannot_be_read_is_not_taken_for_nothing() -> None:
         shared, num_warps, name = 0, 4, "k"
 
     strange = "\twgmma2.fresh.m64n64k16;\n\tld.anywhere [%r1];\n"
-    facts = facts_of({"ptx": strange, "ttgir": TTGIR}, Metadata, 90)
+    facts = facts_of({"ptx": strange, "ttgir": TTGIR}, Metadata)
     missing = {"mma", "mma_shapes", "load_bits", "vector_bits", "store_bits", "registers", "spilled_bytes"}
     assert not missing & facts.keys()
-    assert facts_of({"ptx": strange, "ttgir": ""}, Metadata, 90)["mma"] == 0
+    assert facts_of({"ptx": strange, "ttgir": ""}, Metadata)["mma"] == 0
     copying = "ttg.async_copy_global_to_local"
-    assert "async_copies" not in facts_of({"ptx": strange, "ttgir": copying}, Metadata, 90)
+    assert "async_copies" not in facts_of({"ptx": strange, "ttgir": copying}, Metadata)
 
 
 def test_tensor_core_instructions_are_told_apart() -> None:

@@ -1,37 +1,68 @@
-"""One entry for each way in which Triton's compiler refuses a kernel: the words it uses, and ours."""
+"""Triton's failures in our words: what is wrong, on which line of the kernel's source, what to write instead."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 from checker.compiler.request import CompileRequest, gpu_name
 
 if TYPE_CHECKING:
-    from checker.compiler.translate import Place
+    from triton import JITFunction
 
-Say = Callable[[re.Match[str], "Place", CompileRequest], str | None]
+Kind = Literal[
+    "constexpr", "power_of_two", "range", "dot_too_small", "dot", "loop_type", "branch_type", "return_type", "dtype",
+    "pointer", "shape", "axis", "condition", "undefined_name", "unknown_function", "global", "not_jitted",
+    "arguments", "unsupported_syntax", "static_assert", "too_large", "shared_memory", "target", "unknown",
+]  # fmt: skip
+"""What is broken: `CompileResult.kind`."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    kind: Kind
+    message: str
+    raw: str
+    line: int | None = None
+    only_here: bool = False
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the compiler stopped: a line of the module, the text of that line, the innermost expression if known."""
+
+    line: int | None
+    code: str = ""
+    helper: str = ""
+    node: ast.AST | None = field(default=None, compare=False)
+
+
+# the words --------------------------------------------------------------------------------------------
+
+Say = Callable[[re.Match[str], Place, CompileRequest], str | None]
 
 
 @dataclass(frozen=True)
 class Rule:
     """`pattern` is looked for in Triton's innermost message; `message` may return None to let a later rule speak."""
 
-    kind: str
+    kind: Kind
     pattern: re.Pattern[str]
     message: Say
     only_here: bool = False
 
 
-def _rule(kind: str, pattern: str, message: str | Say, only_here: bool = False) -> Rule:
-    """`message` is a sentence; {1}, {2} stand for the groups of the pattern, {gpu} for the GPU."""
+def _rule(kind: Kind, pattern: str, message: str | Say, only_here: bool = False) -> Rule:
+    """`message` may be a sentence: {1}, {2} stand for the groups of the pattern, {gpu} for the GPU, {helper} for " in `name`"."""
 
     def say(match: re.Match[str], place: Place, request: CompileRequest) -> str:
         assert isinstance(message, str)
         groups = [_type(group or "") for group in match.groups()]
-        return message.format(match[0], *groups, gpu=gpu_name(request.capability))
+        helper = f" in `{place.helper}`" if place.helper else ""
+        return message.format(match[0], *groups, gpu=gpu_name(request.capability), helper=helper)
 
     return Rule(kind, re.compile(pattern, re.DOTALL), say if isinstance(message, str) else message, only_here)
 
@@ -42,23 +73,12 @@ _TYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp64": "flo
 def _type(text: str) -> str:
     """Triton's name for a type as a learner knows it: ``<['16'], fp32>`` becomes "a [16] tile of float32"."""
     text = text.strip().replace("triton.language.", "").replace("[]", "")
-    tile = re.fullmatch(r"<\[(.*)\], (.*)>", text)
-    if tile is not None:
-        sides = re.sub(r"constexpr\[(\d+)\]|'", lambda m: m[1] or "", tile[1])
-        return f"a [{sides}] tile of {_type(tile[2])}"
-    pointer = re.fullmatch(r"pointer<(.*)>", text)
-    if pointer is not None:
+    text = re.sub(r"'?constexpr\[(\d+)\]'?|'(\d+)'", lambda m: m[1] or m[2], text)
+    if tile := re.fullmatch(r"<\[(.*)\], (.*)>", text):
+        return f"a [{tile[1]}] tile of {_type(tile[2])}"
+    if pointer := re.fullmatch(r"pointer<(.*)>", text):
         return f"a pointer to {_type(pointer[1])}"
     return _TYPES.get(text, text)
-
-
-def _undefined(match: re.Match[str], place: Place, request: CompileRequest) -> str:
-    name = match[1]
-    helper = f" in `{place.helper}`" if place.helper else ""
-    return (
-        f"`{name}` is not defined here{helper}. Look for a typing mistake; a variable that is first assigned inside a loop or an "
-        f"`if` does not exist after it, so give it a value before."
-    )
 
 
 def _operands(match: re.Match[str], place: Place, request: CompileRequest) -> str:
@@ -85,11 +105,6 @@ def _arguments(match: re.Match[str], place: Place, request: CompileRequest) -> s
     return f"This call does not have the arguments the function needs ({match[0].strip()}): {place.code}"
 
 
-def _global(match: re.Match[str], place: Place, request: CompileRequest) -> str:
-    name = match[1]
-    return f"`{name}` is an ordinary Python value from outside the kernel. Write `{name} = tl.constexpr(...)`, or pass it as a parameter."
-
-
 def _loop_type(match: re.Match[str], place: Place, request: CompileRequest) -> str:
     name, before, after = match[1], _type(match[2]), _type(match[3])
     start = (
@@ -113,10 +128,6 @@ def _unsupported(match: re.Match[str], place: Place, request: CompileRequest) ->
         kind,
         f"`{kind}` is Python that does not exist in Triton: use assignments, loops, ifs and the functions of `tl`.",
     )
-
-
-def _same_words(text: str) -> Say:
-    return lambda match, place, request: text
 
 
 RULES: tuple[Rule, ...] = (
@@ -169,14 +180,14 @@ RULES: tuple[Rule, ...] = (
     _rule("dtype", r"'tt\.(load|store)' op operand #\d+ must be 1-bit signless integer", "A mask must hold truth values: compare something, as in offs_n < N."),
     # shapes
     _rule("shape", r"Cannot make_shape_compatible: incompatible dimensions at index (\d+): (\d+) and (\d+)", "Two tiles do not fit: along axis {1} one is {2} long and the other {3}. Is an axis missing, as in m_i[:, None]?"),
-    _rule("shape", r"Expected (\w+) argument to have shape \[(.*)\] but got \[(.*)\]", lambda m, p, r: f"The {m[1]} here has the shape [{_type_shape(m[3])}], and [{_type_shape(m[2])}] is needed: addresses, values and mask must have one shape."),
+    _rule("shape", r"Expected (\w+) argument to have shape \[(.*)\] but got \[(.*)\]", "The {1} here has the shape [{3}], and [{2}] is needed: addresses, values and mask must have one shape."),
     _rule("shape", r"Cannot broadcast, rank mismatch|Cannot broadcast, the expanded size|rank mismatch|cannot view block of|reshape\(\) cannot change total number", "These shapes do not fit together: compare the sides of the tiles in this line."),
     _rule("axis", r"invalid axis (-?\d+)\. Expected (-?\d+) <= axis < (\d+)", "There is no axis {1}: the tile has {3} of them, counted from 0."),
     _rule("axis", r"permute dims must have the same length as input shape", ".T and tl.trans turn tiles with two sides; this one has another number of sides. x[:, None] makes a column of a vector."),
     _rule("unsupported_syntax", r"unsupported tensor index", "A tile cannot be cut up or indexed with numbers: only x[:, None] and x[None, :] exist. Load the part you need with its own offsets, or pick with tl.where and tl.sum."),
     # names
-    _rule("undefined_name", r"NameError\(['\"](\w+) is not defined", _undefined),
-    _rule("global", r"Cannot access global variable (\w+) from within", _global),
+    _rule("undefined_name", r"NameError\(['\"](\w+) is not defined", "`{1}` is not defined here{helper}. Look for a typing mistake; a variable that is first assigned inside a loop or an `if` does not exist after it, so give it a value before."),
+    _rule("global", r"Cannot access global variable (\w+) from within", "`{1}` is an ordinary Python value from outside the kernel. Write `{1} = tl.constexpr(...)`, or pass it as a parameter."),
     _rule("not_jitted", r"Unsupported function referenced: <function (\w+)", "`{1}` is an ordinary Python function: write @triton.jit above it so that the kernel can call it."),
     _rule("unknown_function", r"module 'triton\.language(?:\.\w+)?' has no attribute '(\w+)'", "`tl.{1}` does not exist. Look for a typing mistake, or at the list of functions in the notebook."),
     _rule("unsupported_syntax", r"'tensor' object has no attribute '__pow__'|unsupported operand type\(s\) for \*\*", "`**` does not work on tensors: write x * x, or tl.exp2(y * tl.log2(x))."),
@@ -211,5 +222,112 @@ RULES: tuple[Rule, ...] = (
 """In the order they are tried."""
 
 
-def _type_shape(text: str) -> str:
-    return re.sub(r"'?constexpr\[(\d+)\]'?|'", lambda m: m[1] or "", text)
+# from an exception to the words ----------------------------------------------------------------------------------------
+
+
+def translate(error: BaseException, kernel: JITFunction, request: CompileRequest, diagnostics: str = "") -> Failure:
+    """The failure behind an exception of ``triton.compile``; `diagnostics` is what the compiler wrote to stderr."""
+    chain = _chain(error)
+    place = _place(chain, kernel) if hasattr(error, "node") else _place_of_diagnostics(diagnostics, kernel)
+    text = _said(chain, diagnostics)
+    raw = _raw(chain, diagnostics)
+    for rule in RULES:
+        match = rule.pattern.search(text)
+        if match is not None:
+            message = rule.message(match, place, request)
+            if message is None:
+                continue
+            name = match[1] if match.re.groups else ""
+            line = _better_line(rule.kind, name or "", place, kernel)
+            return Failure(rule.kind, re.sub(r"^a (?=pointer|\[)", "A ", message), raw, line, rule.only_here)
+    last = next((line.strip() for line in reversed(text.splitlines()) if line.strip()), type(error).__name__)
+    return Failure(
+        "unknown", f"Triton's compiler stopped for {gpu_name(request.capability)}: {last[:300]}", raw, place.line
+    )
+
+
+def _better_line(kind: str, name: str, place: Place, kernel: JITFunction) -> int | None:
+    """Triton points at the loop where the assignment in it is meant, and nowhere at all for a function it cannot call."""
+    if kind == "loop_type" and isinstance(place.node, ast.For | ast.While) and place.line is not None:
+        for node in ast.walk(place.node):
+            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+                return place.line + node.lineno - place.node.lineno
+    if place.line is None and kind == "not_jitted":
+        for function in _functions(kernel):
+            for number, text in enumerate(function.src.split("\n")):
+                if re.search(rf"\b{re.escape(name)}\s*\(", text):
+                    return _first_line(function) + number
+    return place.line
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """The exception and what caused it, innermost last."""
+    chain: list[BaseException] = []
+    current: BaseException | None = error
+    while current is not None and len(chain) < 40:
+        chain.append(current)
+        current = current.__cause__
+    return chain
+
+
+def _said(chain: list[BaseException], diagnostics: str) -> str:
+    """The innermost words: "TypeError: message" or the first error that the compiler's C++ half reported."""
+    for error in reversed(chain):
+        kind = type(error).__name__
+        message = getattr(error, "error_message", None) if hasattr(error, "node") else str(error)
+        if kind == "CompileTimeAssertionFailure":
+            return f"CompileTimeAssertionFailure: {message or ''}"
+        if message:
+            first = re.search(r"error: (.*)", diagnostics)
+            return f"{first[1]}\n{diagnostics}" if first and not hasattr(error, "node") else str(message)
+    return str(chain[0])
+
+
+def _raw(chain: list[BaseException], diagnostics: str) -> str:
+    parts = [str(e) for e in chain if str(e)]
+    text = "\n".join(dict.fromkeys(parts))
+    if diagnostics:
+        text += "\n" + diagnostics.split("{-#")[0]
+    return text.strip()[:8000]
+
+
+def _place(chain: list[BaseException], kernel: JITFunction) -> Place:
+    """The innermost node that stands in the learner's own module, not in Triton's library."""
+    functions = _functions(kernel)
+    place = Place(None)
+    for error in chain:
+        node, source = getattr(error, "node", None), getattr(error, "src", None)
+        if node is None or not hasattr(node, "lineno"):
+            continue
+        owner = next((f for f in functions if f.src == source), None)
+        if owner is None:
+            continue
+        line = _first_line(owner) + node.lineno - 1
+        code = owner.src.split("\n")[node.lineno - 1].strip() if node.lineno <= owner.src.count("\n") + 1 else ""
+        place = Place(line, code, owner.__name__ if owner is not kernel else "", node)
+    return place
+
+
+def _place_of_diagnostics(diagnostics: str, kernel: JITFunction) -> Place:
+    path = kernel.fn.__code__.co_filename
+    found = re.search(re.escape(path) + r":(\d+):\d+", diagnostics)
+    if found is None:
+        return Place(None)
+    line = int(found[1])
+    for owner in _functions(kernel):
+        lines = owner.src.split("\n")
+        if 0 <= line - _first_line(owner) < len(lines):
+            return Place(line, lines[line - _first_line(owner)].strip(), owner.__name__ if owner is not kernel else "")
+    return Place(line)
+
+
+def _functions(kernel: JITFunction) -> list[Any]:
+    """The kernel and the other Triton functions of its module."""
+    others = [v for v in kernel.fn.__globals__.values() if hasattr(v, "src") and hasattr(v, "starting_line_number")]
+    return [kernel, *(f for f in others if f is not kernel and f.fn.__globals__ is kernel.fn.__globals__)]
+
+
+def _first_line(function: Any) -> int:
+    """The line of ``def`` in the module; `src` begins there."""
+    above = next(i for i, line in enumerate(function.raw_src) if re.match(r"\s*def\s", line))
+    return int(function.starting_line_number) + above

@@ -1,4 +1,4 @@
-"""Launches in shared memory: whole storages, so that guard bands and the gaps of strided views cross as well.
+"""A launch in shared memory: whole storages, so that guard bands and the gaps of strided views cross as well.
 
 The trusted side copies every storage of a launch into one anonymous file; the job maps it and works in place. The file is
 sealed against a change of size, so a job cannot pull it away under the reader, and results are copied out before use.
@@ -9,77 +9,36 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
 import torch
 
-from checker.puzzle import Launch, Scalar
-from checker.sandbox import codec
-from checker.sandbox.wire import ProtocolError
+from checker.puzzle import Launch
+from checker.sandbox.protocol import ProtocolError
+from checker.sandbox.tasks import LaunchArguments, Storage, View
 
 _PAGE = 4096
 
 
-@dataclass(frozen=True)
-class Storage:
-    """Where one storage lies in the shared file, in bytes."""
-
-    offset: int
-    size: int
-
-
-@dataclass(frozen=True)
-class View:
-    """One tensor: `shape`, `strides` and `offset` in elements of `dtype`, within storage number `storage`."""
-
-    storage: int
-    dtype: str
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    offset: int
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A launch without its bytes."""
-
-    grid: tuple[int, ...]
-    scalars: Mapping[str, Scalar]
-    views: Mapping[str, View]
-    order: tuple[str, ...]
-    meta: Mapping[str, Scalar]
-    outputs: tuple[str, ...]
-    options: Mapping[str, int]
-    far: Mapping[str, tuple[int, ...]]
-    storages: tuple[Storage, ...]
-    size: int
-
-
-class Shared:
+class SharedLaunch:
     """One launch in shared memory, as the trusted side holds it."""
 
     def __init__(self, launch: Launch) -> None:
-        self.plan, sources = plan(launch)
+        self.message, sources = _lay_out(launch)
         self.fd = os.memfd_create("launch", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
-            os.ftruncate(self.fd, self.plan.size)
+            os.ftruncate(self.fd, self.message.size)
             fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
-            self._map = mmap.mmap(self.fd, self.plan.size)
+            self._map = mmap.mmap(self.fd, self.message.size)
         except BaseException:
             os.close(self.fd)
             raise
-        for place, source in zip(self.plan.storages, sources, strict=True):
+        for place, source in zip(self.message.storages, sources, strict=True):
             _bytes(self._map, place).copy_(torch.empty(0, dtype=torch.uint8).set_(source))
-
-    def body(self) -> dict[str, Any]:
-        return codec.encode(self.plan, [])
 
     def results(self) -> dict[str, torch.Tensor]:
         """Every tensor argument as it is now, in private memory, same geometry; shared storages stay shared."""
-        private = [_bytes(self._map, place).clone() for place in self.plan.storages]
-        return {name: _view(view, private[view.storage]) for name, view in self.plan.views.items()}
+        private = [_bytes(self._map, place).clone() for place in self.message.storages]
+        return {name: _view(view, private[view.storage]) for name, view in self.message.views.items()}
 
     def close(self) -> None:
         if self.fd >= 0:
@@ -88,8 +47,8 @@ class Shared:
         del self._map
 
 
-def plan(launch: Launch) -> tuple[Plan, list[torch.UntypedStorage]]:
-    """The layout of a launch in one file, and the storages to copy, in order."""
+def _lay_out(launch: Launch) -> tuple[LaunchArguments, list[torch.UntypedStorage]]:
+    """The launch without its bytes, and the storages to copy, in order."""
     places: list[Storage] = []
     sources: list[torch.UntypedStorage] = []
     seen: dict[int, int] = {}
@@ -98,9 +57,7 @@ def plan(launch: Launch) -> tuple[Plan, list[torch.UntypedStorage]]:
     for name, value in launch.arguments.items():
         if not isinstance(value, torch.Tensor):
             continue
-        storage = (
-            value.detach().cpu().untyped_storage() if value.device.type != "cpu" else value.detach().untyped_storage()
-        )
+        storage = value.detach().cpu().untyped_storage()
         index = seen.get(storage.data_ptr()) if storage.nbytes() else None
         if index is None:
             index = len(places)
@@ -112,11 +69,11 @@ def plan(launch: Launch) -> tuple[Plan, list[torch.UntypedStorage]]:
         views[name] = View(index, dtype, tuple(value.shape), tuple(value.stride()), int(value.storage_offset()))
     scalars = {name: value for name, value in launch.arguments.items() if not isinstance(value, torch.Tensor)}
     return (
-        Plan(
+        LaunchArguments(
             grid=tuple(int(n) for n in launch.grid),
+            parameters=tuple(launch.arguments),
             scalars=scalars,
             views=views,
-            order=tuple(launch.arguments),
             meta=dict(launch.meta),
             outputs=tuple(launch.outputs),
             options=dict(launch.options),
@@ -128,24 +85,23 @@ def plan(launch: Launch) -> tuple[Plan, list[torch.UntypedStorage]]:
     )
 
 
-def attach(body: Any, fd: int) -> Launch:
+def attach(message: LaunchArguments, fd: int) -> Launch:
     """The launch as the job sees it: its tensors are the shared memory itself. Takes over `fd`."""
-    layout: Plan = codec.decode(Plan, body, (), "launch")
     try:
-        if os.fstat(fd).st_size < layout.size:
+        if os.fstat(fd).st_size < message.size:
             raise ProtocolError("the shared file is smaller than the launch")
-        memory = mmap.mmap(fd, layout.size)
+        memory = mmap.mmap(fd, message.size)
     finally:
         os.close(fd)
-    storages = [_bytes(memory, place) for place in layout.storages]
-    tensors = {name: _view(view, storages[view.storage]) for name, view in layout.views.items()}
+    storages = [_bytes(memory, place) for place in message.storages]
+    tensors = {name: _view(view, storages[view.storage]) for name, view in message.views.items()}
     return Launch(
-        grid=layout.grid,
-        arguments={name: tensors[name] if name in tensors else layout.scalars[name] for name in layout.order},
-        meta=layout.meta,
-        outputs=layout.outputs,
-        options=layout.options,
-        far=layout.far,
+        grid=message.grid,
+        arguments={name: tensors[name] if name in tensors else message.scalars[name] for name in message.parameters},
+        meta=message.meta,
+        outputs=message.outputs,
+        options=message.options,
+        far=message.far,
     )
 
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import os
 from pathlib import Path
 
 import torch
 import triton
+import triton.backends.nvidia.compiler
 import triton.language as tl
 
+import checker.sandbox.job_main  # noqa: F401  imported before any fork, so that every job has it at once
 from checker.compiler import CompileRequest, compile_kernel
 from checker.puzzle import Launch
+from checker.sandbox import protocol, tasks
 from checker.simulator import simulate
 from checker.simulator.trace import SimulateOptions
-
-# Imported before any fork, so that every job has them at once. All run without a GPU and without touching the driver.
-_ROOMS = ("triton.backends.nvidia.compiler", "checker.submission.load", "checker.gpu", "checker.sandbox.jobs")
 
 
 @triton.jit
@@ -32,8 +31,8 @@ def _trial_kernel(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):  # type: ignore[no-un
 def warm_up(folder: Path) -> None:
     """Import, compile and simulate once. Leaves one thread (a fork is safe) and no trace of CUDA. `folder` takes the cache."""
     torch.set_num_threads(1)
-    for name in _ROOMS:
-        importlib.import_module(name)
+    for kind in (tasks.Task, tasks.LaunchArguments):
+        protocol.decoder(kind)
     os.environ["TRITON_CACHE_DIR"] = str(folder / "warm")
     signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "N": "i32"}
     launch = Launch((1,), {"x_ptr": torch.zeros(5), "y_ptr": torch.zeros(5), "N": 5}, {"BLOCK_N": 8}, ("y_ptr",))
