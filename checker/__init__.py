@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from checker.judge.verdict import Verdict
     from checker.verbs.hints import Help
-    from checker.verbs.panels import Panel
     from checker.verbs.resetting import Reset
     from checker.verbs.returned import Film, Report, Standing
+    from checker.view.panel import Panel
 
 __all__ = ["bench", "check", "doctor", "film", "hint", "progress", "reset", "xray"]
 
@@ -101,7 +101,7 @@ def doctor() -> Report:
 
 def _warm_up() -> None:
     """Start the sandbox's worker in the background where a person is at work, so that the first check is quick."""
-    from checker.verbs.display import in_notebook, interactive, shell
+    from checker.view.display import in_notebook, interactive, shell
 
     if not interactive():
         return

@@ -110,7 +110,7 @@ def list_puzzles(options: argparse.Namespace) -> int:
         ]
         write_json(options.json, {"schema": "puzzles/v1", "puzzles": puzzles})
         return PASSED
-    from checker.verbs.panels import Cell, Panel
+    from checker.view.panel import Cell, Panel
 
     rows = [[Cell(p.name), Cell(p.notebook, "soft"), Cell(str(p.points), number=True), Cell(p.title)] for p in LADDER]
     Panel("The ladder", heads=("puzzle", "notebook", "points", ""), rows=rows).show()

@@ -112,8 +112,8 @@ def xray(options: argparse.Namespace) -> int:
 
 
 def bench(options: argparse.Namespace) -> int:
-    from checker.verbs.panels import Panel
     from checker.verbs.showing import bench_and_show
+    from checker.view.panel import Panel
 
     ((puzzle, source),) = _kernels(options, single=True)
     return PASSED if isinstance(bench_and_show(puzzle, source), Panel) else FAILED

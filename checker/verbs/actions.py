@@ -8,10 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from checker import workspace
-from checker.verbs import display, hints, naming, panels, progress
+from checker.verbs import hints, naming, progress, tables
 from checker.verbs.naming import UsageError
 from checker.verbs.returned import Film, Report, Standing
 from checker.verbs.showing import WRITABLE, bench_and_show, check_and_show, film_at, film_of, show_card, xray_and_show
+from checker.view import display
+from checker.view.panel import Panel
 
 if TYPE_CHECKING:
     from checker.judge.verdict import Verdict
@@ -65,13 +67,13 @@ def _show_with_controls(puzzle: Puzzle, source: KernelSource, first: Film) -> No
         show(box)
 
 
-def xray(kernel: Any, wanted: Mapping[str, Any]) -> panels.Panel:
+def xray(kernel: Any, wanted: Mapping[str, Any]) -> Panel:
     """Show what the compiler makes of a live kernel on each GPU of the course."""
     puzzle, source = live(kernel, "xray")
     return xray_and_show(puzzle, source, wanted)[0]
 
 
-def bench(kernel: Any) -> panels.Panel | Verdict:
+def bench(kernel: Any) -> Panel | Verdict:
     """Time a live kernel on the GPU of this machine."""
     puzzle, source = live(kernel, "bench")
     return bench_and_show(puzzle, source)
@@ -90,7 +92,7 @@ def hint(what: Any, level: int | str | None = None) -> hints.Help:
     told = hints.help_for(puzzle, shown, space)
     counted = shown if shown <= len(hints.LEVELS) else 0  # the explanation after passing is no help
     after = progress.update(space, puzzle.name, lambda old: replace(old, hints=max(old.hints, counted)))
-    panels.hint_panel(told, after.messages).show()
+    tables.hint_panel(told, after.messages).show()
     return display.shown(told)
 
 
@@ -101,9 +103,9 @@ def show_progress() -> Standing:
 
     space = workspace.find()
     saved = progress.load(space)
-    panels.progress_panel(LADDER, saved, str(space.ours)).show()
+    tables.progress_panel(LADDER, saved, str(space.ours)).show()
     passed = [p for p in LADDER if saved.of(p.name).passed]
-    ahead = panels.next_puzzle(LADDER, saved)
+    ahead = tables.next_puzzle(LADDER, saved)
     points = sum(p.points for p in passed)
     return display.shown(Standing(len(passed), len(LADDER), points, ahead.name if ahead else None))
 
@@ -119,7 +121,7 @@ def reset(what: Any) -> Reset:
         done = resetting.reset(puzzle.name, space)
     except OSError as error:
         raise UsageError(f"{puzzle.name} was not reset, and nothing was changed: {error}. {WRITABLE}") from None
-    panels.reset_panel(done, resetting.notebook_cell(done.stub) if display.in_notebook() else "").show()
+    tables.reset_panel(done, resetting.notebook_cell(done.stub) if display.in_notebook() else "").show()
     return display.shown(done)
 
 
@@ -132,7 +134,7 @@ def doctor() -> Report:
         if importlib.util.find_spec("rich") is None and not display.in_notebook():
             print(f"{report.text}\n{works(report)}")
         else:
-            panel = panels.doctor_panel(report, works(report))
+            panel = tables.doctor_panel(report, works(report))
             card.show(panel.html, panel.print)
     return display.shown(report)
 

@@ -10,7 +10,7 @@ from checker.sandbox import Sandbox
 from checker.submission.kernel import KernelSource
 from checker.submission.read import from_path
 from checker.verbs.measuring import timed_launch
-from checker.verbs.panels import Cell, Panel
+from checker.view.panel import Cell, Panel
 from checker.workspace import Workspace
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from checker.verbs import display, panels
+from checker.view import display
+from checker.view.panel import Panel
 
 RETURNED = (
     ("checker.judge.verdict", "Verdict"),
@@ -16,7 +17,7 @@ RETURNED = (
     ("checker.verbs.returned", "Report"),
     ("checker.verbs.returned", "Standing"),
     ("checker.verbs.hints", "Help"),
-    ("checker.verbs.panels", "Panel"),
+    ("checker.view.panel", "Panel"),
     ("checker.verbs.resetting", "Reset"),
 )
 """The types that verbs return after they have shown the same as a card or a panel; by name, so that none is imported early."""
@@ -56,4 +57,4 @@ def name_the_missing_cell(result: Any) -> None:
         first = f"{broken.message[:1].upper()}{broken.message[1:]}. Mend that cell and run it, then this one again."
     else:
         first = f"Run the cell above that defines `{name}` first, then this one again."
-    panels.Panel(f"There is no {name} yet", (first,)).show()
+    Panel(f"There is no {name} yet", (first,)).show()

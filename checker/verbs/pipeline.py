@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from checker import workspace
 from checker.puzzle import DTYPES, Case, Launch, Scalar
-from checker.verbs import display, rung_kernels
+from checker.verbs import rung_kernels
 from checker.verbs.naming import Unavailable, UsageError
-from checker.verbs.panels import Cell, Panel
+from checker.view import display
+from checker.view.panel import Cell, Panel
 
 if TYPE_CHECKING:
     import torch

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 
 from checker import workspace
 from checker.puzzle import Case, Puzzle, Scalar
-from checker.verbs import display, rung_kernels
+from checker.verbs import rung_kernels
 from checker.verbs.comparison import Comparison, Rung
 from checker.verbs.naming import UsageError
 from checker.verbs.rung_kernels import puzzle_called
+from checker.view import display
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from checker import workspace
-from checker.verbs import display, panels, progress
+from checker.verbs import progress
 from checker.verbs.naming import Unavailable, UsageError
 from checker.verbs.returned import Film
+from checker.view import display
+from checker.view.panel import Panel
 
 if TYPE_CHECKING:
     from checker.judge.verdict import Verdict
@@ -32,7 +34,7 @@ def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", s
         after, _ = progress.record(workspace.find(), verdict, source.source)
         show_card(card, verdict)
     if after.messages:
-        panels.Panel("Your progress", after.messages, footer=("The verdict stands all the same. " + WRITABLE,)).show()
+        Panel("Your progress", after.messages, footer=("The verdict stands all the same. " + WRITABLE,)).show()
     return display.shown(verdict)
 
 
@@ -56,7 +58,7 @@ def film_at(puzzle: Puzzle, source: KernelSource, case: Case) -> Film | Verdict:
     return Film(puzzle.name, title, html)
 
 
-def xray_and_show(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any]) -> tuple[panels.Panel, bool]:
+def xray_and_show(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any]) -> tuple[Panel, bool]:
     """What was shown, and whether the kernel compiles for any of the GPUs."""
     from checker.verbs.xray import xray_panel
 
@@ -66,7 +68,7 @@ def xray_and_show(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any
     return display.shown(panel), compiled
 
 
-def bench_and_show(puzzle: Puzzle, source: KernelSource) -> panels.Panel | Verdict:
+def bench_and_show(puzzle: Puzzle, source: KernelSource) -> Panel | Verdict:
     from checker.verbs.bench import NoBench, bench_panel
 
     with display.working(f"Timing {source.kernel} …") as card:
@@ -74,7 +76,7 @@ def bench_and_show(puzzle: Puzzle, source: KernelSource) -> panels.Panel | Verdi
             made = bench_panel(puzzle, source, workspace.find())
         except NoBench as reason:
             raise Unavailable(str(reason)) from None
-        if isinstance(made, panels.Panel):
+        if isinstance(made, Panel):
             card.show(made.html, made.print)
         else:
             show_card(card, made)

@@ -15,8 +15,8 @@ from checker.submission import rules
 from checker.submission.kernel import KernelSource
 from checker.verbs import xray_layouts, xray_rows, xray_words
 from checker.verbs.naming import UsageError
-from checker.verbs.panels import Panel
 from checker.verbs.sizes import case_for
+from checker.view.panel import Panel
 
 MOST_BYTES = 1 << 28  # of all tensors of a case: only their types reach the compiler
 OPTIONS = {"num_warps": (1, 2, 4, 8, 16, 32), "num_stages": (1, 2, 3, 4, 5, 6, 7, 8)}

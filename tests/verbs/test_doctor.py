@@ -11,7 +11,7 @@ import pytest
 
 from checker.verbs.doctor import findings, works
 from checker.verbs.machine import Facts, Finding, Gpu
-from checker.verbs.panels import doctor_panel
+from checker.verbs.tables import doctor_panel
 
 LAPTOP = Facts(
     python=(3, 12, 4),

@@ -17,8 +17,8 @@ from checker.submission.kernel import KernelSource
 from checker.submission.read import from_path
 from checker.verbs import xray_layouts, xray_rows, xray_words
 from checker.verbs.naming import UsageError
-from checker.verbs.panels import Panel
 from checker.verbs.xray import chosen, realistic, xray_panel
+from checker.view.panel import Panel
 from tests.verbs.conftest import ROOT
 
 ROW = PUZZLES["row_softmax"]
