@@ -95,7 +95,7 @@ class Panel:
     def show(self) -> None:
         from checker.view.display import show
 
-        show(self.html, self.print)
+        show(self)
 
 
 _TONES = {"good": "green", "warn": "yellow", "bad": "bold red", "soft": "dim", "": ""}
