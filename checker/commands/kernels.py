@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def _kernels(options: argparse.Namespace, *, single: bool) -> list[tuple[Puzzle, KernelSource]]:
     """The kernels of the file that was named. Raises UsageError where there is none, or several and one is needed."""
     from checker.course import LADDER
-    from checker.submission.read import from_path
+    from checker.submission.from_path import from_path
     from checker.verbs.naming import puzzle_named
 
     wanted = [puzzle_named(options.puzzle, options.verb)] if options.puzzle else list(LADDER)

@@ -149,10 +149,10 @@ def live(kernel: Any, verb: str) -> tuple[Puzzle, KernelSource]:
     """The puzzle and the source of a kernel that the learner passed. Raises UsageError with what to do instead."""
     _need("torch", "triton")
     puzzle, _ = naming.puzzle_of(kernel, verb)
-    from checker.submission.read import SubmissionError, from_function
+    from checker.submission.from_function import SubmissionError, from_function
 
     try:
-        return puzzle, from_function(kernel, puzzle)
+        return puzzle, from_function(kernel, verb)
     except SubmissionError as error:
         raise UsageError(str(error)) from None
 

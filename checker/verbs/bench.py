@@ -7,8 +7,8 @@ from checker.checking import check_source
 from checker.judge.verdict import Verdict
 from checker.puzzle import Case, Puzzle
 from checker.sandbox import Sandbox
+from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource
-from checker.submission.read import from_path
 from checker.verbs.measuring import timed_launch
 from checker.verbs.panels import Cell, Panel
 from checker.workspace import Workspace

@@ -55,6 +55,6 @@ def to_film(space: Workspace, puzzle: Puzzle) -> KernelSource | None:
 
 
 def _read(path: Path, puzzle: Puzzle) -> KernelSource | None:
-    from checker.submission.read import from_path
+    from checker.submission.from_path import from_path
 
     return next((found.source for found in from_path(path, [puzzle]) if found.source is not None), None)

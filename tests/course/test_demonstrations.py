@@ -17,8 +17,8 @@ from checker.judge.prepare import damages, prepare
 from checker.region import START
 from checker.simulator import SimulateOptions, simulate
 from checker.submission import rules
+from checker.submission.from_path import from_path
 from checker.submission.load import load_kernel
-from checker.submission.read import from_path
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN = ROOT / "solutions" / FOLDER

@@ -11,7 +11,7 @@ import torch
 
 from checker import workspace
 from checker.course import LADDER, PUZZLES
-from checker.submission.read import from_path
+from checker.submission.from_path import from_path
 from checker.verbs import rungs as module
 from checker.verbs.measuring import relative_error, timed_launch
 from checker.verbs.naming import UsageError
