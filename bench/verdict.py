@@ -33,8 +33,8 @@ from checker.judge.prepare import Prepared  # noqa: E402
 from checker.puzzle import Puzzle  # noqa: E402
 from checker.sandbox import Sandbox  # noqa: E402
 from checker.submission import rules  # noqa: E402
+from checker.submission.from_path import from_path  # noqa: E402
 from checker.submission.kernel import KernelSource  # noqa: E402
-from checker.submission.read import from_path  # noqa: E402
 
 CORES = 2
 _NUMBERS = count()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from checker.submission.session import shell
+from checker.submission.notebook import shell
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -16,9 +16,9 @@ from checker.judge.compare import compare
 from checker.judge.prepare import damages, prepare
 from checker.simulator import SimulateOptions, simulate
 from checker.submission import rules
+from checker.submission.from_path import from_path
 from checker.submission.load import load_kernel
 from checker.submission.marked_region import START
-from checker.submission.read import from_path
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN = ROOT / "solutions" / FOLDER

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from checker.course import PUZZLES
+from checker.submission.from_function import SubmissionError, from_function
+from checker.submission.from_path import Found, from_path
 from checker.submission.load import load_kernel
-from checker.submission.read import Found, SubmissionError, from_function, from_path
 from checker.submission.rules import violations
 
 ROOT = Path(__file__).parents[2]
@@ -101,7 +102,7 @@ def test_live_function_and_file_give_the_same_source(tmp_path: Path) -> None:
     path = tmp_path / "same.py"
     path.write_text(WITH_HELPER[: WITH_HELPER.index("row_softmax_kernel[")])
     from_file = only(path).source
-    from_live = from_function(live(path), PUZZLE)
+    from_live = from_function(live(path))
     assert from_file is not None
     assert (from_live.source, from_live.configs, from_live.problems) == (from_file.source, from_file.configs, ())
 
@@ -240,16 +241,36 @@ def test_a_kernel_without_jit_is_told_what_to_add(tmp_path: Path) -> None:
     path = tmp_path / "plain.py"
     path.write_text(SOLUTION.replace("@triton.jit\n", ""))
     with pytest.raises(SubmissionError, match=r"@triton\.jit on the line above"):
-        from_function(live(path), PUZZLE)
+        from_function(live(path))
     source = only(path).source
     assert source is not None
     assert "decorators" in {v.rule for v in violations(source, PUZZLE)}
 
 
-@pytest.mark.parametrize("thing", ["row_softmax_kernel", 3, None, print])
-def test_what_is_not_a_kernel_is_said(thing: object) -> None:
-    with pytest.raises(SubmissionError, match="The kernel itself"):
-        from_function(thing, PUZZLE)
+NO_KERNEL: dict[str, tuple[object, str]] = {
+    "nothing": (None, r"^check needs a kernel: check\(row_softmax_kernel\)"),
+    "its_name": ("row_softmax_kernel", r"takes the kernel itself, not its name.*: check\(row_softmax_kernel\)"),
+    "a_file": ("puzzles/row_softmax.py", r"python -m checker check puzzles/row_softmax\.py"),
+    "a_typing_mistake": ("row_sofmax", r"not a text.* Did you mean row_softmax\?"),
+    "a_number": (3, r"this is 3 \(int\)"),
+    "a_class": (dict, "this is the class dict"),
+    "a_lambda": (lambda grid: grid, "a kernel with a grid in brackets"),
+    "a_function": (print, "print is an ordinary Python function"),
+}
+
+
+@pytest.mark.parametrize("name", NO_KERNEL)
+def test_what_is_not_a_kernel_is_said(name: str) -> None:
+    thing, words = NO_KERNEL[name]
+    with pytest.raises(SubmissionError, match=words):
+        from_function(thing)
+
+
+def test_a_kernel_that_no_puzzle_asks_for_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "other.py"
+    path.write_text(SOLUTION.replace("row_softmax_kernel", "row_sofmax_kernel"))
+    with pytest.raises(SubmissionError, match=r"called row_sofmax_kernel\. Did you mean row_softmax_kernel\?"):
+        from_function(live(path, "row_sofmax_kernel"))
 
 
 def test_cells_of_a_session_give_their_number() -> None:
@@ -264,7 +285,7 @@ def test_cells_of_a_session_give_their_number() -> None:
             store_history=True,
         )
         count = shell.execution_count - 1
-        source = from_function(shell.user_ns["row_softmax_kernel"], PUZZLE)
+        source = from_function(shell.user_ns["row_softmax_kernel"])
     finally:
         InteractiveShell.clear_instance()
     assert violations(source, PUZZLE) == []

@@ -1,4 +1,4 @@
-"""Re-emits a kernel with what it needs and nothing else: imports of Triton, constants, jitted helpers, the kernel."""
+"""Takes a kernel out of its module with what it needs and nothing else: imports of Triton, constants, jitted helpers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Module:
         self.lines += [""] * count
 
 
-class _Assembly:
+class _Extraction:
     """Follows names from the kernel to everything it needs. Each scope answers for the names of its own text."""
 
     def __init__(self, scope: Scope) -> None:
@@ -146,32 +146,32 @@ class _Assembly:
         return configs
 
 
-def assemble(kernel: Definition, puzzle: str, scope: Scope) -> KernelSource:
+def extract(kernel: Definition, puzzle: str, scope: Scope) -> KernelSource:
     """The kernel as a module of its own, with constants and helpers found through `scope`.
 
     Rules that cannot be seen in the emitted module (decorators, names that are something else) are in its `problems`.
     """
-    assembly = _Assembly(scope)
-    configs = assembly.decorators(kernel, is_kernel=True)
-    assembly.visit(kernel)
+    extraction = _Extraction(scope)
+    configs = extraction.decorators(kernel, is_kernel=True)
+    extraction.visit(kernel)
     module = _Module()
     module.lines = ["import triton", "import triton.language as tl"]
-    for name, target in sorted(assembly.aliases.items()):
+    for name, target in sorted(extraction.aliases.items()):
         if DEFAULT_IMPORTS.get(name) == target:
             continue
         module.lines.append(
             "from triton import language" if (name, target) == ("language", _LANGUAGE) else f"import {target} as {name}"
         )
     module.blank()
-    for definition in assembly.values.values():
+    for definition in extraction.values.values():
         assert definition.text is not None
         assert definition.node is not None
         module.add(_statement_lines(definition.node, definition.text), definition.text.origin, definition.line)
-    for definition in reversed(assembly.functions.values()):  # the kernel was visited first
+    for definition in reversed(extraction.functions.values()):  # the kernel was visited first
         module.blank(2)
         _emit_function(module, definition, scope)
     source = "\n".join(module.lines).rstrip() + "\n"
-    return KernelSource(puzzle, kernel.name, source, tuple(module.pieces), configs, tuple(assembly.problems))
+    return KernelSource(puzzle, kernel.name, source, tuple(module.pieces), configs, tuple(extraction.problems))
 
 
 def jit_decorator(definition: Definition, scope: Scope) -> ast.expr | None:
