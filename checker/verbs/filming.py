@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from checker.checking import check_source
-from checker.judge.prepare import prepare
+from checker.judge.launches import prepare
 from checker.judge.runner import RunResult
 from checker.puzzle import Case, Puzzle
 from checker.sandbox import Sandbox

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from checker.judge.prepare import prepare
+from checker.judge.launches import prepare
 from checker.puzzle import Case, Launch, Puzzle, Scalar
 from checker.sandbox import Sandbox
 from checker.simulator.trace import SimulateOptions, Trace

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from checker.compiler import TARGETS, CompileRequest, CompileResult, requests_for
-from checker.judge.words import join
+from checker.judge.phrases import join
 from checker.puzzle import DTYPES, Case, Launch, Puzzle
 from checker.sandbox import Sandbox
 from checker.submission import rules

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from checker.compiler import SharedTile
-from checker.judge.words import join
+from checker.judge.phrases import join
 from checker.verbs.xray_facts import UNKNOWN, Results
 
 _BANKS, _BANK = 32, 4  # shared memory answers 32 banks of 4 bytes at a time

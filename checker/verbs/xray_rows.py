@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from checker.compiler import SHARED_MEMORY, CompileResult, Dot, TensorCore
 from checker.compiler.occupancy import MOST_REGISTERS, Occupancy
-from checker.judge.words import join
+from checker.judge.phrases import join
 from checker.verbs.panels import Cell
 from checker.verbs.xray_facts import UNKNOWN, Results, held, kib, number
 from checker.verbs.xray_layouts import swizzle

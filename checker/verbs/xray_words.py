@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from checker.compiler.occupancy import MOST_REGISTERS
-from checker.judge.words import join
+from checker.judge.phrases import join
 from checker.verbs.xray_facts import Results, held, kib, number
 from checker.verbs.xray_layouts import swizzle_bytes
 from checker.view.theme import count
