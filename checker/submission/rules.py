@@ -72,13 +72,8 @@ def _in_module(kernel: KernelSource, puzzle: Puzzle) -> list[Violation]:
         return [Violation("syntax", error.lineno or 1, f"Python cannot read this: {error.msg}")]
     if _depth(tree) > MAX_DEPTH:
         return [Violation("size", 1, f"the code is nested more than {MAX_DEPTH} levels deep: split it into steps")]
-    module = _Module(tree)
-    found = [*_unicode(source), *module.violations]
-    for function in module.functions.values():
-        found += FunctionRules(function, module.aliases, set(module.constants), set(module.functions)).violations()
-    found += _recursion(module)
-    found += _signature(module, kernel, puzzle)
-    return sorted(found, key=lambda f: f.line)
+    found = [*_unicode(source), *_Module(tree, kernel, puzzle).found]
+    return sorted(found, key=lambda violation: violation.line)
 
 
 def _depth(tree: ast.AST) -> int:
@@ -108,24 +103,33 @@ def _unicode(source: str) -> list[Violation]:
 
 
 class _Module:
-    """The top level of the emitted module: imports of Triton, constants, functions, and nothing else."""
+    """The emitted module: imports of Triton, constants, functions that keep the rules, and nothing else."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, kernel: KernelSource, puzzle: Puzzle) -> None:
         self.aliases: dict[str, str] = {}
         self.constants: dict[str, ast.stmt] = {}
         self.functions: dict[str, ast.FunctionDef] = {}
-        self.violations: list[Violation] = []
+        self.found: list[Violation] = []
         for node in tree.body:
-            self.visit(node)
+            self.top_level(node)
         if len(self.functions) > MAX_FUNCTIONS:
-            self.violations.append(Violation("size", 1, f"there are more than {MAX_FUNCTIONS} functions"))
+            self.refuse("size", tree, f"there are more than {MAX_FUNCTIONS} functions")
         for name, node in (*self.constants.items(), *self.functions.items()):
             if name in self.aliases:
-                self.violations.append(
-                    Violation("shadowing", node.lineno, f"`{name}` is Triton's: choose another name")
-                )
+                self.refuse("shadowing", node, f"`{name}` is Triton's: choose another name")
+        for function in self.functions.values():
+            rules = FunctionRules(function, self.aliases, set(self.constants), set(self.functions))
+            self.found += rules.violations()
+        self.recursion()
+        if kernel.kernel in self.functions:
+            self.signature(self.functions[kernel.kernel], kernel, puzzle)
+        else:
+            self.refuse("name", tree, f"there is no function called `{kernel.kernel}`")
 
-    def visit(self, node: ast.stmt) -> None:
+    def refuse(self, rule: str, node: ast.AST, message: str) -> None:
+        self.found.append(Violation(rule, getattr(node, "lineno", 1), message))
+
+    def top_level(self, node: ast.stmt) -> None:
         match node:
             case ast.Import(names=[ast.alias(name="triton" | "triton.language" as name, asname=alias)]):
                 self.aliases[alias or "triton"] = name if alias else "triton"
@@ -133,53 +137,38 @@ class _Module:
                 self.aliases[alias or "language"] = "triton.language"
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 self.constants[name] = node
-                self.violations += self.constant(name, node)
+                self.constant(name, node)
             case ast.FunctionDef(name=name):
                 if name in self.functions or name in self.constants:
-                    self.violations.append(Violation("names", node.lineno, f"`{name}` is defined twice"))
+                    self.refuse("names", node, f"`{name}` is defined twice")
                 self.functions[name] = node
-                if not _plain_jit(node):
-                    self.violations.append(
-                        Violation(
-                            "decorators", node.lineno, f"write plain @triton.jit, and nothing else, above `def {name}(`"
-                        )
-                    )
+                if [ast.unparse(decorator) for decorator in node.decorator_list] != ["triton.jit"]:
+                    self.refuse("decorators", node, f"write plain @triton.jit, and nothing else, above `def {name}(`")
             case _:
-                self.violations.append(
-                    Violation(
-                        "statements", node.lineno, "outside a function only imports of triton and constants may stand"
-                    )
-                )
+                self.refuse("statements", node, "outside a function only imports of triton and constants may stand")
 
-    def constant(self, name: str, node: ast.Assign | ast.AnnAssign) -> list[Violation]:
+    def constant(self, name: str, node: ast.Assign | ast.AnnAssign) -> None:
         value = node.value
-        as_constexpr = f"`{name} = tl.constexpr(...)`"
         if isinstance(node, ast.AnnAssign) and self.dotted(node.annotation) != "triton.language.constexpr":
-            return [Violation("annotations", node.lineno, f"write {as_constexpr}")]
-        if isinstance(value, ast.Call) and self.dotted(value.func) == "triton.language.constexpr":
-            if len(value.args) != 1 or value.keywords:
-                return [Violation("constants", node.lineno, "tl.constexpr takes one literal number")]
-            value = value.args[0]
-        elif value is not None and not self.is_dtype(value):
-            try:
-                shown = f"`{name} = tl.constexpr({number(value)!r})`"
-            except NotLiteral:
-                shown = as_constexpr
-            message = f"`{name}` is an ordinary Python value, which Triton does not read from outside the kernel: write {shown}"
-            return [Violation("constants", node.lineno, message)]
+            self.refuse("annotations", node, f"write `{name} = tl.constexpr(...)`")
+            return
         if value is None or self.is_dtype(value):
-            return []
-        try:
-            number(value)
-        except NotLiteral as error:
-            return [
-                Violation(
-                    "constants",
-                    node.lineno,
-                    f"{error}: write the number out, as in {as_constexpr.replace('...', '1.4427')}",
-                )
-            ]
-        return []
+            return
+        if not (isinstance(value, ast.Call) and self.dotted(value.func) == "triton.language.constexpr"):
+            try:
+                shown = f"{number(value)!r}"
+            except NotLiteral:
+                shown = "..."
+            outside = "is an ordinary Python value, which Triton does not read from outside the kernel"
+            self.refuse("constants", node, f"`{name}` {outside}: write `{name} = tl.constexpr({shown})`")
+        elif len(value.args) != 1 or value.keywords:
+            self.refuse("constants", node, "tl.constexpr takes one literal number")
+        elif not self.is_dtype(value.args[0]):
+            try:
+                number(value.args[0])
+            except NotLiteral as error:
+                example = f"`{name} = tl.constexpr(1.4427)`"
+                self.refuse("constants", node, f"{error}: write the number out, as in {example}")
 
     def is_dtype(self, node: ast.expr) -> bool:
         return bool(_TRITON_DTYPE.fullmatch(self.dotted(node).replace("triton.language.", "tl.")))
@@ -192,63 +181,45 @@ class _Module:
                 return f"{self.dotted(value)}.{attr}"
         return "?"
 
+    def recursion(self) -> None:
+        calls = {
+            name: {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in self.functions}
+            for name, node in self.functions.items()
+        }
+        for name, node in self.functions.items():
+            reached, waiting = set(), list(calls[name])
+            while waiting:
+                other = waiting.pop()
+                if other not in reached:
+                    reached.add(other)
+                    waiting += calls[other]
+            if name in reached:
+                self.refuse("helpers", node, f"`{name}` calls itself, which Triton cannot compile: use a loop")
 
-def _plain_jit(node: ast.FunctionDef) -> bool:
-    return [ast.unparse(d) for d in node.decorator_list] == ["triton.jit"]
-
-
-def _recursion(module: _Module) -> list[Violation]:
-    calls = {
-        name: {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in module.functions}
-        for name, node in module.functions.items()
-    }
-    found = []
-    for name, node in module.functions.items():
-        reached, waiting = set(), list(calls[name])
-        while waiting:
-            other = waiting.pop()
-            if other not in reached:
-                reached.add(other)
-                waiting += calls[other]
-        if name in reached:
-            found.append(
-                Violation("helpers", node.lineno, f"`{name}` calls itself, which Triton cannot compile: use a loop")
-            )
-    return found
+    def signature(self, node: ast.FunctionDef, kernel: KernelSource, puzzle: Puzzle) -> None:
+        if kernel.kernel != puzzle.kernel:
+            self.refuse("name", node, f"the kernel must be called `{puzzle.kernel}`, not `{kernel.kernel}`")
+        for message in _parameter_differences([a.arg for a in node.args.args], list(puzzle.parameters)):
+            self.refuse("signature", node, message)
+        constexprs = constexpr_parameters(puzzle)
+        for argument in node.args.args:
+            name, annotation = argument.arg, argument.annotation
+            marked = annotation is not None and self.dotted(annotation) == "triton.language.constexpr"
+            if name in constexprs and not marked:
+                message = f"`{name}` is known when the kernel is compiled: write `{name}: tl.constexpr`"
+                self.refuse("signature", argument, message)
+            elif name in puzzle.parameters and name not in constexprs and annotation is not None:
+                self.refuse("signature", argument, f"`{name}` is given at run time: write it without an annotation")
+        known = ", ".join(sorted(constexprs))
+        for name in (name for config in kernel.configs for name in config.meta if name not in constexprs):
+            message = f"autotune sets `{name}`, which is not a tl.constexpr parameter of this kernel ({known} are)"
+            self.refuse("autotune", node, message)
 
 
 def constexpr_parameters(puzzle: Puzzle) -> frozenset[str]:
     """The parameters that the course's launch passes as constexprs."""
     case = puzzle.film.case
     return frozenset(puzzle.launch(case, puzzle.make(case), case.meta).meta)
-
-
-def _signature(module: _Module, kernel: KernelSource, puzzle: Puzzle) -> list[Violation]:
-    node = module.functions.get(kernel.kernel)
-    if node is None:
-        return [Violation("name", 1, f"there is no function called `{kernel.kernel}`")]
-    found = []
-    if kernel.kernel != puzzle.kernel:
-        found.append(
-            Violation("name", node.lineno, f"the kernel must be called `{puzzle.kernel}`, not `{kernel.kernel}`")
-        )
-    for message in _parameter_differences([a.arg for a in node.args.args], list(puzzle.parameters)):
-        found.append(Violation("signature", node.lineno, message))
-    constexprs = constexpr_parameters(puzzle)
-    for argument in node.args.args:
-        marked = argument.annotation is not None and module.dotted(argument.annotation) == "triton.language.constexpr"
-        if argument.arg in constexprs and not marked:
-            message = f"`{argument.arg}` is known when the kernel is compiled: write `{argument.arg}: tl.constexpr`"
-            found.append(Violation("signature", argument.lineno, message))
-        elif argument.arg in puzzle.parameters and argument.arg not in constexprs and argument.annotation is not None:
-            message = f"`{argument.arg}` is given at run time: write it without an annotation"
-            found.append(Violation("signature", argument.lineno, message))
-    for config in kernel.configs:
-        for name in config.meta:
-            if name not in constexprs:
-                message = f"autotune sets `{name}`, which is not a tl.constexpr parameter of this kernel ({', '.join(sorted(constexprs))} are)"
-                found.append(Violation("autotune", node.lineno, message))
-    return found
 
 
 def _parameter_differences(got: list[str], asked: list[str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from checker.course import PUZZLES
-from checker.judge.words import contrast
+from checker.judge.values_gate import contrast
 
 PLAIN, *_ = PUZZLES["linear_attention"].cases
 PADDED = replace(PLAIN, layout="padded")

@@ -11,7 +11,7 @@ from checker.submission.kernel import KernelSource
 _ENOUGH = 0.6
 
 
-def same_role(
+def matching_line(
     theirs: KernelSource, line: int, their_trace: Trace | None, mine: KernelSource, my_trace: Trace | None
 ) -> int | None:
     """The line of `mine` that does what `line` of `theirs` does, or None where that is not clear."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
+from checker.judge.launches import Prepared
 from checker.judge.outcome import Outcome, judged
-from checker.judge.prepare import Prepared
 from checker.judge.runner import Runner
 from checker.misconceptions import Misconception, bank
 from checker.puzzle import Puzzle
@@ -19,7 +19,7 @@ WHICH = "WHICH_MISCONCEPTION"
 
 
 @cache
-def ensemble(puzzle: str, parameters: tuple[str, ...], constexprs: frozenset[str]) -> KernelSource:
+def combined_kernel(puzzle: str, parameters: tuple[str, ...], constexprs: frozenset[str]) -> KernelSource:
     """The bank's kernels as helpers of one kernel, in the bank's order, chosen by the constexpr `WHICH`."""
     known = bank(puzzle)
     kernel = known[0].source.kernel
@@ -66,7 +66,7 @@ def run_misconceptions(
             launch = prepared.launch
             launches.append(replace(launch, meta={**launch.meta, WHICH: places[misconception.name]}))
         constexprs = frozenset({*launches[0].meta})
-        source = ensemble(puzzle.name, puzzle.parameters, constexprs)
+        source = combined_kernel(puzzle.name, puzzle.parameters, constexprs)
         done = 0
         for (_, prepared), result in zip(remaining, runner.simulate(source, launches, SimulateOptions()), strict=False):
             done += 1

@@ -8,10 +8,10 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from checker.course import PUZZLES
-from checker.judge import judge, verdict_to_json
-from checker.judge.schema import PUZZLE_SCHEMA, RESULT_SCHEMA
+from checker.judge import verdict_to_json
+from checker.judge.result_v1 import PUZZLE_SCHEMA, RESULT_SCHEMA
 from checker.misconceptions import bank
-from tests.judge.helpers import solution, written
+from tests.judge.helpers import judge, solution, written
 
 ROW = PUZZLES["row_softmax"]
 ENVIRONMENT = dict.fromkeys(("python", "torch", "triton", "numpy", "device", "sandbox"), "x")
@@ -50,6 +50,8 @@ def test_fields_are_those_of_the_contract(records):
     assert list(record["gates"][0]) == ["gate", "status", "message", "line"]
     assert list(record["diagnosis"]) == ["misconception", "message", "line"]
     assert record["diagnosis"]["misconception"] == "no_max_subtraction"
+    labels = [paragraph.partition(": ")[0] for paragraph in record["diagnosis"]["message"].split("\n\n")]
+    assert labels in (["Believed", "Instead"], ["Believed", "Instead", "Try"])
     assert records["passed"]["diagnosis"] is None
 
 

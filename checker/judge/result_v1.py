@@ -1,10 +1,10 @@
-"""The JSON schema of `result/v1` (draft 2020-12): what the grader writes, and every other format is converted from."""
+"""`result/v1`: a verdict as the record of one puzzle, and the JSON schema (draft 2020-12) of what the grader writes of them."""
 
 from __future__ import annotations
 
 from typing import Any, get_args
 
-from checker.judge.verdict import Gate, Status
+from checker.judge.verdict import Diagnosis, Gate, Status, Verdict
 
 _LINE: dict[str, Any] = {"type": ["integer", "null"], "minimum": 1}
 _STATUS: dict[str, Any] = {"enum": list(get_args(Status))}
@@ -52,3 +52,28 @@ RESULT_SCHEMA: dict[str, Any] = {
         }
     ),
 }
+
+
+def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
+    """The object that stands under ``puzzles`` in `result/v1` (see `PUZZLE_SCHEMA`)."""
+    diagnosis = verdict.diagnosis
+    return {
+        "puzzle": verdict.puzzle,
+        "status": verdict.status,
+        "score": verdict.score,
+        "max_score": verdict.max_score,
+        "device": verdict.device,
+        "seconds": round(verdict.seconds, 3),
+        "gates": [{"gate": g.gate, "status": g.status, "message": g.message, "line": g.line} for g in verdict.gates],
+        "diagnosis": None
+        if diagnosis is None
+        else {"misconception": diagnosis.misconception, "message": _message(diagnosis), "line": diagnosis.line},
+    }
+
+
+def _message(diagnosis: Diagnosis) -> str:
+    """The diagnosis as one text: `result/v1` has one field for it."""
+    if diagnosis.misconception is None:
+        return diagnosis.note
+    parts = {"Believed": diagnosis.believed, "Instead": diagnosis.instead, "Try": diagnosis.try_}
+    return "\n\n".join(f"{label}: {text}" for label, text in parts.items() if text)

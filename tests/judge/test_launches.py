@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from checker.course import LADDER, PUZZLES
-from checker.judge.prepare import GUARD, damages, hidden, prepare, whole
+from checker.judge.launches import GUARD, damages, hidden, prepare, whole
 from checker.submission.kernel import Config
 from tests.judge.local_runner import copied
 

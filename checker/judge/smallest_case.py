@@ -6,32 +6,30 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from checker.judge.outcome import Outcome, prepare, simulate
-from checker.judge.prepare import Prepared
+from checker.judge.launches import Prepared, prepare
+from checker.judge.outcome import Outcome, simulate
 from checker.judge.runner import Runner
 from checker.puzzle import Case, Puzzle
 from checker.submission.kernel import Config, KernelSource
 
 MOST_RUNS = 20
 SECONDS = 0.5
-_SMALL = (1, 2, 3, 4, 5, 7)
 
 
-def shrink(
+def smallest_case(
     puzzle: Puzzle,
     source: KernelSource,
     runner: Runner,
-    failing: Case,
-    config: Config | None,
+    failing: Prepared,
     fails: Callable[[Outcome], bool],
 ) -> Case:
-    """The smallest case found for which `fails` holds; `failing` itself where nothing smaller does.
+    """The smallest case found for which `fails` holds; that of `failing` where nothing smaller does.
 
     Small tiles first, then all sizes small together, then every size alone, within MOST_RUNS simulations and about
     SECONDS. Tile sizes stay powers of two, and a tile that covers its whole dimension goes on covering it.
     """
+    config, best = failing.config, failing.case
     search = _Search(puzzle, source, runner, config, fails)
-    best = failing
     if config is None:
         best = search.first(_smaller_tiles(best, source)[:1]) or best
     best = search.first([_resized(best, dict.fromkeys(best.sizes, n)) for n in _together(best)]) or best
@@ -43,7 +41,7 @@ def shrink(
 
 
 class _Search:
-    """Runs candidates within the budget of one shrinking."""
+    """Runs candidates within the budget of one search."""
 
     def __init__(
         self,

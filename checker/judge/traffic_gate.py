@@ -1,19 +1,18 @@
-"""The `traffic` gate: the bytes that were loaded and stored, against what the rung allows.
-
-It runs nothing. `replay` is the trace of the failing case run once more with its events, from which the lines come.
-"""
+"""The `traffic` gate: the bytes that were loaded and stored, against what the rung allows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from checker.judge import words
 from checker.judge.outcome import Outcome
-from checker.judge.verdict import GateResult
+from checker.judge.phrases import join, name_of
+from checker.judge.verdict import Gate, GateResult
 from checker.puzzle import Allowance, Puzzle
 from checker.simulator.trace import Trace, Traffic
 from checker.submission.kernel import KernelSource
+
+GATE: Gate = "traffic"
 
 
 def overdrawn(puzzle: Puzzle, outcome: Outcome) -> list[tuple[str, str, int, int]]:
@@ -39,30 +38,34 @@ def _budget(puzzle: Puzzle, outcome: Outcome) -> Mapping[str, Allowance]:
     return puzzle.budget(replace(case, meta={**case.meta, **tiles}))
 
 
-def traffic_failure(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
-    """The failing case with the most bytes: ratios are clearest there."""
+def fails(puzzle: Puzzle, outcome: Outcome, like: Outcome) -> bool:
+    return bool(overdrawn(puzzle, outcome))
+
+
+def failure(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
+    """The outcome that the gate speaks of: the failing case with the most bytes, where ratios are clearest."""
     failing = [o for o in outcomes if overdrawn(puzzle, o)]
     return max(failing, key=lambda o: sum(moved for _, _, moved, _ in overdrawn(puzzle, o)), default=None)
 
 
-def traffic_gate(
-    puzzle: Puzzle, source: KernelSource, outcomes: Sequence[Outcome], replay: Trace | None = None
+def passed(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult:
+    shown = max(outcomes, key=_moved, default=None)
+    table = _table(puzzle, shown) if shown else {}
+    return GateResult(GATE, "passed", _passes(shown), case=shown.case if shown else None, traffic=table)
+
+
+def failed(
+    puzzle: Puzzle, source: KernelSource, outcomes: Sequence[Outcome], failing: Outcome, replay: Trace | None
 ) -> GateResult:
-    failing = traffic_failure(puzzle, outcomes)
-    if failing is None:
-        shown = max(outcomes, key=_moved, default=None)
-        table = _table(puzzle, shown) if shown else {}
-        return GateResult(
-            "traffic", "passed", _passes(puzzle, shown), case=shown.case if shown else None, traffic=table
-        )
+    """`replay` is the trace of the failing case run once more with its events, from which the lines come."""
     name, verb, moved, allowed = overdrawn(puzzle, failing)[0]
     lines = _lines_moving(replay, name, verb)
-    where = f", by {words.join(words.line_words(source, line) for line in lines)}" if lines else ""
+    where = f", by {join(source.line_words(line) for line in lines)}" if lines else ""
     return GateResult(
-        "traffic",
+        GATE,
         "failed",
         f"{_times(failing, name, verb, moved, allowed)}{where} ({failing.case.name}: {moved:,} bytes, allowed {allowed:,}). {_because(puzzle, failing, name)}".strip(),
-        line=words.own_line(source, lines[-1]) if lines else None,
+        line=source.own_line(lines[-1]) if lines else None,
         advice="A tile that was loaded stays in the program's registers: name it once and use it again."
         if verb == "loaded"
         else "Store each result once, when it is final.",
@@ -73,7 +76,7 @@ def traffic_gate(
 
 def _times(outcome: Outcome, name: str, verb: str, moved: int, allowed: int) -> str:
     full = _tensor_bytes(outcome, name)
-    tensor = words.name_of(name)
+    tensor = name_of(name)
     if full == 0:
         return f"{tensor} was {verb} more than this rung allows"
     rung = "this rung allows none" if allowed == 0 else f"this rung allows {allowed / full:.3g}"
@@ -85,7 +88,7 @@ def _because(puzzle: Puzzle, outcome: Outcome, name: str) -> str:
     if allowance is None or not allowance.because:
         return ""
     because = allowance.because
-    if because.split()[0] in map(words.name_of, puzzle.parameters):
+    if because.split()[0] in map(name_of, puzzle.parameters):
         return f"{because}."  # a tensor's name stays as it is written
     return f"{because[0].upper()}{because[1:]}."
 
@@ -113,7 +116,7 @@ def _table(puzzle: Puzzle, outcome: Outcome) -> dict[str, tuple[Traffic, int, in
     }
 
 
-def _passes(puzzle: Puzzle, outcome: Outcome | None) -> str:
+def _passes(outcome: Outcome | None) -> str:
     if outcome is None or outcome.trace is None:
         return "Nothing was moved that the rung does not allow."
     parts = []
@@ -122,7 +125,5 @@ def _passes(puzzle: Puzzle, outcome: Outcome | None) -> str:
         for verb, moved in (("loaded", traffic.loaded), ("stored", traffic.stored)):
             if moved and full:
                 times = moved / full
-                parts.append(
-                    f"{words.name_of(name)} {verb} {'once' if abs(times - 1) < 0.005 else f'{times:.3g} times'}"
-                )
-    return f"{words.join(parts)}: within what this rung allows." if parts else "Nothing was moved."
+                parts.append(f"{name_of(name)} {verb} {'once' if abs(times - 1) < 0.005 else f'{times:.3g} times'}")
+    return f"{join(parts)}: within what this rung allows." if parts else "Nothing was moved."

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from checker.course import PUZZLES
-from checker.judge.compare import _pieces, compare, program_of, window_around
-from checker.judge.prepare import prepare
+from checker.judge.comparison import _pieces, compare, program_of, window_around
+from checker.judge.launches import prepare
+from checker.puzzle import Tolerance
 
 ROW = PUZZLES["row_softmax"]
 CASE = ROW.cases[0]
@@ -42,6 +45,18 @@ def test_past_the_tolerance():
     assert mismatch.got[1, 4] == pytest.approx(float(y[1, 5]))
     assert mismatch.expected.shape == mismatch.got.shape == (3, 9)
     assert mismatch.writer is None
+
+
+def test_an_output_may_have_a_tolerance_and_a_scale_of_its_own():
+    puzzle = PUZZLES["merge_softmax_stats"]
+    prepared = prepare(puzzle, puzzle.cases[0])
+    right = {name: expected.clone() for name, expected in prepared.expected.items()}
+    off = {name: expected * 1.01 for name, expected in right.items()}
+    loose = replace(puzzle, output_tolerance={"l_ptr": {"float32": Tolerance(rtol=0.1, c=0.0)}})
+    assert compare(loose, prepared, {**right, "l_ptr": off["l_ptr"]}, None).mismatch is None
+    assert compare(loose, prepared, {**right, "m_ptr": off["m_ptr"]}, None).mismatch.output == "m_ptr"
+    wide = replace(puzzle, scale=lambda case, output, expected: expected.abs() * (1e9 if output == "m_ptr" else 1.0))
+    assert compare(wide, prepared, off, None).mismatch.output == "l_ptr"
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
@@ -108,7 +123,7 @@ def test_half_precision_is_no_float32():
 @pytest.mark.parametrize("shape", [(), (1,), (5, 0), (1, 2, 7, 3), (300, 2, 5), (2, 1000)], ids=str)
 @pytest.mark.parametrize("piece", [1, 64, 2**18])
 def test_pieces_cover_every_element_once(shape, piece, monkeypatch):
-    monkeypatch.setattr("checker.judge.compare.PIECE", piece)
+    monkeypatch.setattr("checker.judge.comparison.PIECE", piece)
     seen = torch.zeros(shape)
     for cut in _pieces(shape):
         seen[cut] += 1
@@ -116,7 +131,7 @@ def test_pieces_cover_every_element_once(shape, piece, monkeypatch):
 
 
 def test_a_wrong_element_in_the_last_piece_is_found(monkeypatch):
-    monkeypatch.setattr("checker.judge.compare.PIECE", 7)
+    monkeypatch.setattr("checker.judge.comparison.PIECE", 7)
     prepared = prepare(ROW, CASE)
     y = answer(prepared)
     y[-1, -1] = 2.0

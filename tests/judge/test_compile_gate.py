@@ -6,9 +6,8 @@ import pytest
 
 from checker.compiler import TARGETS, CompileResult
 from checker.course import PUZZLES
-from checker.judge import judge
 from checker.judge.verdict import GATES
-from tests.judge.helpers import changed, solution
+from tests.judge.helpers import changed, judge, solution
 
 ROW = PUZZLES["row_softmax"]
 

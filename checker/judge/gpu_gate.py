@@ -6,12 +6,12 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from checker.judge import words
-from checker.judge.memory import memory_findings
-from checker.judge.outcome import Outcome, judged, plan
-from checker.judge.prepare import Damage, Prepared, poisoned, prepare
+from checker.judge.launches import Damage, Prepared, plan, poisoned, prepare, volume
+from checker.judge.memory_gate import memory_findings
+from checker.judge.outcome import Outcome, judged
+from checker.judge.phrases import count, element, name_of, number
 from checker.judge.runner import Runner
-from checker.judge.values import unfinished
+from checker.judge.values_gate import unfinished
 from checker.judge.verdict import GateResult
 from checker.puzzle import Case, Launch, Puzzle
 from checker.submission.kernel import Config, KernelSource
@@ -34,23 +34,23 @@ def gpu_gate(
     source: KernelSource,
     runner: Runner,
     cases: Sequence[Case],
-    planned: Sequence[tuple[Case, Config | None]],
 ) -> GateResult:
-    """Launch every case; small ones twice, with two poisons in the outputs, so that nothing left over can look right."""
+    """Launch every one of `cases`; small ones twice, with two poisons in the outputs, so that nothing left over can look right."""
     ran = 0
-    for outcome in _outcomes(puzzle, source, runner, planned):
+    for outcome in _outcomes(puzzle, source, runner, cases):
         ran += 1
         failure = _failure(source, outcome)
         if failure is not None:
             return failure
     return GateResult(
-        "gpu", "passed", f"Right in all {words.count(ran, 'launch', 'launches')} on the GPU, up to {_largest(cases)}."
+        "gpu",
+        "passed",
+        f"Right in all {count(ran, 'launch', 'launches')} on the GPU, up to {max(cases, key=volume).name if cases else 'no case'}.",
     )
 
 
-def _outcomes(
-    puzzle: Puzzle, source: KernelSource, runner: Runner, planned: Sequence[tuple[Case, Config | None]]
-) -> Iterator[Outcome]:
+def _outcomes(puzzle: Puzzle, source: KernelSource, runner: Runner, cases: Sequence[Case]) -> Iterator[Outcome]:
+    planned = plan(puzzle, cases, source.configs)
     waiting: deque[Prepared] = deque()
 
     def launches() -> Iterator[Launch]:
@@ -83,7 +83,7 @@ def seen_on_gpu(puzzle: Puzzle, source: KernelSource, runner: Runner, *, large: 
     launch could not be made, which says nothing about the kernel.
     """
     cases = [case for case in puzzle.cases if "gpu" in case.devices and (large or "cpu" in case.devices)]
-    for outcome in _outcomes(puzzle, source, runner, plan(puzzle, cases, source.configs)):
+    for outcome in _outcomes(puzzle, source, runner, cases):
         if outcome.result.status in ("infra_error", "protocol_error"):
             raise RuntimeError(outcome.result.message)
         if not outcome.ran:
@@ -118,14 +118,14 @@ def _wrong(outcome: Outcome) -> GateResult:
     mismatch = outcome.comparison.mismatch
     assert mismatch is not None
     at = tuple(i - start for i, (start, _) in zip(mismatch.first, mismatch.window, strict=True))
-    name = words.element(mismatch.output, mismatch.first)
-    got, expected = words.number(float(mismatch.got[at])), words.number(float(mismatch.expected[at]))
+    name = element(mismatch.output, mismatch.first)
+    got, expected = number(float(mismatch.got[at])), number(float(mismatch.expected[at]))
     same = "cpu" in outcome.case.devices
     return GateResult(
         "gpu",
         "failed",
         f"On the GPU {name} is {got}, but should be {expected} ({outcome.case.name}). "
-        f"{mismatch.wrong:,} of {words.count(mismatch.total, 'element')} are wrong"
+        f"{mismatch.wrong:,} of {count(mismatch.total, 'element')} are wrong"
         + (", while the simulator got the same case right." if same else "; only the GPU runs cases this large."),
         advice="What differs there: programs run at the same time, so one must never need what another stores; lanes of one "
         "program run at the same time too. " + _COMPILER
@@ -138,15 +138,17 @@ def _wrong(outcome: Outcome) -> GateResult:
 
 
 def _damaged(source: KernelSource, outcome: Outcome, damage: Damage) -> GateResult:
-    tensor = words.name_of(damage.tensor)
+    tensor = name_of(damage.tensor)
     if damage.inside and damage.index is not None:
-        what = f"{tensor} is an input, and {words.element(damage.tensor, damage.index)} changed"
+        what = f"{tensor} is an input, and {element(damage.tensor, damage.index)} changed"
     elif damage.offset < 0:
-        what = f"{words.count(damage.count, 'element')} around {tensor} changed, the first {-damage.offset:,} before its start"
+        what = (
+            f"{count(damage.count, 'element')} around {tensor} changed, the first {-damage.offset:,} before its start"
+        )
     elif damage.offset >= damage.span:
-        what = f"{words.count(damage.count, 'element')} behind {tensor} changed, the first {damage.offset - damage.span + 1:,} past its end"
+        what = f"{count(damage.count, 'element')} behind {tensor} changed, the first {damage.offset - damage.span + 1:,} past its end"
     else:
-        what = f"{words.count(damage.count, 'element')} between the rows of {tensor} changed"
+        what = f"{count(damage.count, 'element')} between the rows of {tensor} changed"
     return GateResult(
         "gpu",
         "failed",
@@ -155,13 +157,3 @@ def _damaged(source: KernelSource, outcome: Outcome, damage: Damage) -> GateResu
         case=outcome.case,
         findings=tuple(memory_findings(outcome)),
     )
-
-
-def _largest(cases: Sequence[Case]) -> str:
-    def volume(case: Case) -> int:
-        total = 1
-        for size in case.sizes.values():
-            total *= max(size, 1)
-        return total
-
-    return max(cases, key=volume).name if cases else "no case"

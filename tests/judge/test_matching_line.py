@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from checker.course import PUZZLES
-from checker.judge.prepare import prepare
-from checker.judge.roles import same_role
+from checker.judge.launches import prepare
+from checker.judge.matching_line import matching_line
 from checker.misconceptions import bank
 from checker.simulator.trace import SimulateOptions
 from tests.judge.helpers import changed, solution
@@ -23,5 +23,5 @@ def test_a_product_is_known_by_its_words_and_not_by_its_place(runner):
         next(iter(runner.simulate(source, [ready.launch], SimulateOptions(events=True)))).trace
         for source in (known.source, mine)
     )
-    line = same_role(known.source, known.wrong_lines[0], theirs, mine, traced)
+    line = matching_line(known.source, known.wrong_lines[0], theirs, mine, traced)
     assert mine.source.splitlines()[line - 1] == UPDATE.splitlines()[0]

@@ -1,15 +1,17 @@
-"""The `memory` gate: does every access stay in its tensor, does every output element have one program, is no input changed. It runs nothing."""
+"""The `memory` gate: does every access stay in its tensor, does every output element have one program, is no input changed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from checker.judge import words
 from checker.judge.outcome import Outcome
-from checker.judge.verdict import GateResult
-from checker.simulator.trace import Finding
+from checker.judge.phrases import count, element, in_own_lines, name_of, program
+from checker.judge.verdict import Gate, GateResult
+from checker.puzzle import Puzzle
+from checker.simulator.trace import Finding, Trace
 from checker.submission.kernel import KernelSource
 
+GATE: Gate = "memory"
 MEMORY_KINDS = (
     "out_of_bounds_store",
     "out_of_bounds_load",
@@ -38,46 +40,56 @@ def memory_findings(outcome: Outcome) -> list[Finding]:
     return sorted(found, key=lambda f: MEMORY_KINDS.index(f.kind))
 
 
-def memory_failure(outcomes: Sequence[Outcome]) -> Outcome | None:
+def fails(puzzle: Puzzle, outcome: Outcome, like: Outcome) -> bool:
+    """Whether `outcome` has the most urgent finding of `like` too."""
+    kinds = [finding.kind for finding in memory_findings(like)]
+    return bool(kinds) and any(finding.kind == kinds[0] for finding in memory_findings(outcome))
+
+
+def failure(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
+    """The outcome that the gate speaks of: the first with a finding."""
     return next((o for o in outcomes if memory_findings(o)), None)
 
 
-def memory_gate(source: KernelSource, outcomes: Sequence[Outcome]) -> GateResult:
-    failing = memory_failure(outcomes)
-    if failing is None:
-        return GateResult(
-            "memory",
-            "passed",
-            "Every access stays inside its tensor, every output element is stored by one program, no input is changed.",
-        )
-    findings = memory_findings(failing)
-    first = findings[0]
-    bad = sum(1 for o in outcomes if memory_findings(o))
-    message, advice = _memory_words(source, failing, first)
-    many = f" It happens in {bad} of {len(outcomes)} cases." if len(outcomes) > 1 else ""
+def passed(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult:
     return GateResult(
-        "memory",
-        "failed",
-        f"{message}{many}",
-        line=words.own_line(source, first.line),
-        detail="\n".join(words.in_own_lines(source, f.message) for f in findings if f.message),
-        advice=advice,
-        case=failing.case,
-        findings=tuple(words.own_finding(source, f) for f in findings),
+        GATE,
+        "passed",
+        "Every access stays inside its tensor, every output element is stored by one program, no input is changed.",
     )
 
 
-def _memory_words(source: KernelSource, outcome: Outcome, f: Finding) -> tuple[str, str]:
+def failed(
+    puzzle: Puzzle, source: KernelSource, outcomes: Sequence[Outcome], failing: Outcome, replay: Trace | None
+) -> GateResult:
+    findings = memory_findings(failing)
+    bad = sum(1 for o in outcomes if memory_findings(o))
+    message, advice = _message_and_advice(source, failing, findings[0])
+    many = f" It happens in {bad} of {len(outcomes)} cases." if len(outcomes) > 1 else ""
+    told = tuple(in_own_lines(source, f) for f in findings)
+    return GateResult(
+        GATE,
+        "failed",
+        f"{message}{many}",
+        line=told[0].line,
+        detail="\n".join(f.message for f in told if f.message),
+        advice=advice,
+        case=failing.case,
+        findings=told,
+    )
+
+
+def _message_and_advice(source: KernelSource, outcome: Outcome, f: Finding) -> tuple[str, str]:
     grid = outcome.trace.grid if outcome.trace else None
-    where = words.line_words(source, f.line)
+    where = source.line_words(f.line)
     at = f", at {where}" if where else ""
-    tensor = words.name_of(f.tensor or "a tensor")
-    who = words.program(f.program, grid).capitalize() if f.program is not None else "A program"
+    tensor = name_of(f.tensor or "a tensor")
+    who = program(f.program, grid).capitalize() if f.program is not None else "A program"
     case = f" ({outcome.case.name})"
     shape = _shape(outcome, f.tensor)
-    example = f", for example {words.element(f.tensor or tensor, f.elements[0])}" if f.elements else ""
-    lanes = words.count(f.count, "lane") if f.count else "lanes"
-    elements = words.count(f.count, "element") if f.count else "elements"
+    example = f", for example {element(f.tensor or tensor, f.elements[0])}" if f.elements else ""
+    lanes = count(f.count, "lane") if f.count else "lanes"
+    elements = count(f.count, "element") if f.count else "elements"
     match f.kind:
         case "out_of_bounds_load":
             return (
@@ -118,5 +130,5 @@ def _shape(outcome: Outcome, tensor: str | None) -> str:
     return (
         f", which is {' × '.join(map(str, info.shape))}"
         if len(info.shape) > 1
-        else f", which has {words.count(info.shape[0], 'element')}"
+        else f", which has {count(info.shape[0], 'element')}"
     )

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from checker.judge.compare import error_against
-from checker.judge.memory import MEMORY_KINDS, memory_findings
+from checker.judge.comparison import error_against
+from checker.judge.memory_gate import MEMORY_KINDS, memory_findings
 from checker.judge.outcome import Outcome
-from checker.judge.traffic import overdrawn
+from checker.judge.traffic_gate import overdrawn
 from checker.puzzle import Puzzle
 from checker.simulator.trace import Trace
 
@@ -78,9 +78,9 @@ def _same_output(puzzle: Puzzle, learner: Outcome, wrong: Outcome, name: str, no
     compared = stored_a
     if _has(learner, _UNDEFINED) and _has(wrong, _UNDEFINED):
         compared = compared & ~a.isnan() & ~b.isnan()
-    error = error_against(puzzle, learner.prepared, a, b)
+    error = error_against(puzzle, learner.case, name, a, b)
     if noise:
-        scale = puzzle.scale(learner.case, b).nan_to_num(posinf=0.0, neginf=0.0)
+        scale = puzzle.scale(learner.case, name, b).nan_to_num(posinf=0.0, neginf=0.0)
         error = torch.where((a - b).abs() <= noise * scale, torch.zeros_like(error), error)
     return not bool((error[compared] > 1).any())
 

@@ -5,14 +5,13 @@ A kernel that no GPU can take is a compile error. One that only some can take pa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 
 from checker.compiler import TARGETS, CompileRequest, CompileResult, requests_for
-from checker.judge.prepare import Prepared
+from checker.judge.launches import Prepared
+from checker.judge.phrases import join
 from checker.judge.runner import Runner
 from checker.judge.verdict import GateResult, GateWarning, Status
-from checker.judge.words import join, line_words, own_line
 from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource
 
@@ -21,24 +20,6 @@ PRIMARY = "A100"
 _MOST_VARIANTS = 10
 _KERNELS_OWN = ("passed", "compile_error", "timeout", "resource_limit")
 _NAMES = {capability: name for name, capability in TARGETS.items()}
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """What the compiler said, per variant (dtype, flags, configuration) and capability."""
-
-    results: dict[str, dict[int, CompileResult]] = field(default_factory=dict)
-
-    def broken(self) -> CompileResult | None:
-        """The first variant that failed on every GPU tried, or None."""
-        for tried in self.results.values():
-            if tried and not any(result.ok for result in tried.values()):
-                return next(iter(tried.values()))
-        return None
-
-    def with_results(self, variant: str, results: Sequence[CompileResult]) -> Compiled:
-        mine = {**self.results.get(variant, {}), **{r.request.capability: r for r in results}}
-        return Compiled({**self.results, variant: mine})
 
 
 def variants(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
@@ -60,72 +41,76 @@ def variants(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
 class Compilation:
     """All that the gate compiles, asked for at once, so that the other GPUs' turn comes as soon as a processor is free.
 
-    `first` waits for every variant on one GPU, which says whether the kernel may be run; `rest` for the others.
+    `results` is what the compiler said so far, per variant (dtype, flags, configuration) and capability.
     """
 
     def __init__(self, puzzle: Puzzle, source: KernelSource, runner: Runner, prepared: Sequence[Prepared]) -> None:
+        self.results: dict[str, dict[int, CompileResult]] = {}
         self._puzzle, self._source, self._runner = puzzle, source, runner
-        self._chosen = variants(prepared)
+        self._variants = variants(prepared)
         self._others = [target for target in TARGETS if target != PRIMARY]
-        self._name, one = next(iter(self._chosen.items()))
-        wanted = [self._request(variant, PRIMARY) for variant in self._chosen.values()]
-        self._results = runner.compile(source, [*wanted, *(self._request(one, target) for target in self._others)])
+        self._first = next(iter(self._variants))
+        wanted = [self._request(variant, PRIMARY) for variant in self._variants]
+        wanted += [self._request(self._first, target) for target in self._others]
+        self._arriving = runner.compile(source, wanted)
 
-    def first(self) -> Compiled:
-        """Every variant for one GPU; a variant that fails there is tried on the others."""
-        compiled = Compiled()
-        for name, variant in self._chosen.items():
-            result = self._next(self._request(variant, PRIMARY))
-            compiled = compiled.with_results(name, [result])
-            if not result.ok and result.status in _KERNELS_OWN:
+    def for_one_gpu(self) -> CompileResult | None:
+        """Wait for every variant on one GPU, which says whether the kernel may be run.
+
+        A variant that fails there is tried on the others. Gives the first that failed on every GPU tried, or None.
+        """
+        for name in self._variants:
+            result = self._next(self._request(name, PRIMARY))
+            self._keep(name, [result])
+            if result.ok:
+                continue
+            if result.status in _KERNELS_OWN:
                 # what one compiler does not end with, another rarely does: one more try tells
                 others = self._others if result.status == "compile_error" else self._others[-1:]
-                again = [self._request(variant, target) for target in others]
-                compiled = compiled.with_results(name, list(self._runner.compile(self._source, again)))
-            if compiled.broken():
+                again = [self._request(name, target) for target in others]
+                self._keep(name, self._runner.compile(self._source, again))
+            tried = self.results[name].values()
+            if not any(one.ok for one in tried):
                 self.close()
-                return compiled
-        return compiled
+                return next(iter(tried))
+        return None
 
-    def rest(self, compiled: Compiled) -> Compiled:
-        """The first variant for all other GPUs."""
-        one = self._chosen[self._name]
-        return compiled.with_results(self._name, [self._next(self._request(one, target)) for target in self._others])
+    def for_the_others(self) -> None:
+        """Wait for the first variant on all other GPUs."""
+        self._keep(self._first, [self._next(self._request(self._first, target)) for target in self._others])
+
+    def _keep(self, variant: str, results: Iterable[CompileResult]) -> None:
+        self.results.setdefault(variant, {}).update({result.request.capability: result for result in results})
 
     def close(self) -> None:
         """Give up what has not been waited for."""
-        close = getattr(self._results, "close", None)
+        close = getattr(self._arriving, "close", None)
         if close is not None:
             close()
 
     def _next(self, request: CompileRequest) -> CompileResult:
         silent = CompileResult(request, ok=False, status="infra_error", raw="the runner gave no result")
-        return next(self._results, silent)
+        return next(self._arriving, silent)
 
-    def _request(self, one: Prepared, target: str) -> CompileRequest:
-        (request,) = requests_for(one.launch, self._puzzle.parameters, (TARGETS[target],))
+    def _request(self, variant: str, target: str) -> CompileRequest:
+        (request,) = requests_for(self._variants[variant].launch, self._puzzle.parameters, (TARGETS[target],))
         return request
 
 
-def compile_gate(source: KernelSource, compiled: Compiled) -> GateResult:
-    broken = compiled.broken()
-    if broken is not None:
-        return _failure(source, broken)
-    warnings = [
-        GateWarning(_warning(source, result), own_line(source, result.line))
-        for tried in compiled.results.values()
-        for result in tried.values()
-        if not result.ok
-    ]
-    good = [_NAMES.get(c, f"sm_{c}") for c in TARGETS.values() if any(_ok(t, c) for t in compiled.results.values())]
-    return GateResult("compile", "passed", f"Compiles for {join(good)}.", warnings=tuple(warnings))
+def passed(source: KernelSource, compilation: Compilation) -> GateResult:
+    """A kernel that some GPU takes in every variant; the GPUs that do not are warnings."""
+    results = [result for tried in compilation.results.values() for result in tried.values()]
+    good = {result.request.capability for result in results if result.ok}
+    return GateResult(
+        "compile",
+        "passed",
+        f"Compiles for {join(_NAMES[capability] for capability in TARGETS.values() if capability in good)}.",
+        warnings=tuple(GateWarning(_warning(source, r), source.own_line(r.line)) for r in results if not r.ok),
+    )
 
 
-def _ok(tried: dict[int, CompileResult], capability: int) -> bool:
-    return capability in tried and tried[capability].ok
-
-
-def _failure(source: KernelSource, result: CompileResult) -> GateResult:
+def failed(source: KernelSource, result: CompileResult) -> GateResult:
+    """A kernel of which no GPU takes a variant, with what the compiler said of it first."""
     status: Status = "compile_error"
     match result.status:
         case "timeout":
@@ -142,10 +127,10 @@ def _failure(source: KernelSource, result: CompileResult) -> GateResult:
             advice = "Run the check again; if it stays, `doctor` looks for what is missing on this machine."
         case _:
             message, advice = result.message or "Triton cannot compile this kernel.", _ADVICE.get(result.kind, "")
-    where = line_words(source, result.line)
+    where = source.line_words(result.line)
     if where and where not in message:
         message = f"{where[0].upper()}{where[1:]}: {message}"
-    return GateResult("compile", status, message, own_line(source, result.line), result.raw, advice)
+    return GateResult("compile", status, message, source.own_line(result.line), result.raw, advice)
 
 
 _ADVICE = {
@@ -165,6 +150,6 @@ def _warning(source: KernelSource, result: CompileResult) -> str:
     if result.status in ("timeout", "resource_limit"):
         why = result.message or "Triton's compiler was stopped."
         return f"Whether it compiles for the {name} is not known: {why} Smaller tiles are compiled sooner."
-    where = line_words(source, result.line)
+    where = source.line_words(result.line)
     reason = result.message or "Triton cannot compile it for that GPU."
     return f"It does not compile for the {name}{f' ({where})' if where else ''}: {reason}"

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from checker.course import PUZZLES
-from checker.judge.outcome import prepare, simulate
-from checker.judge.shrink import MOST_RUNS, shrink
+from checker.judge.launches import prepare
+from checker.judge.outcome import simulate
+from checker.judge.smallest_case import MOST_RUNS, smallest_case
 from tests.judge.helpers import changed, solution
 
 ROW, ADD = PUZZLES["row_softmax"], PUZZLES["vector_add"]
@@ -22,11 +23,11 @@ FAILS = {
 
 @pytest.mark.parametrize("mistake", FAILS.values(), ids=FAILS)
 def test_shrinks_to_the_smallest(mistake, runner, monkeypatch):
-    monkeypatch.setattr("checker.judge.shrink.SECONDS", 60.0)
+    monkeypatch.setattr("checker.judge.smallest_case.SECONDS", 60.0)
     name, old, new, sizes = mistake
     puzzle, source = PUZZLES[name], changed(solution(name), old, new)
     case = next(c for c in puzzle.cases if min(c.sizes.values()) > 2)
-    found = shrink(puzzle, source, runner, case, None, lambda o: not o.right)
+    found = smallest_case(puzzle, source, runner, prepare(puzzle, case), lambda o: not o.right)
     assert dict(found.sizes) == sizes
     assert runner.simulated <= MOST_RUNS
     (outcome,) = simulate(puzzle, source, runner, [prepare(puzzle, found)])
@@ -38,7 +39,9 @@ def test_the_solution_is_right_on_what_is_found(mistake, runner):
     name, old, new, _ = mistake
     puzzle = PUZZLES[name]
     case = next(c for c in puzzle.cases if min(c.sizes.values()) > 2)
-    found = shrink(puzzle, changed(solution(name), old, new), runner, case, None, lambda o: not o.right)
+    found = smallest_case(
+        puzzle, changed(solution(name), old, new), runner, prepare(puzzle, case), lambda o: not o.right
+    )
     (outcome,) = simulate(puzzle, solution(name), runner, [prepare(puzzle, found)])
     assert outcome.right
     assert all(value & (value - 1) == 0 for value in found.meta.values())
@@ -46,7 +49,7 @@ def test_the_solution_is_right_on_what_is_found(mistake, runner):
 
 def test_what_nothing_smaller_fails_stays(runner):
     case = ROW.cases[0]
-    found = shrink(ROW, solution("row_softmax"), runner, case, None, lambda o: False)
+    found = smallest_case(ROW, solution("row_softmax"), runner, prepare(ROW, case), lambda o: False)
     assert found == case
     assert runner.simulated <= MOST_RUNS
 
@@ -59,5 +62,5 @@ def test_a_case_the_puzzle_cannot_make_is_left_out(runner):
             raise ValueError("too small")
         return ROW.make(wanted)
 
-    found = shrink(replace(ROW, make=make), solution("row_softmax"), runner, case, None, lambda o: True)
+    found = smallest_case(replace(ROW, make=make), solution("row_softmax"), runner, prepare(ROW, case), lambda o: True)
     assert found.sizes["N"] >= 5

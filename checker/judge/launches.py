@@ -1,4 +1,4 @@
-"""Bind a case for one launch: fresh inputs, poisoned outputs, and a guard band around every tensor.
+"""Cases as launches: fresh inputs, poisoned outputs, and a guard band around every tensor.
 
 Every tensor is placed inside a larger storage. What lies before it, after it and in the gaps between its rows is filled
 with a pattern that must still be there, bit for bit, when the kernel has ended. Outputs start as poison, so that an
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -63,6 +64,30 @@ def prepare(puzzle: Puzzle, case: Case, config: Config | None = None, poison: Po
     return _placed(puzzle, case, config, made, expected, poison)
 
 
+def plan(puzzle: Puzzle, cases: Sequence[Case], configs: Sequence[Config]) -> list[tuple[Case, Config | None]]:
+    """Which case runs with which configuration: the first configuration on all, every other on two.
+
+    The two are the smallest and the largest case, so that a configuration whose tile is wrong for one of them is seen.
+    """
+    if not configs:
+        return [(case, None) for case in cases]
+    ordered = sorted(cases, key=volume)
+    two = [ordered[0], ordered[-1]] if len(ordered) > 1 else ordered
+    planned: list[tuple[Case, Config | None]] = [(case, configs[0]) for case in cases]
+    return planned + [(case, config) for config in configs[1:] for case in two]
+
+
+def volume(case: Case) -> int:
+    """The product of a case's sizes, by which small and large cases are told apart."""
+    return math.prod(max(size, 1) for size in case.sizes.values())
+
+
+def prepare_all(
+    puzzle: Puzzle, planned: Sequence[tuple[Case, Config | None]], poison: Poison = "nan"
+) -> list[Prepared]:
+    return [prepare(puzzle, case, config, poison) for case, config in planned]
+
+
 def poisoned(puzzle: Puzzle, prepared: Prepared, poison: Poison) -> Prepared:
     """The same case in new memory, its outputs filled with another poison; the reference is not computed again."""
     held = {name: t for name, t in prepared.launch.arguments.items() if isinstance(t, torch.Tensor)}
@@ -84,7 +109,7 @@ def _placed(
     return Prepared(case, _bind(puzzle, case, placed, config), expected, _storages(placed), config)
 
 
-def far_apart(puzzle: Puzzle, prepared: Prepared) -> Prepared:
+def with_rows_far_apart(puzzle: Puzzle, prepared: Prepared) -> Prepared:
     """The same launch, of which the simulator believes that rows of the puzzle's `long` matrices lie PITCH elements apart.
 
     The kernel is passed the strides of such matrices, which exist on torch's device "meta" only; the tensors stay as they are.

@@ -8,15 +8,19 @@ import pytest
 import torch
 
 from checker.course import PUZZLES
-from checker.judge import judge
-from checker.judge.prepare import GUARD, whole
+from checker.judge.launches import GUARD, whole
 from checker.judge.runner import RunResult
 from checker.simulator.trace import SimulateOptions
-from tests.judge.helpers import solution
+from tests.judge.helpers import judge, solution
 
 ADD = PUZZLES["vector_add"]
 SMALL = tuple(replace(c, sizes={"N": min(c.sizes["N"], 2000)}) for c in ADD.cases)
 PUZZLE = replace(ADD, cases=SMALL)
+
+
+@pytest.fixture(autouse=True)
+def a_gpu(monkeypatch):
+    monkeypatch.setattr("checker.gpu.available", lambda: True)
 
 
 def on_gpu(runner, spoil=lambda launch, tensors: None, status="passed"):

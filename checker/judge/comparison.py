@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from checker.judge.prepare import Prepared
+from checker.judge.launches import Prepared
 from checker.judge.verdict import Mismatch
 from checker.puzzle import DTYPES, Case, Puzzle
 from checker.simulator.trace import Trace
@@ -28,27 +28,23 @@ class Comparison:
     mismatch: Mismatch | None
 
 
-def normalised_error(puzzle: Puzzle, prepared: Prepared, output: str, got: torch.Tensor) -> torch.Tensor:
-    """|y - ref| / (rtol·|ref| + c·eps·scale) in float64, in the shape of the output; inf where NaN or inf do not match."""
-    expected = prepared.expected[output]
-    return error_against(puzzle, prepared, got, expected)
-
-
-def error_against(puzzle: Puzzle, prepared: Prepared, got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
-    """As `normalised_error`, against any float64 tensor in the place of the reference."""
+def error_against(puzzle: Puzzle, case: Case, output: str, got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
+    """|y - ref| / (rtol·|ref| + c·eps·scale) in float64, in the shape of `got`; inf where NaN or inf do not match."""
     expected = expected.expand(got.shape)
-    return _error(puzzle, prepared.case, got, expected, _scale(puzzle, prepared.case, expected))
+    return _error(puzzle, case, output, got, expected, _scale(puzzle, case, output, expected))
 
 
-def _scale(puzzle: Puzzle, case: Case, expected: torch.Tensor) -> torch.Tensor:
-    scale = puzzle.scale(case, expected).nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
+def _scale(puzzle: Puzzle, case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
+    scale = puzzle.scale(case, output, expected).nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
     return scale.expand(expected.shape)
 
 
-def _error(puzzle: Puzzle, case: Case, got: torch.Tensor, expected: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+def _error(
+    puzzle: Puzzle, case: Case, output: str, got: torch.Tensor, expected: torch.Tensor, scale: torch.Tensor
+) -> torch.Tensor:
     got = got.double()
-    tolerance, eps = puzzle.tolerance[case.dtype], torch.finfo(DTYPES[case.dtype]).eps
-    allowed = tolerance.rtol * expected.abs() + tolerance.c * eps * scale
+    tolerance = puzzle.output_tolerance.get(output, puzzle.tolerance)[case.dtype]
+    allowed = tolerance.rtol * expected.abs() + tolerance.c * torch.finfo(DTYPES[case.dtype]).eps * scale
     difference = (got - expected).abs()
     error = torch.where(difference == 0, torch.zeros_like(difference), difference / allowed)
     alike = (got == expected) | (got.isnan() & expected.isnan())
@@ -64,17 +60,18 @@ def compare(puzzle: Puzzle, prepared: Prepared, after: Mapping[str, torch.Tensor
         largest = _largest_error(puzzle, prepared, output, got)
         worst = max(worst, largest)
         if mismatch is None and largest > 1:
-            mismatch = _mismatch(prepared, output, got, normalised_error(puzzle, prepared, output, got), trace)
+            error = error_against(puzzle, prepared.case, output, got, prepared.expected[output])
+            mismatch = _mismatch(prepared, output, got, error, trace)
     return Comparison(worst, mismatch)
 
 
 def _largest_error(puzzle: Puzzle, prepared: Prepared, output: str, got: torch.Tensor) -> float:
-    """The largest `normalised_error`, 0 of nothing. In pieces: of a large output, a dozen tensors of its size would fill the memory."""
+    """The largest error as `error_against` measures it, 0 of nothing. In pieces: of a large output, a dozen tensors of its size would fill the memory."""
     expected = prepared.expected[output].expand(got.shape)
-    scale = _scale(puzzle, prepared.case, expected)
+    scale = _scale(puzzle, prepared.case, output, expected)
     largest = 0.0
     for piece in _pieces(tuple(got.shape)):
-        error = _error(puzzle, prepared.case, got[piece], expected[piece], scale[piece])
+        error = _error(puzzle, prepared.case, output, got[piece], expected[piece], scale[piece])
         largest = max(largest, float(error.max()))
     return largest
 
