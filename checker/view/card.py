@@ -73,9 +73,10 @@ def _failure(verdict: Verdict, gate: GateResult) -> str:
         parts.append(_findings(wording.untold(gate)))
     if diagnosis is not None:
         if diagnosis.misconception is not None:
-            parts.append(_box(wording.diagnosis_tag(diagnosis), diagnosis.message, "looks"))
+            told = [f"<b>{label}:</b> {prose(text)}" for label, text in wording.diagnosis_parts(diagnosis)]
+            parts.append(_framed(wording.diagnosis_tag(diagnosis), told, "looks"))
         else:
-            parts.append(f'<p class="soft">{prose(diagnosis.message)}</p>')
+            parts.append(f'<p class="soft">{prose(diagnosis.note)}</p>')
         if cause is not None and cause not in [row.number for row in wording.excerpt(verdict, line)]:
             parts.append(_excerpt(verdict, cause, around=0))
     if advice := wording.advice(verdict, gate):
@@ -93,11 +94,13 @@ def _failure(verdict: Verdict, gate: GateResult) -> str:
     return "".join(parts)
 
 
-def _box(tag: str, text: str, name: str = "") -> str:
-    """A framed paragraph; lines that start with a word and a colon get it in bold (Believed:, Instead:)."""
-    lines = [
-        re.sub(r"^(Believed|Instead|Try):", r"<b>\1:</b>", prose(line)) for line in text.splitlines() if line.strip()
-    ]
+def _box(tag: str, text: str) -> str:
+    """A framed paragraph for each line."""
+    return _framed(tag, [prose(line) for line in text.splitlines() if line.strip()])
+
+
+def _framed(tag: str, lines: list[str], name: str = "") -> str:
+    """`lines` are HTML."""
     body = "".join(f"<p>{line}</p>" for line in lines)
     return f'<div class="box {name}"><b class="tag">{tag}</b>{body}</div>'
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
@@ -89,10 +88,11 @@ def _failure(verdict: Verdict, gate: GateResult) -> list[RenderableType]:
     parts += _source(shown)
     parts += [_para(f.message, "• ") for f in wording.untold(gate)[:4]]
     if verdict.diagnosis is not None:
-        message = re.sub(r"\n\s*\n", "\n", verdict.diagnosis.message)
-        parts.append(
-            _para(message, f"{wording.diagnosis_tag(verdict.diagnosis)}\n" if verdict.diagnosis.misconception else "")
-        )
+        if verdict.diagnosis.misconception is not None:
+            lines = [f"{label}: {text}" for label, text in wording.diagnosis_parts(verdict.diagnosis)]
+            parts.append(_para("\n".join(lines), f"{wording.diagnosis_tag(verdict.diagnosis)}\n"))
+        else:
+            parts.append(_para(verdict.diagnosis.note))
         if cause not in [row.number for row in shown]:
             parts += _source(wording.excerpt(verdict, cause, around=0))
     if advice := wording.advice(verdict, gate):

@@ -112,14 +112,18 @@ def explanation(verdict: Verdict) -> str:
 
 
 def diagnosis_tag(diagnosis: Diagnosis) -> str:
-    if diagnosis.message.startswith("Believed:"):
-        return f"This behaves exactly like a known mistake: {(diagnosis.misconception or '').replace('_', ' ')}"
-    return "Diagnosis" if diagnosis.message.startswith("It looks as if") else "It looks as if"
+    return f"This behaves exactly like a known mistake: {(diagnosis.misconception or '').replace('_', ' ')}"
+
+
+def diagnosis_parts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    """What a named misconception has to say, each part with its label."""
+    parts = (("Believed", diagnosis.believed), ("Instead", diagnosis.instead), ("Try", diagnosis.try_))
+    return [(label, text) for label, text in parts if text]
 
 
 def advice(verdict: Verdict, gate: GateResult) -> str:
     """The next thing to try, unless the diagnosis says something closer to the point."""
-    return "" if verdict.diagnosis is not None and "\nTry:" in verdict.diagnosis.message else gate.advice
+    return "" if verdict.diagnosis is not None and verdict.diagnosis.try_ else gate.advice
 
 
 def not_run(verdict: Verdict) -> tuple[list[GateResult], list[str]]:

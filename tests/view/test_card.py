@@ -94,7 +94,7 @@ def test_the_cause_is_marked_where_it_is_shown_already_and_else_shown_by_itself(
     gate = next(g for g in verdict.gates if g.gate == "traffic")
     assert gate.line is not None
     for apart, marked in ((1, 1), (5, 2)):
-        told = Diagnosis("x_is_read_again", "Believed: it is free.\n\nInstead: it is not.", gate.line + apart)
+        told = Diagnosis("x_is_read_again", "it is free.", "it is not.", line=gate.line + apart)
         html = card_html(replace(verdict, diagnosis=told))
         assert html.count('<pre aria-label="Line') == marked
         assert html.count('class="ln here"') == 2
