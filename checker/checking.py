@@ -80,30 +80,6 @@ def check_source(
         return infra_verdict(puzzle, submission, where, error)
 
 
-class SimulatedGate(Protocol):
-    """A module whose gate looks at what the simulator saw: `values_gate`, `memory_gate`, `traffic_gate`."""
-
-    GATE: Gate
-
-    def failure(self, puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
-        """The outcome that the gate speaks of where it fails; None where it passes."""
-
-    def fails(self, puzzle: Puzzle, outcome: Outcome, like: Outcome) -> bool:
-        """Whether `outcome` fails the gate in the way `like` does."""
-
-    def passed(self, puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult: ...
-
-    def failed(
-        self,
-        puzzle: Puzzle,
-        source: KernelSource,
-        outcomes: Sequence[Outcome],
-        failing: Outcome,
-        replay: Trace | None,
-    ) -> GateResult:
-        """`replay` is the trace of the failing case run once more with its events, from which lines come."""
-
-
 class _Check:
     """One verdict in the making."""
 
@@ -122,6 +98,29 @@ class _Check:
         self.gates: list[GateResult] = []
         self.diagnosis: Diagnosis | None = None
         self.smallest: Case | None = None
+
+    def verdict(self, submission: str) -> Verdict:
+        started = time.perf_counter()
+        self.judge()
+        stopped = next((gate for gate in self.gates if gate.status not in ("passed", "skipped")), None)
+        status = stopped.status if stopped else "passed"
+        reason = f"Not reached: `{stopped.gate}` comes first." if stopped else _MEDALS
+        reached = {result.gate: result for result in self.gates}
+        text, _, first_line = self.source.main_piece()
+        return Verdict(
+            puzzle=self.puzzle.name,
+            submission=submission,
+            status=status,
+            device=self.device,
+            seconds=time.perf_counter() - started,
+            score=float(self.puzzle.points) if status == "passed" else 0.0,
+            max_score=float(self.puzzle.points),
+            gates=tuple(reached.get(gate) or GateResult(gate, "skipped", reason) for gate in GATES),
+            diagnosis=self.diagnosis,
+            smallest=self.smallest,
+            source=text,
+            first_line=first_line,
+        )
 
     def judge(self) -> None:
         """The gates in their order. The first that does not pass is the last: those after it are skipped."""
@@ -157,8 +156,8 @@ class _Check:
         if self.device == "cpu":
             self.add(GateResult("gpu", "skipped", NOT_RUN))
             return
-        large = [case for case in self.cases if "gpu" in case.devices]
-        if not self.add(gpu_gate(self.puzzle, self.source, self.runner, large)) and self.wants_diagnosis:
+        cases = [case for case in self.cases if "gpu" in case.devices]
+        if not self.add(gpu_gate(self.puzzle, self.source, self.runner, cases)) and self.wants_diagnosis:
             self.diagnosis = ONLY_ON_GPU
 
     def add(self, result: GateResult) -> bool:
@@ -197,29 +196,6 @@ class _Check:
         outcomes = simulate(self.puzzle, self.source, self.runner, [failing.prepared], options)
         return next((outcome.trace for outcome in outcomes), None)
 
-    def verdict(self, submission: str) -> Verdict:
-        started = time.perf_counter()
-        self.judge()
-        stopped = next((gate for gate in self.gates if gate.status not in ("passed", "skipped")), None)
-        status = stopped.status if stopped else "passed"
-        reason = f"Not reached: `{stopped.gate}` comes first." if stopped else _MEDALS
-        reached = {result.gate: result for result in self.gates}
-        text, _, first_line = self.source.main_piece()
-        return Verdict(
-            puzzle=self.puzzle.name,
-            submission=submission,
-            status=status,
-            device=self.device,
-            seconds=time.perf_counter() - started,
-            score=float(self.puzzle.points) if status == "passed" else 0.0,
-            max_score=float(self.puzzle.points),
-            gates=tuple(reached.get(gate) or GateResult(gate, "skipped", reason) for gate in GATES),
-            diagnosis=self.diagnosis,
-            smallest=self.smallest,
-            source=text,
-            first_line=first_line,
-        )
-
 
 def infra_verdict(puzzle: Puzzle, submission: str, device: str, error: Exception) -> Verdict:
     """The verdict when the machinery itself broke: nothing is said about the kernel."""
@@ -230,3 +206,27 @@ def infra_verdict(puzzle: Puzzle, submission: str, device: str, error: Exception
     first = GateResult(GATES[0], "infra_error", message, detail="".join(traceback.format_exception(error)))
     gates = (first, *(GateResult(gate, "skipped", "") for gate in GATES[1:]))
     return Verdict(puzzle.name, submission, "infra_error", device, 0.0, 0.0, float(puzzle.points), gates)
+
+
+class SimulatedGate(Protocol):
+    """A module whose gate looks at what the simulator saw: `values_gate`, `memory_gate`, `traffic_gate`."""
+
+    GATE: Gate
+
+    def failure(self, puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
+        """The outcome that the gate speaks of where it fails; None where it passes."""
+
+    def fails(self, puzzle: Puzzle, outcome: Outcome, like: Outcome) -> bool:
+        """Whether `outcome` fails the gate in the way `like` does."""
+
+    def passed(self, puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult: ...
+
+    def failed(
+        self,
+        puzzle: Puzzle,
+        source: KernelSource,
+        outcomes: Sequence[Outcome],
+        failing: Outcome,
+        replay: Trace | None,
+    ) -> GateResult:
+        """`replay` is the trace of the failing case run once more with its events, from which lines come."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from checker.judge.combined_kernel import run_misconceptions
-from checker.judge.likeness import Likeness, likeness
+from checker.judge.likeness import level, likeness
 from checker.judge.matching_line import matching_line, resemblance
 from checker.judge.memory_gate import memory_findings
 from checker.judge.outcome import Outcome, simulate
@@ -46,7 +46,7 @@ def find_misconception(
     others = [o for o in outcomes if o is not failing and o.ran and o.trace is not None]
     known = bank(puzzle.name)
     levels = {
-        misconception: _level(puzzle, runner, misconception, first, others, gate)
+        misconception: _level_in_all(puzzle, runner, misconception, first, others, gate)
         for misconception, first in _alike(puzzle, runner, known, failing, gate).items()
     }
     chosen = _only(levels, source)
@@ -58,28 +58,33 @@ def find_misconception(
 
 def _alike(
     puzzle: Puzzle, runner: Runner, known: Sequence[Misconception], failing: Outcome, gate: str
-) -> dict[Misconception, Likeness]:
+) -> dict[Misconception, frozenset[str]]:
     """The wrong kernels that do on the failing case what the learner's kernel does."""
     found = {}
     outcomes = run_misconceptions(puzzle, runner, [(m, failing.prepared) for m in known])
     for misconception, theirs in zip(known, outcomes, strict=False):
         alike = likeness(puzzle, failing, theirs, misconception.noise)
-        if _fails(puzzle, theirs, gate) and alike.level(gate):
+        if _fails(puzzle, theirs, gate) and level(alike, gate):
             found[misconception] = alike
     return found
 
 
-def _level(
-    puzzle: Puzzle, runner: Runner, misconception: Misconception, alike: Likeness, others: Sequence[Outcome], gate: str
+def _level_in_all(
+    puzzle: Puzzle,
+    runner: Runner,
+    misconception: Misconception,
+    alike: frozenset[str],
+    others: Sequence[Outcome],
+    gate: str,
 ) -> int:
     """How alike the two kernels are over all other cases too; 0 as soon as one tells them apart."""
     seen = 0
     for theirs in run_misconceptions(puzzle, runner, [(misconception, o.prepared) for o in others]):
         alike = alike & likeness(puzzle, others[seen], theirs, misconception.noise)
         seen += 1
-        if not alike.level(gate):
+        if not level(alike, gate):
             return 0
-    return alike.level(gate) if seen == len(others) else 0
+    return level(alike, gate) if seen == len(others) else 0
 
 
 def _fails(puzzle: Puzzle, outcome: Outcome, gate: str) -> bool:

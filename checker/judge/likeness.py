@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -22,52 +21,39 @@ from checker.simulator.trace import Trace
 _UNDEFINED = ("undefined_lanes", "out_of_bounds_load")
 
 
-@dataclass(frozen=True)
-class Likeness:
-    """How alike two kernels are over some cases; each field is true while it held in every case so far."""
-
-    outputs: bool = True
-    kinds: bool = True  # the same kinds of findings on the same tensors, once or many times over
-    counts: bool = True  # the same number of lanes or elements in each
-    overdrawn: bool = True  # the same tensors moved too often
-    traffic: bool = True  # the same bytes for every tensor
-
-    def __and__(self, other: Likeness) -> Likeness:
-        return Likeness(
-            self.outputs and other.outputs,
-            self.kinds and other.kinds,
-            self.counts and other.counts,
-            self.overdrawn and other.overdrawn,
-            self.traffic and other.traffic,
-        )
-
-    def level(self, gate: str) -> int:
-        """2 for alike in everything, 1 for alike in what fails the gate, 0 for different."""
-        if not self.outputs:
-            return 0
-        if self.kinds and self.counts and self.overdrawn and self.traffic:
-            return 2
-        evidence = {"values": True, "memory": self.kinds, "traffic": self.overdrawn}.get(
-            gate, self.kinds and self.overdrawn
-        )
-        return 1 if evidence else 0
+ASPECTS = frozenset(
+    {
+        "outputs",
+        "kinds",  # the same kinds of findings on the same tensors, once or many times over
+        "counts",  # the same number of lanes or elements in each
+        "overdrawn",  # the same tensors moved too often
+        "traffic",  # the same bytes for every tensor
+    }
+)
+"""In what two kernels may be alike."""
+_EVIDENCE = {"values": {"outputs"}, "memory": {"outputs", "kinds"}, "traffic": {"outputs", "overdrawn"}}
+"""In what they have to be alike for one belief to explain why both fail a gate."""
 
 
-def likeness(puzzle: Puzzle, learner: Outcome, wrong: Outcome, noise: float = 0.0) -> Likeness:
-    """Compare one case. `noise` widens the comparison of values, relative to the row's magnitude."""
-    if learner.ran != wrong.ran:
-        return Likeness(*[False] * 5)
-    if not learner.ran:
-        return Likeness(*[learner.result.status == wrong.result.status] * 5)
+def level(alike: frozenset[str], gate: str) -> int:
+    """2 for alike in everything, 1 for alike in what fails the gate, 0 for different."""
+    return 2 if alike == ASPECTS else int(_EVIDENCE[gate] <= alike)
+
+
+def likeness(puzzle: Puzzle, learner: Outcome, wrong: Outcome, noise: float = 0.0) -> frozenset[str]:
+    """The aspects that are alike in one case. `noise` widens the comparison of values, relative to the row's magnitude."""
+    if not (learner.ran and wrong.ran):
+        return ASPECTS if learner.result.status == wrong.result.status else frozenset()
     mine, theirs = _findings(learner), _findings(wrong)
-    return Likeness(
-        outputs=(not noise or _errs_alike(learner, wrong))
+    same = {
+        "outputs": (not noise or _errs_alike(learner, wrong))
         and all(_same_output(puzzle, learner, wrong, name, noise) for name in learner.prepared.launch.outputs),
-        kinds={k: _bucket(n, learner) for k, n in mine.items()} == {k: _bucket(n, wrong) for k, n in theirs.items()},
-        counts=mine == theirs,
-        overdrawn=_overdrawn(puzzle, learner) == _overdrawn(puzzle, wrong),
-        traffic=_traffic(learner) == _traffic(wrong),
-    )
+        "kinds": {k: _bucket(n, learner) for k, n in mine.items()} == {k: _bucket(n, wrong) for k, n in theirs.items()},
+        "counts": mine == theirs,
+        "overdrawn": _overdrawn(puzzle, learner) == _overdrawn(puzzle, wrong),
+        "traffic": _traffic(learner) == _traffic(wrong),
+    }
+    return frozenset(aspect for aspect, alike in same.items() if alike)
 
 
 def _same_output(puzzle: Puzzle, learner: Outcome, wrong: Outcome, name: str, noise: float) -> bool:

@@ -54,9 +54,7 @@ class FunctionRules:
 
     def violations(self) -> list[Violation]:
         self.parameters()
-        for index, statement in enumerate(self.node.body):
-            if not (index == 0 and _is_docstring(statement)):
-                self.statement(statement)
+        self.block(self.node.body)
         return self.found
 
     def parameters(self) -> None:
@@ -92,9 +90,7 @@ class FunctionRules:
             case ast.Pass() | ast.Break() | ast.Continue():
                 return
             case ast.Expr(value=ast.Constant(value=str())):
-                return  # text that is not used: a comment
-            case ast.Expr(value=ast.Call() as call):
-                self.expression(call)
+                return  # a docstring, or text that is not used: a comment
             case ast.Expr(value=value):
                 self.expression(value)
             case ast.Assign(targets=targets, value=value):
@@ -416,10 +412,6 @@ class FunctionRules:
             ):
                 return f"triton.{attr}"
         return None
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _literal(node: ast.expr) -> bool:
