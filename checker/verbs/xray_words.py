@@ -9,7 +9,7 @@ from checker.compiler.occupancy import MOST_REGISTERS
 from checker.judge.words import join
 from checker.verbs.xray_facts import Results, held, kib, number
 from checker.verbs.xray_layouts import swizzle_bytes
-from checker.view.theme import count
+from checker.view.formats import count
 
 WIDEST = 16  # bytes that one lane can load at once
 

@@ -6,7 +6,6 @@ The hues are Okabe and Ito's, which stay apart for the common kinds of colour bl
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -14,7 +13,11 @@ from html import escape as _escape
 from importlib import resources
 from typing import Any
 
+import markupsafe
+from markupsafe import Markup
+
 from checker.view import minify
+from checker.view.formats import count, number, short, size  # noqa: F401 (the film's modules import them from here)
 
 LIGHT: dict[str, str] = {
     "bg": "#ffffff",
@@ -116,44 +119,15 @@ def style(root: str, *names: str, page: str | None = None, alias: str = "") -> s
     return f"<style>{rules}{re.sub(rf'[.]{root}(?![-_a-z0-9])', f'.{name}.{name}', sheets)}</style>"
 
 
-def number(value: float, width: int = 6) -> str:
-    """A number in at most `width` characters where that is possible without lying about its magnitude."""
-    if isinstance(value, bool):
-        return "✓" if value else "·"
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "∞" if value > 0 else "-∞"
-    if value == int(value) and len(str(int(value))) <= width:
-        return str(int(value))
-    allowed = min(0.1, 10.0 ** (5 - width)) * abs(value)  # more room promises more digits
-    for digits in range(max(4, width - 2), 0, -1):
-        text = f"{value:.{digits}f}"
-        if len(text) <= width and abs(float(text) - value) <= allowed:
-            return text
-    if len(text := f"{value:.0f}") <= width and abs(value) >= 10:
-        return text
-    for digits in range(3, -1, -1):
-        text = re.sub(r"e([+-])0*(\d)", lambda m: "e" + m[1].replace("+", "") + m[2], f"{value:.{digits}e}")
-        if len(text) <= width:
-            break
-    return text
+def style_element(root: str, *sheets: str) -> Markup:
+    """The style element for what has the class `root`: the palette for both themes, and the `sheets` of this room."""
+    return Markup(style(root, *sheets))  # noqa: S704 (nothing in it comes from a learner)
 
 
-def count(amount: int, noun: str, plural: str = "") -> str:
-    """``1 lane``, ``1,024 lanes``."""
-    return f"{amount:,} {noun if amount == 1 else plural or noun + 's'}"
-
-
-def size(amount: int) -> str:
-    """Bytes as people say them: ``18,744 B``, ``256 kB``, ``1.5 GB``."""
-    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**5)):
-        if amount >= scale:
-            value = amount / (1000 if unit == "kB" else scale)
-            return f"{value:.1f} {unit}" if value < 100 else f"{value:.0f} {unit}"
-    return f"{amount:,} B"
-
-
-def short(tensor: str) -> str:
-    """``x_ptr`` is called ``x`` wherever people look."""
-    return tensor.removesuffix("_ptr")
+def prose(text: str) -> Markup:
+    """Text in which `code` between backquotes is set as code and line breaks are kept."""
+    said = Markup()
+    for i, piece in enumerate(re.split(r"`([^`\n]+)`", text)):
+        whole = Markup(' class="whole"') if len(piece) <= 40 else ""
+        said += Markup("<code{}>{}</code>").format(whole, piece) if i % 2 else markupsafe.escape(piece)
+    return said.replace("\n", Markup("<br>"))
