@@ -214,3 +214,30 @@ class Puzzle:
     film: FilmSpec
     long: tuple[str, ...] = ()
     """Matrices that in practice may have so many elements that an offset into them passes 2³¹."""
+
+
+RunKernel = Callable[[str, Launch], Mapping[str, torch.Tensor]]
+"""Launches the kernel of the puzzle so named and returns the launch's tensors as they are afterwards."""
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Several kernels, launched one after another on what each really hands to the next."""
+
+    name: str
+    title: str
+    kernels: tuple[Puzzle, ...]
+    tiles: Mapping[str, tuple[str, ...]]
+    """The tile sizes of each kernel, by its puzzle's name."""
+    case: Case
+    """Sizes, tiles and flags where none are asked for."""
+    named: Callable[[Case], Case]
+    """The case with a name that says its sizes. Raises ValueError for sizes that the kernels cannot have."""
+    make: Callable[[Case], Tensors]
+    reference: Callable[[Case, Tensors], Tensors]
+    run: Callable[[Case, Tensors, RunKernel, Mapping[str, Mapping[str, Scalar]]], Tensors]
+    """The outputs; the last argument holds tile sizes for single kernels, in the place of the case's own."""
+    outputs: Mapping[str, str]
+    """What people call each output (``{"o_ptr": "output"}``)."""
+    remark: Callable[[Case], str]
+    """A sentence to read below the figures."""

@@ -12,7 +12,7 @@ import pytest
 
 from checker import cli
 from checker.course import LADDER
-from checker.region import stub
+from checker.submission.marked_region import stub
 from checker.workspace import OURS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -176,7 +176,7 @@ def test_importing_is_light_and_starts_nothing_in_a_script() -> None:
         "heavy = [n for n in ('torch', 'triton', 'numpy', 'rich', 'IPython', 'checker.sandbox') if n in sys.modules]\n"
         "assert not heavy, heavy\n"
         "assert callable(checker.progress) and callable(checker.doctor)\n"
-        "from checker.verbs import actions, progress, doctor, hints\n"
+        "from checker.verbs import check, progress, doctor, hint\n"
         "assert callable(checker.progress) and callable(checker.doctor)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)

@@ -81,7 +81,7 @@ class Panel:
     def show(self) -> None:
         from checker.view.display import show
 
-        show(self.html, self.print)
+        show(self)
 
 
 def _each(element: Markup, texts: Iterable[str]) -> Markup:

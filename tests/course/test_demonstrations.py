@@ -14,10 +14,10 @@ from checker.course.demonstrations import DEMONSTRATIONS, FOLDER
 from checker.grading import collect
 from checker.judge.compare import compare
 from checker.judge.prepare import damages, prepare
-from checker.region import START
 from checker.simulator import SimulateOptions, simulate
 from checker.submission import rules
 from checker.submission.load import load_kernel
+from checker.submission.marked_region import START
 from checker.submission.read import from_path
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.region import stub
+from checker.submission.marked_region import stub
 from checker.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,8 +13,10 @@ import triton.language as tl
 
 import checker
 from checker.course import PUZZLES
-from checker.verbs import hints, naming, progress, resetting
-from checker.verbs.naming import UsageError
+from checker.verbs import progress_file
+from checker.verbs.arguments import UsageError, live_kernel, puzzle_named
+from checker.verbs.hint import hint_at
+from checker.verbs.reset import notebook_cell
 from checker.workspace import Workspace
 
 ROW_SOFTMAX = PUZZLES["row_softmax"]
@@ -42,10 +44,10 @@ def plain_kernel(x_ptr: Any) -> None:
 
 class TestWhichPuzzle:
     def test_by_the_kernels_name(self) -> None:
-        assert naming.puzzle_of(row_softmax_kernel, "check")[0] is ROW_SOFTMAX
+        assert live_kernel(row_softmax_kernel, "check")[0] is ROW_SOFTMAX
 
     def test_through_an_autotune(self) -> None:
-        assert naming.puzzle_of(vector_add_kernel, "check")[0].name == "vector_add"
+        assert live_kernel(vector_add_kernel, "check")[0].name == "vector_add"
 
     def test_a_misspelt_kernel_gets_the_nearest_and_the_list(self) -> None:
         with pytest.raises(UsageError, match=r"Did you mean row_softmax_kernel\?") as told:
@@ -80,9 +82,9 @@ class TestWhichPuzzle:
 
     def test_by_name_for_the_verbs_that_take_one(self) -> None:
         for given in ("row_softmax", "row_softmax_kernel", row_softmax_kernel):
-            assert naming.puzzle_named(given, "reset") is ROW_SOFTMAX
+            assert puzzle_named(given, "reset") is ROW_SOFTMAX
         with pytest.raises(UsageError, match="Did you mean row_softmax"):
-            naming.puzzle_named("rowsoftmax", "reset")
+            puzzle_named("rowsoftmax", "reset")
         with pytest.raises(UsageError, match="reset needs a puzzle"):
             checker.reset()
 
@@ -91,12 +93,12 @@ class TestHints:
     def test_each_call_goes_one_further_and_stops_at_the_last(self, space: Workspace) -> None:
         levels = [checker.hint(row_softmax_kernel).level for _ in range(4)]
         assert levels == [1, 2, 3, 3]
-        assert progress.load(space).of("row_softmax").hints == 3
+        assert progress_file.load(space).of("row_softmax").hints == 3
 
     def test_a_level_that_is_asked_for_is_shown_and_remembered(self, space: Workspace) -> None:
         assert checker.hint("row_softmax", 2).prose == ROW_SOFTMAX.hint.idea
         assert checker.hint("row_softmax", "question").prose == ROW_SOFTMAX.hint.question
-        assert progress.load(space).of("row_softmax").hints == 2
+        assert progress_file.load(space).of("row_softmax").hints == 2
         assert checker.hint("row_softmax").code == ROW_SOFTMAX.hint.skeleton
 
     @pytest.mark.parametrize("level", [0, 4, "answer", True, 1.5])
@@ -105,7 +107,7 @@ class TestHints:
             checker.hint("row_softmax", level)
 
     def test_after_passing_it_explains_and_shows_the_solution(self, space: Workspace) -> None:
-        progress.update(
+        progress_file.update(
             space, "row_softmax", lambda r: replace(r, attempts=1, first_passed="2026-01-01T00:00:00+00:00")
         )
         told = checker.hint(row_softmax_kernel)
@@ -113,7 +115,7 @@ class TestHints:
         assert "tl.store(" in told.code
         assert "@triton.jit" not in told.code
         assert not told.code.startswith(" "), "as in a text, not as inside the kernel"
-        assert progress.load(space).of("row_softmax").hints == 0, "an explanation after passing is not a hint"
+        assert progress_file.load(space).of("row_softmax").hints == 0, "an explanation after passing is not a hint"
         assert checker.hint(row_softmax_kernel, 1).level == 1
 
     def test_the_solution_is_not_shown_before(self, space: Workspace) -> None:
@@ -122,7 +124,7 @@ class TestHints:
 
     @pytest.mark.parametrize("puzzle", PUZZLES.values(), ids=lambda p: p.name)
     def test_every_puzzle_has_all_levels(self, puzzle: Any, space: Workspace) -> None:
-        shown = [hints.help_for(puzzle, level, space) for level in (1, 2, 3, 4)]
+        shown = [hint_at(puzzle, level, space) for level in (1, 2, 3, 4)]
         assert all(h.prose or h.code for h in shown)
         assert shown[3].code
 
@@ -146,7 +148,7 @@ def test_checks_from_several_threads_are_all_counted(space: Workspace, capsys: p
     with ThreadPoolExecutor(3) as pool:
         verdicts = list(pool.map(lambda _: checker.check(module.vector_add_kernel, device="cpu"), range(3)))
     assert [v.status for v in verdicts] == ["passed"] * 3
-    assert progress.load(space).of("vector_add").attempts == 3
+    assert progress_file.load(space).of("vector_add").attempts == 3
 
 
 class TestReset:
@@ -206,6 +208,6 @@ class TestReset:
         assert notebook.read_text() == "{}"
 
     def test_the_cell_to_paste_is_the_stub_without_the_files_title(self, space: Workspace) -> None:
-        cell = resetting.notebook_cell(space.puzzle_file("row_softmax").read_text())
+        cell = notebook_cell(space.puzzle_file("row_softmax").read_text())
         assert cell.startswith("import triton\n")
         assert "# your code starts here" in cell

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import pytest
 
-from checker import gpu, workspace
-from checker.verbs.naming import Unavailable, UsageError
-from checker.verbs.pipeline import pipeline
+from checker import gpu, lab, workspace
+from checker.verbs.arguments import UnavailableHere, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
+pipeline = functools.partial(lab.pipeline, "causal_linear_attention")
 NAMES = ["linear_chunk_states", "linear_state_prefix", "linear_state_prefix", "causal_linear_attention_parallel"]
 
 
@@ -85,5 +86,5 @@ def test_what_does_not_exist_is_refused(space, arguments, complaint):
 
 def test_a_gpu_that_is_not_there_is_named(space, monkeypatch):
     monkeypatch.setattr(gpu, "available", lambda: False)
-    with pytest.raises(Unavailable, match="no GPU"):
+    with pytest.raises(UnavailableHere, match="no GPU"):
         pipeline("cuda")

@@ -1,7 +1,6 @@
-"""What `checker` adds to a notebook's session, through IPython's own hooks; nothing of what is there is replaced.
+"""What `checker` adds to a notebook's session: after a NameError for a kernel of the course, which cell has to be run first.
 
-A verb's return value is not printed below the panel that the verb has just shown, and after a NameError for a kernel of the
-course one more line says which cell has to be run first.
+IPython's own hooks are used, and nothing of what is there is replaced.
 """
 
 from __future__ import annotations
@@ -11,31 +10,10 @@ from typing import Any
 from checker.view import display
 from checker.view.panel import Panel
 
-RETURNED = (
-    ("checker.judge.verdict", "Verdict"),
-    ("checker.verbs.returned", "Film"),
-    ("checker.verbs.returned", "Report"),
-    ("checker.verbs.returned", "Standing"),
-    ("checker.verbs.hints", "Help"),
-    ("checker.view.panel", "Panel"),
-    ("checker.verbs.resetting", "Reset"),
-)
-"""The types that verbs return after they have shown the same as a card or a panel; by name, so that none is imported early."""
-
 
 def install(shell: Any) -> None:
     """Hook into `shell`, a running IPython; a second time changes nothing."""
-    for module, name in RETURNED:
-        shell.display_formatter.ipython_display_formatter.for_type_by_name(module, name, _print_unless_shown)
     shell.events.register("post_run_cell", name_the_missing_cell)
-
-
-def _print_unless_shown(value: Any) -> None:
-    """The one-line text of a verb's result, but not in the cell whose output already shows it."""
-    if not display.was_shown_here(value):
-        from IPython.display import display as show
-
-        show({"text/plain": repr(value)}, raw=True)
 
 
 def name_the_missing_cell(result: Any) -> None:
