@@ -19,48 +19,30 @@ from markupsafe import Markup
 from checker.view import minify
 from checker.view.formats import count, number, short, size  # noqa: F401 (the film's modules import them from here)
 
-LIGHT: dict[str, str] = {
-    "bg": "#ffffff",
-    "panel": "#f5f6f8",
-    "ink": "#1b1f24",
-    "soft": "#59636e",
-    "faint": "#d4d9df",
-    "line": "#e7eaee",
-    "load": "#0072b2",
-    "store": "#c14f00",
-    "atomic": "#00775a",
-    "dot": "#7a5195",
-    "mask": "#8d96a0",
-    "warn": "#b0005c",
-    "good": "#00775a",
-    "bad": "#b93a00",
-    "mark": "#fff3c4",
-    "focus": "#0072b2",
-    "keyword": "#8250a8",
-    "string": "#0b6e4f",
-    "number": "#0a5c99",
+PALETTE: dict[str, tuple[str, str]] = {
+    "bg": ("#ffffff", "#16191d"),
+    "panel": ("#f5f6f8", "#1f2329"),
+    "ink": ("#1b1f24", "#e8ebee"),
+    "soft": ("#59636e", "#a3adb8"),
+    "faint": ("#d4d9df", "#434b55"),
+    "line": ("#e7eaee", "#2b3138"),
+    "load": ("#0072b2", "#56b4e9"),
+    "store": ("#c14f00", "#f0a030"),
+    "atomic": ("#00775a", "#2cc59b"),
+    "dot": ("#7a5195", "#c39bd8"),
+    "mask": ("#8d96a0", "#88929d"),
+    "warn": ("#b0005c", "#ff7ab8"),
+    "good": ("#00775a", "#2cc59b"),
+    "bad": ("#b93a00", "#ff8f52"),
+    "mark": ("#fff3c4", "#453c14"),
+    "focus": ("#0072b2", "#56b4e9"),
+    "keyword": ("#8250a8", "#d3a6ec"),
+    "string": ("#0b6e4f", "#7fd6b2"),
+    "number": ("#0a5c99", "#86c5f2"),
 }
-DARK: dict[str, str] = {
-    "bg": "#16191d",
-    "panel": "#1f2329",
-    "ink": "#e8ebee",
-    "soft": "#a3adb8",
-    "faint": "#434b55",
-    "line": "#2b3138",
-    "load": "#56b4e9",
-    "store": "#f0a030",
-    "atomic": "#2cc59b",
-    "dot": "#c39bd8",
-    "mask": "#88929d",
-    "warn": "#ff7ab8",
-    "good": "#2cc59b",
-    "bad": "#ff8f52",
-    "mark": "#453c14",
-    "focus": "#56b4e9",
-    "keyword": "#d3a6ec",
-    "string": "#7fd6b2",
-    "number": "#86c5f2",
-}
+"""Each colour on a light and on a dark page."""
+LIGHT = {name: light for name, (light, _) in PALETTE.items()}
+DARK = {name: dark for name, (_, dark) in PALETTE.items()}
 
 
 def escape(text: object) -> str:

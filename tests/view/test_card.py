@@ -13,6 +13,7 @@ from checker.judge.verdict import Diagnosis, GateResult, GateWarning, Verdict
 from checker.simulator.trace import Finding
 from checker.view.card import card_html
 from checker.view.card_content import Excerpt, card_of, window
+from checker.view.code import highlight
 from checker.view.terminal import card_text, print_card
 from checker.view.theme import prose
 from tests.view import verdicts
@@ -204,3 +205,11 @@ def test_window_holds_the_first_wrong_element(shape: tuple[int, ...]) -> None:
 def test_numbers_in_the_picture_are_spoken_of_only_where_there_are_some() -> None:
     assert "Numbers in the picture" in card_html(EVERY["nan"])
     assert "Numbers in the picture" not in card_html(EVERY["large"])
+
+
+def test_source_has_the_colours_of_the_theme() -> None:
+    html = card_html(verdicts.wrong_values())
+    used = {tag for tag, _ in Page("".join(highlight(verdicts.wrong_values().source))).tags}
+    assert used == {"b", "em", "span"}
+    for element, colour in (("b", "keyword"), ("em", "soft"), (".s", "string"), (".n", "number")):
+        assert f"pre {element}{{color:var(--{colour})" in html

@@ -62,7 +62,7 @@ def test_a_plot_takes_its_colours_and_its_ground_from_the_page(name: str) -> Non
     assert len(page) < 50_000
 
 
-@pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.filterwarnings("ignore:Glyph", "ignore:constrained_layout")
 @pytest.mark.parametrize("name", PLOTS)
 def test_hostile_names_stay_text(name: str) -> None:
     page = Page(PLOTS[name](HOSTILE)._repr_html_())
