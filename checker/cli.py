@@ -237,7 +237,7 @@ def _kernel(options: Namespace) -> tuple[Puzzle, KernelSource]:
 def _kernels(options: Namespace) -> list[tuple[Puzzle, KernelSource]]:
     """The kernels of the file that was named. Raises UsageError where there is none."""
     from checker.course import LADDER, PUZZLES
-    from checker.submission.read import from_path
+    from checker.submission.from_path import from_path
 
     wanted = [puzzle_named(options.puzzle, options.verb)] if options.puzzle else list(LADDER)
     path = _path(options)

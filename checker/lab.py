@@ -23,7 +23,7 @@ from checker import gpu, workspace
 from checker.compiler import TARGETS, CompileResult, compile_kernel, requests_for
 from checker.course import PUZZLES
 from checker.course.demonstrations import DEMONSTRATIONS, FOLDER, PIPELINES
-from checker.judge.prepare import prepare
+from checker.judge.launches import prepare
 from checker.puzzle import DTYPES, Case, Launch, Pipeline, Puzzle, Scalar, Tensors
 from checker.sandbox import Sandbox
 from checker.simulator.trace import SimulateOptions, Trace

@@ -206,12 +206,15 @@ class Puzzle:
     """Bind a launch for the given tensors and meta-parameters (the case's own, or those of a learner's autotune)."""
     budget: Callable[[Case], Mapping[str, Allowance]]
     """Bytes each tensor may move; a tensor not named may move none."""
-    scale: Callable[[Case, torch.Tensor], torch.Tensor]
-    """The magnitude that an absolute error is measured against, broadcastable to the (float64) reference given."""
+    scale: Callable[[Case, str, torch.Tensor], torch.Tensor]
+    """The magnitude that an absolute error in an output is measured against, broadcastable to its (float64) reference."""
     tolerance: Mapping[str, Tolerance]
+    """By the case's dtype, for every output that `output_tolerance` does not name."""
     hint: Hint
     explanation: str
     film: FilmSpec
+    output_tolerance: Mapping[str, Mapping[str, Tolerance]] = field(default_factory=dict)
+    """By output, then by the case's dtype."""
     long: tuple[str, ...] = ()
     """Matrices that in practice may have so many elements that an offset into them passes 2³¹."""
 

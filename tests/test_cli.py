@@ -123,7 +123,7 @@ def test_a_defect_of_ours_exits_3_and_blames_nobody(
     def broken(*_: object) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr("checker.submission.read.from_path", broken)
+    monkeypatch.setattr("checker.submission.from_path.from_path", broken)
     assert cli.main(["check", "right.py"]) == 3
     assert "no kernel was judged" in capsys.readouterr().err
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from checker.checking import Device, check_source
-from checker.judge.graphics import NOT_VISIBLE, seen_on_gpu
+from checker.judge.gpu_gate import NOT_VISIBLE, seen_on_gpu
 from checker.judge.runner import Runner
 from checker.judge.verdict import GATES, Gate
 from checker.misconceptions import Misconception, bank

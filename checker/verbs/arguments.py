@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the verbs are imported where torch is missing, too
@@ -38,97 +36,26 @@ def need(*packages: str) -> None:
         )
 
 
-# --- kernels and puzzles ------------------------------------------------------------------------------------------------
-
-
 def live_kernel(kernel: Any, verb: str) -> tuple[Puzzle, KernelSource]:
-    """The puzzle that `kernel` (a ``@triton.jit`` function, autotuned or not) answers, and its source.
+    """The puzzle that `kernel` (a ``@triton.jit`` function, autotuned or not) answers, and its source. Raises UsageError."""
+    from checker.course import PUZZLES
+    from checker.submission.from_function import SubmissionError, from_function
 
-    Raises UsageError for everything else that people pass.
-    """
-    from checker.course import KERNELS, LADDER
-    from checker.submission.read import SubmissionError, from_function
-
-    example = f"{verb}({LADDER[min(1, len(LADDER) - 1)].kernel})"
-    if kernel is None:
-        raise UsageError(f"{verb} needs a kernel: {example}")
-    if isinstance(kernel, str):
-        raise UsageError(_text_for_kernel(kernel, verb, example))
-    name = _name_of(kernel)
-    if name is None:
-        raise UsageError(f"{verb} needs the kernel itself, and this is {_described(kernel)}: {example}")
-    if name == "<lambda>":
-        raise UsageError(
-            f"{verb} needs the kernel itself, and this is a lambda, which is also what a kernel with a grid in brackets is: "
-            f"{example}"
-        )
-    if isinstance(kernel, FunctionType):
-        raise UsageError(
-            f"{name} is an ordinary Python function. A kernel has @triton.jit on the line above its `def`; add it and run the "
-            "cell again."
-        )
-    if name not in KERNELS:
-        raise UsageError(
-            f"No puzzle asks for a kernel called {name}.{_nearest(name, KERNELS)}\nThe puzzles ask for: {', '.join(KERNELS)}."
-        )
     try:
-        return KERNELS[name], from_function(kernel, KERNELS[name])
+        source = from_function(kernel, verb)
     except SubmissionError as error:
         raise UsageError(str(error)) from None
+    return PUZZLES[source.puzzle], source
 
 
 def puzzle_named(what: Any, verb: str) -> Puzzle:
     """The puzzle named by `what`: its name, its kernel's name, or the kernel. Raises UsageError."""
-    from checker.course import KERNELS, PUZZLES
-
-    if what is None:
-        first = next(iter(PUZZLES))
-        raise UsageError(f'{verb} needs a puzzle: {verb}("{first}"). The puzzles are {", ".join(PUZZLES)}.')
-    name = what if isinstance(what, str) else _name_of(what)
-    if name is None:
-        raise UsageError(f"{verb} needs a puzzle's name or its kernel, and this is {_described(what)}.")
-    found = PUZZLES.get(name) or KERNELS.get(name)
-    if found is None:
-        raise UsageError(
-            f"There is no puzzle called {name}.{_nearest(name, [*PUZZLES, *KERNELS])}\nThe puzzles are: {', '.join(PUZZLES)}."
-        )
-    return found
-
-
-def _name_of(kernel: Any) -> str | None:
-    """The name a kernel was defined with; None for what is no function."""
-    from checker.submission.read import SubmissionError, name_of
+    from checker.submission import from_function
 
     try:
-        return name_of(kernel)
-    except SubmissionError:
-        return None
-
-
-def _described(value: Any) -> str:
-    if isinstance(value, type):
-        return f"the class {value.__name__}"
-    shown = repr(value)
-    return f"{shown if len(shown) <= 40 else shown[:37] + '...'} ({type(value).__name__})"
-
-
-def _text_for_kernel(text: str, verb: str, example: str) -> str:
-    from checker.course import KERNELS, PUZZLES
-
-    if "/" in text or "\\" in text or text.endswith((".py", ".ipynb", ".zip")):
-        return f"{verb} takes the kernel, not a file. For a file, in a shell: python -m checker {verb} {text}"
-    name = PUZZLES[text].kernel if text in PUZZLES else text
-    if name in KERNELS:
-        return f"{verb} takes the kernel itself, not its name. Without the quotation marks: {verb}({name})"
-    return f"{verb} takes the kernel itself, not a text: {example}.{_nearest(text, [*PUZZLES, *KERNELS])}"
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f" Did you mean {found[0]}?" if found else ""
-
-
-# --- sizes --------------------------------------------------------------------------------------------------------------
+        return from_function.puzzle_named(what, verb)
+    except from_function.SubmissionError as error:
+        raise UsageError(str(error)) from None
 
 
 def case_for(name: str, sizes: Mapping[str, Any], case: Case) -> Case:

@@ -12,8 +12,8 @@ from checker.checking import check_source
 from checker.judge.verdict import Verdict
 from checker.puzzle import Case, Launch, Puzzle, Scalar
 from checker.sandbox import Sandbox
+from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource
-from checker.submission.read import from_path
 from checker.verbs.arguments import UnavailableHere, live_kernel, sizes_as_usage_errors
 from checker.view import display
 from checker.view.panel import Cell, Panel

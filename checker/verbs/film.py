@@ -11,7 +11,7 @@ import torch
 
 from checker import workspace
 from checker.checking import check_source
-from checker.judge.prepare import prepare
+from checker.judge.launches import prepare
 from checker.judge.verdict import Verdict
 from checker.puzzle import Case, Puzzle
 from checker.sandbox import Sandbox

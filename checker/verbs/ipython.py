@@ -26,7 +26,7 @@ def name_the_missing_cell(result: Any) -> None:
     if running is None or name in running.user_ns:  # there, but not where it was asked for
         return
     from checker.course import KERNELS
-    from checker.submission.session import unfinished
+    from checker.submission.notebook import unfinished
 
     if name not in KERNELS:
         return

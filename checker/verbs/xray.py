@@ -9,7 +9,7 @@ from typing import Any
 
 from checker.compiler import SHARED_MEMORY, TARGETS, CompileRequest, CompileResult, SharedTile, requests_for
 from checker.compiler.occupancy import MOST_REGISTERS, Occupancy, occupancy
-from checker.judge.words import join
+from checker.judge.phrases import join
 from checker.puzzle import DTYPES, Case, Launch, Puzzle
 from checker.sandbox import Sandbox
 from checker.submission import rules

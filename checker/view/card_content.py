@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -195,7 +194,7 @@ def _parts(verdict: Verdict) -> Iterator[Part]:
         yield Paragraph(lead, "lead")
     if verdict.status == "not_attempted":
         if failure is not None and failure.advice:
-            yield _section("next", "Next, try", failure.advice)
+            yield _next("Next, try", failure.advice)
     else:
         if verdict.gates:
             skipped = tuple(gate.gate for gate in verdict.gates if gate.status == "skipped")
@@ -209,10 +208,8 @@ def _parts(verdict: Verdict) -> Iterator[Part]:
         yield Listing("warnings", tuple(w.message + (f" (line {w.line})" if w.line else "") for w in warnings))
 
 
-def _section(kind: Literal["cause", "next"], heading: str, text: str) -> Section:
-    """A section with a sentence for each line of `text`; ``Believed:`` and its like are labels."""
-    found = [re.match(r"(?:(Believed|Instead|Try): )?(.*)", line) for line in text.splitlines() if line.strip()]
-    return Section(kind, heading, tuple((line[1] or "", line[2]) for line in found if line is not None))
+def _next(heading: str, text: str) -> Section:
+    return Section("next", heading, tuple(("", line) for line in text.splitlines() if line.strip()))
 
 
 def _lead(verdict: Verdict) -> str:
@@ -246,8 +243,8 @@ def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
         alone = excerpt(verdict, cause, around=0)
         if alone and not (shown and cause in [row.number for row in shown.lines]):
             yield alone
-    if gate.advice and not _tries(diagnosis):
-        yield _section("next", "Next, try", gate.advice)
+    if gate.advice and not (diagnosis is not None and diagnosis.try_):  # which is closer to the point
+        yield _next("Next, try", gate.advice)
     if gate.mismatch is not None:
         place = _place(gate.mismatch, gate.message)
         yield Comparison(gate.mismatch, place, f"{_case_words(gate.mismatch.case)}." if place else "")
@@ -278,22 +275,15 @@ def _passed(verdict: Verdict) -> Iterator[Part]:
     step = "That was the last rung of this ladder."
     if following is not None:
         step = f"{following.title} ({following.kernel}, notebook {following.notebook})"
-    yield _section("next", "What is next", step)
+    yield _next("What is next", step)
 
 
 def _cause(diagnosis: Diagnosis) -> Section | Paragraph:
     if diagnosis.misconception is None:
-        return Paragraph(diagnosis.message, "aside")
-    if diagnosis.message.startswith("Believed:"):
-        heading = f"This behaves exactly like a known mistake: {diagnosis.misconception.replace('_', ' ')}"
-    else:
-        heading = "Diagnosis" if diagnosis.message.startswith("It looks as if") else "It looks as if"
-    return _section("cause", heading, diagnosis.message)
-
-
-def _tries(diagnosis: Diagnosis | None) -> bool:
-    """Whether the diagnosis says what to try, which is closer to the point than the gate's advice."""
-    return diagnosis is not None and "\nTry:" in diagnosis.message
+        return Paragraph(diagnosis.note, "aside")
+    said = (("Believed", diagnosis.believed), ("Instead", diagnosis.instead), ("Try", diagnosis.try_))
+    heading = f"This behaves exactly like a known mistake: {diagnosis.misconception.replace('_', ' ')}"
+    return Section("cause", heading, tuple(sentence for sentence in said if sentence[1]))
 
 
 def _untold(gate: GateResult) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from markupsafe import Markup
 
-from checker.submission.session import shell
+from checker.submission.notebook import shell
 
 if TYPE_CHECKING:
     from rich.console import Console

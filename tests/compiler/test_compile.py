@@ -12,8 +12,8 @@ import torch
 from checker.compiler import TARGETS, CompileRequest, compile_kernel, requests_for
 from checker.course import PUZZLES
 from checker.puzzle import Launch
+from checker.submission.from_path import from_path
 from checker.submission.load import load_kernel
-from checker.submission.read import from_path
 
 ROOT = Path(__file__).parents[2]
 

@@ -51,7 +51,7 @@ def test_a_solution_is_right_on_every_case(sandbox: Sandbox, name: str) -> None:
         expected = puzzle.reference(case, {k: v.double() for k, v in tensors.items()})
         tolerance = puzzle.tolerance[case.dtype]
         for output in puzzle.outputs:
-            scale = puzzle.scale(case, expected[output])
+            scale = puzzle.scale(case, output, expected[output])
             eps = torch.finfo(tensors[output].dtype).eps
             allowed = tolerance.rtol * expected[output].abs() + tolerance.c * eps * scale
             assert ((result.tensors[output].double() - expected[output]).abs() <= allowed).all(), case.name

@@ -13,10 +13,9 @@ import torch
 from checker.course import PUZZLES
 from checker.course.linear_inputs import State, add, causal_linear_attention, feature_map, linear_attention, magnitude
 from checker.course.linear_pipeline import chained
-from checker.judge import judge
 from checker.puzzle import DTYPES, Case, Launch, RunKernel, Tensors
 from checker.submission.load import load_kernel
-from tests.judge.helpers import solution
+from tests.judge.helpers import judge, solution
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cuda")]
 

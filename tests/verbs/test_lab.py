@@ -12,7 +12,7 @@ import torch
 from checker import lab, workspace
 from checker.course import LADDER, PUZZLES
 from checker.lab import bytes_moved, compare, errors, films, operations, relative_error, timed
-from checker.submission.read import from_path
+from checker.submission.from_path import from_path
 from checker.verbs.arguments import UsageError
 from checker.verbs.bench import timed_launch
 from tests.judge.helpers import solution

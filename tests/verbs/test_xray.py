@@ -13,8 +13,8 @@ from rich.console import Console
 from checker import cli
 from checker.compiler import TARGETS, CompileRequest, CompileResult, Dot, SharedTile, TensorCore
 from checker.course import LADDER, PUZZLES
+from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource
-from checker.submission.read import from_path
 from checker.verbs.arguments import UsageError
 from checker.verbs.xray import case_and_options, layouts, realistic_case, sentences, table, xray_panel
 from checker.view.panel import Panel

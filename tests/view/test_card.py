@@ -104,7 +104,7 @@ def test_the_cause_is_marked_where_it_is_shown_already_and_else_shown_by_itself(
     line = gate_of(verdict, "traffic").line
     assert line is not None
     for apart, marked in ((1, 1), (5, 2)):
-        told = Diagnosis("x_is_read_again", "Believed: it is free.\n\nInstead: it is not.", line + apart)
+        told = Diagnosis("x_is_read_again", "it is free.", "it is not.", line=line + apart)
         html = card_html(replace(verdict, diagnosis=told))
         assert html.count('<pre aria-label="Line') == marked
         assert html.count('class="ln here"') == 2
@@ -140,19 +140,21 @@ def hostile(**more: object) -> Verdict:
         findings=(Finding("race", HOSTILE + "!", 1),), warnings=(GateWarning(HOSTILE),),
     )  # fmt: skip
     verdict = Verdict(HOSTILE, HOSTILE, "compile_error", "cpu", 1.0, 0, 2, (replace(gate, **more),), smallest=case)  # type: ignore[arg-type]
-    return replace(verdict, source=f"{HOSTILE}\n'{HOSTILE}' # {HOSTILE}", diagnosis=Diagnosis(HOSTILE, HOSTILE))
+    return replace(
+        verdict, source=f"{HOSTILE}\n'{HOSTILE}' # {HOSTILE}", diagnosis=Diagnosis(HOSTILE, HOSTILE, HOSTILE)
+    )
 
 
 def test_everything_of_the_learners_stays_text() -> None:
     page = Page(card_html(hostile()))
     assert page.harmless
-    # title, message, three in the source, finding, diagnosis, advice, three in the smallest case, detail, warning
-    assert page.text.count(HOSTILE) == 13
+    # title, message, three in the source, finding, three in the diagnosis, advice, three in the smallest case, detail, warning
+    assert page.text.count(HOSTILE) == 15
     mismatch = replace(verdicts.mismatch(), output=HOSTILE)
     traffic = {HOSTILE: gate_of(verdicts.passed(), "traffic").traffic["x_ptr"]}
     more = Page(card_html(hostile(mismatch=mismatch, traffic=traffic)))
     assert more.harmless
-    assert more.text.count(HOSTILE) == 16, "place, map, traffic"
+    assert more.text.count(HOSTILE) == 18, "place, map, traffic"
 
 
 def test_markup_of_the_terminal_library_is_not_obeyed() -> None:

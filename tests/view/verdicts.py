@@ -71,9 +71,9 @@ def wrong_values(**more: object) -> Verdict:
     )  # fmt: skip
     diagnosis = Diagnosis(
         "masked_lanes_zero",
-        "Believed: a masked lane is out of the game.\n\n"
-        'Instead: a masked lane holds `other`, and takes part in `tl.max` and `tl.sum`. Let it be `float("-inf")`.',
-        line,
+        "a masked lane is out of the game.",
+        'a masked lane holds `other`, and takes part in `tl.max` and `tl.sum`. Let it be `float("-inf")`.',
+        line=line,
     )
     return verdict(
         "failed", gates, diagnosis=diagnosis, smallest=Case("s", {"M": 1, "N": 3}, {"BLOCK_N": 4}, family="negative")
