@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from typing import Any
 
 import torch
+from markupsafe import Markup
 from rich.console import Console
 
 from checker import gpu, workspace
@@ -40,9 +40,7 @@ from checker.verbs.film import film_at, film_output
 from checker.view import display
 from checker.view.film import side_by_side
 from checker.view.panel import Cell, Panel
-from checker.view.plots import traffic_plot
-from checker.view.scaling import Panel as Subplot
-from checker.view.scaling import scaling_plot
+from checker.view.plots import Subplot, scaling_plot, traffic_plot
 
 __all__ = [
     "Subplot",
@@ -188,7 +186,7 @@ class Comparison:
         ]
         if not all(kernel.own for kernel in self.kernels):
             words.append("Rungs marked with * you have not solved yet: what is counted there is the course's solution.")
-        return plot + "".join(f"<p>{escape(line)}</p>" for line in words)
+        return plot + "".join(map(Markup("<p>{}</p>").format, words))
 
     def __repr__(self) -> str:
         lines = [
@@ -408,7 +406,9 @@ def _film(puzzle: Puzzle, sizes: Sizes) -> display.Output:
     if source is not None:
         return film_output(film_at(puzzle, source, case))
     sentence = f"{puzzle.title}: there will be a film here once your kernel has passed."
-    return display.Output(lambda: f"<p>{escape(sentence)}</p>", lambda console: console.print(sentence, markup=False))
+    return display.Output(
+        lambda: Markup("<p>{}</p>").format(sentence), lambda console: console.print(sentence, markup=False)
+    )
 
 
 def _beside(*shown: display.Output) -> display.Output:

@@ -17,8 +17,8 @@ from checker.submission.kernel import KernelSource
 from checker.verbs.arguments import UsageError, case_for, live_kernel
 from checker.verbs.bench import allowed_bytes
 from checker.view import display
+from checker.view.formats import count
 from checker.view.panel import Cell, Panel
-from checker.view.theme import count
 
 MOST_BYTES = 1 << 28  # of all tensors of a case: only their types reach the compiler
 OPTIONS = {"num_warps": (1, 2, 4, 8, 16, 32), "num_stages": (1, 2, 3, 4, 5, 6, 7, 8)}

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from markupsafe import Markup
+
 from checker.submission.notebook import shell
 
 if TYPE_CHECKING:
@@ -119,11 +121,10 @@ class OutputArea:
 def working(message: str) -> Iterator[OutputArea]:
     """Say at once that something is being done; what the area yielded shows takes its place."""
     if in_notebook():
-        from html import escape
-
         from IPython.display import HTML, display
 
-        handle = display(HTML(f'<div role="status" style="opacity:.7">{escape(message)}</div>'), display_id=True)
+        busy = Markup('<div role="status" style="opacity:.7">{}</div>').format(message)
+        handle = display(HTML(busy), display_id=True)
         try:
             yield OutputArea(handle)
         except BaseException:  # a wrong size, or the learner interrupts: nothing goes on any more

@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from checker.view.theme import style
+from markupsafe import Markup
+
+from checker.view.theme import prose, style_element
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
-ROOT = "tbt-panel"
-# outweighs what JupyterLab does to every table (columns of one width, set to the right) and to code (wrapped)
-OURS = f".{ROOT}" * 3
-CSS = f"""<style>
-.{ROOT}{{box-sizing:border-box;font:14px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;color:var(--ink);background:var(--bg);
-border:1px solid var(--line);border-radius:8px;padding:12px 16px;max-width:860px;margin:4px 0;overflow-x:auto}}
-{OURS} h4{{margin:0 0 8px;font-size:15px;font-weight:600;color:var(--ink)}}
-{OURS} h5{{margin:12px 0 2px;font-size:13px;font-weight:600;color:var(--soft)}}
-{OURS} p{{margin:6px 0;max-width:68ch}}
-{OURS} ul{{margin:2px 0;padding-left:20px;max-width:92ch}} {OURS} li{{margin:2px 0}}
-{OURS} table{{table-layout:auto;border-collapse:collapse;width:100%;margin:4px 0;color:var(--ink);font-size:13.5px}}
-{OURS} tr{{background:none}}
-{OURS} th{{text-align:left;vertical-align:bottom;font-weight:600;color:var(--soft);border-bottom:1px solid var(--faint);padding:4px 12px 4px 0}}
-{OURS} td{{text-align:left;vertical-align:top;white-space:normal;border-bottom:1px solid var(--line);padding:5px 12px 5px 0}}
-{OURS} tr:last-child td{{border-bottom:0}} {OURS} .brief{{white-space:nowrap}}
-{OURS} .n{{text-align:right;font-variant-numeric:tabular-nums}}
-{OURS} .soft{{color:var(--soft)}} {OURS} .good{{color:var(--good)}} {OURS} .warn{{color:var(--store)}} {OURS} .bad{{color:var(--bad)}}
-{OURS} code,{OURS} pre{{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--panel);color:var(--ink);border-radius:4px}}
-{OURS} code{{padding:1px 5px}} {OURS} pre code{{padding:0}} {OURS} pre{{padding:10px 12px;margin:8px 0;overflow-x:auto;white-space:pre}}
-</style>"""
+_STYLES: dict[str, str] = {"good": "green", "warn": "yellow", "bad": "bold red", "soft": "dim", "": ""}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table: `tone` is good, warn, bad, soft or nothing, `code` a command to copy below the text."""
+    """A cell of a table: `tone` is good, warn, bad, soft or nothing, `code` is a command to copy below the text."""
 
     text: str
     tone: str = ""
     number: bool = False
     code: str = ""
+
+    @property
+    def short(self) -> bool:
+        """Whether it is a name or a number, which must not be broken over lines."""
+        return len(self.text) <= 24 and not self.code
 
 
 @dataclass(frozen=True)
@@ -57,15 +45,14 @@ class Panel:
     lists: Sequence[tuple[str, Sequence[str]]] = ()
 
     def html(self) -> str:
-        parts = [f"<h4>{escape(self.title)}</h4>", *(_paragraph(text) for text in self.prose)]
+        parts = [Markup("<h4>{}</h4>").format(self.title), _each(Markup("<p>{}</p>"), self.prose)]
         if self.rows:
             parts.append(_table(self.heads, self.rows))
         for heading, items in self.lists:
-            parts.append(f"<h5>{escape(heading)}</h5><ul>{''.join(f'<li>{_inline(item)}</li>' for item in items)}</ul>")
-        if self.code:
-            parts.append(f"<pre><code>{escape(self.code)}</code></pre>")
-        parts += [_paragraph(text, "soft") for text in self.footer]
-        return f'{style(ROOT)}{CSS}<div class="{ROOT}">{"".join(parts)}</div>'
+            parts.append(Markup("<h5>{}</h5><ul>{}</ul>").format(heading, _each(Markup("<li>{}</li>"), items)))
+        parts += [_code(self.code), _each(Markup('<p class="soft">{}</p>'), self.footer)]
+        page = Markup('{}<div class="tbt-panel">{}</div>')
+        return str(page.format(style_element("tbt-panel", "panel.css"), Markup().join(parts)))
 
     def print(self, console: Console) -> None:
         from rich.padding import Padding
@@ -74,20 +61,19 @@ class Panel:
 
         console.print(Text(self.title, style="bold"))
         for text in self.prose:
-            console.print(Text(_unticked(text)))
+            console.print(Text(_plain(text)))
         if self.rows:
             console.print(_rich_table(self.heads, self.rows, console.width))
         for heading, items in self.lists:
             console.print(Text(heading, style="bold"))
             for item in items:
-                console.print(Padding(Text(f"• {_unticked(item)}"), (0, 0, 0, 2)))
+                console.print(Padding(Text(f"• {_plain(item)}"), (0, 0, 0, 2)))
             console.print()
         if self.code:
-            console.print(
-                Padding(Syntax(self.code.rstrip("\n"), "python", theme="ansi_dark", background_color="default"), (1, 2))
-            )
+            code = Syntax(self.code.rstrip("\n"), "python", theme="ansi_dark", background_color="default")
+            console.print(Padding(code, (1, 2)))
         for text in self.footer:
-            console.print(Text(_unticked(text), style="dim"))
+            console.print(Text(_plain(text), style="dim"))
 
     def __repr__(self) -> str:
         return f"<{self.title}>"
@@ -98,58 +84,51 @@ class Panel:
         show(self)
 
 
-_TONES = {"good": "green", "warn": "yellow", "bad": "bold red", "soft": "dim", "": ""}
+def _each(element: Markup, texts: Iterable[str]) -> Markup:
+    return Markup().join(element.format(prose(text)) for text in texts)
 
 
-def _paragraph(text: str, tone: str = "") -> str:
-    """A paragraph; what stands between backticks is code."""
-    return f'<p class="{tone}">{_inline(text)}</p>' if tone else f"<p>{_inline(text)}</p>"
+def _code(text: str) -> Markup:
+    return Markup("<pre><code>{}</code></pre>").format(text) if text else Markup()
 
 
-def _inline(text: str) -> str:
-    pieces = [f"<code>{escape(p)}</code>" if i % 2 else escape(p) for i, p in enumerate(text.split("`"))]
-    return "".join(pieces).replace("\n", "<br>")
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    head = ""
+def _table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Markup:
+    th, td, tr = Markup('<th class="{}">{}</th>'), Markup('<td class="{}">{}{}</td>'), Markup("<tr>{}</tr>")
+    head = Markup()
     if any(heads):
-        cells = (
-            f"<th{' class=n' if cell.number else ''}>{escape(text)}</th>"
-            for text, cell in zip(heads, rows[0], strict=True)
-        )
-        head = f"<thead><tr>{''.join(cells)}</tr></thead>"
-    brief = [all(_is_short(row[column]) for row in rows) for column in range(len(rows[0]))]
-    body = "".join(
-        "<tr>" + "".join(_td(cell, short) for cell, short in zip(row, brief, strict=True)) + "</tr>" for row in rows
-    )
-    return f"<table>{head}<tbody>{body}</tbody></table>"
+        cells = [th.format("n" * cell.number, text) for text, cell in zip(heads, rows[0], strict=True)]
+        head = Markup("<thead>{}</thead>").format(tr.format(Markup().join(cells)))
+    brief = [all(cell.short for cell in column) for column in zip(*rows, strict=True)]
+    body = Markup()
+    for row in rows:
+        cells = []
+        for cell, short in zip(row, brief, strict=True):
+            names = filter(None, [cell.tone, "n" * cell.number, "brief" * short])
+            cells.append(td.format(" ".join(names), prose(cell.text), _code(cell.code)))
+        body += tr.format(Markup().join(cells))
+    return Markup("<table>{}<tbody>{}</tbody></table>").format(head, body)
 
 
-def _td(cell: Cell, brief: bool) -> str:
-    classes = " ".join(filter(None, [cell.tone, "n" if cell.number else "", "brief" if brief else ""]))
-    code = f"<pre><code>{escape(cell.code)}</code></pre>" if cell.code else ""
-    return f"<td{f' class={classes!r}' if classes else ''}>{_inline(cell.text)}{code}</td>"
-
-
-def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int) -> object:
+def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE, show_header=bool(heads), pad_edge=False, padding=(0, 1, 0, 0))
-    whole = _unbroken(heads, rows, width)
-    for i, cell in enumerate(rows[0]):
-        table.add_column(
-            heads[i] if heads else "",
-            justify="right" if cell.number else "left",
-            overflow="fold",
-            no_wrap=i in whole,
-        )
+    heads = heads or [""] * len(rows[0])
+    room = width - 2 * len(heads)  # what stands between columns
+    for i, (head, column) in enumerate(zip(heads, zip(*rows, strict=True), strict=True)):
+        # a column of names and numbers is not broken, unless too little room would be left for those after it
+        whole = all(cell.short for cell in column)
+        if whole:
+            room -= max(len(head), *(len(cell.text) for cell in column))
+            whole = room >= 4 * (len(heads) - i)
+        justify: Literal["left", "right"] = "right" if column[0].number else "left"
+        table.add_column(head, justify=justify, overflow="fold", no_wrap=whole)
     for row in rows:
         cells = []
         for cell in row:
-            text = Text(_unticked(cell.text), style=_TONES[cell.tone])
+            text = Text(_plain(cell.text), style=_STYLES[cell.tone])
             if cell.code:
                 text.append(f"\n  {cell.code}", style="bold cyan")
             cells.append(text)
@@ -157,21 +136,6 @@ def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int
     return table
 
 
-def _unbroken(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int) -> set[int]:
-    """The columns of names and numbers whose lines are not broken: all of them, or, where they do not fit, the first that do."""
-    found: set[int] = set()
-    room = width - 2 * len(rows[0])  # what stands between columns
-    for i in range(len(rows[0])):
-        longest = max(len(text) for text in [heads[i] if heads else "", *(row[i].text for row in rows)])
-        if all(_is_short(row[i]) for row in rows) and (room := room - longest) >= 4 * (len(rows[0]) - i):
-            found.add(i)
-    return found
-
-
-def _is_short(cell: Cell) -> bool:
-    """A name or a number, which must not be broken over lines."""
-    return len(cell.text) <= 24 and not cell.code
-
-
-def _unticked(text: str) -> str:
+def _plain(text: str) -> str:
+    """Without the backquotes around code."""
     return text.replace("`", "")

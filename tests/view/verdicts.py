@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from checker.course import PUZZLES
 from checker.judge.verdict import Diagnosis, GateResult, GateWarning, Mismatch, Status, Verdict
 from checker.puzzle import Case
 from checker.simulator.trace import Finding, Traffic
-from tests.view.traces import line_of, solution
+from checker.submission.kernel import KernelSource, Piece
 
 CASE = Case("5 × 37", {"M": 5, "N": 37}, {"BLOCK_N": 64}, family="negative")
+
+
+def solution(name: str) -> KernelSource:
+    text = (Path(__file__).parents[2] / "solutions" / f"{name}.py").read_text("utf-8")
+    return KernelSource(name, f"{name}_kernel", text, (Piece(1, len(text.splitlines()), f"puzzles/{name}.py", 1),))
+
+
+def line_of(source: KernelSource, fragment: str) -> int:
+    return next(i for i, line in enumerate(source.source.splitlines(), 1) if fragment in line)
 
 
 def mismatch(shape: tuple[int, ...] = (5, 37), *, nan: bool = False, unwritten: bool = False) -> Mismatch:
