@@ -32,11 +32,11 @@ from checker.judge.memory import memory_failure, memory_findings  # noqa: E402
 from checker.judge.outcome import Outcome, prepare_all, simulate  # noqa: E402
 from checker.judge.prepare import Prepared  # noqa: E402
 from checker.judge.traffic import overdrawn, traffic_failure  # noqa: E402
-from checker.misconceptions import kernel_source  # noqa: E402
 from checker.puzzle import Case, Puzzle  # noqa: E402
 from checker.simulator.trace import SimulateOptions, Trace  # noqa: E402
 from checker.submission import rules  # noqa: E402
 from checker.submission.kernel import KernelSource  # noqa: E402
+from tests.judge.helpers import kernel_source  # noqa: E402
 from tests.judge.local_runner import LocalRunner  # noqa: E402
 from tools.mutant_cases import SWEPT, extra_cases  # noqa: E402
 from tools.mutations import Mutation, mutations  # noqa: E402
