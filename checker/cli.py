@@ -131,11 +131,13 @@ def _parser() -> argparse.ArgumentParser:
         "judge the wrong kernels of the course: the kill table",
         "mutants",
         "mutants --puzzle row_softmax --json -",
+        "mutants --puzzle row_softmax --show no_mask",
     )
     _puzzles(p)
     _device(p)
     p.add_argument("--json", metavar="FILE", help="write the table as mutants/v1 to FILE, or - for standard output")
     p.add_argument("--markdown", metavar="FILE", help="write the table as a page")
+    p.add_argument("--show", metavar="NAME", help="judge nothing, print this wrong kernel whole")
     p = verb("puzzles", grading.list_puzzles, "list the puzzles", "puzzles", "puzzles --json -")
     p.add_argument("--json", metavar="FILE", help="write the list as puzzles/v1 to FILE, or - for standard output")
     return parser

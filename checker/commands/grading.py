@@ -74,6 +74,8 @@ def mutants(options: argparse.Namespace) -> int:
     from checker.workspace import write_atomically
 
     puzzles = _wanted(options) or list(LADDER)
+    if options.show is not None:
+        return _show(options.show, puzzles)
     writable(options.json, options.markdown)
     device = _resolved(options.device)
     if device is None:
@@ -92,6 +94,21 @@ def mutants(options: argparse.Namespace) -> int:
     if not rows:
         print("checker: no misconceptions are written down for these puzzles yet.", file=sys.stderr)
     return mutants.exit_code(rows)
+
+
+def _show(name: str, puzzles: Sequence[Puzzle]) -> int:
+    """Print one wrong kernel whole, in colours where the output is a terminal."""
+    from rich.console import Console
+    from rich.syntax import Syntax
+
+    from checker.grading import mutants
+
+    try:
+        text = mutants.text(mutants.find(name, puzzles))
+    except LookupError as missing:
+        raise UsageError(str(missing.args[0])) from missing
+    Console().print(Syntax("", "python", theme="ansi_dark").highlight(text), soft_wrap=True, end="")
+    return PASSED
 
 
 def list_puzzles(options: argparse.Namespace) -> int:
