@@ -9,7 +9,7 @@ JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n : 4)))
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test browser sync sync-check test-matrix mutants gpu-test lint lock
+.PHONY: help setup lab test quick browser sync sync-check test-matrix mutants gpu-test lint lock
 
 help:  ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -20,8 +20,11 @@ lab: setup  ## Set up and open JupyterLab on the first notebook
 test: setup browser  ## Set up and run every test, those in a real browser included
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
-sync: setup  ## Make puzzles/ from solutions/, and notebooks/ from notebooks/src/
-	$(RUN) tools/sync.py
+quick: setup  ## Check what changed, in about a minute: lint, the rooms touched, a sample of the wrong kernels
+	$(RUN) tools/quick.py
+
+sync: setup  ## Make puzzles/ from solutions/, notebooks/ from notebooks/src/ (REPOSITORY=https://… for Colab)
+	$(RUN) tools/sync.py $(if $(REPOSITORY),--repository $(REPOSITORY))
 
 sync-check: setup  ## Fail where puzzles/ or notebooks/ are not what `make sync` makes
 	$(RUN) tools/sync.py --check

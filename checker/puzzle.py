@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from random import Random
 
 import torch
 
@@ -186,6 +187,21 @@ class FilmSpec:
 
 
 @dataclass(frozen=True)
+class Slips:
+    """What the mechanical mutants of a solution need to know (`tools/mutations.py`, `tools/mutate.py`).
+
+    ``draw(puzzle, random, number)`` draws one more case, of any size, family, dtype and layout that the puzzle allows: a mutant is
+    *equivalent* only where it does there, too, what the solution does. `alike` names stand for the same sort of thing, so that one
+    is easily typed for another; `mistaken` names are taken for others in this direction only. Strides and names
+    that share a word (``mask_m``, ``mask_n``) are found without being named here.
+    """
+
+    draw: Callable[[Puzzle, Random, int], Case]
+    alike: tuple[frozenset[str], ...] = ()
+    mistaken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Puzzle:
     """One exercise: what is asked, how it is launched, how it is judged, how it is helped with."""
 
@@ -214,3 +230,5 @@ class Puzzle:
     film: FilmSpec
     long: tuple[str, ...] = ()
     """Matrices that in practice may have so many elements that an offset into them passes 2³¹."""
+    slips: Slips | None = None
+    """Without it mutants are compared with the solution on the puzzle's own cases only."""

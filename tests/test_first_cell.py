@@ -15,8 +15,9 @@ import pytest
 from tools import colab, sync
 
 ROOT = Path(__file__).resolve().parent.parent
-ADDRESS = sync.address(ROOT)
-CELL = sync.notebook(ROOT / "notebooks/src/00_start_here.md", ROOT, sync.made(ROOT)).cells[1].source
+ADDRESS = "https://github.com/somebody/tile-by-tile"
+SOURCE = (ROOT / "notebooks/src/first_cell.py").read_text()
+CELL = SOURCE.replace("{{address}}", ADDRESS)
 
 
 @pytest.fixture
@@ -96,9 +97,78 @@ class TestInstallation:
         assert "Would install" not in ran.stdout
 
 
-def test_the_address_stands_in_one_place() -> None:
+def test_colab_without_an_address_says_what_to_set(
+    elsewhere: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cell, commands = in_colab(monkeypatch, tmp_path)
+    with pytest.raises(RuntimeError, match="Set ADDRESS in this cell to the repository you opened this notebook from"):
+        exec(cell.replace(ADDRESS, ""), {})
+    assert commands == []
+
+
+class TestAddress:
+    @pytest.fixture
+    def course(self, tmp_path: Path) -> Path:
+        """A tiny course in a git repository of its own, without an address."""
+        (tmp_path / "notebooks/src").mkdir(parents=True)
+        (tmp_path / "notebooks/src/first_cell.py").write_text(SOURCE)
+        (tmp_path / "notebooks/src/00_start_here.md").write_text("# Start\n\n```python\n{{first_cell}}\n```\n")
+        for folder in ("solutions", "tools"):
+            (tmp_path / folder).mkdir()
+        (tmp_path / "solutions/vector_add.py").write_text((ROOT / "solutions/vector_add.py").read_text())
+        subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+        return tmp_path
+
+    def clones(self, course: Path, *arguments: str, status: int = 0) -> str:
+        """What the first cell clones after a sync."""
+        assert sync.main(["--root", str(course), *arguments]) == status
+        (first,) = (
+            c
+            for c in sync.notebook(course / "notebooks/src/00_start_here.md", course, {}).cells
+            if c.id == "first_cell"
+        )
+        return first.source.split('ADDRESS, COURSE = "')[1].split('"')[0]
+
+    def origin(self, course: Path, url: str) -> None:
+        subprocess.run(["git", "-C", str(course), "remote", "add", "origin", url], check=True)
+
+    def test_none_is_made_up(self, course: Path) -> None:
+        assert self.clones(course) == ""
+        assert sync.main(["--root", str(course), "--check"]) == 0
+
+    def test_the_one_that_is_given_stays(self, course: Path) -> None:
+        assert self.clones(course, "--repository", f"{ADDRESS}.git") == ADDRESS
+        self.origin(course, "https://github.com/a-fork/tile-by-tile.git")
+        assert self.clones(course) == ADDRESS, "a fork makes the same notebooks"
+
+    @pytest.mark.parametrize(
+        ("url", "taken"),
+        [
+            ("https://github.com/somebody/tile-by-tile.git", ADDRESS),
+            ("https://token@github.com/somebody/tile-by-tile", ""),
+            ("git@github.com:somebody/tile-by-tile.git", ""),
+            ("/srv/git/tile-by-tile.git", ""),
+            ("http://10.0.0.7/tile-by-tile", ""),
+        ],
+        ids=["code host", "with a token", "ssh", "path", "machine"],
+    )
+    def test_of_origins_only_a_public_one_counts(self, course: Path, url: str, taken: str) -> None:
+        self.origin(course, url)
+        assert self.clones(course) == taken
+
+    def test_a_check_asks_no_origin(self, course: Path) -> None:
+        assert self.clones(course) == ""
+        self.origin(course, f"{ADDRESS}.git")
+        assert sync.main(["--root", str(course), "--check"]) == 0
+
+    def test_what_cannot_be_cloned_is_refused(self, course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert self.clones(course, "--repository", "git@github.com:me/course", status=1) == ""
+        assert "has to begin with https://" in capsys.readouterr().err
+
+
+def test_nothing_clones_an_address_that_is_not_ours() -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    files = [ROOT / name for name in listed.split("\0") if name]
-    hits = {str(f.relative_to(ROOT)) for f in files if f.is_file() and ADDRESS in f.read_text("utf-8", errors="ignore")}
-    assert {name for name in hits if not name.endswith(".ipynb")} == {"pyproject.toml"}
-    assert any(name.endswith(".ipynb") for name in hits)
+    own = sync.address(ROOT)
+    for notebook in (ROOT / name for name in listed.split("\0") if name.endswith(".ipynb")):
+        assert f'ADDRESS, COURSE = \\"{own}\\"' in notebook.read_text("utf-8"), notebook.name
+    assert "/tile-by-tile" not in (ROOT / "pyproject.toml").read_text()

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from checker.course import PUZZLES
-from tools import mutant_cases, mutants, mutate
-from tools.mutations import mutations
+from tools import mutants, mutate
+from tools.mutations import alike_by_form, mutations
 
 KERNEL = '''import triton
 import triton.language as tl
@@ -73,45 +73,11 @@ def small_kernel(k_ptr, v_ptr, s_ptr, z_ptr, stride_kh, stride_kn, N, N_CHUNKS, 
     tl.store(s_ptr + (head * N_CHUNKS + chunk) * D + offs_d, state, mask=mask_n)
     tl.store(z_ptr + offs_d, z)
 '''
-MADE = mutations(KERNEL, "small", "small_kernel")
-MADE_TOO = mutations(ATTENDS, "small", "small_kernel")
-MADE_LAST = mutations(RECURS, "small", "small_kernel")
-KERNELS = {"softmax": (KERNEL, MADE), "attention": (ATTENDS, MADE_TOO), "linear attention": (RECURS, MADE_LAST)}
-ALL = pytest.mark.parametrize(("kernel", "made"), KERNELS.values(), ids=KERNELS)
-
-
-@ALL
-def test_the_same_every_time(kernel, made):
-    assert mutations(kernel, "small", "small_kernel") == made
-
-
-@ALL
-def test_all_are_different_and_none_is_the_kernel(kernel, made):
-    codes = [ast.dump(ast.parse(m.source)) for m in made]
-    assert len(set(codes)) == len(codes)
-    assert ast.dump(ast.parse(kernel)) not in codes
-    assert len({m.key for m in made}) == len(made)
-
-
-EACH = [pytest.param(kernel, one, id=one.after[:60]) for kernel, made in KERNELS.values() for one in made]
-
-
-@pytest.mark.parametrize(("kernel", "mutation"), EACH)
-def test_one_statement_changes_and_the_docstring_stays(kernel, mutation):
-    before, after = kernel.splitlines(), mutation.source.splitlines()
-    assert len(before) == len(after)
-    changed = [number for number, (a, b) in enumerate(zip(before, after, strict=True), 1) if a != b]
-    assert mutation.line in changed
-    several = 2 if "tl.load(\n" in kernel else 0  # lines that a statement goes on for
-    with_its_body = mutation.kind == "line dropped" and mutation.before.startswith(("for", "if"))
-    most = 5 if with_its_body else 2 if mutation.kind == "lines swapped" else 1
-    assert len(changed) <= most + several
-    assert '"""Says what it does."""' in mutation.source
-
-
-@pytest.mark.parametrize(
-    "after",
-    [
+KERNELS = {"online_softmax": KERNEL, "flash_attention_heads": ATTENDS, "causal_linear_attention_chunked": RECURS}
+"""A small kernel with the names of a puzzle's family."""
+MADE = {name: mutations(kernel, "small", "small_kernel", PUZZLES[name].slips) for name, kernel in KERNELS.items()}
+SLIPS = {
+    "online_softmax": {
         "(dropped)",
         "row = tl.program_id(0)",
         "row = tl.program_id(1).to(tl.int64)",
@@ -136,15 +102,8 @@ def test_one_statement_changes_and_the_docstring_stays(kernel, mutation):
         "m_i -= 1.0",
         "tl.store(m_i, y_ptr + row * stride_ym)",
         "tl.store(x_ptr + row * stride_ym, m_i)",
-    ],
-)
-def test_the_slip_is_among_them(after):
-    assert after in [m.after for m in MADE]
-
-
-@pytest.mark.parametrize(
-    "after",
-    [
+    },
+    "flash_attention_heads": {
         "head = tl.program_id(0) // 4",
         "head_kv = head % 2",
         "end_n = tl.maximum(N_Q, N_KV)",
@@ -169,15 +128,8 @@ def test_the_slip_is_among_them(after):
         "acc = tl.dot(s.to(v.dtype), v, acc)",
         "acc = tl.dot(p.to(v.dtype), v)",
         "acc = acc",
-    ],
-)
-def test_the_slip_in_attention_is_among_them(after):
-    assert after in [m.after for m in MADE_TOO]
-
-
-@pytest.mark.parametrize(
-    "after",
-    [
+    },
+    "causal_linear_attention_chunked": {
         "chunk = tl.program_id(1)",
         "mask_n, mask_v = (offs_d < N, offs_d < D)",
         "mask_n, mask_v = (offs_d < N_CHUNKS, offs_d < D_V)",
@@ -195,17 +147,61 @@ def test_the_slip_in_attention_is_among_them(after):
         "tl.store(s_ptr + (head * N_CHUNKS + chunk) * D_V + offs_d, state, mask=mask_n)",
         "tl.store(s_ptr + (head * N_CHUNKS + chunk) * D + offs_d, z, mask=mask_n)",
         "tl.store(s_ptr + offs_d, z)",
-    ],
-)
-def test_the_slip_in_linear_attention_is_among_them(after):
-    assert after in [m.after for m in MADE_LAST]
+    },
+}
+"""Among many others."""
+
+
+@pytest.mark.parametrize("family", KERNELS)
+class TestMade:
+    def test_the_same_every_time(self, family):
+        assert mutations(KERNELS[family], "small", "small_kernel", PUZZLES[family].slips) == MADE[family]
+
+    def test_all_are_different_and_none_is_the_kernel(self, family):
+        codes = [ast.dump(ast.parse(m.source)) for m in MADE[family]]
+        assert len(set(codes)) == len(codes)
+        assert ast.dump(ast.parse(KERNELS[family])) not in codes
+        assert len({m.key for m in MADE[family]}) == len(codes)
+
+    def test_one_statement_changes_and_the_docstring_stays(self, family):
+        before = KERNELS[family].splitlines()
+        several = 2 if any(line.endswith("tl.load(") for line in before) else 0  # lines that a statement goes on for
+        for mutation in MADE[family]:
+            after = mutation.source.splitlines()
+            assert len(before) == len(after), mutation.key
+            changed = [number for number, (a, b) in enumerate(zip(before, after, strict=True), 1) if a != b]
+            assert mutation.line in changed, mutation.key
+            with_its_body = mutation.kind == "line dropped" and mutation.before.startswith(("for", "if"))
+            most = 5 if with_its_body else 2 if mutation.kind == "lines swapped" else 1
+            assert len(changed) <= most + several, mutation.key
+            assert '"""Says what it does."""' in mutation.source
+
+    def test_the_slips_are_among_them(self, family):
+        assert SLIPS[family] - {m.after for m in MADE[family]} == set()
+
+    def test_names_of_one_form_are_mistaken_without_being_declared(self, family):
+        bare = {m.key for m in mutations(KERNELS[family], "small", "small_kernel")}
+        assert bare < {m.key for m in MADE[family]}
+
+
+def test_strides_and_shared_words_are_alike():
+    groups = alike_by_form(
+        ["stride_qm", "stride_qh", "stride_kn", "mask_m", "mask_n", "q_row", "k_row", "row", "N", "N_Q", "N_KV"]
+    )
+    assert sorted(map(sorted, groups)) == [
+        ["N_KV", "N_Q"],
+        ["k_row", "q_row"],
+        ["mask_m", "mask_n"],
+        ["stride_kn", "stride_qm"],
+        ["stride_qh", "stride_qm"],
+    ]
 
 
 def test_what_no_case_here_can_show_says_why():
-    assert {m.after: m.unseen for m in MADE if m.unseen} == {
+    assert {m.after: m.unseen for m in MADE["online_softmax"] if m.unseen} == {
         "row = tl.program_id(0)": "no case that fits into memory can show the difference"
     }
-    (barrier,) = [m for m in MADE_TOO if m.unseen]
+    (barrier,) = [m for m in MADE["flash_attention_heads"] if m.unseen]
     assert (barrier.kind, barrier.before, barrier.after) == ("barrier dropped", "tl.debug_barrier()", "(dropped)")
 
 
@@ -218,9 +214,9 @@ def test_statements_that_read_the_same_are_told_apart():
 
 @pytest.mark.parametrize("puzzle", mutate.SWEPT, ids=lambda p: p.name)
 def test_extra_cases_are_ones_the_puzzle_knows(puzzle):
-    cases = mutant_cases.extra_cases(puzzle)
-    assert mutant_cases.extra_cases(puzzle) == cases
-    assert len({case.name for case in cases}) == len(cases) == mutant_cases.EXTRA
+    cases = mutate.extra_cases(puzzle)
+    assert mutate.extra_cases(puzzle) == cases
+    assert len({case.name for case in cases}) == len(cases) == mutate.EXTRA
     own = PUZZLES[puzzle.name].cases[0]
     for case in cases:
         assert case.meta.keys() == own.meta.keys()
@@ -236,7 +232,7 @@ EVERY = {"normal", "growing", "constant", "warm", "hot", "cold", "frozen", "half
 
 @pytest.mark.parametrize("puzzle", LINEAR, ids=lambda p: p.name)
 def test_linear_attention_is_drawn_in_every_family_with_narrow_values_and_wide_ones(puzzle):
-    cases = mutant_cases.extra_cases(puzzle)
+    cases = mutate.extra_cases(puzzle)
     assert {case.family for case in cases} == EVERY
     assert {case.dtype for case in cases} == set(puzzle.tolerance)
     assert {case.layout for case in cases} == {"contiguous", "padded"}

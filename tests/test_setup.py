@@ -111,6 +111,42 @@ class TestCommands:
         assert "make test " in (ROOT / "README.md").read_text()
 
 
+CONFIG = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
+HOOKS = {hook["id"]: hook for repo in CONFIG["repos"] for hook in repo["hooks"]}
+
+
+class TestHabits:
+    def test_no_committed_file_names_a_path_of_one_machine(self) -> None:
+        hook = HOOKS["machine-paths"]
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        files = [ROOT / name for name in listed.split("\0") if name and not re.search(hook["exclude"], name)]
+        texts = {path: path.read_text("utf-8", errors="ignore") for path in files if path.is_file()}
+        assert [str(path) for path, text in texts.items() if re.search(hook["entry"], text)] == []
+
+    @pytest.mark.parametrize("path", ["root/x", "home/ada/x", "work/x", "tmp/x", "Users/ada/x"])
+    def test_such_a_path_is_noticed(self, path: str) -> None:
+        for before in ("", "see ", '"', "`", "("):
+            assert re.search(HOOKS["machine-paths"]["entry"], f"{before}/{path}")
+
+    @pytest.mark.parametrize("text", ["at work/play", "https://x.org/home/ada/", "{tmp_path}/tmp/x", "notebooks/tmp/x"])
+    def test_other_text_is_left_alone(self, text: str) -> None:
+        assert not re.search(HOOKS["machine-paths"]["entry"], text)
+
+    def test_the_code_host_runs_the_same_script_on_the_oldest_python(self) -> None:
+        workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
+        (job,) = workflow["jobs"].values()
+        assert [step["run"] for step in job["steps"] if "run" in step] == [".ci/run"]
+        (python,) = [s["with"]["python-version"] for s in job["steps"] if "setup-python" in s.get("uses", "")]
+        assert f">={python}" == PROJECT["requires-python"]
+
+    def test_issue_forms_are_whole(self) -> None:
+        forms = [p for p in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml") if p.name != "config.yml"]
+        assert len(forms) == 3
+        for form in (yaml.safe_load(path.read_text()) for path in forms):
+            assert form.keys() >= {"name", "description", "body"}
+            assert all(field["attributes"]["label"] for field in form["body"])
+
+
 @pytest.fixture
 def fresh(tmp_path: Path) -> Path:
     """A folder with what the set-up reads, and no `.venv`."""

@@ -23,7 +23,6 @@ def course(tmp_path: Path) -> Path:
     """A copy of the sources, synced: a course as a learner has it."""
     for name in ("solutions", "notebooks/src"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
     (tmp_path / "tools").mkdir()
     assert sync.write(tmp_path, force=False) == []
     return tmp_path

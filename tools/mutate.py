@@ -1,7 +1,7 @@
 """Judges every mechanical mutant of the solutions (`mutations.py`) in the checker's own rooms, and says which survive.
 
 A mutant is *killed* by the first gate that fails it. One that passes them all is run beside the solution, on every case and
-on more (`mutant_cases.py`): where outputs (but for rounding) and accesses (program, tensor, tile, mask, bytes) are always the
+on more (`extra_cases`): where outputs (but for rounding) and accesses (program, tensor, tile, mask, bytes) are always the
 same it is *equivalent*; else it is a *survivor*, and either a case is missing or there is a good reason to let it pass.
 
     python tools/mutate.py --puzzle row_softmax --json mutants.json
@@ -13,6 +13,7 @@ import argparse
 import json
 import multiprocessing
 import os
+import random
 import sys
 import tempfile
 from collections import Counter
@@ -26,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 import torch  # noqa: E402
 
-from checker.course import PUZZLES  # noqa: E402
+from checker.course import LADDER, PUZZLES  # noqa: E402
 from checker.judge.compiling import Compilation  # noqa: E402
 from checker.judge.memory import memory_failure, memory_findings  # noqa: E402
 from checker.judge.outcome import Outcome, prepare_all, simulate  # noqa: E402
@@ -38,9 +39,12 @@ from checker.submission import rules  # noqa: E402
 from checker.submission.kernel import KernelSource  # noqa: E402
 from tests.judge.helpers import kernel_source  # noqa: E402
 from tests.judge.local_runner import LocalRunner  # noqa: E402
-from tools.mutant_cases import SWEPT, extra_cases  # noqa: E402
 from tools.mutations import Mutation, mutations  # noqa: E402
 
+SWEPT = LADDER
+"""The puzzles whose solutions are mutated: all of them."""
+EXTRA = 16
+"""Cases drawn for each puzzle beside its own."""
 GATES = ("source", "compile", "values", "memory", "traffic")
 _EVENTS = SimulateOptions(events=True)
 
@@ -61,7 +65,13 @@ class Fate:
 
 
 def generated(puzzle: Puzzle) -> list[Mutation]:
-    return mutations(_solution(puzzle), puzzle.name, puzzle.kernel)
+    return mutations(_solution(puzzle), puzzle.name, puzzle.kernel, puzzle.slips)
+
+
+def extra_cases(puzzle: Puzzle) -> list[Case]:
+    """Cases beside the puzzle's own, drawn as the course says, the same every time; none where it does not say."""
+    draw = random.Random(puzzle.name)
+    return [puzzle.slips.draw(puzzle, draw, number) for number in range(EXTRA)] if puzzle.slips else []
 
 
 def _solution(puzzle: Puzzle) -> str:

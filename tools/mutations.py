@@ -1,17 +1,17 @@
 """Small mechanical changes to a kernel, one at a time: what a slip of the hand could leave there.
 
-The changes are made on the syntax tree and depend on nothing but the source, so the same solution always gives the same
-mutants. Two changes that give the same code count once, and a change that gives the solution itself does not count.
+The changes are made on the syntax tree and depend on nothing but the source and the names that the course calls easily mistaken
+(`Slips`), so the same solution always gives the same mutants. Two changes that give the same code count once, and a change that gives the solution itself does not count.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tools.mutation_names import ALIKE, MISTAKEN
+from checker.puzzle import Slips
 
 INF, MINUS_INF = 'float("inf")', 'float("-inf")'
 _ARITHMETIC: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
@@ -38,6 +38,8 @@ _FUNCTIONS = {
     "log": ("log2", "exp"),
 }
 _WIDTHS = {"int64": "int32", "float32": "float16"}
+_FIRST_WORDS, _LAST_WORDS = {"N", "H", "mask", "start"}, {"row", "rows", "part", "ptrs"}
+"""Names that begin, or end, with one of these and share it are alike."""
 _WITH_BODY = (ast.For, ast.If)
 """Statements with a body: changed in their first line, and then in the body."""
 _UNSEEN = {
@@ -75,10 +77,10 @@ Change = tuple[str, ast.AST, ast.AST | None]
 """Kind, the node that goes, what comes in its place."""
 
 
-def mutations(text: str, puzzle: str, kernel: str) -> list[Mutation]:
+def mutations(text: str, puzzle: str, kernel: str, slips: Slips | None = None) -> list[Mutation]:
     """Every mutant of the kernel called `kernel` in `text`, in the order of its lines."""
     function = next(n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef) and n.name == kernel)
-    maker = _Maker(text, puzzle, function)
+    maker = _Maker(text, puzzle, function, slips)
     seen = {_code(text)}
     unique = []
     for mutation in sorted(maker.block(function.body), key=lambda m: m.line):
@@ -89,6 +91,21 @@ def mutations(text: str, puzzle: str, kernel: str) -> list[Mutation]:
     return unique
 
 
+def alike_by_form(names: Iterable[str]) -> list[set[str]]:
+    """Names that look alike: strides of one tensor or one axis, and those that share a word."""
+    groups: dict[tuple[str, str], set[str]] = {}
+    for name in (name for name in names if "_" in name):
+        first, last = name.partition("_")[0], name.rpartition("_")[2]
+        keys = (
+            [("first word", first)] if first in _FIRST_WORDS else [("last word", last)] if last in _LAST_WORDS else []
+        )
+        if first == "stride":
+            keys = [("tensor", last[:-1]), ("axis", last[-1].replace("n", "m"))]  # rows of queries, rows of keys
+        for key in keys:
+            groups.setdefault(key, set()).add(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
 def _code(text: str) -> str:
     return ast.unparse(ast.parse(text))
 
@@ -96,12 +113,14 @@ def _code(text: str) -> str:
 class _Maker:
     """Makes the mutants of one function."""
 
-    def __init__(self, text: str, puzzle: str, function: ast.FunctionDef) -> None:
+    def __init__(self, text: str, puzzle: str, function: ast.FunctionDef, slips: Slips | None) -> None:
         self.lines, self.puzzle = text.splitlines(), puzzle
         self.known = {argument.arg: 0 for argument in function.args.args}
         for node in ast.walk(function):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 self.known[node.id] = min(node.lineno, self.known.get(node.id, node.lineno))
+        self.alike = [*alike_by_form(self.known), *(slips.alike if slips else ())]
+        self.mistaken = slips.mistaken if slips else {}
         statements = sorted((n.lineno, _head(n)) for n in ast.walk(function) if isinstance(n, ast.stmt))
         heads = [head for _, head in statements]
         self.which = {line: heads[:i].count(head) + 1 for i, (line, head) in enumerate(statements)}
@@ -176,8 +195,8 @@ class _Maker:
                     yield from self._names(node)
 
     def _names(self, node: ast.Name) -> Iterator[Change]:
-        others = [name for group in ALIKE if node.id in group for name in sorted(group)]
-        for name in [*others, *MISTAKEN.get(node.id, ())]:
+        others = [name for group in self.alike if node.id in group for name in sorted(group)]
+        for name in [*others, *self.mistaken.get(node.id, ())]:
             if name != node.id and self.known.get(name, node.lineno) < node.lineno:
                 yield "name", node, ast.Name(name, ast.Load())
 

@@ -3,8 +3,12 @@
 A puzzle is its solution without the learner's region. A notebook's source is Markdown that jupytext reads; in it
 
     {{stub row_softmax}}        becomes the puzzle's file: the cell a learner works in
-    {{first_cell}}              becomes `notebooks/src/first_cell.py`, with the repository's address from pyproject.toml
+    {{first_cell}}              becomes `notebooks/src/first_cell.py`, with the address that Colab clones the course from
     ![words](figures/x.svg)     becomes the figure itself, so that a notebook is whole wherever it is opened
+
+The address is committed in `notebooks/src/repository.txt`, so that everybody makes the same notebooks. ``--repository`` sets it;
+where none is set yet, git's `origin` does, if it is one that everybody can clone. Without an address the first cell says, in
+Colab, what to set.
 
 What is made is written down in `tools/generated.json`. A file that differs from what was last made holds somebody's work:
 it is never overwritten. With ``--force`` it is, after a copy was kept in `.tile-by-tile/saved/`.
@@ -17,8 +21,8 @@ import base64
 import hashlib
 import json
 import re
+import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,6 +38,9 @@ from checker.region import stub
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = "tools/generated.json"
+REPOSITORY = "notebooks/src/repository.txt"
+CLONABLE = re.compile(r"https://[\w.-]+(:\d+)?/[\w./~-]+[\w-]")
+CODE_HOSTS = ("https://github.com/", "https://gitlab.com/", "https://codeberg.org/", "https://bitbucket.org/")
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 DIRECTIVE = re.compile(r"^\{\{(\w+)(?: (\w+))?\}\}$", re.MULTILINE)
 FIGURE = re.compile(r"\]\((figures/[\w-]+\.svg)\)")
@@ -44,9 +51,34 @@ class SourceError(Exception):
 
 
 def address(root: Path) -> str:
-    """Where the course can be cloned from: the one place is pyproject.toml."""
-    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
-    return str(project["urls"]["Repository"])
+    """Where the course can be cloned from, as committed; "" where nobody has said so yet."""
+    path = root / REPOSITORY
+    return path.read_text("utf-8").strip() if path.exists() else ""
+
+
+def settle_address(root: Path, asked: str) -> None:
+    """Commit to an address: the one asked for, else the one that stands, else git's origin. Raises SourceError."""
+    if asked and not CLONABLE.fullmatch(asked):
+        raise SourceError(
+            f"{asked} is no address to clone from: it has to begin with https:// and hold no name or password"
+        )
+    standing = address(root)
+    chosen = (asked or standing or origin(root)).removesuffix(".git")
+    if chosen != standing:
+        (root / REPOSITORY).write_text(chosen + "\n", "utf-8")
+        print(f"notebooks opened in Colab clone {chosen} ({REPOSITORY})")
+
+
+def origin(root: Path) -> str:
+    """The address of git's `origin` where it is on a public code host; "" for a path, for ssh, and without git."""
+    try:
+        asked = subprocess.run(
+            ["git", "remote", "get-url", "origin"], cwd=root, capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return ""
+    url = asked.stdout.strip()
+    return url if url.startswith(CODE_HOSTS) and CLONABLE.fullmatch(url) else ""
 
 
 def made(root: Path) -> dict[str, str]:
@@ -208,6 +240,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where something is stale")
     parser.add_argument("--force", action="store_true", help="overwrite edited files too, after keeping a copy")
+    parser.add_argument("--repository", default="", metavar="URL", help="the https address that Colab clones from")
     parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     try:
@@ -218,6 +251,7 @@ def main(arguments: list[str] | None = None) -> int:
             if problems:
                 print("`make sync` makes puzzles/ and notebooks/ from their sources.", file=sys.stderr)
             return 1 if problems else 0
+        settle_address(options.root, options.repository)
         refused = write(options.root, options.force)
     except SourceError as error:
         print(error, file=sys.stderr)

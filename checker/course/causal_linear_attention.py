@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
+from checker.course import slips
 from checker.course.attention_inputs import counted
 from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, launch, make, reference
 from checker.course.linear_inputs import GPU, TOLERANCE, described, heads_of, magnitude
@@ -14,6 +16,10 @@ def _case(b: int, h: int, n: int, d: tuple[int, int], block_v: int, **more: Any)
     name = f"{heads_of(b, h)}, {counted(n, 'token', 'tokens')}, D = {d[0]}, D_V = {d[1]}, slices of {block_v}"
     name += described(more)
     return Case(name, {"B": b, "H": h, "N": n, "D": d[0], "D_V": d[1]}, {"BLOCK_V": block_v}, **more)
+
+
+def _few_tokens(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags:
+    return slips.tokens(draw, number, sizes, slips.LENGTHS[:8])  # simulated token by token
 
 
 PUZZLE = Puzzle(
@@ -69,4 +75,5 @@ PUZZLE = Puzzle(
         choices={"N": (5, 8, 12), "D_V": (16, 24, 32)},
         carried=Carried(),
     ),
+    slips=slips.linear_attention(_few_tokens),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from checker.course import linear_causal
+from checker.course import linear_causal, slips
 from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, chunked_case, make, reference
 from checker.course.linear_inputs import GPU, TOLERANCE, magnitude
 from checker.puzzle import Carried, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Scores, Tensors
@@ -79,4 +79,5 @@ PUZZLE = Puzzle(
         carried=Carried(),
         scores=Scores(tile=("a", "w", "weights", "scores", "p"), alpha="", accumulator=("", "")),
     ),
+    slips=slips.linear_attention(),
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import torch
 
+from checker.course import slips
 from checker.course.linear_causal import AXES, STRIDES, chunked_case, chunks
 from checker.course.linear_causal import sizes as _sizes
 from checker.course.linear_inputs import (
@@ -153,4 +154,5 @@ PUZZLE = Puzzle(
         carried=Carried(start=(), end=(), chunks=("s_ptr", "z_ptr"), given=True),
         scores=Scores(tile=("a", "w", "weights", "scores", "p"), alpha="", accumulator=("", "")),
     ),
+    slips=slips.linear_attention(),
 )

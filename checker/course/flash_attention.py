@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import torch
 
+from checker.course import slips
 from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values, running
 from checker.course.families import row_magnitude, stored
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Scores, Tensors, Tolerance
@@ -138,4 +139,5 @@ PUZZLE = Puzzle(
         running=running(),
         scores=Scores(),
     ),
+    slips=slips.attention(("contiguous", "padded")),
 )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from random import Random
 
 import torch
 
+from checker.course import slips
 from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values, running
 from checker.course.families import generator, row_magnitude
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Scores, Tensors, Tolerance
@@ -158,6 +160,13 @@ _STRIDES = tuple(
     f"stride_{name}{axis}" for name, axes in zip("qkvo", ("bhmd", "bhnd", "bhnd", "bhmd"), strict=True) for axis in axes
 )
 
+
+def _grouped_heads(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags:
+    shared, h_kv = draw.choice((1, 2, 3)), draw.choice((1, 2))
+    sizes |= {"B": draw.choice((1, 2, 3)), "H_Q": shared * h_kv, "H_KV": h_kv}
+    return {"IS_CAUSAL": number % 3 > 0, "RAGGED": sizes["B"] > 1 and number % 2 == 0}
+
+
 PUZZLE = Puzzle(
     name="flash_attention_heads",
     title="FlashAttention as models use it",
@@ -220,4 +229,5 @@ PUZZLE = Puzzle(
         running=running(_visible, _head_kv),
         scores=Scores(per_query=("lse_ptr",)),
     ),
+    slips=slips.attention(("contiguous", "transposed", "strided"), _grouped_heads),
 )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from random import Random
 
 import torch
 
+from checker.course import slips
 from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values, running
 from checker.course.families import row_magnitude, stored
 from checker.puzzle import (
@@ -97,6 +99,12 @@ def _case(h: int, n_q: int, n_kv: int, d: int, block_m: int, block_n: int, **mor
 
 _GPU = frozenset({"gpu"})
 
+
+def _some_heads(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags:
+    sizes["H"] = draw.choice((1, 2, 3))
+    return {}
+
+
 PUZZLE = Puzzle(
     name="flash_attention_v1",
     title="FlashAttention in its first loop order",
@@ -155,4 +163,5 @@ PUZZLE = Puzzle(
         running=running(names=("m_new", "l_new"), in_memory=True),
         scores=Scores(per_query=("m_ptr", "l_ptr"), accumulator=("o", "acc")),
     ),
+    slips=slips.attention(("contiguous", "padded"), _some_heads),
 )

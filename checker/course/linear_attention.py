@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from random import Random
 from typing import Any
 
 import torch
 
+from checker.course import slips
 from checker.course.attention_inputs import counted
 from checker.course.families import generator
 from checker.course.linear_inputs import (
@@ -92,6 +94,11 @@ def _case(b: int, h: int, n: tuple[int, int], d: tuple[int, int], block: tuple[i
     return Case(name, sizes, {"BLOCK_M": block[0], "BLOCK_N": block[1], "BLOCK_V": block[2]}, flags=flags, **more)
 
 
+def _two_lengths(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags:
+    sizes |= {"N_Q": draw.choice(slips.LENGTHS), "N_KV": draw.choice(slips.LENGTHS)}
+    return {"RAGGED": number % 2 == 0}
+
+
 PUZZLE = Puzzle(
     name="linear_attention",
     title="Linear attention",
@@ -168,4 +175,5 @@ PUZZLE = Puzzle(
         choices={"N_Q": (16, 32), "N_KV": (24, 40), "D_V": (16, 24, 32)},
         carried=Carried(),
     ),
+    slips=slips.linear_attention(_two_lengths),
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import torch
 
+from checker.course import slips
 from checker.course.linear_causal import chunked_case, chunks
 from checker.course.linear_causal import sizes as _sizes
 from checker.course.linear_inputs import (
@@ -139,4 +140,5 @@ PUZZLE = Puzzle(
         choices={"N": (32, 48, 56), "D_V": (16, 24)},
         carried=Carried(start=(), end=(), chunks=("s_ptr", "z_ptr")),
     ),
+    slips=slips.linear_attention(),
 )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from random import Random
 from typing import Any
 
 import torch
 
+from checker.course import slips
 from checker.course.families import generator
 from checker.course.linear_inputs import GPU, magnitude
-from checker.puzzle import Allowance, Carried, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+from checker.puzzle import Allowance, Carried, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Slips, Tensors, Tolerance
 
 
 def _sizes(case: Case) -> tuple[int, int, int]:
@@ -68,6 +70,14 @@ def _case(g: int, n_chunks: int, size: int, block: int, **more: Any) -> Case:
     return Case(name, {"G": g, "N_CHUNKS": n_chunks, "SIZE": size}, {"BLOCK_SIZE": block}, **more)
 
 
+def _draw(puzzle: Puzzle, draw: Random, number: int) -> Case:
+    sizes = {"G": draw.choice((1, 2, 3, 5)), "N_CHUNKS": draw.choice((1, 2, 3, 5, 8, 16, 17))}
+    sizes["SIZE"] = draw.choice((1, 7, 8, 15, 16, 17, 24, 32, 65))
+    meta = {"BLOCK_SIZE": draw.choice((8, 16, 32, 64))}
+    family = ("normal", "counting", "huge")[number % 3]
+    return Case(f"extra {number}: {sizes}, {meta}, {family} numbers", sizes, meta, family=family, seed=1000 + number)
+
+
 PUZZLE = Puzzle(
     name="linear_state_prefix",
     title="A prefix over states",
@@ -119,5 +129,10 @@ PUZZLE = Puzzle(
         state={"state": "running sum"},
         choices={"N_CHUNKS": (3, 5, 8), "SIZE": (16, 24), "BLOCK_SIZE": (8, 16)},
         carried=Carried(added="x_ptr", start=("x0_ptr",), end=("end_ptr",), chunks=("start_ptr",)),
+    ),
+    slips=Slips(
+        _draw,
+        alike=slips.names("SIZE N_CHUNKS", "chunk group", "x_ptr x0_ptr start_ptr end_ptr"),
+        mistaken={"SIZE": ("BLOCK_SIZE",), "N_CHUNKS": ("BLOCK_SIZE",)},
     ),
 )

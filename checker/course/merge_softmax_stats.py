@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from random import Random
 
 import torch
 
+from checker.course import slips
 from checker.course.families import rows, stored
 from checker.course.softmax_rows import GPU
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
@@ -84,6 +86,11 @@ def _case(m: int, n: int, splits: int, block: int, **more: object) -> Case:
     return Case(name, {"M": m, "N": n, "SPLITS": splits}, {"BLOCK_S": block}, **more)  # type: ignore[arg-type]
 
 
+def _splits(draw: Random, sizes: slips.Sizes, meta: slips.Sizes) -> None:
+    sizes["SPLITS"] = draw.choice((1, 2, 4, 7, 8, 11))
+    meta["BLOCK_S"] = slips.tile_holding(sizes["SPLITS"], draw)
+
+
 PUZZLE = Puzzle(
     name="merge_softmax_stats",
     title="Merging softmax statistics",
@@ -144,4 +151,5 @@ PUZZLE = Puzzle(
         },
         choices={"M": (1, 3, 4), "SPLITS": (1, 3, 5, 8), "BLOCK_S": (8, 16)},
     ),
+    slips=slips.softmax(_splits, families=(*slips.ROWS, "empty", "empty")),
 )

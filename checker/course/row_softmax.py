@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from random import Random
 
 import torch
 
+from checker.course import slips
 from checker.course.families import row_magnitude, rows, stored
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
@@ -57,6 +59,11 @@ def _case(m: int, n: int, block: int, **more: object) -> Case:
 
 
 _GPU = frozenset({"gpu"})
+
+
+def _tile_holds_the_row(draw: Random, sizes: slips.Sizes, meta: slips.Sizes) -> None:
+    meta["BLOCK_N"] = slips.tile_holding(sizes["N"], draw)
+
 
 PUZZLE = Puzzle(
     name="row_softmax",
@@ -118,4 +125,5 @@ PUZZLE = Puzzle(
         state={"m_i": "maximum of the row", "l_i": "sum of exponentials"},
         choices={"M": (2, 4, 6), "N": (5, 7, 8, 13), "BLOCK_N": (8, 16)},
     ),
+    slips=slips.softmax(_tile_holds_the_row),
 )

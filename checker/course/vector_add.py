@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from random import Random
 
 import torch
 
+from checker.course import slips
 from checker.course.families import rows, stored
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
@@ -54,6 +56,10 @@ def _case(n: int, block: int, **more: object) -> Case:
     return Case(name, {"N": n}, {"BLOCK_N": block}, **more)  # type: ignore[arg-type]
 
 
+def _one_vector(draw: Random, sizes: slips.Sizes, meta: slips.Sizes) -> None:
+    del sizes["M"]
+
+
 PUZZLE = Puzzle(
     name="vector_add",
     title="Vector addition",
@@ -100,4 +106,5 @@ PUZZLE = Puzzle(
         tensors=("x_ptr", "y_ptr", "z_ptr"),
         choices={"N": (7, 10, 16, 24), "BLOCK_N": (2, 4, 8)},
     ),
+    slips=slips.softmax(_one_vector, families=("normal",)),
 )

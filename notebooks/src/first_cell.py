@@ -5,6 +5,8 @@ from pathlib import Path
 
 if "google.colab" in sys.modules:
     ADDRESS, COURSE = "{{address}}", Path("/content/tile-by-tile")
+    if not ADDRESS and not COURSE.exists():
+        raise RuntimeError('Set ADDRESS in this cell to the repository you opened this notebook from ("https://…").')
     if not COURSE.exists():
         subprocess.run(["git", "clone", "--quiet", "--depth=1", ADDRESS, str(COURSE)], check=True)
     subprocess.run([sys.executable, str(COURSE / "tools" / "colab.py")], check=True)

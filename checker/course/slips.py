@@ -1,0 +1,159 @@
+"""Slips of the hand, by family of puzzles: the cases that a mechanical mutant is tried on beside the puzzle's own, and the names
+that are easily typed for one another. `tools/mutations.py` and `tools/mutate.py` use them.
+
+The cases have other sizes, tiles, families, dtypes and layouts than the puzzle's own. What a puzzle adds to its family's
+draws (heads, flags, a tile that must hold a whole row) it passes in as a function of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+
+from checker.puzzle import Case, Puzzle, Scalar, Slips
+
+Sizes = dict[str, int]
+Flags = dict[str, Scalar]
+
+
+def names(*groups: str) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(group.split()) for group in groups)
+
+
+def drawn_dtype(puzzle: Puzzle, draw: Random, wide: bool, share: float) -> str:
+    """float32 where only it can hold the numbers, and in `share` of the other cases."""
+    return "float32" if wide or draw.random() < share else draw.choice(sorted(puzzle.tolerance))
+
+
+def drawn_family(families: Sequence[str], draw: Random, number: int) -> str:
+    """Each family once, then any."""
+    return families[number] if number < len(families) else draw.choice(families)
+
+
+# -------------------------------------------------------------------------------------------------------------- softmax
+
+ROWS: tuple[str, ...] = (
+    *("normal", "negative", "deep", "positive", "ascending", "descending", "one_hot", "constant", "masked", "late_max"),
+    *("early_max", "first_chunk_masked", "uneven", "masked_then_deep", "abyss"),
+)
+
+
+def softmax(own: Callable[[Random, Sizes, Sizes], None] | None = None, families: Sequence[str] = ROWS) -> Slips:
+    """Rows of x and y. ``own(draw, sizes, meta)`` changes what was drawn."""
+
+    def draw_case(puzzle: Puzzle, draw: Random, number: int) -> Case:
+        n = draw.choice((1, 2, 7, 8, 16, 23, 32, 48, 65, 131))
+        sizes = {"M": draw.choice((1, 2, 3, 4, 6, 8, 9)), "N": n}
+        meta = {name: draw.choice((4, 8, 16, 32)) for name in puzzle.cases[0].meta}
+        if own is not None:
+            own(draw, sizes, meta)
+        family = drawn_family(families, draw, number)
+        dtype = drawn_dtype(puzzle, draw, wide=family in ("abyss", "uneven"), share=0.6)
+        layout = draw.choice(("contiguous", "padded"))
+        name = f"extra {number}: {sizes}, {meta}, {dtype}, {family} rows, {layout}"
+        return Case(name, sizes, meta, dtype, family, layout, seed=1000 + number)
+
+    return Slips(
+        draw_case,
+        alike=names("M N", "BLOCK_M BLOCK_N", "x_ptr y_ptr z_ptr", "m_part_ptr l_part_ptr", "m_ptr l_ptr", "x y")
+        + names("m_i m_new m_safe l_i", "offs_m offs_n"),
+        mistaken={
+            "stride_xm": ("N", "BLOCK_N"),
+            "stride_ym": ("N", "BLOCK_N"),
+            "stride_pm": ("SPLITS", "BLOCK_S"),
+            "N": ("BLOCK_N", "stride_xm"),
+            "M": ("BLOCK_M",),
+            "SPLITS": ("BLOCK_S", "stride_pm"),
+        },
+    )
+
+
+def tile_holding(length: int, draw: Random) -> int:
+    """A power of two that holds `length`, or twice that."""
+    return 1 << (length - 1).bit_length() << draw.choice((0, 0, 1))
+
+
+# ------------------------------------------------------------------------------------------------------------ attention
+
+SCORES = ("normal", "ramp", "rising", "huge", "negative", "positive", "constant", "sink", "abyss")
+
+
+def attention(layouts: Sequence[str], own: Callable[[Random, int, Sizes], Flags] | None = None) -> Slips:
+    """More keys than queries and fewer, all widths of heads. ``own(draw, number, sizes)`` adds sizes and gives the flags."""
+
+    def draw_case(puzzle: Puzzle, draw: Random, number: int) -> Case:
+        lengths = (1, 2, 15, 16, 17, 23, 33, 45, 64, 71, 90)
+        sizes = {"N_Q": draw.choice(lengths), "N_KV": draw.choice(lengths), "D": draw.choice((16, 16, 32, 64, 128))}
+        meta = {"BLOCK_M": draw.choice((16, 32, 64)), "BLOCK_N": draw.choice((16, 32, 64))}
+        flags = own(draw, number, sizes) if own is not None else {}
+        family = drawn_family(SCORES, draw, number)
+        # float16 cannot hold such numbers, and bfloat16 would say nothing that float32 does not
+        dtype = drawn_dtype(puzzle, draw, wide=family in ("huge", "abyss"), share=0.5)
+        layout = draw.choice(layouts)
+        said = [str(sizes), str(meta), *([str(flags)] if flags else []), dtype, f"{family} scores", layout]
+        name = f"extra {number}: {', '.join(said)}"
+        return Case(name, sizes, meta, dtype, family, layout, seed=1000 + number, flags=flags)
+
+    return Slips(
+        draw_case,
+        alike=names("BLOCK_M BLOCK_N", "m_ptr l_ptr", "q_ptr k_ptr v_ptr o_ptr", "lse_ptr m_ptr", "batch head head_kv")
+        + names("m_i m_new m_safe l_i", "l_i l_new l_safe", "q k v o", "kv qo", "s p", "acc o", "length end_n")
+        + names("rows cols offs_m offs_n", "offs_d offs_m offs_n", "mask_m mask_n seen"),
+        mistaken={
+            "N_Q": ("BLOCK_M", "stride_qm"),
+            "N_KV": ("BLOCK_N", "stride_kn"),
+            "length": ("N_KV",),
+            "end_n": ("N_KV",),
+            "D": ("BLOCK_M", "BLOCK_N"),
+            **{f"stride_{name}": ("D",) for name in ("qm", "kn", "vn", "om", "qh", "kh", "vh", "oh")},
+        },
+    )
+
+
+# ----------------------------------------------------------------------------------------------------- linear attention
+
+FEATURES = ("normal", "growing", "constant", "warm", "hot", "cold", "frozen", "half_frozen", "huge", "signs", "outlier")
+LENGTHS = (1, 2, 5, 15, 16, 17, 23, 31, 33, 47, 65)
+
+
+def tokens(draw: Random, number: int, sizes: Sizes, lengths: Sequence[int] = LENGTHS) -> Flags:
+    """A text of some length, after a text that came before or none."""
+    sizes["N"] = draw.choice(lengths)
+    return {"PAST": draw.choice((0, 3, 11))}
+
+
+def linear_attention(own: Callable[[Random, int, Sizes], Flags] = tokens) -> Slips:
+    """Values wider than keys and narrower, slices that they do not fill. ``own(draw, number, sizes)`` as in `attention`."""
+
+    def draw_case(puzzle: Puzzle, draw: Random, number: int) -> Case:
+        sizes = {"B": draw.choice((1, 2, 3)), "H": draw.choice((1, 1, 2, 3))}
+        sizes |= {"D": draw.choice((16, 16, 32, 64)), "D_V": draw.choice((8, 12, 16, 17, 24, 33, 40))}
+        tiles = puzzle.cases[0].meta
+        meta = {name: draw.choice((16, 16, 32) if name == "BLOCK_V" else (16, 32, 64)) for name in tiles}
+        flags = own(draw, number, sizes)
+        family = drawn_family(FEATURES, draw, number)
+        # products of such small features vanish in 16 bits
+        dtype = drawn_dtype(puzzle, draw, wide=family in ("cold", "frozen", "half_frozen"), share=0.5)
+        layout = draw.choice(("contiguous", "padded"))
+        name = f"extra {number}: {sizes}, {meta}, {flags}, {dtype}, {family} inputs, {layout}"
+        return Case(name, sizes, meta, dtype, family, layout, seed=1000 + number, flags=flags)
+
+    return Slips(
+        draw_case,
+        alike=names("BLOCK_M BLOCK_N", "N N_CHUNKS", "D D_V", "CHUNK BLOCK_V", "chunk head", "q_ptr k_ptr v_ptr o_ptr")
+        + names("s0_ptr z0_ptr s_ptr z_ptr", "q k v o", "a q k", "state z", "num den")
+        + names("offs_v offs_d offs_m offs_n offs_c"),
+        mistaken={
+            "N_Q": ("BLOCK_M", "stride_qm"),
+            "N_KV": ("BLOCK_N", "stride_kn"),
+            "length": ("N_KV",),
+            "D": ("BLOCK_M", "BLOCK_N"),
+            "D_V": ("BLOCK_V",),
+            "N": ("CHUNK",),
+            "CHUNK": ("N",),
+            "N_CHUNKS": ("CHUNK",),
+            "H": ("N_Q", "N_KV"),
+            **{f"stride_{name}": ("D",) for name in ("qm", "kn", "vn", "om", "qh", "kh", "vh", "oh", "qn")},
+            "stride_on": ("D", "D_V"),
+        },
+    )
