@@ -54,6 +54,11 @@ def test_pages_are_puzzles():
     assert bank("no_such_puzzle") == ()
 
 
+def test_without_the_solutions_there_is_no_bank(monkeypatch, tmp_path):
+    monkeypatch.setattr("checker.misconceptions.SOLUTIONS", tmp_path / "solutions")
+    assert bank.__wrapped__("vector_add") == ()
+
+
 def test_gates_are_those_that_can_stop_a_kernel():
     assert (*GATES, "speed") == verdict.GATES, "speed earns medals and stops nothing"
 
