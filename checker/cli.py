@@ -156,11 +156,13 @@ def _parser() -> ArgumentParser:
         "judge the wrong kernels of the course: the kill table",
         "mutants",
         "mutants --puzzle row_softmax --json -",
+        "mutants --puzzle row_softmax --show no_mask",
     )
     add_puzzles(p)
     p.add_argument("--device", choices=DEVICES, default="auto", help=DEVICE)
     p.add_argument("--json", metavar="FILE", help=json_help("write the table as mutants/v1"))
     p.add_argument("--markdown", metavar="FILE", help="write the table as a page")
+    p.add_argument("--show", metavar="NAME", help="judge nothing, print this wrong kernel whole")
     p = verb(puzzles, "list the puzzles", "puzzles", "puzzles --json -")
     p.add_argument("--json", metavar="FILE", help=json_help("write the list as puzzles/v1"))
     return parser
@@ -354,6 +356,8 @@ def mutants(options: Namespace) -> int:
     from checker.workspace import write_atomically
 
     puzzles = _puzzles(options) or list(LADDER)
+    if options.show is not None:
+        return _show_wrong_kernel(options.show, puzzles)
     _refuse_unwritable(options.json, options.markdown)
     device = _device(options)
     total = sum(len(mutants.bank(puzzle.name)) for puzzle in puzzles)
@@ -370,6 +374,21 @@ def mutants(options: Namespace) -> int:
     if not rows:
         _complain("no misconceptions are written down for these puzzles yet.")
     return mutants.exit_code(rows)
+
+
+def _show_wrong_kernel(name: str, puzzles: Sequence[Puzzle]) -> int:
+    """Print one wrong kernel whole, in colours where the output is a terminal."""
+    from rich.console import Console
+    from rich.syntax import Syntax
+
+    from checker.grading import mutants
+
+    try:
+        text = mutants.text(mutants.find(name, puzzles))
+    except LookupError as missing:
+        raise UsageError(str(missing.args[0])) from missing
+    Console().print(Syntax("", "python", theme="ansi_dark").highlight(text), soft_wrap=True, end="")
+    return PASSED
 
 
 def puzzles(options: Namespace) -> int:

@@ -32,11 +32,11 @@ from checker.judge import memory_gate, traffic_gate  # noqa: E402
 from checker.judge.compile_gate import Compilation  # noqa: E402
 from checker.judge.launches import Prepared, prepare_all  # noqa: E402
 from checker.judge.outcome import Outcome, simulate  # noqa: E402
-from checker.misconceptions import kernel_source  # noqa: E402
 from checker.puzzle import Case, Puzzle  # noqa: E402
 from checker.simulator.trace import SimulateOptions, Trace  # noqa: E402
 from checker.submission import rules  # noqa: E402
 from checker.submission.kernel import KernelSource  # noqa: E402
+from tests.judge.helpers import kernel_source  # noqa: E402
 from tests.judge.local_runner import LocalRunner  # noqa: E402
 from tools.mutations import Mutation, mutations  # noqa: E402
 

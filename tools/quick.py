@@ -73,7 +73,7 @@ def rooms_importing(touched: Iterable[str]) -> list[str]:
 def tests_for(files: Sequence[str]) -> list[str]:
     """Test files, nearest to the change first."""
     wanted = [name for name in files if name.startswith("tests/") and Path(name).name.startswith("test_")]
-    rooms = [room_of(ROOT / name) for name in files if name.startswith("checker/") and name.endswith(".py")]
+    rooms = [room_of(ROOT / name) for name in files if name.startswith("checker/") and name.endswith((".py", ".md"))]
     rooms += [Path(name).parts[1] for name in files if name.startswith("tests/") and len(Path(name).parts) > 2]
     wanted += [test for room in rooms_importing(rooms) for test in tests_of_room(room)]
     folders = {Path(name).parts[0] for name in files if "/" in name} - {"checker", "tests"}
