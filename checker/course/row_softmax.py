@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import torch
 
+from checker.course.diagrams import matrices
 from checker.course.families import row_magnitude, rows, stored
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
@@ -114,7 +115,7 @@ PUZZLE = Puzzle(
     "the least that any softmax must move.",
     film=FilmSpec(
         case=_case(4, 7, 8),
-        tensors=("x_ptr", "y_ptr"),
+        diagram=matrices(),
         state={"m_i": "maximum of the row", "l_i": "sum of exponentials"},
         choices={"M": (2, 4, 6), "N": (5, 7, 8, 13), "BLOCK_N": (8, 16)},
     ),

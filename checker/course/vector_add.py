@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import torch
 
+from checker.course.diagrams import flowing
 from checker.course.families import rows, stored
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
@@ -97,7 +98,7 @@ PUZZLE = Puzzle(
     "written. Each element is loaded once and stored once, which no kernel can beat.",
     film=FilmSpec(
         case=_case(10, 4),
-        tensors=("x_ptr", "y_ptr", "z_ptr"),
+        diagram=flowing(x_ptr=("element",), y_ptr=("element",), z_ptr=("element",)),
         choices={"N": (7, 10, 16, 24), "BLOCK_N": (2, 4, 8)},
     ),
 )

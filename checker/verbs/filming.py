@@ -53,7 +53,7 @@ def shoot(puzzle: Puzzle, source: KernelSource, case: Case, most_events: int) ->
         raise Unfilmable(
             f"This film would have {len(result.trace.events):,} moments; {most_events:,} are the most. Choose smaller sizes."
         )
-    from checker.view.film import film_html
+    from checker.films import film_html
 
     title = f"{puzzle.title}: {source.kernel}, {case.name}"
     # inputs as they were (the job worked on copies), outputs as the kernel left them

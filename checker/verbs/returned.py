@@ -36,7 +36,7 @@ class Film:
 
     def save(self, path: str | Path) -> Path:
         """Write the film as a page of its own, for a browser."""
-        from checker.view.film import film_document
+        from checker.films import film_document
 
         target = Path(path)
         workspace.write_atomically(target, film_document(self.html, self.title))

@@ -223,7 +223,7 @@ def _sentence(sentence: str) -> Shown:
 
 
 def _beside(*shown: Shown) -> Shown:
-    from checker.view.film import side_by_side
+    from checker.films import side_by_side
 
     def print_all(console: Console) -> None:
         for _, text in shown:

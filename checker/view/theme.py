@@ -14,8 +14,6 @@ from html import escape as _escape
 from importlib import resources
 from typing import Any
 
-from checker.view import minify
-
 LIGHT: dict[str, str] = {
     "bg": "#ffffff",
     "panel": "#f5f6f8",
@@ -83,7 +81,7 @@ def asset(name: str) -> str:
 
 @cache
 def _sheet(names: tuple[str, ...]) -> str:
-    return minify.styles("\n".join(asset(name) for name in names))
+    return "\n".join(asset(name) for name in names)
 
 
 def style(root: str, *names: str, page: str | None = None, alias: str = "") -> str:
@@ -93,8 +91,6 @@ def style(root: str, *names: str, page: str | None = None, alias: str = "") -> s
     the HTML of the `page` only what it can use is said. `alias` is a shorter class that the root has too.
     """
     sheets = _sheet(names)
-    if page is not None:
-        sheets = minify.pruned(sheets, page, keep={root})
     # what a sheet does not use can still be used by what is drawn inside (a plot has no sheet)
     used = set(re.findall(r"var\(--([\w-]+)", sheets + (page or ""))) if page is not None else set(LIGHT)
     # of two switches, one is empty and the other falls back to what stands beside it: each colour is said once
