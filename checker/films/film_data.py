@@ -20,9 +20,7 @@ from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
 from checker.view.theme import count, number, short, size
 
-MOST_STEPS = 800
-MOST_STEPS_ON_CHIP = 380
-"""Where tiles on chip are shown too."""
+MOST_STEPS = 380
 DIVERGES = "running value"
 
 
@@ -126,8 +124,7 @@ class FilmData:
 def film_data(trace: Trace, puzzle: Puzzle, source: KernelSource, case: Case, values: Mapping[str, Any]) -> FilmData:
     """Choose what is shown, place it, and find out what it holds."""
     diagram = _present(puzzle.film.diagram, trace)
-    most = MOST_STEPS_ON_CHIP if diagram.square or diagram.state else MOST_STEPS
-    events, programs, left_out = choose(trace, most)
+    events, programs, left_out = choose(trace, MOST_STEPS)
     shown = list(diagram.tensors) + [e.tensor for e in events if e.tensor in trace.tensors]
     shapes = {n: tuple(trace.tensors[n].shape) for n in dict.fromkeys(shown)}
     rows = [shapes[n][-1] for n, d in diagram.tensors.items() if d.in_a_row and len(d.axes) == 2]
@@ -160,7 +157,7 @@ def film_data(trace: Trace, puzzle: Puzzle, source: KernelSource, case: Case, va
     else:
         layout = flowing(tensors, diagram, frozenset(small))
     film = FilmData(trace, puzzle, diagram, source, steps, programs, left_out, 0, layout, visits=held, state=state)
-    film.cut = most if max(Counter(e.program for e in trace.events).values(), default=0) > most else 0
+    film.cut = MOST_STEPS if max(Counter(e.program for e in trace.events).values(), default=0) > MOST_STEPS else 0
     film.cells = {t.name: [number(v.item(), 5 if t.ux >= 30 else 4) for v in arrays[t.name].reshape(-1)] for t in layout.tensors if t.cells}  # fmt: skip
     film.notes = _findings(trace, steps)
     if running and running.exact and layout.tensor(running.rows).columns and {running.rows, running.walked} <= set(values):  # fmt: skip

@@ -494,7 +494,7 @@ def _lens(film: FilmData, scenes: Scenes) -> list[Part]:
         if held.pair:
             rows, columns = (f"{a}:{b}" for a, b in (held.pair.rows, held.pair.columns))
             words = square.here.format(rows=rows, columns=columns)
-        scenes.flash(k, "lens words", words)
+        scenes.put(k, "lens words", words, own=True)
         for i, picture in held.pictures.items():
             down, across = held.pair.inside if held.pair else (1.0, 1.0)
             vector_, result = square.lens[i].vector, square.lens[i].when != "made"
@@ -540,7 +540,7 @@ def _state(film: FilmData, scenes: Scenes) -> list[Part]:
     rows, columns = (1 if spec.flat else film.layout.tensor(spec.rows).cols), film.layout.tensor(spec.columns).cols
     longest = max(len(at.words) for at in state.at)
     left = max(30.0, min(film.layout.doing[0], film.layout.width - 6.4 * longest))
-    out += [Slot(("state", key)) for key in boxes] + [
+    out += [Slot(("on chip", key)) for key in boxes] + [
         Slot("pulse"),
         Word("deed", Text(left, film.layout.doing[1], "", "doing", 12)),
     ]
@@ -553,19 +553,19 @@ def _state_steps(film: FilmData, scenes: Scenes, rows: int, columns: int) -> Non
     assert film.state is not None
     boxes = film.layout.state
     for k, at in enumerate(film.state.at):
-        scenes.flash(k, "deed", at.words)
-        if at.place is None:
-            continue
-        r0, c0, tall, wide = at.place
+        scenes.put(k, "deed", at.words, own=True)
+        r0, c0, tall, wide = at.place or (0, 0, 1, 1)
         inside = min(1.0, max(0.0, (rows - r0) / tall)), min(1.0, max(0.0, (columns - c0) / wide))
-        for key, held in (("after", at.after), ("before", at.before), ("sums", at.sums_after), ("sums before", at.sums_before)):  # fmt: skip
-            if not held or key not in boxes:
-                continue
-            x, y, w, h = boxes[key]
-            q = (x, y + h * r0 / rows, w, h * tall / rows)
-            shape: Shape = Bars(q, held, inside=inside[0]) if isinstance(held, str) else Cells(_across(q, c0 / columns, wide / columns), *held, True, inside)  # fmt: skip
-            scenes.flash(k, ("state", key), (shape,))
-        if at.deed:
+        shown = {"after": at.after, "before": at.before, "sums": at.sums_after, "sums before": at.sums_before}
+        for key, (x, y, w, h) in boxes.items():
+            q, held = (x, y + h * r0 / rows, w, h * tall / rows), shown[key] if at.place else None
+            picture: Picture = ()
+            if isinstance(held, tuple):
+                picture = (Cells(_across(q, c0 / columns, wide / columns), *held, True, inside),)
+            elif held:
+                picture = (Bars(q, held, inside=inside[0]),)
+            scenes.put(k, ("on chip", key), picture, own=True)
+        if at.deed and at.place:
             x, y, w, h = boxes["after"]
             q = (x + w * c0 / columns, y + h * r0 / rows, w * wide / columns * inside[1], h * tall / rows * inside[0])
             scenes.flash(k, "pulse", (rect(q, f"pulse {at.deed}"),))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.view import films
+from tests.films import films
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from checker.course import PUZZLES
 from checker.puzzle import Case
 from checker.view.controls import case_with, film_controls
 from checker.view.plots import traffic_plot
-from tests.view.traces import solution
+from tests.films.traces import solution
 
 PUZZLE, SOURCE = PUZZLES["row_softmax"], solution("row_softmax")
 

@@ -8,7 +8,7 @@ from checker.course import PUZZLES
 from checker.judge.verdict import Diagnosis, GateResult, GateWarning, Mismatch, Status, Verdict
 from checker.puzzle import Case
 from checker.simulator.trace import Finding, Traffic
-from tests.view.traces import line_of, solution
+from tests.films.traces import line_of, solution
 
 CASE = Case("5 × 37", {"M": 5, "N": 37}, {"BLOCK_N": 64}, family="negative")
 

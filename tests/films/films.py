@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from checker.course import PUZZLES
+from checker.course.diagrams import flowing
+from checker.films import film_html
+from checker.films.film_data import FilmData, film_data
+from checker.films.state_divergence import Divergence
 from checker.misconceptions import bank
-from checker.puzzle import Carried, Case, FilmSpec, Launch
+from checker.puzzle import Case, Diagram, FilmSpec, Launch
 from checker.simulator import simulate
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource, Piece
 from checker.submission.load import load_kernel
-from checker.view.departures import Departure, departures
-from checker.view.film import film_html
-from checker.view.layout import flatten
-from tests.view import traces
+from tests.films import traces
 
 CORRECT = Path(__file__).parents[1] / "misconceptions" / "correct"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Shot:
     """One run: what was seen, of what, with which values."""
 
@@ -39,14 +41,13 @@ class Shot:
         budget = puzzle.budget(self.case)
         return film_html(self.trace, puzzle, self.source, case=self.case, budget=budget, values=self.values)
 
+    @cached_property
+    def film(self) -> FilmData:
+        return film_data(self.trace, PUZZLES[self.name], self.source, self.case, self.values)
+
     @property
-    def departures(self) -> list[Departure]:
-        puzzle, shapes = PUZZLES[self.name], {n: t.shape for n, t in self.trace.tensors.items()}
-        running = puzzle.film.running
-        assert running is not None
-        events = [(e, flatten(e.tile, shapes[e.tensor]) if e.tile else None) for e in self.trace.events]
-        inputs = {n: v for n, v in self.values.items() if n not in puzzle.outputs}
-        return departures(events, shapes[running.rows], shapes[running.walked], running, self.case, inputs)
+    def divergences(self) -> list[Divergence]:
+        return self.film.divergences
 
 
 def source_of(name: str, text: str) -> KernelSource:
@@ -111,7 +112,7 @@ def row_softmax_kernel(q_ptr, k_ptr, v_ptr, y_ptr, N, D, OWN, BLOCK_D: tl.conste
 '''
 
 
-def atomic_sums(tmp: Path, own: bool = False, carried: Carried | None = None) -> tuple[Shot, str]:
+def atomic_sums(tmp: Path, own: bool = False, diagram: Diagram | None = None) -> tuple[Shot, FilmData, str]:
     """Three programs that share out features [N, 12] of a text of 3 tokens and add to one output [3, 4], or to one each with `own`."""
     n, d, d_v = 3, 12, 4
     g = torch.Generator().manual_seed(3)
@@ -123,6 +124,7 @@ def atomic_sums(tmp: Path, own: bool = False, carried: Carried | None = None) ->
     trace = simulate(load_kernel(source, tmp), launch, SimulateOptions(events=True, state=True))
     case = Case("", {}, meta)
     shot = Shot("row_softmax", case, source, trace, tensors)
-    film = FilmSpec(case, ("q_ptr", "k_ptr", "v_ptr", "y_ptr"), {"state": "rows of the state"}, carried=carried)
+    flat = flowing(q_ptr=("row", "column"), k_ptr=("row", "column"), v_ptr=("row", "column"), y_ptr=("row", "column"))
+    film = FilmSpec(case, diagram or flat, {"state": "rows of the state"})
     puzzle = replace(PUZZLES["row_softmax"], film=film, outputs=("y_ptr",))
-    return shot, film_html(trace, puzzle, source, values=tensors)
+    return shot, film_data(trace, puzzle, source, case, tensors), film_html(trace, puzzle, source, values=tensors)

@@ -7,13 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 
 from checker.course import PUZZLES
 from checker.submission.kernel import KernelSource
-from checker.view.heat import LEVELS
-from tests.view import films, traces
-from tests.view.test_film import data_of
+from tests.films import films, traces
 
 V1 = "flash_attention_v1"
 LADDER = ("chunked_softmax", "online_softmax", "tiled_softmax")
@@ -23,7 +20,7 @@ STYLES = [(name, path.stem) for name in LADDER for path in sorted((films.CORRECT
 
 def assert_never_marked(name: str, source: KernelSource, tmp: Path) -> None:
     for family in FAMILIES:
-        assert films.shoot(name, source, tmp, family=family).departures == [], family
+        assert films.shoot(name, source, tmp, family=family).divergences == [], family
 
 
 @pytest.mark.parametrize("name", LADDER)
@@ -98,7 +95,7 @@ def test_wrong_kernels_are_marked_at_the_right_chunk(
     name: str, misconception: str, family: str, variable: str, chunk: int, walk: int, tmp_path: Path
 ) -> None:
     shot = films.shoot(name, films.wrong(name, misconception), tmp_path, family=family)
-    first = shot.departures[0]
+    first = shot.divergences[0]
     assert (first.name, first.chunk, first.walk) == (variable, chunk, walk)
     event = shot.trace.events[first.at]
     assert (event.kind, event.tensor) == ("load", "x_ptr")
@@ -108,42 +105,19 @@ def test_wrong_kernels_are_marked_at_the_right_chunk(
 
 def test_the_exact_value_is_that_of_what_was_seen(tmp_path: Path) -> None:
     shot = films.shoot("online_softmax", films.wrong("online_softmax", "sum_not_rescaled"), tmp_path)
-    first = shot.departures[0]
+    first = shot.divergences[0]
     seen = shot.values["x_ptr"][first.row, :8].double()
     assert first.want == pytest.approx((seen - seen.max()).exp().sum().item())
     assert first.words(True) == f"After chunk 2, l_i of row 0 should be {first.want:.4g} and is {first.got:.4g}."
 
 
-def test_a_departure_is_marked_in_the_film_and_told_once(tmp_path: Path) -> None:
+def test_a_divergence_is_told_once_with_what_follows_it(tmp_path: Path) -> None:
     shot = films.shoot("online_softmax", films.wrong("online_softmax", "sum_not_rescaled"), tmp_path)
-    html, data = shot.html, data_of(shot.html)
-    marks = [f for f in data["findings"] if f[1] == "running value"]
-    assert [shot.trace.events[at].program[0] for at, *_ in marks] == [0, 1]
+    marks = [note for note in shot.film.notes if note.kind == "running value"]
+    assert [(shot.trace.events[note.at].program[0], note.listed) for note in marks] == [(0, True), (1, False)]
+    html = shot.html
     assert html.count('class="finding"') == 1
     assert "1 other program goes wrong too" in html
-    assert {row for _, row, _ in data["sides"][5]} == {0, 1}
-
-
-def test_columns_hold_the_state_of_every_row(tmp_path: Path) -> None:
-    shot = films.shoot("tiled_softmax", traces.solution("tiled_softmax"), tmp_path)
-    panel, names, texts, vectors, at, wrong = data_of(shot.html)["sides"]
-    assert (panel, names, texts, wrong) == (0, ["m_i", "l_i"], 1, [])
-    for k, side in enumerate(at):  # 0 says: as at the program's last moment
-        at[k] = side or at[k - 1]
-    for event, side in zip(shot.trace.events, at, strict=True):
-        rows = range(event.program[0] * 2, min(event.program[0] * 2 + 2, 5))
-        assert side[0] == rows[0]
-        assert len(vectors[side[1]]) == len(rows)
-    x = shot.values["x_ptr"].double()
-    last = {side[0]: vectors[side[1]][0] for side in at}
-    assert [float(last[r]) for r in (0, 2, 4)] == pytest.approx([x[r].max().item() for r in (0, 2, 4)], rel=1e-3)
-
-
-def test_rows_too_low_for_numbers_have_bars(tmp_path: Path) -> None:
-    shot = films.shoot("tiled_softmax", traces.solution("tiled_softmax"), tmp_path, sizes={"M": 60, "N": 70}, meta={"BLOCK_M": 16, "BLOCK_N": 32})  # fmt: skip
-    _, _, texts, vectors, _, _ = data_of(shot.html)["sides"]
-    assert not texts
-    assert all(isinstance(v, str) and len(v) in (12, 16) for v in vectors)
 
 
 # ---- state that lives in memory: the rows pass by, and every visit leaves numbers behind -------------------------------
@@ -173,7 +147,7 @@ def test_right_numbers_in_memory_are_never_marked(style: str, family: str, tmp_p
     sizes = PAST_THE_ENDS if family != "ramp" else PUZZLES[V1].film.case.sizes
     shot = films.shoot(V1, V1_HONEST[style], tmp_path, family=family, sizes=sizes)
     assert any("m_new" in e.state and "l_new" in e.state for e in shot.trace.events), "there was something to compare"
-    assert shot.departures == []
+    assert shot.divergences == []
 
 
 @pytest.mark.parametrize(
@@ -192,7 +166,7 @@ def test_a_visit_that_leaves_wrong_numbers_is_marked(
     misconception: str, family: str, variable: str, chunk: int, tmp_path: Path
 ) -> None:
     shot = films.shoot(V1, films.wrong(V1, misconception), tmp_path, family=family)
-    first = shot.departures[0]
+    first = shot.divergences[0]
     assert (first.name, first.chunk, first.walk, first.row) == (variable, chunk, 1, 0)
     event = shot.trace.events[first.at]
     assert (event.kind, event.tensor) == ("load", "q_ptr"), (
@@ -203,39 +177,51 @@ def test_a_visit_that_leaves_wrong_numbers_is_marked(
 
 def test_padding_is_marked_at_the_tile_that_has_it(tmp_path: Path) -> None:
     shot = films.shoot(V1, films.wrong(V1, "padding_keys_counted"), tmp_path, family="negative", sizes=PAST_THE_ENDS)
-    assert {(d.chunk, d.name) for d in shot.departures} == {(3, "m_new"), (3, "l_new")}
-    assert {(*d.lead, d.row) for d in shot.departures} == {(h, row) for h in range(2) for row in range(37)}
+    assert {(d.chunk, d.name) for d in shot.divergences} == {(3, "m_new"), (3, "l_new")}
+    assert {(*d.lead, d.row) for d in shot.divergences} == {(h, row) for h in range(2) for row in range(37)}
 
 
-def test_the_columns_keep_what_memory_holds(tmp_path: Path) -> None:
-    """Beside every row its own numbers, visit by visit, and never those of the tile that came before."""
-    shot = films.shoot(V1, traces.solution(V1), tmp_path)
-    _, names, texts, vectors, at, wrong = data_of(shot.html)["sides"]
-    assert (names, texts, wrong) == (["m_new", "l_new"], 0, [])
-    q, k = (shot.values[name][0].double() for name in ("q_ptr", "k_ptr"))
-    s = q @ k.T * 0.25
-    m = torch.stack([s[:, :stop].amax(dim=1) for stop in (16, 32, 48, 64)])  # [visits, rows]
-    l = torch.stack([torch.exp(s[:, : 16 * i + 16] - m[i, :, None]).sum(dim=1) for i in range(4)])
-    exact = [63 * (x - x.min()) / (x.max() - x.min()) for x in (m, l)]
-    columns: list[dict[int, str]] = [{}, {}]
-    visits = [0] * 3
-    for k, event in enumerate(shot.trace.events):
-        for column, vec in zip(columns, at[k][1:] if at[k] else (), strict=False):
-            if vec >= 0:
-                column.update(enumerate(vectors[vec], at[k][0]))
-        tile = dict(event.loops).get("start_m", 0) // 16
-        visits[tile] += event.tensor == "q_ptr"
-        for column, must in zip(columns, exact, strict=True):
-            for row, level in column.items():
-                last = visits[row // 16] - 1
-                before = (last,) if event.tensor == "l_ptr" and event.kind == "store" else (last - 1, last)
-                assert min(abs(LEVELS.index(level) - must[i, row]) for i in before if i >= 0) < 0.6, (k, row)
-    assert visits == [4, 4, 4]
-    assert [len(column) for column in columns] == [48, 48]
+def test_a_divergence_of_the_first_order_is_told_below_its_film(tmp_path: Path) -> None:
+    shot = films.shoot(V1, films.wrong(V1, "sum_not_rescaled"), tmp_path)
+    (mark,) = [note for note in shot.film.notes if note.kind == "running value"]
+    assert mark.message.startswith("After chunk 2, l_new of row 0, 0 should be ")
+    assert mark.message in shot.html
 
 
-def test_a_departure_of_the_first_order_is_told_below_its_film(tmp_path: Path) -> None:
-    html = films.shoot(V1, films.wrong(V1, "sum_not_rescaled"), tmp_path).html
-    (mark,) = [f for f in data_of(html)["findings"] if f[1] == "running value"]
-    assert mark[2].startswith("After chunk 2, l_new of row 0, 0 should be ")
-    assert {column for _, _, column in data_of(html)["sides"][5]} == {1}
+# ---- attention: the state of every query -------------------------------------------------------------------------------
+
+ATTENTION = [
+    (name, path.stem)
+    for name in ("flash_attention", "flash_attention_heads")
+    for path in sorted((films.CORRECT / name).glob("*.py"))
+]
+
+
+@pytest.mark.parametrize("name", ["flash_attention", "flash_attention_heads"])
+@pytest.mark.parametrize("family", ["normal", "ramp", "negative"])
+def test_attention_is_never_marked(name: str, family: str, tmp_path: Path) -> None:
+    assert films.shoot(name, traces.solution(name), tmp_path, family=family).divergences == []
+
+
+@pytest.mark.parametrize(("name", "style"), ATTENTION)
+def test_right_attention_in_other_styles_is_never_marked(name: str, style: str, tmp_path: Path) -> None:
+    assert films.shoot(name, films.correct(name, style), tmp_path).divergences == []
+
+
+@pytest.mark.parametrize(
+    ("name", "misconception", "family", "variable", "chunk"),
+    [
+        ("flash_attention", "sum_not_rescaled", "ramp", "l_i", 2),
+        ("flash_attention", "max_starts_at_zero", "negative", "m_i", 1),
+        ("flash_attention", "scale_forgotten", "ramp", "m_i", 1),
+        ("flash_attention_heads", "sum_not_rescaled", "ramp", "l_i", 2),
+        ("flash_attention_heads", "causal_ignored", "ramp", "m_i", 1),
+    ],
+)
+def test_wrong_attention_is_marked_at_the_right_chunk(
+    name: str, misconception: str, family: str, variable: str, chunk: int, tmp_path: Path
+) -> None:
+    shot = films.shoot(name, films.wrong(name, misconception), tmp_path, family=family)
+    first = shot.divergences[0]
+    assert (first.name, first.chunk) == (variable, chunk)
+    assert shot.trace.events[first.at].tensor == "k_ptr"

@@ -10,18 +10,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from checker.course import PUZZLES
-from checker.simulator import simulate
-from checker.simulator.trace import Event, Finding, SimulateOptions, TensorInfo, Tile, Trace
+from checker.course.diagrams import flowing
+from checker.films import film_document, film_html
+from checker.films.film_data import film_data
+from checker.films.scene import Scenes, Stage
+from checker.films.stage import stage
+from checker.simulator.trace import Event, Finding, TensorInfo, Tile, Trace
 from checker.submission.kernel import KernelSource, Piece
-from checker.submission.load import load_kernel
-from checker.view.film import film_document, film_html
-from checker.view.layout import flatten
 from checker.view.theme import number, size
-from tests.view import traces
-from tests.view.unpacking import unpacked
+from tests.films import films, traces
 
 SOFTMAX, ADD = PUZZLES["row_softmax"], PUZZLES["vector_add"]
 VOID = {"meta", "input", "br", "img", "path", "rect"}
@@ -58,62 +57,43 @@ class Reader(HTMLParser):
 def data_of(html: str) -> dict:
     match = re.search(r'<script type="application/json">(.*?)</script>', html, re.DOTALL)
     assert match is not None
-    return unpacked(json.loads(match[1]))
+    return json.loads(match[1])
 
 
-def simulated(name: str, edit: tuple[str, str] = ("", ""), tmp: Path | None = None) -> tuple[Trace, KernelSource, dict]:
-    """A real kernel, through the real simulator, at the film's own size."""
-    puzzle, source = PUZZLES[name], traces.solution(name)
-    assert edit[0] in source.source
-    source = replace(source, source=source.source.replace(*edit)) if edit[0] else source
-    tensors = puzzle.make(puzzle.film.case)
-    for output in puzzle.outputs:
-        tensors[output].fill_(torch.nan)
-    launch = puzzle.launch(puzzle.film.case, tensors, puzzle.film.case.meta)
-    assert tmp is not None
-    return simulate(load_kernel(source, tmp), launch, SimulateOptions(events=True, state=True)), source, tensors
+@pytest.mark.parametrize("name", PUZZLES)
+def test_films_of_all_solutions_are_well_formed_and_small(name: str, tmp_path: Path) -> None:
+    shot = films.shoot(name, traces.solution(name), tmp_path)
+    data, film = data_of(shot.html), shot.film
+    Reader(shot.html)
+    assert len(shot.html.encode()) <= 100_000
+    assert [step[2] for step in data["steps"]] == [e.line for e in shot.trace.events]
+    moved = sum(sum(step[3][1::2]) for step in data["steps"])
+    assert moved == sum(t.loaded + t.stored for t in shot.trace.traffic.values())
+    assert data["notes"] == []
+    assert film.left_out == film.cut == 0
 
 
-@pytest.mark.parametrize("name", ["vector_add", "row_softmax"])
-def test_film_of_a_real_kernel_shows_its_events_values_and_traffic(name: str, tmp_path: Path) -> None:
-    puzzle = PUZZLES[name]
-    trace, source, tensors = simulated(name, tmp=tmp_path)
-    html = film_html(trace, puzzle, source, budget=puzzle.budget(puzzle.film.case), values=tensors)
-    data = data_of(html)
-    assert len(html) < 40_000
-    assert len(data["events"]) == len(trace.events)
-    assert [e[3] for e in data["events"]] == [e.line for e in trace.events]
-    assert sum(e[5] for e in data["events"]) == sum(t.loaded + t.stored for t in trace.traffic.values())
-    assert all(total == allowed for _, _, total, allowed, _ in data["traffic"])
-    written = puzzle.film.tensors.index(puzzle.outputs[0])
-    assert data["cells"][written] == [number(v, 5) for v in tensors[puzzle.outputs[0]].reshape(-1).tolist()]
-    assert data["findings"] == []
-
-
-def test_findings_of_a_real_kernel_are_marked_at_their_moment(tmp_path: Path) -> None:
-    trace, source, tensors = simulated("vector_add", (", mask=mask, other=0.0", ""), tmp_path)
-    html = film_html(trace, ADD, source, values=tensors)
-    marked = [at for at, *_ in data_of(html)["findings"]]
+def test_findings_of_a_real_kernel_are_marked_at_their_step(tmp_path: Path) -> None:
+    shot = films.shoot("vector_add", films.edited("vector_add", (", mask=mask, other=0.0", "")), tmp_path)
+    marked = [at for at, *_ in data_of(shot.html)["notes"]]
     assert marked
-    assert all(trace.events[at].out_of_bounds for at in marked)
-    assert 'class="outside-lines"' in html
+    assert all(shot.trace.events[at].out_of_bounds for at in marked)
 
 
 @pytest.mark.parametrize(
     ("made", "limit"),
     [
-        (traces.vector_add(), 40_000),
-        (traces.row_softmax(6, 13, 16), 45_000),
-        (traces.online(6, 24, 8), 47_000),
-        (traces.flash(), 51_000),
-        (traces.online(64, 1000, 128), 66_000),
+        (traces.row_softmax(6, 13, 16), 70_000),
+        (traces.flash(), 100_000),
+        (traces.online(64, 1000, 128), 160_000),
     ],
-    ids=["vector", "ragged rows", "online", "four dimensions", "1536 events"],
+    ids=["ragged rows", "four dimensions", "1536 events"],
 )
 def test_film_is_well_formed_and_small(made: tuple[Trace, dict], limit: int) -> None:
     trace, values = made
     names = tuple(trace.tensors)
-    puzzle = replace(SOFTMAX, film=replace(SOFTMAX.film, tensors=names), outputs=names[-1:])
+    diagram = flowing(**dict.fromkeys(names, ("row", "column")))
+    puzzle = replace(SOFTMAX, film=replace(SOFTMAX.film, diagram=diagram), outputs=names[-1:])
     html = film_html(trace, puzzle, traces.solution("row_softmax"), values=values)
     tags = Reader(html).tags
     assert len(html) < limit
@@ -127,8 +107,8 @@ def test_long_traces_keep_whole_programs_and_say_what_is_left_out() -> None:
     html = film_html(trace, SOFTMAX, traces.solution("row_softmax"))
     data = data_of(html)
     per_program = len(trace.events) // 64
-    shown = {e[0] for e in data["events"]}
-    assert len(data["events"]) == per_program * len(shown)
+    shown = {step[0] for step in data["steps"]}
+    assert len(data["steps"]) == per_program * len(shown)
     assert data["programs"][0] == "0"
     assert data["programs"][-1] == "63"
     assert f"Shown: {len(shown)} programs" in html
@@ -152,7 +132,7 @@ def test_everything_of_the_learners_is_escaped() -> None:
     assert [tag for tag, _ in reader.tags].count("script") == 2
     assert "img" not in [tag for tag, _ in reader.tags]
     assert not [a for _, attrs in reader.tags for a in attrs if a.startswith("on")]
-    assert data_of(html)["findings"][0][2] == HOSTILE
+    assert data_of(html)["notes"][0][2] == HOSTILE
     assert HOSTILE in "".join(reader.words)
     page = film_document(html, HOSTILE)
     assert "<title>" + HOSTILE not in page
@@ -181,13 +161,12 @@ def test_static_frame_says_all_without_a_script() -> None:
 
 def test_values_of_an_output_appear_at_their_last_store() -> None:
     trace, values = traces.row_softmax(2, 3, 4)
-    twice = [replace(e, step=i) for i, e in enumerate([*trace.events, *trace.events[1:2]])]
-    html = film_html(replace(trace, events=twice), SOFTMAX, traces.solution("row_softmax"), values=values)
-    data = data_of(html)
-    stores = [e for e in data["events"] if e[1] == 1]
-    assert len(stores) == 3
-    first = re.findall(r'<g class="values".*?</g>', html)[1]
-    assert ">0." not in first, "nothing is stored at the first moment"
+    twice = replace(trace, events=[replace(e, step=i) for i, e in enumerate([*trace.events, *trace.events[1:2]])])
+    film = film_data(twice, SOFTMAX, traces.solution("row_softmax"), SOFTMAX.film.case, values)
+    scenes = Scenes([s.program for s in film.steps])
+    stage(film, scenes)
+    shown = [Stage(scenes, k).value(("y_ptr", 0, 0)) for k in (0, 1, 2)]
+    assert shown == ["", "…", number(float(values["y_ptr"][0, 0]), 5)]
 
 
 def test_empty_trace_is_said_and_not_drawn() -> None:
@@ -195,21 +174,6 @@ def test_empty_trace_is_said_and_not_drawn() -> None:
     html = film_html(trace, SOFTMAX, traces.solution("row_softmax"))
     assert "neither loads nor stores" in html
     assert "<script" not in html
-
-
-@pytest.mark.parametrize(
-    ("tile", "shape", "expected"),
-    [
-        (Tile(((4, 8),), ((4, 7),)), (7,), (0, (0, 1, 4, 8), (0, 1, 4, 7), None, "[4:7]")),
-        (Tile(((1, 2), (1, 2), (8, 16), (0, 4)), None), (2, 3, 12, 4), (4, (8, 16, 0, 4), None, None, "[1, 1, 8:16, 0:4]")),
-        (Tile(((0, 2), (0, 3)), ((0, 2), (0, 3)), (0, 1, 5)), (2, 3), (0, (0, 2, 0, 3), (0, 2, 0, 3), ((0, 0, 2), (1, 2, 3)), "[0:2, 0:3] (3 scattered elements)")),
-        (Tile((), ()), (), (0, (0, 1, 0, 1), (0, 1, 0, 1), None, "[]")),
-    ],
-    ids=["masked tail", "four dimensions", "scattered", "no dimension"],
-)  # fmt: skip
-def test_tiles_are_laid_flat(tile: Tile, shape: tuple[int, ...], expected: tuple) -> None:
-    flat = flatten(tile, shape)
-    assert (flat.slice, flat.box, flat.active, flat.runs, flat.label) == expected
 
 
 @pytest.mark.parametrize(
@@ -229,13 +193,3 @@ def test_sizes_are_said_as_people_say_them() -> None:
         "256 kB",
         "4.2 MB",
     ]
-
-
-def test_player_and_styles_are_small() -> None:
-    trace, values = traces.row_softmax()
-    html = film_html(trace, SOFTMAX, traces.solution("row_softmax"), values=values)
-    script, style = (re.search(f"<{tag}>(.*?)</{tag}>", html, re.DOTALL) for tag in ("script", "style"))
-    assert script is not None
-    assert style is not None
-    assert len(script[1]) < 14_000
-    assert len(style[1]) < 10_500

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from checker.view.film import side_by_side
-from tests.view import films, traces
-from tests.view.test_film_browser import show  # noqa: F401 (a fixture)
+from checker.films import side_by_side
+from tests.films import films, traces
+from tests.films.test_player import show  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.browser
 Open = Callable[..., Any]
