@@ -23,6 +23,7 @@ from checker import gpu, workspace
 from checker.compiler import TARGETS, CompileResult, compile_kernel, requests_for
 from checker.course import PUZZLES
 from checker.course.demonstrations import DEMONSTRATIONS, FOLDER, PIPELINES
+from checker.films import side_by_side
 from checker.judge.launches import prepare
 from checker.puzzle import DTYPES, Case, Launch, Pipeline, Puzzle, Scalar, Tensors
 from checker.sandbox import Sandbox
@@ -38,7 +39,6 @@ from checker.verbs.arguments import (
 from checker.verbs.bench import allowed_bytes, duration, kernel_in, launch_of, timed_launch
 from checker.verbs.film import film_at, film_output
 from checker.view import display
-from checker.view.film import side_by_side
 from checker.view.panel import Cell, Panel
 from checker.view.plots import Subplot, scaling_plot, traffic_plot
 

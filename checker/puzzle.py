@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
+from typing import Literal
 
 import torch
 
@@ -89,19 +90,30 @@ class Hint:
 
 
 @dataclass(frozen=True)
-class Running:
-    """What a kernel's running state must be while it walks over a tensor in chunks, so that the film can say where it departs.
+class ExactState:
+    """What an honest kernel may hold at one time, by the name of its variable: [alternatives, rows] in float64.
+
+    The plain value comes first, other forms of it (another base, a logarithm) after it. NaN where nothing can be said.
+    """
+
+    during: Mapping[str, torch.Tensor]
+    """Between one chunk and the next."""
+    afterwards: Mapping[str, torch.Tensor]
+    """Once the walk is over: also what a kernel goes on with."""
+
+
+@dataclass(frozen=True)
+class RunningState:
+    """Numbers for each row that a kernel keeps while it walks over a tensor in chunks: columns beside the rows, compared with what they must be.
 
     `walked` is the tensor whose loads are the chunks, `rows` the one whose rows the state belongs to: entry i of a vector
-    (or the one number) stands for row i of the last tile of `rows` that the program loaded. `names` are the variables, a
-    maximum first and the sum of exponentials measured against it second.
+    (or the one number) stands for row i of the last tile of `rows` that the program loaded. `names` are the variables.
 
-    ``exact(case, tensors, seen, at)`` gives, in float64, what an honest kernel may hold after it has seen `seen`: one mapping
-    from names to [rows] tensors for every honest way of walking, the puzzle's own way first; NaN where nothing can be said.
-    `tensors` are the inputs in float64. `seen` [rows, columns] counts how often this program loaded each element, or, where
-    `walked` is another tensor than `rows`, how often each row of `walked` was loaded while that row of `rows` was held.
-    `at` is the index of the slice in the leading dimensions of `rows`, ``()`` for a matrix. `tolerance` is relative. Without
-    `exact` the columns are shown and nothing is compared.
+    ``exact(case, tensors, seen, at)`` gives what an honest kernel may hold after it has seen `seen`: one `ExactState` for
+    every honest way of walking, the puzzle's own way first. `tensors` are the inputs in float64. `seen` [rows, columns] counts
+    how often this program loaded each element, or, where `walked` is another tensor than `rows`, how often each row of
+    `walked` was loaded while that row of `rows` was held. `at` is the index of the slice in the leading dimensions of
+    `rows`, ``()`` for a matrix. `tolerance` is relative. Without `exact` the columns are shown and nothing is compared.
 
     `in_memory` says that the state does not stay with the program: tiles of `rows` pass by as well, and each visit, of one
     tile of `rows` with one of `walked`, ends with stores that leave the new values in memory. The variables then belong to
@@ -111,79 +123,155 @@ class Running:
     walked: str
     rows: str
     names: tuple[str, ...]
-    exact: Callable[[Case, Tensors, torch.Tensor, tuple[int, ...]], tuple[Mapping[str, torch.Tensor], ...]] | None = (
-        None
-    )
+    exact: Callable[[Case, Tensors, torch.Tensor, tuple[int, ...]], tuple[ExactState, ...]] | None = None
     tolerance: float = 1e-3
     in_memory: bool = False
 
 
 @dataclass(frozen=True)
-class Scores:
-    """Attention on the stage: the square of scores stands between the tensors that it comes from, queries down, keys across.
+class Band:
+    """A strip of the stage, across or down: what has its axis stands in it, aligned and at one scale.
 
-    `queries`, `keys`, `values`, `output` are tensors [..., N, D]; `per_query` those with one number a query [..., N]. `tile`
-    are names under which a kernel may hold the scores of one tile [BLOCK_M, BLOCK_N], the first one found is shown; `alpha`
-    is the factor per row of the accumulator [BLOCK_M, D], whose names are `accumulator`: before the tile's share is added,
-    and after.
+    `name` is an axis, or any other word for a strip that things are put into by `Drawn.at`. `room` is how many pixels the
+    elements of the axis take together, `unit` how many one of them, both at most. `numbered`: with indices at its edge.
     """
 
-    queries: str = "q_ptr"
-    keys: str = "k_ptr"
-    values: str = "v_ptr"
-    output: str = "o_ptr"
-    per_query: tuple[str, ...] = ()
-    tile: tuple[str, ...] = ("s", "scores", "qk", "p")
-    alpha: str = "alpha"
-    accumulator: tuple[str, str] = ("acc", "acc")
+    name: str
+    room: float = 64.0
+    unit: float = 16.0
+    numbered: bool = False
 
 
 @dataclass(frozen=True)
-class Carried:
-    """Linear attention on the stage: the state φ(K)ᵀ V [D, D_V] that a kernel carries from one token or chunk to the next.
+class Drawn:
+    """A tensor on the stage. `axes` are those of its last dimensions, two, or one of a vector.
 
-    `names` are variables under which a kernel may hold its part of the state [rows, columns], the first one found is shown;
-    `sums` those of the sum of features beside it [rows]. What goes to memory or comes from there is found by its values, under
-    any name. Which rows and columns of the whole state a part is, is read off the
-    columns of `keys` and `values` that the program loads. `queries`, `keys`, `values`, `output` are tensors [..., N, D]; the
-    first and the last may be missing. `start` and `end` are a state and its sum in memory, [..., D, D_V] and [..., D], before
-    and after the text. `chunks` are likewise tensors with one for each chunk, [..., N_CHUNKS, D, D_V] and [..., N_CHUNKS, D];
-    with `given` they hold what each chunk starts from, all tokens before it.
-
-    `added` makes it a sum of states that are there already: [..., N_CHUNKS, SIZE], whose rows are added as they are to a state
-    [SIZE]. Of the others only `names`, `start` and `end` [..., SIZE] and `chunks` [..., N_CHUNKS, SIZE] have a meaning then.
+    `at` names the bands ``(down, across)`` where the axes do not say enough. An `inset` is small and has a scale of its own.
+    `in_a_row`: the dimension before the named ones is laid out from left to right, one block for each index.
     """
 
-    names: tuple[str, ...] = ("state", "S", "kv", "mem", "s")
-    sums: tuple[str, ...] = ("z", "z_i", "k_sum")
-    queries: str = "q_ptr"
-    keys: str = "k_ptr"
-    values: str = "v_ptr"
-    output: str = "o_ptr"
-    start: tuple[str, ...] = ("s0_ptr", "z0_ptr")
-    end: tuple[str, ...] = ("s_ptr", "z_ptr")
+    axes: tuple[str, ...]
+    at: tuple[str, str] | None = None
+    inset: bool = False
+    in_a_row: bool = False
+
+
+@dataclass(frozen=True)
+class Enlarged:
+    """One value on chip in the row of enlarged pictures: `names` are variables, the first one found is shown.
+
+    `when` it is shown: ``"made"`` by the step that makes the tile of the square and after, or ``"before"`` and ``"after"``
+    the step that changes it (or `changes`, another variable). `sign` stands before it, `note` below it.
+    """
+
+    names: tuple[str, ...]
+    when: Literal["made", "before", "after"] = "made"
+    sign: str = ""
+    note: str = ""
+    vector: bool = False
+    signed: bool = False
+    changes: str = ""
+
+
+@dataclass(frozen=True)
+class Square:
+    """The tiles that a kernel makes of a tile of one tensor's rows and a tile of another's, on chip: where they lie, what they hold.
+
+    `rows` and `columns` are the tensors whose loads say where the tile lies. `tile` are the names under which a kernel may
+    hold it [rows, columns], `lens` what is enlarged beside it. The words: `made` and `used` are the captions of a product
+    that makes the tile and of one that does not, `here` and `nothing` what stands over the enlarged tile, `about` lines
+    beside the square, `legend` what the tile is, and what its cells of -inf are. ``{rows}`` and ``{columns}`` are ranges,
+    ``{tile}`` and ``{result}`` names of variables. `skips`: tiles that were never made are crossed out in the end.
+    """
+
+    rows: str
+    columns: str
+    tile: tuple[str, ...]
+    lens: tuple[Enlarged, ...]
+    made: str
+    used: str
+    here: str
+    nothing: str
+    legend: tuple[str, str]
+    about: tuple[str, ...] = ()
+    skips: bool = True
+
+
+@dataclass(frozen=True)
+class KeptState:
+    """A state that a kernel keeps on chip and adds to, chunk by chunk: a heat map of it before and after each step.
+
+    `names` are variables under which a kernel may hold its part of the state [rows, columns], the first one found is shown;
+    `sums` those of a vector beside it [rows]. What goes to memory or comes from there is found by its values, under any
+    name: `start`, `end` and `chunks` name a tensor for the state and one for its vector. With `given`, `chunks` hold what
+    each chunk of `chunk_size` rows (a tile size of the case) starts from. Which rows and columns of the whole state a part is, is read off the columns of `rows` and `columns` that
+    the program loads; `added` is the tensor whose rows go into the state. It is read by a product that names it, else where
+    `output` is stored; `queries` then are those that read. A `flat` state is one row, added to as it is, and read where it is stored.
+
+    `axes` are its own, `at` and `before_at` the bands ``(down, across)`` where it stands after and before a step. The
+    formulas: `adds` for each range ``{added}``, `reads` with ``{queries}`` or ``{stored}``, `holds` and `empty` behind it
+    with ``{seen}``, `tokens` behind a start from memory; ``{state}`` is the variable. `about`, with or without a square of
+    weights beside it, `unread` and `title` are words about all of it.
+    """
+
+    names: tuple[str, ...]
+    axes: tuple[str, ...]
+    at: tuple[str, str]
+    before_at: tuple[str, str]
+    added: str
+    columns: str
+    adds: str
+    reads: str
+    holds: str
+    empty: str
+    title: str
+    rows: str = ""
+    sums: tuple[str, ...] = ()
+    queries: str = ""
+    output: str = ""
+    start: tuple[str, ...] = ()
+    end: tuple[str, ...] = ()
     chunks: tuple[str, ...] = ()
     given: bool = False
-    added: str = ""
+    chunk_size: str = "CHUNK"
+    flat: bool = False
+    tokens: str = ""
+    about: str = ""
+    unread: str = ""
+    square: tuple[str, str] | None = None
+    """Tensors whose rows are the sides of the square in which the pairs that went through the state are grey."""
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """The stage of a film: each tensor by the axes of its last two dimensions, and what is on chip between them.
+
+    What shares an axis stands side by side or one above the other, aligned at one scale. `down` and `across` are the
+    bands that the axes stand in; a thing is turned where its second axis goes down. Without bands the tensors flow like words
+    on a line, the first axis down and the second across.
+    """
+
+    tensors: Mapping[str, Drawn]
+    down: tuple[Band, ...] = ()
+    across: tuple[Band, ...] = ()
+    running: RunningState | None = None
+    square: Square | None = None
+    state: KeptState | None = None
 
 
 @dataclass(frozen=True)
 class FilmSpec:
-    """What the film of a puzzle shows: which case, which tensors side by side, and names for the state variables.
+    """What the film of a puzzle shows: which case, which diagram, and names for the state variables.
 
     `state` maps local variables of the kernel to the words the film prints for them (``{"m_i": "running max"}``).
     Other small local values are shown under their own names. `choices` are the sizes that the notebook's controls offer
-    (``{"N": (7, 12, 24), "BLOCK_N": (4, 8, 16)}``). `running` puts a column for each of its names beside the tensor it
-    belongs to, `scores` draws attention, `carried` linear attention (with both, the weights inside a chunk too).
+    (``{"N": (7, 12, 24), "BLOCK_N": (4, 8, 16)}``).
     """
 
     case: Case
-    tensors: tuple[str, ...]
+    diagram: Diagram
     state: Mapping[str, str] = field(default_factory=dict)
     choices: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    running: Running | None = None
-    scores: Scores | None = None
-    carried: Carried | None = None
 
 
 @dataclass(frozen=True)

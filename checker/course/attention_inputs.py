@@ -12,7 +12,8 @@ from collections.abc import Callable
 import torch
 
 from checker.course.families import generator
-from checker.puzzle import DTYPES, Case, Running, Tensors
+from checker.course.softmax_rows import honest_forms
+from checker.puzzle import DTYPES, Case, ExactState, RunningState, Tensors
 
 Visible = Callable[[Case, Tensors, tuple[int, ...]], torch.Tensor]
 """[N_Q, N_KV] of one head, True where a query may attend to a key."""
@@ -108,15 +109,13 @@ def running(
     head_kv: Callable[[Case, tuple[int, ...]], tuple[int, ...]] | None = None,
     names: tuple[str, str] = ("m_i", "l_i"),
     in_memory: bool = False,
-) -> Running:
+) -> RunningState:
     """Maximum and sum of every query, over the visible keys that it was paired with, in the variables called `names`.
 
-    `head_kv` gives the slice of k for one of q; `in_memory` is that of `Running`.
+    `head_kv` gives the slice of k for one of q; `in_memory` is that of `RunningState`.
     """
 
-    def exact(
-        case: Case, tensors: Tensors, seen: torch.Tensor, at: tuple[int, ...]
-    ) -> tuple[dict[str, torch.Tensor], ...]:
+    def exact(case: Case, tensors: Tensors, seen: torch.Tensor, at: tuple[int, ...]) -> tuple[ExactState, ...]:
         q, k = tensors["q_ptr"][at], tensors["k_ptr"][head_kv(case, at) if head_kv else at]
         rows = (seen > 0).any(dim=-1)
         chosen = seen > 0 if visible is None else (seen > 0) & visible(case, tensors, at)
@@ -126,9 +125,9 @@ def running(
         m, l = (torch.full((q.shape[0],), torch.nan, dtype=torch.float64) for _ in "ml")
         m[rows] = highest.masked_fill(highest == -torch.inf, torch.nan)
         l[rows] = torch.exp(s - m[rows, None]).sum(dim=-1)
-        return (dict(zip(names, (m, l), strict=True)),)
+        return (honest_forms(names, m, l),)
 
-    return Running("k_ptr", "q_ptr", names, exact, tolerance=5e-3, in_memory=in_memory)
+    return RunningState("k_ptr", "q_ptr", names, exact, tolerance=5e-3, in_memory=in_memory)
 
 
 def _of(seen: torch.Tensor | None, i: int, dims: int) -> torch.Tensor | None:

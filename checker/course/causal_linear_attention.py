@@ -7,9 +7,10 @@ from typing import Any
 
 from checker.course import slips
 from checker.course.attention_inputs import counted
+from checker.course.diagrams import linear
 from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, launch, make, reference
 from checker.course.linear_inputs import GPU, TOLERANCE, described, heads_of, magnitude
-from checker.puzzle import Carried, Case, FilmSpec, Hint, Puzzle
+from checker.puzzle import Case, FilmSpec, Hint, Puzzle
 
 
 def _case(b: int, h: int, n: int, d: tuple[int, int], block_v: int, **more: Any) -> Case:
@@ -70,10 +71,9 @@ PUZZLE = Puzzle(
     "to add up their parts. The price is that the tokens come one after the other, and no tensor core is used.",
     film=FilmSpec(
         case=_case(1, 1, 8, (16, 16), 16, family="growing"),
-        tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
+        diagram=linear(),
         state={"state": "φ(K)ᵀ V so far", "z": "sum of φ(K)"},
         choices={"N": (5, 8, 12), "D_V": (16, 24, 32)},
-        carried=Carried(),
     ),
     slips=slips.linear_attention(_few_tokens),
 )

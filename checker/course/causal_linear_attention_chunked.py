@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from checker.course import linear_causal, slips
+from checker.course.diagrams import linear
 from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, chunked_case, make, reference
 from checker.course.linear_inputs import GPU, TOLERANCE, magnitude
-from checker.puzzle import Carried, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Scores, Tensors
+from checker.puzzle import Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
 
 _AFTER: dict[str, int] = {"PAST": 11}
 
@@ -73,11 +74,9 @@ PUZZLE = Puzzle(
     "and the whole grows in proportion to N.",
     film=FilmSpec(
         case=chunked_case(1, 1, 48, (16, 16), (16, 16), family="growing"),
-        tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
+        diagram=linear(weights=True),
         state={"state": "state", "z": "sum of features"},
         choices={"N": (32, 48, 56), "D_V": (16, 24), "CHUNK": (16, 32)},
-        carried=Carried(),
-        scores=Scores(tile=("a", "w", "weights", "scores", "p"), alpha="", accumulator=("", "")),
     ),
     slips=slips.linear_attention(),
 )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import torch
 
 from checker.course import slips
+from checker.course.diagrams import linear
 from checker.course.linear_causal import AXES, STRIDES, chunked_case, chunks
 from checker.course.linear_causal import sizes as _sizes
 from checker.course.linear_inputs import (
@@ -24,7 +25,7 @@ from checker.course.linear_inputs import (
     slices,
     strides,
 )
-from checker.puzzle import Allowance, Carried, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Scores, Tensors
+from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
 
 
 def _starts(case: Case, k: torch.Tensor, v: torch.Tensor) -> State:
@@ -148,11 +149,9 @@ PUZZLE = Puzzle(
     "heads to fill the GPU the chunked kernel, which keeps its state on chip, moves less.",
     film=FilmSpec(
         case=chunked_case(1, 1, 56, (16, 16), (16, 16), family="growing"),
-        tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
+        diagram=linear(ends=False, chunks=True, weights=True),
         state={"state": "state at the start", "z": "sum of features", "a": "weights of this chunk"},
         choices={"N": (32, 48, 56), "D_V": (16, 24)},
-        carried=Carried(start=(), end=(), chunks=("s_ptr", "z_ptr"), given=True),
-        scores=Scores(tile=("a", "w", "weights", "scores", "p"), alpha="", accumulator=("", "")),
     ),
     slips=slips.linear_attention(),
 )

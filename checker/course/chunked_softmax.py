@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from checker.course import slips
+from checker.course.diagrams import matrices
 from checker.course.families import row_magnitude
 from checker.course.softmax_rows import GPU, TOLERANCE, make, matrix_bytes, named, reference, running, warps
 from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
@@ -103,10 +104,9 @@ PUZZLE = Puzzle(
     "A chunk that is -inf throughout does no harm: by the time its exponentials are taken, m is the maximum of the row and finite.",
     film=FilmSpec(
         case=_case(3, 10, 4),
-        tensors=("x_ptr", "y_ptr"),
+        diagram=matrices(running(walks=2)),
         state={"m_i": "maximum so far", "l_i": "sum so far"},
         choices={"M": (1, 3, 4), "N": (4, 7, 10, 13), "BLOCK_N": (2, 4, 8)},
-        running=running(walks=2),
     ),
     slips=slips.softmax(),
 )

@@ -8,8 +8,9 @@ import torch
 
 from checker.course import slips
 from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values, running
+from checker.course.diagrams import attention as attention_diagram
 from checker.course.families import row_magnitude, stored
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Scores, Tensors, Tolerance
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
 
 def make(case: Case) -> Tensors:
@@ -133,11 +134,9 @@ PUZZLE = Puzzle(
     "K and V are read once per tile of queries, Q and O once, and the N_Q × N_KV scores never leave the chip.",
     film=FilmSpec(
         case=_case(48, 64, 16, 16, 16, family="ramp"),
-        tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
+        diagram=attention_diagram(running()),
         state={"m_i": "running max", "l_i": "running sum", "acc": "accumulator", "s": "scores of this tile"},
         choices={"N_Q": (32, 48, 70), "N_KV": (40, 64, 96), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
-        running=running(),
-        scores=Scores(),
     ),
     slips=slips.attention(("contiguous", "padded")),
 )

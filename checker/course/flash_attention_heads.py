@@ -9,8 +9,9 @@ import torch
 
 from checker.course import slips
 from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values, running
+from checker.course.diagrams import attention as attention_diagram
 from checker.course.families import generator, row_magnitude
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Scores, Tensors, Tolerance
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
 
 def _sizes(case: Case) -> tuple[int, int, int, int, int, int]:
@@ -228,11 +229,9 @@ PUZZLE = Puzzle(
     "is all that the backward pass needs to rebuild any score's weight without the matrix.",
     film=FilmSpec(
         case=_case(1, (1, 1), (128, 128), 16, (32, 32), causal=True, family="ramp"),
-        tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
+        diagram=attention_diagram(running(_visible, _head_kv), ("lse_ptr",)),
         state={"m_i": "running max", "l_i": "running sum", "acc": "accumulator", "s": "scores of this tile"},
         choices={"N_Q": (64, 128), "N_KV": (64, 128, 160), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
-        running=running(_visible, _head_kv),
-        scores=Scores(per_query=("lse_ptr",)),
     ),
     slips=slips.attention(("contiguous", "transposed", "strided"), _grouped_heads),
 )

@@ -10,6 +10,7 @@ import torch
 
 from checker.course import slips
 from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values, running
+from checker.course.diagrams import attention as attention_diagram
 from checker.course.families import row_magnitude, stored
 from checker.puzzle import (
     DTYPES,
@@ -20,7 +21,6 @@ from checker.puzzle import (
     Launch,
     Puzzle,
     Scalar,
-    Scores,
     Tensors,
     Tolerance,
 )
@@ -162,11 +162,11 @@ PUZZLE = Puzzle(
     "queries is a program of its own: that is why the second paper swapped the loops.",
     film=FilmSpec(
         case=_case(1, 48, 64, 16, 16, 16, family="ramp"),
-        tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr", "m_ptr", "l_ptr"),
+        diagram=attention_diagram(
+            running(names=("m_new", "l_new"), in_memory=True), ("m_ptr", "l_ptr"), accumulator=("o", "acc")
+        ),
         state={"m_i": "running max", "l_i": "running sum", "acc": "output times its sum", "s": "scores of this tile"},
         choices={"N_Q": (32, 48, 70), "N_KV": (40, 64, 96), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
-        running=running(names=("m_new", "l_new"), in_memory=True),
-        scores=Scores(per_query=("m_ptr", "l_ptr"), accumulator=("o", "acc")),
     ),
     slips=slips.attention(("contiguous", "padded"), _some_heads),
 )

@@ -10,6 +10,7 @@ import torch
 
 from checker.course import slips
 from checker.course.attention_inputs import counted
+from checker.course.diagrams import linear
 from checker.course.families import generator
 from checker.course.linear_inputs import (
     GPU,
@@ -24,7 +25,7 @@ from checker.course.linear_inputs import (
     strides,
 )
 from checker.course.linear_inputs import linear_attention as exact
-from checker.puzzle import DTYPES, Allowance, Carried, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
 
 AXES = {"q": "hm", "k": "hn", "v": "hn", "o": "hm"}
 
@@ -170,10 +171,9 @@ PUZZLE = Puzzle(
     "whether there are 100 keys or 65,536. The normaliser is the same sum with 1 in the place of the value.",
     film=FilmSpec(
         case=_case(1, 1, (32, 40), (16, 16), (16, 16, 16), family="growing"),
-        tensors=("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
+        diagram=linear(ends=False),
         state={"state": "φ(K)ᵀ V so far", "z": "sum of φ(K)"},
         choices={"N_Q": (16, 32), "N_KV": (24, 40), "D_V": (16, 24, 32)},
-        carried=Carried(),
     ),
     slips=slips.linear_attention(_two_lengths),
 )

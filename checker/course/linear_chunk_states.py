@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import torch
 
 from checker.course import slips
+from checker.course.diagrams import linear
 from checker.course.linear_causal import chunked_case, chunks
 from checker.course.linear_causal import sizes as _sizes
 from checker.course.linear_inputs import (
@@ -19,7 +20,7 @@ from checker.course.linear_inputs import (
     slices,
     strides,
 )
-from checker.puzzle import Allowance, Carried, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
 
 
 def make(case: Case) -> Tensors:
@@ -135,10 +136,9 @@ PUZZLE = Puzzle(
     "chunk, which the next kernel turns into running sums.",
     film=FilmSpec(
         case=chunked_case(1, 1, 56, (16, 16), (16, 16), family="growing"),
-        tensors=("k_ptr", "v_ptr", "s_ptr", "z_ptr"),
+        diagram=linear(ends=False, chunks=True, queries=False),
         state={"state": "state of this chunk"},
         choices={"N": (32, 48, 56), "D_V": (16, 24)},
-        carried=Carried(start=(), end=(), chunks=("s_ptr", "z_ptr")),
     ),
     slips=slips.linear_attention(),
 )

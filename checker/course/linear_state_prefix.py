@@ -9,9 +9,10 @@ from typing import Any
 import torch
 
 from checker.course import slips
+from checker.course.diagrams import PREFIX
 from checker.course.families import generator
 from checker.course.linear_inputs import GPU, magnitude
-from checker.puzzle import Allowance, Carried, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Slips, Tensors, Tolerance
+from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Slips, Tensors, Tolerance
 
 
 def _sizes(case: Case) -> tuple[int, int, int]:
@@ -125,10 +126,9 @@ PUZZLE = Puzzle(
     "and that is what takes the time here. The same kernel serves S, with SIZE = D · D_V, and z, with SIZE = D.",
     film=FilmSpec(
         case=_case(2, 5, 24, 16, family="counting"),
-        tensors=("x_ptr", "x0_ptr", "start_ptr", "end_ptr"),
+        diagram=PREFIX,
         state={"state": "running sum"},
         choices={"N_CHUNKS": (3, 5, 8), "SIZE": (16, 24), "BLOCK_SIZE": (8, 16)},
-        carried=Carried(added="x_ptr", start=("x0_ptr",), end=("end_ptr",), chunks=("start_ptr",)),
     ),
     slips=Slips(
         _draw,

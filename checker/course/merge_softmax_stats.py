@@ -8,6 +8,7 @@ from random import Random
 import torch
 
 from checker.course import slips
+from checker.course.diagrams import flowing
 from checker.course.families import rows, stored
 from checker.course.softmax_rows import GPU
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
@@ -142,7 +143,7 @@ PUZZLE = Puzzle(
     "are what any order of ⊕ ends with. The same step ends split-K decoding, where each part carries an accumulator besides m and l.",
     film=FilmSpec(
         case=_case(3, 18, 5, 8, family="ascending"),
-        tensors=("m_part_ptr", "l_part_ptr", "m_ptr", "l_ptr"),
+        diagram=flowing(m_part_ptr=("row", "part"), l_part_ptr=("row", "part"), m_ptr=("row",), l_ptr=("row",)),
         state={
             "m_part": "maxima of the parts",
             "l_part": "sums of the parts",

@@ -8,6 +8,7 @@ from random import Random
 import torch
 
 from checker.course import slips
+from checker.course.diagrams import matrices
 from checker.course.families import row_magnitude, rows, stored
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
@@ -121,7 +122,7 @@ PUZZLE = Puzzle(
     "the least that any softmax must move.",
     film=FilmSpec(
         case=_case(4, 7, 8),
-        tensors=("x_ptr", "y_ptr"),
+        diagram=matrices(),
         state={"m_i": "maximum of the row", "l_i": "sum of exponentials"},
         choices={"M": (2, 4, 6), "N": (5, 7, 8, 13), "BLOCK_N": (8, 16)},
     ),

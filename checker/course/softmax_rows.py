@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from checker.course.families import rows, stored
-from checker.puzzle import DTYPES, Case, Running, Tensors, Tolerance
+from checker.puzzle import DTYPES, Case, ExactState, RunningState, Tensors, Tolerance
 
 GPU = frozenset({"gpu"})
 
@@ -40,23 +42,39 @@ def max_and_sum(x: torch.Tensor, against: torch.Tensor | None = None) -> tuple[t
     return m, torch.exp(x - (m if against is None else against)[:, None]).sum(dim=-1)
 
 
-def _in_one_walk(x: torch.Tensor, seen: torch.Tensor) -> dict[str, torch.Tensor]:
+def honest_forms(names: tuple[str, str], m: torch.Tensor, l: torch.Tensor) -> ExactState:
+    """What stands for a maximum and a sum, [rows] each, under the given names.
+
+    The maximum may be held in base two. After the walk either may have become the log-sum-exp, and the sum its reciprocal
+    or its logarithm, in base two as well.
+    """
+    log = l.where(l > 0, torch.nan).log()
+    base_two = 1 / math.log(2)
+    maxima, after = [m, m * base_two], [m + log, (m + log) * base_two]
+    sums = [l, *after, 1 / l.where(l > 0, torch.nan), log, log * base_two]
+    return ExactState(
+        {names[0]: torch.stack(maxima), names[1]: l[None]},
+        {names[0]: torch.stack([*maxima, *after]), names[1]: torch.stack(sums)},
+    )
+
+
+def _in_one_walk(x: torch.Tensor, seen: torch.Tensor) -> ExactState:
     """Milakov & Gimelshein 2018, algorithm 3: both are always those of all that was seen."""
     m, l = max_and_sum(x.masked_fill(seen < 1, -torch.inf))
-    return {"m_i": m, "l_i": l}
+    return honest_forms(("m_i", "l_i"), m, l)
 
 
-def _in_two_walks(x: torch.Tensor, seen: torch.Tensor) -> dict[str, torch.Tensor]:
+def _in_two_walks(x: torch.Tensor, seen: torch.Tensor) -> ExactState:
     """The maximum in a first walk, the sum in a second one, against the maximum of the whole row."""
     m, _ = max_and_sum(x.masked_fill(seen < 1, -torch.inf))
     l = max_and_sum(x.masked_fill(seen < 2, -torch.inf), against=m)[1]
-    return {"m_i": m, "l_i": l.masked_fill((seen < 2).all(dim=-1), torch.nan)}
+    return honest_forms(("m_i", "l_i"), m, l.masked_fill((seen < 2).all(dim=-1), torch.nan))
 
 
-def running(*, walks: int) -> Running:
+def running(*, walks: int) -> RunningState:
     """m_i and l_i of each row of x, found in one walk or in two; either way is right, `walks` is the puzzle's own."""
     ways = (_in_one_walk, _in_two_walks) if walks == 1 else (_in_two_walks, _in_one_walk)
-    return Running(
+    return RunningState(
         walked="x_ptr",
         rows="x_ptr",
         names=("m_i", "l_i"),

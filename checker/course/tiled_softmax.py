@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from checker.course import slips
+from checker.course.diagrams import matrices
 from checker.course.families import row_magnitude
 from checker.course.softmax_rows import GPU, TOLERANCE, make, matrix_bytes, named, reference, running, warps
 from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
@@ -106,10 +107,9 @@ PUZZLE = Puzzle(
     "foreign memory, a column past N would enter the sum. The bytes are those of the online rung: 3·M·N elements.",
     film=FilmSpec(
         case=_case(5, 10, 2, 4, family="ascending"),
-        tensors=("x_ptr", "y_ptr"),
+        diagram=matrices(running(walks=1)),
         state={"m_i": "running max", "l_i": "running sum", "m_new": "new max"},
         choices={"M": (3, 5, 8), "N": (4, 7, 10, 13), "BLOCK_M": (1, 2, 4), "BLOCK_N": (2, 4, 8)},
-        running=running(walks=1),
     ),
     slips=slips.softmax(),
 )

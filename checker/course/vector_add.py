@@ -8,6 +8,7 @@ from random import Random
 import torch
 
 from checker.course import slips
+from checker.course.diagrams import flowing
 from checker.course.families import rows, stored
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
@@ -103,7 +104,7 @@ PUZZLE = Puzzle(
     "written. Each element is loaded once and stored once, which no kernel can beat.",
     film=FilmSpec(
         case=_case(10, 4),
-        tensors=("x_ptr", "y_ptr", "z_ptr"),
+        diagram=flowing(x_ptr=("element",), y_ptr=("element",), z_ptr=("element",)),
         choices={"N": (7, 10, 16, 24), "BLOCK_N": (2, 4, 8)},
     ),
     slips=slips.softmax(_one_vector, families=("normal",)),

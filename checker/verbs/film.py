@@ -11,6 +11,7 @@ import torch
 
 from checker import workspace
 from checker.checking import check_source
+from checker.films import film_document, film_html
 from checker.judge.launches import prepare
 from checker.judge.verdict import Verdict
 from checker.puzzle import Case, Puzzle
@@ -27,7 +28,6 @@ from checker.verbs.arguments import (
 )
 from checker.view import display
 from checker.view.controls import film_controls
-from checker.view.film import film_document, film_html
 
 LARGEST = 1 << 20  # elements of one tensor, and programs of a grid: past that nobody could watch it
 MOST_EVENTS = 20_000  # a film with more moments than this can neither be watched nor kept in a notebook

@@ -9,13 +9,16 @@ from checker.view import card_content as content
 from checker.view.code import highlight
 from checker.view.error_map import alt_text, error_map, numbered
 from checker.view.formats import count
-from checker.view.theme import prose, style_element
+from checker.view.theme import asset, prose, style_element
 
 
 def card_html(verdict: Verdict) -> str:
     card = content.card_of(verdict)
     page = Markup('<div class="tbt-card {}">{}{}{}</div>').format(
-        card.tone, style_element("tbt-card", "card.css"), _head(card), Markup().join(map(_part, card.parts))
+        card.tone,
+        style_element("tbt-card", asset("checker.view", "card.css")),
+        _head(card),
+        Markup().join(map(_part, card.parts)),
     )
     return str(page)  # whoever adds to it may do so as to any text
 

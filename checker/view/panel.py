@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup
 
-from checker.view.theme import prose, style_element
+from checker.view.theme import asset, prose, style_element
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,7 +52,7 @@ class Panel:
             parts.append(Markup("<h5>{}</h5><ul>{}</ul>").format(heading, _each(Markup("<li>{}</li>"), items)))
         parts += [_code(self.code), _each(Markup('<p class="soft">{}</p>'), self.footer)]
         page = Markup('{}<div class="tbt-panel">{}</div>')
-        return str(page.format(style_element("tbt-panel", "panel.css"), Markup().join(parts)))
+        return str(page.format(style_element("tbt-panel", asset("checker.view", "panel.css")), Markup().join(parts)))
 
     def print(self, console: Console) -> None:
         from rich.padding import Padding

@@ -43,7 +43,7 @@ class Plot:
             '<div class="tbt-plot" role="img" aria-label="{}" style="box-sizing:border-box;max-width:640px;padding:6px 8px;'
             'border-radius:8px;background:var(--bg)">{}{}</div>'
         )
-        return str(page.format(self.alt, style_element("tbt-plot"), self.svg))
+        return str(page.format(self.alt, style_element("tbt-plot", ""), self.svg))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import torch
 
+from checker.course.diagrams import linear
 from checker.course.linear_inputs import (
     EPS,
     GPU,
@@ -22,7 +23,7 @@ from checker.course.linear_inputs import (
     rows,
     strides,
 )
-from checker.puzzle import Allowance, Carried, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
 
 def make(case: Case) -> Tensors:
@@ -130,8 +131,7 @@ DEMONSTRATION = Puzzle(
     "output, so the programs of a head have to add to the same numbers, at the same time: atomically, one after another.",
     film=FilmSpec(
         case=_case(1, 1, 12, 8, 4, 4),
-        tensors=("q_ptr", "k_ptr", "v_ptr", "num_ptr", "den_ptr"),
+        diagram=linear(output="num_ptr", ends=False),
         state={"s": "rows of the state", "z": "sum of keys", "k": "features of the key", "q": "features of the query"},
-        carried=Carried(output="num_ptr", start=(), end=()),
     ),
 )

@@ -1,0 +1,175 @@
+"""The stages of the films: matrices in a row, the square of attention's scores, the state of linear attention."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from checker.puzzle import Band, Diagram, Drawn, Enlarged, KeptState, RunningState, Square
+
+
+def flowing(running: RunningState | None = None, **tensors: tuple[str, ...]) -> Diagram:
+    """Tensors by parameter name with the names of their axes, one after another; `running` stands beside its rows."""
+    return Diagram({name: Drawn(axes) for name, axes in tensors.items()}, running=running)
+
+
+def matrices(running: RunningState | None = None) -> Diagram:
+    """x beside y."""
+    return flowing(running, x_ptr=("row", "column"), y_ptr=("row", "column"))
+
+
+def attention(
+    running: RunningState, per_query: tuple[str, ...] = (), accumulator: tuple[str, str] = ("acc", "acc")
+) -> Diagram:
+    """The square of scores between q and o, which lie along the queries, and k and v, which lie along the keys.
+
+    `per_query` are tensors with one number a query, `accumulator` the variable before a tile's share is added, and after.
+    """  # fmt: skip
+    old, new = accumulator
+    return Diagram(
+        {
+            "q_ptr": Drawn(("query", "feature")),
+            "k_ptr": Drawn(("key", "feature")),
+            "v_ptr": Drawn(("key", "value")),
+            "o_ptr": Drawn(("query", "value")),
+            **{name: Drawn(("query",)) for name in per_query},
+        },
+        down=(Band("feature"), Band("query", 262, 8, numbered=True), Band("value")),
+        across=(Band("feature"), Band("key", 300, 8, numbered=True), Band("", 14), Band("value")),
+        running=running,
+        square=Square(
+            "q_ptr",
+            "k_ptr",
+            ("s", "scores", "qk", "p"),
+            (
+                Enlarged(("s", "scores", "qk", "p")),
+                Enlarged(("alpha",), sign="→", note="0 … 1", vector=True),
+                Enlarged((old,), "before", sign="×", note="before", changes=new),
+                Enlarged((new,), "after", sign="+ p·v →", note="after"),
+            ),
+            made="{tile} = q[{rows}] · k[{columns}]ᵀ, on chip",
+            used="{result} of o[{rows}]: rescaled, + p · v[{columns}]",
+            here="queries {rows}, keys {columns}",
+            nothing="no tile of scores is on chip now",
+            legend=("scores of the tile on chip", "masked scores, -∞"),
+            about=("scores: one tile at a time,", "on chip, never in memory"),
+        ),
+    )
+
+
+_LINEAR = KeptState(
+    names=("state", "S", "kv", "mem", "s"),
+    sums=("z", "z_i", "k_sum"),
+    axes=("feature", "value"),
+    at=("feature", "value"),
+    before_at=("feature", ""),
+    added="k_ptr",
+    rows="k_ptr",
+    columns="v_ptr",
+    queries="q_ptr",
+    output="o_ptr",
+    start=("s0_ptr", "z0_ptr"),
+    end=("s_ptr", "z_ptr"),
+    adds="φ(k{added})ᵀ · v{added}",
+    reads="φ(q{queries}) · {state}",
+    holds=", which holds keys {seen}",
+    empty=", which holds no keys so far",
+    tokens=": tokens {seen}",
+    title="{state}: φ(K)ᵀV",
+    about="Weights are never formed: the pairs in grey went through the state, as a sum.",
+    unread="No pair of query and key was seen to go through a state.",
+    square=("q_ptr", "k_ptr"),
+)
+_WEIGHTS = Square(
+    "q_ptr",
+    "k_ptr",
+    ("a", "w", "weights", "scores", "p"),
+    (Enlarged(("a", "w", "weights", "scores", "p")),),
+    made="{tile} = φ(q[{rows}]) · φ(k[{columns}])ᵀ, on chip",
+    used="+ {tile} · v[{columns}]: the keys of this chunk",
+    here="queries {rows}, keys {columns}",
+    nothing="no weights are on chip now",
+    legend=("weights of the tile on chip", "masked weights, -∞"),
+    skips=False,  # what has no tile of its own was read out of the state, or comes later
+)
+
+
+def linear(
+    output: str = "o_ptr", ends: bool = True, chunks: bool = False, queries: bool = True, weights: bool = False
+) -> Diagram:
+    """The state φ(K)ᵀ V between k, to its left, and v, above it; below it the square of weights and the output.
+
+    ::
+
+                     v [N, D_V]     start (memory)
+        k [D, N]     S [D, D_V] z   S before this step
+        q [N, D] A   o [N, D_V]     end (memory)
+        chunks (memory), in a row
+
+    Every product lies where a product is written: a number of S has its row in k and its column in v, a number of o has
+    its row in q (and in A, the weights) and its column in S (and in v). `ends` are states in memory before and after the
+    text, `chunks` one for each chunk; with queries beside them, they are what each chunk starts from. `weights` are those
+    inside a chunk, on chip.
+    """  # fmt: skip
+    tensors = {"k_ptr": Drawn(("key", "feature"), ("feature", "key")), "v_ptr": Drawn(("key", "value"))}
+    if queries:
+        tensors = {"q_ptr": Drawn(("query", "feature")), **tensors, output: Drawn(("query", "value"))}
+    if output == "num_ptr":
+        tensors["den_ptr"] = Drawn(("query",), ("query", ""))
+    if ends:
+        for held, total, row in (("s0_ptr", "z0_ptr", "key"), ("s_ptr", "z_ptr", "query")):
+            tensors[held] = Drawn(("feature", "value"), (row, ""), inset=True)
+            tensors[total] = Drawn(("feature",), (row, ""), inset=True)
+    state = replace(_LINEAR, output=output, square=_LINEAR.square if queries else None)
+    if chunks:
+        tensors["s_ptr"] = Drawn(("feature", "value"), ("chunk", ""), in_a_row=True)
+        tensors["z_ptr"] = Drawn(("feature",), ("chunk", ""), in_a_row=True)
+        state = replace(state, chunks=("s_ptr", "z_ptr"), given=queries)
+    if not ends:
+        state = replace(state, start=(), end=())
+    if weights:
+        grey = "the pairs in grey went through the state, as a sum."
+        state = replace(state, about=f"Weights: only tiles on the diagonal are ever on chip; {grey}")
+    return Diagram(
+        tensors,
+        down=(
+            Band("key", 92, 12, numbered=True),
+            Band("feature", 112),
+            Band("query", 176, 12, numbered=True),
+            Band("chunk", 72, 6),
+        ),
+        across=(Band("feature", 48), Band("key", 176, 12, numbered=True), Band("value", 150), Band("", 14)),
+        square=_WEIGHTS if weights else None,
+        state=state,
+    )
+
+
+PREFIX = Diagram(
+    {
+        "x_ptr": Drawn(("chunk", "size"), ("chunk", "size")),
+        "x0_ptr": Drawn(("size",), ("start", "size")),
+        "start_ptr": Drawn(("chunk", "size"), ("starts", "size")),
+        "end_ptr": Drawn(("size",), ("end", "size")),
+    },
+    down=tuple(
+        Band(name, 150, 15, numbered=name == "chunk") for name in ("start", "chunk", "before", "state", "starts", "end")
+    ),
+    across=(Band("size", 600, 26),),
+    state=KeptState(
+        names=("state", "S", "kv", "mem", "s"),
+        axes=("size",),
+        at=("state", "size"),
+        before_at=("before", "size"),
+        added="x_ptr",
+        columns="x_ptr",
+        start=("x0_ptr",),
+        end=("end_ptr",),
+        chunks=("start_ptr",),
+        flat=True,
+        adds="x{added}",
+        reads="{stored} = {state}",
+        holds=": x0 and all of x[{seen}]",
+        empty=": only x0",
+        title="{state}, on chip, after this step",
+    ),
+)
+"""A sum of states that are there already: what is added above the state, what was stored from it below, in the same columns."""

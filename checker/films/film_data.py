@@ -1,0 +1,230 @@
+"""All that a film shows, found out before anything is drawn: steps, places, state, what is wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from checker.films.diagram import Layout, banded, bare, flowing, lens_widths
+from checker.films.kept_state import StateSteps, state_steps, weights_in_words
+from checker.films.square import Visits, visits
+from checker.films.state import matrix, vector
+from checker.films.state_divergence import Divergence, state_divergences
+from checker.films.steps import Program, Step, choose, plane_of, program_name, steps_of
+from checker.puzzle import Case, Diagram, Puzzle
+from checker.simulator.trace import Trace
+from checker.submission.kernel import KernelSource
+from checker.view.formats import count, number, short, size
+
+MOST_STEPS = 380
+DIVERGES = "running value"
+
+
+@dataclass(frozen=True)
+class Note:
+    """One thing that is wrong, and the step that it belongs to, if to one. Those of a `program` after the first are not listed."""
+
+    at: int | None
+    kind: str
+    message: str
+    listed: bool = True
+
+    @property
+    def alarm(self) -> str:
+        return self.message if self.kind == DIVERGES else self.kind
+
+
+@dataclass
+class FilmData:
+    """What is known about a launch, step by step."""
+
+    trace: Trace
+    puzzle: Puzzle
+    diagram: Diagram
+    source: KernelSource
+    steps: list[Step]
+    programs: list[Program]
+    left_out: int
+    """Programs that are not shown."""
+    cut: int
+    """Steps of a program that are shown, where it has more."""
+    layout: Layout
+    cells: dict[str, list[str]] = field(default_factory=dict)
+    """Formatted values by tensor, row-major, all slices; tensors that the kernel writes hold what was there at the end."""
+    visits: Visits | None = None
+    state: StateSteps | None = None
+    divergences: list[Divergence] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+
+    @property
+    def written(self) -> set[str]:
+        return {s.event.tensor for s in self.steps if s.stores} & set(self.puzzle.outputs)
+
+    def who(self, step: Step) -> str:
+        return program_name(step.event.program, self.trace.grid)
+
+    def product(self, step: Step) -> str:
+        """What a `tl.dot` does, in the puzzle's words; empty where they say nothing."""
+        if self.state:
+            return self.state.at[step.at].words
+        square, held = self.diagram.square, self.visits.at[step.at] if self.visits else None
+        if square is None or self.visits is None or held is None or held.pair is None:
+            return ""
+        after = [i for i, e in enumerate(square.lens) if e.when == "after"]
+        makes = 0 in held.pictures and not any(i in held.pictures for i in after)
+        result = next((self.visits.names[i] for i in after if i in held.pictures or makes), self.visits.names[after[-1]] if after else "")  # fmt: skip
+        rows, columns = (f"{a}:{b}" for a, b in (held.pair.rows, held.pair.columns))
+        said = square.made if makes else square.used
+        return said.format(tile=self.visits.names[0], result=result, rows=rows, columns=columns)
+
+    def sentence(self, step: Step) -> str:
+        """What happens at a step."""
+        event, who = step.event, self.who(step)
+        if event.kind == "dot":
+            said = self.state.at[step.at].words if self.state else ""
+            return f"Program {who}: {said}." if said else f"Program {who} multiplies two tiles."
+        verb = {"load": "loads", "store": "stores", "atomic": "updates"}[event.kind]
+        return f"Program {who} {verb} {short(event.tensor)}{step.tile.label if step.tile else ''}."
+
+    def summary(self) -> str:
+        """How many programs, loads and stores there were, and what of them is shown."""
+        trace = self.trace
+        loads, stores = (sum(getattr(t, name) for t in trace.traffic.values()) for name in ("loads", "stores"))
+        atomics = sum(e.kind == "atomic" for e in trace.events)  # each is counted as a load and as a store
+        total = trace.grid[0] * trace.grid[1] * trace.grid[2]
+        text = f"{count(total, 'program')}, {count(loads - atomics, 'load')}, {count(stores - atomics, 'store')}"
+        text += f", {count(atomics, 'atomic operation')}." if atomics else "."
+        if self.left_out:
+            text += f" Shown: {len(self.programs)} programs (the first ones and the last)."
+        if self.cut:
+            text += f" Of a program, the first {self.cut} steps are shown."
+        return text
+
+    def facts(self, step: Step) -> str:
+        event, facts = step.event, [f"program {self.who(step)}"]
+        if event.kind != "dot":
+            facts.append(size(event.bytes))
+        if event.kind == "atomic":
+            facts.append("read and written back in one step")
+        if event.masked:
+            facts.append(f"{count(event.masked, 'lane')} masked" + (", no `other`" if event.undefined else ""))
+        return " · ".join(facts)
+
+    def alarm(self, step: Step) -> str:
+        said = [note.alarm for note in self.notes if note.at == step.at]
+        if step.event.out_of_bounds:
+            said.append(f"{count(step.event.out_of_bounds, 'lane')} outside the tensor")
+        return "⚠ " + ", ".join(said) if said else ""
+
+
+def film_data(trace: Trace, puzzle: Puzzle, source: KernelSource, case: Case, values: Mapping[str, Any]) -> FilmData:
+    """Choose what is shown, place it, and find out what it holds."""
+    diagram = _present(puzzle.film.diagram, trace)
+    events, programs, left_out = choose(trace, MOST_STEPS)
+    shown = list(diagram.tensors) + [e.tensor for e in events if e.tensor in trace.tensors]
+    shapes = {n: tuple(trace.tensors[n].shape) for n in dict.fromkeys(shown)}
+    rows = [shapes[n][-1] for n, d in diagram.tensors.items() if d.in_a_row and len(d.axes) == 2]
+    planes = {n: plane_of(shape, diagram.tensors.get(n), max(rows, default=1)) for n, shape in shapes.items()}
+    steps = steps_of(events, planes, shapes)
+
+    arrays = {name: array(value) for name, value in values.items()}
+    small = {n for n, a in arrays.items() if n in shapes and 0 < a.size <= 4096}
+    tiles = {n: [s.tile for s in steps if s.tile and s.event.tensor == n] for n in shapes}
+    tensors = [bare(n, planes[n], shapes[n], trace.tensors[n].dtype, tiles[n]) for n in shapes]
+    running = diagram.running
+    if running:
+        there = tuple(n for n in running.names if any(vector(s.event.state.get(n)) for s in steps))
+        tensors = [replace(t, columns=there) if t.name == running.rows else t for t in tensors]
+
+    state = held = None
+    if diagram.state:
+        memory = {n: a for n, a in arrays.items() if n in {*diagram.state.start, *diagram.state.end, *diagram.state.chunks}}  # fmt: skip
+        state = state_steps(
+            steps, diagram.state, source.source, int(case.meta.get(diagram.state.chunk_size, 1)), memory
+        )
+    if diagram.square:
+        extent = planes[diagram.square.rows].rows, planes[diagram.square.columns].rows
+        held = visits(steps, diagram.square, extent)
+        if state:
+            weights_in_words(state, steps, source.source, diagram.square, held)
+    if diagram.down:
+        total = bool(state and any(at.sums_before or at.sums_after for at in state.at))
+        layout = banded(tensors, diagram, _lens(diagram, steps, held), total)
+    else:
+        layout = flowing(tensors, diagram, frozenset(small))
+    film = FilmData(trace, puzzle, diagram, source, steps, programs, left_out, 0, layout, visits=held, state=state)
+    film.cut = MOST_STEPS if max(Counter(e.program for e in trace.events).values(), default=0) > MOST_STEPS else 0
+    film.cells = {t.name: [number(v.item(), 5 if t.ux >= 30 else 4) for v in arrays[t.name].reshape(-1)] for t in layout.tensors if t.cells}  # fmt: skip
+    film.notes = _findings(trace, steps)
+    if running and running.exact and layout.tensor(running.rows).columns and {running.rows, running.walked} <= set(values):  # fmt: skip
+        inputs = {name: value for name, value in values.items() if name not in puzzle.outputs}
+        film.divergences = state_divergences(steps, shapes[running.rows], shapes[running.walked], running, case, inputs)
+        rows_of = planes[running.rows]
+        film.notes += _diverged(film.divergences, rows_of.rows * rows_of.slices > 1)
+    return film
+
+
+def _present(diagram: Diagram, trace: Trace) -> Diagram:
+    """The parts of a diagram whose tensors are there, with at least two dimensions where a plane is drawn."""
+    tensors = {n: d for n, d in diagram.tensors.items() if n in trace.tensors and len(trace.tensors[n].shape) >= len(d.axes)}  # fmt: skip
+    out = replace(diagram, tensors=tensors)
+    if out.running and not {out.running.rows, out.running.walked} <= set(trace.tensors):
+        out = replace(out, running=None)
+    if out.square and not {out.square.rows, out.square.columns} <= set(tensors):
+        out = replace(out, square=None)
+    if out.state and not {out.state.added, out.state.columns, out.state.rows or out.state.columns} <= set(tensors):
+        out = replace(out, state=None)
+    if (diagram.square and not out.square) or (diagram.state and not out.state):
+        out = replace(out, down=(), across=())
+    return out
+
+
+def _lens(diagram: Diagram, steps: Sequence[Step], held: Visits | None) -> list[float]:
+    """Widths of the enlarged pictures."""
+    square = diagram.square
+    if square is None or held is None:
+        return []
+    size_ = next((p.size for p in held.pairs), (16, 16))
+    depths: list[int | None] = []
+    for enlarged, name in zip(square.lens, held.names, strict=True):
+        tiles = (matrix(s.event.state.get(name)) for s in steps)
+        found = next((tile.shape[1] for tile in tiles if tile is not None), 16)
+        depths.append(None if enlarged.vector else size_[1] if enlarged.when == "made" else found)
+    return lens_widths(size_, depths)
+
+
+def array(value: Any) -> np.ndarray:
+    if hasattr(value, "detach"):  # a torch tensor; numpy has no bfloat16
+        value = value.detach().cpu()
+        value = (value.double() if value.is_floating_point() else value).contiguous().numpy()
+    return np.asarray(value)
+
+
+def _diverged(found: list[Divergence], several_rows: bool) -> list[Note]:
+    """The first divergence of every program; that of the first program is listed below the film, with what follows it."""
+    firsts = sorted({d.program: d for d in reversed(found)}.values(), key=lambda d: d.at)
+    return [Note(d.at, DIVERGES, d.words(several_rows), listed=i == 0) for i, d in enumerate(firsts)]
+
+
+def _findings(trace: Trace, steps: Sequence[Step]) -> list[Note]:
+    """Every finding, at the first step that it belongs to."""
+    notes = []
+    for finding in trace.findings:
+        at = next(
+            (
+                s.at
+                for s in steps
+                if finding.line is not None
+                and s.event.line == finding.line
+                and finding.program in (None, s.event.program)
+                and finding.tensor in (None, s.event.tensor)
+                and (s.event.out_of_bounds or not finding.kind.startswith("out_of_bounds"))
+            ),
+            None,
+        )
+        notes.append(Note(at, finding.kind.replace("_", " "), finding.message))
+    return notes

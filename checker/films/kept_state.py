@@ -1,0 +1,330 @@
+"""A state that a kernel keeps on chip: which variable it is, what each step does with it, and which pairs go through it."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from checker.films.square import Visits
+from checker.films.state import Heat, levels, matrix, quantised, root, row, same, span_of, turned
+from checker.films.steps import Box, Span, Step, by_program, joined
+from checker.puzzle import KeptState, Square
+from checker.simulator.trace import Event
+from checker.view.formats import number, short
+
+ROOM = 14_000
+"""Characters for all heat maps of the state: more of them are drawn with fewer cells."""
+MOST = 24
+"""Steps that are looked at to find the variable."""
+Deed = Literal["", "starts", "adds", "reads"]
+Hold = Callable[[Any], "np.ndarray | None"]
+
+
+@dataclass
+class StateAt:
+    """The state around one step: `place` is ``(first row, first column, rows, columns)`` of the whole, overhang included."""
+
+    before: Heat | None = None
+    after: Heat | None = None
+    sums_before: str = ""
+    sums_after: str = ""
+    place: tuple[int, int, int, int] | None = None
+    deed: Deed = ""
+    words: str = ""
+    reads: tuple[tuple[int, Box], ...] = ()
+    """``(slice, box)``: what these rows saw of these columns came out of the state in this step."""
+
+
+@dataclass
+class StateSteps:
+    """The state at every step; `name` and `total` are its variable and that of its vector, empty where there is none."""
+
+    at: list[StateAt]
+    name: str
+    total: str
+    ranges: list[str] = field(default_factory=list)
+    """What the colours and bars mean, in words."""
+
+
+@dataclass
+class _Walk:
+    """What one program has loaded and added so far."""
+
+    queries: tuple[int, Span] | None = None  # slice, rows
+    last: Span | None = None
+    """Rows of the last tile that goes into the state."""
+    loaded: list[Span] = field(default_factory=list)
+    """Those since the last addition."""
+    seen: list[Span] = field(default_factory=list)
+    known: bool = True
+    """Whether what the state holds can be told: additions to it are seen, or it was loaded with what it holds."""
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """What a kernel calls what: its state, the weights beside it, and every product in its text."""
+
+    spec: KeptState
+    name: str
+    dots: Sequence[_Dot]
+    stored: frozenset[int]
+    """Steps at which a flat state goes to memory as it is."""
+    chunk: int
+
+
+def state_steps(
+    steps: Sequence[Step], spec: KeptState, source: str, chunk: int, values: Mapping[str, np.ndarray]
+) -> StateSteps:
+    """Follow every program. `source` is the kernel's, `chunk` the rows in a chunk; `values` are tensors, outputs as the kernel left them."""
+    memory = [group for group in (spec.start, spec.end, spec.chunks) if group]
+    if spec.flat:
+        (name, held), total = _found(steps, [n for group in memory for n in group], spec.names, values, flat=True), ""
+    else:
+        name, held = _found(steps, [group[0] for group in memory], spec.names, values, flat=False)
+        total = _found(steps, [n for group in memory for n in group[1:]], spec.sums, values, flat=True)[0]
+    stored = {s.at for s in steps if spec.flat and _stores_it(s, held(s.event.state.get(name)), values)}
+    kernel = _Kernel(spec, name, _dots_of(source), frozenset(stored), chunk)
+    out = StateSteps([StateAt() for _ in steps], name, total)
+    kept: list[list[tuple[StateAt, np.ndarray]]] = [[], [], [], []]  # state before and after, sums before and after
+    for mine in by_program(steps):
+        starts = {tensor: next((_start(s) for s in mine if s.loads(tensor)), 0) for tensor in (spec.rows, spec.columns)}
+        for step in mine:
+            if step.event.kind == "load" and step.event.tensor in starts and step.tile:
+                starts[step.event.tensor] = _start(step)
+            old, new = step.event.state, (step.later or step.event).state
+            now = [held(old.get(name)), held(new.get(name)), row(old.get(total)), row(new.get(total))]
+            at = out.at[step.at]
+            for group, value in zip(kept, now, strict=True):
+                if value is not None:
+                    group.append((at, value))
+            shown = now[0] if now[1] is None else now[1]
+            if shown is not None:
+                at.place = (0 if spec.flat else starts[spec.rows], starts[spec.columns], *shown.shape)
+        _follow_program(out, mine, kernel)
+    _quantise(out, steps, kept)
+    return out
+
+
+def _start(step: Step) -> int:
+    """The first column of a load."""
+    return max(step.tile.box[2], 0) if step.tile else 0
+
+
+def _quantise(out: StateSteps, steps: Sequence[Step], kept: list[list[tuple[StateAt, np.ndarray]]]) -> None:
+    before, after, sums_before, sums_after = kept
+    heats, _, cells = quantised([root(array) for _, array in before + after], ROOM, signed=True)
+    for i, (at, _) in enumerate(before):
+        at.before = heats[i]
+    for i, (at, _) in enumerate(after, len(before)):
+        at.after = heats[i]
+    _, top = span_of([values for _, values in sums_before + sums_after])
+    for at, values in sums_before:
+        at.sums_before = levels(values[0], 0.0, max(top, 1e-30))
+    for at, values in sums_after:
+        at.sums_after = levels(values[0], 0.0, max(top, 1e-30))
+    low, high = span_of([array for _, array in before + after])
+    if not heats:
+        large = any(_large(s.event.state.get(out.name)) for s in steps)
+        out.ranges = ["too large to be captured" if out.name and large else "no variable holds one"]
+    else:
+        out.ranges = [f"orange: up to {number(high, 5)}"] if high > 0 else []
+        out.ranges += [f"blue: down to {number(low, 5)}"] if low < 0 else []
+        out.ranges += [f"a cell: the mean of {cells} × {cells}"] if cells > 1 else []
+        out.ranges = out.ranges or ["all zero"]
+    if sums_before or sums_after:
+        out.ranges.append(f"{out.total}: 0 … {number(top, 5)}")
+
+
+# ---- which variable it is ----------------------------------------------------------------------------------------------
+
+
+def _found(
+    steps: Sequence[Step], memory: Sequence[str], names: Sequence[str], values: Mapping[str, np.ndarray], flat: bool
+) -> tuple[str, Hold]:
+    """The variable that holds what is loaded from, or stored to, `memory`, else one by name; empty where there is none. How to read it."""
+    ways: tuple[Hold, ...] = (row,) if flat else (matrix, turned)
+    telling = [s for s in steps if s.event.tensor in memory and s.event.tensor in values]
+    matches: Counter[tuple[str, int]] = Counter()
+    for step in telling[:MOST]:
+        holder = step.event if step.event.kind == "store" else step.later
+        want = _part(step.event, values[step.event.tensor], 1 if flat else 2)
+        if holder is not None and want is not None:
+            state = {n: v for n, v in holder.state.items() if _floats(v)}
+            matches.update((n, i) for n, v in state.items() for i, hold in enumerate(ways) if _holds(hold(v), want))
+    if matches:
+        known = {name: -i for i, name in enumerate(names)}
+        name, way = max(matches, key=lambda m: (matches[m], known.get(m[0], -len(known)), -m[1]))
+        return name, ways[way]
+    for name in names:
+        states = [s.event.state.get(name) for s in steps]
+        if any(ways[0](value) is not None or (not flat and _large(value)) for value in states):
+            return name, ways[0]
+    return "", ways[0]
+
+
+def _large(value: Any) -> bool:
+    """A matrix of which only the shape was kept."""
+    return isinstance(value, dict) and len(value.get("shape", ())) == 2
+
+
+def _stores_it(step: Step, have: np.ndarray | None, values: Mapping[str, np.ndarray]) -> bool:
+    """Whether a store of a vector's numbers is of those in `have`."""
+    event = step.event
+    if event.kind != "store" or event.tensor not in values or event.tile is None or event.tile.active is None:
+        return False
+    part = values[event.tensor][tuple(slice(*side) for side in event.tile.active)].reshape(-1, 1).T
+    return part.shape[1] <= (have.shape[1] if have is not None else 0) and _holds(have, part)
+
+
+def _floats(value: Any) -> bool:
+    while isinstance(value, list) and value:
+        value = value[0]
+    return isinstance(value, float)
+
+
+def _part(event: Event, array: np.ndarray, rank: int) -> np.ndarray | None:
+    """What a tile touches, as a matrix; None where it cannot tell one variable from another."""
+    tile = event.tile
+    if tile is None or tile.active is None or tile.elements is not None or array.ndim != len(tile.active):
+        return None
+    if any(stop != start + 1 for start, stop in tile.active[:-rank]):
+        return None
+    part = array[tuple(slice(*side) for side in tile.active)].reshape(-1, tile.active[-1][1] - tile.active[-1][0])
+    return part if np.isfinite(part).all() and part.any() and part.size > 1 else None
+
+
+def _holds(have: np.ndarray | None, want: np.ndarray) -> bool:
+    if have is None or any(h < w for h, w in zip(have.shape, want.shape, strict=True)):
+        return False
+    here = have[: want.shape[0], : want.shape[1]]
+    # values in a trace have four digits
+    return bool(np.isclose(here, want, rtol=2e-3, atol=1e-6 * np.abs(want).max()).all())
+
+
+# ---- what each step does with it ---------------------------------------------------------------------------------------
+
+
+def _follow_program(out: StateSteps, mine: Sequence[Step], kernel: _Kernel) -> None:
+    """What every step of one program does, in words too, and which pairs go through the state."""
+    spec, walk = kernel.spec, _Walk()
+    walk.known = spec.given or any(_deed(step, kernel.name) == "adds" for step in mine)
+    reading = any(_reads(kernel, step.event) for step in mine)  # else the state is read where the output leaves
+    for step in mine:
+        at, event, flat = out.at[step.at], step.event, step.tile
+        _load(walk, step, kernel)
+        read, deed = "", _deed(step, kernel.name)
+        outputs = step.stores and event.tensor == spec.output
+        if step.at in kernel.stored or (not spec.flat and (_reads(kernel, event) or (not reading and outputs))):
+            read, deed = _words("reads", walk, step, kernel), deed or "reads"
+            rows = walk.queries if reading or flat is None or not flat.active else (flat.slice, flat.active[:2])
+            if rows and not spec.flat:
+                at.reads = tuple((rows[0], (*rows[1], *span)) for span in joined(walk.seen))
+        at.deed = deed
+        if deed == "adds":
+            walk.seen += walk.loaded if spec.flat else [walk.last] if walk.last else []
+        said = _words(deed, walk, step, kernel)
+        if deed == "adds":
+            walk.loaded.clear()
+        at.words = f"{read}; then {said}" if read and deed != "reads" else said
+
+
+def _deed(step: Step, name: str) -> Deed:
+    old, new = step.event.state.get(name), (step.later or step.event).state.get(name)
+    if new is None or same(old, new):
+        return ""
+    return "starts" if old is None and step.event.kind != "dot" else "adds"
+
+
+def _load(walk: _Walk, step: Step, kernel: _Kernel) -> None:
+    event, flat, spec = step.event, step.tile, kernel.spec
+    if event.kind != "load" or event.tile is None or flat is None:
+        return
+    if event.tensor == spec.queries and flat.active:
+        walk.queries = (flat.slice, flat.active[:2])
+    if event.tensor == spec.added and flat.active:
+        walk.last = flat.active[:2]
+        walk.loaded.append(walk.last)
+    if spec.given and event.tensor == spec.chunks[0]:
+        start = event.tile.box[-3][0] * kernel.chunk
+        walk.seen = [(0, start)] if start > 0 else []
+
+
+@dataclass(frozen=True)
+class _Dot:
+    first: int
+    last: int
+    names: frozenset[str]
+    """Names in the two operands."""
+
+
+def _dots_of(source: str) -> list[_Dot]:
+    """Every product in the kernel's text."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return []
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "dot":
+            names = frozenset(n.id for a in node.args[:2] for n in ast.walk(a) if isinstance(n, ast.Name))
+            found.append(_Dot(node.lineno, node.end_lineno or node.lineno, names))
+    return found
+
+
+def _operands(dots: Sequence[_Dot], event: Event) -> frozenset[str]:
+    """Names in the operands of the product of a step; none where its line has several."""
+    here = [d for d in dots if event.kind == "dot" and d.first <= event.line <= d.last]
+    return here[0].names if len(here) == 1 else frozenset()
+
+
+def _reads(kernel: _Kernel, event: Event) -> bool:
+    return kernel.name in _operands(kernel.dots, event)
+
+
+def _words(deed: Deed, walk: _Walk, step: Step, kernel: _Kernel) -> str:
+    """What a step does with the state, in the puzzle's formulas."""
+    spec, event, name = kernel.spec, step.event, kernel.name
+    seen = ", ".join(f"{a}:{b}" for a, b in joined(walk.seen))
+    if deed == "starts":
+        if event.kind != "load" or event.tensor not in (*spec.start, *spec.chunks) or event.tile is None:
+            return f"{name} starts here"
+        chunk = f", chunk {event.tile.box[-3][0]}" if event.tensor in spec.chunks else ""
+        return f"{name} starts from {short(event.tensor)}{chunk}{spec.tokens.format(seen=seen) if seen else ''}"
+    if deed == "adds":
+        ranges = joined(walk.loaded) if spec.flat else [walk.last]
+        return f"{name} {'+=' if name in event.state else '='} " + " + ".join(
+            spec.adds.format(added=_span(r)) for r in ranges
+        )
+    if deed == "reads" and name:
+        queries = _span(walk.queries[1] if walk.queries else None)
+        held = (spec.holds if seen else spec.empty).format(seen=seen) if walk.known else ""
+        return spec.reads.format(queries=queries, state=name, stored=short(event.tensor)) + held
+    return ""
+
+
+def _span(rows: Span | None) -> str:
+    if rows is None:
+        return ""
+    return f"[{rows[0]}]" if rows[1] == rows[0] + 1 else f"[{rows[0]}:{rows[1]}]"
+
+
+def weights_in_words(out: StateSteps, steps: Sequence[Step], source: str, square: Square, held: Visits) -> None:
+    """Of products that do nothing with the state: what they make of the tile beside it."""
+    dots, tile = _dots_of(source), held.names[0]
+    for step in steps:
+        pair, at = held.at[step.at].pair, out.at[step.at]
+        if step.event.kind != "dot" or at.words or pair is None:
+            continue
+        old, new = step.event.state.get(tile), (step.later or step.event).state.get(tile)
+        said = "" if same(old, new) else square.made
+        said = said or (square.used if tile in _operands(dots, step.event) else "")
+        at.words = said.format(tile=tile, rows=_colon(pair.rows), columns=_colon(pair.columns))
+
+
+def _colon(span: Span) -> str:
+    return f"{span[0]}:{span[1]}"

@@ -1,0 +1,68 @@
+"""The legend: a small sample of everything that this film draws, and what it means."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from checker.films.film_data import FilmData
+from checker.films.stage import masked
+from checker.films.svg import Cells, Path, Shape, drawn, hatch, plus_sign, rect
+
+Q = (2.0, 2.0, 22.0, 12.0)
+
+
+def legend(film: FilmData, shared: bool) -> Markup:
+    """The samples that this film needs, in one line. `shared`: several programs update the same numbers."""
+    samples = [
+        Markup('<span><svg width="26" height="16" fill="none" aria-hidden="true">{}</svg> {}</span> ').format(
+            drawn(_swatch(kind)), words
+        )
+        for kind, words in _needed(film, shared)
+    ]
+    return Markup('<div class="legend">{}</div>').format(Markup("").join(samples))
+
+
+def _needed(film: FilmData, shared: bool) -> list[tuple[str, str]]:
+    kinds = {s.event.kind for s in film.steps}
+    tensors = {t.name: t for t in film.layout.tensors}
+    deeds = {at.deed for at in film.state.at} if film.state else set()
+    square, visits = film.diagram.square, film.visits
+    tile, hidden = square.legend if square else ("", "")
+    asked = [
+        ("load" in kinds, "load", "load"),
+        ("store" in kinds, "store", "store"),
+        ("atomic" in kinds, "atomic", "atomic update: read, add, write back in one step"),
+        (shared, "shared", "numbers that several programs update"),
+        (any(s.event.masked and masked(tensors[s.event.tensor], s) for s in film.steps), "masked", "masked lanes: switched off"),
+        (any(s.event.out_of_bounds for s in film.steps), "outside", "lanes outside the tensor"),
+        (visits, "tile", tile),
+        (visits, "visited", "visited before, not kept"),
+        (visits and any("-" in heat[2] for k in range(len(film.steps)) if (heat := visits.heat(k))), "hidden", hidden),
+        (visits and visits.skipped, "skipped", "skipped tiles: never loaded"),
+        ("adds" in deeds, "adds", "added to the state"),
+        ("reads" in deeds, "reads", "the state is read"),
+        (film.state and any(at.reads for at in film.state.at), "told", "pairs that the state stands for"),
+    ]  # fmt: skip
+    return [(kind, words) for needed, kind, words in asked if needed]
+
+
+def _swatch(kind: str) -> tuple[Shape, ...]:
+    match kind:
+        case "masked":
+            return Path("masked", hatch(Q, 5)), rect(Q, "box load")
+        case "outside":
+            return rect(Q, "outside"), Path("outside-lines", hatch(Q, 7) + hatch(Q, 7, back=True))
+        case "tile":
+            return Cells(Q, 1, 6, "cMsVjC"), rect(Q, "edge dot")
+        case "visited" | "told":
+            return (rect(Q, f"{kind}|grid"),)
+        case "hidden":
+            return rect(Q, "visited"), Path("masked thin", hatch(Q, 4))
+        case "adds" | "reads":
+            return (rect(Q, f"pulse {kind}"),)
+        case "shared":
+            return rect(Q, "seen atomic"), Path("shared", hatch(Q, 5))
+        case "skipped":
+            return rect(Q, "grid"), Path("skipped", "M2 2L24 14M24 2L2 14")
+    inner = "" if kind == "load" else "|inner"
+    return rect(Q, f"fill {kind}|edge {kind}{inner}"), *(plus_sign(Q) if kind == "atomic" else ())

@@ -1,0 +1,234 @@
+"""The page of a film: its first frame without a script, a strip of small later ones, and the data that it is played from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from checker.films.film_data import FilmData, film_data
+from checker.films.legend import legend
+from checker.films.scene import Change, Part, Scenes, Stage, Values
+from checker.films.stage import stage
+from checker.films.steps import program_name
+from checker.films.svg import NOTHING, small
+from checker.films.tables import Meter, meters, meters_html, notes_html, source_listing, state_html, state_table
+from checker.puzzle import Allowance, Case, Puzzle
+from checker.simulator.trace import Trace
+from checker.submission.kernel import KernelSource
+from checker.view.formats import short
+from checker.view.theme import asset, style_element
+
+KINDS = {"load": 0.5, "store": 1, "atomic": 1, "dot": 0.25}
+"""How high the bar of a step is on the time line."""
+SELECTED = Markup(" selected")
+SPEEDS = {"0.5": "½×", "1": "1×", "2": "2×", "4": "4×"}
+
+
+def film_html(
+    trace: Trace,
+    puzzle: Puzzle,
+    source: KernelSource,
+    *,
+    case: Case | None = None,
+    budget: Mapping[str, Allowance] | None = None,
+    title: str = "",
+    values: Mapping[str, Any] | None = None,
+) -> str:
+    """One self-contained HTML fragment: static SVG, style, data and player. Needs no server and survives saving.
+
+    `trace` must hold events (``SimulateOptions(events=True, state=True)``). `case` is what was run, the film's
+    own if not given. `budget` is the rung's allowance for it, ``puzzle.budget(case)``; without it the bars only count.
+    `values` are tensors or arrays by parameter, inputs as they were and outputs as the kernel left them; small ones are
+    written into the cells. Output values appear at the moment of their last store.
+    """
+    title = title or f"{puzzle.title}: the film of {source.kernel}"
+    if not trace.events:
+        text = "There is nothing to show: the kernel neither loads nor stores anything."
+        page = Markup('<div class="tbt-film"><div class="head"><span class="title">{}</span></div><p>{}</p>{}</div>')
+        return str(page.format(title, text, _style()))
+    film = film_data(trace, puzzle, source, case or puzzle.film.case, values or {})
+    scenes = Scenes([s.program for s in film.steps])
+    _captions(film, scenes)
+    parts, rows, bytes_ = stage(film, scenes), state_table(film, scenes), meters(film, budget or {})
+    first = Stage(scenes, 0)
+    # a low stage leaves room below it, the square of scores does not
+    low = not film.diagram.down
+    bars = meters_html(bytes_)
+    label = f"Film: {puzzle.title}. {film.summary()} Space plays and pauses, the arrow keys step, Home and End jump."
+    page = Markup(
+        '<div class="tbt-film" tabindex="0" role="group" data-lm-suppress-shortcuts="true" aria-label="{}">{}'
+        '<div class="head"><span class="title">{}</span><span class="sub">{}</span></div>'
+        '<div class="cols"><div class="left">{}</div><div class="right">{}</div></div>'
+        '<script type="application/json">{}</script><script>{}</script></div>'
+    )
+    left = [_caption(first), _stage(film, parts, first), legend(film, any(scenes.together)), _controls(film), bars if low else ""]  # fmt: skip
+    left += [_strip(film, parts, scenes), notes_html(film)]
+    right = [source_listing(film), state_html(rows, first), "" if low else bars]
+    data = Markup(_json(_data(film, scenes, bytes_)))  # noqa: S704 (no "<" is left in it)
+    player = Markup(asset("checker.films", "player.js"))  # noqa: S704 (ours)
+    html = page.format(label, _style(), title, film.summary(), Markup("").join(left), Markup("").join(right), data, player)  # fmt: skip
+    return str(html)
+
+
+def film_document(html: str, title: str) -> str:
+    """A whole page around a film (or a card), for opening in a browser."""
+    page = Markup(
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        "<title>{}</title><style>:root{{color-scheme:light dark}}body{{max-width:1260px;margin:24px auto;padding:0 12px;"
+        "background:#f0f2f4}}@media(prefers-color-scheme:dark){{body{{background:#0d0f12}}}}</style></head>"
+        "<body>{}</body></html>\n"
+    )
+    return str(page.format(title, Markup(html)))  # noqa: S704 (made by `film_html`)
+
+
+def side_by_side(*films: str) -> str:
+    """Films (or cards) next to one another where there is room, below one another where there is not."""
+    columns = "repeat(auto-fit,minmax(min(520px,100%),1fr))"
+    page = Markup('<div style="display:grid;grid-template-columns:{};gap:12px;align-items:start">{}</div>')
+    return str(page.format(columns, Markup("").join(map(Markup, films))))
+
+
+def _style() -> Markup:
+    return style_element("tbt-film", asset("checker.films", "film.css"))
+
+
+# ---- above and below the stage -----------------------------------------------------------------------------------------
+
+
+def _captions(film: FilmData, scenes: Scenes) -> None:
+    """The line above the stage, at every step."""
+    badge = Markup('<span class="kind {}">{}</span>')
+    for step in film.steps:
+        kind, what = step.event.kind, short(step.event.tensor) + (step.tile.label if step.tile else "")
+        if kind == "dot":
+            what = film.product(step) or "multiplies two tiles on chip"
+        scenes.put(step.at, "kind", badge.format(kind, "tl.dot" if kind == "dot" else kind), own=True)
+        scenes.put(step.at, "what", what, own=True)
+        scenes.put(step.at, "facts", film.facts(step), own=True)
+        scenes.flash(step.at, "alarm", film.alarm(step))
+
+
+def _caption(stage_: Stage) -> Markup:
+    slot = Markup('<{} class="{}" data-s="{}">{}</{}>')
+
+    def said(tag: str, name: str, key: str) -> Markup:
+        return slot.format(tag, name, stage_.scenes.number(key), stage_.html(key), tag)
+
+    line = said("span", "badge", "kind") + " " + said("span", "what", "what") + " " + said("span", "facts", "facts")
+    page = Markup('<div class="captions"><div class="caption">{}{}</div>{}</div>')
+    return page.format(line, said("span", "facts", "updaters"), said("div", "alarm", "alarm"))
+
+
+def _stage(film: FilmData, parts: Sequence[Part], stage_: Stage) -> Markup:
+    w, h = round(film.layout.width), round(film.layout.height)
+    picture = Markup(
+        '<svg class="stage" xmlns="http://www.w3.org/2000/svg" width="{}" height="{}" viewBox="0 0 {} {}" fill="none" role="img" '
+        'aria-label="{}">{}</svg>'
+    )
+    return picture.format(w, h, w, h, film.sentence(film.steps[0]), stage_.pictures(parts))
+
+
+def _strip(film: FilmData, parts: Sequence[Part], scenes: Scenes) -> Markup:
+    """Small pictures of later steps, for who reads without scripts."""
+    last = len(film.steps) - 1
+    shares = (0.35, 0.7, 1.0) if film.state else (0.25, 0.5, 0.75, 1.0)
+    w, h = round(film.layout.width), round(film.layout.height)
+    if film.layout.lens and film.layout.lens[0][1] > h / 2:
+        h = round(film.layout.lens[0][1] - 44)
+    figure = Markup(
+        '<figure><svg width="210" viewBox="0 0 {} {}" fill="none" aria-hidden="true">{}</svg>'
+        "<figcaption>{} of {}. {}</figcaption></figure>"
+    )
+    frames = [
+        figure.format(w, h, small(Stage(scenes, k).shapes(parts)), k + 1, last + 1, film.sentence(film.steps[k]))
+        for k in sorted({round(last * share) for share in shares} - {0})
+    ]
+    return Markup('<div class="strip">{}</div>').format(Markup("").join(frames)) if frames else Markup("")
+
+
+def _controls(film: FilmData) -> Markup:
+    """Buttons, lists and time line; they are seen once the player is alive."""
+    names = [program_name(p, film.trace.grid) for p in film.programs]
+    icon = Markup('<svg class="{}" viewBox="0 0 16 16" aria-hidden="true"><path d="{}"/></svg>')
+    button = Markup('<button type="button" class="{}" aria-label="{}">{}</button>')
+    option = Markup('<option value="{}"{}>{}</option>')
+
+    def listed(name: str, label: str, options: Mapping[str, str], chosen: str) -> Markup:
+        inside = (option.format(v, SELECTED if v == chosen else NOTHING, text) for v, text in options.items())
+        return Markup('<select class="{}" aria-label="{}">{}</select>').format(name, label, Markup("").join(inside))
+
+    play = icon.format("play-icon", "M4 2l10 6-10 6z") + icon.format("pause-icon", "M3 2h4v12H3zM9 2h4v12H9z")
+    programs = {"-1": "all programs"} | {str(i): f"program {name}" for i, name in enumerate(names)}
+    buttons = [
+        button.format("back", "One step back", icon.format("", "M3 2h2v12H3zM14 2v12L6 8z")),
+        button.format("play", "Play", play),
+        button.format("next", "One step on", icon.format("", "M11 2h2v12h-2zM2 2l8 6-8 6z")),
+        Markup('<span class="clock"></span>'),
+        listed("speed", "Speed", SPEEDS, "1"),
+        listed("who", "Which programs", programs, "-1"),
+        listed("order", "Order of programs", {"one": "one at a time", "wave": "all in a wave"}, "one"),
+    ]
+    row = Markup("")
+    if 1 < len(names) <= 32:
+        each = (button.format("", f"Only program {name}", name) for name in names)
+        row = Markup('<div class="programs"><span>programs</span>{}</div>').format(Markup("").join(each))
+    page = Markup(
+        '<div class="controls"><div class="time"><div class="marks"></div><svg class="bars" preserveAspectRatio="none" aria-hidden="true"></svg></div>'
+        '<input class="scrub" type="range" min="0" value="0" aria-label="Moment"><div class="buttons">{}</div>{}'
+        '<p class="note">A GPU runs programs side by side and in no promised order; the order you see here is a choice of the film.</p></div>'
+    )
+    return page.format(Markup("").join(buttons), row)
+
+
+# ---- for the player ----------------------------------------------------------------------------------------------------
+
+
+def _json(data: Any) -> str:
+    """JSON in which nothing can end the script element that it stands in, or open a comment."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("</", "<\\/").replace("<!--", "\\u003c!--")
+
+
+def _data(film: FilmData, scenes: Scenes, bytes_: Sequence[Meter]) -> dict[str, Any]:
+    """``steps``: ``[program, kind, line, [meter, bytes, …], changes, those where all programs are shown]``.
+
+    Changes are ``[[slot, value, …] that stay, [slot, value, …] that go, [slot, now, after, …]]``, without the empty ones at the end.
+    """
+    values, kinds = Values(), list(KINDS)
+    values.number("")
+    steps = []
+    for step in film.steps:
+        event = step.event
+        moved = [n for i, m in enumerate(bytes_) if event.bytes and m.counts(event.tensor, event.kind) for n in (i, event.bytes)]  # fmt: skip
+        changes, together = (_numbered(group[step.at], values) for group in (scenes.changes, scenes.together))
+        steps.append(
+            [step.program, kinds.index(event.kind), event.line, moved, changes, *([together] if together else [])]
+        )
+    return {
+        "steps": steps,
+        "values": values.items,
+        "strings": list(values.strings),
+        "own": sorted(scenes.own),
+        "kinds": list(KINDS.items()),
+        "programs": [program_name(p, film.trace.grid) for p in film.programs],
+        "notes": [[n.at, f"{n.kind}, moment {n.at + 1}", n.message] for n in film.notes if n.at is not None],
+    }
+
+
+def _numbered(changes: Sequence[Change], values: Values) -> list[list[int]]:
+    stay, go, both = list[int](), list[int](), list[int]()
+    for change in changes:
+        now, after = values.number(change.now), values.number(change.after)
+        if now == after:
+            stay += (change.slot, now)
+        elif after == 0:
+            go += (change.slot, now)
+        else:
+            both += (change.slot, now, after)
+    out = [stay, go, both]
+    while out and not out[-1]:
+        out.pop()
+    return out

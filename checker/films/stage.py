@@ -1,0 +1,577 @@
+"""The stage: tensors with their tiles, and what is on chip between them. What never changes, and what each step changes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from checker.films.diagram import PlacedTensor
+from checker.films.film_data import FilmData
+from checker.films.scene import Choice, Fading, Part, Scenes, Slot, Word
+from checker.films.square import Pair
+from checker.films.state import held_rows, levels, vector
+from checker.films.steps import Box, Step, by_program, joined_boxes
+from checker.films.svg import (
+    Bars,
+    Cells,
+    Path,
+    Picture,
+    Rect,
+    Shape,
+    Text,
+    hatch,
+    pixels,
+    plus_sign,
+    rect,
+    rects,
+)
+from checker.puzzle import RunningState
+from checker.view.formats import number, short
+
+Key = tuple[object, ...]
+
+
+def stage(film: FilmData, scenes: Scenes) -> list[Part]:
+    """Everything that is on the stage, from the lowest layer to the highest; every step's changes go into `scenes`."""
+    out: list[Part] = []
+    if film.layout.square:
+        out += _square(film, scenes)
+    for tensor in film.layout.tensors:
+        out += _tensor(film, tensor, scenes)
+    if film.visits:
+        out += _lens(film, scenes)
+    if film.state:
+        out += _state(film, scenes)
+    return out
+
+
+# ---- a tensor ----------------------------------------------------------------------------------------------------------
+
+
+def _tensor(film: FilmData, t: PlacedTensor, scenes: Scenes) -> list[Part]:
+    steps = [s for s in film.steps if s.event.tensor == t.name and s.tile]
+    seen = _tiles(film, t, steps, scenes)
+    layers = []
+    for s in range(t.plane.slices):
+        under = [Slot(key) for key in seen.get(s, ())] + [Slot((t.name, s, "under"))]
+        over = (Fading((t.name, s, "trail")), Slot((t.name, s, "over")))
+        layers.append((*under, *_grid(t, film), *_values(film, t, s, scenes), *over))
+    if t.plane.slices > 1:
+        _choose_slices(film, (t.name, "slice"), {st.at: st.tile.slice for st in steps if st.tile}, scenes)
+    body: list[Part] = [rects(t.bodies, "body"), Choice((t.name, "slice"), tuple(layers))] if len(layers) > 1 else [rects(t.bodies, "body"), *layers[0]]  # fmt: skip
+    return [*_label(film, t, scenes), *body, *_axis(t), *_columns(film, t, scenes)]
+
+
+def _choose_slices(film: FilmData, key: tuple[str, str], touched: dict[int, int], scenes: Scenes) -> None:
+    """Which slice every program shows: the last one that it touched, before the first that one."""
+    for mine in by_program(film.steps):
+        first = next((touched[s.at] for s in mine if s.at in touched), 0)
+        for step in mine:
+            if step is mine[0] or step.at in touched:
+                scenes.put(step.at, key, touched.get(step.at, first), own=True)
+
+
+def _label(film: FilmData, t: PlacedTensor, scenes: Scenes) -> list[Part]:
+    x, name = t.edge, short(t.name)
+    if not t.lines:
+        wide, _ = t.plane.blocks
+        return [Text(x + (wide * t.ux if wide else t.drawn_size[0]) / 2, t.top - t.head, name, "name", 11, "middle")]
+    y = t.top - t.head - (14 if t.lines == 2 else 0)
+    label = Text(x, y, name, "name", 13)
+    about = (x + 7.9 * len(t.title) + 8, y) if t.lines == 1 else (x, y + 14)
+    parts: list[Part] = [label, Text(*about, t.about, "about", 11 if t.lines == 1 else 10.5)]
+    if t.plane.slices > 1:
+        key = (t.name, "name")
+        lead = t.plane.shape[:-2]
+        for mine in by_program(film.steps):
+            at = {s.at: s.tile.slice for s in mine if s.event.tensor == t.name and s.tile}
+            for step in mine:
+                if step is mine[0] or step.at in at:
+                    index = np.unravel_index(at.get(step.at, next(iter(at.values()), 0)), lead)
+                    scenes.put(step.at, key, f"{name}[{', '.join(map(str, map(int, index)))}]", own=True)
+        parts[0] = Word(key, label)
+    return parts
+
+
+def _grid(t: PlacedTensor, film: FilmData) -> list[Part]:
+    """The lines between elements, or between tiles where elements are too small, and the frame."""
+    x0, y0, w, h = t.place((0, t.rows, 0, t.cols))
+    name = "grid"
+    rows: Sequence[int] = []
+    cols: Sequence[int] = []
+    if t.plane.blocks[0]:
+        pass
+    elif t.ux >= 10 and not film.diagram.down and t.rows * t.cols <= 4096:
+        rows, cols = range(1, t.rows), range(1, t.cols)
+    else:  # the borders of tiles, where they are few
+        boxes = [s.tile.box for s in film.steps if s.tile and s.event.tensor == t.name]
+        cols = sorted({c for b in boxes for c in b[2:] if 0 < c < t.cols})
+        rows = sorted({r for b in boxes for r in b[:2] if 0 < r < t.rows})
+        along = (h, w) if t.turned else (w, h)
+        cols, rows = (n if size / (len(n) + 1) >= 4 else [] for n, size in zip((cols, rows), along, strict=True))
+        name = "tiles"
+    xs, ys = (rows, cols) if t.turned else (cols, rows)
+    d = "".join(f"M{pixels(t.x + n * t.ux)} {pixels(y0)}v{pixels(h)}" for n in xs)
+    d += "".join(f"M{pixels(x0)} {pixels(t.y + n * t.uy)}h{pixels(w)}" for n in ys)
+    return [Path(name, d), rects(t.bodies, "frame")]
+
+
+def _axis(t: PlacedTensor) -> list[Part]:
+    """Indices: every element where there is room, round steps where there is not."""
+    out: list[Part] = []
+    wide, pitch = t.plane.blocks
+    if wide > 1:  # the numbers of the blocks
+        middles = ((i, t.x + (c + wide / 2) * t.ux) for i, c in enumerate(range(0, t.cols, pitch)))
+        out += [Text(middle, t.top - 5, f"chunk {i}", "", 10, "middle") for i, middle in middles]
+    across, down = (t.rows, t.cols) if t.turned else (t.cols, t.rows)
+    for extent, unit, start, along in ((across, t.ux, t.x, "x"), (down, t.uy, t.y, "y")):
+        if along not in t.numbers or (extent == 1 and (along == "y" or t.lines == 0)):
+            continue
+        room = 24 if along == "x" else 15
+        step = next(s for d in range(9) for s in (10**d, 2 * 10**d, 5 * 10**d) if s * unit >= room or s >= extent)
+        step = 1 if unit >= 14 and extent < 100 else step
+        for i in range(0, extent, step):
+            middle = start + (i + 0.5 * min(1, unit / 9)) * unit
+            at = (middle, t.top - 5) if along == "x" else (t.edge - 6, middle + 3.5)
+            out.append(Text(*at, str(i), "", 10, "middle" if along == "x" else "end"))
+    return out
+
+
+def _values(film: FilmData, t: PlacedTensor, slice_: int, scenes: Scenes) -> list[Part]:
+    """Numbers in the elements; of what the kernel writes, each appears at its last store."""
+    if t.name not in film.cells:
+        return []
+    size, area = 12 if t.ux >= 40 else 11 if t.ux >= 36 else 10 if t.ux >= 30 else 9, t.rows * t.cols
+    out: list[Part] = []
+    for i in range(area):
+        x, y, w, h = t.place((i // t.cols, i // t.cols + 1, i % t.cols, i % t.cols + 1))
+        said = film.cells[t.name][slice_ * area + i]
+        at = Text(x + w / 2, y + h / 2 + 4, said, "value", size, "middle")
+        out.append(Word((t.name, slice_, i), at) if t.name in film.written else at)
+    if t.name in film.written:
+        last: dict[int, int] = {}
+        stores = [(s, list(_elements(t, s))) for s in film.steps if s.event.tensor == t.name and s.stores and s.tile and s.tile.slice == slice_]  # fmt: skip
+        for step, elements in stores:
+            last |= dict.fromkeys(elements, step.at)
+        for step, elements in stores:
+            for i in elements:
+                said = film.cells[t.name][slice_ * area + i] if last[i] == step.at else "…"
+                scenes.put(step.at, (t.name, slice_, i), said)
+    return out
+
+
+def _elements(t: PlacedTensor, step: Step) -> list[int]:
+    """Row-major indices in their slice of what a step touches."""
+    boxes = step.tile.touched if step.tile else []
+    return [
+        r * t.cols + c
+        for r0, r1, c0, c1 in boxes
+        for r in range(max(r0, 0), min(r1, t.rows))
+        for c in range(max(c0, 0), min(c1, t.cols))
+    ]
+
+
+# ---- tiles on a tensor -------------------------------------------------------------------------------------------------
+
+
+def _tiles(film: FilmData, t: PlacedTensor, steps: Sequence[Step], scenes: Scenes) -> dict[int, list[Key]]:
+    """Every step's tile, its trail, and what it leaves behind; the slots of what was seen, by slice."""
+    seen: dict[int, dict[Key, None]] = defaultdict(dict)
+    for step in steps:
+        tile, kind = step.tile, step.event.kind
+        assert tile is not None
+        where = (t.name, tile.slice)
+        for box in joined_boxes(tile.touched):
+            key: Key = (*where, "seen", kind, box)
+            seen[tile.slice][key] = None
+            scenes.put(step.at, key, (rect(t.place(box), f"seen {kind}"),))
+        boxes = tile.touched if tile.runs is not None else [tile.box]
+        scenes.flash(step.at, (*where, "trail"), (rects(map(t.place, boxes), f"trail {kind}"),))
+        scenes.flash(step.at, (*where, "under"), _fills(t, step))
+        scenes.flash(step.at, (*where, "over"), _outlines(t, step))
+    for slice_, key in _shared(film, t, steps, scenes):
+        seen[slice_][key] = None
+    return {slice_: list(keys) for slice_, keys in seen.items()}
+
+
+def _shared(film: FilmData, t: PlacedTensor, steps: Sequence[Step], scenes: Scenes) -> list[tuple[int, Key]]:
+    """Lines through the elements that more than one program has updated, and how many these are; their slots, with their slices."""
+    who: dict[tuple[int, int], set[int]] = defaultdict(set)
+    slots: list[tuple[int, Key]] = []
+    for step in (s for s in steps if s.event.kind == "atomic" and s.tile):
+        assert step.tile is not None
+        mine = [(step.tile.slice, e) for e in _elements(t, step)]
+        fresh = [divmod(e, t.cols) for s, e in mine if len(who[s, e] - {step.program}) == 1 and step.program not in who[s, e]]  # fmt: skip
+        for place in mine:
+            who[place].add(step.program)
+        most = max((len(who[place]) for place in mine), default=0)
+        if most > 1:
+            scenes.put(step.at, "updaters", f" · updated by {most} programs so far", "", together=True)
+        if fresh:
+            d = "".join(hatch(t.place(box), 5) for box in joined_boxes([(r, r + 1, c, c + 1) for r, c in fresh]))
+            slots.append((step.tile.slice, (t.name, step.tile.slice, "shared", step.at)))
+            scenes.put(step.at, slots[-1][1], (Path("shared", d),), together=True)
+    return slots
+
+
+def rest(box: Box, inner: Box | None) -> list[Box]:
+    """What is left of a box when another is cut out of it."""
+    if inner is None:
+        return [box]
+    (r0, r1, c0, c1), (a0, a1, b0, b1) = box, inner
+    parts = [(r0, a0, c0, c1), (a1, r1, c0, c1), (a0, a1, c0, b0), (a0, a1, b1, c1)]
+    return [p for p in parts if p[1] > p[0] and p[3] > p[2]]
+
+
+def masked(t: PlacedTensor, step: Step) -> list[Rect]:
+    """Where masked lanes are seen: what hangs over an edge has no place on some stages."""
+    if step.tile is None or step.tile.runs is not None:
+        return []
+    places = (t.place(box, 0) for box in rest(step.tile.box, step.tile.active))
+    return [q for q in places if q[2] > 0 and q[3] > 0]
+
+
+def _fills(t: PlacedTensor, step: Step) -> Picture:
+    tile, kind = step.tile, step.event.kind
+    assert tile is not None
+    out: list[Shape] = [Path("masked", "".join(hatch(q, 6) for q in masked(t, step)))]
+    if step.event.out_of_bounds and tile.runs is None:
+        r0, r1, c0, c1 = tile.box
+        beyond = [(r0, r1, max(c0, t.cols), c1), (max(r0, t.rows), r1, c0, min(c1, t.cols)), (r0, r1, c0, min(0, c1)), (r0, min(0, r1), c0, c1)]  # fmt: skip
+        for q in (t.place(b) for b in beyond if b[1] > b[0] and b[3] > b[2]):
+            out += [rect(q, "ground|outside"), Path("outside-lines", hatch(q, 8) + hatch(q, 8, back=True))]
+    if tile.touched:
+        out.append(rects(map(t.place, tile.touched), f"ground|fill {kind}"))
+    return tuple(out)
+
+
+def _outlines(t: PlacedTensor, step: Step) -> Picture:
+    tile, kind = step.tile, step.event.kind
+    assert tile is not None
+    out: list[Shape] = []
+    if tile.runs is None and tile.active != tile.box:  # else its edge lies on its box
+        out.append(rect(t.place(tile.box), f"box {kind}"))
+    if tile.touched:
+        inner = "" if kind == "load" else "|inner"
+        out.append(rects(map(t.place, tile.touched), f"edge {kind}{inner}"))
+        out += plus_sign(t.place(tile.touched[0])) if kind == "atomic" else ()
+    return tuple(out)
+
+
+# ---- columns of running state ------------------------------------------------------------------------------------------
+
+Rows = tuple[int, int, int]  # slice, first row, last + 1
+Numbers = dict[int, list[float]]  # by column
+
+
+def _columns(film: FilmData, t: PlacedTensor, scenes: Scenes) -> list[Part]:
+    """The running state beside a tensor's rows: frames and names, and every step's values before and after."""
+    running = film.diagram.running
+    if running is None or running.rows != t.name or not t.columns:
+        return []
+    out: list[Part] = []
+    _, y, _, high = t.place((0, t.rows, 0, t.cols))
+    for i, name in enumerate(t.columns):
+        x, w = t.column_x(i), t.column_width
+        out += [Text(x + w / 2, t.top - 5, name, "mono", 11, "middle"), rect((x, y, w, high), "body")]
+        lines = (f"M{pixels(x)} {pixels(t.y + r * t.uy)}h{pixels(w)}" for r in range(1, t.rows * t.texts))
+        out += [Path("grid", "".join(lines)), rect((x, y, w, high), "frame")]
+    used = _column_values(film, t, running, scenes)
+    layers = tuple(tuple(Slot(key) for key in used if key[2] == s) for s in range(t.plane.slices))
+    return [*out, Choice((t.name, "slice"), layers)] if len(layers) > 1 else [*out, *layers[0]]
+
+
+def _values_before(film: FilmData, t: PlacedTensor, running: RunningState) -> list[tuple[Rows, Numbers] | None]:
+    """For every step: the rows that its state belongs to just before it, and what each column holds for them."""
+    held = held_rows(film.steps, running)
+    out: list[tuple[Rows, Numbers] | None] = [None] * len(film.steps)
+    for mine in by_program(film.steps):
+        place = None
+        for step in mine:
+            place, after = place or held[step.at], held[step.at]
+            if place is not None:
+                slice_, (start, stop) = place
+                a, b = max(start, 0), min(stop, t.rows)
+                found = {i: vector(step.event.state.get(name)) for i, name in enumerate(t.columns)}
+                numbers = {i: v[a - start : b - start] for i, v in found.items() if v is not None and len(v) == stop - start}  # fmt: skip
+                out[step.at] = ((slice_, a, b), numbers) if any(numbers.values()) else None
+            place = after or place
+    return out
+
+
+def _column_values(
+    film: FilmData, t: PlacedTensor, running: RunningState, scenes: Scenes
+) -> list[tuple[str, int, int, int, int]]:
+    before = _values_before(film, t, running)
+    spans = {}
+    for i in range(len(t.columns)):
+        finite = [v for entry in before if entry for v in entry[1].get(i, ()) if math.isfinite(v)]
+        spans[i] = (min(finite), max(finite)) if finite else (0.0, 0.0)
+    wrong: dict[tuple[int, int, int], int] = {}
+    for d in film.divergences:
+        if d.name in t.columns:
+            slice_ = int(np.ravel_multi_index(d.lead, t.plane.shape[:-2])) if d.lead else 0
+            wrong[t.columns.index(d.name), slice_, d.row] = d.at
+    latest: dict[tuple[int, int, int], float] = {}  # by column, slice, row
+    used: dict[tuple[str, int, int, int, int], None] = {}
+
+    def column(k: int, rows: Rows, i: int, fresh: list[float] | None) -> Picture:
+        slice_, start, stop = rows
+        old = [latest.get((i, slice_, r)) for r in range(start, stop)]
+        marked = [wrong.get((i, slice_, r), k + 1) <= k for r in range(start, stop)]
+        return (_texts if t.texts else _bars)(t, i, start, old, fresh, marked, spans[i])
+
+    for mine in by_program(film.steps):
+        for step, following in zip(mine, [*mine[1:], mine[-1]], strict=True):
+            here, then = before[step.at], before[following.at]
+            for i, values in (here[1] if here else {}).items():
+                assert here is not None
+                latest |= {(i, here[0][0], r): v for r, v in enumerate(values, here[0][1])}
+            places = {(entry[0], i) for entry in (here, then) if entry for i in entry[1]}
+            for rows, i in sorted(places):
+                key = ("columns", i, *rows)
+                used[key] = None
+                fresh = then[1].get(i) if then and then[0] == rows else None
+                scenes.put(step.at, key, column(step.at, rows, i, fresh), column(step.at, rows, i, None))
+    return list(used)
+
+
+def _texts(t: PlacedTensor, i: int, start: int, old: Sequence[float | None], fresh: list[float] | None, marked: Sequence[bool], span: tuple[float, float]) -> Picture:  # fmt: skip
+    """``before → after`` in every row."""
+    out: list[Shape] = []
+    x, w, h = t.column_x(i), t.column_width, t.uy
+    for r, was in enumerate(old):
+        a, b = ("" if v is None else number(v, 5) for v in (was, fresh[r] if fresh else None))
+        if not a and not b:
+            continue
+        y, changes = t.y + (start + r) * t.uy, bool(b) and a != b
+        said = (f"{a} → {b}" if a else f"→ {b}") if changes else a or b
+        out += [rect((x, y, w, h), "changes")] if changes else []
+        if marked[r]:
+            said = "≠ " + said
+            out.append(rect((x + 1, y + 1, w - 2, h - 2), "departs"))
+        out.append(Text(x + w / 2, y + h / 2 + 4, said, "side warn" if marked[r] else "side", 11, "middle"))
+    return tuple(out)
+
+
+def _bars(t: PlacedTensor, i: int, start: int, old: Sequence[float | None], fresh: list[float] | None, marked: Sequence[bool], span: tuple[float, float]) -> Picture:  # fmt: skip
+    """One bar for each row: those of the program of the step, those of others, and marks of divergences."""
+    shown = fresh or [math.nan if v is None else v for v in old]
+    x, w = t.column_x(i), t.column_width
+    at = (x, t.y + start * t.uy, w, len(shown) * t.uy)
+    low, high = span if span[1] > span[0] else (span[0] - 1, span[0] + 1)
+    text = levels(np.array(shown), low, high)
+    out: list[Shape] = [Bars(at, text, "bar-now" if fresh else "bar-past")]
+    d = "".join(f"M{pixels(x + w + 2)} {pixels(at[1] + r * t.uy)}v{pixels(max(t.uy, 2))}" for r, bad in enumerate(marked) if bad)  # fmt: skip
+    return (*out, Path("departs thick", d)) if d else tuple(out)
+
+
+# ---- the square of tiles on chip ---------------------------------------------------------------------------------------
+
+
+def _square(film: FilmData, scenes: Scenes) -> list[Part]:
+    """The square: its frame, the borders of tiles, what was visited, what came out of a state, and the tile of the step."""
+    whole = film.layout.square
+    assert whole is not None
+    slices: dict[int, int] = {}
+    parts: dict[int, dict[object, None]] = defaultdict(dict)
+    if film.visits:
+        _visited(film, scenes, parts)
+        slices |= {k: held.pair.slice for k, held in enumerate(film.visits.at) if held.pair}
+    if film.state:
+        _told(film, scenes, parts)
+        slices = {k: at.reads[0][0] for k, at in enumerate(film.state.at) if at.reads} | slices
+    lines = ""
+    if film.visits:
+        lines += "".join(f"M{pixels(whole[0])} {pixels(_in_square(film, (r, r, 0, 0))[1])}h{pixels(whole[2])}" for r in sorted({p.rows[0] for p in film.visits.pairs} - {0}))  # fmt: skip
+        lines += "".join(f"M{pixels(_in_square(film, (0, 0, c, c))[0])} {pixels(whole[1])}v{pixels(whole[3])}" for c in sorted({p.columns[0] for p in film.visits.pairs} - {0}))  # fmt: skip
+    last = max([0, *parts, *slices.values()])
+    layers = tuple(tuple(Slot(key) for key in parts.get(s, ())) for s in range(last + 1))
+    chosen: list[Part] = list(layers[0])
+    if last:
+        _choose_slices(film, ("square", "slice"), slices, scenes)
+        chosen = [Choice(("square", "slice"), layers)]
+    return [rect(whole, "body"), *chosen, Path("tiles", lines), rect(whole, "frame"), Slot("here")]
+
+
+def _in_square(film: FilmData, box: Sequence[float]) -> Rect:
+    """Rows and columns of the square, in pixels."""
+    rows, columns = _sides(film)
+    assert film.layout.square is not None
+    x, y, w, h = film.layout.square
+    u, v = w / columns, h / rows
+    r0, r1, c0, c1 = box
+    return x + c0 * u, y + r0 * v, (c1 - c0) * u, (r1 - r0) * v
+
+
+def _sides(film: FilmData) -> tuple[int, int]:
+    square, state = film.diagram.square, film.diagram.state
+    names = (square.rows, square.columns) if square else state.square if state and state.square else ("", "")
+    return film.layout.tensor(names[0]).rows, film.layout.tensor(names[1]).rows
+
+
+def _whole(film: FilmData, pair: Pair) -> Rect:
+    """A tile with the part that hangs over the edges."""
+    return _in_square(
+        film, (pair.rows[0], pair.rows[0] + pair.size[0], pair.columns[0], pair.columns[0] + pair.size[1])
+    )
+
+
+def _visited(film: FilmData, scenes: Scenes, parts: dict[int, dict[object, None]]) -> None:
+    visits, whole = film.visits, film.layout.square
+    assert visits is not None
+    assert whole is not None
+    heats: dict[Pair, Cells] = {}
+    for k, held in enumerate(visits.at):
+        pair = held.pair
+        if pair is None:
+            continue
+        key, q = ("pair", pair.slice, pair.box), _in_square(film, pair.box)
+        parts[pair.slice][key] = None
+        heat, shapes = visits.heat(k), list[Shape]()
+        if heat:
+            heats[pair] = Cells(_whole(film, pair), *heat, _signed(film, 0), pair.inside)
+            shapes.append(heats[pair])
+        hidden = [replace(heats[pair], struck=True)] if pair in heats and "-" in heats[pair].levels else []
+        scenes.put(k, key, (), (rect(q, "visited"), *hidden))
+        (x, y, w, h), (sx, sy, sw, sh) = q, whole
+        down = (f"M{pixels(n)} {pixels(sy - 12)}v{pixels(sh + 24)}" for n in (x, x + w))
+        along = (f"M{pixels(sx - 12)} {pixels(n)}h{pixels(sw + 24)}" for n in (y, y + h))
+        guides = Path("guides", "".join((*down, *along)))
+        scenes.flash(k, "here", (guides, rect(q, "ground"), *shapes, rect(q, "edge dot")))
+    wide = max((p.columns[1] - p.columns[0] for p in visits.pairs), default=1)
+    for (slice_, last), gone in itertools.groupby(visits.skipped, lambda s: (s[0], s[2])):
+        d = ""
+        for r0, r1, start, stop in (box for _, box, _ in gone):
+            for c in range(start, stop, wide):
+                x, y, w, h = _in_square(film, (r0, r1, c, min(c + wide, stop)))
+                d += f"M{pixels(x)} {pixels(y)}l{pixels(w)} {pixels(h)}M{pixels(x + w)} {pixels(y)}l{pixels(-w)} {pixels(h)}"
+        parts[slice_]["skipped", slice_, last] = None
+        scenes.put(last, ("skipped", slice_, last), (Path("skipped", d),))
+
+
+def _signed(film: FilmData, place: int) -> bool:
+    assert film.diagram.square is not None
+    lens = film.diagram.square.lens[place]
+    return lens.signed or lens.when != "made"
+
+
+def _told(film: FilmData, scenes: Scenes, parts: dict[int, dict[object, None]]) -> None:
+    """What came out of the state: pairs that have no tile of their own."""
+    assert film.state is not None
+    for k, at in enumerate(film.state.at):
+        for slice_, box in at.reads:
+            key, q = ("told", slice_, box), _in_square(film, box)
+            parts[slice_][key] = None
+            scenes.put(k, key, (rect(q, "told|telling"),), (rect(q, "told"),))
+
+
+# ---- enlarged pictures of what is on chip ------------------------------------------------------------------------------
+
+
+def _lens(film: FilmData, scenes: Scenes) -> list[Part]:
+    visits, square, boxes = film.visits, film.diagram.square, film.layout.lens
+    assert visits is not None
+    assert square is not None
+    out: list[Part] = []
+    for i, (enlarged, (x, y, w, h)) in enumerate(zip(square.lens, boxes, strict=True)):
+        out.append(Text(x + w / 2, y - 6, visits.names[i], "mono", 11, "middle"))
+        note = "" if enlarged.vector and not any(i in held.pictures for held in visits.at) else visits.notes[i]
+        out += [rect((x, y, w, h), "body frame"), Text(x + w / 2, y + h + 14, note, "", 10.5, "middle")]
+        if enlarged.sign:
+            left = boxes[i - 1]
+            out.append(Text((left[0] + left[2] + x) / 2, y + h / 2 + 4, enlarged.sign, "", 13, "middle"))
+        out.append(Slot(("lens", i)))
+    x, y = boxes[0][:2]
+    out.append(Word("lens words", Text(x, y - 24, "", "doing", 12)))
+    for k, held in enumerate(visits.at):
+        words = square.nothing
+        if held.pair:
+            rows, columns = (f"{a}:{b}" for a, b in (held.pair.rows, held.pair.columns))
+            words = square.here.format(rows=rows, columns=columns)
+        scenes.put(k, "lens words", words, own=True)
+        for i, picture in held.pictures.items():
+            down, across = held.pair.inside if held.pair else (1.0, 1.0)
+            vector_, result = square.lens[i].vector, square.lens[i].when != "made"
+            shapes: list[Shape] = [Bars(boxes[i], picture) if isinstance(picture, str) else Cells(boxes[i], *picture, _signed(film, i))]  # fmt: skip
+            shapes += _beyond(boxes[i], down, 1.0 if vector_ or result else across)
+            shapes.append(rect(boxes[i], "edge dot" if square.lens[i].when == "after" else "frame"))
+            scenes.flash(k, ("lens", i), tuple(shapes))
+    for i, line in enumerate(square.about):
+        out.append(Text(film.layout.about[0], film.layout.about[1] + 14 * i, line))
+    return out
+
+
+def _beyond(q: Rect, down: float, across: float) -> list[Shape]:
+    """What hangs over the edge has no meaning: it is veiled."""
+    x, y, w, h = q
+    parts = [(x + w * across, y, w * (1 - across), h), (x, y + h * down, w * across, h * (1 - down))]
+    return [s for p in parts if p[2] > 0.5 and p[3] > 0.5 for s in (rect(p, "veil"), Path("masked", hatch(p, 6)))]
+
+
+# ---- a state that is kept ----------------------------------------------------------------------------------------------
+
+
+def _state(film: FilmData, scenes: Scenes) -> list[Part]:
+    """Frames, names and words, which never change, and the state before and after every step."""
+    state, spec, boxes = film.state, film.diagram.state, film.layout.state
+    assert state is not None
+    assert spec is not None
+    out: list[Part] = [rect(q, "body frame") for q in boxes.values()]
+    x, y, *_ = boxes["after"]
+    title = spec.title.format(state=state.name or "state")
+    out.append(Text(x, y - 8, title, "mono"))
+    if "sums" in boxes:
+        q = boxes["sums"]
+        out.append(Text(max(q[0] + q[2] / 2, x + 6.7 * len(title) + 10), y - 8, state.total, "mono", 11, "middle"))
+    bx, by, bw, _ = boxes["before"]
+    out.append(Text(bx, by - 8, "before this step"))
+    if spec.flat:
+        out.append(Text(bx + bw, by - 8, ", ".join(state.ranges), "", 10.5, "end"))
+    else:
+        lines = [(spec.about if any(at.reads for at in state.at) else spec.unread)] if film.layout.square else []
+        lines.append(f"{state.name or 'state'}: {', '.join(state.ranges)}")
+        out += [Text(film.layout.about[0], film.layout.about[1] + 14 * i, line) for i, line in enumerate(lines)]
+    rows, columns = (1 if spec.flat else film.layout.tensor(spec.rows).cols), film.layout.tensor(spec.columns).cols
+    longest = max(len(at.words) for at in state.at)
+    left = max(30.0, min(film.layout.doing[0], film.layout.width - 6.4 * longest))
+    out += [Slot(("on chip", key)) for key in boxes] + [
+        Slot("pulse"),
+        Word("deed", Text(left, film.layout.doing[1], "", "doing", 12)),
+    ]
+    _state_steps(film, scenes, rows, columns)
+    return out
+
+
+def _state_steps(film: FilmData, scenes: Scenes, rows: int, columns: int) -> None:
+    """The state around every step, and the words for what the step does with it."""
+    assert film.state is not None
+    boxes = film.layout.state
+    for k, at in enumerate(film.state.at):
+        scenes.put(k, "deed", at.words, own=True)
+        r0, c0, tall, wide = at.place or (0, 0, 1, 1)
+        inside = min(1.0, max(0.0, (rows - r0) / tall)), min(1.0, max(0.0, (columns - c0) / wide))
+        shown = {"after": at.after, "before": at.before, "sums": at.sums_after, "sums before": at.sums_before}
+        for key, (x, y, w, h) in boxes.items():
+            q, held = (x, y + h * r0 / rows, w, h * tall / rows), shown[key] if at.place else None
+            picture: Picture = ()
+            if isinstance(held, tuple):
+                picture = (Cells(_across(q, c0 / columns, wide / columns), *held, True, inside),)
+            elif held:
+                picture = (Bars(q, held, inside=inside[0]),)
+            scenes.put(k, ("on chip", key), picture, own=True)
+        if at.deed and at.place:
+            x, y, w, h = boxes["after"]
+            q = (x + w * c0 / columns, y + h * r0 / rows, w * wide / columns * inside[1], h * tall / rows * inside[0])
+            scenes.flash(k, "pulse", (rect(q, f"pulse {at.deed}"),))
+
+
+def _across(q: Rect, start: float, part: float) -> Rect:
+    """A part of a rectangle's width."""
+    x, y, w, h = q
+    return x + w * start, y, w * part, h

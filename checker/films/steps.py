@@ -1,0 +1,234 @@
+"""From a trace to the steps of a film: which programs are shown, and every tile in the plane that it is drawn in."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from checker.puzzle import Drawn
+from checker.simulator.trace import Event, Tile, Trace
+
+Box = tuple[int, int, int, int]
+"""First row, last + 1, first column, last + 1."""
+Span = tuple[int, int]
+Program = tuple[int, int, int]
+BLOCK_GAP = 3
+"""Columns between two blocks that stand in a row."""
+
+
+@dataclass(frozen=True)
+class FlatTile:
+    """A tile in the plane of its tensor: which slice, the whole box, the active box, and runs ``(row, c0, c1)`` if ragged."""
+
+    slice: int
+    box: Box
+    active: Box | None
+    runs: tuple[tuple[int, int, int], ...] | None
+    label: str
+
+    @property
+    def touched(self) -> list[Box]:
+        """The elements that were really accessed, as boxes."""
+        if self.runs is not None:
+            return [(row, row + 1, c0, c1) for row, c0, c1 in self.runs]
+        return [self.active] if self.active else []
+
+
+@dataclass(frozen=True)
+class Plane:
+    """How a tensor is laid flat: the shape of its picture, whose last two dimensions are drawn.
+
+    A vector of its own axis lies in a plane of one row, `blocks` says ``(columns of a block, columns from one block to the
+    next)`` where the dimension before the drawn ones is laid out in a row.
+    """
+
+    shape: tuple[int, ...]
+    vector: bool = False
+    blocks: tuple[int, int] = (0, 0)
+
+    @property
+    def rows(self) -> int:
+        return self.shape[-2] if len(self.shape) > 1 else 1
+
+    @property
+    def columns(self) -> int:
+        return self.shape[-1] if self.shape else 1
+
+    @property
+    def slices(self) -> int:
+        return math.prod(self.shape[:-2]) if len(self.shape) > 2 else 1
+
+    def flat(self, tile: Tile, shape: Sequence[int]) -> FlatTile:
+        """A tile of a tensor of `shape` in this plane; its label keeps the tensor's own indices."""
+        label = flatten(tile, shape).label
+        if self.blocks[0]:
+            if self.vector:  # one column for each block
+                tile = replace(tile, box=(*tile.box, (0, 1)), active=tile.active and (*tile.active, (0, 1)))
+                shape = (*shape, 1)
+            return replace(flatten(in_a_row(tile, shape, self.blocks[1]), self.shape), label=label)
+        if self.vector:
+            active = tile.active and (*tile.active[:-1], (0, 1), *tile.active[-1:])
+            tile = replace(tile, box=(*tile.box[:-1], (0, 1), *tile.box[-1:]), active=active)
+        return replace(flatten(tile, self.shape), label=label)
+
+
+def plane_of(shape: Sequence[int], drawn: Drawn | None, widest: int) -> Plane:
+    """The plane of a tensor that is declared so. `widest` is the width of the widest block in a row."""
+    shape = tuple(shape)
+    vector = drawn is not None and len(drawn.axes) == 1 and bool(shape)
+    if drawn is not None and drawn.in_a_row:
+        bare = (*shape, 1) if vector else shape
+        pitch = widest + BLOCK_GAP
+        return Plane((*bare[:-3], bare[-2], (bare[-3] - 1) * pitch + bare[-1]), vector, (bare[-1], pitch))
+    return Plane((*shape[:-1], 1, *shape[-1:]) if vector and len(shape) > 1 else shape, vector and len(shape) > 1)
+
+
+def in_a_row(tile: Tile, shape: Sequence[int], pitch: int) -> Tile:
+    """A tile of [..., C, R, W] in the plane [..., R, C * pitch] where the C blocks stand side by side.
+
+    What hangs over the edge of a block is cut: there stands the next one.
+    """
+    *lead, (c0, c1), rows, (w0, w1) = tile.box
+    w1 = max(min(w1, shape[-1]), w0)
+    box = (*lead, rows, (c0 * pitch + w0, (max(c1, c0 + 1) - 1) * pitch + w1))
+    active = None
+    if tile.active is not None:
+        *lead, (c0, c1), rows, (w0, w1) = tile.active
+        active = (*lead, rows, (c0 * pitch + w0, (c1 - 1) * pitch + w1))
+    ragged = tile.elements
+    if ragged is None and tile.active is not None and tile.active[-3][1] > tile.active[-3][0] + 1:
+        inside = np.zeros(shape, bool)  # several blocks: what lies between them is not touched
+        inside[tuple(slice(*side) for side in tile.active)] = True
+        ragged = tuple(np.flatnonzero(inside).tolist())
+    elements = None
+    if ragged is not None:
+        *leads, chunk, row, col = np.unravel_index(np.array(ragged, dtype=np.int64), tuple(shape))
+        wide = (*shape[:-3], shape[-2], (shape[-3] - 1) * pitch + shape[-1])
+        elements = tuple(np.sort(np.ravel_multi_index((*leads, row, chunk * pitch + col), wide)).tolist())
+    return replace(tile, box=box, active=active, elements=elements)
+
+
+def _flat_box(box: Sequence[Span]) -> Box:
+    return (*(box[-2] if len(box) > 1 else (0, 1)), *(box[-1] if box else (0, 1)))
+
+
+def flatten(tile: Tile, shape: Sequence[int]) -> FlatTile:
+    """A tile of any rank in the plane of its last two dimensions."""
+    plane, slice_ = Plane(tuple(shape)), 0
+    for (start, _), extent in zip(tile.box[:-2], shape[:-2], strict=False):
+        slice_ = slice_ * extent + min(max(start, 0), max(extent - 1, 0))
+    runs: list[tuple[int, int, int]] | None = None
+    if tile.elements is not None:
+        runs, area = [], plane.rows * plane.columns
+        for row, col in (divmod(e - slice_ * area, plane.columns) for e in tile.elements if e // area == slice_):
+            if runs and runs[-1][0] == row and runs[-1][2] == col:
+                runs[-1] = (row, runs[-1][1], col + 1)
+            else:
+                runs.append((row, col, col + 1))
+    label = "[" + ", ".join(str(a) if b == a + 1 else f"{a}:{b}" for a, b in tile.active or tile.box) + "]"
+    if runs is not None:
+        label += f" ({len(tile.elements or ())} scattered elements)"
+    active = None if tile.active is None else _flat_box(tile.active)
+    return FlatTile(slice_, _flat_box(tile.box), active, None if runs is None else tuple(runs), label)
+
+
+@dataclass
+class Step:
+    """One event as the film tells it. `later` is the next one of the same program: what holds after this step."""
+
+    at: int
+    event: Event
+    program: int
+    tile: FlatTile | None
+    later: Event | None = None
+
+    def loads(self, tensor: str) -> bool:
+        return self.event.kind == "load" and self.event.tensor == tensor and self.tile is not None
+
+    @property
+    def stores(self) -> bool:
+        return self.event.kind in ("store", "atomic")
+
+
+def linear(program: Program, grid: Program) -> int:
+    """The linear id of a program, x fastest."""
+    return program[0] + grid[0] * (program[1] + grid[1] * program[2])
+
+
+def program_name(program: Program, grid: Program) -> str:
+    """``3`` on a one-dimensional grid, ``(3, 0)`` on a two-dimensional one."""
+    rank = max((i + 1 for i in range(3) if grid[i] > 1), default=1)
+    return str(program[0]) if rank == 1 else "(" + ", ".join(map(str, program[:rank])) + ")"
+
+
+def choose(trace: Trace, most: int) -> tuple[list[Event], list[Program], int]:
+    """Whole programs only, the first ones, as many as there is room for, and the last one: events, programs, how many are left out."""
+    by_program: dict[Program, list[Event]] = {}
+    for event in trace.events:
+        by_program.setdefault(event.program, []).append(event)
+    programs = sorted(by_program, key=lambda p: linear(p, trace.grid))
+    room = most - (len(by_program[programs[-1]]) if programs else 0)
+    kept: list[Program] = []
+    for program in programs[:-1]:
+        room -= len(by_program[program])
+        if room < 0 and kept:
+            break
+        kept.append(program)
+    kept += programs[-1:]
+    return [e for p in kept for e in by_program[p][:most]], kept, len(programs) - len(kept)
+
+
+def steps_of(events: Sequence[Event], planes: dict[str, Plane], shapes: dict[str, tuple[int, ...]]) -> list[Step]:
+    """Every event with its tile laid flat and what follows it."""
+    rank = {program: i for i, program in enumerate(dict.fromkeys(e.program for e in events))}
+    out = []
+    for k, event in enumerate(events):
+        flat = None
+        if event.tile is not None and event.tensor in planes:
+            flat = planes[event.tensor].flat(event.tile, shapes[event.tensor])
+        out.append(Step(k, event, rank[event.program], flat))
+    for mine in by_program(out):
+        for step, following in itertools.pairwise(mine):
+            step.later = following.event
+    return out
+
+
+def by_program(steps: Sequence[Step]) -> list[list[Step]]:
+    programs: dict[int, list[Step]] = {}
+    for step in steps:
+        programs.setdefault(step.program, []).append(step)
+    return list(programs.values())
+
+
+def joined(spans: Sequence[Span]) -> Iterator[Span]:
+    """The same numbers in fewer ranges."""
+    last: Span | None = None
+    for start, stop in sorted(spans):
+        if last and start <= last[1]:
+            last = (last[0], max(last[1], stop))
+        else:
+            if last:
+                yield last
+            last = (start, stop)
+    if last:
+        yield last
+
+
+def joined_boxes(boxes: Sequence[Box]) -> list[Box]:
+    """The same area in fewer boxes: neighbours in a row are joined, then neighbours in a column."""
+    for across in (True, False):
+        out: list[Box] = []
+        for box in sorted(set(boxes), key=lambda b: b if across else (b[2], b[3], b[0], b[1])):
+            last = out[-1] if out else None
+            if last and across and last[:2] == box[:2] and last[3] >= box[2]:
+                out[-1] = (*last[:3], max(last[3], box[3]))
+            elif last and not across and last[2:] == box[2:] and last[1] >= box[0]:
+                out[-1] = (last[0], max(last[1], box[1]), *last[2:])
+            else:
+                out.append(box)
+        boxes = out
+    return list(boxes)

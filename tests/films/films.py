@@ -1,0 +1,129 @@
+"""Films of real kernels, run through the real simulator at the film's own size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from checker.course import PUZZLES
+from checker.course.diagrams import flowing
+from checker.films import film_html
+from checker.films.film_data import FilmData, film_data
+from checker.films.state_divergence import Divergence
+from checker.misconceptions import bank
+from checker.puzzle import Case, Diagram, FilmSpec, Launch
+from checker.simulator import simulate
+from checker.simulator.trace import SimulateOptions, Trace
+from checker.submission.kernel import KernelSource, Piece
+from checker.submission.load import load_kernel
+from tests.films import traces
+from tests.misconceptions import kernels
+
+
+@dataclass
+class Shot:
+    """One run: what was seen, of what, with which values."""
+
+    name: str
+    case: Case
+    source: KernelSource
+    trace: Trace
+    values: dict[str, torch.Tensor]
+
+    @property
+    def html(self) -> str:
+        puzzle = PUZZLES[self.name]
+        budget = puzzle.budget(self.case)
+        return film_html(self.trace, puzzle, self.source, case=self.case, budget=budget, values=self.values)
+
+    @cached_property
+    def film(self) -> FilmData:
+        return film_data(self.trace, PUZZLES[self.name], self.source, self.case, self.values)
+
+    @property
+    def divergences(self) -> list[Divergence]:
+        return self.film.divergences
+
+
+def source_of(name: str, text: str) -> KernelSource:
+    return KernelSource(name, f"{name}_kernel", text, (Piece(1, len(text.splitlines()), f"{name}.py", 1),))
+
+
+def correct(name: str, style: str) -> KernelSource:
+    return kernels.correct(name)[style]
+
+
+def wrong(name: str, misconception: str) -> KernelSource:
+    return next(m.source for m in bank(name) if m.name == misconception)
+
+
+def edited(name: str, *edits: tuple[str, str]) -> KernelSource:
+    source = traces.solution(name)
+    for old, new in edits:
+        assert old in source.source, old
+        source = replace(source, source=source.source.replace(old, new))
+    return source
+
+
+def moved(name: str, line: str, after: str) -> KernelSource:
+    """The solution with its last line that holds `line` moved behind the last one that holds `after`."""
+    source = traces.solution(name)
+    lines = source.source.splitlines(keepends=True)
+    taken = lines.pop(max(i for i, text in enumerate(lines) if line in text))
+    lines.insert(max(i for i, text in enumerate(lines) if after in text) + 1, taken)
+    return replace(source, source="".join(lines))
+
+
+def shoot(name: str, source: KernelSource, tmp: Path, **changes: Any) -> Shot:
+    """Run a kernel at the film's case, with `changes` to the case."""
+    puzzle = PUZZLES[name]
+    case = replace(puzzle.film.case, **changes)
+    tensors = puzzle.make(case)
+    for output in puzzle.outputs:
+        tensors[output].fill_(torch.nan)
+    launch = puzzle.launch(case, tensors, case.meta)
+    trace = simulate(load_kernel(source, tmp), launch, SimulateOptions(events=True, state=True))
+    return Shot(name, case, source, trace, tensors)
+
+
+ATOMIC = '''import triton
+import triton.language as tl
+
+
+@triton.jit
+def row_softmax_kernel(q_ptr, k_ptr, v_ptr, y_ptr, N, D, OWN, BLOCK_D: tl.constexpr, D_V: tl.constexpr):
+    """Program i keeps rows i * BLOCK_D onwards of the state, and adds its share of every output."""
+    pid = tl.program_id(0)
+    offs_d = pid * BLOCK_D + tl.arange(0, BLOCK_D)
+    offs_v = tl.arange(0, D_V)
+    state = tl.zeros([BLOCK_D, D_V], tl.float32)
+    for n in range(N):
+        k = tl.load(k_ptr + n * D + offs_d)
+        v = tl.load(v_ptr + n * D_V + offs_v)
+        state += k[:, None] * v[None, :]
+        q = tl.load(q_ptr + n * D + offs_d)
+        num = tl.sum(q[:, None] * state, axis=0)
+        tl.atomic_add(y_ptr + (n + N * OWN * pid) * D_V + offs_v, num)
+'''
+
+
+def atomic_sums(tmp: Path, own: bool = False, diagram: Diagram | None = None) -> tuple[Shot, FilmData, str]:
+    """Three programs that share out features [N, 12] of a text of 3 tokens and add to one output [3, 4], or to one each with `own`."""
+    n, d, d_v = 3, 12, 4
+    g = torch.Generator().manual_seed(3)
+    q, k, v = (torch.rand(n, width, generator=g) for width in (d, d, d_v))
+    tensors = {"q_ptr": q, "k_ptr": k, "v_ptr": v, "y_ptr": torch.zeros(n * (3 if own else 1), d_v)}
+    meta = {"BLOCK_D": 4, "D_V": d_v}
+    launch = Launch((3,), {**tensors, "N": n, "D": d, "OWN": int(own)}, meta, ("y_ptr",))
+    source = source_of("row_softmax", ATOMIC)
+    trace = simulate(load_kernel(source, tmp), launch, SimulateOptions(events=True, state=True))
+    case = Case("", {}, meta)
+    shot = Shot("row_softmax", case, source, trace, tensors)
+    flat = flowing(q_ptr=("row", "column"), k_ptr=("row", "column"), v_ptr=("row", "column"), y_ptr=("row", "column"))
+    film = FilmSpec(case, diagram or flat, {"state": "rows of the state"})
+    puzzle = replace(PUZZLES["row_softmax"], film=film, outputs=("y_ptr",))
+    return shot, film_data(trace, puzzle, source, case, tensors), film_html(trace, puzzle, source, values=tensors)

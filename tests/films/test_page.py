@@ -1,0 +1,195 @@
+"""The film as a file: complete, small, escaped, and the same picture with and without its script."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from checker.course import PUZZLES
+from checker.course.diagrams import flowing
+from checker.films import film_document, film_html
+from checker.films.film_data import film_data
+from checker.films.scene import Scenes, Stage
+from checker.films.stage import stage
+from checker.simulator.trace import Event, Finding, TensorInfo, Tile, Trace
+from checker.submission.kernel import KernelSource, Piece
+from checker.view.formats import number, size
+from tests.films import films, traces
+
+SOFTMAX, ADD = PUZZLES["row_softmax"], PUZZLES["vector_add"]
+VOID = {"meta", "input", "br", "img", "path", "rect"}
+
+
+class Reader(HTMLParser):
+    """Collects tags and text, and checks that every tag is closed in order."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(html)
+        self.close()
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] not in ("script", "style"):
+            self.words.append(data)
+
+
+def data_of(html: str) -> dict:
+    match = re.search(r'<script type="application/json">(.*?)</script>', html, re.DOTALL)
+    assert match is not None
+    return json.loads(match[1])
+
+
+@pytest.mark.parametrize("name", PUZZLES)
+def test_films_of_all_solutions_are_well_formed_and_small(name: str, tmp_path: Path) -> None:
+    shot = films.shoot(name, traces.solution(name), tmp_path)
+    data, film = data_of(shot.html), shot.film
+    Reader(shot.html)
+    assert len(shot.html.encode()) <= 100_000
+    assert [step[2] for step in data["steps"]] == [e.line for e in shot.trace.events]
+    moved = sum(sum(step[3][1::2]) for step in data["steps"])
+    assert moved == sum(t.loaded + t.stored for t in shot.trace.traffic.values())
+    assert data["notes"] == []
+    assert film.left_out == film.cut == 0
+
+
+def test_findings_of_a_real_kernel_are_marked_at_their_step(tmp_path: Path) -> None:
+    shot = films.shoot("vector_add", films.edited("vector_add", (", mask=mask, other=0.0", "")), tmp_path)
+    marked = [at for at, *_ in data_of(shot.html)["notes"]]
+    assert marked
+    assert all(shot.trace.events[at].out_of_bounds for at in marked)
+
+
+@pytest.mark.parametrize(
+    ("made", "limit"),
+    [
+        (traces.row_softmax(6, 13, 16), 70_000),
+        (traces.flash(), 100_000),
+        (traces.online(64, 1000, 128), 160_000),
+    ],
+    ids=["ragged rows", "four dimensions", "1536 events"],
+)
+def test_film_is_well_formed_and_small(made: tuple[Trace, dict], limit: int) -> None:
+    trace, values = made
+    names = tuple(trace.tensors)
+    diagram = flowing(**dict.fromkeys(names, ("row", "column")))
+    puzzle = replace(SOFTMAX, film=replace(SOFTMAX.film, diagram=diagram), outputs=names[-1:])
+    html = film_html(trace, puzzle, traces.solution("row_softmax"), values=values)
+    tags = Reader(html).tags
+    assert len(html) < limit
+    assert not re.findall(r"""\b(?:src|href)=|url\(|https?://(?!www\.w3\.org/2000/svg)""", html)
+    assert not [attrs for _, attrs in tags if "id" in attrs], "two films on one page would share ids"
+    assert all(attrs.get("aria-label") for tag, attrs in tags if attrs.get("role") == "img")
+
+
+def test_long_traces_keep_whole_programs_and_say_what_is_left_out() -> None:
+    trace, _ = traces.online(64, 1000, 128)
+    html = film_html(trace, SOFTMAX, traces.solution("row_softmax"))
+    data = data_of(html)
+    per_program = len(trace.events) // 64
+    shown = {step[0] for step in data["steps"]}
+    assert len(data["steps"]) == per_program * len(shown)
+    assert data["programs"][0] == "0"
+    assert data["programs"][-1] == "63"
+    assert f"Shown: {len(shown)} programs" in html
+
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&<!--"
+
+
+def test_everything_of_the_learners_is_escaped() -> None:
+    text = f'"""{HOSTILE}"""\nX = """{HOSTILE}"""  # {HOSTILE}\nload({HOSTILE!r})\n'
+    source = KernelSource("row_softmax", HOSTILE, text, (Piece(1, 3, HOSTILE, 1),))
+    event = Event(
+        0, (0, 0, 0), "load", "x_ptr", 2, HOSTILE, ((HOSTILE, 1),), Tile(((0, 1), (0, 2)), ((0, 1), (0, 2))), 8
+    )
+    event = replace(event, state={HOSTILE: HOSTILE, "v": [HOSTILE, 1.0]})
+    trace = Trace(
+        (1, 1, 1), {"x_ptr": TensorInfo((1, 2), (2, 1), HOSTILE)}, [event], [Finding("race", HOSTILE, 2)], {}, {}
+    )
+    html = film_html(trace, SOFTMAX, source, title=HOSTILE, values={"x_ptr": np.zeros((1, 2))})
+    reader = Reader(html)
+    assert [tag for tag, _ in reader.tags].count("script") == 2
+    assert "img" not in [tag for tag, _ in reader.tags]
+    assert not [a for _, attrs in reader.tags for a in attrs if a.startswith("on")]
+    assert data_of(html)["notes"][0][2] == HOSTILE
+    assert HOSTILE in "".join(reader.words)
+    page = film_document(html, HOSTILE)
+    assert "<title>" + HOSTILE not in page
+
+
+def test_static_frame_says_all_without_a_script() -> None:
+    trace, values = traces.row_softmax()
+    html = film_html(
+        trace, SOFTMAX, traces.solution("row_softmax"), budget=SOFTMAX.budget(SOFTMAX.film.case), values=values
+    )
+    html = re.sub(r"<(script|style).*?</\1>", "", html, flags=re.DOTALL)
+    words = " ".join("".join(Reader(html).words).split())
+    for said in (
+        "4 programs, 4 loads, 4 stores",
+        "x[0, 0:7]",
+        "program 0",
+        "1 lane masked",
+        "112 B of 112 B",
+        "Program 3 stores y[3, 0:7]",
+    ):
+        assert said in words
+    assert html.count("<figure>") == 4
+    assert html.count("<span class=current>") == 1
+    assert html.count('fill="#') > 20, "colours must not depend on the style sheet"
+
+
+def test_values_of_an_output_appear_at_their_last_store() -> None:
+    trace, values = traces.row_softmax(2, 3, 4)
+    twice = replace(trace, events=[replace(e, step=i) for i, e in enumerate([*trace.events, *trace.events[1:2]])])
+    film = film_data(twice, SOFTMAX, traces.solution("row_softmax"), SOFTMAX.film.case, values)
+    scenes = Scenes([s.program for s in film.steps])
+    stage(film, scenes)
+    shown = [Stage(scenes, k).value(("y_ptr", 0, 0)) for k in (0, 1, 2)]
+    assert shown == ["", "…", number(float(values["y_ptr"][0, 0]), 5)]
+
+
+def test_empty_trace_is_said_and_not_drawn() -> None:
+    trace = Trace((1, 1, 1), {}, [], [], {}, {})
+    html = film_html(trace, SOFTMAX, traces.solution("row_softmax"))
+    assert "neither loads nor stores" in html
+    assert "<script" not in html
+
+
+@pytest.mark.parametrize(
+    ("value", "width", "text"),
+    [(0.0, 5, "0"), (float("nan"), 5, "NaN"), (float("-inf"), 5, "-∞"), (-1.89234, 5, "-1.89"), (1e-9, 5, "1e-9"),
+     (12345678.0, 5, "1.2e7"), (0.22095, 8, "0.220950"), (True, 5, "✓"), (-0.0042, 4, "-4e-3")],
+)  # fmt: skip
+def test_numbers_are_short_and_honest(value: float, width: int, text: str) -> None:
+    assert number(value, width) == text
+
+
+def test_sizes_are_said_as_people_say_them() -> None:
+    assert [size(n) for n in (112, 9_999, 12_300, 256_000, 4_200_000)] == [
+        "112 B",
+        "9,999 B",
+        "12,300 B",
+        "256 kB",
+        "4.2 MB",
+    ]

@@ -1,0 +1,418 @@
+"""The film in Chromium: it plays, scrubs and steps, and what moves is what should."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.course import PUZZLES
+from checker.course.diagrams import flowing
+from checker.films import film_document, film_html
+from checker.simulator.trace import Trace
+from checker.view.card import card_html
+from tests.films import films, traces
+from tests.view import verdicts
+
+pytestmark = pytest.mark.browser
+
+SOFTMAX, ADD = PUZZLES["row_softmax"], PUZZLES["vector_add"]
+SOURCE = traces.solution("row_softmax")
+Page = Any  # playwright.sync_api.Page
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def show(chrome: Any, browser_thread: ThreadPoolExecutor, tmp_path: Path) -> Iterator[Open]:
+    """Open HTML in a page of its own; an error on the page's console fails the test."""
+    errors: list[str] = []
+    contexts = []
+
+    def open_page(html: str, width: int = 1100, **options: object) -> Page:
+        context = chrome.new_context(viewport={"width": width, "height": 800}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on(
+            "request",
+            lambda request: None if request.url.startswith(("file:", "data:")) else errors.append(request.url),
+        )
+        path = tmp_path / f"{len(contexts)}.html"
+        path.write_text(film_document(html, "test"), "utf-8")
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        browser_thread.submit(context.close).result()
+    assert not errors
+
+
+def softmax_film() -> tuple[Trace, str]:
+    trace, values = traces.row_softmax()
+    return trace, film_html(trace, SOFTMAX, SOURCE, budget=SOFTMAX.budget(SOFTMAX.film.case), values=values)
+
+
+def current_line(page: Page) -> int:
+    return int(page.locator(".source .current i").inner_text())
+
+
+def tile(page: Page) -> tuple[float, float]:
+    x, y = re.match(r"M([\d.]+) ([\d.]+)h", page.locator(".stage .edge").last.get_attribute("d") or "").groups()
+    return float(x), float(y)
+
+
+def test_stepping_moves_the_tile_the_line_the_state_and_the_bars(show: Open) -> None:
+    trace, html = softmax_film()
+    page = show(html)
+    seen = []
+    for k, event in enumerate(trace.events):
+        assert page.locator(".clock").inner_text() == f"{k + 1} / {len(trace.events)}"
+        assert current_line(page) == event.line
+        assert page.locator(".kind").first.inner_text() == event.kind
+        assert f"program {event.program[0]}" in page.locator(".facts").first.inner_text()
+        assert page.locator("table.state tr").first.inner_text().split() == ["program", str(event.program[0])]
+        seen.append(tile(page))
+        page.click(".next")
+    assert len(set(seen)) == len(seen)
+    assert page.locator(".traffic .words").all_inner_texts() == ["112 B of 112 B, 1 pass", "112 B of 112 B, 1 pass"]
+
+
+def test_what_is_written_appears_when_it_is_stored(show: Open) -> None:
+    _, html = softmax_film()
+    page = show(html)
+    cells = page.locator(".stage .value[data-s]")
+    assert not any(cells.all_text_contents())
+    page.click(".next")
+    texts = cells.all_text_contents()
+    assert all(texts[:7])
+    assert not any(texts[7:])
+    page.locator(".tbt-film").press("End")
+    assert all(cells.all_text_contents())
+
+
+def test_play_goes_to_the_end_and_stops(show: Open) -> None:
+    trace, html = softmax_film()
+    page = show(html)
+    page.select_option(".speed", "4")
+    page.click(".play")
+    assert page.locator(".play").get_attribute("aria-label") == "Pause"
+    page.wait_for_function("() => document.querySelector('.clock').textContent === '8 / 8'")
+    page.wait_for_function("() => document.querySelector('.play').getAttribute('aria-label') === 'Play'")
+    assert current_line(page) == trace.events[-1].line
+
+
+def test_keys_and_slider(show: Open) -> None:
+    _, html = softmax_film()
+    page = show(html)
+    film, clock = page.locator(".tbt-film"), page.locator(".clock")
+    for key, at in (("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("End", 8), ("Home", 1)):
+        film.press(key)
+        assert clock.inner_text() == f"{at} / 8"
+    film.press(" ")
+    assert "playing" in (film.get_attribute("class") or "")
+    film.press(" ")
+    assert "playing" not in (film.get_attribute("class") or "")
+    page.locator(".scrub").fill("5")
+    assert clock.inner_text() == "6 / 8"
+    page.locator(".scrub").press("ArrowRight")
+    assert clock.inner_text() == "7 / 8"
+    assert "y[2" in (page.locator(".scrub").get_attribute("aria-valuetext") or "") or "x[3" in (
+        page.locator(".scrub").get_attribute("aria-valuetext") or ""
+    )
+
+
+def test_one_program_and_the_wave(show: Open) -> None:
+    trace, html = softmax_film()
+    page = show(html)
+    page.select_option(".who", "2")
+    assert page.locator(".clock").inner_text() == "1 / 2"
+    assert page.locator(".what").inner_text() == "x[2, 0:7]"
+    page.select_option(".who", "-1")
+    page.select_option(".order", "wave")
+    page.locator(".tbt-film").press("Home")
+    told = []
+    for _ in trace.events:
+        told.append(page.locator(".what").inner_text())
+        page.click(".next")
+    assert told == [f"x[{p}, 0:7]" for p in range(4)] + [f"y[{p}, 0:7]" for p in range(4)]
+
+
+def test_one_program_is_measured_by_its_own_bytes(show: Open) -> None:
+    page = show(softmax_film()[1])
+    page.select_option(".who", "2")
+    assert page.locator(".measure").inner_text() == "bytes so far, of all that program 2 moves"
+    assert page.locator(".traffic .words").all_inner_texts() == ["28 B of 28 B", "0 B of 28 B"]
+    page.locator(".tbt-film").press("End")
+    bars = "() => [...document.querySelectorAll('.traffic .bar')].map((n) => [n.style.getPropertyValue('--moved'), n.style.getPropertyValue('--budget')])"
+    assert page.evaluate(bars) == [["100.00%", "-9px"], ["100.00%", "-9px"]]
+    page.select_option(".who", "-1")
+    page.locator(".tbt-film").press("End")
+    assert page.locator(".traffic .words").first.inner_text() == "112 B of 112 B, 1 pass"
+    assert page.evaluate(bars)[0] == ["100.00%", "100.00%"]
+
+
+def test_findings_lead_to_their_moment(show: Open) -> None:
+    trace, values = traces.vector_add(masks=False)
+    page = show(film_html(trace, ADD, traces.solution("vector_add"), values=values))
+    assert page.locator(".marks button").count() == 1
+    page.locator(".finding").first.click()
+    assert page.locator(".what").inner_text() == "x[8:10]"
+    assert "outside the tensor" in page.locator(".alarm").inner_text()
+    assert page.locator(".stage .outside").count() == 1
+
+
+PICTURE = """() => [...document.querySelectorAll('.stage path, .stage text, .stage g[transform], .state td, .caption, .clock')]
+    .map((n) => [n.tagName, n.getAttribute('class'), n.matches('path') ? n.getAttribute('d') : n.textContent].join(' '))"""
+
+
+@pytest.mark.parametrize("name", ["online_softmax", "flash_attention_v1", "causal_linear_attention_chunked"])
+def test_a_step_looks_the_same_however_one_gets_there(show: Open, name: str, tmp_path: Path) -> None:
+    """Jumped to, stepped to, and come back to from the end."""
+    page = show(films.shoot(name, traces.solution(name), tmp_path).html)
+    film, scrub = page.locator(".tbt-film"), page.locator(".scrub")
+    for _ in range(5):
+        page.click(".next")
+    stepped = page.evaluate(PICTURE)
+    film.press("End")
+    assert page.evaluate(PICTURE) != stepped
+    scrub.fill("5")
+    assert page.evaluate(PICTURE) == stepped
+    page.reload()
+    scrub.fill("5")
+    assert page.evaluate(PICTURE) == stepped
+
+
+@pytest.mark.parametrize("name", ["row_softmax", "flash_attention_heads", "causal_linear_attention"])
+def test_the_first_frame_needs_no_script(show: Open, name: str, tmp_path: Path) -> None:
+    """What the page holds is what the player draws for the first step."""
+    html = films.shoot(name, traces.solution(name), tmp_path).html
+    assert show(html, java_script_enabled=False).locator(".stage path").count() > 10
+    drawn = show(html).evaluate(PICTURE)
+    alone = show(html.replace("<script>", "<script type='text/plain'>")).evaluate(PICTURE)
+    assert [line for line in drawn if not line.startswith("SPAN clock")] == [line for line in alone if not line.startswith("SPAN clock")]  # fmt: skip
+
+
+def test_two_films_on_one_page_do_not_disturb_each_other(show: Open) -> None:
+    _, html = softmax_film()
+    trace, values = traces.vector_add()
+    empty = show("").evaluate("() => Object.keys(window)")
+    page = show(html + film_html(trace, ADD, traces.solution("vector_add"), values=values))
+    page.locator(".tbt-film").nth(1).locator(".next").click()
+    assert page.locator(".clock").all_inner_texts() == ["1 / 8", "2 / 9"]
+    assert page.evaluate("() => Object.keys(window)") == empty
+
+
+def test_running_state_is_shown_before_and_after_and_its_divergence_is_told(show: Open, tmp_path: Path) -> None:
+    shot = films.shoot("online_softmax", films.wrong("online_softmax", "sum_not_rescaled"), tmp_path)
+    page = show(shot.html)
+    cells = page.locator(".stage text.side")
+    assert [t.split(" → ")[0] for t in cells.all_text_contents()] == ["-∞", "0"]
+    assert page.locator(".stage .departs").count() == 0
+    page.click(".next")
+    assert page.locator(".alarm").inner_text() == "⚠ " + shot.divergences[0].words(True)
+    assert page.locator(".stage .departs").count() == 1
+    before, after = cells.nth(1).text_content().removeprefix("≠ ").split(" → ")
+    state = page.locator("table.state tr", has_text="l_i").locator("td").inner_text()
+    assert [float(v) for v in state.split("→")] == [float(before), float(after)]
+    page.locator(".finding").click()
+    assert page.locator(".clock").inner_text().startswith("2 /")
+    page.click(".next")
+    assert cells.nth(1).text_content().removeprefix("≠ ").startswith(after), "what was after is before the next chunk"
+    page.select_option(".who", "1")
+    assert page.locator(".marks button").count() == 1
+
+
+def test_attention_shows_the_tile_the_staircase_and_the_rescaling(show: Open, tmp_path: Path) -> None:
+    shot = films.shoot("flash_attention_heads", traces.solution("flash_attention_heads"), tmp_path)
+    page = show(shot.html)
+    skipped = "() => [...document.querySelectorAll('.stage .skipped')].reduce((n, p) => n + p.getAttribute('d').split('M').length - 1, 0)"
+    assert page.locator(".stage .guides").count() == 0
+    assert page.evaluate(skipped) == 0
+    dots = [k for k, event in enumerate(shot.trace.events) if event.kind == "dot" and event.program == (1, 0, 0)]
+    page.locator(".scrub").fill(str(dots[2]))  # program 1, second tile of keys: the diagonal one
+    assert page.locator(".what").inner_text() == "s = q[32:64] · k[32:64]ᵀ, on chip"
+    assert page.locator(".stage .heat").count() > 40
+    assert page.locator(".stage .masked.thin").first.get_attribute("d")
+    page.locator(".scrub").fill(str(dots[3]))
+    assert page.locator(".what").inner_text() == "acc of o[32:64]: rescaled, + p · v[32:64]"
+    assert page.locator(".stage .bar-now").last.get_attribute("d").count("M") == 32, "a factor for each row"
+    assert page.locator(".stage .plus").count() > 20
+    page.locator(".tbt-film").press("End")
+    assert page.evaluate(skipped) == 2 * 6
+    assert page.locator(".stage .masked.thin").count(), "the staircase stays"
+    page.select_option(".who", "0")
+    page.locator(".tbt-film").press("End")
+    assert page.evaluate(skipped) == 2 * 3
+
+
+def test_a_loop_variable_is_listed_once(show: Open, tmp_path: Path) -> None:
+    page = show(films.shoot("flash_attention_v1", traces.solution("flash_attention_v1"), tmp_path).html)
+    for at in range(0, 116, 6):
+        page.locator(".scrub").fill(str(at))
+        names = [text.split("\n")[0] for text in page.locator("table.state th").all_inner_texts()]
+        assert len(names) == len(set(names)), (at, names)
+
+
+def test_attention_as_a_wave(show: Open, tmp_path: Path) -> None:
+    page = show(films.shoot("flash_attention", traces.solution("flash_attention"), tmp_path).html)
+    page.select_option(".order", "wave")
+    page.locator(".tbt-film").press("Home")
+    places = []
+    for _ in range(6):
+        places.append(page.locator(".what").inner_text())
+        page.click(".next")
+    assert places == [f"q[{r}:{r + 16}, 0:16]" for r in (0, 16, 32)] + ["k[0:16, 0:16]"] * 3
+
+
+ATTENTION = ("flash_attention", "flash_attention_v1", "flash_attention_heads")
+LINEAR = (
+    "linear_attention",
+    "causal_linear_attention",
+    "causal_linear_attention_chunked",
+    "linear_chunk_states",
+    "linear_state_prefix",
+    "causal_linear_attention_parallel",
+)
+
+
+def test_a_chunk_is_read_out_of_the_state_before_it_is_added(show: Open, tmp_path: Path) -> None:
+    case = PUZZLES[LINEAR[2]].film.case
+    shot = films.shoot(LINEAR[2], traces.solution(LINEAR[2]), tmp_path, sizes={**case.sizes, "N": 48})
+    page = show(shot.html)
+    assert page.locator(".stage .doing").first.text_content() == "no weights are on chip now"
+    second = [k for k, event in enumerate(shot.trace.events) if event.kind == "dot" and ("start", 16) in event.loops]
+    pulse, told = page.locator(".stage .pulse"), []
+    for k in second:
+        page.locator(".scrub").fill(str(k))
+        told.append((page.locator(".what").inner_text(), pulse.get_attribute("class") if pulse.count() else ""))
+    assert told == [
+        ("a = φ(q[16:32]) · φ(k[16:32])ᵀ, on chip", ""),
+        ("φ(q[16:32]) · state, which holds keys 0:16", "pulse reads"),
+        ("+ a · v[16:32]: the keys of this chunk", ""),
+        ("state += φ(k[16:32])ᵀ · v[16:32]", "pulse adds"),
+    ]
+    assert page.locator(".stage .doing").last.text_content() == told[-1][0]
+    assert page.locator(".stage .told").count() == 1
+    page.locator(".tbt-film").press("End")
+    assert page.locator(".stage .told").count() == 2
+
+
+def test_slices_of_the_values_as_a_wave(show: Open, tmp_path: Path) -> None:
+    """Every program shows its own part of the state, whoever's turn it was before."""
+    case = PUZZLES[LINEAR[1]].film.case
+    shot = films.shoot(LINEAR[1], traces.solution(LINEAR[1]), tmp_path, sizes={**case.sizes, "D_V": 24})
+    page = show(shot.html)
+    page.select_option(".order", "wave")
+    page.locator(".tbt-film").press("Home")
+    left = "() => document.querySelector('.stage g[transform]').getAttribute('transform').match(/[\\d.]+/)[0]"
+    places = []
+    for _ in range(6):
+        page.click(".next")
+        places.append(page.evaluate(left))
+    assert len(set(places)) == 2
+    assert places[1:] == [places[1], places[2]] * 2 + [places[1]]
+
+
+def test_atomic_updates_have_their_sign_and_meet(show: Open, tmp_path: Path) -> None:
+    shot, _, html = films.atomic_sums(tmp_path)
+    page = show(html)
+    atomics = [k for k, event in enumerate(shot.trace.events) if event.kind == "atomic"]
+    page.locator(".scrub").fill(str(atomics[0]))
+    assert page.locator(".kind").first.inner_text() == "atomic"
+    assert "read and written back in one step" in page.locator(".caption").inner_text()
+    assert "updated by" not in page.locator(".caption").inner_text()
+    assert page.locator(".stage .plus-sign.top").count() == 1
+    assert page.locator(".stage .shared").count() == 0
+    page.locator(".scrub").fill(str(atomics[4]))
+    assert "updated by 2 programs so far" in page.locator(".caption").inner_text()
+    assert page.locator(".stage .shared").count() == 2
+    assert page.locator(".traffic .words").last.inner_text().endswith(", 20 atomic updates")
+    page.locator(".tbt-film").press("End")
+    assert "updated by 3 programs so far" in page.locator(".caption").inner_text()
+    page.select_option(".who", "1")
+    page.locator(".tbt-film").press("End")
+    assert page.locator(".stage .shared").count() == 0, "one program alone meets nobody"
+    assert page.locator(".traffic .words").last.inner_text() == "48 B of 48 B, 12 atomic updates"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *ATTENTION,
+        *LINEAR,
+        "merge_softmax_stats",
+        "online_softmax",
+        "tiled_softmax",
+        "row softmax",
+        "vector",
+        "heads",
+        "large",
+    ],
+)
+def test_nothing_is_cut_or_hangs_out(show: Open, kind: str, tmp_path: Path) -> None:
+    made, names = (
+        ((None, {}), ())
+        if kind in PUZZLES
+        else {
+            "row softmax": (traces.row_softmax(6, 13, 16), ("x_ptr", "y_ptr")),
+            "vector": (traces.vector_add(24, 8), ("x_ptr", "y_ptr", "z_ptr")),
+            "heads": (traces.flash(), ("q_ptr", "k_ptr", "v_ptr", "o_ptr")),
+            "large": (traces.online(16, 1000, 128), ("x_ptr", "y_ptr")),
+        }[kind]
+    )
+    diagram = flowing(**dict.fromkeys(names, ("row", "column")))
+    puzzle = replace(SOFTMAX, film=replace(SOFTMAX.film, diagram=diagram), outputs=names[-1:])
+    html = films.shoot(kind, traces.solution(kind), tmp_path).html if kind in PUZZLES else film_html(made[0], puzzle, SOURCE, values=made[1])  # fmt: skip
+    page = show(html)
+    hanging = """() => { const film = document.querySelector('.tbt-film'), edge = film.getBoundingClientRect();
+        return [...film.querySelectorAll('*')].filter((n) => !n.closest('.source, script, style') && n.getClientRects().length)
+            .filter((n) => { const r = n.getBoundingClientRect(); return r.right > edge.right + 1 || r.left < edge.left - 1; })
+            .map((n) => n.outerHTML.slice(0, 90)); }"""
+    overlaps = """() => { const found = [];
+        for (const p of [document.querySelector('.stage')]) {
+            const boxes = [...p.querySelectorAll('text')].filter((t) => t.textContent).map((t) => [t.textContent, t.getBoundingClientRect()]);
+            boxes.forEach(([a, r], i) => boxes.slice(i + 1).forEach(([b, s]) => {
+                if (r.left + 1 < s.right && s.left + 1 < r.right && r.top + 5 < s.bottom && s.top + 5 < r.bottom) found.push(a + ' over ' + b); }));
+        } return found; }"""
+    for key in ("PageDown", "End") if kind in LINEAR else ("End",):
+        if key == "PageDown":  # somewhere in the middle, where something is done to the state
+            page.locator(".scrub").fill(str(int(page.locator(".scrub").get_attribute("max")) * 6 // 10))
+        else:
+            page.locator(".tbt-film").press(key)
+        for width in (600, 700, 900, 1200):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert (width, page.evaluate(hanging)) == (width, [])
+            assert (width, page.evaluate(overlaps)) == (width, [])
+
+
+THEMES = [("light", "", True), ("dark", "", False), ("dark", "true", True), ("light", "false", False)]
+
+
+@pytest.mark.parametrize("what", ["film", "card"])
+def test_themes_follow_the_notebook_before_the_system(show: Open, what: str) -> None:
+    page = show(softmax_film()[1] if what == "film" else card_html(verdicts.wrong_values()))
+
+    def bright(colour: str) -> float:
+        return sum(int(part) for part in colour[4:-1].split(","))
+
+    for system, notebook, light in THEMES:
+        page.emulate_media(color_scheme=system)
+        page.evaluate("(theme) => document.body.setAttribute('data-jp-theme-light', theme)", notebook)
+        ink, ground = page.evaluate(
+            f"() => {{ const s = getComputedStyle(document.querySelector('.tbt-{what}')); return [s.color, s.backgroundColor]; }}"
+        )
+        assert (bright(ground) > bright(ink)) == light, (system, notebook)
+
+
+def test_without_scripts_nothing_pretends_to_work(show: Open) -> None:
+    page = show(softmax_film()[1], java_script_enabled=False)
+    assert not page.locator(".controls").is_visible()
+    assert page.locator(".strip figure").count() == 4
+    assert page.locator(".strip").is_visible()

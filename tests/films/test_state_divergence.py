@@ -1,0 +1,224 @@
+"""The running state against its exact values: wrong kernels are marked at the right chunk, right ones never."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from checker.course import PUZZLES
+from checker.submission.kernel import KernelSource
+from tests.films import films, traces
+from tests.misconceptions import kernels
+
+V1 = "flash_attention_v1"
+LADDER = ("chunked_softmax", "online_softmax", "tiled_softmax")
+FAMILIES = ("normal", "ascending", "deep", "positive", "masked", "first_chunk_masked", "early_max")
+STYLES = [(name, style) for name in LADDER for style in kernels.correct(name)]
+
+
+def assert_never_marked(name: str, source: KernelSource, tmp: Path) -> None:
+    for family in FAMILIES:
+        assert films.shoot(name, source, tmp, family=family).divergences == [], family
+
+
+@pytest.mark.parametrize("name", LADDER)
+def test_solutions_are_never_marked(name: str, tmp_path: Path) -> None:
+    assert_never_marked(name, traces.solution(name), tmp_path)
+
+
+@pytest.mark.parametrize(("name", "style"), STYLES)
+def test_right_kernels_in_other_styles_are_never_marked(name: str, style: str, tmp_path: Path) -> None:
+    assert_never_marked(name, films.correct(name, style), tmp_path)
+
+
+LOG2_E = 1.4426950408889634
+HONEST = {
+    "base 2 under the same names": [
+        ("import triton.language as tl\n", f"import triton.language as tl\n\nLOG2_E = tl.constexpr({LOG2_E})\n"),
+        (".to(tl.float32)", ".to(tl.float32) * LOG2_E"),
+        ("tl.exp(", "tl.exp2("),
+    ],
+    "the sum becomes its logarithm": [
+        ("    # pass 2", "    l_i = tl.log(l_i)\n    # pass 2"),
+        ("tl.exp(x - m_i) / l_i", "tl.exp(x - m_i - l_i)"),
+    ],
+    "the sum becomes its reciprocal": [
+        ("    # pass 2", "    l_i = 1.0 / l_i\n    # pass 2"),
+        ("tl.exp(x - m_i) / l_i", "tl.exp(x - m_i) * l_i"),
+    ],
+    "the maximum becomes the log-sum-exp": [
+        ("    # pass 2", "    m_i += tl.log(l_i)\n    # pass 2"),
+        ("tl.exp(x - m_i) / l_i", "tl.exp(x - m_i)"),
+    ],
+    "a very low number for -inf": [('m_i = float("-inf")', "m_i = -3.0e38")],
+    "the next chunk is loaded ahead": [
+        (
+            "    for start_n in range(0, N, BLOCK_N):\n        offs_n = start_n + tl.arange(0, BLOCK_N)\n        # [BLOCK_N]\n"
+            '        x = tl.load(x_row + offs_n, mask=offs_n < N, other=float("-inf")).to(tl.float32)\n        m_new',
+            '    offs_n = tl.arange(0, BLOCK_N)\n    ahead = tl.load(x_row + offs_n, mask=offs_n < N, other=float("-inf"))\n'
+            "    for start_n in range(0, N, BLOCK_N):\n        offs_n += BLOCK_N\n        x = ahead.to(tl.float32)\n"
+            '        ahead = tl.load(x_row + offs_n, mask=offs_n < N, other=float("-inf"))\n        m_new',
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize("style", HONEST)
+def test_the_same_names_used_honestly_are_never_marked(style: str, tmp_path: Path) -> None:
+    assert_never_marked("online_softmax", films.edited("online_softmax", *HONEST[style]), tmp_path)
+
+
+MARKED = [
+    ("online_softmax", "sum_not_rescaled", "ascending", "l_i", 2, 1),
+    ("online_softmax", "rescaled_with_the_wrong_sign_after_the_first_chunk", "ascending", "l_i", 2, 1),
+    ("online_softmax", "updated_before_rescaled", "ascending", "l_i", 2, 1),
+    ("online_softmax", "max_starts_at_zero", "negative", "m_i", 1, 1),
+    ("online_softmax", "max_overwritten", "early_max", "m_i", 2, 1),
+    ("online_softmax", "no_max_subtraction", "ascending", "l_i", 1, 1),
+    ("tiled_softmax", "sum_not_rescaled", "ascending", "l_i", 2, 1),
+    ("tiled_softmax", "rescaled_with_the_wrong_sign", "ascending", "l_i", 1, 1),
+    ("tiled_softmax", "max_starts_at_zero", "negative", "m_i", 1, 1),
+    ("tiled_softmax", "one_max_for_the_whole_tile", "ascending", "m_i", 1, 1),
+    ("chunked_softmax", "max_overwritten", "early_max", "m_i", 2, 1),
+    ("chunked_softmax", "max_starts_at_zero", "negative", "m_i", 1, 1),
+    ("chunked_softmax", "sum_overwritten", "normal", "l_i", 2, 2),
+    ("chunked_softmax", "exp2_for_exp", "normal", "l_i", 1, 2),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "misconception", "family", "variable", "chunk", "walk"), MARKED, ids=[f"{m[0]}-{m[1]}" for m in MARKED]
+)
+def test_wrong_kernels_are_marked_at_the_right_chunk(
+    name: str, misconception: str, family: str, variable: str, chunk: int, walk: int, tmp_path: Path
+) -> None:
+    shot = films.shoot(name, films.wrong(name, misconception), tmp_path, family=family)
+    first = shot.divergences[0]
+    assert (first.name, first.chunk, first.walk) == (variable, chunk, walk)
+    event = shot.trace.events[first.at]
+    assert (event.kind, event.tensor) == ("load", "x_ptr")
+    assert event.tile is not None
+    assert event.tile.box[1][0] == (chunk - 1) * shot.case.meta["BLOCK_N"]
+
+
+def test_the_exact_value_is_that_of_what_was_seen(tmp_path: Path) -> None:
+    shot = films.shoot("online_softmax", films.wrong("online_softmax", "sum_not_rescaled"), tmp_path)
+    first = shot.divergences[0]
+    seen = shot.values["x_ptr"][first.row, :8].double()
+    assert first.want == pytest.approx((seen - seen.max()).exp().sum().item())
+    assert first.words(True) == f"After chunk 2, l_i of row 0 should be {first.want:.4g} and is {first.got:.4g}."
+
+
+def test_a_divergence_is_told_once_with_what_follows_it(tmp_path: Path) -> None:
+    shot = films.shoot("online_softmax", films.wrong("online_softmax", "sum_not_rescaled"), tmp_path)
+    marks = [note for note in shot.film.notes if note.kind == "running value"]
+    assert [(shot.trace.events[note.at].program[0], note.listed) for note in marks] == [(0, True), (1, False)]
+    html = shot.html
+    assert html.count('class="finding"') == 1
+    assert "1 other program goes wrong too" in html
+
+
+# ---- state that lives in memory: the rows pass by, and every visit leaves numbers behind -------------------------------
+
+PAST_THE_ENDS = {"H": 2, "N_Q": 37, "N_KV": 40, "D": 16}
+
+
+def named_as_the_solution(style: str, names: str) -> KernelSource:
+    """A right kernel of flash_attention_v1 whose m, l or both are called m_new and l_new."""
+    source = films.correct(V1, style)
+    return replace(source, source=re.sub(rf"\b([{names}])\b", r"\1_new", source.source))
+
+
+V1_HONEST = {
+    "the solution": traces.solution(V1),
+    "o divided at the last visit": named_as_the_solution("divided_at_the_last_visit", "l"),
+    "two tiles merged by weights": named_as_the_solution("merged_with_weights", "ml"),
+    "maxima in base 2": named_as_the_solution("first_visit_apart", "ml"),
+    "keys loaded for every tile of queries": films.wrong(V1, "keys_loaded_inside"),
+    "sound sums, unsound output": films.wrong(V1, "output_not_rescaled"),
+}
+
+
+@pytest.mark.parametrize("family", ["ramp", "negative", "sink"])
+@pytest.mark.parametrize("style", V1_HONEST)
+def test_right_numbers_in_memory_are_never_marked(style: str, family: str, tmp_path: Path) -> None:
+    sizes = PAST_THE_ENDS if family != "ramp" else PUZZLES[V1].film.case.sizes
+    shot = films.shoot(V1, V1_HONEST[style], tmp_path, family=family, sizes=sizes)
+    assert any("m_new" in e.state and "l_new" in e.state for e in shot.trace.events), "there was something to compare"
+    assert shot.divergences == []
+
+
+@pytest.mark.parametrize(
+    ("misconception", "family", "variable", "chunk"),
+    [
+        ("max_starts_at_zero", "negative", "m_new", 1),
+        ("scale_forgotten", "ramp", "m_new", 1),
+        ("exp2_for_exp", "ramp", "l_new", 1),
+        ("first_visit_loads", "ramp", "l_new", 1),
+        ("sum_not_rescaled", "ramp", "l_new", 2),
+        ("sum_of_the_tile_stored", "constant", "l_new", 3),
+        ("maximum_of_the_tile_stored", "sink", "m_new", 3),
+    ],
+)
+def test_a_visit_that_leaves_wrong_numbers_is_marked(
+    misconception: str, family: str, variable: str, chunk: int, tmp_path: Path
+) -> None:
+    shot = films.shoot(V1, films.wrong(V1, misconception), tmp_path, family=family)
+    first = shot.divergences[0]
+    assert (first.name, first.chunk, first.walk, first.row) == (variable, chunk, 1, 0)
+    event = shot.trace.events[first.at]
+    assert (event.kind, event.tensor) == ("load", "q_ptr"), (
+        "the visit begins where the second tile of the pair comes in"
+    )
+    assert dict(event.loops) == {"start_n": 16 * (chunk - 1), "start_m": 0}
+
+
+def test_padding_is_marked_at_the_tile_that_has_it(tmp_path: Path) -> None:
+    shot = films.shoot(V1, films.wrong(V1, "padding_keys_counted"), tmp_path, family="negative", sizes=PAST_THE_ENDS)
+    assert {(d.chunk, d.name) for d in shot.divergences} == {(3, "m_new"), (3, "l_new")}
+    assert {(*d.lead, d.row) for d in shot.divergences} == {(h, row) for h in range(2) for row in range(37)}
+
+
+def test_a_divergence_of_the_first_order_is_told_below_its_film(tmp_path: Path) -> None:
+    shot = films.shoot(V1, films.wrong(V1, "sum_not_rescaled"), tmp_path)
+    (mark,) = [note for note in shot.film.notes if note.kind == "running value"]
+    assert mark.message.startswith("After chunk 2, l_new of row 0, 0 should be ")
+    assert mark.message in shot.html
+
+
+# ---- attention: the state of every query -------------------------------------------------------------------------------
+
+ATTENTION = [(name, style) for name in ("flash_attention", "flash_attention_heads") for style in kernels.correct(name)]
+
+
+@pytest.mark.parametrize("name", ["flash_attention", "flash_attention_heads"])
+@pytest.mark.parametrize("family", ["normal", "ramp", "negative"])
+def test_attention_is_never_marked(name: str, family: str, tmp_path: Path) -> None:
+    assert films.shoot(name, traces.solution(name), tmp_path, family=family).divergences == []
+
+
+@pytest.mark.parametrize(("name", "style"), ATTENTION)
+def test_right_attention_in_other_styles_is_never_marked(name: str, style: str, tmp_path: Path) -> None:
+    assert films.shoot(name, films.correct(name, style), tmp_path).divergences == []
+
+
+@pytest.mark.parametrize(
+    ("name", "misconception", "family", "variable", "chunk"),
+    [
+        ("flash_attention", "sum_not_rescaled", "ramp", "l_i", 2),
+        ("flash_attention", "max_starts_at_zero", "negative", "m_i", 1),
+        ("flash_attention", "scale_forgotten", "ramp", "m_i", 1),
+        ("flash_attention_heads", "sum_not_rescaled", "ramp", "l_i", 2),
+        ("flash_attention_heads", "causal_ignored", "ramp", "m_i", 1),
+    ],
+)
+def test_wrong_attention_is_marked_at_the_right_chunk(
+    name: str, misconception: str, family: str, variable: str, chunk: int, tmp_path: Path
+) -> None:
+    shot = films.shoot(name, films.wrong(name, misconception), tmp_path, family=family)
+    first = shot.divergences[0]
+    assert (first.name, first.chunk) == (variable, chunk)
+    assert shot.trace.events[first.at].tensor == "k_ptr"
