@@ -27,7 +27,7 @@ def test_the_tests_of_a_room_come_before_those_of_the_rooms_that_import_it() -> 
         ("docs/decisions.md", "tests/notebooks/test_text.py"),
         ("notebooks/src/01_row_softmax.md", "tests/test_sync.py"),
         ("tools/sync.py", "tests/test_sync.py"),
-        ("tests/judge/test_compare.py", "tests/judge/test_compare.py"),
+        ("tests/test_first_cell.py", "tests/test_first_cell.py"),
         ("checker/cli.py", "tests/test_cli.py"),
     ],
 )

@@ -35,9 +35,6 @@ from tools.mutate import GATES, SWEPT, Fate, generated, sweep  # noqa: E402
 PAGE = ROOT / "docs" / "mutants.md"
 CPU, GPU, MECHANICAL = (ROOT / "reports" / f"mutants-{name}.json" for name in ("cpu", "gpu", "mechanical"))
 SURVIVORS = ROOT / "tools" / "survivors.toml"
-NOT_YET_ON_A_GPU: tuple[str, ...] = ()
-"""Wrong kernels, or puzzles with all of theirs, that are not in the report of a GPU yet. The page names them; a report that has
-them ends the list."""
 
 
 # -------------------------------------------------------------------------------------------------------------- reports
@@ -57,23 +54,18 @@ def wrong_kernels() -> list[Row]:
     return [replace(row, gpu=seen.get((row.puzzle, row.name))) for row in rows]
 
 
-def awaited_on_a_gpu(puzzle: str, name: str) -> bool:
-    """Whether the report of the GPU has to have this wrong kernel."""
-    return puzzle not in NOT_YET_ON_A_GPU and f"{puzzle}/{name}" not in NOT_YET_ON_A_GPU
-
-
 def disagreements() -> list[str]:
-    """Where the report of the GPU says something else than that of the CPU, or nothing."""
+    """Where the report of the GPU says something else than that of the CPU. A kernel that it has no row for is pending."""
     if not GPU.exists():
         return []
     on_gpu = {(row.puzzle, row.name): row for row in rows_of(load(GPU))}
     found = []
     for row in rows_of(load(CPU)):
-        if not awaited_on_a_gpu(row.puzzle, row.name):
-            continue
         name = f"{row.puzzle}/{row.name}"
         there = on_gpu.get((row.puzzle, row.name))
-        if there is None or there.gpu is None:
+        if there is None:
+            continue
+        if there.gpu is None:
             found.append(f"{name}: not launched on the GPU")
         elif there.gate != row.gate:
             found.append(f"{name}: stopped by {there.gate} on the machine with a GPU, by {row.gate} without")
@@ -164,8 +156,8 @@ def _gpu() -> Iterator[str]:
     shown = Counter((row.gpu or "").split(":")[0] for row in rows)
     facts = report.get("environment", {})
     device = facts.get("device", "a GPU").removeprefix("cuda (").removesuffix(")")
-    yield f"Each of the {len(rows)} was launched by itself on a GPU ({device}, torch {facts.get('torch', '?')}, triton {facts.get('triton', '?')}), whatever"
-    yield "the simulator had said of it: every small case with two poisons in the outputs and a guard band around every tensor."
+    yield f"{len(rows)} were launched by themselves on a GPU ({device}, torch {facts.get('torch', '?')}, triton {facts.get('triton', '?')}), whatever"
+    yield "the simulator had said of them: every small case with two poisons in the outputs and a guard band around every tensor."
     yield "What `memory` and `traffic` catch may leave no mark there; all else has to be seen."
     yield ""
     yield "| on the GPU | wrong kernels |"
@@ -174,9 +166,6 @@ def _gpu() -> Iterator[str]:
     wrong = disagreements()
     yield ""
     yield "CPU and GPU agree on every one." if not wrong else "They disagree: " + "; ".join(wrong) + "."
-    if NOT_YET_ON_A_GPU:
-        yield ""
-        yield f"**Not yet in this report:** {', '.join(f'`{what}`' for what in NOT_YET_ON_A_GPU)}."
 
 
 def _mechanical(report: Mapping[str, Any]) -> Iterator[str]:
@@ -190,7 +179,8 @@ def _mechanical(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"`tools/mutations.py` makes {made:,} small changes to the solutions, one at a time: another operator, constant, name, index or"
     yield "bound, a mask or a line less. Each goes through the gates on the CPU (compiled for one GPU before it runs, for every dtype after)."
     yield f"{killed:,} are killed. {equivalent} are equivalent: outputs (but for rounding) and accesses are those of the solution on every case"
-    yield f"and on 16 more, drawn at random. {survived} pass although they behave differently; why that is right stands below each group."
+    yield f"and on 16 more, drawn at random. {survived} pass although they behave differently; why that is right stands below, and"
+    yield "`tools/survivors.toml` lists them. `reports/mutants-mechanical.json` has every one by name."
     missing = [puzzle.name for puzzle in LADDER if puzzle.name not in {t["puzzle"] for t in tables}]
     if missing:
         yield ""
@@ -213,14 +203,10 @@ def _mechanical(report: Mapping[str, Any]) -> Iterator[str]:
     left = {s["mutant"]: s for t in tables for s in t["survived"]}
     for reason in reasons():
         mine = [left.pop(key) for key in reason.mutants if key in left]
-        yield from ("", f"**{reason.title}** ({len(mine)}). {reason.because}", "")
-        yield from (_mutant(s) for s in mine)
+        yield from ("", f"**{reason.title}** ({len(mine)}). {reason.because}")
     if left:
         yield from ("", f"**Not explained** ({len(left)}).", "")
         yield from (f"{_mutant(s)}: {s['differs']}" for s in left.values())
-    yield from ("", "### Those that are equivalent", "", "<details><summary>All of them</summary>", "")
-    yield from (_mutant(e) for t in tables for e in t["equivalent"])
-    yield from ("", "</details>")
 
 
 def _mutant(entry: Mapping[str, str]) -> str:

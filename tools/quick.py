@@ -39,7 +39,7 @@ TESTS_OF = {
     "tools": ("tests/test_setup.py", "tests/test_sync.py", "tests/test_mutations.py", "tests/test_gpu_report.py"),
 }
 """The tests of a folder outside `checker/`; those of a file beside them are test_setup's."""
-ELSEWHERE = {"cli": ["tests/test_cli.py"], "checker": ["tests/test_cli.py"], "commands": ["tests/test_cli.py"]}
+ELSEWHERE = {"cli": ["tests/test_cli.py"], "checker": ["tests/test_cli.py"], "checking": ["tests/test_cli.py"]}
 """The tests of rooms that have no folder of their own in `tests/`."""
 KILLS = "tests/misconceptions/test_kills.py"
 NOT_NOW = ("tests/browser/", "tests/notebooks/test_execution.py", "_browser.py", KILLS)
@@ -75,7 +75,7 @@ def rooms_importing(touched: Iterable[str]) -> list[str]:
 def tests_for(files: Sequence[str]) -> list[str]:
     """Test files, nearest to the change first."""
     wanted = [name for name in files if name.startswith("tests/") and Path(name).name.startswith("test_")]
-    rooms = [room_of(ROOT / name) for name in files if name.startswith("checker/") and name.endswith(".py")]
+    rooms = [room_of(ROOT / name) for name in files if name.startswith("checker/") and name.endswith((".py", ".md"))]
     rooms += [Path(name).parts[1] for name in files if name.startswith("tests/") and len(Path(name).parts) > 2]
     wanted += [test for room in rooms_importing(rooms) for test in tests_of_room(room)]
     folders = {Path(name).parts[0] for name in files if "/" in name} - {"checker", "tests"}

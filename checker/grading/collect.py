@@ -9,8 +9,8 @@ from pathlib import Path
 from checker.course.demonstrations import DEMONSTRATIONS
 from checker.judge.verdict import GATES, GateResult, Status, Verdict
 from checker.puzzle import Puzzle
+from checker.submission.from_path import Found, from_path
 from checker.submission.kernel import KernelSource
-from checker.submission.read import Found, from_path
 
 READABLE = (".py", ".ipynb", ".zip")
 SKIPPED = ("__pycache__", "__MACOSX", "node_modules")

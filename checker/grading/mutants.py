@@ -9,19 +9,19 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from textwrap import wrap
 from typing import Any, cast
 
 from checker.checking import Device, check_source
-from checker.judge.graphics import NOT_VISIBLE, seen_on_gpu
+from checker.judge.gpu_gate import NOT_VISIBLE, seen_on_gpu
 from checker.judge.runner import Runner
-from checker.judge.verdict import GATES, Gate
-from checker.misconceptions import Misconception, bank
+from checker.judge.verdict import Gate
+from checker.misconceptions import GATES, Misconception, bank
 from checker.puzzle import Puzzle
 
 SCHEMA = "mutants/v1"
 NOT_CAUGHT = ("passed", "not_attempted", "infra_error", "skipped")
-STOPPING: tuple[Gate, ...] = GATES[: GATES.index("gpu") + 1]
-"""The gates that can stop a kernel, in their order."""
 HIDDEN_GATES = ("memory", "traffic")
 """What these gates catch may leave no mark on a GPU: an element read too often, or read from where nothing lies."""
 
@@ -37,7 +37,6 @@ class Row:
     expected: tuple[str, ...]
     diagnosed_as: str | None
     same_as: tuple[str, ...] = ()
-    believed: str = ""
     gpu: str | None = None
     """What the GPU shows by itself (see `judge.graphics.seen_on_gpu`); None where it was not asked."""
 
@@ -99,7 +98,6 @@ def _row(puzzle: Puzzle, wrong: Misconception, device: Device, runner: Runner) -
         expected=wrong.gates,
         diagnosed_as=verdict.diagnosis.misconception if verdict.diagnosis else None,
         same_as=wrong.same_as,
-        believed=wrong.believed,
     )
     if device == "cpu" or row.status == "infra_error":
         return row
@@ -161,65 +159,95 @@ def rows_of(report: Mapping[str, Any]) -> list[Row]:
                     expected=known.gates,
                     diagnosed_as=entry["diagnosed_as"],
                     same_as=known.same_as,
-                    believed=known.believed,
                     gpu=entry.get("gpu"),
                 )
             )
     return rows
 
 
+# ----------------------------------------------------------------------------------------------------------------- page
+
+
 def markdown(rows: Sequence[Row], puzzles: Iterable[Puzzle], device: str) -> str:
-    """The page that publishes the table."""
-    caught, diagnosed = sum(r.by_the_right_gate for r in rows), sum(r.diagnosed for r in rows)
+    """The table as a page of `docs/`: counts for each puzzle, and by name only what is not as it should be, or not known yet."""
+    right, named = sum(r.by_the_right_gate for r in rows), sum(r.diagnosed for r in rows)
     launched = any(r.gpu is not None for r in rows)
+    columns = [
+        "wrong kernels",
+        "caught",
+        "named",
+        *(f"`{gate}`" for gate in GATES),
+        *(["on a GPU"] if launched else []),
+    ]
     lines = [
         "# Wrong kernels, and what catches them",
         "",
-        "Every puzzle has a bank of wrong kernels, each the work of one misconception (`checker/misconceptions/`). The checker",
-        "judges them as it judges a learner's kernel. A gate meant for the misconception has to stop it, and the card should name it.",
+        "Every puzzle has a page of wrong kernels, each the work of one misconception. The checker judges them as it judges a learner's",
+        "kernel. A gate meant for the misconception has to stop it, and the card should name it. `python -m checker mutants --show NAME`",
+        "prints one whole; the reports in `reports/` say of each which gate stopped it and what a GPU showed.",
         "",
-        f"Device `{device}`: {caught} of {len(rows)} caught by a gate meant for it, {diagnosed} of {len(rows)} named.",
+        f"Device `{device}`: {right} of {len(rows)} caught by a gate meant for it, {named} of {len(rows)} named.",
         "",
-        "| puzzle | wrong kernels | caught | named | " + " | ".join(f"`{gate}`" for gate in STOPPING) + " |",
-        "|---|" + "--:|" * (3 + len(STOPPING)),
+        f"| puzzle | {' | '.join(columns)} |",
+        "|---|" + "--:|" * len(columns),
     ]
-    banks = {puzzle.name: [row for row in rows if row.puzzle == puzzle.name] for puzzle in puzzles}
-    lines += [_counts(name, mine) for name, mine in banks.items() if mine]
-    for name, mine in banks.items():
-        if not mine:
-            continue
-        heads = ["misconception", "what is believed", "caught by", "named as", *(["on the GPU"] if launched else [])]
-        lines += ["", f"## {name}", "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-        lines += [_line(r, launched) for r in mine]
+    for puzzle in puzzles:
+        mine = [row for row in rows if row.puzzle == puzzle.name]
+        if mine:
+            lines.append(_counts(puzzle.name, mine, launched))
+    for what, those in _exceptions(rows, launched).items():
+        lines += ["", f"**{what}:** {', '.join(f'`{row.puzzle}/{row.name}`{words}' for row, words in those)}."]
     return "\n".join(lines) + "\n"
 
 
-def _counts(name: str, rows: Sequence[Row]) -> str:
+def _counts(name: str, rows: Sequence[Row], launched: bool) -> str:
+    """A puzzle's row: how many there are, how they fare, which gate stopped how many, and how many a GPU has run."""
     numbers = [len(rows), sum(r.by_the_right_gate for r in rows), sum(r.diagnosed for r in rows)]
-    numbers += [sum(r.gate == gate for r in rows) for gate in STOPPING]
-    return f"| [{name}](#{name}) | {' | '.join(map(str, numbers))} |"
+    numbers += [sum(r.gate == gate for r in rows) for gate in GATES]
+    numbers += [sum(r.gpu is not None for r in rows)] if launched else []
+    return f"| [{name}](../checker/misconceptions/{name}.md) | {' | '.join(map(str, numbers))} |"
 
 
-def _line(row: Row, launched: bool) -> str:
-    cells = [f"`{row.name}`", _cell(row.believed), _caught_words(row), _named_words(row)]
-    if launched:
-        cells.append((row.gpu or "not run") if row.agrees else f"**{row.gpu}**")
-    return f"| {' | '.join(cells)} |"
+def _exceptions(rows: Sequence[Row], launched: bool) -> dict[str, list[tuple[Row, str]]]:
+    """The rows that a reader has to know by name, with a few words each."""
+    found = {
+        "Survive": [(r, f" ({r.status.replace('_', ' ')})") for r in rows if not r.caught],
+        "Stopped by another gate": [
+            (r, f" ({r.gate}, meant for {' or '.join(r.expected)})")
+            for r in rows
+            if r.caught and not r.by_the_right_gate
+        ],
+        "Named wrongly, or not at all": [
+            (r, f" ({r.diagnosed_as or 'not named'})") for r in rows if r.caught and not r.diagnosed
+        ],
+        "Not seen on a GPU": [(r, f" ({r.gpu})") for r in rows if not r.agrees],
+        "Pending on a GPU": [(r, "") for r in rows if launched and r.gpu is None],
+    }
+    return {what: those for what, those in found.items() if those}
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+# ---------------------------------------------------------------------------------------------------------- one of them
 
 
-def _caught_words(row: Row) -> str:
-    if not row.caught:
-        return f"**survives** ({row.status.replace('_', ' ')})"
-    return f"{row.gate}" if row.by_the_right_gate else f"**{row.gate}**, meant for {' or '.join(row.expected)}"
+def find(name: str, puzzles: Iterable[Puzzle]) -> Misconception:
+    """The wrong kernel of that name. Raises LookupError, saying what there is, where none of `puzzles` has it, or several."""
+    every = [wrong for puzzle in puzzles for wrong in bank(puzzle.name)]
+    found = [wrong for wrong in every if wrong.name == name]
+    if not found:
+        near = get_close_matches(name, {wrong.name for wrong in every}, cutoff=0.4)
+        raise LookupError(f"there is no wrong kernel {name}" + (f"; near it: {', '.join(near)}" if near else ""))
+    if len(found) > 1:
+        theirs = ", ".join(wrong.puzzle for wrong in found)
+        raise LookupError(f"{name} is a wrong kernel of {theirs}: choose one with --puzzle")
+    return found[0]
 
 
-def _named_words(row: Row) -> str:
-    if row.diagnosed_as == row.name:
-        return "itself"
-    if row.diagnosed_as is None:
-        return "not named"
-    return f"`{row.diagnosed_as}`" + (" (behaves the same)" if row.diagnosed else " (**wrongly**)")
+def text(wrong: Misconception) -> str:
+    """A wrong kernel whole, with what was believed above it as comments: a file that can be checked as it is."""
+    said = {"Believed": wrong.believed, "Instead": wrong.instead, "Try": wrong.try_, "Gate": " or ".join(wrong.gates)}
+    head = [f"{wrong.puzzle}: {wrong.name}", *(f"{label}: {words}" for label, words in said.items() if words)]
+    comments = [line for part in head for line in wrap(part, 110, initial_indent="# ", subsequent_indent="#   ")]
+    lines = wrong.source.source.splitlines()
+    for number in wrong.wrong_lines:
+        lines[number - 1] += "  # wrong"
+    return "\n".join([*comments, "", *lines]) + "\n"

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from checker.misconceptions import bank
 from tests.browser.lab import Notebook
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTION = (ROOT / "solutions" / "chunked_softmax.py").read_text()
-MISCONCEPTION = (ROOT / "checker" / "misconceptions" / "chunked_softmax" / "chunk_local_max.py").read_text()
 STUB_CELL = "def chunked_softmax_kernel"
 CHECK_CELL = "check(chunked_softmax_kernel)"
 HINT_CELL = "hint(chunked_softmax_kernel)"
@@ -31,8 +30,8 @@ tl.store(y_ptr + row * stride_ym + offs_n, p / tl.sum(p, axis=0), mask=offs_n < 
 
 def believed() -> str:
     """The first words of what the course says about those who take each chunk for a row."""
-    docstring = ast.get_docstring(ast.parse(MISCONCEPTION)) or ""
-    return " ".join(docstring.split("Believed:")[1].split("Instead:")[0].split()[:9])
+    (wrong,) = [m for m in bank("chunked_softmax") if m.name == "chunk_local_max"]
+    return " ".join(wrong.believed.split()[:9])
 
 
 def test_from_chunk_by_chunk_over_a_hint_to_green(chunked_softmax: Notebook) -> None:

@@ -7,14 +7,15 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from checker.course import PUZZLES
+from checker import cli
+from checker.course import LADDER, PUZZLES
 from checker.grading import mutants
 from checker.grading.mutants import Row
 from checker.misconceptions import bank
 from checker.sandbox import Sandbox
 
 VECTOR_ADD = PUZZLES["vector_add"]
-CAUGHT = Row("vector_add", "no_mask", "failed", "memory", ("memory", "values"), "no_mask", (), "a tile | always fits")
+CAUGHT = Row("vector_add", "no_mask", "failed", "memory", ("memory", "values"), "no_mask")
 SCHEMA = {
     "type": "object",
     "required": ["schema", "device", "puzzles"],
@@ -52,7 +53,7 @@ SCHEMA = {
 
 
 def test_real_misconceptions_are_caught_by_the_gates_meant_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = bank("vector_add")[:3]  # the whole bank is judged in tests/judge
+    few = bank("vector_add")[:3]  # the whole bank is judged in tests/misconceptions
     monkeypatch.setattr(mutants, "bank", lambda puzzle: few)
     with Sandbox() as sandbox:
         rows = mutants.kill_table([VECTOR_ADD], "cpu", runner=sandbox)
@@ -87,9 +88,48 @@ def test_a_declared_equivalent_counts_as_named() -> None:
     assert not replace(twin, same_as=()).diagnosed
 
 
-def test_the_page_shows_a_survivor_loudly_and_keeps_its_table_whole() -> None:
-    rows = [CAUGHT, replace(CAUGHT, name="other", status="passed", gate=None, diagnosed_as=None)]
+def test_the_page_counts_and_names_only_what_is_not_as_it_should_be() -> None:
+    rows = [
+        CAUGHT,
+        replace(CAUGHT, name="other", status="passed", gate=None, diagnosed_as=None),
+        replace(CAUGHT, name="late", gate="traffic", diagnosed_as="late"),
+        replace(CAUGHT, name="mistaken", diagnosed_as="no_mask"),
+    ]
     page = mutants.markdown(rows, [VECTOR_ADD], "cpu")
-    assert "1 of 2 caught by a gate meant for it, 1 of 2 named" in page
-    assert "**survives**" in page
-    assert "a tile \\| always fits" in page
+    assert "2 of 4 caught by a gate meant for it, 2 of 4 named" in page
+    assert "| [vector_add](../checker/misconceptions/vector_add.md) | 4 | 2 | 2 | 0 | 0 | 0 | 2 | 1 | 0 |" in page
+    assert "**Survive:** `vector_add/other` (passed)." in page
+    assert "**Stopped by another gate:** `vector_add/late` (traffic, meant for memory or values)." in page
+    assert "GPU" not in page.split("printed", 1)[-1].split("| puzzle |", 1)[1]
+    assert "Survive" not in mutants.markdown([CAUGHT], [VECTOR_ADD], "cpu")
+
+
+def test_a_kernel_that_no_gpu_has_run_yet_is_pending_by_itself() -> None:
+    rows = [replace(CAUGHT, gpu="guard band"), replace(CAUGHT, name="new")]
+    page = mutants.markdown(rows, [VECTOR_ADD], "cpu")
+    assert "| 2 | 2 | 1 | 0 | 0 | 0 | 2 | 0 | 0 | 1 |" in page
+    assert "**Pending on a GPU:** `vector_add/new`." in page
+
+
+def test_a_wrong_kernel_is_shown_whole_with_what_was_believed() -> None:
+    text = mutants.text(mutants.find("mask_less_or_equal", [VECTOR_ADD]))
+    assert text.startswith("# vector_add: mask_less_or_equal\n# Believed: the last element has index N")
+    assert "    mask = offs_n <= N  # wrong\n" in text
+    assert "# Gate: memory\n\nimport triton\n" in text
+    compile(text, "shown.py", "exec")
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [("no_maks", "no wrong kernel no_maks; near it: no_mask"), ("no_mask", "of vector_add, row_softmax: choose one")],
+)
+def test_a_name_that_no_puzzle_has_or_several_is_refused(name: str, complaint: str) -> None:
+    with pytest.raises(LookupError, match=complaint):
+        mutants.find(name, LADDER)
+
+
+def test_show_prints_it_and_judges_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["mutants", "--puzzle", "row_softmax", "--show", "no_mask"]) == 0
+    assert capsys.readouterr().out == mutants.text(mutants.find("no_mask", [PUZZLES["row_softmax"]]))
+    assert cli.main(["mutants", "--show", "no_mask"]) == 2
+    assert "choose one with --puzzle" in capsys.readouterr().err

@@ -13,7 +13,7 @@ import pytest
 from checker import checking
 from checker.course import LADDER, PUZZLES
 from checker.grading import collect, result_json, run
-from checker.judge.schema import RESULT_SCHEMA
+from checker.judge.result_v1 import RESULT_SCHEMA
 from checker.sandbox import Sandbox
 from tests.grading.conftest import HOSTILE, RIGHT, STUB, UNMASKED
 

@@ -30,14 +30,17 @@ def test_the_cpu_report_holds_the_whole_bank_and_nothing_survives():
     assert [row.name for row in rows if not row.by_the_right_gate] == []
 
 
-def test_the_gpu_report_holds_the_whole_bank_and_agrees_with_the_cpu():
+def test_the_gpu_report_agrees_with_the_cpu_and_what_it_lacks_is_pending():
     report = mutants.load(mutants.GPU)
     assert report["device"] == "cuda"
     rows = rows_of(report)
-    wanted = [(puzzle, name) for puzzle, name in BANK if mutants.awaited_on_a_gpu(puzzle, name)]
-    assert [(row.puzzle, row.name) for row in rows] == wanted, "run `checker mutants --device cuda` again"
+    seen = [(row.puzzle, row.name) for row in rows]
+    assert seen == [kernel for kernel in BANK if kernel in set(seen)]
     assert [row.name for row in rows if not row.by_the_right_gate] == []
     assert mutants.disagreements() == []
+    pending = [f"`{puzzle}/{name}`" for puzzle, name in BANK if (puzzle, name) not in set(seen)]
+    listed = mutants.page().partition("**Pending on a GPU:** ")[2].partition(".\n")[0]
+    assert listed == ", ".join(pending)
 
 
 @pytest.mark.parametrize(

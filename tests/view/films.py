@@ -18,9 +18,8 @@ from checker.submission.load import load_kernel
 from checker.view.departures import Departure, departures
 from checker.view.film import film_html
 from checker.view.layout import flatten
+from tests.misconceptions import kernels
 from tests.view import traces
-
-CORRECT = Path(__file__).parents[1] / "misconceptions" / "correct"
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def source_of(name: str, text: str) -> KernelSource:
 
 
 def correct(name: str, style: str) -> KernelSource:
-    return source_of(name, (CORRECT / name / f"{style}.py").read_text("utf-8"))
+    return kernels.correct(name)[style]
 
 
 def wrong(name: str, misconception: str) -> KernelSource:

@@ -12,13 +12,14 @@ import torch
 from checker.course import PUZZLES
 from checker.submission.kernel import KernelSource
 from checker.view.heat import LEVELS
+from tests.misconceptions import kernels
 from tests.view import films, traces
 from tests.view.test_film import data_of
 
 V1 = "flash_attention_v1"
 LADDER = ("chunked_softmax", "online_softmax", "tiled_softmax")
 FAMILIES = ("normal", "ascending", "deep", "positive", "masked", "first_chunk_masked", "early_max")
-STYLES = [(name, path.stem) for name in LADDER for path in sorted((films.CORRECT / name).glob("*.py"))]
+STYLES = [(name, style) for name in LADDER for style in kernels.correct(name)]
 
 
 def assert_never_marked(name: str, source: KernelSource, tmp: Path) -> None:

@@ -11,15 +11,12 @@ import pytest
 from checker.course import PUZZLES
 from checker.view.film import side_by_side
 from checker.view.heat import LEVELS
+from tests.misconceptions import kernels
 from tests.view import films, traces
 from tests.view.test_film import Reader, data_of
 
 ATTENTION = ("flash_attention", "flash_attention_v1", "flash_attention_heads")
-STYLES = [
-    (name, path.stem)
-    for name in ("flash_attention", "flash_attention_heads")
-    for path in sorted((films.CORRECT / name).glob("*.py"))
-]
+STYLES = [(name, style) for name in ("flash_attention", "flash_attention_heads") for style in kernels.correct(name)]
 
 
 def solution(name: str, tmp: Path, **changes: object) -> films.Shot:

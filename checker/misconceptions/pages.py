@@ -1,0 +1,221 @@
+"""Kernels on a page of Markdown: a heading each, what is said of it, and a diff against another kernel, or the whole.
+
+    ## name_of_the_kernel
+
+    - **Believed:** one line for each label, as many labels as the page knows
+    - **Gate:** `values`
+
+    ```diff
+     a line that stays and says where
+    -a line that goes
+    +a line that comes
+    @@
+    -another place, further up or down
+    ```
+
+A diff is laid on the solution, or on the kernel that the label `Against` names. What stays and what goes has to stand there
+once, word for word, indentation included. A kernel that a diff would not make clearer stands whole in a fence of ``python``,
+without its imports; ``def name_kernel(...):`` stands for the signature of the solution.
+
+The lines that carry the mistake end in ``# wrong``, which is no part of the kernel. In a diff without any, every line that comes
+carries it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from checker.region import END, START
+
+AGAINST = "Against"
+SOLUTION = "solution"
+_LABEL = re.compile(r"- \*\*([^*]+):\*\* +(.+)")
+_MARK = re.compile(r"\s*# wrong$")
+
+
+class PageError(ValueError):
+    """A page does not follow the format, or does not fit the solution; the message names page and heading."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One kernel of a page. `wrong_lines` are the lines of `source` that carry the mistake, counted from 1."""
+
+    page: str
+    name: str
+    labels: Mapping[str, str]
+    source: str
+    wrong_lines: tuple[int, ...]
+
+    def error(self, problem: str) -> PageError:
+        return PageError(f"{self.page}, {self.name}: {problem}")
+
+
+@dataclass(frozen=True)
+class _Section:
+    """A heading with what stands below it."""
+
+    page: str
+    name: str
+    labels: dict[str, str]
+    language: str
+    code: list[str]
+
+    def error(self, problem: str) -> PageError:
+        return PageError(f"{self.page}, {self.name}: {problem}")
+
+
+def bare(text: str) -> str:
+    """A kernel's file without docstrings and without the marks around the learner's region: what a diff is laid on."""
+    lines = text.splitlines()
+    gone = {i for i, line in enumerate(lines) if line.strip().startswith((START, END))}
+    module = ast.parse(text)
+    owners: list[ast.Module | ast.FunctionDef] = [module, *(n for n in module.body if isinstance(n, ast.FunctionDef))]
+    for owner in owners:
+        if ast.get_docstring(owner) is not None:
+            gone |= set(range(owner.body[0].lineno - 1, owner.body[0].end_lineno or 0))
+    return "\n".join(line for i, line in enumerate(lines) if i not in gone).strip("\n") + "\n"
+
+
+def read(path: Path, kernel: str, labels: Collection[str], bases: Mapping[str, str]) -> tuple[Entry, ...]:
+    """The kernels of a page, in its order. `kernel` is the function each of them defines, `labels` are those the page knows.
+
+    ``bases[SOLUTION]`` is the source that diffs are laid on; `AGAINST` may name another base, or a kernel further up the page.
+    Raises PageError.
+    """
+    known = dict(bases)
+    entries = []
+    for section in _sections(path, {*labels, AGAINST}):
+        against = section.labels.get(AGAINST, SOLUTION).strip("`")
+        if against not in known:
+            raise section.error(f"there is no kernel `{against}` to lay it on")
+        if section.language == "diff":
+            lines, wrong = _laid_on(known[against].splitlines(), section, against)
+        else:
+            lines, wrong = _whole(known[SOLUTION].splitlines(), section, kernel)
+        source = "\n".join(lines) + "\n"
+        _check(source, kernel, section)
+        known[section.name] = source
+        entries.append(Entry(section.page, section.name, section.labels, source, tuple(wrong)))
+    return tuple(entries)
+
+
+def _check(source: str, kernel: str, section: _Section) -> None:
+    try:
+        module = ast.parse(source)
+    except SyntaxError as error:
+        raise section.error(f"not valid Python: {error}") from error
+    if not any(isinstance(node, ast.FunctionDef) and node.name == kernel for node in module.body):
+        raise section.error(f"no function {kernel}")
+
+
+# ----------------------------------------------------------------------------------------------------------------- page
+
+
+def _sections(path: Path, labels: Collection[str]) -> list[_Section]:
+    page = f"{path.parent.name}/{path.name}"
+    found: dict[str, _Section] = {}
+    for part in re.split(r"^## ", path.read_text("utf-8"), flags=re.MULTILINE)[1:]:
+        name, _, body = part.partition("\n")
+        section = _section(page, name.strip(), body, labels)
+        if section.name in found:
+            raise section.error("two kernels have this name")
+        found[section.name] = section
+    return list(found.values())
+
+
+def _section(page: str, name: str, body: str, labels: Collection[str]) -> _Section:
+    words, *fences = re.split(r"^```", body, flags=re.MULTILINE)
+    language, _, code = (fences or [""])[0].partition("\n")
+    section = _Section(page, name, {}, language.strip(), code.splitlines())
+    if len(fences) != 2 or section.language not in ("diff", "python"):
+        raise section.error("it needs one kernel, between ```diff or ```python and ```")
+    for line in words.splitlines():
+        label = _LABEL.fullmatch(line.rstrip())
+        if not label:
+            continue
+        if label[1] not in labels:
+            raise section.error(f"**{label[1]}:** is none of {', '.join(sorted(labels))}")
+        if label[1] in section.labels:
+            raise section.error(f"**{label[1]}:** stands there twice")
+        section.labels[label[1]] = label[2].strip()
+    return section
+
+
+# --------------------------------------------------------------------------------------------------------------- kernel
+
+
+def _whole(solution: Sequence[str], section: _Section, kernel: str) -> tuple[list[str], list[int]]:
+    """The kernel with the solution's imports, and with its signature where only ``(...)`` stands."""
+    imports = [line for line in solution if line.startswith(("import ", "from "))]
+    start = next(i for i, line in enumerate(solution) if line.startswith(f"def {kernel}("))
+    stop = next(i for i in range(start, len(solution)) if solution[i].endswith("):"))
+    lines = [*imports, "", ""]
+    for line in section.code:
+        lines += solution[start : stop + 1] if line == f"def {kernel}(...):" else [line]
+    wrong = [number for number, line in enumerate(lines, 1) if _MARK.search(line)]
+    return [_MARK.sub("", line) for line in lines], wrong
+
+
+def _laid_on(base: Sequence[str], section: _Section, against: str) -> tuple[list[str], list[int]]:
+    """The base with the diff laid on it, and the numbers of the lines that carry the mistake."""
+    lines: list[str] = []
+    marked, new = [], []
+    position = 0
+    for start, hunk in sorted(((_place(base, hunk, section, against), hunk) for hunk in _hunks(section)), key=_first):
+        if start < position:
+            raise section.error(f"two hunks want the same line: {base[start].strip()}")
+        lines += base[position:start]
+        position = start + sum(sign != "+" for sign, _ in hunk)
+        for sign, line in hunk:
+            if sign == "-":
+                continue
+            lines.append(_MARK.sub("", line))
+            if _MARK.search(line):
+                marked.append(len(lines))
+            if sign == "+" and line:
+                new.append(len(lines))
+    return [*lines, *base[position:]], marked or new
+
+
+_Hunk = list[tuple[str, str]]
+
+
+def _first(placed: tuple[int, _Hunk]) -> int:
+    return placed[0]
+
+
+def _hunks(section: _Section) -> list[_Hunk]:
+    hunks: list[_Hunk] = [[]]
+    for line in section.code:
+        if line.startswith("@@"):
+            hunks.append([])
+        elif line[:1] in ("", " ", "-", "+"):
+            hunks[-1].append((line[:1] or " ", line[1:].rstrip()))
+        else:
+            raise section.error(f"a line of a diff begins with -, + or a space, not so: {line}")
+    return hunks
+
+
+def _place(base: Sequence[str], hunk: _Hunk, section: _Section, against: str) -> int:
+    """Where in the base the lines stand that stay and that go."""
+    old = [_MARK.sub("", line) for sign, line in hunk if sign != "+"]
+    missing = next((line for line in old if line not in base), None)
+    if not old:
+        raise section.error("a hunk needs a line that stays or goes, to say where it belongs")
+    if missing is not None:
+        raise section.error(f"the {_called(against)} has no such line: {missing.strip()}")
+    places = [i for i in range(len(base) - len(old) + 1) if list(base[i : i + len(old)]) == old]
+    if len(places) != 1:
+        raise section.error(
+            f"the {_called(against)} has {len(places) or 'no'} places for the hunk that begins: {old[0].strip()}"
+        )
+    return places[0]
+
+
+def _called(against: str) -> str:
+    return "solution" if against == SOLUTION else f"kernel `{against}`"

@@ -1,0 +1,38 @@
+"""Correct kernels beside the solutions, and wrong ones in other words than the bank's: a page each for a puzzle, here beside the tests.
+
+Rewrites of a misconception are called after it, with a number: ``no_mask__1``. They may be laid on the correct kernels.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from checker.course import PUZZLES
+from checker.misconceptions import pages, solution
+from checker.submission.kernel import KernelSource, Piece
+
+HERE = Path(__file__).parent
+
+
+@cache
+def correct(puzzle: str) -> dict[str, KernelSource]:
+    """The kernels of ``correct/<puzzle>.md`` by name. Raises `pages.PageError`."""
+    return _read("correct", puzzle, {})
+
+
+@cache
+def rewrites(puzzle: str) -> dict[str, KernelSource]:
+    """The kernels of ``rewrites/<puzzle>.md`` by name. Raises `pages.PageError`."""
+    return _read("rewrites", puzzle, {name: kernel.source for name, kernel in correct(puzzle).items()})
+
+
+def _read(folder: str, puzzle: str, bases: dict[str, str]) -> dict[str, KernelSource]:
+    kernel = PUZZLES[puzzle].kernel
+    entries = pages.read(HERE / folder / f"{puzzle}.md", kernel, (), {pages.SOLUTION: solution(puzzle), **bases})
+    return {
+        entry.name: KernelSource(
+            puzzle, kernel, entry.source, (Piece(1, entry.source.count("\n"), f"{entry.name}.py", 1),)
+        )
+        for entry in entries
+    }
