@@ -27,7 +27,9 @@ from tests.test_layering import FILES, RANK, imported, room_of  # noqa: E402
 SECONDS = 45
 """After which no further test is begun."""
 SAMPLE = 8
-LEFT_OUT = pytest.StashKey[int]()
+LEAST = 8
+"""Tests that are run however slow the machine is."""
+BEGUN, LEFT_OUT = pytest.StashKey[int](), pytest.StashKey[int]()
 TESTS_OF = {
     "puzzles": ("tests/test_sync.py",),
     "solutions": ("tests/test_sync.py", "tests/test_contributing.py"),
@@ -37,7 +39,7 @@ TESTS_OF = {
     "tools": ("tests/test_setup.py", "tests/test_sync.py", "tests/test_mutations.py", "tests/test_gpu_report.py"),
 }
 """The tests of a folder outside `checker/`; those of a file beside them are test_setup's."""
-ELSEWHERE = {"cli": ["tests/test_cli.py"], "checker": ["tests/test_cli.py"], "commands": ["tests/test_cli.py"]}
+ELSEWHERE = {"cli": ["tests/test_cli.py"], "checker": ["tests/test_cli.py"], "checking": ["tests/test_cli.py"]}
 """The tests of rooms that have no folder of their own in `tests/`."""
 KILLS = "tests/misconceptions/test_kills.py"
 NOT_NOW = ("tests/browser/", "tests/notebooks/test_execution.py", "_browser.py", KILLS)
@@ -114,9 +116,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
-    if time.time() < float(os.environ.get("QUICK_UNTIL", "inf")):
+    stash = item.config.stash
+    begun = stash.get(BEGUN, 0)
+    if begun < LEAST or time.time() < float(os.environ.get("QUICK_UNTIL", "inf")):
+        stash[BEGUN] = begun + 1
         return None
-    item.config.stash[LEFT_OUT] = item.config.stash.get(LEFT_OUT, 0) + 1
+    stash[LEFT_OUT] = stash.get(LEFT_OUT, 0) + 1
     return True  # as if it had been run
 
 
