@@ -29,7 +29,7 @@ sync: setup  ## Make puzzles/ from solutions/, notebooks/ from notebooks/src/ (R
 sync-check: setup  ## Fail where puzzles/ or notebooks/ are not what `make sync` makes
 	$(RUN) tools/sync.py --check
 
-test-matrix: setup  ## Run the simulator's tests on the oldest, the locked and the newest Triton
+test-matrix: setup  ## Run the simulator's tests on the oldest and the newest Triton and NumPy
 	JOBS=$(JOBS) tools/test-matrix
 
 mutants: setup  ## Judge every wrong kernel and mutant, and write the tables to docs/mutants.md

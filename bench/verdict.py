@@ -24,17 +24,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from checker.checking import check_source  # noqa: E402
 from checker.course import LADDER, PUZZLES  # noqa: E402
-from checker.judge import judge  # noqa: E402
-from checker.judge.compiling import Compilation  # noqa: E402
-from checker.judge.outcome import plan, prepare_all  # noqa: E402
+from checker.judge.compile_gate import Compilation  # noqa: E402
+from checker.judge.launches import Prepared, plan, prepare_all  # noqa: E402
 from checker.judge.outcome import simulate as simulate_all  # noqa: E402
-from checker.judge.prepare import Prepared  # noqa: E402
 from checker.puzzle import Puzzle  # noqa: E402
 from checker.sandbox import Sandbox  # noqa: E402
 from checker.submission import rules  # noqa: E402
+from checker.submission.from_path import from_path  # noqa: E402
 from checker.submission.kernel import KernelSource  # noqa: E402
-from checker.submission.read import from_path  # noqa: E402
 
 CORES = 2
 _NUMBERS = count()
@@ -99,7 +98,7 @@ def cost(puzzle: Puzzle, sandbox: Sandbox, repeats: int) -> Cost:
 
     def verdict(kernel: KernelSource) -> float:
         began = time.perf_counter()
-        told = judge(puzzle, kernel, sandbox)
+        told = check_source(puzzle, kernel, "cpu", runner=sandbox)
         if not told.passed:
             raise RuntimeError(f"{puzzle.name} is {told.status}: {told.failure}")
         return time.perf_counter() - began
@@ -122,7 +121,8 @@ def steps(puzzle: Puzzle, source: KernelSource, sandbox: Sandbox, meter: Meter) 
 
     def compiling() -> None:
         compilation = Compilation(puzzle, source, sandbox, prepared)
-        compilation.rest(compilation.first())
+        compilation.for_one_gpu()
+        compilation.for_the_others()
 
     simulating = meter.of(lambda: list(simulate_all(puzzle, source, sandbox, prepared)))
     return Steps(rules_cost, preparing, meter.of(compiling), simulating)

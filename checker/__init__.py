@@ -19,12 +19,16 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
+from checker.verbs.arguments import need as _need
+
+if TYPE_CHECKING:  # `import checker` imports neither torch nor triton
     from checker.judge.verdict import Verdict
-    from checker.verbs.hints import Help
-    from checker.verbs.panels import Panel
-    from checker.verbs.resetting import Reset
-    from checker.verbs.returned import Film, Report, Standing
+    from checker.verbs.doctor import DoctorReport
+    from checker.verbs.film import Film
+    from checker.verbs.hint import ShownHint
+    from checker.verbs.progress import ProgressSummary
+    from checker.verbs.reset import Reset
+    from checker.view.panel import Panel
 
 __all__ = ["bench", "check", "doctor", "film", "hint", "progress", "reset", "xray"]
 
@@ -35,9 +39,10 @@ def check(kernel: Any = None, device: str = "auto") -> Verdict:
     `kernel` is the ``@triton.jit`` function itself, not a name. `device` is "auto" (the GPU too, where there is one), "cpu" or
     "cuda".
     """
-    from checker.verbs import actions
+    _need("torch", "triton")
+    from checker.verbs.check import check
 
-    return actions.check(kernel, device)
+    return check(kernel, device)
 
 
 def film(kernel: Any = None, **sizes: int) -> Film | None:
@@ -45,9 +50,10 @@ def film(kernel: Any = None, **sizes: int) -> Film | None:
 
     Keep one as a page with ``film(...).save("film.html")``. Where the kernel cannot run, its verdict is shown instead.
     """
-    from checker.verbs import actions
+    _need("torch", "triton")
+    from checker.verbs.film import film
 
-    return actions.film(kernel, sizes)
+    return film(kernel, sizes)
 
 
 def xray(kernel: Any = None, **choices: Any) -> Panel:
@@ -56,59 +62,64 @@ def xray(kernel: Any = None, **choices: Any) -> Panel:
     ``xray(kernel, dtype="float16", BLOCK_N=128, num_warps=8, num_stages=3)``: any size, tile size or flag of the puzzle, the
     ``dtype`` of its tensors, and the launch's options. Without them it is a case of the size that a GPU is used for.
     """
-    from checker.verbs import actions
+    _need("torch", "triton")
+    from checker.verbs.xray import xray
 
-    return actions.xray(kernel, choices)
+    return xray(kernel, choices)
 
 
 def bench(kernel: Any = None) -> Panel | Verdict:
     """Time a kernel that passes on this machine's GPU, beside the course's solution."""
-    from checker.verbs import actions
+    _need("torch", "triton")
+    from checker.verbs.bench import bench
 
-    return actions.bench(kernel)
+    return bench(kernel)
 
 
-def hint(kernel: Any = None, level: int | str | None = None) -> Help:
+def hint(kernel: Any = None, level: int | str | None = None) -> ShownHint:
     """Show the next of three hints: a question, an idea, a skeleton. After passing: why it works, and the course's solution.
 
     `kernel` is the kernel or the puzzle's name, `level` 1 to 3 shows that one.
     """
-    from checker.verbs import actions
+    _need("torch")
+    from checker.verbs.hint import hint
 
-    return actions.hint(kernel, level)
+    return hint(kernel, level)
 
 
-def progress() -> Standing:
+def progress() -> ProgressSummary:
     """Show what you tried and solved, and what comes next. It is kept in `.tile-by-tile/` in your folder."""
-    from checker.verbs import actions
+    _need("torch")
+    from checker.verbs.progress import progress
 
-    return actions.show_progress()
+    return progress()
 
 
 def reset(puzzle: Any = None) -> Reset:
     """Put the empty stub back into ``puzzles/<puzzle>.py``, after saving your version. Notebooks are never changed."""
-    from checker.verbs import actions
+    _need("torch")
+    from checker.verbs.reset import reset
 
-    return actions.reset(puzzle)
+    return reset(puzzle)
 
 
-def doctor() -> Report:
+def doctor() -> DoctorReport:
     """Show what works on this machine, what does not, and the exact command that mends it."""
-    from checker.verbs import actions
+    from checker.verbs.doctor import doctor
 
-    return actions.doctor()
+    return doctor()
 
 
 def _warm_up() -> None:
     """Start the sandbox's worker in the background where a person is at work, so that the first check is quick."""
-    from checker.verbs.display import in_notebook, interactive, shell
+    from checker.view.display import in_notebook, interactive, shell
 
     if not interactive():
         return
     if in_notebook():
-        from checker.verbs import notebook
+        from checker.verbs import ipython
 
-        notebook.install(shell())
+        ipython.install(shell())
     # a machine that cannot start it is told so by the verb that needs it, and by doctor
     with contextlib.suppress(Exception):
         from checker.sandbox import Sandbox

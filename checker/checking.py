@@ -1,19 +1,35 @@
-"""One kernel, one verdict: the rules, then the sandbox under the judge. What every verb and the grader go through."""
+"""One check, read top to bottom: the rules, the compiler, the simulator, what it saw, the GPU, the verdict.
+
+Every verb and the grader go through `check_source`. The gates stand in `_Check.judge` in their order; each is a call into the
+module that holds it, and says itself what it looks at.
+"""
 
 from __future__ import annotations
 
+import time
 import traceback
-from typing import Literal, cast
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Literal, Protocol, cast
 
-from checker.judge import judge
-from checker.judge.runner import Runner
-from checker.judge.verdict import GATES, GateResult, Verdict
-from checker.puzzle import Puzzle
-from checker.submission import rules
+from checker.judge import compile_gate, memory_gate, traffic_gate, values_gate
+from checker.judge.diagnosis import ONLY_ON_GPU, find_misconception
+from checker.judge.gpu_gate import NOT_RUN, gpu_gate
+from checker.judge.int64_overflow import overflow_warning, overflowing_launches
+from checker.judge.launches import Prepared, hidden, plan, prepare_all
+from checker.judge.outcome import Outcome, simulate
+from checker.judge.runner import Runner, concurrent
+from checker.judge.smallest_case import smallest_case
+from checker.judge.source_gate import source_gate
+from checker.judge.verdict import GATES, Diagnosis, Gate, GateResult, GateWarning, Verdict
+from checker.puzzle import Case, Puzzle
+from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
 Device = Literal["cpu", "cuda"]
 DEVICES = ("auto", "cpu", "cuda")
+_MEDALS = "Speed earns medals and is measured by `bench`; it never decides whether a kernel passes."
 
 
 class DeviceMissing(RuntimeError):
@@ -45,11 +61,13 @@ def check_source(
     submission: str = "",
     diagnose: bool = True,
     runner: Runner | None = None,
+    secret: bytes | None = None,
 ) -> Verdict:
     """Judge one kernel; never raises for anything that a kernel does.
 
-    `runner` defaults to the shared warm sandbox. Whatever breaks in the machinery is a verdict with status ``infra_error``.
-    Raises DeviceMissing and ValueError for a `device` that cannot be had.
+    `runner` defaults to the shared warm sandbox. `secret` mixes a key into the seed of every case, so that nobody can know the
+    numbers of a graded run in advance. Whatever breaks in the machinery is a verdict with status ``infra_error``. Raises
+    DeviceMissing and ValueError for a `device` that cannot be had.
     """
     where = resolve_device(device)
     try:
@@ -57,17 +75,126 @@ def check_source(
             from checker.sandbox import Sandbox
 
             runner = cast(Runner, Sandbox.shared())
-        return judge(
-            puzzle,
-            source,
-            runner,
-            device=where,
-            diagnose=diagnose,
-            submission=submission,
-            violations=rules.violations(source, puzzle),
-        )
+        return _Check(puzzle, source, where, runner, diagnose, secret).verdict(submission)
     except Exception as error:  # the learner must not pay for a defect of ours
         return infra_verdict(puzzle, submission, where, error)
+
+
+class _Check:
+    """One verdict in the making."""
+
+    def __init__(
+        self,
+        puzzle: Puzzle,
+        source: KernelSource,
+        device: Device,
+        runner: Runner,
+        diagnose: bool,
+        secret: bytes | None,
+    ) -> None:
+        self.puzzle, self.source, self.device, self.runner = puzzle, source, device, runner
+        self.wants_diagnosis = diagnose
+        self.cases = tuple(hidden(case, puzzle, secret) for case in puzzle.cases)
+        self.gates: list[GateResult] = []
+        self.diagnosis: Diagnosis | None = None
+        self.smallest: Case | None = None
+
+    def verdict(self, submission: str) -> Verdict:
+        started = time.perf_counter()
+        self.judge()
+        stopped = next((gate for gate in self.gates if gate.status not in ("passed", "skipped")), None)
+        status = stopped.status if stopped else "passed"
+        reason = f"Not reached: `{stopped.gate}` comes first." if stopped else _MEDALS
+        reached = {result.gate: result for result in self.gates}
+        text, _, first_line = self.source.main_piece()
+        return Verdict(
+            puzzle=self.puzzle.name,
+            submission=submission,
+            status=status,
+            device=self.device,
+            seconds=time.perf_counter() - started,
+            score=float(self.puzzle.points) if status == "passed" else 0.0,
+            max_score=float(self.puzzle.points),
+            gates=tuple(reached.get(gate) or GateResult(gate, "skipped", reason) for gate in GATES),
+            diagnosis=self.diagnosis,
+            smallest=self.smallest,
+            source=text,
+            first_line=first_line,
+        )
+
+    def judge(self) -> None:
+        """The gates in their order. The first that does not pass is the last: those after it are skipped."""
+        # source: of a kernel that breaks a rule, nothing is compiled or run
+        if not self.add(source_gate(self.puzzle, self.source)):
+            return
+
+        # compile: every dtype, flag and configuration for one GPU first; what no GPU takes is not simulated
+        cases = [case for case in self.cases if "cpu" in case.devices]
+        launches = prepare_all(self.puzzle, plan(self.puzzle, cases, self.source.configs))
+        compilation = compile_gate.Compilation(self.puzzle, self.source, self.runner, launches)
+        refused = compilation.for_one_gpu()
+        if refused is not None:
+            self.add(compile_gate.failed(self.source, refused))
+            return
+
+        # simulate: every case in one pass, and one whose offsets pass 2³¹; the other GPUs are compiled for meanwhile
+        long = overflowing_launches(self.puzzle, launches)
+        seen = self.simulated([*launches, *long], meanwhile=compilation.for_the_others)
+        self.add(compile_gate.passed(self.source, compilation))
+        outcomes, overflowing = seen[: len(launches)], seen[len(launches) :]
+        warnings = tuple(w for o in overflowing if (w := overflow_warning(self.puzzle, self.source, o)) is not None)
+
+        # values, memory, traffic: each looks at the same outcomes and runs nothing, unless it fails
+        if not self.passes(values_gate, outcomes):
+            return
+        if not self.passes(memory_gate, outcomes, warnings):
+            return
+        if not self.passes(traffic_gate, outcomes):
+            return
+
+        # gpu: only where one is asked for; `speed` is the business of `bench`
+        if self.device == "cpu":
+            self.add(GateResult("gpu", "skipped", NOT_RUN))
+            return
+        cases = [case for case in self.cases if "gpu" in case.devices]
+        if not self.add(gpu_gate(self.puzzle, self.source, self.runner, cases)) and self.wants_diagnosis:
+            self.diagnosis = ONLY_ON_GPU
+
+    def add(self, result: GateResult) -> bool:
+        """Keep what a gate said; whether the next one is reached."""
+        self.gates.append(result)
+        return result.status in ("passed", "skipped")
+
+    def simulated(self, launches: Sequence[Prepared], meanwhile: Callable[[], None]) -> list[Outcome]:
+        """Simulate `launches`, and do something else at the same time where the runner can do both, or else afterwards."""
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(meanwhile) if concurrent(self.runner) else None
+            outcomes = list(simulate(self.puzzle, self.source, self.runner, launches))
+            waiting.result() if waiting is not None else meanwhile()
+        return outcomes
+
+    def passes(self, gate: SimulatedGate, outcomes: Sequence[Outcome], warnings: tuple[GateWarning, ...] = ()) -> bool:
+        """Add the gate's result. Where it fails: the smallest case that fails in the same way, and the misconception."""
+        puzzle, source, runner = self.puzzle, self.source, self.runner
+        failing = gate.failure(puzzle, outcomes)
+        if failing is None:
+            return self.add(replace(gate.passed(puzzle, outcomes), warnings=warnings))
+        replay = self.replay(failing) if failing.ran else None
+        self.add(gate.failed(puzzle, source, outcomes, failing, replay))
+        if failing.result.status not in ("passed", "runtime_error"):
+            return False  # it was ended from outside: nothing is learnt from running it again
+        self.smallest = smallest_case(
+            puzzle, source, runner, failing.prepared, lambda outcome: gate.fails(puzzle, outcome, failing)
+        )
+        if self.wants_diagnosis:
+            self.diagnosis = find_misconception(puzzle, source, runner, outcomes, failing, gate.GATE, replay)
+        return False
+
+    def replay(self, failing: Outcome) -> Trace | None:
+        """The failing case once more, now with every event kept and, after a NaN, with every operation followed."""
+        options = SimulateOptions(events=True, explain_nan=not failing.right and failing.has_nan)
+        outcomes = simulate(self.puzzle, self.source, self.runner, [failing.prepared], options)
+        return next((outcome.trace for outcome in outcomes), None)
 
 
 def infra_verdict(puzzle: Puzzle, submission: str, device: str, error: Exception) -> Verdict:
@@ -76,9 +203,30 @@ def infra_verdict(puzzle: Puzzle, submission: str, device: str, error: Exception
         f"The checker could not do its work ({type(error).__name__}: {error}). This says nothing about your kernel. "
         "Run it again; if it stays, `doctor` looks for what is missing on this machine."
     )
-    detail = "".join(traceback.format_exception(error))
-    gates = tuple(
-        GateResult(gate, "infra_error", message, detail=detail) if i == 0 else GateResult(gate, "skipped", "")
-        for i, gate in enumerate(GATES)
-    )
+    first = GateResult(GATES[0], "infra_error", message, detail="".join(traceback.format_exception(error)))
+    gates = (first, *(GateResult(gate, "skipped", "") for gate in GATES[1:]))
     return Verdict(puzzle.name, submission, "infra_error", device, 0.0, 0.0, float(puzzle.points), gates)
+
+
+class SimulatedGate(Protocol):
+    """A module whose gate looks at what the simulator saw: `values_gate`, `memory_gate`, `traffic_gate`."""
+
+    GATE: Gate
+
+    def failure(self, puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
+        """The outcome that the gate speaks of where it fails; None where it passes."""
+
+    def fails(self, puzzle: Puzzle, outcome: Outcome, like: Outcome) -> bool:
+        """Whether `outcome` fails the gate in the way `like` does."""
+
+    def passed(self, puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult: ...
+
+    def failed(
+        self,
+        puzzle: Puzzle,
+        source: KernelSource,
+        outcomes: Sequence[Outcome],
+        failing: Outcome,
+        replay: Trace | None,
+    ) -> GateResult:
+        """`replay` is the trace of the failing case run once more with its events, from which lines come."""

@@ -5,20 +5,27 @@ Exit codes: 0 all passed, 1 some did not, 2 wrong usage or nothing found, 3 the 
 
 from __future__ import annotations
 
-import argparse
+import contextlib
+import os
 import sys
 import traceback
-from collections.abc import Sequence
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from checker.commands import folder, grading, kernels
-from checker.commands.codes import BROKEN, FAILED, USAGE
-from checker.verbs.naming import Unavailable, UsageError
+from checker.verbs.arguments import UnavailableHere, UsageError, puzzle_named
 
+if TYPE_CHECKING:  # `doctor` runs where torch is missing
+    from checker.checking import Device
+    from checker.puzzle import Puzzle
+    from checker.submission.kernel import KernelSource
+
+PASSED, FAILED, USAGE, BROKEN = 0, 1, 2, 3
+CODES = "exit status: 0 all passed, 1 some did not, 2 wrong usage or nothing found, 3 the checker itself could not do its work"
 DEVICES = ("auto", "cpu", "cuda")
-
-_CODES = "exit status: 0 all passed, 1 some did not, 2 wrong usage or nothing found, 3 the checker itself could not do its work"
+DEVICE = "auto (default) also uses a GPU where there is one"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,13 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE
     try:
         return int(options.run(options))
-    except Unavailable as missing:
-        _complain(str(missing))
-        return BROKEN
-    except UsageError as misuse:
-        return _complain(str(misuse))
+    except UsageError as error:
+        _complain(str(error))
+        return BROKEN if isinstance(error, UnavailableHere) else USAGE
     except (FileNotFoundError, NotADirectoryError) as error:
-        return _complain(f"{error}. Is the path right, seen from {Path.cwd()}?")
+        _complain(f"{error}. Is the path right, seen from {Path.cwd()}?")
+        return USAGE
     except BrokenPipeError:  # the reader of a pipe has gone, e.g. `… | head`
         sys.stderr.close()
         return FAILED
@@ -56,134 +62,404 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BROKEN
 
 
-def _complain(message: str) -> int:
-    print(f"checker: {message}", file=sys.stderr)
-    return USAGE
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
         prog="python -m checker",
         description="Check, film and grade the Triton kernels of Tile by Tile.",
-        epilog=f"{_CODES}\n\nstart with:  python -m checker doctor\nthen:        python -m checker check puzzles/vector_add.py",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"{CODES}\n\nstart with:  python -m checker doctor\nthen:        python -m checker check puzzles/vector_add.py",
+        formatter_class=RawDescriptionHelpFormatter,
     )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
 
-    def verb(name: str, run: Any, summary: str, *examples: str) -> argparse.ArgumentParser:
-        shown = "".join(f"\n  python -m checker {example}" for example in examples)
+    def verb(run: Callable[[Namespace], int], summary: str, *examples: str) -> ArgumentParser:
+        name = run.__name__
+        shown = "".join(f"\n  python -m checker {example}" for example in examples or [name])
         made = verbs.add_parser(
             name,
             help=summary,
             description=summary[:1].upper() + summary[1:] + ".",
-            epilog=f"examples:{shown}\n\n{_CODES}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            epilog=f"examples:{shown}\n\n{CODES}",
+            formatter_class=RawDescriptionHelpFormatter,
         )
         made.set_defaults(run=run)
         return made
 
-    p = verb(
-        "check",
-        kernels.check,
+    def kernel_verb(run: Callable[[Namespace], int], summary: str, *examples: str) -> ArgumentParser:
+        made = verb(run, summary, *examples)
+        file = "a .py, .ipynb or .zip, or a puzzle's name for puzzles/NAME.py"
+        made.add_argument("file", nargs="?", metavar="FILE", help=file)
+        made.add_argument("--puzzle", metavar="NAME", help="which puzzle, where the file holds several")
+        return made
+
+    def add_sizes(p: ArgumentParser) -> None:
+        sizes = "another size, e.g. N=13; may be repeated"
+        p.add_argument("--size", metavar="NAME=NUMBER", action="append", default=[], help=sizes)
+
+    def add_puzzles(p: ArgumentParser) -> None:
+        p.add_argument(
+            "--puzzle", metavar="NAME", action="append", default=[], help="only this puzzle; may be repeated"
+        )
+
+    def json_help(what: str) -> str:
+        return f"{what} to FILE, or - for standard output"
+
+    p = kernel_verb(
+        check,
         "judge the kernels in a file and say what is wrong",
         "check puzzles/row_softmax.py",
         "check row_softmax",
     )
-    _file(p)
-    _device(p)
-    p = verb(
-        "film",
-        kernels.film,
+    p.add_argument("--device", choices=DEVICES, default="auto", help=DEVICE)
+    p = kernel_verb(
+        film,
         "film a kernel walking over its tensors",
         "film puzzles/row_softmax.py -o film.html --size N=13",
     )
-    _file(p)
     p.add_argument("-o", "--output", metavar="HTML", help="the page to write (default: <puzzle>.film.html)")
-    _sizes(p)
-    p = verb(
-        "xray",
-        kernels.xray,
+    add_sizes(p)
+    p = kernel_verb(
+        xray,
         "show what the compiler makes of a kernel on each GPU of the course",
         "xray puzzles/row_softmax.py",
         "xray puzzles/row_softmax.py --dtype float16 --size BLOCK_N=2048 --num-warps 8",
     )
-    _file(p)
-    _sizes(p)
+    add_sizes(p)
     p.add_argument("--dtype", metavar="DTYPE", help="float32, float16 or bfloat16")
     p.add_argument("--num-warps", metavar="N", type=int, help="warps per program: 1, 2, 4, 8, 16 or 32")
     p.add_argument("--num-stages", metavar="N", type=int, help="stages of pipelined loops: 1 to 8")
-    p = verb("bench", kernels.bench, "time a kernel on this machine's GPU", "bench puzzles/row_softmax.py")
-    _file(p)
-    p = verb("hint", folder.hint, "show the next hint of a puzzle", "hint row_softmax", "hint row_softmax --level 1")
+    kernel_verb(bench, "time a kernel on this machine's GPU", "bench puzzles/row_softmax.py")
+    p = verb(hint, "show the next hint of a puzzle", "hint row_softmax", "hint row_softmax --level 1")
     p.add_argument("puzzle", nargs="?", metavar="PUZZLE", help="the puzzle's name")
     p.add_argument("--level", metavar="LEVEL", help="1 (question), 2 (idea) or 3 (skeleton); default: the next one")
-    verb("progress", folder.progress, "show what is solved and what comes next", "progress")
-    p = verb("reset", folder.reset, "put a puzzle's empty stub back, after saving your version", "reset row_softmax")
+    verb(progress, "show what is solved and what comes next")
+    p = verb(reset, "put a puzzle's empty stub back, after saving your version", "reset row_softmax")
     p.add_argument("puzzle", nargs="?", metavar="PUZZLE", help="the puzzle's name")
+    p = verb(doctor, "show what works on this machine and the commands that mend what does not")
+    p.add_argument("--json", metavar="FILE", help=json_help("also write the findings as JSON"))
     p = verb(
-        "doctor", folder.doctor, "show what works on this machine and the commands that mend what does not", "doctor"
-    )
-    p.add_argument("--json", metavar="FILE", help="also write the findings as JSON to FILE, or - for standard output")
-    _grade_parser(verb)
-    p = verb(
-        "mutants",
-        grading.mutants,
-        "judge the wrong kernels of the course: the kill table",
-        "mutants",
-        "mutants --puzzle row_softmax --json -",
-        "mutants --puzzle row_softmax --show no_mask",
-    )
-    _puzzles(p)
-    _device(p)
-    p.add_argument("--json", metavar="FILE", help="write the table as mutants/v1 to FILE, or - for standard output")
-    p.add_argument("--markdown", metavar="FILE", help="write the table as a page")
-    p.add_argument("--show", metavar="NAME", help="judge nothing, print this wrong kernel whole")
-    p = verb("puzzles", grading.list_puzzles, "list the puzzles", "puzzles", "puzzles --json -")
-    p.add_argument("--json", metavar="FILE", help="write the list as puzzles/v1 to FILE, or - for standard output")
-    return parser
-
-
-def _grade_parser(verb: Any) -> None:
-    p = verb(
-        "grade",
-        grading.grade,
+        grade,
         "grade submissions: .py, .ipynb, .zip, or folders of them",
         "grade solutions/",
         "grade submissions/ --puzzle row_softmax --json results.json",
         "grade alice.ipynb --json -",
     )
-    p.add_argument(
-        "paths", nargs="*", metavar="PATH", help="a file is one submission, and so is each thing in a folder"
-    )
-    _puzzles(p)
-    _device(p)
-    p.add_argument("--json", metavar="FILE", help="write the result as result/v1 to FILE, or - for standard output")
+    paths = "a file is one submission, and so is each thing in a folder"
+    p.add_argument("paths", nargs="*", metavar="PATH", help=paths)
+    add_puzzles(p)
+    p.add_argument("--device", choices=DEVICES, default="auto", help=DEVICE)
+    p.add_argument("--json", metavar="FILE", help=json_help("write the result as result/v1"))
     p.add_argument("--jobs", metavar="N", type=int, default=1, help="submissions graded at a time (default 1)")
-    p.add_argument(
-        "--no-diagnosis", action="store_true", help="do not look for the misconception behind a failure (faster)"
+    faster = "do not look for the misconception behind a failure (faster)"
+    p.add_argument("--no-diagnosis", action="store_true", help=faster)
+    p = verb(
+        mutants,
+        "judge the wrong kernels of the course: the kill table",
+        "mutants",
+        "mutants --puzzle row_softmax --json -",
+        "mutants --puzzle row_softmax --show no_mask",
     )
+    add_puzzles(p)
+    p.add_argument("--device", choices=DEVICES, default="auto", help=DEVICE)
+    p.add_argument("--json", metavar="FILE", help=json_help("write the table as mutants/v1"))
+    p.add_argument("--markdown", metavar="FILE", help="write the table as a page")
+    p.add_argument("--show", metavar="NAME", help="judge nothing, print this wrong kernel whole")
+    p = verb(puzzles, "list the puzzles", "puzzles", "puzzles --json -")
+    p.add_argument("--json", metavar="FILE", help=json_help("write the list as puzzles/v1"))
+    return parser
 
 
-def _file(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file", nargs="?", metavar="FILE", help="a .py, .ipynb or .zip, or a puzzle's name for puzzles/NAME.py"
-    )
-    parser.add_argument("--puzzle", metavar="NAME", help="which puzzle, where the file holds several")
+# --- commands on the kernels of one file --------------------------------------------------------------------------------
 
 
-def _sizes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--size", metavar="NAME=NUMBER", action="append", default=[], help="another size, e.g. N=13; may be repeated"
-    )
+def check(options: Namespace) -> int:
+    from checker.verbs.check import check_and_show
+
+    verdicts = [check_and_show(p, source, options.device) for p, source in _kernels(options)]
+    if any(verdict.status == "infra_error" for verdict in verdicts):
+        return BROKEN
+    return PASSED if all(verdict.passed for verdict in verdicts) else FAILED
 
 
-def _puzzles(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--puzzle", metavar="NAME", action="append", default=[], help="only this puzzle; may be repeated"
-    )
+def film(options: Namespace) -> int:
+    from checker.verbs.film import Film, film_of
+    from checker.view.terminal import print_card
+
+    sizes = _sizes(options)
+    _refuse_unwritable(options.output)
+    puzzle, source = _kernel(options)
+    made = film_of(puzzle, source, sizes)
+    if not isinstance(made, Film):
+        print_card(made)
+        return BROKEN if made.status == "infra_error" else FAILED
+    output = options.output or f"{puzzle.name}.film.html"
+    with _writing(output):
+        target = made.save(output)
+    print(f"{target}: open it in a browser. Space plays, the arrow keys step.")
+    return PASSED
 
 
-def _device(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--device", choices=DEVICES, default="auto", help="auto (default) also uses a GPU where there is one"
-    )
+def xray(options: Namespace) -> int:
+    from checker.verbs.xray import xray_and_show
+
+    asked = {"dtype": options.dtype, "num_warps": options.num_warps, "num_stages": options.num_stages}
+    wanted = _sizes(options) | {name: value for name, value in asked.items() if value is not None}
+    _, compiled = xray_and_show(*_kernel(options), wanted)
+    return PASSED if compiled else FAILED
+
+
+def bench(options: Namespace) -> int:
+    from checker.verbs.bench import bench_and_show
+    from checker.view.panel import Panel
+
+    return PASSED if isinstance(bench_and_show(*_kernel(options)), Panel) else FAILED
+
+
+def _sizes(options: Namespace) -> dict[str, Any]:
+    sizes = {}
+    for text in options.size:
+        name, _, value = text.partition("=")
+        try:
+            sizes[name.strip()] = int(value)
+        except ValueError:
+            raise UsageError(f"--size takes NAME=NUMBER, for example --size N=13, not {text!r}") from None
+    return sizes
+
+
+def _kernel(options: Namespace) -> tuple[Puzzle, KernelSource]:
+    """The one kernel that was named. Raises UsageError where there is none, or several."""
+    kernels = _kernels(options)
+    if len(kernels) > 1:
+        path, names = _path(options), ", ".join(dict.fromkeys(puzzle.name for puzzle, _ in kernels))
+        raise UsageError(
+            f"{path} holds several kernels; say which: {options.verb} {path} --puzzle NAME, with NAME one of {names}"
+        )
+    return kernels[0]
+
+
+def _kernels(options: Namespace) -> list[tuple[Puzzle, KernelSource]]:
+    """The kernels of the file that was named. Raises UsageError where there is none."""
+    from checker.course import LADDER, PUZZLES
+    from checker.submission.from_path import from_path
+
+    wanted = [puzzle_named(options.puzzle, options.verb)] if options.puzzle else list(LADDER)
+    path = _path(options)
+    found = from_path(path, wanted)
+    kernels = [(PUZZLES[f.puzzle], f.source) for f in found if f.puzzle is not None and f.source is not None]
+    broken = [f for f in found if f.source is None and f.reason != "no_kernel"]
+    if not kernels:
+        told = "; ".join(f"{f.submission}: {f.error}" for f in (broken or found)[:3])
+        asked = f" The kernel of {wanted[0].name} is called {wanted[0].kernel}." if options.puzzle else ""
+        raise UsageError(f"{path}: {told or 'no kernel of this course is in it'}.{asked}")
+    for f in broken:
+        print(f"checker: {f.submission}: {f.error}", file=sys.stderr)
+    return kernels
+
+
+def _path(options: Namespace) -> Path:
+    """The file that was named, by its path or by its puzzle."""
+    from checker import workspace
+
+    name = options.file or options.puzzle
+    if name is None:
+        from checker.course import PUZZLES
+
+        first = next(iter(PUZZLES))
+        raise UsageError(f"{options.verb} needs a file: python -m checker {options.verb} puzzles/{first}.py")
+    path = Path(name)
+    if path.exists() or path.parent != Path() or path.suffix:
+        return path
+    return workspace.find().puzzle_file(puzzle_named(name, options.verb).name)
+
+
+# --- commands on the learner's folder and machine -----------------------------------------------------------------------
+
+
+def hint(options: Namespace) -> int:
+    from checker.verbs.hint import hint
+
+    hint(options.puzzle, options.level)
+    return PASSED
+
+
+def progress(options: Namespace) -> int:
+    from checker.verbs.progress import progress
+
+    progress()
+    return PASSED
+
+
+def reset(options: Namespace) -> int:
+    from checker.verbs.reset import reset
+
+    reset(options.puzzle)
+    return PASSED
+
+
+def doctor(options: Namespace) -> int:
+    from checker.verbs.doctor import doctor, examine
+    from checker.verbs.machine import this_machine
+
+    report = doctor() if options.json is None else examine(this_machine())
+    if options.json is not None:
+        _write_json(options.json, {"schema": "doctor/v1", "findings": [asdict(check) for check in report]})
+    return FAILED if any(check.level == "problem" for check in report) else PASSED
+
+
+# --- the grader's commands ----------------------------------------------------------------------------------------------
+
+
+def grade(options: Namespace) -> int:
+    from checker.course import LADDER
+    from checker.grading import collect, result_json, run
+    from checker.grading.report import Progress, summary
+    from checker.sandbox import Sandbox
+
+    if not options.paths:
+        raise UsageError(
+            "grade needs something to grade: python -m checker grade PATH…, with a .py, .ipynb, .zip or a folder"
+        )
+    if options.jobs < 1:
+        raise UsageError(f"--jobs has to be at least 1, not {options.jobs}")
+    _refuse_unwritable(options.json)
+    wanted = _puzzles(options)
+    found = collect.submissions([Path(path) for path in options.paths], wanted or LADDER)
+    if not any(submission.entries for submission in found):
+        raise UsageError(f"there is no .py, .ipynb or .zip to grade at {', '.join(options.paths)}")
+    device = _device(options)
+    with Progress(len(found), quiet=options.json == "-") as shown:
+        batch = run.grade(
+            found,
+            wanted or LADDER,
+            device,
+            wanted=wanted,
+            jobs=options.jobs if device == "cpu" else 1,
+            diagnose=not options.no_diagnosis,
+            report=shown.done,
+        )
+    if options.json != "-":
+        summary(batch)
+    if batch.interrupted:
+        _complain(f"stopped; {len(batch.graded)} of {len(found)} submissions were graded.")
+    if empty := [graded.submission.name for graded in batch.graded if not graded.verdicts]:
+        _complain(f"no kernel of the course in: {', '.join(empty)}")
+    if options.json is not None:
+        facts = result_json.environment(device, Sandbox.shared().tier)
+        _write_json(options.json, result_json.document([(g.submission.name, g.verdicts) for g in batch.graded], facts))
+    return batch.exit_code
+
+
+def mutants(options: Namespace) -> int:
+    from checker.course import LADDER
+    from checker.grading import mutants, result_json
+    from checker.grading.report import Progress, kill_table
+    from checker.sandbox import Sandbox
+    from checker.workspace import write_atomically
+
+    puzzles = _puzzles(options) or list(LADDER)
+    if options.show is not None:
+        return _show_wrong_kernel(options.show, puzzles)
+    _refuse_unwritable(options.json, options.markdown)
+    device = _device(options)
+    total = sum(len(mutants.bank(puzzle.name)) for puzzle in puzzles)
+    with Progress(total, quiet=options.json == "-") as shown:
+        rows = mutants.kill_table(puzzles, device, report=shown.row)
+    if options.json is not None:
+        facts = result_json.environment(device, Sandbox.shared().tier)
+        _write_json(options.json, mutants.document(rows, puzzles, device, facts))
+    if options.markdown is not None:
+        with _writing(options.markdown):
+            write_atomically(Path(options.markdown), mutants.markdown(rows, puzzles, device))
+    if options.json != "-":
+        kill_table(rows, device)
+    if not rows:
+        _complain("no misconceptions are written down for these puzzles yet.")
+    return mutants.exit_code(rows)
+
+
+def _show_wrong_kernel(name: str, puzzles: Sequence[Puzzle]) -> int:
+    """Print one wrong kernel whole, in colours where the output is a terminal."""
+    from rich.console import Console
+    from rich.syntax import Syntax
+
+    from checker.grading import mutants
+
+    try:
+        text = mutants.text(mutants.find(name, puzzles))
+    except LookupError as missing:
+        raise UsageError(str(missing.args[0])) from missing
+    Console().print(Syntax("", "python", theme="ansi_dark").highlight(text), soft_wrap=True, end="")
+    return PASSED
+
+
+def puzzles(options: Namespace) -> int:
+    from checker.course import LADDER
+
+    if options.json is not None:
+        listed = [
+            {
+                "name": p.name,
+                "kernel": p.kernel,
+                "parameters": list(p.parameters),
+                "notebook": p.notebook,
+                "points": p.points,
+            }
+            for p in LADDER
+        ]
+        _write_json(options.json, {"schema": "puzzles/v1", "puzzles": listed})
+        return PASSED
+    from checker.view.panel import Cell, Panel
+
+    rows = [[Cell(p.name), Cell(p.notebook, "soft"), Cell(str(p.points), number=True), Cell(p.title)] for p in LADDER]
+    Panel("The ladder", heads=("puzzle", "notebook", "points", ""), rows=rows).show()
+    return PASSED
+
+
+def _puzzles(options: Namespace) -> list[Puzzle]:
+    return [puzzle_named(name, options.verb) for name in dict.fromkeys(options.puzzle)]
+
+
+def _device(options: Namespace) -> Device:
+    from checker.checking import DeviceMissing, resolve_device
+
+    try:
+        return resolve_device(options.device)
+    except DeviceMissing as missing:
+        raise UnavailableHere(str(missing)) from None
+
+
+# --- results in files, or on standard output ----------------------------------------------------------------------------
+
+
+def _write_json(target: str, content: Mapping[str, Any]) -> None:
+    from checker.grading.result_json import write
+
+    with _writing(target):
+        write(target, content)
+
+
+def _refuse_unwritable(*targets: str | None) -> None:
+    """Raises UsageError for a file that cannot be written, before the work whose result it is to hold is begun."""
+    for target in targets:
+        if target is None or target == "-":
+            continue
+        path = Path(target)
+        if path.is_dir():
+            raise UsageError(f"{target} is a folder; the result needs the name of a file")
+        folder = next(parent for parent in path.absolute().parents if parent.exists())
+        if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+            raise UsageError(f"{target} cannot be written: {folder} is no folder that you may write to")
+
+
+@contextlib.contextmanager
+def _writing(target: str) -> Iterator[None]:
+    """A file that cannot be written after all is the machine's failing, and the work was done."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UnavailableHere(f"{target} could not be written: {error.strerror or error}") from error
+
+
+def _complain(message: str) -> None:
+    print(f"checker: {message}", file=sys.stderr)

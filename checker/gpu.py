@@ -122,31 +122,24 @@ class _Mirror:
         import torch
 
         self._tensors = {n: v for n, v in launch.arguments.items() if isinstance(v, torch.Tensor)}
-        self._storages: dict[tuple[int, int], tuple[torch.Tensor, torch.Tensor]] = {}
-        self.arguments: dict[str, Any] = dict(launch.arguments)
-        for name, tensor in self._tensors.items():
-            self.arguments[name] = _view(tensor, self._storage(tensor)[1])
-
-    def _storage(self, tensor: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The bytes of the tensor's storage: on the CPU, and on the GPU."""
-        storage = tensor.untyped_storage()
-        key = (storage.data_ptr(), storage.nbytes())
-        if key not in self._storages:
-            import torch
-
-            host = torch.empty(0, dtype=torch.uint8).set_(storage)
-            self._storages[key] = (host, host.to("cuda", copy=True))
-        return self._storages[key]
+        self._storages: dict[
+            tuple[int, int], tuple[torch.Tensor, torch.Tensor]
+        ] = {}  # bytes on the CPU, and on the GPU
+        for tensor in self._tensors.values():
+            if _key(tensor) not in self._storages:
+                host = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
+                self._storages[_key(tensor)] = host, host.to("cuda", copy=True)
+        on_gpu = {name: _view(tensor, self._storages[_key(tensor)][1]) for name, tensor in self._tensors.items()}
+        self.arguments: dict[str, Any] = {**launch.arguments, **on_gpu}
 
     def back(self, *, in_place: bool) -> dict[str, torch.Tensor]:
         """Copy everything to the CPU: into the launch's own tensors, or into new ones of the same geometry."""
-
-        landed: dict[tuple[int, int], torch.Tensor] = {}
-        for key, (host, device) in self._storages.items():
-            landed[key] = host.copy_(device) if in_place else device.cpu()
-        return {
-            name: tensor if in_place else _view(tensor, landed[_key(tensor)]) for name, tensor in self._tensors.items()
-        }
+        if in_place:
+            for host, device in self._storages.values():
+                host.copy_(device)
+            return dict(self._tensors)
+        landed = {key: device.cpu() for key, (_, device) in self._storages.items()}
+        return {name: _view(tensor, landed[_key(tensor)]) for name, tensor in self._tensors.items()}
 
 
 def _key(tensor: torch.Tensor) -> tuple[int, int]:
@@ -244,11 +237,7 @@ _KNOWN: tuple[tuple[str, str, str], ...] = (
         "The kernel touched memory outside its tensors (an illegal address). Look at the pointer arithmetic and the masks of "
         "its loads and stores.",
     ),
-    (
-        r"device-side assert",
-        "runtime_error",
-        "A `tl.device_assert` in the kernel failed.",
-    ),
+    (r"device-side assert", "runtime_error", "A `tl.device_assert` in the kernel failed."),
     (
         r"shared memory|out of resource|OutOfResources",
         "resource_limit",

@@ -222,13 +222,43 @@ class Puzzle:
     """Bind a launch for the given tensors and meta-parameters (the case's own, or those of a learner's autotune)."""
     budget: Callable[[Case], Mapping[str, Allowance]]
     """Bytes each tensor may move; a tensor not named may move none."""
-    scale: Callable[[Case, torch.Tensor], torch.Tensor]
-    """The magnitude that an absolute error is measured against, broadcastable to the (float64) reference given."""
+    scale: Callable[[Case, str, torch.Tensor], torch.Tensor]
+    """The magnitude that an absolute error in an output is measured against, broadcastable to its (float64) reference."""
     tolerance: Mapping[str, Tolerance]
+    """By the case's dtype, for every output that `output_tolerance` does not name."""
     hint: Hint
     explanation: str
     film: FilmSpec
+    output_tolerance: Mapping[str, Mapping[str, Tolerance]] = field(default_factory=dict)
+    """By output, then by the case's dtype."""
     long: tuple[str, ...] = ()
     """Matrices that in practice may have so many elements that an offset into them passes 2³¹."""
     slips: Slips | None = None
     """Without it mutants are compared with the solution on the puzzle's own cases only."""
+
+
+RunKernel = Callable[[str, Launch], Mapping[str, torch.Tensor]]
+"""Launches the kernel of the puzzle so named and returns the launch's tensors as they are afterwards."""
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Several kernels, launched one after another on what each really hands to the next."""
+
+    name: str
+    title: str
+    kernels: tuple[Puzzle, ...]
+    tiles: Mapping[str, tuple[str, ...]]
+    """The tile sizes of each kernel, by its puzzle's name."""
+    case: Case
+    """Sizes, tiles and flags where none are asked for."""
+    named: Callable[[Case], Case]
+    """The case with a name that says its sizes. Raises ValueError for sizes that the kernels cannot have."""
+    make: Callable[[Case], Tensors]
+    reference: Callable[[Case, Tensors], Tensors]
+    run: Callable[[Case, Tensors, RunKernel, Mapping[str, Mapping[str, Scalar]]], Tensors]
+    """The outputs; the last argument holds tile sizes for single kernels, in the place of the case's own."""
+    outputs: Mapping[str, str]
+    """What people call each output (``{"o_ptr": "output"}``)."""
+    remark: Callable[[Case], str]
+    """A sentence to read below the figures."""

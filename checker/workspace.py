@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -21,6 +20,9 @@ from pathlib import Path
 OURS = ".tile-by-tile"
 HOME_VARIABLE = "TILE_BY_TILE_HOME"
 """An environment variable that names the learner's folder, for machines whose disk does not last (a mounted drive)."""
+UNWRITABLE = (
+    f"Where the folder cannot be written, work in a copy of the course, or set {HOME_VARIABLE} to a folder of yours."
+)
 
 
 @dataclass(frozen=True)
@@ -130,55 +132,15 @@ def locked(path: Path, patience: float = 10.0) -> Iterator[None]:
 
     Where the file system has no locks the body runs without one. Raises TimeoutError after `patience` seconds.
     """
+    from filelock import FileLock
+
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_name(path.name + ".lock").open("a+b") as file:
-        deadline = time.monotonic() + patience
-        while True:
-            try:
-                held = _try_lock(file.fileno())
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise TimeoutError(f"another process holds {file.name}") from None
-                time.sleep(0.02)
+    file = path.with_name(path.name + ".lock")
+    with contextlib.ExitStack() as held:
         try:
-            yield
-        finally:
-            if held:
-                _unlock(file.fileno())
-
-
-def _try_lock(descriptor: int) -> bool:
-    """Take the lock; BlockingIOError while another holds it, False where there are no locks."""
-    if os.name == "nt":
-        import msvcrt
-
-        try:
-            os.lseek(descriptor, 0, os.SEEK_SET)
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        except PermissionError as error:
-            raise BlockingIOError from error
-        except OSError:
-            return False
-        return True
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise
-    except OSError:
-        return False
-    return True
-
-
-def _unlock(descriptor: int) -> None:
-    if os.name == "nt":
-        import msvcrt
-
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        return
-    import fcntl
-
-    fcntl.flock(descriptor, fcntl.LOCK_UN)
+            held.enter_context(FileLock(file, timeout=patience))
+        except TimeoutError:
+            raise TimeoutError(f"another process holds {file}") from None
+        except (OSError, NotImplementedError):
+            pass
+        yield

@@ -12,7 +12,7 @@ import pytest
 
 from checker import cli
 from checker.course import LADDER
-from checker.region import stub
+from checker.submission.marked_region import stub
 from checker.workspace import OURS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -123,7 +123,7 @@ def test_a_defect_of_ours_exits_3_and_blames_nobody(
     def broken(*_: object) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr("checker.submission.read.from_path", broken)
+    monkeypatch.setattr("checker.submission.from_path.from_path", broken)
     assert cli.main(["check", "right.py"]) == 3
     assert "no kernel was judged" in capsys.readouterr().err
 
@@ -176,7 +176,7 @@ def test_importing_is_light_and_starts_nothing_in_a_script() -> None:
         "heavy = [n for n in ('torch', 'triton', 'numpy', 'rich', 'IPython', 'checker.sandbox') if n in sys.modules]\n"
         "assert not heavy, heavy\n"
         "assert callable(checker.progress) and callable(checker.doctor)\n"
-        "from checker.verbs import actions, progress, doctor, hints\n"
+        "from checker.verbs import check, progress, doctor, hint\n"
         "assert callable(checker.progress) and callable(checker.doctor)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
@@ -221,7 +221,7 @@ def test_a_result_that_cannot_be_written_in_the_end_does_not_take_the_summary_wi
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("checker.grading.keep.write_atomically", full)
+    monkeypatch.setattr("checker.grading.result_json.write_atomically", full)
     assert cli.main(["grade", "puzzles", "--device", "cpu", "--json", "result.json"]) == 3
     told = capsys.readouterr()
     assert "0 of 1 passed" in told.out

@@ -247,7 +247,7 @@ def test_another_order_of_a_float32_sum_is_no_other_sum(dtype, steps, alike):
     puzzle = PUZZLES["linear_chunk_states"]
     case = next(c for c in puzzle.cases if c.dtype == dtype)
     z = 1.0 + puzzle.make(case)["z_ptr"]
-    assert mutate._alike(puzzle, case, z * (1.0 + steps * torch.finfo(torch.float32).eps), z) is alike
+    assert mutate._alike(puzzle, case, "z_ptr", z * (1.0 + steps * torch.finfo(torch.float32).eps), z) is alike
 
 
 ADD = {m.after: m for m in mutate.generated(PUZZLES["vector_add"])}

@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import shutil
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -18,14 +19,29 @@ SOLUTIONS = sorted((ROOT / "solutions").glob("*.py"))
 SOURCES = sorted((ROOT / "notebooks" / "src").glob("*.md"))
 
 
+@cache
+def made() -> dict[str, str]:
+    return sync.made(ROOT)
+
+
+@pytest.fixture(scope="module")
+def small_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two notebooks and their puzzles, synced."""
+    root = tmp_path_factory.mktemp("course")
+    shutil.copytree(ROOT / "notebooks/src/figures", root / "notebooks/src/figures")
+    (root / "solutions").mkdir()
+    (root / "tools").mkdir()
+    names = ["notebooks/src/first_cell.py", "notebooks/src/00_start_here.md", "notebooks/src/01_row_softmax.md"]
+    for name in [*names, "solutions/vector_add.py", "solutions/row_softmax.py"]:
+        shutil.copy(ROOT / name, root / name)
+    assert sync.write(root, force=False) == []
+    return root
+
+
 @pytest.fixture
-def course(tmp_path: Path) -> Path:
-    """A copy of the sources, synced: a course as a learner has it."""
-    for name in ("solutions", "notebooks/src"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    (tmp_path / "tools").mkdir()
-    assert sync.write(tmp_path, force=False) == []
-    return tmp_path
+def course(small_course: Path, tmp_path: Path) -> Path:
+    """A course as a learner has it, to work in."""
+    return Path(shutil.copytree(small_course, tmp_path / "course"))
 
 
 def run(course: Path, *arguments: str) -> int:
@@ -71,7 +87,7 @@ class TestRepository:
         assert SOURCES
 
     def test_sync_was_run(self) -> None:
-        stale = [s.path for s in sync.states(ROOT, sync.made(ROOT)) if s.stale]
+        stale = [s.path for s in sync.states(ROOT, made()) if s.stale]
         assert stale == [], "run make sync"
 
     @pytest.mark.skipif(os.environ.get("CI") != "true", reason="a learner's own copy holds their work")
@@ -79,17 +95,16 @@ class TestRepository:
         assert sync.check(ROOT) == []
 
     def test_stamps_name_real_files_only(self) -> None:
-        assert set(sync.read_record(ROOT)) == set(sync.made(ROOT))
+        assert set(sync.read_record(ROOT)) == set(made())
 
 
 class TestNotebooks:
     def test_the_same_bytes_every_time(self) -> None:
-        assert sync.made(ROOT) == sync.made(ROOT)
+        assert sync.made(ROOT) == made()
 
     @pytest.mark.parametrize("source", SOURCES, ids=lambda p: p.stem)
     def test_is_clean(self, source: Path) -> None:
-        files = sync.made(ROOT)
-        notebook = nbformat.reads(files[f"notebooks/{source.stem}.ipynb"], as_version=4)
+        notebook = nbformat.reads(made()[f"notebooks/{source.stem}.ipynb"], as_version=4)
         nbformat.validate(notebook)
         assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
         assert set(notebook.metadata) == {"kernelspec", "language_info"}
@@ -103,7 +118,7 @@ class TestNotebooks:
 
     @pytest.mark.parametrize("source", SOURCES, ids=lambda p: p.stem)
     def test_opens_with_a_title_and_the_first_cell(self, source: Path) -> None:
-        title, first = sync.notebook(source, ROOT, sync.made(ROOT)).cells[:2]
+        title, first = nbformat.reads(made()[f"notebooks/{source.stem}.ipynb"], as_version=4).cells[:2]
         assert title.cell_type == "markdown"
         assert title.source.startswith("# ")
         assert first.id == "first_cell"
@@ -116,9 +131,9 @@ class TestNotebooks:
         assert len(after) == len(before) + 1
         assert len(set(before) - set(after)) <= 1
 
-    def test_figures_are_inside(self, course: Path) -> None:
+    def test_figures_are_inside(self) -> None:
         for source in SOURCES:
-            notebook = sync.made(course)[f"notebooks/{source.stem}.ipynb"]
+            notebook = made()[f"notebooks/{source.stem}.ipynb"]
             assert "](figures/" not in notebook
             assert notebook.count("data:image/svg+xml;base64,") == source.read_text().count("](figures/")
 

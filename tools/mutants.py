@@ -230,7 +230,7 @@ def judge(jobs: int) -> int:
 
 
 def _environment() -> Mapping[str, str]:
-    from checker.grading.keep import environment
+    from checker.grading.result_json import environment
 
     return environment("cpu", "none")
 

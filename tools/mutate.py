@@ -28,11 +28,10 @@ sys.path.insert(0, str(ROOT))
 import torch  # noqa: E402
 
 from checker.course import LADDER, PUZZLES  # noqa: E402
-from checker.judge.compiling import Compilation  # noqa: E402
-from checker.judge.memory import memory_failure, memory_findings  # noqa: E402
-from checker.judge.outcome import Outcome, prepare_all, simulate  # noqa: E402
-from checker.judge.prepare import Prepared  # noqa: E402
-from checker.judge.traffic import overdrawn, traffic_failure  # noqa: E402
+from checker.judge import memory_gate, traffic_gate  # noqa: E402
+from checker.judge.compile_gate import Compilation  # noqa: E402
+from checker.judge.launches import Prepared, prepare_all  # noqa: E402
+from checker.judge.outcome import Outcome, simulate  # noqa: E402
 from checker.puzzle import Case, Puzzle  # noqa: E402
 from checker.simulator.trace import SimulateOptions, Trace  # noqa: E402
 from checker.submission import rules  # noqa: E402
@@ -121,16 +120,16 @@ class Bench:
             outcomes.append(outcome)
             if not outcome.right:
                 return "values"
-        if memory_failure(outcomes):
+        if memory_gate.failure(self.puzzle, outcomes):
             return "memory"
-        if traffic_failure(self.puzzle, outcomes):
+        if traffic_gate.failure(self.puzzle, outcomes):
             return "traffic"
         return "compile" if self._broken(source, self.cases) else None
 
     def _broken(self, source: KernelSource, prepared: Sequence[Prepared]) -> bool:
         compilation = Compilation(self.puzzle, source, self.runner, prepared)
         try:
-            return compilation.first().broken() is not None
+            return compilation.for_one_gpu() is not None
         finally:
             compilation.close()
 
@@ -148,15 +147,15 @@ class Bench:
             return f"stops: {outcome.result.message}"
         if not outcome.right:
             return "wrong values"
-        if memory_findings(outcome):
-            return f"memory: {memory_findings(outcome)[0].kind}"
-        return "too many bytes" if overdrawn(self.puzzle, outcome) else ""
+        if memory_gate.memory_findings(outcome):
+            return f"memory: {memory_gate.memory_findings(outcome)[0].kind}"
+        return "too many bytes" if traffic_gate.overdrawn(self.puzzle, outcome) else ""
 
     def _deviation(self, mine: Outcome, theirs: Outcome) -> str:
         assert mine.trace is not None
         assert theirs.trace is not None
         for name in mine.prepared.launch.outputs:
-            if not _alike(self.puzzle, mine.case, theirs.result.tensors[name], mine.result.tensors[name]):
+            if not _alike(self.puzzle, mine.case, name, theirs.result.tensors[name], mine.result.tensors[name]):
                 return f"another {name}, within the tolerance"
         ours, others = _accesses(mine.trace), _accesses(theirs.trace)
         if ours != others:
@@ -169,11 +168,11 @@ class Bench:
         return ""
 
 
-def _alike(puzzle: Puzzle, case: Case, got: torch.Tensor, expected: torch.Tensor) -> bool:
+def _alike(puzzle: Puzzle, case: Case, output: str, got: torch.Tensor, expected: torch.Tensor) -> bool:
     """Equal but for rounding: 32 steps of float32, one of a 16-bit type, at the magnitude of the element or of its row."""
     steps = 32 if expected.dtype is torch.float32 else 1
     eps = torch.finfo(expected.dtype).eps
-    scale = puzzle.scale(case, expected.double()).nan_to_num(posinf=0.0, neginf=0.0)
+    scale = puzzle.scale(case, output, expected.double()).nan_to_num(posinf=0.0, neginf=0.0)
     near = (got.double() - expected.double()).abs() <= steps * eps * (expected.double().abs() + eps * scale)
     return bool((near | (got == expected) | (got.isnan() & expected.isnan())).all())
 

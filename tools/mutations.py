@@ -81,10 +81,10 @@ def mutations(text: str, puzzle: str, kernel: str, slips: Slips | None = None) -
     """Every mutant of the kernel called `kernel` in `text`, in the order of its lines."""
     function = next(n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef) and n.name == kernel)
     maker = _Maker(text, puzzle, function, slips)
-    seen = {_code(text)}
+    seen = {maker.code(text)}
     unique = []
     for mutation in sorted(maker.block(function.body), key=lambda m: m.line):
-        code = _code(mutation.source)
+        code = maker.code(mutation.source)
         if code not in seen:
             seen.add(code)
             unique.append(mutation)
@@ -106,10 +106,6 @@ def alike_by_form(names: Iterable[str]) -> list[set[str]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _code(text: str) -> str:
-    return ast.unparse(ast.parse(text))
-
-
 class _Maker:
     """Makes the mutants of one function."""
 
@@ -123,7 +119,20 @@ class _Maker:
         self.mistaken = slips.mistaken if slips else {}
         statements = sorted((n.lineno, _head(n)) for n in ast.walk(function) if isinstance(n, ast.stmt))
         heads = [head for _, head in statements]
+        self.spelt: dict[str, str] = {}
+        """A statement's first line as Python writes it, and its other lines, if it is no loop and no `if`, as nothing."""
+        for node in (n for n in ast.walk(function) if isinstance(n, ast.stmt)):
+            last = node.lineno if isinstance(node, _WITH_BODY) else node.end_lineno or node.lineno
+            if node is not function:
+                first = self.lines[node.lineno - 1]
+                self.spelt |= dict.fromkeys(self.lines[node.lineno : last], "")
+                self.spelt[first] = first[: len(first) - len(first.lstrip())] + _head(node)
         self.which = {line: heads[:i].count(head) + 1 for i, (line, head) in enumerate(statements)}
+
+    def code(self, text: str) -> str:
+        """What two texts share that are the same code: without comments, a line a statement, spelt as Python would."""
+        lines = (self.spelt.get(line, line) for line in text.splitlines())
+        return "\n".join(line for line in lines if line and not line.lstrip().startswith("#"))
 
     def block(self, body: list[ast.stmt]) -> Iterator[Mutation]:
         statements = [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]

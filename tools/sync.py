@@ -34,7 +34,7 @@ from nbformat import NotebookNode
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from checker.region import stub
+from checker.submission.marked_region import stub
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = "tools/generated.json"

@@ -1,9 +1,8 @@
 """Compiles a kernel for named GPUs with none present, and says in our words what is wrong where it cannot be."""
 
 from checker.compiler.compile import compile_kernel
-from checker.compiler.request import SHARED_MEMORY, TARGETS, CompileRequest, CompileResult, TensorCore, gpu_name
-from checker.compiler.specialise import requests_for
-from checker.compiler.tiles import Dot, SharedTile
+from checker.compiler.facts import Dot, SharedTile, TensorCore
+from checker.compiler.request import SHARED_MEMORY, TARGETS, CompileRequest, CompileResult, gpu_name, requests_for
 
 __all__ = [
     "SHARED_MEMORY",

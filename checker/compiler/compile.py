@@ -9,13 +9,11 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from checker.compiler.facts import facts_of, tensor_cores
+from checker.compiler.errors import Failure, translate
+from checker.compiler.facts import dots, facts_of, shared_tiles, tensor_cores
 from checker.compiler.request import SHARED_MEMORY, CompileRequest, CompileResult, gpu_name
-from checker.compiler.tiles import dots, shared_tiles
-from checker.compiler.translate import Failure, translate
 
 if TYPE_CHECKING:
     from triton import JITFunction
@@ -27,51 +25,31 @@ def compile_kernel(kernel: JITFunction, request: CompileRequest) -> CompileResul
     Never raises for a kernel that cannot be compiled: the result says what is wrong. Triton keeps what it compiled in
     ``TRITON_CACHE_DIR``, so the same source and request cost some milliseconds the second time.
     """
-    with _quiet():
-        return _compile(kernel, request)
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Triton prints whole modules when it fails, and warns about its own defaults."""
+    # Triton prints whole modules when it fails, and warns about its own defaults.
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
-        yield
+        return _compile(kernel, request)
 
 
 def _compile(kernel: JITFunction, request: CompileRequest) -> CompileResult:
     started = time.perf_counter()
     try:
         compiled = _run(kernel, request)
-        facts = facts_of(compiled.asm, compiled.metadata, request.capability)
-        seen = _seen(compiled.asm, facts)
+        read = _read(compiled, request)
     except Exception as error:
         failure = translate(error, kernel, request, "" if hasattr(error, "node") else _diagnostics(kernel, request))
     else:
         limit = SHARED_MEMORY.get(request.capability)
         if limit is None or compiled.metadata.shared <= limit:
-            return CompileResult(request, True, seconds=time.perf_counter() - started, facts=facts, **seen)
+            return CompileResult(request, True, seconds=time.perf_counter() - started, **read)
         failure = _too_much_shared_memory(compiled.metadata.shared, limit, request)
     return CompileResult(
         request,
         False,
-        failure.kind,
-        failure.message,
-        failure.raw,
-        failure.line,
-        time.perf_counter() - started,
+        **vars(failure),
+        seconds=time.perf_counter() - started,
         status="compile_error",
-        only_here=failure.only_here,
     )
-
-
-def _seen(asm: Mapping[str, Any], facts: Mapping[str, int | str]) -> dict[str, Any]:
-    """Tiles and products from the TTGIR, tensor-core instructions from the PTX; what the texts do not tell is left out."""
-    seen: dict[str, Any] = {"tensor_cores": tensor_cores(str(asm["ptx"]))} if "mma" in facts else {}
-    if "ttgir" in asm:
-        text = str(asm["ttgir"])
-        seen |= {"tiles": shared_tiles(text), "dots": dots(text)}
-    return seen
 
 
 def _run(kernel: JITFunction, request: CompileRequest) -> Any:
@@ -85,6 +63,18 @@ def _run(kernel: JITFunction, request: CompileRequest) -> Any:
     # asked for by name, because Triton 3.9 warns where its default is taken
     options = {"enable_fp_fusion": True, **request.options}
     return triton.compile(source, target=GPUTarget("cuda", request.capability, 32), options=options)
+
+
+def _read(compiled: Any, request: CompileRequest) -> dict[str, Any]:
+    """The fields of a result that stand in the compiled texts; what they do not tell is left out."""
+    facts = facts_of(compiled.asm, compiled.metadata)
+    read: dict[str, Any] = {"facts": {"gpu": gpu_name(request.capability), **facts}}
+    if "mma" in facts:
+        read["tensor_cores"] = tensor_cores(str(compiled.asm["ptx"]))
+    if "ttgir" in compiled.asm:
+        text = str(compiled.asm["ttgir"])
+        read |= {"tiles": shared_tiles(text), "dots": dots(text)}
+    return read
 
 
 def _diagnostics(kernel: JITFunction, request: CompileRequest) -> str:

@@ -1,12 +1,14 @@
-"""What is compiled, for which GPUs, and what the compiler said."""
+"""What is compiled, for which GPUs, and what the compiler said; `requests_for` asks as a launch would."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from checker.compiler.tiles import Dot, SharedTile
-from checker.puzzle import Scalar
+import torch
+
+from checker.compiler.facts import Dot, SharedTile, TensorCore
+from checker.puzzle import Launch, Scalar
 
 TARGETS: dict[str, int] = {"T4": 75, "A100": 80, "L4": 89, "H100": 90}
 """The GPUs a kernel is compiled for, with their compute capability."""
@@ -38,20 +40,10 @@ class CompileRequest:
 
 
 @dataclass(frozen=True)
-class TensorCore:
-    """A tensor-core instruction and how often it stands in the program, e.g. ``mma.sync``, ``m16n8k16``, ``f16``, 32."""
-
-    name: str
-    shape: str
-    operands: str
-    count: int
-
-
-@dataclass(frozen=True)
 class CompileResult:
     """What the compiler said. `message` is ours, `raw` is Triton's own text, `line` a line of the kernel's source.
 
-    `kind` names what was broken, a key of `translate.KINDS`; empty when `ok`. `only_here` says that the failure is this
+    `kind` names what was broken, one of `errors.Kind`; empty when `ok`. `only_here` says that the failure is this
     GPU's own (an instruction or memory that it lacks), so that another GPU may well run the kernel.
     `facts`: ``gpu``, ``shared_bytes``, ``registers``, ``spilled_bytes`` (per thread), ``num_warps``, ``mma`` (tensor-core
     instructions: count), ``mma_shapes``, ``vector_bits`` (widest access to global memory), ``load_bits``,
@@ -72,3 +64,65 @@ class CompileResult:
     tiles: tuple[SharedTile, ...] | None = None
     dots: tuple[Dot, ...] | None = None
     tensor_cores: tuple[TensorCore, ...] | None = None
+
+
+POINTERS: dict[torch.dtype, str] = {
+    torch.float32: "*fp32",
+    torch.float16: "*fp16",
+    torch.bfloat16: "*bf16",
+    torch.float64: "*fp64",
+    torch.int8: "*i8",
+    torch.int16: "*i16",
+    torch.int32: "*i32",
+    torch.int64: "*i64",
+    torch.uint8: "*u8",
+    torch.bool: "*i1",
+}
+
+
+def requests_for(launch: Launch, parameters: Sequence[str], capabilities: Iterable[int]) -> tuple[CompileRequest, ...]:
+    """One request per capability. An integer equal to 1 becomes a constexpr, as in a real launch.
+
+    Raises KeyError if the launch does not bind a parameter, TypeError for an argument Triton has no type for.
+    """
+    signature: dict[str, str] = {}
+    constexprs: dict[str, Scalar] = {}
+    aligned: list[str] = []
+    for name in parameters:
+        if name in launch.meta:
+            signature[name], constexprs[name] = "constexpr", launch.meta[name]
+            continue
+        value = launch.arguments[name]
+        if isinstance(value, int) and not isinstance(value, bool) and value == 1:
+            signature[name], constexprs[name] = "constexpr", 1
+            continue
+        signature[name] = type_of(value)
+        if _aligned(value):
+            aligned.append(name)
+    return tuple(
+        CompileRequest(capability, signature, constexprs, dict(launch.options), tuple(aligned))
+        for capability in capabilities
+    )
+
+
+def type_of(value: torch.Tensor | Scalar) -> str:
+    """Triton's name for the type of an argument. Raises TypeError."""
+    if isinstance(value, torch.Tensor):
+        if value.dtype not in POINTERS:
+            raise TypeError(f"no pointer type for tensors of {value.dtype}")
+        return POINTERS[value.dtype]
+    if isinstance(value, bool):
+        return "u1"
+    if isinstance(value, int):
+        if -(2**31) <= value < 2**31:
+            return "i32"
+        return "u64" if 2**63 <= value < 2**64 else "i64"
+    if isinstance(value, float):
+        return "fp32"
+    raise TypeError(f"a kernel cannot take a {type(value).__name__}")
+
+
+def _aligned(value: torch.Tensor | Scalar) -> bool:
+    if isinstance(value, torch.Tensor):  # on a GPU a storage begins at a multiple of 256 bytes
+        return value.storage_offset() * value.element_size() % 16 == 0
+    return isinstance(value, int) and not isinstance(value, bool) and value % 16 == 0

@@ -42,3 +42,9 @@ LADDER: tuple[Puzzle, ...] = (
 
 PUZZLES: dict[str, Puzzle] = {puzzle.name: puzzle for puzzle in LADDER}
 KERNELS: dict[str, Puzzle] = {puzzle.kernel: puzzle for puzzle in LADDER}
+
+
+def after(name: str) -> Puzzle | None:
+    """The rung of the ladder that follows the puzzle called `name`; None after the last and where there is no such puzzle."""
+    names = list(PUZZLES)
+    return dict(zip(names, LADDER[1:], strict=False)).get(name)

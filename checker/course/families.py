@@ -14,6 +14,25 @@ import torch
 
 from checker.puzzle import DTYPES, Case
 
+IN_WORDS: dict[str, str] = {
+    "negative": "rows in which every number is far below zero",
+    "positive": "rows of large positive numbers, whose exponentials overflow",
+    "ascending": "ascending rows, whose maximum comes last",
+    "descending": "descending rows, whose maximum comes first",
+    "one_hot": "rows in which the last element takes nearly everything",
+    "constant": "rows in which all numbers are equal",
+    "masked": "rows in which some elements are -inf",
+    "deep": "rows of numbers so far below zero that their exponentials vanish",
+    "late_max": "rows whose last element dwarfs all before it",
+    "early_max": "rows whose first element dwarfs all after it",
+    "first_chunk_masked": "rows whose first tile is -inf throughout",
+    "masked_then_deep": "rows whose first tile is -inf throughout, and all others far below zero",
+    "spike": "rows of one large element and many tiny ones",
+    "uneven": "neighbouring rows of very different magnitude",
+    "empty": "rows that are -inf throughout",
+}
+"""What a family's rows are, as the end of a sentence that begins with "It happens only with"."""
+
 
 def generator(case: Case) -> torch.Generator:
     """The case's own random numbers: the same every time, on every machine."""
@@ -90,6 +109,6 @@ def stored(x: torch.Tensor, case: Case, gap: int = 13) -> torch.Tensor:
             raise ValueError(f"no layout is called {other!r}")
 
 
-def row_magnitude(case: Case, expected: torch.Tensor) -> torch.Tensor:
+def row_magnitude(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     """The largest magnitude of each row: what an absolute error in that row is measured against."""
     return expected.abs().nan_to_num(posinf=0.0).amax(dim=-1, keepdim=True)

@@ -157,9 +157,9 @@ def _cut(x: torch.Tensor, step: int) -> torch.Tensor:
     return torch.nn.functional.pad(x, (0, 0, 0, -x.shape[-2] % step)).unflatten(-2, (-1, step))
 
 
-def magnitude(case: Case, expected: torch.Tensor) -> torch.Tensor:
+def magnitude(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     """The largest magnitude of each row, at least 1e-6: where every feature vanishes, float64 still sees numbers below 1e-60."""
-    return row_magnitude(case, expected).clamp(min=1e-6)
+    return row_magnitude(case, output, expected).clamp(min=1e-6)
 
 
 def strides(tensors: Tensors, axes: dict[str, str]) -> dict[str, int]:

@@ -5,15 +5,15 @@ Each kernel is a puzzle of its own; here their launches are chained, by whoever 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 
-from checker.course import causal_linear_attention_parallel, linear_chunk_states, linear_state_prefix
+from checker.course import causal_linear_attention_parallel, linear_causal, linear_chunk_states, linear_state_prefix
 from checker.course.linear_causal import chunks, sizes
 from checker.course.linear_inputs import described, heads_of
-from checker.puzzle import Case, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import Case, Pipeline, Puzzle, RunKernel, Scalar, Tensors
 
 STATES, PREFIX, OUTPUTS = (
     linear_chunk_states.PUZZLE,
@@ -23,9 +23,8 @@ STATES, PREFIX, OUTPUTS = (
 KERNELS: tuple[Puzzle, ...] = (STATES, PREFIX, OUTPUTS)
 """In the order in which they run. The prefix runs twice, over S and over z."""
 META = {STATES.name: ("CHUNK", "BLOCK_V"), PREFIX.name: ("BLOCK_SIZE",), OUTPUTS.name: ("CHUNK", "BLOCK_V")}
-
-Run = Callable[[str, Launch], Mapping[str, torch.Tensor]]
-"""Launches the kernel of the puzzle so named and returns the launch's tensors as they are afterwards."""
+LARGEST = 1 << 25
+"""Numbers in one tensor: the float64 reference is computed on the processor."""
 
 
 def pipeline_case(
@@ -37,7 +36,9 @@ def pipeline_case(
     return Case(name, {"B": b, "H": h, "N": n, "D": d, "D_V": d_v}, meta, **more)
 
 
-def chained(case: Case, tensors: Tensors, run: Run, meta: Mapping[str, Mapping[str, Scalar]] | None = None) -> Tensors:
+def chained(
+    case: Case, tensors: Tensors, run: RunKernel, meta: Mapping[str, Mapping[str, Scalar]] | None = None
+) -> Tensors:
     """``o_ptr``, ``s_ptr`` and ``z_ptr`` as the recurrent kernel gives them: outputs, and the state after the last token.
 
     `tensors` are those of `linear_causal.make`: q, k, v, o [B, H, N, D or D_V] in the case's dtype, s0 [B, H, D, D_V] and z0
@@ -78,3 +79,38 @@ def chained(case: Case, tensors: Tensors, run: Run, meta: Mapping[str, Mapping[s
     z, z_end = prefix(added["z_ptr"], tensors["z0_ptr"])
     after = launched(OUTPUTS, case, {**inputs, "o_ptr": tensors["o_ptr"], "s_ptr": s, "z_ptr": z})
     return {"o_ptr": after["o_ptr"], "s_ptr": s_end, "z_ptr": z_end}
+
+
+def _named(case: Case) -> Case:
+    b, h, n, d, d_v = sizes(case)
+    past = int(case.flags["PAST"])
+    if past < 0:
+        raise ValueError(f"PAST counts tokens and cannot be {past}")
+    if case.meta["CHUNK"] < 16 or case.meta["BLOCK_V"] < 16:
+        raise ValueError("CHUNK and BLOCK_V are at least 16: tensor cores take no smaller tiles")
+    if (largest := b * h * n * max(d, d_v)) > LARGEST:
+        raise ValueError(
+            f"A tensor of these sizes has {largest:,} numbers; {LARGEST:,} are the most that can be tried here"
+        )
+    return pipeline_case(b, h, n, d, d_v, *case.meta.values(), dtype=case.dtype, flags={"PAST": past})
+
+
+def _remark(case: Case) -> str:
+    alone = -(-case.sizes["D_V"] // case.meta["BLOCK_V"]) * case.sizes["B"] * case.sizes["H"]
+    return f"One program for each head and slice of the values, as the recurrent kernel has them, would be {alone}."
+
+
+PIPELINE = Pipeline(
+    name="causal_linear_attention",
+    title="Three kernels in four launches",
+    kernels=KERNELS,
+    tiles=META,
+    case=pipeline_case(1, 2, 200, 16, 24, flags={"PAST": 0}),
+    named=_named,
+    make=linear_causal.make,
+    reference=linear_causal.reference,
+    run=chained,
+    outputs={"o_ptr": "output", "s_ptr": "final state S", "z_ptr": "final z"},
+    remark=_remark,
+)
+"""`PAST` is the number of tokens that the initial state holds, BLOCK_SIZE the prefix's tile."""

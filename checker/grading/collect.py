@@ -9,8 +9,8 @@ from pathlib import Path
 from checker.course.demonstrations import DEMONSTRATIONS
 from checker.judge.verdict import GATES, GateResult, Status, Verdict
 from checker.puzzle import Puzzle
+from checker.submission.from_path import Found, from_path
 from checker.submission.kernel import KernelSource
-from checker.submission.read import Found, from_path
 
 READABLE = (".py", ".ipynb", ".zip")
 SKIPPED = ("__pycache__", "__MACOSX", "node_modules")
@@ -55,9 +55,9 @@ def submissions(paths: Sequence[Path], puzzles: Sequence[Puzzle]) -> list[Submis
         for one in _members(path) if path.is_dir() else [path]:
             name = one.name if one.is_dir() or path == one else one.relative_to(path).as_posix()
             submission = read(name, one, puzzles)
-            if path == one or not _is_the_courses(submission):
+            if path == one or not _holds_only_demonstrations(submission):
                 found.append(submission)
-    return _with_own_names(found)
+    return _told_apart(found)
 
 
 def read(name: str, path: Path, puzzles: Sequence[Puzzle]) -> Submission:
@@ -74,8 +74,8 @@ def read(name: str, path: Path, puzzles: Sequence[Puzzle]) -> Submission:
     return Submission(name, path, tuple(entries))
 
 
-def _is_the_courses(submission: Submission) -> bool:
-    """Whether it holds demonstrations and nothing else: they lie beside the solutions, and nobody hands them in."""
+def _holds_only_demonstrations(submission: Submission) -> bool:
+    """They lie beside the course's solutions, and nobody hands them in."""
     if any(entry.reason != "no_kernel" for entry in submission.entries):
         return False
     found = from_path(submission.path, DEMONSTRATIONS)
@@ -93,18 +93,20 @@ def _holds_readable(folder: Path) -> bool:
 
 
 def _entry(found: Found, puzzles: Sequence[Puzzle]) -> Entry:
-    puzzle = next((p for p in puzzles if p.name == found.puzzle), None) or _meant(found.submission, puzzles)
+    puzzle = next((p for p in puzzles if p.name == found.puzzle), None) or _puzzle_named_by_file(
+        found.submission, puzzles
+    )
     return Entry(puzzle, found.source, found.submission, found.error, found.line, found.reason)
 
 
-def _meant(file: str, puzzles: Sequence[Puzzle]) -> Puzzle | None:
+def _puzzle_named_by_file(file: str, puzzles: Sequence[Puzzle]) -> Puzzle | None:
     """The puzzle that a file without a readable kernel is named after, or the only one there is."""
     stem = Path(file).stem
     by_name = next((p for p in puzzles if stem in (p.name, p.kernel)), None)
     return by_name or (puzzles[0] if len(puzzles) == 1 else None)
 
 
-def _with_own_names(found: list[Submission]) -> list[Submission]:
+def _told_apart(found: list[Submission]) -> list[Submission]:
     """Two paths may hold files of one name: those are called by their whole path."""
     names = [submission.name for submission in found]
     return [Submission(s.path.as_posix(), s.path, s.entries) if names.count(s.name) > 1 else s for s in found]

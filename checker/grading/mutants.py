@@ -14,7 +14,7 @@ from textwrap import wrap
 from typing import Any, cast
 
 from checker.checking import Device, check_source
-from checker.judge.graphics import NOT_VISIBLE, seen_on_gpu
+from checker.judge.gpu_gate import NOT_VISIBLE, seen_on_gpu
 from checker.judge.runner import Runner
 from checker.judge.verdict import Gate
 from checker.misconceptions import GATES, Misconception, bank

@@ -14,7 +14,7 @@ from checker.puzzle import Puzzle
 
 RETRIES = 2  # for infra_error only: that is never the learner's doing
 
-_RANK: dict[Status, int] = {"passed": 0, "infra_error": 1, "not_attempted": 9}
+_PREFERENCE: dict[Status, int] = {"passed": 0, "infra_error": 1, "not_attempted": 9}
 """Which of several verdicts on one puzzle counts: a pass, then our own failure (nobody loses points by that), then a try."""
 
 
@@ -67,7 +67,7 @@ def grade(
     batch, done = Batch(), {}
     try:
         work = [lambda s=s: _graded(s, puzzles, device, wanted, diagnose, runner) for s in submissions]
-        for index, graded in _each(work, jobs):
+        for index, graded in _as_they_end(work, jobs):
             done[index] = graded
             report(graded)
     except KeyboardInterrupt:
@@ -76,7 +76,8 @@ def grade(
     return batch
 
 
-def _each(work: Sequence[Callable[[], Graded]], jobs: int) -> Iterator[tuple[int, Graded]]:
+def _as_they_end(work: Sequence[Callable[[], Graded]], jobs: int) -> Iterator[tuple[int, Graded]]:
+    """The place of each task among `work` and what came of it, `jobs` at a time, whichever ends first."""
     if jobs <= 1:
         yield from ((index, task()) for index, task in enumerate(work))
         return
@@ -106,7 +107,7 @@ def _graded(
             tried = [
                 _entry_verdict(entry, puzzle, submission.name, device, diagnose, runner) for entry in _distinct(entries)
             ]
-            verdicts.append(min(tried, key=lambda v: (_RANK.get(v.status, 5), -v.score)))
+            verdicts.append(min(tried, key=lambda v: (_PREFERENCE.get(v.status, 5), -v.score)))
         elif puzzle in wanted:
             verdicts.append(missing_verdict(puzzle, submission.name, device))
     nameless = [entry for entry in submission.entries if entry.puzzle is None and entry.reason != "no_kernel"]

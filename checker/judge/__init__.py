@@ -1,6 +1,8 @@
-"""From outputs and traces to a verdict: `judge` runs the gates, `verdict_to_json` writes one puzzle of `result/v1`."""
+"""From outcomes and traces to what is said of them: a module for each gate, the smallest failing case, the diagnosis.
 
-from checker.judge.decide import judge
-from checker.judge.result import verdict_to_json
+`checker.checking` calls them in their order.
+"""
 
-__all__ = ["judge", "verdict_to_json"]
+from checker.judge.result_v1 import verdict_to_json
+
+__all__ = ["verdict_to_json"]

@@ -6,37 +6,32 @@ on all other cases too. A name is given only where one belief is left.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
-from checker.judge.behaviour import Likeness, likeness
-from checker.judge.ensemble import run_misconceptions
-from checker.judge.memory import memory_findings
+from checker.judge.combined_kernel import run_misconceptions
+from checker.judge.likeness import level, likeness
+from checker.judge.matching_line import matching_line, resemblance
+from checker.judge.memory_gate import memory_findings
 from checker.judge.outcome import Outcome, simulate
-from checker.judge.roles import resemblance, same_role
 from checker.judge.runner import Runner
-from checker.judge.traffic import overdrawn
+from checker.judge.traffic_gate import overdrawn
 from checker.judge.verdict import Diagnosis
-from checker.judge.words import own_line
 from checker.misconceptions import Misconception, bank
 from checker.puzzle import Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
-NONE_KNOWN = (
-    "This is no known misconception: what the kernel did matches none of the wrong kernels that this puzzle keeps."
+NONE_KNOWN = Diagnosis(
+    None,
+    note="This is no known misconception: what the kernel did matches none of the wrong kernels that this puzzle keeps.",
+)
+ONLY_ON_GPU = Diagnosis(
+    None,
+    note="This is no known misconception: in the simulator the kernel does everything right, and only the GPU shows a difference.",
 )
 
-ONLY_ON_GPU = "This is no known misconception: in the simulator the kernel does everything right, and only the GPU shows a difference."
 
-
-@dataclass(frozen=True)
-class _Match:
-    misconception: Misconception
-    level: int
-
-
-def diagnose(
+def find_misconception(
     puzzle: Puzzle,
     source: KernelSource,
     runner: Runner,
@@ -47,48 +42,49 @@ def diagnose(
 ) -> Diagnosis:
     """Compare the learner's simulated `outcomes` with the bank's. `failing` is the one that fails `gate`."""
     if not failing.ran or failing.trace is None or not _fails(puzzle, failing, gate):
-        return Diagnosis(None, NONE_KNOWN)
+        return NONE_KNOWN
     others = [o for o in outcomes if o is not failing and o.ran and o.trace is not None]
     known = bank(puzzle.name)
-    alike = _alike(puzzle, runner, known, failing, gate)
-    matches = []
-    for misconception, first in alike.items():
-        level = _level(puzzle, runner, misconception, first, others, gate)
-        if level:
-            matches.append(_Match(misconception, level))
-    chosen = _only(matches, source)
+    levels = {
+        misconception: _level_in_all(puzzle, runner, misconception, first, others, gate)
+        for misconception, first in _alike(puzzle, runner, known, failing, gate).items()
+    }
+    chosen = _only(levels, source)
     if chosen is None:
-        return Diagnosis(None, NONE_KNOWN)
-    text = f"Believed: {chosen.believed}\n\nInstead: {chosen.instead}"
-    text += f"\n\nTry: {chosen.try_}" if chosen.try_ else ""
+        return NONE_KNOWN
     line = _line(puzzle, source, runner, chosen, failing, replay)
-    return Diagnosis(chosen.name, text, own_line(source, line))
+    return Diagnosis(chosen.name, chosen.believed, chosen.instead, chosen.try_, source.own_line(line))
 
 
 def _alike(
     puzzle: Puzzle, runner: Runner, known: Sequence[Misconception], failing: Outcome, gate: str
-) -> dict[Misconception, Likeness]:
+) -> dict[Misconception, frozenset[str]]:
     """The wrong kernels that do on the failing case what the learner's kernel does."""
     found = {}
     outcomes = run_misconceptions(puzzle, runner, [(m, failing.prepared) for m in known])
     for misconception, theirs in zip(known, outcomes, strict=False):
         alike = likeness(puzzle, failing, theirs, misconception.noise)
-        if _fails(puzzle, theirs, gate) and alike.level(gate):
+        if _fails(puzzle, theirs, gate) and level(alike, gate):
             found[misconception] = alike
     return found
 
 
-def _level(
-    puzzle: Puzzle, runner: Runner, misconception: Misconception, alike: Likeness, others: Sequence[Outcome], gate: str
+def _level_in_all(
+    puzzle: Puzzle,
+    runner: Runner,
+    misconception: Misconception,
+    alike: frozenset[str],
+    others: Sequence[Outcome],
+    gate: str,
 ) -> int:
     """How alike the two kernels are over all other cases too; 0 as soon as one tells them apart."""
     seen = 0
     for theirs in run_misconceptions(puzzle, runner, [(misconception, o.prepared) for o in others]):
         alike = alike & likeness(puzzle, others[seen], theirs, misconception.noise)
         seen += 1
-        if not alike.level(gate):
+        if not level(alike, gate):
             return 0
-    return alike.level(gate) if seen == len(others) else 0
+    return level(alike, gate) if seen == len(others) else 0
 
 
 def _fails(puzzle: Puzzle, outcome: Outcome, gate: str) -> bool:
@@ -98,14 +94,14 @@ def _fails(puzzle: Puzzle, outcome: Outcome, gate: str) -> bool:
     return bool(memory_findings(outcome)) if gate == "memory" else bool(overdrawn(puzzle, outcome))
 
 
-def _only(matches: Sequence[_Match], source: KernelSource) -> Misconception | None:
-    """The one belief among the best matches, or None where two that are not declared the same are left.
+def _only(levels: Mapping[Misconception, int], source: KernelSource) -> Misconception | None:
+    """The one belief among those most alike, or None where two that are not declared the same are left.
 
     Of beliefs declared the same, the one whose kernel is worded most like the learner's.
     """
-    best = max((m.level for m in matches), default=0)
-    left = [m.misconception for m in matches if m.level == best]
-    if not left:
+    best = max(levels.values(), default=0)
+    left = [misconception for misconception, level in levels.items() if level == best]
+    if best == 0:
         return None
     same, waiting = {left[0].name}, [left[0]]
     while waiting:
@@ -128,7 +124,7 @@ def _line(
         None,
     )
     for wrong in chosen.wrong_lines:
-        line = same_role(chosen.source, wrong, theirs, source, replay)
+        line = matching_line(chosen.source, wrong, theirs, source, replay)
         if line is not None:
             return line
     return None

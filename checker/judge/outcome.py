@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from checker.judge.compare import Comparison, compare
-from checker.judge.prepare import Damage, Poison, Prepared, damages, prepare
+from checker.judge.comparison import Comparison, compare
+from checker.judge.launches import Damage, Prepared, damages
 from checker.judge.runner import Runner, RunResult
 from checker.puzzle import Case, Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
-from checker.submission.kernel import Config, KernelSource
+from checker.submission.kernel import KernelSource
 
 
 @dataclass(frozen=True)
@@ -39,31 +39,10 @@ class Outcome:
         """The values are right, whatever else is not."""
         return self.comparison is not None and self.comparison.mismatch is None
 
-
-def plan(puzzle: Puzzle, cases: Sequence[Case], configs: Sequence[Config]) -> list[tuple[Case, Config | None]]:
-    """Which case runs with which configuration: the first configuration on all, every other on two.
-
-    The two are the smallest and the largest case, so that a configuration whose tile is wrong for one of them is seen.
-    """
-    if not configs:
-        return [(case, None) for case in cases]
-    ordered = sorted(cases, key=lambda case: _volume(case))
-    two = [ordered[0], ordered[-1]] if len(ordered) > 1 else ordered
-    planned: list[tuple[Case, Config | None]] = [(case, configs[0]) for case in cases]
-    return planned + [(case, config) for config in configs[1:] for case in two]
-
-
-def _volume(case: Case) -> int:
-    volume = 1
-    for size in case.sizes.values():
-        volume *= max(size, 1)
-    return volume
-
-
-def prepare_all(
-    puzzle: Puzzle, planned: Sequence[tuple[Case, Config | None]], poison: Poison = "nan"
-) -> list[Prepared]:
-    return [prepare(puzzle, case, config, poison) for case, config in planned]
+    @property
+    def has_nan(self) -> bool:
+        """Whether an output holds a NaN. Only of a kernel that ran."""
+        return any(bool(self.result.tensors[name].isnan().any()) for name in self.prepared.launch.outputs)
 
 
 def simulate(
@@ -80,6 +59,7 @@ def simulate(
 
 
 def judged(puzzle: Puzzle, prepared: Prepared, result: RunResult) -> Outcome:
+    """What a launch that was `prepared` came to."""
     if result.status != "passed":
         return Outcome(prepared, result, None)
     return Outcome(

@@ -80,11 +80,15 @@ class GateResult:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The misconception whose kernel behaves as the learner's does, or a statement that none does (`misconception` None)."""
+    """The misconception whose kernel behaves as the learner's does; where `misconception` is None, `note` says what is known."""
 
     misconception: str | None
-    message: str
+    believed: str = ""
+    instead: str = ""
+    try_: str = ""
     line: int | None = None
+    """The learner's own line that carries the mistake, where there is just one."""
+    note: str = ""
 
 
 @dataclass(frozen=True, repr=False)

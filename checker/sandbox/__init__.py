@@ -2,28 +2,27 @@
 
 On the trusted side, from the call to its result:
 
-    host        `Sandbox`: compile, simulate, launch, time
-    lanes       compilations side by side
-    process     the worker's process: started, handed jobs, started again
-    job         one job: its sockets, and how it ended
-    answers     what a job answers, read with suspicion
+    sandbox        `Sandbox`: compile, simulate, launch, time
+    compile_pool   compilations side by side
+    worker_client  the worker's process and its jobs: started, handed over, how they ended
+    shared_memory  the tensors of a launch, in memory that both sides see
 
 On the other side, from the warm process to the foreign code:
 
-    worker      imports everything once (`warm`) and forks a job whenever it is asked to
-    supervisor  outlives the job and all it starts
-    isolation   the walls around it: `landlock`, `seccomp`, namespaces, limits; `probe` tries them, `syscalls` Python lacks
-    jobs        what a job does once its walls stand
+    worker         imports everything once (`warm_up`) and forks a job whenever it is asked to
+    supervisor     outlives the job and all it starts
+    isolation      limits and layers around it, with what `linux` offers; `self_test` tries to break out
+    job_main       what a job does once it is isolated
 
 Between the two:
 
-    wire        frames; `codec` turns dataclasses into them and back, `tensors` cross in shared memory
-    limits      what a job may use
+    protocol       frames and messages, and how they are read
+    tasks          what a job is asked and what it answers
 """
 
 from __future__ import annotations
 
-from checker.sandbox.host import Sandbox
-from checker.sandbox.limits import Limits
+from checker.sandbox.isolation import Limits
+from checker.sandbox.sandbox import Sandbox
 
 __all__ = ["Limits", "Sandbox"]

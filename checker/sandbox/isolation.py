@@ -1,4 +1,4 @@
-"""The layers around a job, each of which may be missing on a given machine, and what they are called.
+"""What a job may use and reach: its limits, and the layers around it, each of which may be missing on a given machine.
 
 ``namespaces``  own processes, network, IPC and mounts (as an ordinary user: in an own user namespace)
 ``other_user``  the job gives up root for the user "nobody"
@@ -16,14 +16,15 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from checker.sandbox import landlock, seccomp, syscalls
-from checker.sandbox.limits import Limits
+from checker.sandbox import linux
 
 NAMESPACES, OTHER_USER, LANDLOCK, SECCOMP = "namespaces", "other_user", "landlock", "seccomp"
 LAYERS = (NAMESPACES, OTHER_USER, LANDLOCK, SECCOMP)
 NOBODY = 65534
 _THREADS = 1024  # the kernel counts threads as processes here; the supervisor counts real ones
 ROOT = Path(__file__).resolve().parents[2]
+MiB, GiB = 1 << 20, 1 << 30
+PATIENCE = 5
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/opt", "/nix/store", "/proc", "/sys", "/dev")
 
 
@@ -36,8 +37,29 @@ class LayerFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Wall:
-    """What one job is given: the layers in force, its own folder, and what kind of work it does."""
+class Limits:
+    """Times in seconds, sizes in bytes.
+
+    `simulate` is processor time per launch in the simulator, `compile` per specialisation, so that a busy machine does not fail
+    an honest kernel; what takes `PATIENCE` times that by the clock is stopped too. `launch` is by the clock, for each launch on
+    a GPU with its compilation, `start` for a cold worker. `memory` is what a job may take on top of what the
+    warm worker already holds and of its own tensors; `files` bounds one written file, `output` what it prints.
+    """
+
+    compile: float = 30.0
+    simulate: float = 6.0
+    launch: float = 60.0
+    start: float = 120.0
+    memory: int = 2 * GiB
+    files: int = 256 * MiB
+    output: int = 64 * 1024
+    open_files: int = 256
+    processes: int = 64
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """What one job is given: the layers in force, its own folder, and what its kind of work needs."""
 
     layers: frozenset[str]
     folder: Path
@@ -48,77 +70,76 @@ class Wall:
     limits: Limits
 
 
-def possible() -> frozenset[str]:
+def available_layers() -> frozenset[str]:
     """The layers worth trying here."""
     layers = set(LAYERS)
     if os.geteuid() != 0:
         layers.discard(OTHER_USER)
-    if landlock.version() == 0:
+    if linux.landlock_version() == 0:
         layers.discard(LANDLOCK)
-    if not seccomp.supported():
+    if not linux.filter_supported():
         layers.discard(SECCOMP)
     return frozenset(layers)
 
 
-def enter_namespaces(wall: Wall) -> None:
+def enter_namespaces(confinement: Confinement) -> None:
     """In the parent of the job's first process, before it is forked. Raises LayerFailed."""
-    if NAMESPACES not in wall.layers:
+    if NAMESPACES not in confinement.layers:
         return
-    flags = syscalls.CLONE_NEWPID | syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWNS
+    flags = linux.CLONE_NEWPID | linux.CLONE_NEWNET | linux.CLONE_NEWIPC | linux.CLONE_NEWNS
     uid, gid = os.geteuid(), os.getegid()
     with contextlib.suppress(PermissionError):
-        syscalls.unshare(flags)
+        linux.unshare(flags)
         return
     try:
-        syscalls.unshare(flags | syscalls.CLONE_NEWUSER)
-        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # else the maps below belong to root
+        linux.unshare(flags | linux.CLONE_NEWUSER)
+        linux.prctl(linux.PR_SET_DUMPABLE, 1)  # else the maps below belong to root
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
         Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
-        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
+        linux.prctl(linux.PR_SET_DUMPABLE, 0)
     except OSError as error:
         raise LayerFailed(NAMESPACES, error) from error
 
 
-def hide_processes(wall: Wall) -> None:
+def hide_processes(confinement: Confinement) -> None:
     """In the first process of a new namespace: a /proc that shows only it and its descendants, where that is allowed."""
-    if NAMESPACES not in wall.layers:
+    if NAMESPACES not in confinement.layers:
         return
     with contextlib.suppress(OSError):  # many containers forbid it; the processes outside are out of reach all the same
-        syscalls.mount("none", "/", "", syscalls.MS_REC | syscalls.MS_PRIVATE)
-        syscalls.mount("proc", "/proc", "proc", syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC)
+        linux.mount("none", "/", "", linux.MS_REC | linux.MS_PRIVATE)
+        linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
 
 
-def confine(wall: Wall) -> None:
+def confine(confinement: Confinement) -> None:
     """In the job itself, last thing before foreign code. Raises LayerFailed."""
-    os.chdir(wall.folder)
-    _limit(wall)
-    steps = {OTHER_USER: _become_nobody, LANDLOCK: _restrict_files, SECCOMP: _filter}
-    syscalls.no_new_privileges()
-    for layer, step in steps.items():
-        if layer in wall.layers:
+    os.chdir(confinement.folder)
+    _limit(confinement)
+    linux.no_new_privileges()
+    for layer, put_on in ((OTHER_USER, _become_nobody), (LANDLOCK, _restrict_files), (SECCOMP, _filter_system_calls)):
+        if layer in confinement.layers:
             try:
-                step(wall)
+                put_on(confinement)
             except OSError as error:
                 raise LayerFailed(layer, error) from error
         if layer == OTHER_USER:
             with contextlib.suppress(OSError):
-                syscalls.drop_capabilities()
+                linux.drop_capabilities()
     # A change of user makes /proc/self unreadable to the job itself, which the CUDA driver does not survive.
-    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
+    linux.prctl(linux.PR_SET_DUMPABLE, 1)
 
 
-def _limit(wall: Wall) -> None:
-    limits = wall.limits
+def _limit(confinement: Confinement) -> None:
+    limits = confinement.limits
     _lower(resource.RLIMIT_CORE, 0)
-    _lower(resource.RLIMIT_CPU, wall.cpu_seconds)
+    _lower(resource.RLIMIT_CPU, confinement.cpu_seconds)
     _lower(resource.RLIMIT_FSIZE, limits.files)
     _lower(resource.RLIMIT_NOFILE, limits.open_files)
-    if OTHER_USER in wall.layers:  # the limit counts all processes of a user: sensible only for a user with no others
+    if OTHER_USER in confinement.layers:  # it counts all processes of a user: sensible only for one with no others
         _lower(resource.RLIMIT_NPROC, limits.processes + _THREADS)
-    if not wall.gpu:  # CUDA reserves far more addresses than it uses
+    if not confinement.gpu:  # CUDA reserves far more addresses than it uses
         held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        _lower(resource.RLIMIT_AS, held + wall.memory)
+        _lower(resource.RLIMIT_AS, held + confinement.memory)
 
 
 def _lower(which: int, value: int) -> None:
@@ -127,8 +148,8 @@ def _lower(which: int, value: int) -> None:
     resource.setrlimit(which, (value, value))
 
 
-def _become_nobody(wall: Wall) -> None:
-    os.chown(wall.folder, NOBODY, NOBODY)
+def _become_nobody(confinement: Confinement) -> None:
+    os.chown(confinement.folder, NOBODY, NOBODY)
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)
@@ -137,11 +158,11 @@ def _become_nobody(wall: Wall) -> None:
             raise PermissionError(f"the user nobody cannot read {file}")
 
 
-def _restrict_files(wall: Wall) -> None:
-    writable = [wall.folder, Path("/dev/null")]
-    if wall.gpu:  # the driver writes to its devices and to the names of its threads
+def _restrict_files(confinement: Confinement) -> None:
+    writable = [confinement.folder, Path("/dev/null")]
+    if confinement.gpu:  # the driver writes to its devices and to the names of its threads
         writable += [Path("/dev"), Path("/proc")]
-    landlock.restrict(writable, _readable())
+    linux.restrict_files(writable, _readable())
 
 
 def _readable() -> list[Path]:
@@ -151,5 +172,5 @@ def _readable() -> list[Path]:
     return [ROOT / "checker", *(p for p in paths if not ROOT.is_relative_to(p.resolve()))]
 
 
-def _filter(wall: Wall) -> None:
-    seccomp.install(may_start_programs=wall.may_start_programs, gpu=wall.gpu)
+def _filter_system_calls(confinement: Confinement) -> None:
+    linux.filter_system_calls(may_start_programs=confinement.may_start_programs, gpu=confinement.gpu)

@@ -16,9 +16,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from checker.sandbox import isolation, syscalls
-from checker.sandbox.isolation import LayerFailed, Wall
-from checker.sandbox.wire import Channel, Closed
+from checker.sandbox import isolation, linux
+from checker.sandbox.isolation import Confinement, LayerFailed
+from checker.sandbox.protocol import Broken, Channel, Closed, JobEnd, Message
 
 _TICK = 0.1
 _CHUNK = 1 << 16
@@ -42,8 +42,8 @@ class Output:
         return self._head + (f"\n… {lost} bytes …\n".encode() if lost else b"") + self._tail
 
 
-def start(wall: Wall, data: socket.socket, report: socket.socket, body: Callable[[Channel], None]) -> int:
-    """Fork the processes of one job; returns the process that the worker has to reap. `body` runs in the job."""
+def start(confinement: Confinement, data: socket.socket, report: socket.socket, run: Callable[[Channel], None]) -> int:
+    """Fork the processes of one job; returns the process that the worker has to reap. `run` is called in the job."""
     first = os.fork()
     if first:
         return first
@@ -51,71 +51,68 @@ def start(wall: Wall, data: socket.socket, report: socket.socket, body: Callable
     try:
         os.setsid()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
-        code = _first_process(wall, data, report, body)
+        linux.prctl(linux.PR_SET_DUMPABLE, 0)
+        code = _first_process(confinement, data, report, run)
     except BaseException as error:
-        _say(report, {"type": "broken", "layer": getattr(error, "layer", ""), "message": str(error)[:2000]})
+        _say(report, Broken(str(error)[:2000], getattr(error, "layer", "")))
     finally:
         os._exit(code)
 
 
-def _say(report: socket.socket, body: dict, blobs: tuple[bytes, ...] = ()) -> None:
+def _say(report: socket.socket, message: Message) -> None:
     with contextlib.suppress(Closed, OSError):
-        Channel(report).send(body, blobs, deadline=time.monotonic() + 5)
+        Channel(report).send(message, deadline=time.monotonic() + 5)
 
 
-def _first_process(wall: Wall, data: socket.socket, report: socket.socket, body: Callable[[Channel], None]) -> int:
-    isolation.enter_namespaces(wall)
-    if isolation.NAMESPACES in wall.layers and os.fork():
+def _first_process(
+    confinement: Confinement, data: socket.socket, report: socket.socket, run: Callable[[Channel], None]
+) -> int:
+    isolation.enter_namespaces(confinement)
+    if isolation.NAMESPACES in confinement.layers and os.fork():
         return 0  # the namespace's first process reports for itself from here on
-    syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
-    isolation.hide_processes(wall)
+    linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+    isolation.hide_processes(confinement)
     reader, writer = os.pipe()
-    wall.folder.mkdir(mode=0o700)
+    confinement.folder.mkdir(mode=0o700)
     try:
         job = os.fork()
         if job == 0:
             os.close(reader)
             report_fd = report.detach()
             os.set_inheritable(report_fd, False)
-            _job(wall, data, report_fd, writer, body)
+            _job(confinement, data, report_fd, writer, run)
         os.close(writer)
         data.close()
-        ended, reason, printed = _watch(wall, job, reader, report)
+        ended, reason, printed = _watch(confinement, job, reader, report)
     finally:
-        _end_descendants(isolation.NAMESPACES in wall.layers)
-        shutil.rmtree(wall.folder, ignore_errors=True)
-    _say(
-        report,
-        {
-            "type": "end",
-            "code": os.WEXITSTATUS(ended) if os.WIFEXITED(ended) else None,
-            "signal": os.WTERMSIG(ended) if os.WIFSIGNALED(ended) else None,
-            "reason": reason,
-        },
-        (printed,),
-    )
+        _end_descendants(isolation.NAMESPACES in confinement.layers)
+        shutil.rmtree(confinement.folder, ignore_errors=True)
+    code = os.WEXITSTATUS(ended) if os.WIFEXITED(ended) else None
+    signal_number = os.WTERMSIG(ended) if os.WIFSIGNALED(ended) else None
+    _say(report, JobEnd(code, signal_number, reason, printed))
     return 0
 
 
-def _job(wall: Wall, data: socket.socket, report: int, writer: int, body: Callable[[Channel], None]) -> None:
-    """Never returns. Until `body` runs, what goes wrong is said on the report socket, which foreign code never sees."""
+def _job(
+    confinement: Confinement, data: socket.socket, report: int, writer: int, run: Callable[[Channel], None]
+) -> None:
+    """Never returns. Until `run` is called, what goes wrong is said on the report socket, which foreign code never sees."""
     code = 1
     try:
-        syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
         os.setsid()
         null = os.open(os.devnull, os.O_RDWR)
         for target, source in ((0, null), (1, writer), (2, writer)):
             os.dup2(source, target)
         os.close(writer)
-        _clean_environment(wall.folder)
+        _clean_environment(confinement.folder)
         try:
-            isolation.confine(wall)
+            isolation.confine(confinement)
         except LayerFailed as error:
-            _say(socket.socket(fileno=report), {"type": "broken", "layer": error.layer, "message": str(error)[:2000]})
+            _say(socket.socket(fileno=report), Broken(str(error)[:2000], error.layer))
             os._exit(1)
         os.close(report)
-        body(Channel(data))
+        run(Channel(data))
         code = 0
     except Closed:
         pass
@@ -139,9 +136,9 @@ def _clean_environment(folder: Path) -> None:
     tempfile.tempdir = None
 
 
-def _watch(wall: Wall, job: int, reader: int, report: socket.socket) -> tuple[int, str, bytes]:
+def _watch(confinement: Confinement, job: int, reader: int, report: socket.socket) -> tuple[int, str, bytes]:
     """Wait until the job ends, is called off, or holds too much memory: how it ended, why, and what it printed."""
-    output = Output(wall.limits.output)
+    output = Output(confinement.limits.output)
     poll = select.poll()
     poll.register(reader, select.POLLIN)
     poll.register(report, select.POLLIN | select.POLLHUP)
@@ -159,7 +156,7 @@ def _watch(wall: Wall, job: int, reader: int, report: socket.socket) -> tuple[in
                 reason = "called off"
                 os.kill(job, signal.SIGKILL)
                 poll.unregister(report)
-        if not reason and (reason := _excess(wall, job, baseline)):
+        if not reason and (reason := _excess(confinement, job, baseline)):
             os.kill(job, signal.SIGKILL)
         pid, ended = os.waitpid(job, os.WNOHANG)
         if pid:
@@ -174,10 +171,10 @@ def _watch(wall: Wall, job: int, reader: int, report: socket.socket) -> tuple[in
     return ended, reason, output.value()
 
 
-def _excess(wall: Wall, job: int, baseline: int) -> str:
-    if _held(job) - baseline > wall.memory:
+def _excess(confinement: Confinement, job: int, baseline: int) -> str:
+    if _held(job) - baseline > confinement.memory:
         return "memory"
-    return "processes" if len(_descendants(wall.limits.processes)) > wall.limits.processes else ""
+    return "processes" if len(_descendants(confinement.limits.processes)) > confinement.limits.processes else ""
 
 
 def _descendants(enough: int) -> list[int]:

@@ -1,7 +1,7 @@
 """The warm worker: imports everything once, then forks a job whenever it is asked to. It never runs foreign code itself.
 
-Started by `Sandbox` as ``python -m checker.sandbox.worker FD FOLDER LAYERS``; FD is the control socket, LAYERS those it may
-use, joined by ``+``. It ends when that closes.
+Started by `WorkerProcess` as ``python -m checker.sandbox.worker FD FOLDER LAYERS``; FD is the control socket, LAYERS those it
+may use, joined by ``+``. It ends when that closes.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from checker.sandbox import codec, isolation, probe, supervisor, syscalls
-from checker.sandbox.isolation import Wall
-from checker.sandbox.limits import Limits
-from checker.sandbox.wire import Channel, Closed, Frame
+import msgspec
+
+from checker.sandbox import isolation, linux, self_test, supervisor
+from checker.sandbox.isolation import Confinement, Limits
+from checker.sandbox.protocol import Broken, Channel, Closed, Exposed, Hidden, JobSpec, WorkerReady
 
 _ROUND = 1.0
 
@@ -37,19 +37,17 @@ class Worker:
     supervisors: set[int] = field(default_factory=set)
 
     def serve(self) -> None:
-        """Fork a job per frame until the other side goes away."""
+        """Fork a job per `JobSpec` until the other side goes away."""
         while True:
             while not select.select([self.control], [], [], _ROUND)[0]:
                 self._reap()
             try:
-                frame = self.control.receive()
+                spec, fds = self.control.receive_with_fds(JobSpec)
             except Closed:
                 return
-            try:
-                self._answer(frame)
-            finally:
-                for fd in frame.fds:
-                    os.close(fd)
+            data, report = (socket.socket(fileno=fd) for fd in fds)
+            with data, report:
+                self._answer(spec, data, report)
             self._reap()
 
     def _reap(self) -> None:
@@ -64,89 +62,76 @@ class Worker:
         except ChildProcessError:
             self.supervisors.clear()
 
-    def _answer(self, frame: Frame) -> None:
-        data, report = (socket.socket(fileno=os.dup(fd)) for fd in frame.fds)
-        with data, report:
-            spec, limits = frame.body, codec.decode(Limits, frame.body["limits"], ())
-            gpu = spec["kind"] in ("launch", "time")
-            try:
-                layers = self._layers(gpu, limits)
-                self.start(spec, limits, layers, data, report, lambda channel, folder: _run(channel, folder, spec))
-            except (OSError, RuntimeError) as error:
-                Channel(report).send({"type": "broken", "layer": "", "message": str(error)})
+    def _answer(self, spec: JobSpec, data: socket.socket, report: socket.socket) -> None:
+        def run(channel: Channel, folder: Path) -> None:
+            from checker.sandbox import job_main
 
-    def _layers(self, gpu: bool, limits: Limits) -> frozenset[str]:
-        if not gpu:
-            return self.layers
-        if self.gpu_layers is None:
-            self.gpu_layers = probe.strongest_with_gpu(self, self.layers, limits)
-        return self.gpu_layers
+            job_main.run(channel, folder, spec.task)
 
-    def start(
+        try:
+            if spec.gpu and self.gpu_layers is None:
+                self.gpu_layers = self_test.strongest_gpu_layers(self.trial(gpu=True), self.layers)
+            layers = self.gpu_layers if spec.gpu else self.layers
+            self._start(spec, layers or frozenset(), data, report, run)
+        except (OSError, RuntimeError) as error:
+            Channel(report).send(Broken(str(error)[:2000]))
+
+    def trial(self, *, gpu: bool) -> self_test.StartJob:
+        """What starts a job that runs our own code to see what it can do."""
+        spec = JobSpec(msgspec.Raw(), Limits(), cpu_seconds=30, gpu=gpu, may_start_programs=gpu)
+        return lambda layers, data, report, run: self._start(
+            spec, layers, data, report, lambda channel, _: run(channel)
+        )
+
+    def _start(
         self,
-        spec: dict[str, Any],
-        limits: Limits,
+        spec: JobSpec,
         layers: frozenset[str],
         data: socket.socket,
         report: socket.socket,
-        body: Callable[[Channel, Path], None],
+        run: Callable[[Channel, Path], None],
     ) -> None:
-        """Fork one job. `body` gets the channel to the trusted side and the job's own folder."""
+        """Fork one job. `run` gets the channel to the trusted side and the job's own folder."""
         self.started += 1
-        gpu = spec["kind"] in ("launch", "time", "probe_gpu")
-        wall = Wall(
+        confinement = Confinement(
             layers=layers,
             folder=self.folder / f"job-{self.started}",
-            gpu=gpu,
-            may_start_programs=gpu or spec["kind"] == "compile",
-            cpu_seconds=int(spec["cpu_seconds"]),
-            memory=limits.memory + int(spec.get("bytes", 0)),
-            limits=limits,
+            gpu=spec.gpu,
+            may_start_programs=spec.may_start_programs,
+            cpu_seconds=int(spec.cpu_seconds),
+            memory=spec.limits.memory + spec.memory,
+            limits=spec.limits,
         )
 
         def inside(channel: Channel) -> None:
             self.control.close()
-            body(channel, wall.folder)
+            run(channel, confinement.folder)
 
-        self.supervisors.add(supervisor.start(wall, data, report, inside))
-
-
-def _run(channel: Channel, folder: Path, spec: dict[str, Any]) -> None:
-    from checker.sandbox import jobs
-
-    jobs.run(channel, folder, spec)
+        self.supervisors.add(supervisor.start(confinement, data, report, inside))
 
 
 def main(arguments: list[str]) -> None:
     began = time.perf_counter()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
-    syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
-    control = Channel(socket.socket(fileno=int(arguments[0])))
+    linux.prctl(linux.PR_SET_DUMPABLE, 0)
+    linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+    control, folder = Channel(socket.socket(fileno=int(arguments[0]))), Path(arguments[1])
     try:
-        from checker.sandbox.warm import warm_up
+        from checker.sandbox.warm_up import warm_up
 
-        warm_up(Path(arguments[1]))
+        warm_up(folder)
     except Exception as error:
-        control.send({"type": "broken", "layer": "", "message": f"{type(error).__name__}: {error}"})
+        control.send(Broken(f"{type(error).__name__}: {error}"[:2000]))
         raise
-    worker = Worker(control, Path(arguments[1]), isolation.possible() & set(arguments[2].split("+")))
-    worker.layers, gaps = probe.strongest(worker, worker.layers)
-    if (
-        "memory" in gaps
-    ):  # the process that started us can make itself unreadable, at a price: debuggers cannot attach to it
-        control.send({"type": "exposed"})
-        control.receive()
-        worker.layers, gaps = probe.strongest(worker, worker.layers)
-    control.send(
-        {
-            "type": "ready",
-            "layers": sorted(worker.layers),
-            "gaps": sorted(gaps),
-            "threads": len(os.listdir("/proc/self/task")),
-            "seconds": time.perf_counter() - began,
-        }
-    )
+    worker = Worker(control, folder, isolation.available_layers() & set(arguments[2].split("+")))
+    worker.layers, gaps = self_test.strongest_layers(worker.trial(gpu=False), worker.layers)
+    if "memory" in gaps:
+        # the process that started us can make itself unreadable, at a price: debuggers cannot attach to it
+        control.send(Exposed())
+        control.receive(Hidden)
+        worker.layers, gaps = self_test.strongest_layers(worker.trial(gpu=False), worker.layers)
+    threads = len(os.listdir("/proc/self/task"))
+    control.send(WorkerReady(tuple(sorted(worker.layers)), tuple(sorted(gaps)), threads, time.perf_counter() - began))
     worker.serve()
 
 

@@ -7,65 +7,80 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checker.simulator.region import WINDOW, Region
-from checker.simulator.values import Handle, Pointer, Refusal
+from checker.simulator.device_tensor import WINDOW, DeviceTensor
+from checker.simulator.errors import Unsupported
+from checker.simulator.values import Handle, Pointer
 
 
 @dataclass(slots=True)
 class Access:
-    """One load, store or atomic, resolved: element offsets of all lanes, which lanes are on, which of those are inside."""
+    """One load, store or atomic, resolved: where its lanes point, which of them are active, which of those are valid."""
 
-    region: Region
+    tensor: DeviceTensor
     pointer: Pointer
-    places: np.ndarray
-    active: np.ndarray | None  # None: every lane
-    good: np.ndarray | None  # None: every lane is active and inside
-    chosen: np.ndarray  # element offsets of the good lanes, one-dimensional
+    offsets: np.ndarray
+    """Of all lanes."""
+    active: np.ndarray | None
+    """Lanes that the mask lets through. None: every lane."""
+    valid: np.ndarray | None
+    """Active lanes inside the tensor. None: every lane."""
+    valid_offsets: np.ndarray
+    """One-dimensional."""
 
     @property
     def bytes(self) -> int:
-        """What crosses the border of the chip: the good lanes."""
-        return self.chosen.size * self.region.item
+        """What crosses the border of the chip: the valid lanes."""
+        return self.valid_offsets.size * self.tensor.itemsize
 
     @property
     def outside(self) -> np.ndarray:
         """Active lanes outside the tensor."""
-        if self.good is None:
-            return np.zeros(self.places.shape, bool)
-        return ~self.good if self.active is None else self.active & ~self.good
+        if self.valid is None:
+            return np.zeros(self.offsets.shape, bool)
+        return ~self.valid if self.active is None else self.active & ~self.valid
+
+    def valid_lanes(self, lanes: np.ndarray) -> np.ndarray:
+        """The values of the valid lanes, one-dimensional; `lanes` is broadcast to all."""
+        lanes = np.broadcast_to(lanes, self.offsets.shape)
+        return lanes.reshape(-1) if self.valid is None else lanes[self.valid]
 
 
-def resolve(regions: Sequence[Region], ptr: Handle, mask: Handle | None) -> Access:
-    """Where the lanes of a load or store reach. Raises Refusal for no tensor or two, and for elements of another size."""
+def resolve(tensors: Sequence[DeviceTensor], ptr: Handle, mask: Handle | None) -> Access:
+    """Where the lanes of a load or store reach. Raises Unsupported for no tensor or two, and for elements of another size."""
     addresses = np.asarray(ptr.data)
     active = None
     if mask is not None:
         active = np.broadcast_to(np.asarray(mask.data, bool), addresses.shape)
         if active.all():
             active = None
-    region = _region(regions, ptr, addresses, active)
-    if max(8, ptr.type.scalar.element_ty.primitive_bitwidth) != 8 * region.item:  # one bit takes a byte
-        raise Refusal(f"{region.name} is read as elements of another size than its own, which is not simulated.")
-    places = addresses - region.base
-    if region.item > 1:
-        places >>= region.item.bit_length() - 1
-    if region.far:
-        places = region.near(places)
-    good = region.inside(places)
+    tensor = _tensor(tensors, ptr, addresses, active)
+    if max(8, ptr.type.scalar.element_ty.primitive_bitwidth) != 8 * tensor.itemsize:  # one bit takes a byte
+        raise Unsupported(f"{tensor.name} is read as elements of another size than its own, which is not simulated.")
+    pointer = ptr.pointer or Pointer(None, None)
+    offsets = addresses - tensor.base
+    if tensor.itemsize > 1:
+        offsets >>= tensor.itemsize.bit_length() - 1
+    if tensor.far_strides:
+        offsets = tensor.from_far(offsets)
+    valid = tensor.inside(offsets)
     if active is not None:
-        good &= active
-    elif good.all():
-        return Access(region, ptr.pointer or Pointer(None, None), places, None, None, places.reshape(-1))
-    return Access(region, ptr.pointer or Pointer(None, None), places, active, good, places[good])
+        valid &= active
+    elif valid.all():
+        return Access(tensor, pointer, offsets, None, None, offsets.reshape(-1))
+    return Access(tensor, pointer, offsets, active, valid, offsets[valid])
 
 
-def _region(regions: Sequence[Region], ptr: Handle, addresses: np.ndarray, active: np.ndarray | None) -> Region:
-    if ptr.pointer is not None and ptr.pointer.region is not None:
-        return ptr.pointer.region
+def _tensor(
+    tensors: Sequence[DeviceTensor], ptr: Handle, addresses: np.ndarray, active: np.ndarray | None
+) -> DeviceTensor:
+    if ptr.pointer is not None and ptr.pointer.tensor is not None:
+        return ptr.pointer.tensor
     used = addresses.reshape(-1) if active is None else addresses[active]
     numbers = np.unique((used + (1 << (WINDOW - 1))) >> WINDOW) if used.size else np.array([1])
     if len(numbers) > 1:
-        raise Refusal("one load or store reaches into two tensors, which is not simulated. Use one for each tensor.")
-    if not 1 <= numbers[0] <= len(regions):
-        raise Refusal("an address was made from a number, and points into no tensor.")
-    return regions[int(numbers[0]) - 1]
+        raise Unsupported(
+            "one load or store reaches into two tensors, which is not simulated. Use one for each tensor."
+        )
+    if not 1 <= numbers[0] <= len(tensors):
+        raise Unsupported("an address was made from a number, and points into no tensor.")
+    return tensors[int(numbers[0]) - 1]

@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
+import triton.language as tl
 
+from checker.simulator.errors import DeviceAssertion, Unsupported
 from checker.simulator.memory import Memory
-from checker.simulator.operations.arithmetic import Arithmetic
 from checker.simulator.operations.casts import Casts
-from checker.simulator.operations.dot import Products
-from checker.simulator.operations.logic import Logic
+from checker.simulator.operations.dot import Dot
+from checker.simulator.operations.elementwise import Elementwise
 from checker.simulator.operations.shapes import Shapes
-from checker.simulator.values import DeviceAssertion, Handle, Pointer, Refusal, merge_taint
+from checker.simulator.values import Handle, Pointer, merge_taint
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,7 @@ class BuilderOptions:
     extern_libs: dict[str, str] = field(default_factory=dict)
 
 
-REFUSED = {
-    "create_make_block_ptr": "block pointers (tl.make_block_ptr) are gone in Triton 3.8. Use pointer arithmetic and a mask.",
-    "create_advance": "block pointers (tl.advance) are gone in Triton 3.8. Use pointer arithmetic and a mask.",
+_UNSUPPORTED = {
     "create_make_tensor_descriptor": "tensor descriptors are not simulated. Use pointer arithmetic and a mask.",
     "create_extern_elementwise": "functions of an external library (libdevice) are not simulated. Use those of tl.",
     "create_inline_asm": "inline assembly is not simulated.",
@@ -48,36 +47,37 @@ REFUSED = {
 }
 
 
-class Builder(Arithmetic, Logic, Casts, Shapes, Products):
+def _refuse_custom_types(*_: Any, **__: Any) -> NoReturn:
+    raise Unsupported("this fp8 format is not simulated. Use float8e5 or float8e4nv.")
+
+
+class Builder(Elementwise, Casts, Shapes, Dot):
     """Computes Triton's primitives on `Handle`s: those of `operations/`, and here programs, prints, assertions and memory."""
 
-    def __init__(self, memory: Memory, born: Callable[[str], int] | None = None) -> None:
-        super().__init__(memory, born)
+    def __init__(self, memory: Memory, nan_origin: Callable[[str], int] | None = None) -> None:
+        super().__init__(memory.recorder, nan_origin)
+        self.memory = memory
         self.options = BuilderOptions()
         self.codegen_fns: dict[str, Callable[..., Any]] = {
             "min_dot_size": lambda lhs, rhs: (1, 1, 1),
-            "convert_custom_types": self._refuse_custom_types,
+            "convert_custom_types": _refuse_custom_types,
         }
-        self.program = (0, 0, 0)
+        self.program = (0, 0, 0)  # the one that runs now
         self.grid = (1, 1, 1)
         self.printed: list[str] = []
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith(("create_", "get_")):
-            raise Refusal(REFUSED.get(name, f"the simulator does not know this operation ({name})."))
+            raise Unsupported(_UNSUPPORTED.get(name, f"the simulator does not know this operation ({name})."))
         raise AttributeError(name)
-
-    @staticmethod
-    def _refuse_custom_types(*_: Any, **__: Any) -> NoReturn:
-        raise Refusal("this fp8 format is not simulated. Use float8e5 or float8e4nv.")
 
     # programs ---------------------------------------------------------------------------------------------------------
 
     def create_get_program_id(self, axis: int) -> Handle:
-        return Handle(np.int32(self.program[axis]), self.types.int32)
+        return Handle(np.int32(self.program[axis]), tl.int32)
 
     def create_get_num_programs(self, axis: int) -> Handle:
-        return Handle(np.int32(self.grid[axis]), self.types.int32)
+        return Handle(np.int32(self.grid[axis]), tl.int32)
 
     def create_barrier(self, *_: Any) -> None:
         return None
@@ -103,7 +103,7 @@ class Builder(Arithmetic, Logic, Casts, Shapes, Products):
         bytes_each = max(1, ptr.type.scalar.element_ty.primitive_bitwidth // 8)
         pointer = ptr.pointer
         if pointer is not None and pointer.terms is not None:
-            pointer = Pointer(pointer.region, (*pointer.terms, steps))
+            pointer = Pointer(pointer.tensor, (*pointer.terms, steps))
         handle = Handle(ptr.data + steps * bytes_each, ptr.type, pointer=pointer)
         handle.taint = merge_taint((ptr.taint, offset.taint), np.shape(handle.data))
         return handle

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from checker.simulator.values import DeviceAssertion, Refusal
-
 
 class SimulationError(Exception):
     """A kernel could not be run to its end.
@@ -19,6 +17,14 @@ class SimulationError(Exception):
         self.message, self.detail, self.line, self.status = message, detail, line, status
 
 
+class Unsupported(Exception):
+    """The simulator cannot do this faithfully. The message says what to do instead."""
+
+
+class DeviceAssertion(Exception):
+    """A `tl.device_assert` did not hold."""
+
+
 def translate(
     error: Exception, line: int | None, program: tuple[int, int, int], grid: tuple[int, int, int]
 ) -> SimulationError:
@@ -29,7 +35,7 @@ def translate(
         return SimulationError(
             f"{where} asks for more memory than there is: a tile is too large.", detail, line, "resource_limit"
         )
-    if isinstance(error, Refusal):
+    if isinstance(error, Unsupported):
         return SimulationError(f"{where}: {error}", detail, line)
     if isinstance(error, DeviceAssertion):
         return SimulationError(f"{where}: an assertion failed in program {program}: {error}.", detail, line)

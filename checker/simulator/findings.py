@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from checker.simulator import numerics, words
-from checker.simulator.frames import Frames, Place
+from checker.simulator import numerics
+from checker.simulator.access import Access
+from checker.simulator.device_tensor import DeviceTensor
+from checker.simulator.location import Location, Locator
 from checker.simulator.trace import EventKind, Finding, FindingKind
-
-if TYPE_CHECKING:
-    from checker.simulator.access import Access
-    from checker.simulator.region import Region
-    from checker.simulator.values import Handle
+from checker.simulator.values import Handle
 
 SHOWN = 4
 """How many elements a finding names."""
 
+_HOW_A_NAN_IS_MADE = {
+    "-": " (inf - inf, or -inf - -inf, has no value)",
+    "+": " (inf + -inf has no value)",
+    "*": " (0 * inf has no value)",
+    "/": " (0 / 0 and inf / inf have no value)",
+    "tl.sum": " (inf and -inf in one sum have no value)",
+    "tl.dot": " (0 * inf, or inf and -inf in one sum, have no value)",
+    "tl.log": " (the logarithm of a negative number has no value)",
+    "tl.log2": " (the logarithm of a negative number has no value)",
+    "tl.sqrt": " (the root of a negative number has no value)",
+    "tl.rsqrt": " (the root of a negative number has no value)",
+}
+"""Out of numbers, by each operation."""
+
 
 @dataclass
-class _Source:
+class _Origin:
     """A load that left lanes undefined, or an operation that made a NaN."""
 
     line: int
@@ -30,52 +42,71 @@ class _Source:
 
 
 @dataclass
+class _Origins:
+    """Origins by number; the same name in the same line is one."""
+
+    origins: list[_Origin] = field(default_factory=list)
+    numbers: dict[tuple[int, str], int] = field(default_factory=dict)
+
+    def __getitem__(self, number: int) -> _Origin:
+        return self.origins[number]
+
+    def number(self, line: int, program: tuple[int, int, int], name: str) -> int:
+        if (line, name) not in self.numbers:
+            self.numbers[line, name] = len(self.origins)
+            self.origins.append(_Origin(line, program, name))
+        return self.numbers[line, name]
+
+
+@dataclass
 class Findings:
     """What is wrong with the launch, as far as it is known."""
 
-    frames: Frames
+    locator: Locator
     grid: tuple[int, int, int]
-    sources: list[_Source] = field(default_factory=list)
-    births: list[_Source] = field(default_factory=list)
-    _findings: dict[tuple[Any, ...], Finding] = field(default_factory=dict)
-    _source_numbers: dict[tuple[int, str], int] = field(default_factory=dict)
-    _birth_numbers: dict[tuple[int, str], int] = field(default_factory=dict)
+    _undefined_loads: _Origins = field(default_factory=_Origins)
+    _nan_origins: _Origins = field(default_factory=_Origins)
+    _found: dict[tuple[Any, ...], Finding] = field(default_factory=dict)
 
-    def _find(
+    def found(self) -> list[Finding]:
+        """All so far, in the order in which they were found."""
+        return list(self._found.values())
+
+    def _add(
         self,
         kind: FindingKind,
         message: str,
         line: int | None,
-        region: Region | None,
-        places: np.ndarray | None = None,
+        tensor: DeviceTensor | None,
+        offsets: np.ndarray | None = None,
         count: int = 0,
         operation: str | None = None,
         key: Any = None,
     ) -> None:
         """Tell it, or count on where the same was found before: the same defect at the same line is told once."""
-        tensor = region.name if region is not None else None
-        name = (kind, line, tensor, key)
-        found = self._findings.get(name)
+        name = tensor.name if tensor is not None else None
+        same = (kind, line, name, key)
+        found = self._found.get(same)
         if found is None:
             elements: tuple[tuple[int, ...], ...] = ()
-            if region is not None and places is not None:
-                elements = tuple(region.index(int(p)) for p in places[:SHOWN])
-            found = Finding(kind, message, line, self.frames.program, tensor, elements, 0, operation)
-        self._findings[name] = replace(found, count=found.count + count)
+            if tensor is not None and offsets is not None:
+                elements = tuple(tensor.index(int(o)) for o in offsets[:SHOWN])
+            found = Finding(kind, message, line, self.locator.program, name, elements, 0, operation)
+        self._found[same] = replace(found, count=found.count + count)
 
-    def told(self) -> list[Finding]:
-        return list(self._findings.values())
+    # accesses ---------------------------------------------------------------------------------------------------------
 
-    def out_of_bounds(self, kind: EventKind, access: Access, place: Place) -> None:
-        region = access.region
-        outside = np.sort(access.places[access.outside])
-        first = region.index(int(outside[0]))
+    def out_of_bounds(self, kind: EventKind, access: Access, location: Location) -> None:
+        """Active lanes point outside their tensor."""
+        tensor = access.tensor
+        outside = np.sort(access.offsets[access.outside])
+        first = int(outside[0])
+        lanes = "lane" if outside.size == 1 else "lanes"
         verb = ("read" if kind == "load" else "write") + ("s" if outside.size == 1 else "")
-        where = words.where_outside(region, int(outside[0]))
-        shape = " × ".join(str(n) for n in region.shape) or "a single element"
+        shape = " × ".join(str(n) for n in tensor.shape) or "a single element"
         message = (
-            f"{outside.size} {words.lanes(outside.size)} of program {words.program(self.frames.program, self.grid)} {verb} outside "
-            f"{words.said(region)} ({shape}): the first at {words.index(first)}, {where}. "
+            f"{outside.size} {lanes} of program {self._program(self.locator.program)} {verb} outside "
+            f"{_said(tensor)} ({shape}): the first at {_index(tensor.index(first))}, {_where_outside(tensor, first)}. "
             + (
                 "A mask switches off the lanes that have no element."
                 if access.active is None
@@ -83,141 +114,161 @@ class Findings:
             )
         )
         finding: FindingKind = "out_of_bounds_load" if kind == "load" else "out_of_bounds_store"
-        self._find(finding, message, place.line, region, outside, outside.size)
+        self._add(finding, message, location.line, tensor, outside, outside.size)
 
-    def race(self, what: str, access: Access, clash: np.ndarray, who: np.ndarray, where: np.ndarray) -> None:
-        """Two programs touch the same elements, in an order that nobody fixes on a GPU."""
-        region = access.region
-        places = np.sort(access.chosen[clash])
+    def race(self, what: str, access: Access, clash: np.ndarray, touched_by: np.ndarray) -> None:
+        """Two programs touch the same elements, in an order that nobody fixes on a GPU.
+
+        `clash` says which of the valid lanes, `touched_by` the other program of each valid lane.
+        """
+        tensor = access.tensor
+        offsets = np.sort(access.valid_offsets[clash])
         first = int(np.flatnonzero(clash)[0])
-        other = int(who[where[first]])
-        named = (
-            "several other programs"
-            if other < 0
-            else f"program {words.program(words.unlinear(other, self.grid), self.grid)}"
-        )
+        other = int(touched_by[first])
+        named = "several other programs" if other < 0 else f"program {self._program(self._program_id(other))}"
         message = (
-            f"Program {words.program(self.frames.program, self.grid)} {what}: {words.said(region)} at "
-            f"{words.index(region.index(int(access.chosen[first])))}, shared with {named}. Programs run in any order and at the "
+            f"Program {self._program(self.locator.program)} {what}: {_said(tensor)} at "
+            f"{_index(tensor.index(int(access.valid_offsets[first])))}, shared with {named}. Programs run in any order and at the "
             "same time, so the result would be a matter of luck, even where both store the same value today."
         )
-        self._find("race", message, self.frames.line(), region, places, int(clash.sum()), key=what)
+        self._add("race", message, self.locator.line(), tensor, offsets, int(clash.sum()), key=what)
 
-    def race_in_store(self, access: Access, places: np.ndarray) -> None:
-        region = access.region
-        places = np.unique(places)
+    def race_in_store(self, access: Access, offsets: np.ndarray) -> None:
+        """Two lanes of one store write the same elements."""
+        tensor = access.tensor
+        offsets = np.unique(offsets)
         message = (
-            f"Two lanes of this one store write the same element of {words.said(region)}, {words.index(region.index(int(places[0])))}. "
+            f"Two lanes of this one store write the same element of {_said(tensor)}, {_index(tensor.index(int(offsets[0])))}. "
             "Which of them wins is not defined, even where both store the same value today."
         )
-        self._find("race", message, self.frames.line(), region, places, places.size, key="lanes")
+        self._add("race", message, self.locator.line(), tensor, offsets, offsets.size, key="lanes")
 
-    def undefined_source(self, access: Access, line: int) -> int:
+    # undefined values and NaN -----------------------------------------------------------------------------------------
+
+    def undefined_load(self, access: Access, line: int) -> int:
         """A number for a load that left masked lanes undefined."""
-        key = (line, access.region.name)
-        if key not in self._source_numbers:
-            self._source_numbers[key] = len(self.sources)
-            self.sources.append(_Source(line, self.frames.program, access.region.name))
-        return self._source_numbers[key]
+        return self._undefined_loads.number(line, self.locator.program, access.tensor.name)
 
-    def born(self, operation: str) -> int:
+    def nan_origin(self, operation: str) -> int:
         """A number for an operation in which a NaN came to be."""
-        line = self.frames.line()
-        key = (line, operation)
-        if key not in self._birth_numbers:
-            self._birth_numbers[key] = len(self.births)
-            self.births.append(_Source(line, self.frames.program, operation))
-        return self._birth_numbers[key]
+        return self._nan_origins.number(self.locator.line(), self.locator.program, operation)
 
-    def stored_value(self, access: Access, parts: tuple[Handle | None, ...], chosen: np.ndarray) -> None:
-        """Look at what is stored: do undefined lanes decide it, does it hold NaN?"""
-        value = parts[0]
-        shape = access.places.shape
-        for part in parts:
+    def stored_value(self, access: Access, value: Handle, mask: Handle | None, ptr: Handle, stored: np.ndarray) -> None:
+        """Look at what is stored: do undefined lanes decide it, does it hold NaN? `stored` are the values of the valid lanes."""
+        for part in (value, mask, ptr):
             if part is None or part.taint is None:
                 continue
-            lanes = np.broadcast_to(part.taint.lanes, shape)
-            reached = lanes.reshape(-1) if access.good is None else lanes[access.good]
-            if part is parts[1] and not reached.any():
-                reached = lanes.reshape(-1)  # a lane switched off by an undefined mask is as wrong as one switched on
+            reached = access.valid_lanes(part.taint.lanes)
+            if part is mask and not reached.any():
+                # a lane switched off by an undefined mask is as wrong as one switched on
+                reached = np.broadcast_to(part.taint.lanes, access.offsets.shape).reshape(-1)
             if reached.any():
-                self._undefined(access, part.taint.sources, reached)
-        if value is not None and value.nans is not None:
-            lanes = np.broadcast_to(value.nans, shape)
-            births = lanes.reshape(-1) if access.good is None else lanes[access.good]
-            births = births[births > 0] - 1
-            if births.size and numerics.is_float(np.asarray(chosen).dtype):
-                self._nan(access, int(births.min()), chosen)
+                self._undefined_stored(access, part.taint.loads, reached)
+        if value.nan_origins is not None:
+            origins = access.valid_lanes(value.nan_origins)
+            origins = origins[origins > 0] - 1
+            if origins.size and numerics.is_float(np.asarray(stored).dtype):
+                self._nan_stored(access, self._nan_origins[int(origins.min())], np.isnan(stored))
 
-    def _undefined(self, access: Access, sources: frozenset[int], reached: np.ndarray) -> None:
-        store = self.frames.line()
-        places = access.chosen[reached] if reached.size == access.chosen.size else access.places.reshape(-1)[reached]
-        for number in sorted(sources):
-            source = self.sources[number]
+    def _undefined_stored(self, access: Access, loads: frozenset[int], reached: np.ndarray) -> None:
+        offsets = access.valid_offsets if reached.size == access.valid_offsets.size else access.offsets.reshape(-1)
+        for number in sorted(loads):
+            load = self._undefined_loads[number]
             message = (
-                f"The load of {words.plain(source.name)} in line {source.line} leaves its masked lanes undefined, and they change what line "
-                f"{store} stores to {words.said(access.region)}. Say what they hold: `other=...`, a value that changes "
+                f"The load of {_plain(load.name)} in line {load.line} leaves its masked lanes undefined, and they change what line "
+                f"{self.locator.line()} stores to {_said(access.tensor)}. Say what they hold: `other=...`, a value that changes "
                 "neither a maximum nor a sum it goes into."
             )
-            self._find("undefined_lanes", message, source.line, access.region, places, int(reached.sum()))
+            self._add("undefined_lanes", message, load.line, access.tensor, offsets[reached], int(reached.sum()))
 
-    def undefined_branch(self, sources: frozenset[int]) -> None:
+    def undefined_branch(self, loads: frozenset[int]) -> None:
         """A Python `if` or `while` asked for a value that is undefined."""
-        for number in sorted(sources):
-            source = self.sources[number]
+        for number in sorted(loads):
+            load = self._undefined_loads[number]
             message = (
-                f"The load of {words.plain(source.name)} in line {source.line} leaves its masked lanes undefined, and line {self.frames.line()} "
+                f"The load of {_plain(load.name)} in line {load.line} leaves its masked lanes undefined, and line {self.locator.line()} "
                 "decides by them. Say what they hold: `other=...`."
             )
-            self._find("undefined_lanes", message, source.line, None, count=1)
+            self._add("undefined_lanes", message, load.line, None, count=1)
 
-    def _nan(self, access: Access, number: int, chosen: np.ndarray) -> None:
-        birth = self.births[number]
-        nan = np.isnan(chosen)
+    def _nan_stored(self, access: Access, origin: _Origin, nan: np.ndarray) -> None:
         message = (
-            f"A NaN is born in line {birth.line}: {birth.name} made it out of operands that were not NaN"
-            f"{words.NAN_WAYS.get(birth.name, '')}. From there it reaches {words.said(access.region)} in line {self.frames.line()}."
+            f"A NaN is born in line {origin.line}: {origin.name} made it out of operands that were not NaN"
+            f"{_HOW_A_NAN_IS_MADE.get(origin.name, '')}. From there it reaches {_said(access.tensor)} in line {self.locator.line()}."
         )
-        self._find(
-            "nan_born", message, birth.line, access.region, access.chosen[nan], int(nan.sum()), operation=birth.name
-        )
+        offsets = access.valid_offsets[nan]
+        self._add("nan_born", message, origin.line, access.tensor, offsets, int(nan.sum()), operation=origin.name)
 
-    def finish(self, regions: list[Region], outputs: tuple[str, ...]) -> None:
+    # at the end -------------------------------------------------------------------------------------------------------
+
+    def finish(self, tensors: list[DeviceTensor], outputs: tuple[str, ...]) -> None:
         """What can only be said at the end: what was never written, and what should not have been."""
-        for region in regions:
-            if region.name in outputs:
-                missing = np.flatnonzero(region.writer < 0)
-                if missing.size:
-                    self._unwritten(region, missing)
-            else:
-                changed = np.flatnonzero(region.writer >= 0)
-                if changed.size:
-                    self._modified(region, changed)
+        for tensor in tensors:
+            wrong = np.flatnonzero(tensor.writer < 0 if tensor.name in outputs else tensor.writer >= 0)
+            if wrong.size and tensor.name in outputs:
+                self._unwritten(tensor, wrong)
+            elif wrong.size:
+                self._modified(tensor, wrong)
 
-    def _unwritten(self, region: Region, missing: np.ndarray) -> None:
-        elements = _indices(region, missing)
+    def _unwritten(self, tensor: DeviceTensor, missing: np.ndarray) -> None:
+        elements = _first_indices(tensor, missing)
         message = (
-            f"{missing.size} of {region.count} elements of {words.said(region)} are never stored, the first at "
-            f"{words.index(elements[0])}."
+            f"{missing.size} of {tensor.count} elements of {_said(tensor)} are never stored, the first at "
+            f"{_index(elements[0])}."
         )
-        self._findings["unwritten", region.name] = Finding(
-            "unwritten", message, None, None, region.name, elements, missing.size
+        self._found["unwritten", tensor.name] = Finding(
+            "unwritten", message, None, None, tensor.name, elements, missing.size
         )
 
-    def _modified(self, region: Region, changed: np.ndarray) -> None:
+    def _modified(self, tensor: DeviceTensor, changed: np.ndarray) -> None:
         first = int(changed[0])
-        elements = _indices(region, changed)
-        line = int(region.writer_line[first])
-        program = words.unlinear(int(region.writer[first]), self.grid)
+        elements = _first_indices(tensor, changed)
+        line = int(tensor.writer_line[first])
+        program = self._program_id(int(tensor.writer[first]))
         message = (
-            f"{words.said(region)} is an input, but line {line} stores to {changed.size} of its elements, the first at "
-            f"{words.index(elements[0])}. Store to the output instead."
+            f"{_said(tensor)} is an input, but line {line} stores to {changed.size} of its elements, the first at "
+            f"{_index(elements[0])}. Store to the output instead."
         )
-        self._findings["modified_input", region.name] = Finding(
-            "modified_input", message, line, program, region.name, elements, changed.size
+        self._found["modified_input", tensor.name] = Finding(
+            "modified_input", message, line, program, tensor.name, elements, changed.size
         )
 
+    # words ------------------------------------------------------------------------------------------------------------
 
-def _indices(region: Region, elements: np.ndarray) -> tuple[tuple[int, ...], ...]:
+    def _program(self, program: tuple[int, int, int]) -> str:
+        """As many numbers as the grid has dimensions."""
+        used = max((i + 1 for i in range(3) if self.grid[i] > 1), default=1)
+        return str(program[0]) if used == 1 else "(" + ", ".join(str(p) for p in program[:used]) + ")"
+
+    def _program_id(self, linear: int) -> tuple[int, int, int]:
+        rest, x = divmod(linear, self.grid[0])
+        z, y = divmod(rest, self.grid[1])
+        return x, y, z
+
+
+def _plain(tensor: str) -> str:
+    """``x`` for ``x_ptr``: the parameter is a pointer, what a message speaks of is the tensor behind it."""
+    return tensor.removesuffix("_ptr")
+
+
+def _said(tensor: DeviceTensor) -> str:
+    return _plain(tensor.name)
+
+
+def _index(index: tuple[int, ...]) -> str:
+    return "[" + ", ".join(str(i) for i in index) + "]"
+
+
+def _where_outside(tensor: DeviceTensor, offset: int) -> str:
+    if offset < 0:
+        return "before its first element"
+    if offset < tensor.span:
+        return "in the gap between its rows"
+    if tensor.storage_offset + offset < tensor.storage_elements:
+        return "in memory that belongs to something else"
+    return "past its last element"
+
+
+def _first_indices(tensor: DeviceTensor, elements: np.ndarray) -> tuple[tuple[int, ...], ...]:
     """The indices of the first few of these row-major elements."""
-    return tuple(tuple(int(i) for i in np.unravel_index(int(e), region.shape)) for e in elements[:SHOWN])
+    return tuple(tuple(int(i) for i in np.unravel_index(int(e), tensor.shape)) for e in elements[:SHOWN])

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import triton.language as tl
 
-from checker.simulator import seam
 from checker.simulator.builder import Builder
-from checker.simulator.values import Refusal
+from checker.simulator.errors import Unsupported
+from checker.simulator.triton_internals import Binding, Call, constant_value, handle_of, is_tensor, scalar_tensor
 
 
 class Range:
@@ -21,11 +21,11 @@ class Range:
     def __init__(self, *bounds: Any, **named: Any) -> None:
         bounds = tuple(named.pop(n) for n in ("start", "end") if n in named) + bounds if "end" in named else bounds
         step = named.pop("step", 1)
-        bounds = tuple(seam.unconst(b) for b in bounds)
+        bounds = tuple(constant_value(b) for b in bounds)
         start, stop = (0, bounds[0]) if len(bounds) == 1 else bounds[:2]
-        step = bounds[2] if len(bounds) > 2 else seam.unconst(step)
+        step = bounds[2] if len(bounds) > 2 else constant_value(step)
         numbers = [_integer(b) for b in (start, stop, step)]
-        wide = any(seam.is_tensor(b) and b.dtype.primitive_bitwidth > 32 for b in (start, stop, step))
+        wide = any(is_tensor(b) and b.dtype.primitive_bitwidth > 32 for b in (start, stop, step))
         wide = wide or any(not -(2**31) <= n < 2**31 for n in numbers)
         self.type = tl.int64 if wide else tl.int32
         self.element = np.int64 if wide else np.int32
@@ -33,11 +33,11 @@ class Range:
 
     def __iter__(self) -> Iterator[Any]:
         for number in self.numbers:
-            yield seam.scalar(self.element(number), self.type)
+            yield scalar_tensor(self.element(number), self.type)
 
 
 def _integer(value: Any) -> int:
-    if seam.is_tensor(value):
+    if is_tensor(value):
         if not value.dtype.is_int():
             raise TypeError(f"a range needs integers, got {value.dtype}")
         return _integer_of(value)
@@ -47,7 +47,7 @@ def _integer(value: Any) -> int:
 
 
 def _integer_of(tensor: Any) -> int:
-    data = np.asarray(seam.handle_of(tensor).data)
+    data = np.asarray(handle_of(tensor).data)
     if data.size != 1 or data.dtype.kind not in "iub":
         raise TypeError("only a scalar integer can be used as a number")
     return int(data.reshape(())[()])
@@ -55,16 +55,16 @@ def _integer_of(tensor: Any) -> int:
 
 def static_range(*bounds: Any, step: Any = None, **_: Any) -> range:
     """`tl.static_range`: the loop variable is a constant."""
-    numbers = [_integer(seam.unconst(b)) for b in bounds]
+    numbers = [_integer(constant_value(b)) for b in bounds]
     if step is not None:
         numbers = [0, *numbers] if len(numbers) == 1 else numbers
-        numbers.append(_integer(seam.unconst(step)))
+        numbers.append(_integer(constant_value(step)))
     return range(*numbers)
 
 
 def _static_assert(condition: Any, message: Any = "", **_: Any) -> None:
-    if not seam.unconst(condition):
-        raise AssertionError(seam.unconst(message) or "tl.static_assert does not hold")
+    if not constant_value(condition):
+        raise AssertionError(constant_value(message) or "tl.static_assert does not hold")
 
 
 def _ignored(*_: Any, **__: Any) -> None:
@@ -72,47 +72,63 @@ def _ignored(*_: Any, **__: Any) -> None:
 
 
 def _refuse_block_pointers(*_: Any, **__: Any) -> None:
-    raise Refusal("block pointers are gone in Triton 3.8. Use pointer arithmetic and a mask.")
+    raise Unsupported("block pointers are gone in Triton 3.8. Use pointer arithmetic and a mask.")
 
 
-class _Refusing:
+def _tiles_or_numbers(numbers: Callable[..., Any], tiles: Callable[..., Any]) -> Callable[..., Any]:
+    """Python's `min` or `max` that also takes two tiles."""
+
+    def choose(*values: Any) -> Any:
+        if len(values) == 2 and any(is_tensor(v) for v in values):
+            return tiles(*values)
+        return numbers(*values)
+
+    return choose
+
+
+class _OnlyOnGpu:
     """Stands for a module whose functions only exist on a GPU."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        raise Refusal(f"{self._name}.{attribute} only exists on a GPU and is not simulated. Use the functions of tl.")
+        raise Unsupported(
+            f"{self._name}.{attribute} only exists on a GPU and is not simulated. Use the functions of tl."
+        )
 
 
 class Language:
-    """The words of a kernel, for the length of one launch. `undefined` is told about branches on undefined values."""
+    """What the words of a kernel mean, for the length of one launch.
 
-    def __init__(self, builder: Builder, undefined: Callable[[frozenset[int]], None]) -> None:
+    `on_undefined_branch` is called where a branch is decided by an undefined value, with the loads that left it undefined.
+    """
+
+    def __init__(self, builder: Builder, on_undefined_branch: Callable[[frozenset[int]], None]) -> None:
         self.builder = builder
-        self.triton = seam.Binding(builder)
-        self.undefined = undefined
+        self.binding = Binding(builder)
+        self.on_undefined_branch = on_undefined_branch
 
-    def value(self, value: Any) -> Any:
+    def assigned(self, value: Any) -> Any:
         """What an assignment keeps: a number becomes a scalar of the language, as in the compiler."""
-        return self.triton.to_tensor(value)
+        return self.binding.to_tensor(value)
 
-    def both(self, left: Any, right: Callable[[], Any]) -> Any:
+    def and_(self, left: Any, right: Callable[[], Any]) -> Any:
         """`left and right`, lane by lane where `left` is a tensor."""
-        if seam.is_tensor(left):
+        if is_tensor(left):
             return left.logical_and(right())
         return left and right()
 
-    def either(self, left: Any, right: Callable[[], Any]) -> Any:
+    def or_(self, left: Any, right: Callable[[], Any]) -> Any:
         """`left or right`, lane by lane where `left` is a tensor."""
-        if seam.is_tensor(left):
+        if is_tensor(left):
             return left.logical_or(right())
         return left or right()
 
-    def opposite(self, value: Any) -> Any:
+    def not_(self, value: Any) -> Any:
         """`not value`, lane by lane where it is a tile."""
-        if seam.is_tensor(value) and np.ndim(seam.handle_of(value).data):
-            return self.triton.not_(value)
+        if is_tensor(value) and np.ndim(handle_of(value).data):
+            return self.binding.not_(value)
         return not value
 
     def namespace(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -122,44 +138,35 @@ class Language:
             if isinstance(value, tl.constexpr):
                 out[name] = value.value
             elif isinstance(value, ModuleType) and value.__name__.startswith("triton.language.extra"):
-                out[name] = _Refusing(name)
-            elif id(value) in self.triton.replaced:
-                out[name] = self.triton.replaced[id(value)]
+                out[name] = _OnlyOnGpu(name)
+            elif id(value) in self.binding.replaced:
+                out[name] = self.binding.replaced[id(value)]
         out.setdefault("range", Range)
-        out.setdefault("min", self._either(min, tl.minimum))
-        out.setdefault("max", self._either(max, tl.maximum))
+        out.setdefault("min", _tiles_or_numbers(min, tl.minimum))
+        out.setdefault("max", _tiles_or_numbers(max, tl.maximum))
         out.setdefault("print", _ignored)
         return out
 
-    @staticmethod
-    def _either(plain: Callable[..., Any], tiles: Callable[..., Any]) -> Callable[..., Any]:
-        def choose(*values: Any) -> Any:
-            if len(values) == 2 and any(seam.is_tensor(v) for v in values):
-                return tiles(*values)
-            return plain(*values)
-
-        return choose
-
-    def check(self, condition: Any, message: Any) -> None:
+    def asserted(self, condition: Any, message: Any) -> None:
         """`assert condition, message`: a device assertion where the condition is a tensor."""
-        if seam.is_tensor(condition):
-            self.builder.create_assert(seam.handle_of(condition), str(message))
-        elif not seam.unconst(condition):
+        if is_tensor(condition):
+            self.builder.create_assert(handle_of(condition), str(message))
+        elif not constant_value(condition):
             raise AssertionError(str(message))
 
     def truth(self, tensor: Any) -> bool:
-        """What a tensor is where Python asks for a condition. Raises Refusal for a tile, which is neither true nor false."""
-        handle = seam.handle_of(tensor)
+        """What a tensor is where Python asks for a condition. Raises Unsupported for a tile, which is neither true nor false."""
+        handle = handle_of(tensor)
         if np.size(handle.data) != 1 or np.ndim(handle.data):
             shape = " × ".join(str(n) for n in np.shape(handle.data))
-            raise Refusal(
+            raise Unsupported(
                 f"a tile of {shape} values is neither true nor false. Use tl.where to choose lane by lane, and & | ~ between masks."
             )
         if handle.taint is not None and handle.taint.lanes.any():
-            self.undefined(handle.taint.sources)
+            self.on_undefined_branch(handle.taint.loads)
         return bool(np.asarray(handle.data))
 
-    def patched(self, device: seam.Call, reduce: seam.Call, scan: seam.Call) -> AbstractContextManager[None]:
+    def patched(self, device: Call, reduce: Call, scan: Call) -> AbstractContextManager[None]:
         """Triton's language computes with our builder inside.
 
         `device(jitted, *arguments)` runs a jitted function, `reduce` and `scan` stand in for the language's own.
@@ -178,8 +185,8 @@ class Language:
             "reduce": lambda x, *a, **k: reduce(x, *a, **k),
             "associative_scan": lambda x, *a, **k: scan(x, *a, **k),
             "__index__": lambda x: _integer_of(x),
-            "__repr__": lambda x: repr(seam.handle_of(x).data),
-            "__str__": lambda x: str(seam.handle_of(x).data),
+            "__repr__": lambda x: repr(handle_of(x).data),
+            "__str__": lambda x: str(handle_of(x).data),
             "T": property(lambda x: tl.trans(x)),
         }
-        return self.triton.patched(device, functions, methods, self.truth)
+        return self.binding.patched(device, functions, methods, self.truth)

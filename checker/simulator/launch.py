@@ -12,17 +12,24 @@ import numpy as np
 import torch
 
 from checker.puzzle import Launch
-from checker.simulator import seam
 from checker.simulator.builder import Builder
 from checker.simulator.errors import SimulationError, translate
 from checker.simulator.findings import Findings
-from checker.simulator.frames import Frames
-from checker.simulator.functions import Functions
 from checker.simulator.language import Language
+from checker.simulator.location import Locator
 from checker.simulator.memory import Memory
 from checker.simulator.operations.reductions import Reductions
 from checker.simulator.recorder import Recorder
+from checker.simulator.rewrite import RewrittenFunctions
 from checker.simulator.trace import SimulateOptions, Trace
+from checker.simulator.triton_internals import (
+    JITTED,
+    constant_value,
+    constexpr_parameters,
+    function_of,
+    number_argument,
+    pointer_argument,
+)
 from checker.simulator.values import Handle, Pointer
 
 
@@ -34,46 +41,45 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
 
     Raises SimulationError where the kernel cannot be run to its end, with the learner's line.
     """
-    try:
-        jitted = seam.unwrap_kernel(kernel)
-    except TypeError as error:
-        raise SimulationError(str(error), "", None) from error
+    if not isinstance(kernel, JITTED):
+        raise SimulationError(f"expected a @triton.jit function, got {type(kernel).__name__}", "", None)
     grid = _grid(launch)
-    frames = Frames()
-    findings = Findings(frames, grid)
-    recorder = Recorder(options, frames, findings)
-    memory = Memory(recorder)
-    builder = Builder(memory, findings.born if options.explain_nan else None)
+    locator = Locator()
+    findings = Findings(locator, grid)
+    recorder = Recorder(options, locator, findings)
+    memory = Memory(recorder, findings)
+    builder = Builder(memory, findings.nan_origin if options.explain_nan else None)
     builder.grid = grid
     language = Language(builder, findings.undefined_branch)
-    functions = Functions(frames, language)
+    functions = RewrittenFunctions(locator, language)
     reductions = Reductions(builder, functions)
     try:
         with np.errstate(all="ignore"), language.patched(functions, reductions.reduce, reductions.scan):
-            function = functions.get(jitted)
-            frames.kernel = function.__code__
-            arguments = _arguments(jitted, launch, memory)
-            recorder.given = arguments
+            function = functions.get(kernel)
+            locator.kernel = function.__code__
+            arguments = _arguments(kernel, launch, memory)
+            recorder.arguments = arguments
             for program in _programs(grid, options.order):
                 builder.program = program
-                memory.me = (program[2] * grid[1] + program[1]) * grid[0] + program[0]
-                frames.start(program)
+                memory.program = (program[2] * grid[1] + program[1]) * grid[0] + program[0]
+                locator.start(program)
                 function(**arguments)
     except SimulationError:
         raise
     except Exception as error:
-        raise translate(error, _line(error, frames), frames.program, grid) from error
-    findings.finish(memory.regions, launch.outputs)
+        raise translate(error, _line(error, locator), locator.program, grid) from error
+    findings.finish(memory.tensors, launch.outputs)
+    outputs = [tensor for tensor in memory.tensors if tensor.name in launch.outputs]
     return Trace(
         grid=grid,
-        tensors={r.name: r.info for r in memory.regions},
+        tensors={t.name: t.info for t in memory.tensors},
         events=recorder.events,
-        findings=findings.told(),
+        findings=findings.found(),
         traffic=recorder.traffic(),
-        writers={r.name: r.writer for r in memory.regions if r.name in launch.outputs},
+        writers={t.name: t.writer for t in outputs},
         flops=builder.flops,
         lane_flops=builder.lane_flops,
-        writer_lines={r.name: r.writer_line for r in memory.regions if r.name in launch.outputs},
+        writer_lines={t.name: t.writer_line for t in outputs},
         printed=tuple(builder.printed),
     )
 
@@ -99,7 +105,7 @@ def _programs(grid: tuple[int, int, int], order: str) -> Iterator[tuple[int, int
 
 def _arguments(jitted: Any, launch: Launch, memory: Memory) -> dict[str, Any]:
     """Every parameter of the kernel as it sees it: tensors as pointers, numbers as scalars, constexprs as Python numbers."""
-    parameters = inspect.signature(seam.function_of(jitted)).parameters
+    parameters = inspect.signature(function_of(jitted)).parameters
     given = {**launch.arguments, **launch.meta}
     unknown = [n for n in given if n not in parameters]
     if unknown:
@@ -109,27 +115,27 @@ def _arguments(jitted: Any, launch: Launch, memory: Memory) -> dict[str, Any]:
         raise SimulationError(
             f"The kernel has a parameter {', '.join(missing)} that the launch does not pass.", "", None
         )
-    constants = seam.constexpr_parameters(jitted)
+    constants = constexpr_parameters(jitted)
     arguments: dict[str, Any] = {}
     for name, parameter in parameters.items():
         value = given.get(name, parameter.default)
         if isinstance(value, torch.Tensor):
             if value.device.type != "cpu":
                 raise SimulationError(f"The simulator works on CPU tensors; {name} is on {value.device}.", "", None)
-            region = memory.add(name, value, tuple(launch.far.get(name, ())))
-            pointer = Handle(np.int64(region.base), None, pointer=Pointer(region, ()))
-            arguments[name] = seam.pointer_argument(value, pointer)
+            tensor = memory.add(name, value, far_strides=tuple(launch.far.get(name, ())))
+            pointer = Handle(np.int64(tensor.base), None, pointer=Pointer(tensor, ()))
+            arguments[name] = pointer_argument(value, pointer)
         elif name in constants or name in launch.meta:
-            arguments[name] = seam.unconst(value)
+            arguments[name] = constant_value(value)
         else:
-            arguments[name] = seam.number_argument(value)
+            arguments[name] = number_argument(value)
     return arguments
 
 
-def _line(error: BaseException, frames: Frames) -> int | None:
+def _line(error: BaseException, locator: Locator) -> int | None:
     """The innermost line of the learner that the error passed through."""
     found = None
     for frame, line in traceback.walk_tb(error.__traceback__):
-        if frame.f_code in frames.codes:
+        if frame.f_code in locator.functions:
             found = line
     return found

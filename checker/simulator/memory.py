@@ -1,4 +1,4 @@
-"""The tensors of a launch, and what loads, stores and atomics do to them. A lane outside its tensor is an event, and not a crash."""
+"""The tensors of a launch, and what loads, stores and atomics do to them. A lane outside its tensor is a finding and no crash."""
 
 from __future__ import annotations
 
@@ -8,49 +8,61 @@ from typing import Any
 import numpy as np
 import torch
 
-from checker.simulator import numerics, races
+from checker.simulator import numerics
 from checker.simulator.access import Access, resolve
+from checker.simulator.device_tensor import DeviceTensor, ShadowMemory
+from checker.simulator.findings import Findings
+from checker.simulator.races import RaceDetector
 from checker.simulator.recorder import Recorder
-from checker.simulator.region import Region
 from checker.simulator.values import Handle, Taint, merge_taint
 
 
 class Memory:
-    """All tensors of a launch, and the accesses of the program that runs now (`me`, its linear id)."""
+    """All tensors of a launch, and the accesses of `program`, the linear id of the one that runs now."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, findings: Findings) -> None:
         self.recorder = recorder
-        self.regions: list[Region] = []
-        self.shadows: dict[int, races.Shadow] = {}
-        self.me = 0
+        self.findings = findings
+        self.races = RaceDetector(findings)
+        self.tensors: list[DeviceTensor] = []
+        self.shadows: dict[int, ShadowMemory] = {}
 
-    def add(self, name: str, tensor: torch.Tensor, far: tuple[int, ...] = ()) -> Region:
-        region = Region(name, len(self.regions) + 1, tensor, self.shadows, far)
-        self.regions.append(region)
+    @property
+    def program(self) -> int:
+        return self.races.program
+
+    @program.setter
+    def program(self, linear: int) -> None:
+        self.races.program = linear
+
+    def add(self, name: str, tensor: torch.Tensor, far_strides: tuple[int, ...] = ()) -> DeviceTensor:
+        """Give a tensor its addresses. Raises Unsupported for types that are not simulated."""
+        added = DeviceTensor(name, len(self.tensors) + 1, tensor, self.shadows, far_strides)
+        self.tensors.append(added)
         self.recorder.watch(name)
-        return region
+        return added
 
     def load(self, ptr: Handle, mask: Handle | None, other: Handle | None, element: np.dtype) -> Handle:
         """What the lanes read: their element, `other` where they are masked off, and poison where there is nothing to read."""
-        access = resolve(self.regions, ptr, mask)
-        source = _data(access.region, element)
-        if access.good is None:
-            data = source[access.places]
+        access = resolve(self.tensors, ptr, mask)
+        source = access.tensor.viewed_as(element)
+        if access.valid is None:
+            data = source[access.offsets]
         else:
             poison = numerics.poison(element)
-            data = np.full(access.places.shape, poison)
+            data = np.full(access.offsets.shape, poison)
             if access.active is not None:
                 fill = poison if other is None else other.data
-                data = np.where(access.active, poison, np.where(access.good, poison, fill).astype(element))
-            data[access.good] = source[access.chosen]
+                data = np.where(access.active, poison, np.where(access.valid, poison, fill).astype(element))
+            data[access.valid] = source[access.valid_offsets]
         undefined = other is None and access.active is not None
         line = self.recorder.load(access, undefined)
-        races.check_load(access, self.me, self.recorder.findings)
+        self.races.load(access)
         handle = Handle(data, ptr.type.scalar.element_ty)
         if undefined or any(h is not None and h.taint is not None for h in (ptr, mask, other)):
             handle.taint = self._undefined(access, line, ptr, mask, other)
-        if other is not None and other.nans is not None and access.active is not None:
-            handle.nans = np.where(access.active, 0, other.nans)
+        if other is not None and other.nan_origins is not None and access.active is not None:
+            handle.nan_origins = np.where(access.active, 0, other.nan_origins)
         return handle
 
     def _undefined(
@@ -60,66 +72,55 @@ class Memory:
         active = access.active
         taints = []
         if active is not None and other is None:
-            taints.append(Taint(~active, frozenset({self.recorder.findings.undefined_source(access, line)})))
+            taints.append(Taint(~active, frozenset({self.findings.undefined_load(access, line)})))
         if active is not None and other is not None and other.taint is not None:
             taints.append(other.taint.moved(lambda lanes: lanes & ~active))
         if ptr.taint is not None:
             taints.append(ptr.taint if active is None else ptr.taint.moved(lambda lanes: lanes & active))
         if mask is not None and mask.taint is not None:
             taints.append(mask.taint)
-        return merge_taint([taint for taint in taints if taint.lanes.any()], access.places.shape)
+        return merge_taint([taint for taint in taints if taint.lanes.any()], access.offsets.shape)
 
     def store(self, ptr: Handle, value: Handle, mask: Handle | None) -> None:
-        access = resolve(self.regions, ptr, mask)
-        region = access.region
-        data = np.broadcast_to(np.asarray(value.data), access.places.shape)
-        chosen = data.reshape(-1) if access.good is None else data[access.good]
+        access = resolve(self.tensors, ptr, mask)
+        values = access.valid_lanes(np.asarray(value.data))
         line = self.recorder.store(access)
-        races.check_store(access, self.me, self.recorder.findings)
-        self.recorder.findings.stored_value(access, (value, mask, ptr), chosen)
-        target = _data(region, data.dtype)
-        target[access.chosen] = chosen
-        elements = region.elements(access.chosen)
-        region.writer[elements] = self.me
-        region.writer_line[elements] = line
+        self.races.store(access)
+        self.findings.stored_value(access, value, mask, ptr, values)
+        access.tensor.viewed_as(values.dtype)[access.valid_offsets] = values
+        self._written(access, line)
 
     def atomic(
         self, op: str, ptr: Handle, value: Handle, mask: Handle | None, expected: Handle | None = None
     ) -> Handle:
         """Read, change and write each lane's element, lane after lane. Returns what was there before."""
-        access = resolve(self.regions, ptr, mask)
-        region = access.region
+        access = resolve(self.tensors, ptr, mask)
         line = self.recorder.atomic(access)
-        races.check_atomic(access, self.me, self.recorder.findings)
-        operand = np.broadcast_to(np.asarray(value.data), access.places.shape)
-        target = _data(region, operand.dtype)
-        before = np.full(access.places.shape, numerics.poison(operand.dtype))
-        good = np.ones(access.places.shape, bool) if access.good is None else access.good
-        self.recorder.findings.stored_value(access, (value, mask, ptr), operand[good])
-        old = np.empty(len(access.chosen), operand.dtype)
+        self.races.atomic(access)
+        operands = access.valid_lanes(np.asarray(value.data))
+        self.findings.stored_value(access, value, mask, ptr, operands)
+        target = access.tensor.viewed_as(operands.dtype)
+        old = np.empty(len(access.valid_offsets), operands.dtype)
         if op == "CAS" and expected is not None:
-            wanted = np.broadcast_to(np.asarray(expected.data), access.places.shape)[good]
-            for lane, (place, new) in enumerate(zip(access.chosen, operand[good], strict=True)):
-                old[lane] = target[place]
+            wanted = access.valid_lanes(np.asarray(expected.data))
+            for lane, (offset, new) in enumerate(zip(access.valid_offsets, operands, strict=True)):
+                old[lane] = target[offset]
                 if old[lane] == wanted[lane]:
-                    target[place] = new
+                    target[offset] = new
         else:
             combine = _COMBINE[op]
-            for lane, (place, new) in enumerate(zip(access.chosen, operand[good], strict=True)):
-                old[lane] = target[place]
-                target[place] = combine(old[lane], new)
-        before[good] = old
-        elements = region.elements(access.chosen)
-        region.writer[elements] = self.me
-        region.writer_line[elements] = line
+            for lane, (offset, new) in enumerate(zip(access.valid_offsets, operands, strict=True)):
+                old[lane] = target[offset]
+                target[offset] = combine(old[lane], new)
+        before = np.full(access.offsets.shape, numerics.poison(operands.dtype))
+        before[np.ones(access.offsets.shape, bool) if access.valid is None else access.valid] = old
+        self._written(access, line)
         return Handle(before, value.type)
 
-    def record_dot(self) -> None:
-        self.recorder.dot()
-
-
-def _data(region: Region, element: np.dtype) -> np.ndarray:
-    return region.flat if region.flat.dtype == element else region.flat.view(element)
+    def _written(self, access: Access, line: int) -> None:
+        elements = access.tensor.elements(access.valid_offsets)
+        access.tensor.writer[elements] = self.program
+        access.tensor.writer_line[elements] = line
 
 
 def _unsigned(ufunc: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

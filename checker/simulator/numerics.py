@@ -1,4 +1,4 @@
-"""Arithmetic as the GPU does it: element types, casts, TF32, integer division.
+"""Elementwise as the GPU does it: element types, casts, TF32, integer division.
 
 bf16 values are `ml_dtypes.bfloat16` arrays: each operation computes in fp32 and rounds to nearest even, as `fma.rn.bf16`
 and the fp32 fallback of older GPUs do. fp16 is NumPy's, which rounds after each operation as the GPU does.

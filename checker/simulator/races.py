@@ -1,85 +1,55 @@
-"""Who touched each element, and whether two programs (or two lanes of one store) meet there."""
+"""Two programs, or two lanes of one store, that meet at one element, at least one of them storing."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from checker.simulator.access import Access
-    from checker.simulator.findings import Findings
-
-NOBODY, MANY = -1, -2
+from checker.simulator.access import Access
+from checker.simulator.device_tensor import MANY, NOBODY
+from checker.simulator.findings import Findings
 
 
-class Shadow:
-    """Who touched each element of one storage: the program that stored, loaded or updated it, NOBODY or MANY."""
+class RaceDetector:
+    """Tells `findings` of races, and keeps in each storage's `shadow` who touched it. `program` is the one that runs now."""
 
-    def __init__(self, elements: int, item: int) -> None:
-        self.item = item
-        self.stored = np.full(elements, NOBODY, np.int64)
-        self.loaded = np.full(elements, NOBODY, np.int64)
-        self.updated = np.full(elements, NOBODY, np.int64)  # by atomics
-        self.any_stored = False
-        self.any_updated = False
+    def __init__(self, findings: Findings) -> None:
+        self.findings = findings
+        self.program = 0
 
+    def load(self, access: Access) -> None:
+        shadow, where = access.tensor.shadow, access.valid_offsets + access.tensor.storage_offset
+        if shadow.any_stored:
+            self._check("loads what another program stores", access, shadow.stored[where])
+        if shadow.any_updated:
+            self._check("loads what another program updates atomically", access, shadow.updated[where])
+        self._touch(shadow.loaded, where)
 
-def touch(who: np.ndarray, where: np.ndarray, me: int) -> None:
-    """Add program `me` to those who touched elements `where`."""
-    before = who[where]
-    who[where] = np.where((before == NOBODY) | (before == me), me, MANY)
+    def store(self, access: Access) -> None:
+        shadow, where = access.tensor.shadow, access.valid_offsets + access.tensor.storage_offset
+        if len(where) > 1:
+            ordered = np.sort(where)
+            twice = ordered[1:] == ordered[:-1]
+            if twice.any():
+                self.findings.race_in_store(access, ordered[1:][twice] - access.tensor.storage_offset)
+        self._check("stores what another program also stores", access, shadow.stored[where])
+        self._check("stores what another program loads", access, shadow.loaded[where])
+        if shadow.any_updated:
+            self._check("stores what another program updates atomically", access, shadow.updated[where])
+        self._touch(shadow.stored, where)
+        shadow.any_stored = True
 
+    def atomic(self, access: Access) -> None:
+        shadow, where = access.tensor.shadow, access.valid_offsets + access.tensor.storage_offset
+        self._check("updates atomically what another program stores plainly", access, shadow.stored[where])
+        self._check("updates atomically what another program loads plainly", access, shadow.loaded[where])
+        self._touch(shadow.updated, where)
+        shadow.any_updated = True
 
-def others(who: np.ndarray, where: np.ndarray, me: int) -> np.ndarray:
-    """Which of the elements `where` some program other than `me` touched."""
-    seen = who[where]
-    return (seen != NOBODY) & (seen != me)
-
-
-def check_load(access: Access, me: int, findings: Findings) -> None:
-    shadow = access.region.shadow
-    where = access.chosen + access.region.offset
-    if shadow.any_stored:
-        clash = others(shadow.stored, where, me)
+    def _check(self, what: str, access: Access, touched_by: np.ndarray) -> None:
+        clash = (touched_by != NOBODY) & (touched_by != self.program)
         if clash.any():
-            findings.race("loads what another program stores", access, clash, shadow.stored, where)
-    if shadow.any_updated:
-        clash = others(shadow.updated, where, me)
-        if clash.any():
-            findings.race("loads what another program updates atomically", access, clash, shadow.updated, where)
-    touch(shadow.loaded, where, me)
+            self.findings.race(what, access, clash, touched_by)
 
-
-def check_store(access: Access, me: int, findings: Findings) -> None:
-    shadow, region = access.region.shadow, access.region
-    where = access.chosen + region.offset
-    if len(where) > 1:
-        ordered = np.sort(where)
-        twice = ordered[1:] == ordered[:-1]
-        if twice.any():
-            places = ordered[1:][twice] - region.offset
-            findings.race_in_store(access, places)
-    for who, what in (
-        (shadow.stored, "stores what another program also stores"),
-        (shadow.loaded, "stores what another program loads"),
-        (shadow.updated, "stores what another program updates atomically"),
-    ):
-        if who is shadow.updated and not shadow.any_updated:
-            continue
-        clash = others(who, where, me)
-        if clash.any():
-            findings.race(what, access, clash, who, where)
-    touch(shadow.stored, where, me)
-    shadow.any_stored = True
-
-
-def check_atomic(access: Access, me: int, findings: Findings) -> None:
-    shadow = access.region.shadow
-    where = access.chosen + access.region.offset
-    for who, what in ((shadow.stored, "stores"), (shadow.loaded, "loads")):
-        clash = others(who, where, me)
-        if clash.any():
-            findings.race(f"updates atomically what another program {what} plainly", access, clash, who, where)
-    touch(shadow.updated, where, me)
-    shadow.any_updated = True
+    def _touch(self, touched_by: np.ndarray, where: np.ndarray) -> None:
+        before = touched_by[where]
+        touched_by[where] = np.where((before == NOBODY) | (before == self.program), self.program, MANY)

@@ -1,25 +1,45 @@
-"""A kernel's source as a Python function that computes on handles and reports its loops."""
+"""The jitted functions of a launch as Python functions that compute on handles and report their loops."""
 
 from __future__ import annotations
 
 import ast
+import inspect
 import textwrap
+from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
-HOOKS = "__simulator__"
-"""The name under which a rewritten function finds its `Hooks`."""
+from checker.simulator.language import Language
+from checker.simulator.location import Locator
+from checker.simulator.triton_internals import function_of, source_of
+
+_HOOKS = "__simulator__"
+"""The name under which a rewritten function finds its hooks."""
+
+
+class _Hooks:
+    """What a rewritten function calls."""
+
+    def __init__(self, language: Language, locator: Locator) -> None:
+        self.assigned, self.asserted = language.assigned, language.asserted
+        self.and_, self.or_, self.not_ = language.and_, language.or_, language.not_
+        self.for_loop = locator.for_loop
+        self.enter_while, self.next_visit, self.leave_while = (
+            locator.enter_while,
+            locator.next_visit,
+            locator.leave_while,
+        )
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Turns assigned numbers into Triton values, as the compiler does, and reports loops."""
+    """Turns assigned numbers into Triton values, as the compiler does, and with `follow_loops` reports loops."""
 
-    def __init__(self, follow: bool) -> None:
-        self.follow = follow
+    def __init__(self, follow_loops: bool) -> None:
+        self.follow_loops = follow_loops
         self.whiles = 0
 
     def _call(self, method: str, *args: ast.expr) -> ast.Call:
-        return ast.Call(ast.Attribute(ast.Name(HOOKS, ast.Load()), method, ast.Load()), list(args), [])
+        return ast.Call(ast.Attribute(ast.Name(_HOOKS, ast.Load()), method, ast.Load()), list(args), [])
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         self.generic_visit(node)
@@ -34,18 +54,18 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:
         self.generic_visit(node)
-        node.value = ast.copy_location(self._call("value", node.value), node.value)
+        node.value = ast.copy_location(self._call("assigned", node.value), node.value)
         return node
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         self.generic_visit(node)
         message = node.msg or ast.Constant("")
-        return ast.copy_location(ast.Expr(self._call("check", node.test, message)), node)
+        return ast.copy_location(ast.Expr(self._call("asserted", node.test, message)), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         """`and` and `or` between tiles work lane by lane, as in the compiler; between numbers they stay Python's."""
         self.generic_visit(node)
-        method = "both" if isinstance(node.op, ast.And) else "either"
+        method = "and_" if isinstance(node.op, ast.And) else "or_"
         out = node.values[0]
         nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
         for value in node.values[1:]:
@@ -54,44 +74,72 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
-        return ast.copy_location(self._call("opposite", node.operand), node) if isinstance(node.op, ast.Not) else node
+        return ast.copy_location(self._call("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
 
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
-        if self.follow and isinstance(node.target, ast.Name):
-            call = self._call("loop", ast.Constant(node.target.id), node.iter)
+        if self.follow_loops and isinstance(node.target, ast.Name):
+            call = self._call("for_loop", ast.Constant(node.target.id), node.iter)
             node.iter = ast.copy_location(call, node.iter)
         return node
 
     def visit_While(self, node: ast.While) -> ast.stmt | list[ast.stmt]:
         self.generic_visit(node)
-        if not self.follow:
+        if not self.follow_loops:
             return node
         self.whiles += 1
         name = f"__while_{self.whiles}"
-        enter = ast.Assign([ast.Name(name, ast.Store())], self._call("enter"))
-        turn = ast.Expr(self._call("turn", ast.Name(name, ast.Load())))
-        leave = ast.Expr(self._call("leave", ast.Name(name, ast.Load())))
-        node.body = [ast.copy_location(turn, node), *node.body]
+        enter = ast.Assign([ast.Name(name, ast.Store())], self._call("enter_while"))
+        visit = ast.Expr(self._call("next_visit", ast.Name(name, ast.Load())))
+        leave = ast.Expr(self._call("leave_while", ast.Name(name, ast.Load())))
+        node.body = [ast.copy_location(visit, node), *node.body]
         return [ast.copy_location(enter, node), node, ast.copy_location(leave, node)]
 
 
-def rewrite(lines: list[str], first_line: int, filename: str, name: str, follow: bool) -> CodeType:
-    """Compile the source lines of a jitted function into a module that defines it. Line numbers stay the learner's."""
-    source = textwrap.dedent("".join(lines))
-    tree = ast.parse(source)
+@lru_cache(maxsize=512)
+def _compiled(lines: tuple[str, ...], first_line: int, filename: str, name: str, follow_loops: bool) -> CodeType:
+    """A module that defines the rewritten function. Line numbers stay the learner's."""
+    tree = ast.parse(textwrap.dedent("".join(lines)))
     definition = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name)
-    tree.body = [_Rewriter(follow).visit(definition)]
+    tree.body = [_Rewriter(follow_loops).visit(definition)]
     ast.fix_missing_locations(tree)
     ast.increment_lineno(tree, first_line - 1)
     return compile(tree, filename, "exec")
 
 
-def instantiate(code: CodeType, original: FunctionType, namespace: dict[str, Any]) -> FunctionType:
-    """The rewritten function, with `namespace` as its globals and the defaults of the original."""
-    local: dict[str, Any] = {}
-    exec(code, namespace, local)
-    function: FunctionType = local[original.__name__]
-    function.__defaults__ = original.__defaults__
-    function.__kwdefaults__ = original.__kwdefaults__
-    return function
+class RewrittenFunctions:
+    """The jitted functions of one launch, rewritten when first called. Nothing is kept from earlier launches."""
+
+    def __init__(self, locator: Locator, language: Language) -> None:
+        self.locator, self.language = locator, language
+        self.ready: dict[int, tuple[Any, FunctionType]] = {}  # by identity, with what keeps the identity
+
+    def __call__(self, jitted: Any, *arguments: Any, **named: Any) -> Any:
+        """Call the jitted function, wherever it leaves its loops."""
+        depth = len(self.locator.loops)
+        try:
+            return self.get(jitted)(*arguments, **named)
+        finally:
+            del self.locator.loops[depth:]
+
+    def get(self, jitted: Any) -> FunctionType:
+        """The rewritten function, with the original's globals, closure and defaults."""
+        found = self.ready.get(id(jitted))
+        if found is not None:
+            return found[1]
+        original = function_of(jitted)
+        library = str(original.__module__).startswith("triton.")
+        lines, first = source_of(jitted)
+        code = _compiled(tuple(lines), first, original.__code__.co_filename, original.__name__, not library)
+        given = dict(original.__globals__)
+        given.update(inspect.getclosurevars(original).nonlocals if original.__closure__ else {})
+        namespace = given if library else self.language.namespace(given)
+        namespace[_HOOKS] = _Hooks(self.language, self.locator)
+        defined: dict[str, Any] = {}
+        exec(code, namespace, defined)
+        function: FunctionType = defined[original.__name__]
+        function.__defaults__, function.__kwdefaults__ = original.__defaults__, original.__kwdefaults__
+        if not library:
+            self.locator.functions[function.__code__] = original.__name__
+        self.ready[id(jitted)] = (jitted, function)
+        return function

@@ -1,11 +1,38 @@
-"""What the simulator saw: events, findings, traffic. Plain data that crosses the sandbox's border as JSON and arrays."""
+"""What the simulator saw: events, findings, traffic. Plain data.
+
+The bounds written into the types hold for every launch of the course. `trace_codec` refuses a trace that is outside them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Literal, TypedDict
 
 import numpy as np
+from msgspec import Meta
+
+MAX_DIMENSIONS = 8
+MAX_EVENTS = 100_000
+MAX_FINDINGS = 1_000
+MAX_TENSORS = 64
+MAX_ELEMENTS = 10_000
+"""As many elements as one tile or finding lists."""
+MAX_VARIABLES = 200
+MAX_STATE_NUMBERS = 4_096
+"""As many numbers as stand side by side in the state of one variable."""
+MAX_PRINTED = 1_000
+_MAX_INTEGER = 1 << 62
+
+Integer = Annotated[int, Meta(ge=-_MAX_INTEGER, le=_MAX_INTEGER)]
+Count = Annotated[int, Meta(ge=0, le=_MAX_INTEGER)]
+Name = Annotated[str, Meta(max_length=200)]
+Text = Annotated[str, Meta(max_length=10_000)]
+ProgramId = tuple[Count, Count, Count]
+"""x, y, z."""
+Sizes = Annotated[tuple[Count, ...], Meta(max_length=MAX_DIMENSIONS)]
+Index = Annotated[tuple[Integer, ...], Meta(max_length=MAX_DIMENSIONS)]
+Box = Annotated[tuple[tuple[Integer, Integer], ...], Meta(max_length=MAX_DIMENSIONS)]
+"""``(start, stop)`` for each dimension of a tensor."""
 
 EventKind = Literal["load", "store", "atomic", "dot"]
 FindingKind = Literal[
@@ -18,6 +45,25 @@ FindingKind = Literal[
     "nan_born",  # an operation made a NaN out of numbers
 ]
 
+Number = bool | int | float
+_Side = Meta(max_length=MAX_STATE_NUMBERS)
+_Rank2 = Annotated[list[Number | Annotated[list[Number], _Side]], _Side]
+_Rank4 = Annotated[list[Number | Annotated[list[Number | _Rank2], _Side]], _Side]
+_Rank6 = Annotated[list[Number | Annotated[list[Number | _Rank4], _Side]], _Side]
+TileValues = Annotated[list[Number | Annotated[list[Number | _Rank6], _Side]], _Side]
+"""The numbers of a tile of up to MAX_DIMENSIONS dimensions, as nested lists."""
+
+
+class TileSummary(TypedDict):
+    """What stands for the numbers of a tile that is too large to be listed. NaN counts for neither `min` nor `max`."""
+
+    shape: list[Count]
+    min: float
+    max: float
+
+
+StateValue = Number | TileValues | TileSummary
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -28,35 +74,36 @@ class Tile:
     element indices of the active lanes where they do not fill `active` (None where they do).
     """
 
-    box: tuple[tuple[int, int], ...]
-    active: tuple[tuple[int, int], ...] | None
-    elements: tuple[int, ...] | None = None
+    box: Box
+    active: Box | None
+    elements: Annotated[tuple[Count, ...], Meta(max_length=MAX_ELEMENTS)] | None = None
 
 
 @dataclass(frozen=True)
 class Event:
     """One access of one program.
 
-    `line` is the learner's line (as in the submission's source), `function` the jitted function it stands in, `loops` the
-    loop variables around it from the outside in, ``(name, value)``; a `while` loop gives ``("while", visits)``. `bytes` counts active, in-bounds lanes. `masked`, `undefined` and
-    `out_of_bounds` count lanes: masked off, masked off without an `other`, and active but outside the tensor. `state` holds local
-    values as they were just before the event: numbers, or nested lists for small tiles.
+    `line` is the learner's line (as in the submission's source), `function` the jitted function it stands in. `loops` are the
+    loop variables around it from the outside in, ``(name, value)``; a `while` loop gives ``("while", visits)``. `bytes` counts
+    active, in-bounds lanes. `masked`, `undefined` and `out_of_bounds` count lanes: masked off, masked off without an `other`,
+    and active but outside the tensor. `state` holds local values as they were just before the event: numbers, nested lists for
+    small tiles, summaries for large ones.
     """
 
-    step: int
-    program: tuple[int, int, int]
+    step: Count
+    program: ProgramId
     kind: EventKind
-    tensor: str
-    line: int
-    function: str
-    loops: tuple[tuple[str, int], ...]
+    tensor: Name
+    line: Count
+    function: Name
+    loops: Annotated[tuple[tuple[Name, Integer], ...], Meta(max_length=64)]
     tile: Tile | None
-    bytes: int = 0
-    masked: int = 0
-    undefined: int = 0
-    out_of_bounds: int = 0
-    state: dict[str, Any] = field(default_factory=dict)
-    kernel_line: int = 0
+    bytes: Count = 0
+    masked: Count = 0
+    undefined: Count = 0
+    out_of_bounds: Count = 0
+    state: Annotated[dict[Name, StateValue], Meta(max_length=MAX_VARIABLES)] = field(default_factory=dict)
+    kernel_line: Count = 0
     """The kernel's own line: `line` itself, or the call of the helper that `line` stands in."""
 
 
@@ -65,51 +112,51 @@ class Finding:
     """One defect the simulator is sure of. `elements` are a few index tuples into `tensor`, `operation` the Triton operation."""
 
     kind: FindingKind
-    message: str
-    line: int | None = None
-    program: tuple[int, int, int] | None = None
-    tensor: str | None = None
-    elements: tuple[tuple[int, ...], ...] = ()
-    count: int = 0
-    operation: str | None = None
+    message: Text
+    line: Count | None = None
+    program: ProgramId | None = None
+    tensor: Name | None = None
+    elements: Annotated[tuple[Index, ...], Meta(max_length=MAX_ELEMENTS)] = ()
+    count: Count = 0
+    operation: Name | None = None
 
 
 @dataclass(frozen=True)
 class Traffic:
     """Bytes that crossed the border of the chip for one tensor, and how many load/store instructions did it."""
 
-    loaded: int = 0
-    stored: int = 0
-    loads: int = 0
-    stores: int = 0
+    loaded: Count = 0
+    stored: Count = 0
+    loads: Count = 0
+    stores: Count = 0
 
 
 @dataclass(frozen=True)
 class TensorInfo:
     """Shape in elements, strides in elements, dtype as torch names it without the ``torch.``."""
 
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: str
+    shape: Sizes
+    strides: Sizes
+    dtype: Annotated[str, Meta(max_length=40)]
 
 
 @dataclass
 class Trace:
     """One simulated launch. `writers[name][i]` is the linear id (x fastest) of the last program that stored row-major element i, or -1."""
 
-    grid: tuple[int, int, int]
-    tensors: dict[str, TensorInfo]
-    events: list[Event]
-    findings: list[Finding]
-    traffic: dict[str, Traffic]
+    grid: ProgramId
+    tensors: Annotated[dict[Name, TensorInfo], Meta(max_length=MAX_TENSORS)]
+    events: Annotated[list[Event], Meta(max_length=MAX_EVENTS)]
+    findings: Annotated[list[Finding], Meta(max_length=MAX_FINDINGS)]
+    traffic: Annotated[dict[Name, Traffic], Meta(max_length=MAX_TENSORS)]
     writers: dict[str, np.ndarray]
-    flops: int = 0
+    flops: Count = 0
     """Floating-point operations of `tl.dot`: 2·m·k·n for [m, k] @ [k, n], masked rows included."""
     writer_lines: dict[str, np.ndarray] = field(default_factory=dict)
     """Beside `writers`: the line of that last store, or 0."""
-    printed: tuple[str, ...] = ()
+    printed: Annotated[tuple[Text, ...], Meta(max_length=MAX_PRINTED)] = ()
     """What `tl.device_print` said, a line each."""
-    lane_flops: int = 0
+    lane_flops: Count = 0
     """Floating-point operations of everything else, one for each element of a result, masked lanes included as they occupy
     the chip all the same: +, -, *, /, %, the larger and the smaller, exponentials and the other functions of `tl.math`; two
     for a fused multiply-add and for a clamp. A sum, maximum or minimum over an axis, and a running sum, count one for each

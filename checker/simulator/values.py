@@ -4,33 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from checker.simulator import numerics
-
-if TYPE_CHECKING:
-    from checker.simulator.region import Region
+from checker.simulator.device_tensor import DeviceTensor
 
 
 @dataclass(frozen=True, slots=True)
 class Taint:
-    """Lanes whose value is undefined, because a masked load gave no `other`; `sources` are those loads."""
+    """Lanes whose value is undefined, because a masked load gave no `other`; `loads` are the numbers of those loads."""
 
     lanes: np.ndarray
-    sources: frozenset[int]
+    loads: frozenset[int]
 
     def moved(self, move: Callable[[np.ndarray], Any]) -> Taint:
         """The same for lanes that were rearranged, or reduced."""
-        return Taint(move(self.lanes), self.sources)
+        return Taint(move(self.lanes), self.loads)
 
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """Which tensor an address was made from, and the element offsets added to it, each a scalar or of the address' shape."""
+    """The tensor an address was made from, and the element offsets added to it, each a scalar or of the address' shape."""
 
-    region: Region | None
+    tensor: DeviceTensor | None
     terms: tuple[np.ndarray, ...] | None
 
 
@@ -38,10 +36,11 @@ class Handle:
     """What Triton's front end passes to the builder and gets back.
 
     `data` is a NumPy array or scalar: pointers are int64 virtual byte addresses, bf16 is `ml_dtypes.bfloat16`. `type` is
-    the scalar Triton type. `nans` says, where it is kept, in which operation the NaN of a lane was born: its number plus one, or 0.
+    the scalar Triton type. `nan_origins` says, where it is kept, which operation made the NaN of a lane: the operation's
+    number plus one, or 0.
     """
 
-    __slots__ = ("data", "nans", "pointer", "taint", "type")
+    __slots__ = ("data", "nan_origins", "pointer", "taint", "type")
 
     def __init__(
         self,
@@ -49,13 +48,13 @@ class Handle:
         type: Any,
         taint: Taint | None = None,
         pointer: Pointer | None = None,
-        nans: np.ndarray | None = None,
+        nan_origins: np.ndarray | None = None,
     ) -> None:
         self.data = data
         self.type = type
         self.taint = taint
         self.pointer = pointer
-        self.nans = nans
+        self.nan_origins = nan_origins
 
 
 def merge_taint(taints: Iterable[Taint | None], shape: tuple[int, ...]) -> Taint | None:
@@ -66,28 +65,21 @@ def merge_taint(taints: Iterable[Taint | None], shape: tuple[int, ...]) -> Taint
     lanes = np.zeros(shape, bool)
     for taint in known:
         lanes = lanes | taint.lanes
-    return Taint(lanes, frozenset().union(*(taint.sources for taint in known)))
+    return Taint(lanes, frozenset().union(*(taint.loads for taint in known)))
 
 
-def merge_nans(handles: Sequence[Handle], shape: tuple[int, ...]) -> np.ndarray | None:
-    """For each lane the birth of the first operand that knows one."""
-    known = [h.nans for h in handles if h.nans is not None]
+def merge_nan_origins(handles: Sequence[Handle], shape: tuple[int, ...]) -> np.ndarray | None:
+    """For each lane the origin that the first operand knows."""
+    known = [h.nan_origins for h in handles if h.nan_origins is not None]
     if not known:
         return None
     out = np.zeros(shape, np.int32)
-    for births in known:
-        out = np.where(out == 0, births, out)
+    for origins in known:
+        out = np.where(out == 0, origins, out)
     return out
 
 
 def isnan(data: Any) -> np.ndarray:
+    """Which lanes hold NaN; no lane of integers does."""
     data = np.asarray(data)
     return np.isnan(data) if numerics.is_float(data.dtype) else np.zeros(data.shape, bool)
-
-
-class Refusal(Exception):
-    """The simulator cannot do this faithfully. The message says what to do instead."""
-
-
-class DeviceAssertion(Exception):
-    """A `tl.device_assert` did not hold."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -48,6 +49,31 @@ class KernelSource:
             if piece.start <= line <= piece.stop:
                 return piece.origin, piece.origin_start + line - piece.start
         return self.pieces[0].origin, line
+
+    def own_line(self, line: int | None) -> int | None:
+        """The learner's own number of a line of `source`."""
+        return None if line is None else self.locate(line)[1]
+
+    def line_words(self, line: int | None) -> str:
+        """``line 12``, and the file or cell where that is another one than the kernel's; empty without a line."""
+        if line is None:
+            return ""
+        origin, own = self.locate(line)
+        return f"line {own}" if origin == self.main_piece()[1] else f"line {own} of {origin}"
+
+    def with_own_lines(self, text: str) -> str:
+        """What the simulator, Python or Triton said of `source`, its ``line N`` as the learner counts lines."""
+        return re.sub(r"\b([Ll]ine) (\d+)\b", lambda match: f"{match[1]} {self.own_line(int(match[2]))}", text)
+
+    def main_piece(self) -> tuple[str, str, int]:
+        """Text, origin and first line of the piece that holds the kernel itself."""
+        lines = self.source.splitlines()
+        head = f"def {self.kernel}("
+        at = next((i for i, text in enumerate(lines, 1) if text.lstrip().startswith(head)), 1)
+        for piece in self.pieces:
+            if piece.start <= at <= piece.stop:
+                return "\n".join(lines[piece.start - 1 : piece.stop]) + "\n", piece.origin, piece.origin_start
+        return self.source, self.pieces[0].origin if self.pieces else "", 1
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,20 @@
-"""The code cells of a notebook file, as text. Nothing is run, outputs and metadata are not looked at."""
+"""The cells of a notebook as text: those of a file, which is never run, and those that a running session keeps of itself."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from checker.submission.scope import Text, parse
 
+RUN_AS_STRINGS = ("prun", "time", "timeit")
+"""The words behind ``%%`` whose cells have no file that a function's source could be read from."""
 _OTHER_LANGUAGE = re.compile(r"\s*%%(?!time\b|timeit\b|capture\b|prun\b|python3?\b|pypy\b)\w+")
 _CELL_MAGIC = re.compile(r"\s*%%")
 _MAGIC_LINE = re.compile(
@@ -91,3 +98,137 @@ def _blank_magic(lines: list[str], at: int) -> bool:
     name = found["name"]
     lines[at] = f"{found['indent']}{name} = None" if name and "," not in name else f"{found['indent']}pass"
     return True
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """The newest cell that should have defined `name` and did not get that far; `error` and `line` where it is a syntax error.
+
+    `magic` is the ``%%`` word above a definition that Triton cannot read: it finds no source where the cell is run as a string.
+    """
+
+    name: str
+    origin: str  # "In[7]"
+    line: int | None = None
+    error: str = ""
+    magic: str = ""
+
+    @property
+    def message(self) -> str:
+        """What happened, as a clause: ``the cell that defines … (In[7]) has a syntax error on line 3: …``."""
+        cell = f"the cell that defines `{self.name}` ({self.origin})"
+        if self.line is not None:
+            return f"{cell} has a syntax error on line {self.line}: {self.error}"
+        if self.magic:
+            return f"{cell} did not get there: below %%{self.magic} Triton cannot read a kernel's source, so that line has to go"
+        return f"{cell} stopped with an error before it got there"
+
+
+def shell() -> Any:
+    """The running IPython, if any."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
+
+
+def cell_of(filename: str) -> int | None:
+    """The number of the cell that IPython compiled under `filename`, by its newest run."""
+    count = getattr(getattr(shell(), "compile", None), "_filename_map", {}).get(filename)
+    if count:
+        return int(count)
+    old = re.match(r"<ipython-input-(\d+)-", filename)
+    return int(old[1]) if old else None
+
+
+def origin_of(filename: str) -> str:
+    """The name a learner knows a file or cell by: "In[7]", or a path relative to the working directory."""
+    count = cell_of(filename)
+    if count is not None:
+        return f"In[{count}]"
+    path = Path(filename)
+    if not path.is_file():
+        return "a cell" if shell() is not None else filename
+    try:
+        return path.resolve().relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return path.name
+
+
+def cells_run() -> list[tuple[int, Text]]:
+    """The session's cells by number, in the order they ran, whether they succeeded or not; the running one is the last."""
+    ran = (getattr(shell(), "user_ns", None) or {}).get("In")
+    return [
+        (count, Text(without_magics(_below_magic(cell)[1]), f"In[{count}]"))
+        for count, cell in enumerate(ran if isinstance(ran, list) else [])
+        if isinstance(cell, str) and cell.strip()
+    ]
+
+
+def _below_magic(cell: str) -> tuple[str, str]:
+    """The word behind ``%%`` and the cell as it was typed, where IPython keeps the call that it made of it; else "", `cell`."""
+    if "run_cell_magic" not in cell:
+        return "", cell
+    try:
+        tree = parse(cell)
+    except SyntaxError:
+        return "", cell
+    match tree.body:
+        case [
+            ast.Expr(
+                value=ast.Call(
+                    func=ast.Attribute(attr="run_cell_magic"),
+                    args=[ast.Constant(value=str(magic)), ast.Constant(value=str(line)), ast.Constant(value=str(body))],
+                )
+            )
+        ]:
+            return magic, f"%%{magic} {line}".rstrip() + "\n" + body
+    return "", cell
+
+
+def unfinished(name: str, filename: str | None = None) -> Unfinished | None:
+    """The newest cell that gives `name` its meaning, if it never did so: what the name holds now is from before it, or nothing.
+
+    `filename` is the one that the live function's code was compiled under, None where there is no such function.
+    """
+    cells = cells_run()
+    running = cells[-1][0] if cells else 0
+    written = re.compile(rf"^[ \t]*def[ \t]+{re.escape(name)}\b", re.MULTILINE)
+    held = cell_of(filename) if filename is not None else 0
+    for count, text in reversed(cells):
+        try:
+            tree = parse(text.text)
+        except SyntaxError as error:
+            if written.search(text.text):
+                line = text.first + (error.lineno or 1) - 1
+                return Unfinished(name, text.origin, line, error.msg)
+            continue
+        ways = set(_ways_to_bind(tree, name))
+        if not ways:
+            continue
+        if ways != {"def"} or held is None or held >= count:
+            return None
+        if count == running:  # it has not failed; its definition is still to come
+            continue
+        magic, _ = _below_magic(shell().user_ns["In"][count])
+        return Unfinished(name, text.origin, magic=magic if magic in RUN_AS_STRINGS else "")
+    return None
+
+
+def _ways_to_bind(tree: ast.Module, name: str) -> Iterator[str]:
+    """How a cell gives a name its meaning: ``def`` for certain, ``perhaps`` for what hangs on a condition or on another module."""
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef):
+            if statement.name == name:
+                yield "def"
+            continue
+        for node in ast.walk(statement):
+            match node:
+                case ast.FunctionDef(name=bound) | ast.ClassDef(name=bound):
+                    found = bound == name
+                case ast.Name(id=bound, ctx=ast.Store() | ast.Del()):
+                    found = bound == name
+                case ast.alias(name=bound, asname=other):
+                    found = name == (other or bound) or bound == "*"
+                case _:
+                    found = False
+            if found:
+                yield "perhaps"

@@ -7,17 +7,17 @@ expressions and names listed here. Whatever is not listed is refused, with what 
 from __future__ import annotations
 
 import ast
+import difflib
 import io
 import re
 import tokenize
+from dataclasses import replace
 
 from checker.puzzle import Puzzle
-from checker.submission.body import BodyRules
+from checker.submission.function_rules import FunctionRules
 from checker.submission.kernel import KernelSource, Violation
-from checker.submission.kernel_names import Finding
 from checker.submission.literals import NotLiteral, number
 from checker.submission.scope import parse
-from checker.submission.signature import parameter_differences
 
 RULES: dict[str, str] = {
     "name": "The kernel keeps the name the course gave it, `<puzzle>_kernel`.",
@@ -50,10 +50,10 @@ _TRITON_DTYPE = re.compile(r"tl\.(u?int\d+|b?float\d+\w*)")
 
 def violations(source: KernelSource, puzzle: Puzzle) -> list[Violation]:
     """Every rule that the kernel breaks, in the order of its lines; empty if it keeps them all."""
-    found = [
-        Violation(f.rule, source.locate(f.line)[1], f.message, source.locate(f.line)[0])
-        for f in _findings(source.source, source.kernel, puzzle, source)
-    ]
+    found = []
+    for violation in _in_module(source, puzzle):
+        origin, line = source.locate(violation.line)
+        found.append(replace(violation, origin=origin, line=line))
     unique = dict.fromkeys([*source.problems, *found])
     said = {(v.rule, v.origin, v.line) for v in source.problems}
     said |= {("helpers", v.origin, v.line) for v in source.problems if v.rule == "names"}
@@ -61,22 +61,19 @@ def violations(source: KernelSource, puzzle: Puzzle) -> list[Violation]:
     return sorted(kept, key=lambda v: (v.origin, v.line))
 
 
-def _findings(source: str, kernel: str, puzzle: Puzzle, whole: KernelSource) -> list[Finding]:
+def _in_module(kernel: KernelSource, puzzle: Puzzle) -> list[Violation]:
+    """The broken rules, in lines of the emitted module."""
+    source = kernel.source
     if len(source.encode(errors="replace")) > MAX_SOURCE:
-        return [Finding("size", 1, f"this kernel and its helpers are longer than {MAX_SOURCE // 1024} kB of text")]
+        return [Violation("size", 1, f"this kernel and its helpers are longer than {MAX_SOURCE // 1024} kB of text")]
     try:
         tree = parse(source)
     except SyntaxError as error:
-        return [Finding("syntax", error.lineno or 1, f"Python cannot read this: {error.msg}")]
+        return [Violation("syntax", error.lineno or 1, f"Python cannot read this: {error.msg}")]
     if _depth(tree) > MAX_DEPTH:
-        return [Finding("size", 1, f"the code is nested more than {MAX_DEPTH} levels deep: split it into steps")]
-    module = _Module(tree)
-    found = [*_unicode(source), *module.findings]
-    for function in module.functions.values():
-        found += BodyRules(function, module.aliases, set(module.constants), set(module.functions)).findings()
-    found += _recursion(module)
-    found += _signature(module, kernel, puzzle, whole)
-    return sorted(found, key=lambda f: f.line)
+        return [Violation("size", 1, f"the code is nested more than {MAX_DEPTH} levels deep: split it into steps")]
+    found = [*_unicode(source), *_Module(tree, kernel, puzzle).found]
+    return sorted(found, key=lambda violation: violation.line)
 
 
 def _depth(tree: ast.AST) -> int:
@@ -89,39 +86,50 @@ def _depth(tree: ast.AST) -> int:
     return deepest
 
 
-def _unicode(source: str) -> list[Finding]:
+def _unicode(source: str) -> list[Violation]:
     """Python folds look-alike letters into ASCII ones, so names are judged as they were written."""
     found = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
             if token.type == tokenize.NAME and not token.string.isascii():
                 found.append(
-                    Finding(
+                    Violation(
                         "ascii_names", token.start[0], f"write `{token.string}` in plain ASCII letters (alpha, not α)"
                     )
                 )
     except (tokenize.TokenError, IndentationError, SyntaxError) as error:
-        found.append(Finding("syntax", 1, f"Python cannot read this: {error}"))
+        found.append(Violation("syntax", 1, f"Python cannot read this: {error}"))
     return found
 
 
 class _Module:
-    """The top level of the emitted module: imports of Triton, constants, functions, and nothing else."""
+    """The emitted module: imports of Triton, constants, functions that keep the rules, and nothing else."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, kernel: KernelSource, puzzle: Puzzle) -> None:
         self.aliases: dict[str, str] = {}
         self.constants: dict[str, ast.stmt] = {}
         self.functions: dict[str, ast.FunctionDef] = {}
-        self.findings: list[Finding] = []
+        self.found: list[Violation] = []
         for node in tree.body:
-            self.visit(node)
+            self.top_level(node)
         if len(self.functions) > MAX_FUNCTIONS:
-            self.findings.append(Finding("size", 1, f"there are more than {MAX_FUNCTIONS} functions"))
+            self.refuse("size", tree, f"there are more than {MAX_FUNCTIONS} functions")
         for name, node in (*self.constants.items(), *self.functions.items()):
             if name in self.aliases:
-                self.findings.append(Finding("shadowing", node.lineno, f"`{name}` is Triton's: choose another name"))
+                self.refuse("shadowing", node, f"`{name}` is Triton's: choose another name")
+        for function in self.functions.values():
+            rules = FunctionRules(function, self.aliases, set(self.constants), set(self.functions))
+            self.found += rules.violations()
+        self.recursion()
+        if kernel.kernel in self.functions:
+            self.signature(self.functions[kernel.kernel], kernel, puzzle)
+        else:
+            self.refuse("name", tree, f"there is no function called `{kernel.kernel}`")
 
-    def visit(self, node: ast.stmt) -> None:
+    def refuse(self, rule: str, node: ast.AST, message: str) -> None:
+        self.found.append(Violation(rule, getattr(node, "lineno", 1), message))
+
+    def top_level(self, node: ast.stmt) -> None:
         match node:
             case ast.Import(names=[ast.alias(name="triton" | "triton.language" as name, asname=alias)]):
                 self.aliases[alias or "triton"] = name if alias else "triton"
@@ -129,53 +137,38 @@ class _Module:
                 self.aliases[alias or "language"] = "triton.language"
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 self.constants[name] = node
-                self.findings += self.constant(name, node)
+                self.constant(name, node)
             case ast.FunctionDef(name=name):
                 if name in self.functions or name in self.constants:
-                    self.findings.append(Finding("names", node.lineno, f"`{name}` is defined twice"))
+                    self.refuse("names", node, f"`{name}` is defined twice")
                 self.functions[name] = node
-                if not _plain_jit(node):
-                    self.findings.append(
-                        Finding(
-                            "decorators", node.lineno, f"write plain @triton.jit, and nothing else, above `def {name}(`"
-                        )
-                    )
+                if [ast.unparse(decorator) for decorator in node.decorator_list] != ["triton.jit"]:
+                    self.refuse("decorators", node, f"write plain @triton.jit, and nothing else, above `def {name}(`")
             case _:
-                self.findings.append(
-                    Finding(
-                        "statements", node.lineno, "outside a function only imports of triton and constants may stand"
-                    )
-                )
+                self.refuse("statements", node, "outside a function only imports of triton and constants may stand")
 
-    def constant(self, name: str, node: ast.Assign | ast.AnnAssign) -> list[Finding]:
+    def constant(self, name: str, node: ast.Assign | ast.AnnAssign) -> None:
         value = node.value
-        as_constexpr = f"`{name} = tl.constexpr(...)`"
         if isinstance(node, ast.AnnAssign) and self.dotted(node.annotation) != "triton.language.constexpr":
-            return [Finding("annotations", node.lineno, f"write {as_constexpr}")]
-        if isinstance(value, ast.Call) and self.dotted(value.func) == "triton.language.constexpr":
-            if len(value.args) != 1 or value.keywords:
-                return [Finding("constants", node.lineno, "tl.constexpr takes one literal number")]
-            value = value.args[0]
-        elif value is not None and not self.is_dtype(value):
-            try:
-                shown = f"`{name} = tl.constexpr({number(value)!r})`"
-            except NotLiteral:
-                shown = as_constexpr
-            message = f"`{name}` is an ordinary Python value, which Triton does not read from outside the kernel: write {shown}"
-            return [Finding("constants", node.lineno, message)]
+            self.refuse("annotations", node, f"write `{name} = tl.constexpr(...)`")
+            return
         if value is None or self.is_dtype(value):
-            return []
-        try:
-            number(value)
-        except NotLiteral as error:
-            return [
-                Finding(
-                    "constants",
-                    node.lineno,
-                    f"{error}: write the number out, as in {as_constexpr.replace('...', '1.4427')}",
-                )
-            ]
-        return []
+            return
+        if not (isinstance(value, ast.Call) and self.dotted(value.func) == "triton.language.constexpr"):
+            try:
+                shown = f"{number(value)!r}"
+            except NotLiteral:
+                shown = "..."
+            outside = "is an ordinary Python value, which Triton does not read from outside the kernel"
+            self.refuse("constants", node, f"`{name}` {outside}: write `{name} = tl.constexpr({shown})`")
+        elif len(value.args) != 1 or value.keywords:
+            self.refuse("constants", node, "tl.constexpr takes one literal number")
+        elif not self.is_dtype(value.args[0]):
+            try:
+                number(value.args[0])
+            except NotLiteral as error:
+                example = f"`{name} = tl.constexpr(1.4427)`"
+                self.refuse("constants", node, f"{error}: write the number out, as in {example}")
 
     def is_dtype(self, node: ast.expr) -> bool:
         return bool(_TRITON_DTYPE.fullmatch(self.dotted(node).replace("triton.language.", "tl.")))
@@ -188,29 +181,39 @@ class _Module:
                 return f"{self.dotted(value)}.{attr}"
         return "?"
 
+    def recursion(self) -> None:
+        calls = {
+            name: {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in self.functions}
+            for name, node in self.functions.items()
+        }
+        for name, node in self.functions.items():
+            reached, waiting = set(), list(calls[name])
+            while waiting:
+                other = waiting.pop()
+                if other not in reached:
+                    reached.add(other)
+                    waiting += calls[other]
+            if name in reached:
+                self.refuse("helpers", node, f"`{name}` calls itself, which Triton cannot compile: use a loop")
 
-def _plain_jit(node: ast.FunctionDef) -> bool:
-    return [ast.unparse(d) for d in node.decorator_list] == ["triton.jit"]
-
-
-def _recursion(module: _Module) -> list[Finding]:
-    calls = {
-        name: {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in module.functions}
-        for name, node in module.functions.items()
-    }
-    found = []
-    for name, node in module.functions.items():
-        reached, waiting = set(), list(calls[name])
-        while waiting:
-            other = waiting.pop()
-            if other not in reached:
-                reached.add(other)
-                waiting += calls[other]
-        if name in reached:
-            found.append(
-                Finding("helpers", node.lineno, f"`{name}` calls itself, which Triton cannot compile: use a loop")
-            )
-    return found
+    def signature(self, node: ast.FunctionDef, kernel: KernelSource, puzzle: Puzzle) -> None:
+        if kernel.kernel != puzzle.kernel:
+            self.refuse("name", node, f"the kernel must be called `{puzzle.kernel}`, not `{kernel.kernel}`")
+        for message in _parameter_differences([a.arg for a in node.args.args], list(puzzle.parameters)):
+            self.refuse("signature", node, message)
+        constexprs = constexpr_parameters(puzzle)
+        for argument in node.args.args:
+            name, annotation = argument.arg, argument.annotation
+            marked = annotation is not None and self.dotted(annotation) == "triton.language.constexpr"
+            if name in constexprs and not marked:
+                message = f"`{name}` is known when the kernel is compiled: write `{name}: tl.constexpr`"
+                self.refuse("signature", argument, message)
+            elif name in puzzle.parameters and name not in constexprs and annotation is not None:
+                self.refuse("signature", argument, f"`{name}` is given at run time: write it without an annotation")
+        known = ", ".join(sorted(constexprs))
+        for name in (name for config in kernel.configs for name in config.meta if name not in constexprs):
+            message = f"autotune sets `{name}`, which is not a tl.constexpr parameter of this kernel ({known} are)"
+            self.refuse("autotune", node, message)
 
 
 def constexpr_parameters(puzzle: Puzzle) -> frozenset[str]:
@@ -219,30 +222,40 @@ def constexpr_parameters(puzzle: Puzzle) -> frozenset[str]:
     return frozenset(puzzle.launch(case, puzzle.make(case), case.meta).meta)
 
 
-def _signature(module: _Module, kernel: str, puzzle: Puzzle, source: KernelSource) -> list[Finding]:
-    node = module.functions.get(kernel)
-    if node is None:
-        return [Finding("name", 1, f"there is no function called `{kernel}`")]
-    found = []
-    if kernel != puzzle.kernel:
-        found.append(Finding("name", node.lineno, f"the kernel must be called `{puzzle.kernel}`, not `{kernel}`"))
-    for message in parameter_differences([a.arg for a in node.args.args], list(puzzle.parameters)):
-        found.append(Finding("signature", node.lineno, message))
-    constexprs = constexpr_parameters(puzzle)
-    for argument in node.args.args:
-        marked = argument.annotation is not None and module.dotted(argument.annotation) == "triton.language.constexpr"
-        if argument.arg in constexprs and not marked:
-            message = f"`{argument.arg}` is known when the kernel is compiled: write `{argument.arg}: tl.constexpr`"
-            found.append(Finding("signature", argument.lineno, message))
-        elif argument.arg in puzzle.parameters and argument.arg not in constexprs and argument.annotation is not None:
-            message = f"`{argument.arg}` is given at run time: write it without an annotation"
-            found.append(Finding("signature", argument.lineno, message))
-    for config in source.configs:
-        for name in config.meta:
-            if name not in constexprs:
-                message = f"autotune sets `{name}`, which is not a tl.constexpr parameter of this kernel ({', '.join(sorted(constexprs))} are)"
-                found.append(Finding("autotune", node.lineno, message))
-    return found
+def _parameter_differences(got: list[str], asked: list[str]) -> list[str]:
+    """In what the parameters that a kernel has differ from those that its puzzle asks for, a sentence each."""
+    missing = [name for name in asked if name not in got]
+    extra = [name for name in got if name not in asked]
+    messages = []
+    for name in list(missing):
+        same_place = got[asked.index(name)] if asked.index(name) < len(got) else None
+        if same_place in extra and len(got) == len(asked):
+            renamed: str | None = same_place
+        else:
+            renamed = next(iter(difflib.get_close_matches(name, extra, n=1, cutoff=0.75)), None)
+        if renamed is not None:
+            messages.append(
+                f"the parameter `{name}` was renamed to `{renamed}`: the course passes arguments by name, so call it `{name}` again"
+            )
+            missing.remove(name)
+            extra.remove(renamed)
+    if missing:
+        messages.append(f"the parameter{_s(missing)} {_listed(missing)} {'is' if len(missing) == 1 else 'are'} missing")
+    if extra:
+        messages.append(
+            f"the parameter{_s(extra)} {_listed(extra)} {'is' if len(extra) == 1 else 'are'} not part of this puzzle: take {'it' if len(extra) == 1 else 'them'} out"
+        )
+    if not messages and got != asked:
+        messages.append(f"the parameters are in another order: it is ({', '.join(asked)})")
+    return messages
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _s(names: list[str]) -> str:
+    return "" if len(names) == 1 else "s"
 
 
 def is_untouched(source: KernelSource) -> bool:

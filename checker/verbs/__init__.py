@@ -1,6 +1,6 @@
-"""The verbs behind `checker` and `python -m checker`: `actions` does them for a live kernel, `showing` for one that was read from a
-file, `returned` is what they give back, the other modules are their parts.
+"""The verbs behind `checker` and `python -m checker`, one file each.
 
-`doctor` and `facts` look at the machine, `progress` remembers, `hints` and `resetting` help, `filming`, `xray` and `bench` put the
-other rooms together, `naming` finds the puzzle that is meant, `panels` and `display` show. Nothing here is imported by a room.
+Every verb finds the kernel (`arguments` says what to do where none was passed), has another room do the work, and has `view` show
+it. `progress_file` remembers what was tried, `machine` is what `doctor` sees, `ipython` what a notebook's session gets. Where a
+file has a function that ends in ``_and_show`` or ``_of``, the shell calls that with a kernel that was read from a file.
 """

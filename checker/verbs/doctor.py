@@ -1,16 +1,21 @@
-"""What this machine can and cannot do for the course, and the command that mends each finding.
+"""`doctor`: what this machine can and cannot do for the course, and the command that mends what is wrong.
 
-`findings` is a pure function of `Facts`, so that a T4, a Mac or an old Triton can be examined anywhere;
-`checker.verbs.facts.facts` collects the facts of the machine at hand. Neither imports torch or Triton here.
+`examine` is a pure function of a `Machine`, so that a T4, a Mac or an old Triton can be examined anywhere. Nothing here needs torch
+or Triton.
 """
 
 from __future__ import annotations
 
+import importlib.util
+import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
 
-from checker.verbs.gpu_findings import c_compiler_findings, gpu_findings
-from checker.verbs.machine import ENOUGH_DISK, Facts, Finding, pip, version
+from checker.verbs.machine import ENOUGH_DISK, Gpu, Machine, this_machine
+from checker.view import display
+from checker.view.panel import Cell, Panel
 
 TORCH, TRITON = "2.13.0", "3.7.1"  # the pair in constraints.txt
 TRITON_FROM, TRITON_BELOW = (3, 6), (3, 10)
@@ -20,162 +25,322 @@ ML_DTYPES_FROM = (0, 5)
 PYTHON_FROM = (3, 11)
 PAIR = f'"torch=={TORCH}" "triton=={TRITON}"'
 
-
-def findings(facts: Facts) -> list[Finding]:
-    """Everything worth saying about `facts`, in the order in which it should be mended."""
-    return [
-        *_python(facts),
-        *_torch(facts),
-        *_triton(facts),
-        *_numpy(facts),
-        *_small_packages(facts),
-        *gpu_findings(facts),
-        *c_compiler_findings(facts),
-        *_sandbox(facts),
-        *_jupyter(facts),
-        *_folder(facts),
-    ]
+Level = Literal["ok", "note", "warning", "problem"]
+"""A note is worth knowing and nothing to mend; a warning may be mended; with a problem, nothing can be checked."""
 
 
-def works(report: list[Finding]) -> str:
-    """One sentence: how far one gets on this machine."""
-    if any(f.level == "problem" for f in report):
-        return "Mend the problems above, from the top; nothing can be checked before."
-    gpu = next((f for f in report if f.what == "GPU"), None)
-    if gpu is not None and gpu.level == "ok":
-        return "Everything works here: simulator, compiler, GPU and timing."
-    if gpu is not None and gpu.level != "note" and "cannot be used" not in gpu.message:
-        return "Everything works here, with the remarks above about the GPU."
-    return "Every puzzle can be solved here. Only the `gpu` gate, `bench` and the speed medals need a GPU that works."
+@dataclass(frozen=True)
+class HealthCheck:
+    """One line of the report: what was looked at, how it stands, and the exact command that mends it (may be empty)."""
+
+    what: str
+    level: Level
+    message: str
+    command: str = ""
 
 
-def _python(facts: Facts) -> Iterator[Finding]:
-    name = ".".join(map(str, facts.python))
-    if facts.python[:2] >= PYTHON_FROM:
-        yield Finding("Python", "ok", name)
-    else:
-        yield Finding(
-            "Python",
-            "problem",
-            f"Python {name} is too old; the course needs 3.11 or newer.",
-            "conda env create -f environment.yml",
+class DoctorReport(list[HealthCheck]):
+    """What the doctor found, for code; people are shown it."""
+
+    def __repr__(self) -> str:
+        problems, warnings = (sum(check.level == level for check in self) for level in ("problem", "warning"))
+        return f"<doctor: {problems} problem{'s' * (problems != 1)}, {warnings} warning{'s' * (warnings != 1)}>"
+
+    @property
+    def text(self) -> str:
+        """The checks as plain lines."""
+        lines = [f"{c.level:8} {c.what}: {c.message}" + (f"\n         {c.command}" if c.command else "") for c in self]
+        return "\n".join(lines)
+
+    @property
+    def panel(self) -> Panel:
+        marks = {"ok": ("✓", "good"), "note": ("·", "soft"), "warning": ("!", "warn"), "problem": ("✗", "bad")}
+        rows = []
+        for check in self:
+            mark, tone = marks[check.level]
+            level = Cell(f"{mark} {check.level}", tone)
+            rows.append([Cell(check.what), level, Cell(check.message, code=check.command)])
+        return Panel("What works on this machine", heads=("", "", ""), rows=rows, footer=(self.summary,))
+
+    @property
+    def summary(self) -> str:
+        """One sentence: how far one gets on this machine."""
+        if any(check.level == "problem" for check in self):
+            return "Mend the problems above, from the top; nothing can be checked before."
+        gpu = next((check for check in self if check.what == "GPU"), None)
+        if gpu is not None and gpu.level == "ok":
+            return "Everything works here: simulator, compiler, GPU and timing."
+        if gpu is not None and gpu.level != "note" and "cannot be used" not in gpu.message:
+            return "Everything works here, with the remarks above about the GPU."
+        return (
+            "Every puzzle can be solved here. Only the `gpu` gate, `bench` and the speed medals need a GPU that works."
         )
 
 
-def _torch(facts: Facts) -> Iterator[Finding]:
-    if facts.torch is None:
-        more = "" if facts.system == "Linux" else " It is used for tensors and references; it needs no GPU."
-        yield Finding("torch", "problem", f"torch is not installed.{more}", pip(facts, f'"torch=={TORCH}"'))
-    elif facts.torch_error:
-        message = f"torch {facts.torch} is installed but does not import: {facts.torch_error}"
-        yield Finding("torch", "problem", message, pip(facts, f'--force-reinstall "torch=={TORCH}"'))
-    elif version(facts.torch) < TORCH_FROM:
-        message = f"torch {facts.torch} is too old; the course needs 2.10 or newer and is tested with {TORCH}."
-        yield Finding("torch", "problem", message, pip(facts, PAIR))
+def doctor() -> DoctorReport:
+    """Show what works on this machine and the command that mends what does not."""
+    with display.working("Looking at this machine …") as area:
+        report = examine(this_machine())
+        if importlib.util.find_spec("rich") is None and not display.in_notebook():
+            print(f"{report.text}\n{report.summary}")
+        else:
+            area.show(report.panel)
+    return display.shown(report)
+
+
+# --- what there is to say -----------------------------------------------------------------------------------------------
+
+
+Answer = tuple[Level, str] | tuple[Level, str, str]
+"""A `HealthCheck` without what was looked at."""
+
+
+def examine(machine: Machine) -> DoctorReport:
+    """Everything worth saying about a machine, in the order in which it should be mended."""
+    return DoctorReport(HealthCheck(what, *answer) for what, look in CHECKS.items() for answer in look(machine))
+
+
+def _python(machine: Machine) -> Iterator[Answer]:
+    name = ".".join(map(str, machine.python))
+    if machine.python[:2] >= PYTHON_FROM:
+        yield "ok", name
     else:
-        yield Finding("torch", "ok", facts.torch)
+        too_old = f"Python {name} is too old; the course needs 3.11 or newer."
+        yield "problem", too_old, "conda env create -f environment.yml"
 
 
-def _triton(facts: Facts) -> Iterator[Finding]:
-    if facts.system == "Windows":
+def _torch(machine: Machine) -> Iterator[Answer]:
+    if machine.torch is None:
+        more = "" if machine.system == "Linux" else " It is used for tensors and references; it needs no GPU."
+        yield "problem", f"torch is not installed.{more}", _pip(machine, f'"torch=={TORCH}"')
+    elif machine.torch_error:
+        message = f"torch {machine.torch} is installed but does not import: {machine.torch_error}"
+        yield "problem", message, _pip(machine, f'--force-reinstall "torch=={TORCH}"')
+    elif _version(machine.torch) < TORCH_FROM:
+        message = f"torch {machine.torch} is too old; the course needs 2.10 or newer and is tested with {TORCH}."
+        yield "problem", message, _pip(machine, PAIR)
+    else:
+        yield "ok", machine.torch
+
+
+def _triton(machine: Machine) -> Iterator[Answer]:
+    reading = "Reading the notebooks, hints and progress work here; checking does not."
+    if machine.system == "Windows":
         message = (
             "Triton is not published for Windows. Work in WSL (a Linux inside Windows) and follow the README there, "
-            "or open the notebooks in Colab. Reading the notebooks, hints and progress work here; checking does not."
+            f"or open the notebooks in Colab. {reading}"
         )
-        yield Finding("triton", "problem", message, "wsl --install")
-    elif facts.system == "Darwin":
+        yield "problem", message, "wsl --install"
+    elif machine.system == "Darwin":
         message = (
             "Triton is not published for macOS. Open the notebooks in Colab, or work on a Linux machine or in a Linux "
-            "virtual machine. Reading the notebooks, hints and progress work here; checking does not."
+            f"virtual machine. {reading}"
         )
-        yield Finding("triton", "problem", message)
-    elif facts.triton is None:
-        yield Finding("triton", "problem", "Triton is not installed.", pip(facts, PAIR))
-    elif facts.triton_error:
-        message = f"Triton {facts.triton} is installed but does not import: {facts.triton_error}"
-        yield Finding("triton", "problem", message, pip(facts, f"--force-reinstall {PAIR}"))
-    elif not TRITON_FROM <= version(facts.triton)[:2] < TRITON_BELOW:
-        side = "too old" if version(facts.triton)[:2] < TRITON_FROM else "newer than the simulator knows"
-        message = f"Triton {facts.triton} is {side}: the course works with 3.6 to 3.9 and is tested with {TRITON}."
-        yield Finding("triton", "problem", message, pip(facts, PAIR))
+        yield "problem", message
+    elif machine.triton is None:
+        yield "problem", "Triton is not installed.", _pip(machine, PAIR)
+    elif machine.triton_error:
+        message = f"Triton {machine.triton} is installed but does not import: {machine.triton_error}"
+        yield "problem", message, _pip(machine, f"--force-reinstall {PAIR}")
+    elif not TRITON_FROM <= _version(machine.triton)[:2] < TRITON_BELOW:
+        side = "too old" if _version(machine.triton)[:2] < TRITON_FROM else "newer than the simulator knows"
+        message = f"Triton {machine.triton} is {side}: the course works with 3.6 to 3.9 and is tested with {TRITON}."
+        yield "problem", message, _pip(machine, PAIR)
     else:
-        yield Finding("triton", "ok", facts.triton)
+        yield "ok", machine.triton
 
 
-def _numpy(facts: Facts) -> Iterator[Finding]:
-    if facts.numpy is None:
-        yield Finding("numpy", "problem", "numpy is not installed.", pip(facts, '"numpy>=2.0"'))
-    elif version(facts.numpy) < NUMPY_FROM:
-        message = f"numpy {facts.numpy} is too old; the course needs 2.0 or newer."
-        yield Finding("numpy", "problem", message, pip(facts, '"numpy>=2.0"'))
-    elif facts.triton and version(facts.triton)[:2] == (3, 6) and version(facts.numpy)[:2] >= (2, 4):
+def _numpy(machine: Machine) -> Iterator[Answer]:
+    if machine.numpy is None:
+        yield "problem", "numpy is not installed.", _pip(machine, '"numpy>=2.0"')
+    elif _version(machine.numpy) < NUMPY_FROM:
+        message = f"numpy {machine.numpy} is too old; the course needs 2.0 or newer."
+        yield "problem", message, _pip(machine, '"numpy>=2.0"')
+    elif machine.triton and _version(machine.triton)[:2] == (3, 6) and _version(machine.numpy)[:2] >= (2, 4):
         message = (
-            f"numpy {facts.numpy} with Triton {facts.triton}: this course's simulator works with the pair, and so does "
+            f"numpy {machine.numpy} with Triton {machine.triton}: this course's simulator works with the pair, and so does "
             "everything here. Triton's own interpreter (TRITON_INTERPRET=1) does not: a loop such as "
             "`for start in range(0, N, BLOCK_N)` with a runtime N raises `TypeError: only 0-dimensional arrays can be "
             "converted to Python scalars` there. Triton 3.7 mended it. Only if you use that interpreter yourself:"
         )
-        yield Finding("numpy", "warning", message, pip(facts, '"numpy<2.4"'))
+        yield "warning", message, _pip(machine, '"numpy<2.4"')
     else:
-        yield Finding("numpy", "ok", facts.numpy)
+        yield "ok", machine.numpy
 
 
-def _small_packages(facts: Facts) -> Iterator[Finding]:
-    if facts.ml_dtypes is None:
+def _ml_dtypes(machine: Machine) -> Iterator[Answer]:
+    install = _pip(machine, '"ml_dtypes>=0.5"')
+    if machine.ml_dtypes is None:
         message = "ml_dtypes is not installed; without it the simulator cannot compute bfloat16 as bfloat16."
-        yield Finding("ml_dtypes", "problem", message, pip(facts, '"ml_dtypes>=0.5"'))
-    elif version(facts.ml_dtypes) < ML_DTYPES_FROM:
-        message = f"ml_dtypes {facts.ml_dtypes} is too old; the course needs 0.5 or newer."
-        yield Finding("ml_dtypes", "problem", message, pip(facts, '"ml_dtypes>=0.5"'))
+        yield "problem", message, install
+    elif _version(machine.ml_dtypes) < ML_DTYPES_FROM:
+        message = f"ml_dtypes {machine.ml_dtypes} is too old; the course needs 0.5 or newer."
+        yield "problem", message, install
     else:
-        yield Finding("ml_dtypes", "ok", facts.ml_dtypes)
-    for name, have, wanted, use in (
-        ("nbformat", facts.nbformat, "nbformat>=5.10", "kernels cannot be read from notebooks"),
-        ("rich", facts.rich, "rich>=13.9", "nothing can be shown in a terminal"),
-    ):
-        if have is None:
-            yield Finding(name, "problem", f"{name} is not installed; without it {use}.", pip(facts, f'"{wanted}"'))
+        yield "ok", machine.ml_dtypes
 
 
-def _sandbox(facts: Facts) -> Iterator[Finding]:
-    if facts.sandbox_error:
-        message = f"The sandbox that kernels run in does not start: {facts.sandbox_error}"
-        yield Finding("sandbox", "problem", message)
-    elif facts.sandbox_gaps:
+def _nbformat(machine: Machine) -> Iterator[Answer]:
+    if machine.nbformat is None:
+        message = "nbformat is not installed; without it kernels cannot be read from notebooks."
+        yield "problem", message, _pip(machine, '"nbformat>=5.10"')
+
+
+def _rich(machine: Machine) -> Iterator[Answer]:
+    if machine.rich is None:
+        message = "rich is not installed; without it nothing can be shown in a terminal."
+        yield "problem", message, _pip(machine, '"rich>=13.9"')
+
+
+def _gpu(machine: Machine) -> Iterator[Answer]:
+    if machine.system == "Darwin":
+        yield "note", "No GPU that Triton could use: it has no back end for Apple's GPUs."
+    elif machine.gpus:
+        yield from map(_usable_gpu, machine.gpus)
+    elif machine.torch_hip is not None:
         message = (
-            f"{facts.sandbox}: an endless loop or a crash in a kernel is caught here, but this machine does not keep a hostile "
-            f"kernel from these: {', '.join(facts.sandbox_gaps)}. That is fine for your own kernels; grade other people's on "
+            f"This torch is built for AMD (ROCm {machine.torch_hip}). The GPU gate and `bench` are written for and tested "
+            "on NVIDIA GPUs and stay off; everything else works."
+        )
+        yield "warning", message
+    elif machine.driver is not None:
+        yield _unusable_gpu(machine)
+    else:
+        message = (
+            "None here, and none is needed: every kernel runs in the simulator and is compiled for real GPUs, so `check`, "
+            "`film`, `xray` and `hint` work and every puzzle can be passed. What needs one: the `gpu` gate, which the verdict "
+            "then calls not run, `bench`, and the speed medals."
+        )
+        yield "note", message + (" In Colab: Runtime → Change runtime type → T4 GPU." if machine.colab else "")
+
+
+def _usable_gpu(gpu: Gpu) -> Answer:
+    major, minor = gpu.capability
+    what = f"{gpu.name}, compute capability {major}.{minor} (sm_{major}{minor})"
+    if gpu.memory:
+        what += f", {gpu.memory / 2**30:.0f} GiB"
+    if gpu.capability < (7, 5):
+        return "warning", (
+            f"{what}: older than any GPU the course is made for (T4, sm_75, and newer). Triton may refuse to compile; "
+            'the GPU gate may then fail for a kernel that is right. Pass `device="cpu"` to leave it out.'
+        )
+    if gpu.capability < (8, 0):
+        return "warning", (
+            f"{what}: it has no bfloat16 in hardware. bfloat16 cases still run and count: Triton computes them in float32 "
+            "and rounds, so the answers are the same and only the speed is not. It has no TF32 and no asynchronous "
+            "copies either, so `tl.dot` in float32 is exact and slow, and `num_stages` changes nothing: do not "
+            "draw conclusions about those from timings made here. float16 and float32 puzzles are unaffected."
+        )
+    return "ok", what
+
+
+def _unusable_gpu(machine: Machine) -> Answer:
+    names = ", ".join(machine.driver_gpus) or "an NVIDIA GPU"
+    present = f"{names} is present (driver {machine.driver})"
+    if machine.torch is None or machine.torch_error:
+        return "warning", f"{present} and cannot be used before torch works."
+    if machine.torch_cuda is None:
+        message = (
+            f"{present}, but torch {machine.torch} is a CPU-only build, so it cannot be used. Everything but the GPU gate and "
+            "`bench` works."
+        )
+        # without its local tag: on Linux the plain release is the CUDA build
+        same_torch = f'"torch=={machine.torch.split("+")[0]}"'
+        return "warning", message, _pip(machine, f"--force-reinstall --no-deps {same_torch}")
+    why = f" torch says: {machine.cuda_error}." if machine.cuda_error else ""
+    message = (
+        f"{present}, but torch {machine.torch} (built with CUDA {machine.torch_cuda}) cannot use it, so it cannot be used "
+        f"here.{why} Often the driver is older than that CUDA needs, or the GPU was taken from this container. The command "
+        "shows what the driver supports."
+    )
+    return "warning", message, ("!" if machine.colab else "") + "nvidia-smi"
+
+
+def _c_compiler(machine: Machine) -> Iterator[Answer]:
+    if machine.system != "Linux" or not machine.gpus:
+        return  # only a launch on a GPU compiles C: neither the simulator nor a compile for another GPU does
+    if machine.c_compiler is None:
+        message = (
+            "No C compiler: before its first launch on a GPU, Triton compiles a small C launcher. The simulator and the "
+            "compile gate do without."
+        )
+        yield "warning", message, "sudo apt-get install -y gcc"
+    elif not machine.python_headers:
+        message = "Python.h is missing: Triton's launcher for the GPU cannot be compiled without it."
+        yield "warning", message, f"sudo apt-get install -y python{'.'.join(map(str, machine.python[:2]))}-dev"
+    else:
+        yield "ok", machine.c_compiler
+
+
+def _sandbox(machine: Machine) -> Iterator[Answer]:
+    if machine.sandbox_error:
+        yield "problem", f"The sandbox that kernels run in does not start: {machine.sandbox_error}"
+    elif machine.sandbox_gaps:
+        message = (
+            f"{machine.sandbox}: an endless loop or a crash in a kernel is caught here, but this machine does not keep a hostile "
+            f"kernel from these: {', '.join(machine.sandbox_gaps)}. That is fine for your own kernels; grade other people's on "
             "a machine with unprivileged user namespaces or Landlock."
         )
-        yield Finding("sandbox", "warning", message)
-    elif facts.sandbox is not None:
-        yield Finding("sandbox", "ok", facts.sandbox)
+        yield "warning", message
+    elif machine.sandbox is not None:
+        yield "ok", machine.sandbox
 
 
-def _jupyter(facts: Facts) -> Iterator[Finding]:
-    if facts.colab:
-        yield Finding("Jupyter", "ok", "Colab, with its own torch and Triton; your files last as long as its disk does")
-    elif facts.jupyter is None:
+def _jupyter(machine: Machine) -> Iterator[Answer]:
+    if machine.colab:
+        yield "ok", "Colab, with its own torch and Triton; your files last as long as its disk does"
+    elif machine.jupyter is None:
         message = "JupyterLab is not installed. `python -m checker` works without it; the notebooks need it."
-        yield Finding("Jupyter", "warning", message, pip(facts, '"jupyterlab>=4.3" "ipykernel>=6.29"'))
+        yield "warning", message, _pip(machine, '"jupyterlab>=4.3" "ipykernel>=6.29"')
     else:
-        yield Finding("Jupyter", "ok", f"JupyterLab {facts.jupyter}")
+        yield "ok", f"JupyterLab {machine.jupyter}"
 
 
-def _folder(facts: Facts) -> Iterator[Finding]:
-    if not facts.writable:
-        message = (
-            f"{facts.folder} cannot be written to: kernels are checked, but progress and passing kernels are not kept."
-        )
-        yield Finding("folder", "warning", message, f"chmod u+w {shlex.quote(facts.folder)}")
-    elif facts.free < ENOUGH_DISK:
-        message = f"Only {facts.free / 2**20:.0f} MiB are free for {facts.folder}; Triton's cache and your progress live on disk."
-        yield Finding("folder", "warning", message, f"du -sh {facts.cache}")
+def _folder(machine: Machine) -> Iterator[Answer]:
+    if not machine.writable:
+        message = f"{machine.folder} cannot be written to: kernels are checked, but progress and passing kernels are not kept."
+        yield "warning", message, f"chmod u+w {shlex.quote(machine.folder)}"
+    elif machine.free < ENOUGH_DISK:
+        free = f"Only {machine.free / 2**20:.0f} MiB are free for {machine.folder}"
+        yield "warning", f"{free}; Triton's cache and your progress live on disk.", f"du -sh {machine.cache}"
     else:
-        yield Finding("folder", "ok", facts.folder)
-    if not facts.cache_usable:
+        yield "ok", machine.folder
+
+
+def _cache(machine: Machine) -> Iterator[Answer]:
+    if not machine.cache_usable:
         message = (
-            f"Triton's cache {facts.cache} cannot be used (not writable, or on a disk mounted noexec): launches on a GPU fail "
+            f"Triton's cache {machine.cache} cannot be used (not writable, or on a disk mounted noexec): launches on a GPU fail "
             "there. Choose another folder before starting Python."
         )
-        yield Finding("Triton's cache", "warning", message, 'export TRITON_CACHE_DIR="$PWD/.triton"')
+        yield "warning", message, 'export TRITON_CACHE_DIR="$PWD/.triton"'
+
+
+CHECKS: dict[str, Callable[[Machine], Iterator[Answer]]] = {
+    "Python": _python,
+    "torch": _torch,
+    "triton": _triton,
+    "numpy": _numpy,
+    "ml_dtypes": _ml_dtypes,
+    "nbformat": _nbformat,
+    "rich": _rich,
+    "GPU": _gpu,
+    "C compiler": _c_compiler,
+    "sandbox": _sandbox,
+    "Jupyter": _jupyter,
+    "folder": _folder,
+    "Triton's cache": _cache,
+}
+"""By what is looked at, in the order in which it should be mended."""
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """The leading numbers of a version: ``"2.13.0+cpu"`` is ``(2, 13, 0)``."""
+    match = re.match(r"\d+(\.\d+)*", text)
+    return tuple(int(part) for part in match.group().split(".")) if match else ()
+
+
+def _pip(machine: Machine, what: str) -> str:
+    """The command that installs `what` into the interpreter at hand."""
+    prefix = "!" if machine.colab else ""
+    return f"{prefix}{machine.interpreter} -m pip install {what}"

@@ -1,29 +1,37 @@
-"""What the compiler makes of a kernel on every GPU of the course, none of which has to be present."""
+"""`xray`: what the compiler makes of a kernel on every GPU of the course, none of which has to be present."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from checker.compiler import TARGETS, CompileRequest, CompileResult, requests_for
-from checker.judge.words import join
+from checker.compiler import SHARED_MEMORY, TARGETS, CompileRequest, CompileResult, SharedTile, requests_for
+from checker.compiler.occupancy import MOST_REGISTERS, Occupancy, occupancy
+from checker.judge.phrases import join
 from checker.puzzle import DTYPES, Case, Launch, Puzzle
 from checker.sandbox import Sandbox
 from checker.submission import rules
 from checker.submission.kernel import KernelSource
-from checker.verbs import xray_layouts, xray_rows, xray_words
-from checker.verbs.naming import UsageError
-from checker.verbs.panels import Panel
-from checker.verbs.sizes import case_for
+from checker.verbs.arguments import UsageError, case_for, live_kernel
+from checker.verbs.bench import allowed_bytes
+from checker.view import display
+from checker.view.formats import count
+from checker.view.panel import Cell, Panel
 
 MOST_BYTES = 1 << 28  # of all tensors of a case: only their types reach the compiler
 OPTIONS = {"num_warps": (1, 2, 4, 8, 16, 32), "num_stages": (1, 2, 3, 4, 5, 6, 7, 8)}
+BANKS, BANK = 32, 4  # shared memory answers 32 banks of 4 bytes at a time
+WIDEST = 16  # bytes that one lane can load at once
+UNKNOWN = "not known"
+
+Results = Mapping[str, CompileResult]
+"""By the GPU's name, only those that compiled."""
 
 
 @dataclass(frozen=True)
-class XRay:
+class Compiled:
     """What a kernel became on each GPU, by the GPU's name, and for which case."""
 
     case: Case
@@ -32,65 +40,81 @@ class XRay:
     results: Mapping[str, CompileResult]
 
     @property
-    def compiled(self) -> dict[str, CompileResult]:
-        return {name: result for name, result in self.results.items() if result.ok}
+    def case_words(self) -> str:
+        numbers = {**self.case.sizes, **self.case.flags, **self.launch.meta, **self.launch.options}
+        return f"{join(f'{name} = {value}' for name, value in numbers.items())}, in {self.case.dtype}"
 
     @property
-    def odd(self) -> list[str]:
+    def odd_numbers(self) -> list[str]:
         """The kernel's whole numbers (sizes, strides) that are no multiples of 16, which the compiler is told."""
         request = next(iter(self.requests.values()))
         numbers = [name for name, kind in request.signature.items() if kind in ("i32", "i64")]
         return [f"{name} = {self.launch.arguments[name]}" for name in numbers if name not in request.aligned]
 
 
-def xray_panel(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any] | None = None) -> tuple[Panel, bool]:
+def xray(kernel: Any, wanted: Mapping[str, Any]) -> Panel:
+    """Show what the compiler makes of a live kernel. Raises UsageError."""
+    return xray_and_show(*live_kernel(kernel, "xray"), wanted)[0]
+
+
+def xray_and_show(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any]) -> tuple[Panel, bool]:
+    """What was shown, and whether the kernel compiles for any of the GPUs. Raises UsageError."""
+    with display.working(f"Compiling {source.kernel} for four GPUs …") as area:
+        panel, compiled = xray_panel(puzzle, source, wanted)
+        area.show(panel)
+    return display.shown(panel), compiled
+
+
+def xray_panel(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any]) -> tuple[Panel, bool]:
     """The facts of each GPU side by side, or what keeps the kernel from being compiled; and whether it compiles for any.
 
     `wanted` are sizes, tile sizes and flags of the case, its ``dtype``, and the launch's ``num_warps`` and ``num_stages``.
     Raises UsageError for what is none of these.
     """
     title = f"{puzzle.title}: {source.kernel} as it is compiled"
-    case, options = chosen(puzzle, wanted or {})
+    case, options = case_and_options(puzzle, wanted)
     if rules.is_untouched(source):
         return Panel(title, ("There is nothing to compile yet: the stub has not been filled in.",)), False
     broken = rules.violations(source, puzzle)
     if broken:
         return Panel(title, tuple(f"Line {v.line}: {v.message}" for v in broken), footer=("Mend this first.",)), False
-    seen = xray(puzzle, source, case, options, {name for name in wanted or {} if name in case.meta})
-    failures = [f"{name}: {_why(source, result)}" for name, result in seen.results.items() if not result.ok]
-    prose = (f"Compiled for {_case_words(seen)}.", *failures)
-    if not seen.compiled:
+    made = compile_case(puzzle, source, case, options, {name for name in wanted if name in case.meta})
+    results = {name: result for name, result in made.results.items() if result.ok}
+    failures = [f"{name}: {_why(source, result)}" for name, result in made.results.items() if not result.ok]
+    prose = (f"Compiled for {made.case_words}.", *failures)
+    if not results:
         return Panel(title, prose), False
-    heads = ("", *(f"{name} (sm_{TARGETS[name]})" for name in seen.compiled))
-    lists = [("What this says", xray_words.sentences(seen.compiled, seen.odd))]
-    if explained := xray_layouts.layouts(seen.compiled):
+    heads = ("", *(f"{name} (sm_{TARGETS[name]})" for name in results))
+    lists = [("What this says", sentences(results, made.odd_numbers))]
+    if explained := layouts(results):
         lists.append(("How tiles lie in shared memory", explained))
     footer = (
         "An SM is the part of a GPU that runs programs; a warp is 32 lanes. More warps hide more waiting for memory.",
     )
-    return Panel(title, prose, heads, xray_rows.rows(seen.compiled), lists=lists, footer=footer), True
+    return Panel(title, prose, heads, table(results), lists=lists, footer=footer), True
 
 
-def xray(
-    puzzle: Puzzle,
-    source: KernelSource,
-    case: Case,
-    options: Mapping[str, int],
-    own: set[str] = frozenset(),  # type: ignore[assignment]
-) -> XRay:
-    """Compile one case for every GPU. `own` are the tile sizes that were asked for: they win over the learner's autotune."""
+def _why(source: KernelSource, result: CompileResult) -> str:
+    where = f"line {source.locate(result.line)[1]}: " if result.line is not None else ""
+    return f"{where}{result.message or 'Triton cannot compile this kernel.'}"
+
+
+def compile_case(
+    puzzle: Puzzle, source: KernelSource, case: Case, options: Mapping[str, int], named: Collection[str] = ()
+) -> Compiled:
+    """Compile one case for every GPU. `named` are the tile sizes that were asked for: they win over the learner's autotune."""
     config = source.configs[0] if source.configs else None
-    tuned = {name: value for name, value in (config.meta if config else {}).items() if name not in own}
+    tuned = {name: value for name, value in (config.meta if config else {}).items() if name not in named}
     launch = puzzle.launch(case, puzzle.make(case), {**case.meta, **tuned})
     launch = replace(launch, options={**launch.options, **(config.options if config else {}), **options})
     requests = dict(zip(TARGETS, requests_for(launch, puzzle.parameters, TARGETS.values()), strict=True))
     results = Sandbox.shared().compile(source, list(requests.values()))
-    return XRay(case, launch, requests, dict(zip(TARGETS, results, strict=True)))
+    return Compiled(case, launch, requests, dict(zip(TARGETS, results, strict=True)))
 
 
-def chosen(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[Case, dict[str, int]]:
+def case_and_options(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[Case, dict[str, int]]:
     """The case and the launch options that were asked for. Raises UsageError."""
-    case, options = realistic(puzzle), {name: wanted[name] for name in OPTIONS if name in wanted}
+    case, options = realistic_case(puzzle), {name: wanted[name] for name in OPTIONS if name in wanted}
     for name, value in options.items():
         if type(value) is not int or value not in OPTIONS[name]:
             raise UsageError(f"{name} is one of {', '.join(map(str, OPTIONS[name]))}, not {value!r}.")
@@ -101,7 +125,7 @@ def chosen(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[Case, dict[str, i
         case = replace(case, dtype=wanted["dtype"])
     sizes = {name: value for name, value in wanted.items() if name not in OPTIONS and name != "dtype"}
     case = case_for(puzzle.name, sizes, case)
-    if sizes and _bytes(puzzle, case) > MOST_BYTES:
+    if sizes and allowed_bytes(puzzle, case) > MOST_BYTES:
         raise UsageError(
             "These sizes are too large to prepare here. The compiler only sees whether a size is a multiple of 16: smaller ones of "
             "the same kind give the same code."
@@ -109,28 +133,310 @@ def chosen(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[Case, dict[str, i
     return case, options
 
 
-def realistic(puzzle: Puzzle) -> Case:
+def realistic_case(puzzle: Puzzle) -> Case:
     """The first case that is meant for a GPU only and not too large to prepare here, or else the smallest of them.
 
-    A puzzle without such cases gives the one with the largest tile.
+    A puzzle without such cases gives the one with the largest tile. What a case may move is near enough to its tensors' size.
     """
-    large = [c for c in puzzle.cases if "cpu" not in c.devices]
+    large = [case for case in puzzle.cases if "cpu" not in case.devices]
     if not large:
-        return max(puzzle.cases, key=lambda c: math.prod(c.meta.values()))
-    return next((c for c in large if _bytes(puzzle, c) <= MOST_BYTES), min(large, key=lambda c: _bytes(puzzle, c)))
+        return max(puzzle.cases, key=lambda case: math.prod(case.meta.values()))
+    fitting = (case for case in large if allowed_bytes(puzzle, case) <= MOST_BYTES)
+    return next(fitting, min(large, key=lambda case: allowed_bytes(puzzle, case)))
 
 
-def _bytes(puzzle: Puzzle, case: Case) -> int:
-    """What the case's kernel may move at the least: near enough to the size of its tensors."""
-    return sum(allowed.loaded + allowed.stored for allowed in puzzle.budget(case).values())
+# --- the compiler's facts -----------------------------------------------------------------------------------------------
 
 
-def _case_words(seen: XRay) -> str:
-    case, launch = seen.case, seen.launch
-    numbers = {**case.sizes, **case.flags, **launch.meta, **launch.options}
-    return f"{join(f'{name} = {value}' for name, value in numbers.items())}, in {case.dtype}"
+def _number(result: CompileResult, fact: str) -> int | None:
+    value = result.facts.get(fact)
+    return value if isinstance(value, int) else None
 
 
-def _why(source: KernelSource, result: CompileResult) -> str:
-    where = f"line {source.locate(result.line)[1]}: " if result.line is not None else ""
-    return f"{where}{result.message or 'Triton cannot compile this kernel.'}"
+def _occupancy(result: CompileResult) -> Occupancy | None:
+    registers, shared, warps = (_number(result, fact) for fact in ("registers", "shared_bytes", "num_warps"))
+    if registers is None or shared is None or warps is None:
+        return None
+    return occupancy(result.request.capability, registers, shared, warps)
+
+
+def _kib(amount: int) -> str:
+    """Bytes of on-chip memory, which are counted in 1024s."""
+    return f"{amount} B" if amount < 1024 else f"{amount / 1024:.3g} KiB"
+
+
+# --- the table: one row a fact, one column a GPU ------------------------------------------------------------------------
+
+
+def table(results: Results) -> list[list[Cell]]:
+    """A row that would be empty for every GPU is left out."""
+    with_dots = any(result.dots or result.dots is None for result in results.values())
+    with_tma = any(_number(result, "tma_copies") for result in results.values())
+    rows: list[tuple[str, Callable[[CompileResult], str | Cell]]] = [
+        ("registers per thread", _registers),
+        ("spilled per thread", _spilled),
+        ("shared memory", _shared),
+        ("programs on one SM", _programs),
+        ("what limits them", _limits),
+        ("loads, per lane", lambda result: _width(result, "load")),
+        ("stores, per lane", lambda result: _width(result, "store")),
+        ("copies past registers", _copies),
+        *([("copies by TMA", lambda result: _or_unknown(_number(result, "tma_copies")))] if with_tma else []),
+        *([("products (tl.dot)", _products)] if with_dots else []),
+        ("tensor cores", _tensor_cores),
+        ("tiles in shared", _tiles),
+    ]
+    return [[Cell(name), *(_cell(told(result)) for result in results.values())] for name, told in rows]
+
+
+def _cell(told: str | Cell) -> Cell:
+    return told if isinstance(told, Cell) else Cell(told, "soft" if told == UNKNOWN else "")
+
+
+def _or_unknown(value: int | None) -> str:
+    return UNKNOWN if value is None else f"{value:,}" if value else "none"
+
+
+def _registers(result: CompileResult) -> str:
+    used = _number(result, "registers")
+    return UNKNOWN if used is None else f"{used} of {MOST_REGISTERS}"
+
+
+def _spilled(result: CompileResult) -> str | Cell:
+    spilled = _number(result, "spilled_bytes")
+    return Cell(f"{spilled} bytes", "warn") if spilled else "nothing" if spilled == 0 else UNKNOWN
+
+
+def _shared(result: CompileResult) -> str:
+    used, limit = _number(result, "shared_bytes"), SHARED_MEMORY.get(result.request.capability)
+    if used is None or limit is None:
+        return UNKNOWN if used is None else _kib(used)
+    return f"{_kib(used).removesuffix(' KiB')} of {_kib(limit)}"
+
+
+def _programs(result: CompileResult) -> str:
+    held = _occupancy(result)
+    return UNKNOWN if held is None else f"{held.programs} ({held.warps}/{held.most_warps} warps)"
+
+
+def _limits(result: CompileResult) -> str:
+    held = _occupancy(result)
+    if held is None:
+        return UNKNOWN
+    return "nothing (full)" if held.warps == held.most_warps else join(held.limits)
+
+
+def _width(result: CompileResult, which: str) -> str:
+    widest, narrowest = _number(result, f"{which}_bits"), _number(result, f"narrowest_{which}_bits")
+    if widest is None:
+        return UNKNOWN
+    low = f"{narrowest // 8} to " if narrowest is not None and narrowest < widest else ""
+    return f"{low}{widest // 8} bytes"
+
+
+def _copies(result: CompileResult) -> str:
+    if result.request.capability < 80:
+        return "not on this GPU"
+    copies = _number(result, "async_copies")
+    return f"{copies} × cp.async" if copies else _or_unknown(copies)
+
+
+def _products(result: CompileResult) -> str:
+    if result.dots is None:
+        return UNKNOWN
+    return "\n".join(dict.fromkeys(f"{dot.m}×{dot.k} @ {dot.k}×{dot.n}" for dot in result.dots)) or "none"
+
+
+def _tensor_cores(result: CompileResult) -> str | Cell:
+    if result.tensor_cores is None:
+        return UNKNOWN
+    if not result.tensor_cores:
+        return Cell("none", "warn") if result.dots else "no tl.dot"
+    return "\n".join(
+        " ".join(filter(None, [f"{core.count} ×", core.name.removesuffix(".mma_async"), core.shape, core.operands]))
+        for core in result.tensor_cores
+    )
+
+
+def _tiles(result: CompileResult) -> str:
+    if result.tiles is None:
+        return UNKNOWN
+    kept: dict[str, int] = {}
+    for tile in result.tiles:
+        width = swizzle_bytes(tile)
+        words = UNKNOWN if width is None else f"{width}-byte swizzle" if width else "no swizzle"
+        kept[words] = kept.get(words, 0) + tile.count * tile.stages
+    return "\n".join(f"{number} × {words}" for words, number in kept.items()) or "none"
+
+
+# --- how tiles lie in shared memory -------------------------------------------------------------------------------------
+
+
+def swizzle_bytes(tile: SharedTile) -> int | None:
+    """Over how many bytes pieces of neighbouring rows change places: 0 for none, None where the layout is not known."""
+    if tile.kind == "nvmma_shared":
+        return tile.swizzle_bytes
+    if tile.kind != "swizzled_shared":
+        return None
+    return tile.vec * tile.max_phase * tile.bits // 8 if tile.max_phase > 1 else 0
+
+
+def layouts(results: Results) -> list[str]:
+    """One sentence for each layout, with the GPUs and the tiles that have it."""
+    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    for name, result in results.items():
+        for tile in result.tiles or ():
+            gpus, shapes = found.setdefault(_layout(tile), ({}, {}))
+            stages = f" ({tile.stages} of it, for the stages of the loop)" if tile.stages > 1 else ""
+            gpus[name] = None
+            shapes[f"{'×'.join(map(str, tile.shape))}{stages}"] = None
+    return [f"{join(gpus)}, tiles of {join(shapes)}: {words}" for words, (gpus, shapes) in found.items()]
+
+
+def _layout(tile: SharedTile) -> str:
+    """A layout in a sentence, with Triton's numbers."""
+    row = tile.inner * tile.bits // 8
+    width = swizzle_bytes(tile)
+    if width is None:
+        return f"a layout that there are no words for here ({tile.kind or UNKNOWN})."
+    if width == 0:
+        if not row:
+            return "no swizzle; the rows lie one after another."
+        banks = BANKS * BANK // math.gcd(row, BANKS * BANK)
+        fall = f"what stands below one another falls on {min(banks, BANKS)} of the {BANKS} banks"
+        return f"no swizzle; rows of {row} bytes lie one after another, so {fall}."
+    if tile.kind == "nvmma_shared":
+        return (
+            f"the {width}-byte swizzle of the tensor cores; within {width} bytes the 16-byte pieces change places from row to row, and "
+            "after 8 rows it starts anew."
+        )
+    piece = tile.vec * tile.bits // 8
+    turn = "from row to row" if tile.per_phase == 1 else f"every {tile.per_phase} rows"
+    return (
+        f"{width}-byte swizzle; pieces of {tile.vec} elements ({piece} bytes) change places {turn}, and after "
+        f"{tile.max_phase * tile.per_phase} rows it starts anew (vec {tile.vec}, perPhase {tile.per_phase}, maxPhase {tile.max_phase})."
+    )
+
+
+# --- sentences that follow from the numbers -----------------------------------------------------------------------------
+
+Sentence = tuple[int, str]
+"""With its rank: those of the lowest rank are said first and dropped last."""
+
+
+def sentences(results: Results, odd_numbers: Sequence[str] = ()) -> list[str]:
+    """Two to five sentences. `odd_numbers` are the kernel's numbers that are no multiples of 16, which keep loads narrow."""
+    found = [
+        *_about_spills(results),
+        *_about_tensor_cores(results),
+        *_about_loads(results, odd_numbers),
+        *_about_occupancy(results),
+        *_about_swizzle(results),
+    ]
+    return [text for _, text in sorted(found, key=lambda sentence: sentence[0])[:5]]
+
+
+def _about_spills(results: Results) -> Iterable[Sentence]:
+    spilled = {name: n for name, r in results.items() if (n := _number(r, "spilled_bytes"))}
+    if spilled:
+        yield (
+            0,
+            f"On the {join(spilled)} a thread has more values than registers: up to {max(spilled.values())} bytes per thread go to "
+            "slow memory and come back. Smaller tiles or more warps per program leave each thread fewer values.",
+        )
+    elif all(_number(r, "spilled_bytes") == 0 for r in results.values()):
+        most = max(int(r.facts.get("registers", 0)) for r in results.values())
+        if most:
+            yield 5, f"Everything fits in registers, at most {most} of a thread's {MOST_REGISTERS}: nothing spills."
+
+
+def _about_tensor_cores(results: Results) -> Iterable[Sentence]:
+    cores = {name: r.tensor_cores for name, r in results.items() if r.dots and r.tensor_cores is not None}
+    without = [name for name, found in cores.items() if not found]
+    if "T4" in without:
+        yield (
+            1,
+            "No tensor core on the T4: Triton's code for sm_75 works this product out with plain multiplications, one by one, on the "
+            "ordinary arithmetic units.",
+        )
+    if others := [name for name in without if name != "T4"]:
+        yield (
+            1,
+            f"No tensor core on {join(others)} either: there is none for these operands. float32 with "
+            '`input_precision="ieee"` is the usual reason.',
+        )
+    if tf32 := [name for name, found in cores.items() if any(core.operands == "tf32" for core in found)]:
+        yield (
+            2,
+            f"On {join(tf32)} the float32 operands are rounded to TF32 (10 bits after the point instead of 23) for the tensor cores.",
+        )
+    shapes = {n: [core.shape for core in found if core.name.startswith("wgmma")] for n, found in cores.items()}
+    if wgmma := {name: shapes[name][0] for name in shapes if shapes[name]}:
+        shape = next(iter(wgmma.values()))
+        yield (
+            3,
+            f"The {join(wgmma)} multiplies with wgmma ({shape}): four warps together take 64 rows at a time, straight from shared memory.",
+        )
+    hoppers = [name for name, found in cores.items() if found and results[name].request.capability == 90]
+    if narrow := [name for name in hoppers if name not in wgmma]:
+        yield (
+            3,
+            f"The {join(narrow)} falls back to the mma.sync of older GPUs: its own wgmma needs tiles of at least 64 rows and at least 4 warps.",
+        )
+
+
+def _about_loads(results: Results, odd_numbers: Sequence[str]) -> Iterable[Sentence]:
+    widths = [bits // 8 for r in results.values() if (bits := _number(r, "load_bits"))]
+    if not widths:
+        return
+    low, high = min(widths), max(widths)
+    if low >= WIDEST:
+        yield 4, f"A lane loads up to {WIDEST} bytes at once, the most there is."
+        return
+    why = (
+        f" Triton joins neighbours only where it knows that addresses and mask come in such steps, and {join(odd_numbers)} "
+        f"{'is no multiple' if len(odd_numbers) == 1 else 'are no multiples'} of 16 here."
+        if odd_numbers
+        else ""
+    )
+    span = f"{low}" if low == high else f"{low} to {high}"
+    yield 2, f"A lane loads {span} bytes at a time, and {WIDEST} would be the most.{why}"
+
+
+def _about_occupancy(results: Results) -> Iterable[Sentence]:
+    found = {name: held for name, r in results.items() if (held := _occupancy(r)) is not None}
+    if not found:
+        return
+    name, worst = min(found.items(), key=lambda item: item[1].warps / item[1].most_warps)
+    share = f"{worst.warps} of {worst.most_warps} warps"
+    if worst.programs == 0:
+        yield 0, f"Not even one program fits on an SM of the {name}: it has too few {join(worst.limits)}."
+    elif 2 * worst.warps < worst.most_warps:
+        yield (
+            2,
+            f"Only {count(worst.programs, 'program')} at a time {'fits' if worst.programs == 1 else 'fit'} on an SM of the {name} ({share}), "
+            f"for want of {join(worst.limits)}: while one waits for memory, few others have work to do.",
+        )
+    else:
+        yield (
+            4,
+            f"At least half of the warps that an SM can hold fit at a time on every GPU (the least: {name}, {share}).",
+        )
+
+
+def _about_swizzle(results: Results) -> Iterable[Sentence]:
+    kinds = {name: {swizzle_bytes(tile) for tile in r.tiles} for name, r in results.items() if r.tiles}
+    swizzled = [name for name, widths in kinds.items() if any(widths)]
+    plain = [name for name, widths in kinds.items() if widths == {0}]
+    if swizzled:
+        yield (
+            3,
+            f"On {join(swizzled)} the tiles in shared memory are swizzled: a column's elements fall on different banks and can be "
+            "read at once.",
+        )
+    elif plain:
+        yield 4, f"The tiles in shared memory are not swizzled ({join(plain)}): they are read row by row."
+    elif all(r.tiles == () for r in results.values()):
+        scratch = max((n for r in results.values() if (n := _number(r, "shared_bytes"))), default=0)
+        use = f" The {_kib(scratch)} are what the warps hand one another in reductions." if scratch else ""
+        yield 4, f"No tile is kept in shared memory: all of them live in registers.{use}"

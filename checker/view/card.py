@@ -1,190 +1,145 @@
-"""The verdict card of a notebook: what happened, why, and what to try next. Works without scripts."""
+"""The verdict card of a notebook: one self-contained piece of HTML that works without scripts, in dark and light."""
 
 from __future__ import annotations
 
-import re
+from markupsafe import Markup
 
-from checker.judge.verdict import GateResult, Mismatch, Verdict
-from checker.simulator.trace import Finding
-from checker.view import wording
+from checker.judge.verdict import Verdict
+from checker.view import card_content as content
 from checker.view.code import highlight
 from checker.view.error_map import alt_text, error_map, numbered
-from checker.view.theme import count, escape, style
+from checker.view.formats import count
+from checker.view.theme import prose, style_element
 
 
 def card_html(verdict: Verdict) -> str:
-    """One self-contained HTML fragment for a verdict, in dark and light, with everything of the learner's escaped."""
-    tone = "invite" if verdict.status == "not_attempted" else wording.colour(verdict.status)
-    parts = [_head(verdict)]
-    if lead := wording.lead(verdict):
-        parts.append(f'<p class="message">{prose(lead)}</p>')
-    if verdict.gates and verdict.status != "not_attempted":
-        parts.append(_ladder(verdict))
-    failure = verdict.failure
-    if failure is not None and verdict.status != "not_attempted":
-        parts.append(_failure(verdict, failure))
-    if failure is not None and verdict.status == "not_attempted" and failure.advice:
-        parts.append(_box("Next, try", failure.advice))
-    if verdict.passed:
-        parts.append(_proved(verdict))
-    parts.append(_warnings(verdict))
-    return f'<div class="tbt-card {tone}">{style("tbt-card", "card.css")}{"".join(parts)}</div>'
-
-
-def prose(text: str) -> str:
-    """Escaped text in which `code` between backquotes is set as code and line breaks are kept."""
-
-    def code(match: re.Match[str]) -> str:
-        whole = ' class="whole"' if len(match[1]) <= 40 else ""
-        return f"<code{whole}>{match[1]}</code>"
-
-    return re.sub(r"`([^`\n]+)`", code, escape(text)).replace("\n", "<br>")
-
-
-def _head(verdict: Verdict) -> str:
-    facts = [took] if (took := wording.took(verdict)) else []
-    if verdict.max_score and wording.colour(verdict.status) != "soft":
-        facts.insert(0, f"{verdict.score:g} of {count(int(verdict.max_score), 'point')}")
-    return (
-        f'<div class="head"><span class="mark" aria-hidden="true">{wording.icon(verdict.status)}</span>'
-        f'<span class="title">{escape(wording.headline(verdict))}</span><span class="meta">{" · ".join(facts)}</span></div>'
+    card = content.card_of(verdict)
+    page = Markup('<div class="tbt-card {}">{}{}{}</div>').format(
+        card.tone, style_element("tbt-card", "card.css"), _head(card), Markup().join(map(_part, card.parts))
     )
+    return str(page)  # whoever adds to it may do so as to any text
 
 
-def _ladder(verdict: Verdict) -> str:
-    ran, rest = wording.not_run(verdict)
-    items = "".join(
-        f'<li class="{wording.colour(g.status)}" title="{escape(wording.ASKS[g.gate])}"><i aria-hidden="true">{wording.icon(g.status)}</i>'
-        f"{g.gate}{'' if g.status == 'passed' else f': {wording.WORDS[g.status]}'}</li>"
-        for g in ran
-    )
-    if rest:
-        items += f'<li class="soft"><i aria-hidden="true">–</i>not run: {", ".join(rest)}</li>'
-    return f'<ol class="gates" aria-label="Gates, in order">{items}</ol>'
+def _head(card: content.Card) -> Markup:
+    return Markup(
+        '<div class="head"><span class="mark" aria-hidden="true">{}</span><span class="title">{}</span>'
+        '<span class="meta">{}</span></div>'
+    ).format(card.icon, card.headline, " · ".join(filter(None, [card.points, card.took])))
 
 
-def _failure(verdict: Verdict, gate: GateResult) -> str:
-    parts = [f'<p class="message">{prose(gate.message)}</p>'] if gate.message else []
-    line = gate.line or (gate.mismatch.line if gate.mismatch else None)
-    diagnosis = verdict.diagnosis
-    cause = diagnosis.line if diagnosis is not None else None
-    parts.append(_excerpt(verdict, line, also=cause))
-    if gate.findings:
-        parts.append(_findings(wording.untold(gate)))
-    if diagnosis is not None:
-        if diagnosis.misconception is not None:
-            parts.append(_box(wording.diagnosis_tag(diagnosis), diagnosis.message, "looks"))
-        else:
-            parts.append(f'<p class="soft">{prose(diagnosis.message)}</p>')
-        if cause is not None and cause not in [row.number for row in wording.excerpt(verdict, line)]:
-            parts.append(_excerpt(verdict, cause, around=0))
-    if advice := wording.advice(verdict, gate):
-        parts.append(_box("Next, try", advice))
-    if gate.mismatch is not None:
-        parts.append(_mismatch(gate.mismatch, gate.message))
-    elif seen := wording.seen_with(verdict, gate):
-        parts.append(f'<p class="soft">{escape(seen)}</p>')
-    if verdict.smallest is not None:
-        parts.append(f"<p><b>Smallest failing shape:</b> {escape(wording.case_words(verdict.smallest))}.</p>")
-    parts.append(_traffic(gate))
-    if detail := wording.details(gate):
-        name = "Triton’s own words" if gate.gate == "compile" else "The details"
-        parts.append(f"<details><summary>{name}</summary><pre>{escape(detail)}</pre></details>")
-    return "".join(parts)
+def _part(part: content.Part) -> Markup:
+    match part:
+        case content.Paragraph():
+            name = {"lead": "message", "message": "message", "aside": "soft", "plain": ""}[part.role]
+            return _paragraph(part.text, name, part.label)
+        case content.Gates():
+            return _gates(part) + (_proof(part) if part.proof else "")
+        case content.Excerpt():
+            return _excerpt(part)
+        case content.Listing():
+            items = Markup("<ul>{}</ul>").format(
+                Markup().join(map(Markup("<li>{}</li>").format, map(prose, part.items)))
+            )
+            folded = Markup("<details><summary>{} worth knowing</summary>{}</details>")
+            return items if part.kind == "findings" else folded.format(count(len(part.items), "thing"), items)
+        case content.Section():
+            text = Markup().join(_paragraph(text, label=label) for label, text in part.sentences)
+            if part.kind == "why":
+                return Markup("<h4>{}</h4>{}").format(part.heading, text)
+            name = " looks" if part.kind == "cause" else ""
+            return Markup('<div class="box{}"><b class="tag">{}</b>{}</div>').format(name, part.heading, text)
+        case content.Comparison():
+            return _comparison(part)
+        case content.Traffic():
+            return _traffic(part)
+        case content.Detail():
+            return Markup("<details><summary>{}</summary><pre>{}</pre></details>").format(part.heading, part.text)
 
 
-def _box(tag: str, text: str, name: str = "") -> str:
-    """A framed paragraph; lines that start with a word and a colon get it in bold (Believed:, Instead:)."""
-    lines = [
-        re.sub(r"^(Believed|Instead|Try):", r"<b>\1:</b>", prose(line)) for line in text.splitlines() if line.strip()
-    ]
-    body = "".join(f"<p>{line}</p>" for line in lines)
-    return f'<div class="box {name}"><b class="tag">{tag}</b>{body}</div>'
+def _paragraph(text: str, name: str = "", label: str = "") -> Markup:
+    opening = Markup('<p class="{}">').format(name) if name else Markup("<p>")
+    return opening + (Markup("<b>{}:</b> ").format(label) if label else "") + prose(text) + Markup("</p>")
 
 
-def _excerpt(verdict: Verdict, line: int | None, around: int = 1, also: int | None = None) -> str:
-    chosen = wording.excerpt(verdict, line, around, also)
-    if not chosen:
-        return ""
-    painted = highlight(verdict.source)
-    rows = "".join(
-        f'<span class="ln{" here" if row.here else ""}"><i>{"▸ " if row.here else ""}{row.number}</i>'
-        f"{painted[row.number - verdict.first_line]}\n</span>"
-        for row in chosen
-    )
-    return f'<pre aria-label="Line {line}">{rows}</pre>'
+def _gates(gates: content.Gates) -> Markup:
+    item = Markup('<li class="{}" title="{}"><i aria-hidden="true">{}</i>{}{}</li>')
+    items = []
+    for gate in gates.results:
+        words = content.STATUS[gate.status]
+        if gate.status != "skipped":
+            status = "" if gate.status == "passed" else f": {words.gate}"
+            items.append(item.format(words.tone, content.ASKS[gate.gate], words.icon, gate.gate, status))
+    if gates.not_run:
+        rest = ", ".join(gates.not_run)
+        items.append(Markup('<li class="soft"><i aria-hidden="true">–</i>not run: {}</li>').format(rest))
+    return Markup('<ol class="gates" aria-label="Gates, in order">{}</ol>').format(Markup().join(items))
 
 
-def _findings(rows: list[Finding]) -> str:
-    items = "".join(f"<li>{prose(f.message)}</li>" for f in rows[:4])
-    if len(rows) > 4:
-        items += f"<li>and {count(len(rows) - 4, 'more finding')}</li>"
-    return f"<ul>{items}</ul>" if items else ""
+def _proof(gates: content.Gates) -> Markup:
+    item = Markup('<li class="{}"><i aria-hidden="true">{}</i><span>{}</span><span>{}</span></li>')
+    said = [(content.STATUS[gate.status], gate) for gate in gates.results if gate.message]
+    items = [item.format(words.tone, words.icon, gate.gate, prose(gate.message)) for words, gate in said]
+    return Markup('<h4>What stands behind it</h4><ul class="proved">{}</ul>').format(Markup().join(items))
 
 
-def _mismatch(mismatch: Mismatch, said: str) -> str:
-    view = wording.window(mismatch)
-
-    def table(name: str, cells: list[list[str]], mark: bool) -> str:
-        head = "".join(f'<th scope="col">{c}</th>' for c in view.cols)
-        body = ""
-        for r, row in enumerate(cells):
-            body += f'<tr><th scope="row">{view.rows[r]}</th>'
-            for c, text in enumerate(row):
-                names = (["wrong"] if mark and view.wrong[r][c] else []) + (["first"] if (r, c) == view.first else [])
-                body += f'<td class="{" ".join(names)}">{text}</td>' if names else f"<td>{text}</td>"
-            body += "</tr>"
-        return f'<div><table class="cells"><caption>{name}</caption><tr><th></th>{head}</tr>{body}</table></div>'
-
-    index = "[" + ", ".join([*map(str, view.lead), "rows", "columns"]) + "]" if view.lead else ""
-    place, note, picture = wording.where_wrong(mismatch, said), "", ""
-    if place:
-        note = f"Case: {wording.case_words(mismatch.case)}. "
-    if mismatch.total > len(view.rows) * len(view.cols):  # otherwise the two tables show all there is
-        picture = f'<figure role="img" aria-label="{escape(alt_text(mismatch))}">{error_map(mismatch)}</figure>'
-        note += "Numbers in the picture are the programs that stored the tiles." if numbered(mismatch) else ""
-    return (
-        (f"<p>{escape(place)}</p>" if place else "")
-        + f'<div class="pair">{table(f"expected {index}", view.expected, False)}{table(f"got {index}", view.got, True)}'
-        + "</div>"
-        + picture
-        + (f'<p class="soft">{escape(note)}</p>' if note else "")
-    )
-
-
-def _traffic(gate: GateResult) -> str:
-    rows = ""
-    for row in wording.moved(gate.traffic):
-        top = max(row.moved, row.allowed, 1)
-        name = f"{row.verb}{' over' if row.over else ''}"
-        rows += (
-            f'<tr class="{name}"><th scope="row"><b>{escape(row.tensor)}</b> {row.verb}</th><td><span class="bar">'
-            f'<span style="width:{100 * row.moved / top:.1f}%"></span><u style="left:{100 * row.allowed / top:.1f}%"></u></span></td>'
-            f'<td class="words">{row.words}</td></tr>'
+def _excerpt(excerpt: content.Excerpt) -> Markup:
+    highlighted = highlight(excerpt.source)
+    row = Markup('<span class="ln{}"><i>{}{}</i>{}\n</span>')
+    rows = [
+        row.format(
+            " here" if line.here else "",
+            "▸ " if line.here else "",
+            line.number,
+            highlighted[line.number - excerpt.first_line],
         )
-    return f'<h4>Bytes moved, against the budget</h4><table class="traffic">{rows}</table>' if rows else ""
+        for line in excerpt.lines
+    ]
+    return Markup('<pre aria-label="Line {}">{}</pre>').format(excerpt.line, Markup().join(rows))
 
 
-def _proved(verdict: Verdict) -> str:
-    items = "".join(
-        f'<li class="{wording.colour(g.status)}"><i aria-hidden="true">{wording.icon(g.status)}</i><span>{g.gate}</span><span>{prose(g.message)}</span></li>'
-        for g in verdict.gates
-        if g.message
+def _comparison(part: content.Comparison) -> Markup:
+    mismatch, view = part.mismatch, content.window(part.mismatch, most=7)
+    picture, note = Markup(), f"Case: {part.case}" if part.case else ""
+    if mismatch.total > len(view.rows) * len(view.cols):  # otherwise the two tables show all there is
+        picture = Markup('<figure role="img" aria-label="{}">{}</figure>').format(
+            alt_text(mismatch), error_map(mismatch)
+        )
+        note += " Numbers in the picture are the programs that stored the tiles." if numbered(mismatch) else ""
+    return Markup('{}<div class="pair">{}{}</div>{}{}').format(
+        _paragraph(part.place) if part.place else "",
+        _cells("expected", view.expected, view, mark=False),
+        _cells("got", view.got, view, mark=True),
+        picture,
+        _paragraph(note.strip(), "soft") if note else "",
     )
-    parts = [f'<h4>What stands behind it</h4><ul class="proved">{items}</ul>'] if items else []
-    parts += [_traffic(g) for g in verdict.gates if g.traffic]
-    if note := wording.gpu_note(verdict):
-        parts.append(f'<p class="soft">{note}</p>')
-    if why := wording.explanation(verdict):
-        parts.append(f"<h4>Why it works</h4><p>{prose(why)}</p>")
-    if step := wording.next_step(verdict):
-        parts.append(_box("What is next", step))
-    return "".join(parts)
 
 
-def _warnings(verdict: Verdict) -> str:
-    rows = wording.targets(verdict.gates)
-    if not rows:
-        return ""
-    items = "".join(f"<li>{prose(text)}</li>" for _, text in rows)
-    return f"<details><summary>{count(len(rows), 'thing')} worth knowing</summary><ul>{items}</ul></details>"
+def _cells(name: str, cells: list[list[str]], view: content.Window, mark: bool) -> Markup:
+    """One of the two tables of numbers; `mark` where the wrong ones are marked as such."""
+    index = f"[{', '.join([*map(str, view.lead), 'rows', 'columns'])}]" if view.lead else ""
+    rows = [Markup("<th></th>") + Markup().join(Markup('<th scope="col">{}</th>').format(col) for col in view.cols)]
+    for r, row in enumerate(cells):
+        rows.append(Markup('<th scope="row">{}</th>').format(view.rows[r]))
+        for c, text in enumerate(row):
+            names = ["wrong"] * (mark and view.wrong[r][c]) + ["first"] * ((r, c) == view.first)
+            rows[-1] += Markup("<td{}>{}</td>").format(
+                Markup(' class="{}"').format(" ".join(names)) if names else "", text
+            )
+    return Markup('<div><table class="cells"><caption>{} {}</caption>{}</table></div>').format(
+        name, index, Markup().join(map(Markup("<tr>{}</tr>").format, rows))
+    )
+
+
+def _traffic(traffic: content.Traffic) -> Markup:
+    row = Markup(
+        '<tr class="{}{}"><th scope="row"><b>{}</b> {}</th><td><span class="bar"><span style="width:{:.1f}%"></span>'
+        '<u style="left:{:.1f}%"></u></span></td><td class="words">{}</td></tr>'
+    )
+    rows = []
+    for r in traffic.rows:
+        percent = 100 / max(r.moved, r.allowed, 1)
+        over = " over" if r.over else ""
+        rows.append(row.format(r.verb, over, r.tensor, r.verb, percent * r.moved, percent * r.allowed, r.words))
+    return Markup('<h4>Bytes moved, against the budget</h4><table class="traffic">{}</table>').format(
+        Markup().join(rows)
+    )

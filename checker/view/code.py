@@ -2,52 +2,37 @@
 
 from __future__ import annotations
 
-import io
-import keyword
-import token
-import tokenize
+from itertools import groupby
 
-from checker.view.theme import between_tags
+from markupsafe import Markup
+from pygments.lexers.python import PythonLexer
+from pygments.token import Comment, Keyword, Literal, Operator
 
-_TAGS = {
-    token.STRING: ("<span class=s>", "</span>"),
-    token.NUMBER: ("<span class=n>", "</span>"),
-    tokenize.COMMENT: ("<em>", "</em>"),
+_ELEMENTS = {
+    Keyword: Markup("<b>{}</b>"),
+    Operator.Word: Markup("<b>{}</b>"),
+    Literal.String: Markup("<span class=s>{}</span>"),
+    Literal.Number: Markup("<span class=n>{}</span>"),
+    Comment: Markup("<em>{}</em>"),
 }
-_KEYWORD = ("<b>", "</b>")
+"""By Pygments' kind of token, its parents included. Without a style sheet keywords are bold and comments slanted."""
 
 
-def highlight(source: str) -> list[str]:
-    """One piece of HTML per line of `source`, escaped. Source that cannot be read as Python stays plain.
-
-    Without a style sheet keywords are bold and comments slanted.
-    """
-    lines = source.splitlines()
-    marks: list[list[tuple[int, int, tuple[str, str]]]] = [[] for _ in lines]
-    try:
-        for tok in tokenize.generate_tokens(io.StringIO(source).readline):
-            tags = _TAGS.get(tok.type)
-            if tok.type == token.NAME and keyword.iskeyword(tok.string):
-                tags = _KEYWORD
-            if tags is None:
-                continue
-            for row in range(tok.start[0], min(tok.end[0], len(lines)) + 1):
-                start = tok.start[1] if row == tok.start[0] else 0
-                stop = tok.end[1] if row == tok.end[0] else len(lines[row - 1])
-                marks[row - 1].append((start, stop, tags))
-    except (tokenize.TokenError, SyntaxError, IndexError, ValueError):
-        return [between_tags(line) for line in lines]
-    return [_paint(line, spans) for line, spans in zip(lines, marks, strict=True)]
+def highlight(source: str) -> list[Markup]:
+    """One piece of HTML for each of `source.splitlines()`, escaped. Source that is no Python is coloured as far as it can be."""
+    lines = [Markup()]
+    tokens = PythonLexer(stripnl=False, ensurenl=False).get_tokens(source)
+    for element, alike in groupby(tokens, key=lambda token: _element(token[0])):
+        for piece in "".join(text for _, text in alike).splitlines(keepends=True):
+            words = "".join(piece.splitlines())
+            lines[-1] += element.format(words) if words else Markup()
+            if words != piece:
+                lines.append(Markup())
+    return lines[: len(source.splitlines())]
 
 
-def _paint(line: str, spans: list[tuple[int, int, tuple[str, str]]]) -> str:
-    out, at = [], 0
-    for start, stop, (opening, closing) in spans:
-        if stop <= start or start < at:
-            continue
-        out.append(between_tags(line[at:start]) + opening + between_tags(line[start:stop]) + closing)
-        at = stop
-    return "".join(out) + between_tags(line[at:])
+def _element(kind: tuple[str, ...]) -> Markup:
+    return next((html for parent, html in _ELEMENTS.items() if kind in parent), Markup("{}"))
 
 
 def body_start(source: str) -> int:

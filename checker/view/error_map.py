@@ -5,14 +5,15 @@ from __future__ import annotations
 import base64
 import io
 import math
-import re
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from checker.judge.verdict import Mismatch
-from checker.view.figures import INK, svg
-from checker.view.theme import short
+from checker.view.formats import short
+from checker.view.plots import INK, inline_svg, new_figure
 
 FINE, UNWRITTEN, NOT_FINITE = (0.90, 0.92, 0.94), (0.62, 0.66, 0.70), (0.48, 0.22, 0.60)
 LOW, HIGH = np.array([1.0, 0.86, 0.72]), np.array([0.72, 0.23, 0.0])
@@ -22,21 +23,20 @@ ON_PICTURE, LABEL = "#30363d", "#fefefe"  # the picture has the same light groun
 _WIDE, _LEFT, _SHARE = 5.2, 0.09, 0.78  # inches, and where the picture lies in them
 
 
-def error_map(mismatch: Mismatch) -> str:
+def error_map(mismatch: Mismatch) -> Markup:
     """Inline SVG of |got - expected| over the tolerance, on a transparent ground, its words in the colours of the page.
 
     One pixel stands for the worst of the elements under it, so a single wrong element of a large output stays visible.
     """
     picture, _, top = paint(mismatch)
     drawn, ground = _draw(mismatch, top)
-    x, y, wide, high = ground
-    image = (
-        f'<image x="{x:.2f}" y="{y:.2f}" width="{wide:.2f}" height="{high:.2f}" preserveAspectRatio="none" '
-        f'style="image-rendering:pixelated" href="data:image/png;base64,{_png(picture)}"/>'
-    )
-    found = re.subn(r'<g id="error-map-ground">.*?</g>', lambda _: image, drawn, count=1, flags=re.DOTALL)
-    assert found[1] == 1, "matplotlib drew no ground for the picture"
-    return found[0]
+    image = Markup(
+        '<image x="{:.2f}" y="{:.2f}" width="{:.2f}" height="{:.2f}" preserveAspectRatio="none" '
+        'style="image-rendering:pixelated" href="data:image/png;base64,{}"/>'
+    ).format(*ground, _png(picture))
+    before, mark, rest = drawn.partition('<g id="error-map-ground">')
+    assert mark, "matplotlib drew no ground for the picture"
+    return before + image + rest.partition("</g>")[2]
 
 
 def _plane(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -73,31 +73,26 @@ def paint(mismatch: Mismatch) -> tuple[np.ndarray, tuple[int, int], float]:
     return picture, step, top
 
 
-def _draw(mismatch: Mismatch, top: float) -> tuple[str, tuple[float, float, float, float]]:
+def _draw(mismatch: Mismatch, top: float) -> tuple[Markup, tuple[float, float, float, float]]:
     """The map without its picture, as SVG, and where the picture goes: x, y, width and height in the SVG's units."""
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
     from matplotlib.patches import Patch, Rectangle
     from matplotlib.ticker import MaxNLocator
 
     rows, cols = _plane(mismatch.error, mismatch.shape).shape
     high = min(max(4.3 * rows / cols, 0.32, 0.16 * min(rows, 12)), 2.2)
     tall = high + 0.76
-    figure = Figure(figsize=(_WIDE, tall))
-    FigureCanvasSVG(figure)
+    figure = new_figure(_WIDE, tall)
     axes = figure.add_axes((_LEFT, 0.56 / tall, _SHARE, high / tall))
     axes.set(xlim=(-0.5, cols - 0.5), ylim=(rows - 0.5, -0.5))
     axes.patch.set_gid("error-map-ground")
-    _tiles(axes, mismatch, rows, cols)
-    at = (
-        int(np.ravel_multi_index(mismatch.first[:-1], mismatch.shape[:-1])) if len(mismatch.shape) > 1 else 0,
-        mismatch.first[-1] if mismatch.first else 0,
-    )
-    axes.add_patch(Rectangle((at[1] - 0.5, at[0] - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.6))
+    if mismatch.writers is not None:
+        _programs(axes, mismatch)
+    row, col = divmod(int(np.ravel_multi_index(mismatch.first, mismatch.shape)) if mismatch.shape else 0, cols)
+    axes.add_patch(Rectangle((col - 0.5, row - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.6))
     # at the edge the word stands on the picture, not on the numbers beside it
-    side = "left" if at[1] < cols / 20 else "right" if at[1] > cols * 0.95 else "center"
-    axes.annotate("first", (at[1], at[0]), (0, 9), textcoords="offset points", ha=side, fontsize=7, color="black",
-                  bbox={"boxstyle": "round,pad=0.15", "fc": LABEL, "ec": "black", "lw": 0.6})  # fmt: skip
+    side = "left" if col < cols / 20 else "right" if col > cols * 0.95 else "center"
+    box = {"boxstyle": "round,pad=0.15", "fc": LABEL, "ec": "black", "lw": 0.6}
+    axes.annotate("first", (col, row), (0, 9), textcoords="offset points", ha=side, fontsize=7, color="black", bbox=box)
     axes.set_xlabel(f"column of {short(mismatch.output)}", fontsize=8, color=INK, labelpad=2)
     if rows > 1:
         axes.set_ylabel("row", fontsize=8, color=INK)
@@ -108,74 +103,56 @@ def _draw(mismatch: Mismatch, top: float) -> tuple[str, tuple[float, float, floa
         axes.set_yticks([])
     for spine in axes.spines.values():
         spine.set_color(INK)
-    handles = [Patch(fc=FINE, ec=INK, lw=0.5, label="right"), Patch(fc=tuple(LOW), ec=INK, lw=0.5, label="just wrong")]
-    handles.append(
-        Patch(
-            fc=tuple(HIGH),
-            ec=INK,
-            lw=0.5,
-            label=f"{top:,.0f} × the tolerance" if top < 1e6 else f"{top:.0e} × the tolerance",
-        )
-    )
-    flat = mismatch.error
-    if not np.isfinite(flat).all():
-        handles.append(Patch(fc=NOT_FINITE, ec=INK, lw=0.5, label="NaN or inf"))
+    worst = f"{top:,.0f} × the tolerance" if top < 1e6 else f"{top:.0e} × the tolerance"
+    colours = [(FINE, "right"), (tuple(LOW), "just wrong"), (tuple(HIGH), worst)]
+    if not np.isfinite(mismatch.error).all():
+        colours.append((NOT_FINITE, "NaN or inf"))
     if mismatch.writers is not None and (np.asarray(mismatch.writers) < 0).any():
-        handles.append(Patch(fc=UNWRITTEN, ec=INK, lw=0.5, label="never stored"))
+        colours.append((UNWRITTEN, "never stored"))
+    handles = [Patch(fc=colour, ec=INK, lw=0.5, label=label) for colour, label in colours]
     figure.legend(handles=handles, loc="lower center", ncol=5, fontsize=7, frameon=False, labelcolor=INK, handlelength=1.1,
                   columnspacing=1.0, borderaxespad=0.1)  # fmt: skip
-    points = 72.0  # an inch of matplotlib's SVG
-    return svg(figure), (points * _LEFT * _WIDE, points * (tall - 0.56 - high), points * _SHARE * _WIDE, points * high)
+    inch = 72.0  # in matplotlib's SVG
+    ground = (inch * _LEFT * _WIDE, inch * (tall - 0.56 - high), inch * _SHARE * _WIDE, inch * high)
+    return inline_svg(figure), ground
 
 
-def _edges(mismatch: Mismatch) -> tuple[np.ndarray, np.ndarray]:
-    """The rows and the columns after which another program's elements begin."""
-    who = _plane(np.asarray(mismatch.writers), mismatch.shape)
-    return np.flatnonzero((who[1:] != who[:-1]).any(axis=1)), np.flatnonzero((who[:, 1:] != who[:, :-1]).any(axis=0))
+def _edges(writers: np.ndarray) -> tuple[list[int], list[int]]:
+    """The rows and the columns at which another program's elements begin, without the first."""
+    down = np.flatnonzero((writers[1:] != writers[:-1]).any(axis=1)) + 1
+    return down.tolist(), (np.flatnonzero((writers[:, 1:] != writers[:, :-1]).any(axis=0)) + 1).tolist()
 
 
 def numbered(mismatch: Mismatch) -> bool:
     """Whether there is room in the picture for the numbers of the programs."""
     if mismatch.writers is None:
         return False
-    down, across = _edges(mismatch)
+    down, across = _edges(_plane(mismatch.writers, mismatch.shape))
     return (len(down) + 1) * (len(across) + 1) <= 48 and len(down) <= 11
 
 
-def _tiles(axes: Any, mismatch: Mismatch, rows: int, cols: int) -> None:
+def _programs(axes: Any, mismatch: Mismatch) -> None:
     """Lines between what different programs wrote, and their numbers where there is room."""
-    if mismatch.writers is None:
-        return
-    who = _plane(mismatch.writers, mismatch.shape)
-    down, across = _edges(mismatch)
-    if len(down) <= 40:
-        for r in down:
-            axes.axhline(r + 0.5, color=ON_PICTURE, linewidth=0.7)
-    if len(across) <= 60:
-        for c in across:
-            axes.axvline(c + 0.5, color=ON_PICTURE, linewidth=0.7)
+    writers = _plane(np.asarray(mismatch.writers), mismatch.shape)
+    rows, cols = writers.shape
+    down, across = _edges(writers)
+    for row in down if len(down) <= 40 else ():
+        axes.axhline(row - 0.5, color=ON_PICTURE, linewidth=0.7)
+    for col in across if len(across) <= 60 else ():
+        axes.axvline(col - 0.5, color=ON_PICTURE, linewidth=0.7)
     if not numbered(mismatch):
         return
-    top, left = [0, *(int(d) + 1 for d in down)], [0, *(int(a) + 1 for a in across)]
-    for r0, r1 in zip(top, [*top[1:], rows], strict=True):
-        for c0, c1 in zip(left, [*left[1:], cols], strict=True):
-            program = int(who[r0, c0])
+    box = {"boxstyle": "round,pad=0.12", "fc": LABEL, "ec": "none", "alpha": 0.8}
+    for r0, r1 in pairwise([0, *down, rows]):
+        for c0, c1 in pairwise([0, *across, cols]):
+            program, y = int(writers[r0, c0]), (r0 + r1 - 1) / 2
             if program < 0:
                 continue
-            if len(left) == 1:  # whole rows: beside the picture, where nothing is hidden
-                axes.text(cols - 0.5, (r0 + r1 - 1) / 2, f" program {program}", fontsize=6.5, color=INK, va="center")
+            if not across:  # whole rows: beside the picture, where nothing is hidden
+                axes.text(cols - 0.5, y, f" program {program}", fontsize=6.5, color=INK, va="center")
             else:
-                box = {"boxstyle": "round,pad=0.12", "fc": LABEL, "ec": "none", "alpha": 0.8}
-                axes.text(
-                    (c0 + c1 - 1) / 2,
-                    (r0 + r1 - 1) / 2,
-                    str(program),
-                    fontsize=6.5,
-                    color=ON_PICTURE,
-                    ha="center",
-                    va="center",
-                    bbox=box,
-                )
+                style: Any = {"fontsize": 6.5, "color": ON_PICTURE, "ha": "center", "va": "center", "bbox": box}
+                axes.text((c0 + c1 - 1) / 2, y, str(program), **style)
 
 
 def _png(picture: np.ndarray) -> str:

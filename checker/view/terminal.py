@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import re
+from collections.abc import Iterator
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
@@ -11,118 +11,85 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from checker.judge.verdict import GateResult, Mismatch, Verdict
-from checker.view import wording
+from checker.judge.verdict import Verdict
+from checker.view import card_content as content
 
-STYLES = {"good": "green", "bad": "red", "soft": "bright_black"}
+_STYLES: dict[content.Tone, str] = {"good": "green", "bad": "red", "soft": "bright_black", "invite": "bright_black"}
+_DETAIL_LINES = 6
 
 
 def print_card(verdict: Verdict, console: Console | None = None) -> None:
     """Print the card; without a terminal, no colours and no control characters."""
-    (console or Console(highlight=False, soft_wrap=False)).print(_card(verdict))
+    (console or Console(highlight=False, soft_wrap=False)).print(_rendered(content.card_of(verdict)))
 
 
 def card_text(verdict: Verdict, width: int = 80) -> str:
     """The card as plain text, no line longer than `width` characters."""
     out = io.StringIO()
-    console = Console(file=out, width=width, highlight=False, color_system=None, force_terminal=False)
-    console.print(_card(verdict))
+    print_card(verdict, Console(file=out, width=width, highlight=False, color_system=None, force_terminal=False))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
-def _card(verdict: Verdict) -> Group:
-    style = STYLES[wording.colour(verdict.status)]
+def _rendered(card: content.Card) -> Group:
     head = Text.assemble(
-        (f"{wording.icon(verdict.status)} ", f"bold {style}"),
-        (wording.headline(verdict), "bold"),
-        (f"   {wording.took(verdict)}", "bright_black"),
+        (f"{card.icon} ", f"bold {_STYLES[card.tone]}"), (card.headline, "bold"), (f"   {card.took}", "bright_black")
     )
-    parts: list[RenderableType] = [head]
-    if lead := wording.lead(verdict):
-        parts.append(_para(lead))
-    failure = verdict.failure
-    if verdict.status != "not_attempted":
-        parts.append(_ladder(verdict))
-        if failure is not None:
-            parts += _failure(verdict, failure)
-    elif failure is not None and failure.advice:
-        parts.append(_para(failure.advice, "Next, try: "))
-    if verdict.passed:
-        parts += [_traffic(g) for g in verdict.gates if g.traffic]
-        if note := wording.gpu_note(verdict):
-            parts.append(_para(note))
-        if why := wording.explanation(verdict):
-            parts.append(_para(why, "Why it works: "))
-        if step := wording.next_step(verdict):
-            parts.append(_para(step, "What is next: "))
-    for _, message in wording.targets(verdict.gates):
-        parts.append(_para(message, "Worth knowing: "))
-    return Group(*parts)
+    return Group(head, *(rendered for part in card.parts for rendered in _part(part)))
 
 
-def _para(text: str, tag: str = "", style: str = "") -> RenderableType:
-    return Padding(Text.assemble((tag, "bold"), (text.strip(), style)), (0, 0, 0, 2))
+def _part(part: content.Part) -> Iterator[RenderableType]:
+    match part:
+        case content.Paragraph():
+            yield _paragraph(
+                part.text, f"{part.label}: " if part.label else "", "bold" if part.role == "message" else ""
+            )
+        case content.Gates():
+            yield from _gates(part)
+        case content.Excerpt():
+            yield from map(_source_line, part.lines)
+        case content.Listing():
+            label = "• " if part.kind == "findings" else "Worth knowing: "
+            yield from (_paragraph(item, label) for item in part.items)
+        case content.Section():
+            text = "\n".join(f"{label}: {sentence}" if label else sentence for label, sentence in part.sentences)
+            yield _paragraph(text, part.heading + ("\n" if part.kind == "cause" else ": "))
+        case content.Comparison():
+            yield from _comparison(part)
+        case content.Traffic():
+            yield _traffic(part)
+        case content.Detail():
+            last = [line for line in part.text.splitlines() if line.strip()][-_DETAIL_LINES:]
+            yield _paragraph("\n".join(last), style="bright_black")
 
 
-def _ladder(verdict: Verdict) -> RenderableType:
+def _paragraph(text: str, label: str = "", style: str = "") -> RenderableType:
+    return Padding(Text.assemble((label, "bold"), (text.strip(), style)), (0, 0, 0, 2))
+
+
+def _gates(gates: content.Gates) -> Iterator[RenderableType]:
     table = Table.grid(padding=(0, 1))
-    ran, rest = wording.not_run(verdict)
-    for gate in verdict.gates if verdict.passed else ran:
-        style = STYLES[wording.colour(gate.status)]
-        told = gate.status == "passed" or (gate.status == "skipped" and verdict.passed)
-        said = gate.message.splitlines()[0] if gate.message and told else wording.WORDS[gate.status]
-        table.add_row(
-            Text(f"  {wording.icon(gate.status)}", style=style), Text(gate.gate), Text(said, style="bright_black")
-        )
-    if rest and not verdict.passed:
-        return Group(table, Text(f"  – not run: {', '.join(rest)}", style=STYLES["soft"]))
-    return table
+    for gate in gates.results:
+        words = content.STATUS[gate.status]
+        if gate.status != "skipped" or gates.proof:
+            told = gate.message if gates.proof or gate.status == "passed" else ""
+            said = Text(told.splitlines()[0] if told else words.gate, style="bright_black")
+            table.add_row(Text(f"  {words.icon}", style=_STYLES[words.tone]), Text(gate.gate), said)
+    yield table
+    if not gates.proof:
+        if gates.not_run:
+            yield Text(f"  – not run: {', '.join(gates.not_run)}", style=_STYLES["soft"])
+        yield Text("")
 
 
-def _failure(verdict: Verdict, gate: GateResult) -> list[RenderableType]:
-    parts: list[RenderableType] = [Text("")]
-    if gate.message:
-        parts.append(_para(gate.message, style="bold"))
-    line = gate.line or (gate.mismatch.line if gate.mismatch else None)
-    cause = verdict.diagnosis.line if verdict.diagnosis is not None else None
-    shown = wording.excerpt(verdict, line, also=cause)
-    parts += _source(shown)
-    parts += [_para(f.message, "• ") for f in wording.untold(gate)[:4]]
-    if verdict.diagnosis is not None:
-        message = re.sub(r"\n\s*\n", "\n", verdict.diagnosis.message)
-        parts.append(
-            _para(message, f"{wording.diagnosis_tag(verdict.diagnosis)}\n" if verdict.diagnosis.misconception else "")
-        )
-        if cause not in [row.number for row in shown]:
-            parts += _source(wording.excerpt(verdict, cause, around=0))
-    if advice := wording.advice(verdict, gate):
-        parts.append(_para(advice, "Next, try: "))
-    if gate.mismatch is not None:
-        parts += _mismatch(gate.mismatch, gate.message)
-    if verdict.smallest is not None:
-        parts.append(_para(wording.case_words(verdict.smallest), "Smallest failing shape: "))
-    if gate.traffic:
-        parts.append(_traffic(gate))
-    if detail := wording.details(gate):
-        last = [part for part in detail.splitlines() if part.strip()][-6:]
-        parts.append(_para("\n".join(last), style="bright_black"))
-    return parts
+def _source_line(line: content.SourceLine) -> Text:
+    text = f"  {'▸' if line.here else ' '} {line.number:>4}  {line.text}"
+    return Text(text, style="bold" if line.here else "bright_black", no_wrap=True, overflow="ellipsis")
 
 
-def _source(rows: list[wording.Line]) -> list[RenderableType]:
-    parts: list[RenderableType] = []
-    for row in rows:
-        mark = "▸" if row.here else " "
-        text = Text(f"  {mark} {row.number:>4}  {row.text}", style="bold" if row.here else "bright_black")
-        text.no_wrap, text.overflow = True, "ellipsis"
-        parts.append(text)
-    return parts
-
-
-def _mismatch(mismatch: Mismatch, said: str) -> list[RenderableType]:
-    view = wording.window(mismatch, most=5)
-    place = wording.where_wrong(mismatch, said)
-    parts: list[RenderableType] = [_para(place)] if place else []
+def _comparison(part: content.Comparison) -> Iterator[RenderableType]:
+    if part.place:
+        yield _paragraph(part.place)
+    view = content.window(part.mismatch, most=5)
     for name, cells, mark in (("expected", view.expected, False), ("got", view.got, True)):
         table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False, pad_edge=False)
         table.add_column(name, style="bright_black", justify="right")
@@ -134,18 +101,19 @@ def _mismatch(mismatch: Mismatch, said: str) -> list[RenderableType]:
                 for c, text in enumerate(row)
             ]
             table.add_row(Text(str(view.rows[r])), *texts)
-        parts.append(Padding(table, (0, 0, 0, 2)))
-    if place:
-        parts.append(_para(wording.case_words(mismatch.case), "Case: "))
-    return parts
+        yield Padding(table, (0, 0, 0, 2))
+    if part.case:
+        yield _paragraph(part.case, "Case: ")
 
 
-def _traffic(gate: GateResult) -> RenderableType:
+def _traffic(traffic: content.Traffic) -> RenderableType:
     table = Table.grid(padding=(0, 1))
-    for row in wording.moved(gate.traffic):
-        top = max(row.moved, row.allowed, 1)
-        filled = round(20 * row.moved / top)
-        bar = "█" * filled + "░" * (20 - filled)
+    for row in traffic.rows:
+        filled = round(20 * row.moved / max(row.moved, row.allowed, 1))
         style = "red" if row.over else ""
-        table.add_row(Text(f"  {row.tensor} {row.verb}"), Text(bar, style=style), Text(row.words, style=style))
+        table.add_row(
+            Text(f"  {row.tensor} {row.verb}"),
+            Text("█" * filled + "░" * (20 - filled), style=style),
+            Text(row.words, style=style),
+        )
     return table

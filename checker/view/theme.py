@@ -6,7 +6,6 @@ The hues are Okabe and Ito's, which stay apart for the common kinds of colour bl
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -14,50 +13,36 @@ from html import escape as _escape
 from importlib import resources
 from typing import Any
 
-from checker.view import minify
+import markupsafe
+from markupsafe import Markup
 
-LIGHT: dict[str, str] = {
-    "bg": "#ffffff",
-    "panel": "#f5f6f8",
-    "ink": "#1b1f24",
-    "soft": "#59636e",
-    "faint": "#d4d9df",
-    "line": "#e7eaee",
-    "load": "#0072b2",
-    "store": "#c14f00",
-    "atomic": "#00775a",
-    "dot": "#7a5195",
-    "mask": "#8d96a0",
-    "warn": "#b0005c",
-    "good": "#00775a",
-    "bad": "#b93a00",
-    "mark": "#fff3c4",
-    "focus": "#0072b2",
-    "keyword": "#8250a8",
-    "string": "#0b6e4f",
-    "number": "#0a5c99",
+from checker.view import minify
+from checker.view.formats import count, number, short, size  # noqa: F401 (the film's modules import them from here)
+
+PALETTE: dict[str, tuple[str, str]] = {
+    "bg": ("#ffffff", "#16191d"),
+    "panel": ("#f5f6f8", "#1f2329"),
+    "ink": ("#1b1f24", "#e8ebee"),
+    "soft": ("#59636e", "#a3adb8"),
+    "faint": ("#d4d9df", "#434b55"),
+    "line": ("#e7eaee", "#2b3138"),
+    "load": ("#0072b2", "#56b4e9"),
+    "store": ("#c14f00", "#f0a030"),
+    "atomic": ("#00775a", "#2cc59b"),
+    "dot": ("#7a5195", "#c39bd8"),
+    "mask": ("#8d96a0", "#88929d"),
+    "warn": ("#b0005c", "#ff7ab8"),
+    "good": ("#00775a", "#2cc59b"),
+    "bad": ("#b93a00", "#ff8f52"),
+    "mark": ("#fff3c4", "#453c14"),
+    "focus": ("#0072b2", "#56b4e9"),
+    "keyword": ("#8250a8", "#d3a6ec"),
+    "string": ("#0b6e4f", "#7fd6b2"),
+    "number": ("#0a5c99", "#86c5f2"),
 }
-DARK: dict[str, str] = {
-    "bg": "#16191d",
-    "panel": "#1f2329",
-    "ink": "#e8ebee",
-    "soft": "#a3adb8",
-    "faint": "#434b55",
-    "line": "#2b3138",
-    "load": "#56b4e9",
-    "store": "#f0a030",
-    "atomic": "#2cc59b",
-    "dot": "#c39bd8",
-    "mask": "#88929d",
-    "warn": "#ff7ab8",
-    "good": "#2cc59b",
-    "bad": "#ff8f52",
-    "mark": "#453c14",
-    "focus": "#56b4e9",
-    "keyword": "#d3a6ec",
-    "string": "#7fd6b2",
-    "number": "#86c5f2",
-}
+"""Each colour on a light and on a dark page."""
+LIGHT = {name: light for name, (light, _) in PALETTE.items()}
+DARK = {name: dark for name, (_, dark) in PALETTE.items()}
 
 
 def escape(text: object) -> str:
@@ -116,44 +101,15 @@ def style(root: str, *names: str, page: str | None = None, alias: str = "") -> s
     return f"<style>{rules}{re.sub(rf'[.]{root}(?![-_a-z0-9])', f'.{name}.{name}', sheets)}</style>"
 
 
-def number(value: float, width: int = 6) -> str:
-    """A number in at most `width` characters where that is possible without lying about its magnitude."""
-    if isinstance(value, bool):
-        return "✓" if value else "·"
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "∞" if value > 0 else "-∞"
-    if value == int(value) and len(str(int(value))) <= width:
-        return str(int(value))
-    allowed = min(0.1, 10.0 ** (5 - width)) * abs(value)  # more room promises more digits
-    for digits in range(max(4, width - 2), 0, -1):
-        text = f"{value:.{digits}f}"
-        if len(text) <= width and abs(float(text) - value) <= allowed:
-            return text
-    if len(text := f"{value:.0f}") <= width and abs(value) >= 10:
-        return text
-    for digits in range(3, -1, -1):
-        text = re.sub(r"e([+-])0*(\d)", lambda m: "e" + m[1].replace("+", "") + m[2], f"{value:.{digits}e}")
-        if len(text) <= width:
-            break
-    return text
+def style_element(root: str, *sheets: str) -> Markup:
+    """The style element for what has the class `root`: the palette for both themes, and the `sheets` of this room."""
+    return Markup(style(root, *sheets))  # noqa: S704 (nothing in it comes from a learner)
 
 
-def count(amount: int, noun: str, plural: str = "") -> str:
-    """``1 lane``, ``1,024 lanes``."""
-    return f"{amount:,} {noun if amount == 1 else plural or noun + 's'}"
-
-
-def size(amount: int) -> str:
-    """Bytes as people say them: ``18,744 B``, ``256 kB``, ``1.5 GB``."""
-    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**5)):
-        if amount >= scale:
-            value = amount / (1000 if unit == "kB" else scale)
-            return f"{value:.1f} {unit}" if value < 100 else f"{value:.0f} {unit}"
-    return f"{amount:,} B"
-
-
-def short(tensor: str) -> str:
-    """``x_ptr`` is called ``x`` wherever people look."""
-    return tensor.removesuffix("_ptr")
+def prose(text: str) -> Markup:
+    """Text in which `code` between backquotes is set as code and line breaks are kept."""
+    said = Markup()
+    for i, piece in enumerate(re.split(r"`([^`\n]+)`", text)):
+        whole = Markup(' class="whole"') if len(piece) <= 40 else ""
+        said += Markup("<code{}>{}</code>").format(whole, piece) if i % 2 else markupsafe.escape(piece)
+    return said.replace("\n", Markup("<br>"))

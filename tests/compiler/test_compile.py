@@ -12,15 +12,10 @@ import torch
 from checker.compiler import TARGETS, CompileRequest, compile_kernel, requests_for
 from checker.course import PUZZLES
 from checker.puzzle import Launch
+from checker.submission.from_path import from_path
 from checker.submission.load import load_kernel
-from checker.submission.read import from_path
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "triton-cache"))
 
 
 def test_request_says_what_the_jit_would_say() -> None:

@@ -12,12 +12,11 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from checker.course import PUZZLES
 from checker.course.attention_inputs import attention, queries_keys_values
-from checker.judge import judge
 from checker.misconceptions import bank
 from checker.puzzle import Case
 from checker.simulator import SimulateOptions, simulate
 from checker.submission.load import load_kernel
-from tests.judge.helpers import solution
+from tests.judge.helpers import judge, solution
 from tests.judge.local_runner import LocalRunner
 
 FAMILIES = ("normal", "ramp", "negative", "positive")

@@ -12,13 +12,13 @@ from checker.compiler import TARGETS, compile_kernel, requests_for
 from checker.course import KERNELS, LADDER
 from checker.course.demonstrations import DEMONSTRATIONS, FOLDER
 from checker.grading import collect
-from checker.judge.compare import compare
-from checker.judge.prepare import damages, prepare
-from checker.region import START
+from checker.judge.comparison import compare
+from checker.judge.launches import damages, prepare
 from checker.simulator import SimulateOptions, simulate
 from checker.submission import rules
+from checker.submission.from_path import from_path
 from checker.submission.load import load_kernel
-from checker.submission.read import from_path
+from checker.submission.marked_region import START
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN = ROOT / "solutions" / FOLDER

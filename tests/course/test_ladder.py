@@ -86,7 +86,7 @@ def test_the_reference_is_float64_and_never_nan(puzzle: Puzzle, case: Case):
         assert expected[name].dtype == torch.float64
         assert expected[name].shape == tensors[name].shape
         assert not expected[name].isnan().any()
-        scale = puzzle.scale(case, expected[name])
+        scale = puzzle.scale(case, name, expected[name])
         assert torch.broadcast_shapes(scale.shape, expected[name].shape) == expected[name].shape
         assert (scale >= 0).all()
 
@@ -100,7 +100,7 @@ def test_an_answer_that_computes_nothing_is_far_outside_the_tolerance(puzzle: Pu
         expected = puzzle.reference(case, {"x_ptr": x})["y_ptr"]
         got = {"zeros": torch.zeros_like(x), "uniform": torch.full_like(x, 1 / x.shape[-1]), "copy": x}[answer]
         tolerance, eps = puzzle.tolerance[case.dtype], torch.finfo(DTYPES[case.dtype]).eps
-        allowed = tolerance.rtol * expected.abs() + tolerance.c * eps * puzzle.scale(case, expected)
+        allowed = tolerance.rtol * expected.abs() + tolerance.c * eps * puzzle.scale(case, "y_ptr", expected)
         error = ((got - expected).abs() / allowed).nan_to_num(nan=torch.inf)
         if case.family == "constant" and answer == "uniform":
             continue  # the uniform answer is the right one there

@@ -11,7 +11,7 @@ import torch
 
 from checker.course import PUZZLES
 from checker.course.linear_inputs import State, causal_linear_attention, feature_map, linear_attention, past
-from checker.judge.prepare import prepare
+from checker.judge.launches import prepare
 from checker.puzzle import Case, Tensors
 from checker.simulator import SimulateOptions, simulate
 from checker.simulator.trace import Trace

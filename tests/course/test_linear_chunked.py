@@ -10,8 +10,8 @@ import torch
 
 from checker.course import PUZZLES
 from checker.course.linear_inputs import EPS
-from checker.judge.compare import error_against
-from checker.judge.prepare import prepare
+from checker.judge.comparison import error_against
+from checker.judge.launches import prepare
 from checker.puzzle import Case, Tensors
 from checker.simulator import simulate
 from checker.submission.load import load_kernel
@@ -62,7 +62,7 @@ def quadratic(tensors: Tensors) -> torch.Tensor:
 
 def worst(name: str, case: Case, got: torch.Tensor, expected: torch.Tensor) -> float:
     """The largest error over what the puzzle allows: at most 1 would pass."""
-    return float(error_against(PUZZLES[name], prepare(PUZZLES[name], case), got, expected.double()).max())
+    return float(error_against(PUZZLES[name], case, PUZZLES[name].outputs[0], got, expected.double()).max())
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

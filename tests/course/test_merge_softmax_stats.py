@@ -53,4 +53,4 @@ def test_an_empty_row_is_minus_infinity_and_zero_without_nan():
 
 def test_every_row_is_measured_against_itself():
     expected = torch.tensor([-torch.inf, 0.5, -300.0], dtype=torch.float64)
-    assert PUZZLE.scale(case(3, 1, 1), expected).tolist() == [1.0, 0.5, 300.0]
+    assert PUZZLE.scale(case(3, 1, 1), "m_ptr", expected).tolist() == [1.0, 0.5, 300.0]

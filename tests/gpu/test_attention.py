@@ -12,10 +12,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from checker import gpu
 from checker.course import PUZZLES
 from checker.course.attention_inputs import attention
-from checker.judge import judge
 from checker.puzzle import DTYPES, Case
 from checker.submission.load import load_kernel
-from tests.judge.helpers import solution
+from tests.judge.helpers import judge, solution
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cuda")]
 
@@ -76,7 +75,7 @@ def apart(puzzle, case: Case, a: torch.Tensor, b: torch.Tensor) -> float:
     """The largest difference over what the puzzle's tolerance allows."""
     tolerance, eps = puzzle.tolerance[case.dtype], torch.finfo(DTYPES[case.dtype]).eps
     a, b = a.double(), b.double()
-    error = (a - b).abs() / (tolerance.rtol * b.abs() + tolerance.c * eps * puzzle.scale(case, b))
+    error = (a - b).abs() / (tolerance.rtol * b.abs() + tolerance.c * eps * puzzle.scale(case, "o_ptr", b))
     return float(torch.where(a == b, 0.0, error).max())  # rows that see nothing are 0, and no error is allowed there
 
 

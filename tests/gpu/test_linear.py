@@ -12,11 +12,10 @@ import torch
 
 from checker.course import PUZZLES
 from checker.course.linear_inputs import State, add, causal_linear_attention, feature_map, linear_attention, magnitude
-from checker.course.linear_pipeline import Run, chained
-from checker.judge import judge
-from checker.puzzle import DTYPES, Case, Launch, Tensors
+from checker.course.linear_pipeline import chained
+from checker.puzzle import DTYPES, Case, Launch, RunKernel, Tensors
 from checker.submission.load import load_kernel
-from tests.judge.helpers import solution
+from tests.judge.helpers import judge, solution
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cuda")]
 
@@ -68,7 +67,7 @@ def test_a_solution_is_right_in_every_case_and_dtype(sandbox, name):
     assert {g.gate: g.status for g in verdict.gates}["gpu"] == "passed"
 
 
-def on_gpu(kernels: Mapping[str, Callable], **options: int) -> Run:
+def on_gpu(kernels: Mapping[str, Callable], **options: int) -> RunKernel:
     """Launches a solution on tensors that are on the GPU already, with the course's options or others."""
 
     def run(name: str, launch: Launch) -> dict[str, torch.Tensor]:
@@ -119,7 +118,7 @@ def wanted(tensors: Tensors) -> Tensors:
     return {"o_ptr": o, "s_ptr": after.s, "z_ptr": after.z}
 
 
-def causal(form: str, shape: Shape, tensors: Tensors, run: Run) -> Tensors:
+def causal(form: str, shape: Shape, tensors: Tensors, run: RunKernel) -> Tensors:
     """Outputs and final state of one form, in tensors of their own."""
     fresh = {n: torch.full_like(t, torch.nan) if n in ("o_ptr", "s_ptr", "z_ptr") else t for n, t in tensors.items()}
     if form == "parallel":
@@ -160,7 +159,7 @@ def test_every_causal_form_agrees_with_float64(kernels, shape):
         assert_equal(first, second, f"{form}, launched twice")
 
 
-def all_keys(shape: Shape, tensors: Tensors, run: Run) -> tuple[torch.Tensor, torch.Tensor]:
+def all_keys(shape: Shape, tensors: Tensors, run: RunKernel) -> tuple[torch.Tensor, torch.Tensor]:
     """Up to 2,048 queries that see every key below a length of their own per batch: what was got, and float64."""
     q, k, v = tensors["q_ptr"][:, :, :2048].contiguous(), tensors["k_ptr"], tensors["v_ptr"]
     lengths = torch.tensor([max(shape.n - 37 * b, 0) for b in range(shape.b)], dtype=torch.int32, device="cuda")

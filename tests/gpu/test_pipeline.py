@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
-from checker.verbs.pipeline import pipeline
+from checker import lab
 
+pipeline = functools.partial(lab.pipeline, "causal_linear_attention")
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cuda")]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.region import stub
+from checker.submission.marked_region import stub
 
 ROOT = Path(__file__).resolve().parents[2]
 

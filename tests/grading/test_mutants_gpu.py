@@ -10,8 +10,8 @@ import torch
 from checker.course import PUZZLES
 from checker.grading import mutants
 from checker.grading.mutants import Row, document, exit_code, kill_table, markdown
-from checker.judge.graphics import NOT_VISIBLE, seen_on_gpu
-from checker.judge.prepare import GUARD, whole
+from checker.judge.gpu_gate import NOT_VISIBLE, seen_on_gpu
+from checker.judge.launches import GUARD, whole
 from checker.judge.runner import RunResult
 from checker.misconceptions import bank
 from checker.puzzle import Launch

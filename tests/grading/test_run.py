@@ -12,8 +12,8 @@ import pytest
 
 from checker import checking
 from checker.course import LADDER, PUZZLES
-from checker.grading import collect, keep, run
-from checker.judge.schema import RESULT_SCHEMA
+from checker.grading import collect, result_json, run
+from checker.judge.result_v1 import RESULT_SCHEMA
 from checker.sandbox import Sandbox
 from tests.grading.conftest import HOSTILE, RIGHT, STUB, UNMASKED
 
@@ -52,7 +52,10 @@ def test_a_class_is_graded_and_the_best_try_counts(handed_in: Path, sandbox: San
 def test_the_document_follows_result_v1(handed_in: Path, sandbox: Sandbox, tmp_path: Path) -> None:
     batch = grade(handed_in, sandbox)
     graded = [(g.submission.name, g.verdicts) for g in batch.graded]
-    keep.write(str(tmp_path / "out" / "result.json"), keep.document(graded, keep.environment("cpu", sandbox.tier)))
+    result_json.write(
+        str(tmp_path / "out" / "result.json"),
+        result_json.document(graded, result_json.environment("cpu", sandbox.tier)),
+    )
     written = json.loads((tmp_path / "out" / "result.json").read_text())
     jsonschema.validate(written, RESULT_SCHEMA)
     assert [s["submission"] for s in written["submissions"]] == ["alice.py", "bob", "carol.py", "dave.py", "erin.py"]

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
+from checker.checking import check_source
 from checker.course import PUZZLES
+from checker.judge.runner import Runner
+from checker.judge.verdict import Verdict
+from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource, Piece
 
 ROOT = Path(__file__).parents[2]
 HEAD = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+
+
+def judge(puzzle: Puzzle, source: KernelSource, runner: Runner, device: str = "cpu", **options: Any) -> Verdict:
+    """`check_source` with a runner. A defect of the machinery's own is raised here, not told as a verdict."""
+    verdict = check_source(puzzle, source, device, runner=runner, **options)
+    first = verdict.gates[0]
+    assert first.status != "infra_error", first.detail
+    return verdict
 
 
 def kernel_source(text: str, puzzle: str, kernel: str, origin: str) -> KernelSource:

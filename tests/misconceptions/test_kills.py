@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from checker.course import LADDER, PUZZLES
-from checker.judge import judge
-from checker.judge.diagnosis import diagnose
-from checker.judge.outcome import plan, prepare_all, simulate
+from checker.judge.diagnosis import find_misconception
+from checker.judge.launches import plan, prepare_all
+from checker.judge.outcome import simulate
 from checker.misconceptions import bank
-from tests.judge.helpers import changed, solution, written
+from tests.judge.helpers import changed, judge, solution, written
 from tests.misconceptions.kernels import correct, rewrites
 from tools import mutants
 
@@ -52,7 +52,7 @@ def test_a_correct_kernel_passes_and_is_never_diagnosed(name, kernel, runner):
     outcomes = list(simulate(puzzle, source, runner, prepare_all(puzzle, plan(puzzle, cases, ()))))
     for gate in ("values", "memory", "traffic"):
         for failing in (outcomes[0], outcomes[-1]):
-            assert diagnose(puzzle, source, runner, outcomes, failing, gate).misconception is None
+            assert find_misconception(puzzle, source, runner, outcomes, failing, gate).misconception is None
 
 
 UNKNOWN = {
@@ -72,7 +72,7 @@ def test_a_mistake_nobody_foresaw_gets_no_name(change, runner):
     assert verdict.status == "failed"
     assert verdict.diagnosis is not None
     assert verdict.diagnosis.misconception is None
-    assert "no known misconception" in verdict.diagnosis.message
+    assert "no known misconception" in verdict.diagnosis.note
 
 
 def test_the_learners_own_line_is_named(runner):

@@ -33,6 +33,11 @@ def kernel(before: str = "", body: str = ADD, name: str = "vector_add_kernel") -
     return KernelSource("vector_add", name, source, (Piece(1, lines, "puzzles/vector_add.py", 1),))
 
 
+def solution(name: str) -> KernelSource:
+    source = (ROOT / "solutions" / f"{name}.py").read_text()
+    return KernelSource(name, f"{name}_kernel", source, (Piece(1, source.count("\n"), name, 1),))
+
+
 def launch(n: int = 37, block: int = 16) -> Launch:
     x, y, z = torch.arange(n, dtype=torch.float32), torch.full((n,), 0.5), torch.full((n,), torch.nan)
     return Launch((-(-n // block),), {"x_ptr": x, "y_ptr": y, "z_ptr": z, "N": n}, {"BLOCK_N": block}, ("z_ptr",))

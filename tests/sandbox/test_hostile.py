@@ -28,10 +28,12 @@ def sockets():
             pass
 """
 FORGED = """
-import json, struct
-def frame(body):
-    text = json.dumps(body).encode()
-    return struct.pack("<II", len(text), 0) + text
+import msgspec, struct
+def frame(*messages):
+    text = b"".join(map(msgspec.msgpack.encode, messages))
+    return struct.pack("<Q", len(text)) + text
+def report(**changes):
+    return frame({"type": "LaunchReport", "number": 0, "status": "passed"} | changes)
 """
 
 
@@ -125,44 +127,32 @@ def test_a_tile_of_ten_gigabytes_is_a_matter_of_memory(sandbox: Sandbox) -> None
 
 
 @pytest.mark.parametrize(
-    "attack",
+    "data",
     [
-        pytest.param("for fd in sockets(): os.write(fd, b'A' * 4096)", id="garbage"),
-        pytest.param("for fd in sockets(): os.write(fd, b'\\xff' * 64)", id="a frame of four gigabytes"),
-        pytest.param("for fd in sockets(): os.write(fd, frame(['list']))", id="no object"),
-        pytest.param("for fd in sockets(): os.write(fd, frame({'type': 'ready'}))", id="a second ready"),
-        pytest.param(
-            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 1, 'outcome': {}}))", id="late"
-        ),
-        pytest.param(
-            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'infra_error'}, 'trace': None}))",
-            id="blames the checker",
-        ),
-        pytest.param(
-            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'verdict': 'passed', "
-            "'outcome': {'status': 'passed'}, 'trace': None}))",
-            id="sends a verdict",
-        ),
-        pytest.param(
-            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'passed'}, "
-            "'trace': {'head': {}, 'arrays': [{'$array': 0, 'dtype': '|O', 'shape': [1]}]}}))",
-            id="an array of objects",
-        ),
-        pytest.param(
-            "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'passed'}, "
-            "'trace': {'head': {'grid': [1, 1, 1]}, 'arrays': []}}))",
-            id="half a trace",
-        ),
+        pytest.param("b'A' * 4096", id="garbage"),
+        pytest.param("b'\\xff' * 64", id="a frame of many exabytes"),
+        pytest.param("struct.pack('<Q', 1 << 31)", id="a frame of two gigabytes"),
+        pytest.param("frame(['list'])", id="no object"),
+        pytest.param("frame({'type': 'JobStarted'})", id="a second start"),
+        pytest.param("report(number=1)", id="late"),
+        pytest.param("report(status='infra_error')", id="blames the checker"),
+        pytest.param("report(verdict='passed')", id="sends a verdict"),
+        pytest.param("report(message='x' * 100_000)", id="words without end"),
+        pytest.param("report(trace=b'\\x91' * 100_000)", id="a trace without end"),
+        pytest.param("report(trace=b'\\xdd' + b'\\xff' * 4)", id="a trace of four billion"),
+        pytest.param("report(trace=msgspec.msgpack.encode([b'{}', [['|O', bytes(8)]]]))", id="an array of objects"),
+        pytest.param("report(trace=msgspec.msgpack.encode([b'{}', []]))", id="half a trace"),
     ],
 )
-def test_frames_that_are_not_results(sandbox: Sandbox, attack: str) -> None:
-    result = run(sandbox, FIND + FORGED + attack)
+def test_frames_that_are_not_results(sandbox: Sandbox, data: str) -> None:
+    result = run(sandbox, FIND + FORGED + f"for fd in sockets(): os.write(fd, {data})")
     assert result.status == "protocol_error", result
+    assert "something that is no result" in result.message
 
 
 def test_forging_a_pass_gains_nothing_but_its_own_bytes(sandbox: Sandbox) -> None:
-    attack = "for fd in sockets(): os.write(fd, frame({'type': 'result', 'number': 0, 'outcome': {'status': 'passed'}, 'trace': None}))"
-    first, *rest = sandbox.simulate(kernel(FIND + FORGED + attack + "\nos._exit(0)"), [launch(), launch()])
+    attack = "for fd in sockets(): os.write(fd, report())\nos._exit(0)"
+    first, *rest = sandbox.simulate(kernel(FIND + FORGED + attack), [launch(), launch()])
     assert first.status == "passed"  # it ran to what it calls its end ...
     assert torch.isnan(first.tensors["z_ptr"]).all()  # ... and its output is still the poison, which the judge compares
     assert [r.status for r in rest] == ["protocol_error"]
@@ -170,7 +160,7 @@ def test_forging_a_pass_gains_nothing_but_its_own_bytes(sandbox: Sandbox) -> Non
 
 
 def test_frames_on_stdout_are_output_and_nothing_else(sandbox: Sandbox) -> None:
-    forged = FORGED + "import os\nfor fd in (1, 2): os.write(fd, frame({'type': 'result', 'number': 0}))\n"
+    forged = FORGED + "import os\nfor fd in (1, 2): os.write(fd, report())\n"
     bound = launch()
     (result,) = sandbox.simulate(kernel(forged), [bound])
     assert result.status == "passed"

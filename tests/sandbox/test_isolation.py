@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from checker.sandbox import Sandbox, isolation, landlock, seccomp
+from checker.sandbox import Sandbox, isolation, linux
 from tests.sandbox.conftest import works
 
 
@@ -33,7 +33,7 @@ def test_with_every_layer_there_is_no_gap(sandbox: Sandbox) -> None:
 def test_each_layer_closes_what_it_should_and_the_probe_sees_the_rest(
     layers: tuple[str, ...], closed: set[str], open_: set[str]
 ) -> None:
-    missing = set(layers) - isolation.possible()
+    missing = set(layers) - isolation.available_layers()
     if missing:
         pytest.skip(f"this machine has no {missing.pop()}")
     with Sandbox(layers=layers) as weaker:
@@ -44,18 +44,18 @@ def test_each_layer_closes_what_it_should_and_the_probe_sees_the_rest(
         works(weaker)
 
 
-@pytest.mark.skipif(not seccomp.supported(), reason="no filter is written for this machine")
+@pytest.mark.skipif(not linux.filter_supported(), reason="no filter is written for this machine")
 @pytest.mark.parametrize("gpu", [False, True])
 @pytest.mark.parametrize("programs", [False, True])
 def test_the_filter_is_a_valid_program(gpu: bool, programs: bool) -> None:
     """Every jump stays inside, every path ends in a return; run on a few calls by a small interpreter of BPF."""
-    code = seccomp.program(may_start_programs=programs, gpu=gpu, pid=7)
+    code = linux.filter_program(may_start_programs=programs, gpu=gpu, pid=7)
     steps = list(struct.iter_unpack("<HBBI", code))
-    column = 0 if seccomp.syscalls.MACHINE == "x86_64" else 1
+    column = 0 if linux.MACHINE == "x86_64" else 1
 
     def verdict(name: str | int, *arguments: int) -> int:
-        number = seccomp._NUMBERS[name][column] if isinstance(name, str) else name
-        arch = seccomp._AUDIT[seccomp.syscalls.MACHINE]
+        number = (linux._NEVER | linux._PROGRAMS | linux._BY_ARGUMENT)[name][column] if isinstance(name, str) else name
+        arch = linux._AUDIT[linux.MACHINE]
         data = struct.pack("<IIQ6Q", number, arch, 0, *arguments, *[0] * (6 - len(arguments)))
         at, value = 0, 0
         while True:
@@ -81,9 +81,9 @@ def test_the_filter_is_a_valid_program(gpu: bool, programs: bool) -> None:
 
 
 def test_landlock_is_told_apart_from_nothing() -> None:
-    level = landlock.version()
-    assert level == 0 or (isolation.LANDLOCK in isolation.possible())
+    level = linux.landlock_version()
+    assert level == 0 or (isolation.LANDLOCK in isolation.available_layers())
 
 
 def test_root_is_given_up_only_by_root() -> None:
-    assert (isolation.OTHER_USER in isolation.possible()) == (os.geteuid() == 0)
+    assert (isolation.OTHER_USER in isolation.available_layers()) == (os.geteuid() == 0)

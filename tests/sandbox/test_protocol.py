@@ -1,27 +1,36 @@
-"""Frames and their parts, read strictly."""
+"""Frames and messages: what is sent arrives, and any other bytes are a protocol error that took little memory."""
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
 import os
+import resource
 import socket
 import struct
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.compiler import CompileRequest, CompileResult
+from checker.compiler import CompileRequest, CompileResult, Dot, SharedTile, TensorCore
+from checker.gpu import Timing
 from checker.puzzle import Launch, Scalar
-from checker.sandbox import codec
-from checker.sandbox.tensors import Shared, attach
-from checker.sandbox.wire import Channel, Closed, Frame, ProtocolError
+from checker.sandbox import Limits
+from checker.sandbox.protocol import Broken, Channel, Closed, JobEnd, JobSpec, Message, ProtocolError, decode, encode
+from checker.sandbox.shared_memory import SharedLaunch, attach
+from checker.sandbox.tasks import CompileReport, LaunchReport, trace_from_bytes
+from checker.simulator import simulate, trace_codec
+from checker.simulator.trace import SimulateOptions
+from checker.submission.load import load_kernel
+from tests.sandbox.conftest import kernel, launch
 
 
 @pytest.fixture
@@ -31,161 +40,196 @@ def pair() -> Iterator[tuple[Channel, socket.socket]]:
         yield Channel(near), far
 
 
+def framed(data: bytes) -> bytes:
+    return struct.pack("<Q", len(data)) + data
+
+
 def test_a_frame_arrives_whole_and_with_its_descriptors(pair: tuple[Channel, socket.socket]) -> None:
     channel, far = pair
-    blob = os.urandom(3_000_000)
+    sent = JobSpec(msgspec.Raw(encode(os.urandom(3_000_000))), Limits(), cpu_seconds=10, gpu=True)
     reader, writer = os.pipe()
-    sender = threading.Thread(target=Channel(far).send, args=({"a": 1, "b": "ü"}, [blob, b""], [writer]))
+    sender = threading.Thread(target=Channel(far).send, args=(sent, [writer]))
     sender.start()
-    frame = channel.receive(time.monotonic() + 10)
+    got, fds = channel.receive_with_fds(JobSpec)
     sender.join()
-    assert (frame.body, frame.blobs) == ({"a": 1, "b": "ü"}, (blob, b""))
-    os.write(frame.fds[0], b"x")
+    assert (bytes(got.task), got.limits, got.gpu) == (bytes(sent.task), sent.limits, True)
+    os.write(fds[0], b"x")
     assert os.read(reader, 1) == b"x"
-    for fd in (reader, writer, *frame.fds):
+    for fd in (reader, writer, *fds):
         os.close(fd)
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        struct.pack("<II", 1 << 30, 0),
-        struct.pack("<II", 2, 1 << 20),
-        struct.pack("<IIQ", 2, 1, 1 << 60) + b"{}",
-        struct.pack("<II", 2, 0) + b"[]",
-        struct.pack("<II", 2, 0) + b"{]",
-        struct.pack("<II", 1, 0) + b"\xff",
-        struct.pack("<II", 200_000, 0) + b"[" * 200_000,
-        struct.pack("<II", 10_000, 0) + b"1" * 10_000,
-    ],
-    ids=["too long", "too many blobs", "blob too large", "a list", "no JSON", "no UTF-8", "too deep", "a huge number"],
-)
-def test_a_frame_that_is_none(pair: tuple[Channel, socket.socket], data: bytes) -> None:
+def test_descriptors_that_nobody_asked_for_are_dropped(pair: tuple[Channel, socket.socket]) -> None:
     channel, far = pair
-    far.settimeout(1)
-    threading.Thread(target=far.sendall, args=(data,)).start()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        Channel(far).send(Broken("no"), (0, 1, 2))
+        assert channel.receive(Broken) == Broken("no")
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+BODY = {"type": "LaunchReport", "number": 0, "status": "passed"}
+NOT_REPORTS: dict[str, bytes] = (
+    {
+        "nothing": b"",
+        "garbage": b"A" * 64,
+        "only ones": b"\xff" * 64,
+        "a list": encode([BODY]),
+        "two messages": encode(BODY) * 2,
+        "half a message": encode(BODY)[:-3],
+        "too deep": b"\x91" * 100_000,
+        "a list of four billion": b"\xdd\xff\xff\xff\xff",
+        "a map of four billion": b"\xdf\xff\xff\xff\xff",
+        "no UTF-8": encode(BODY | {"message": "@@"}).replace(b"@@", b"\xff\xff"),
+        "a name that is no text": encode({1: 2}),
+    }
+    | {
+        str(change): encode(BODY | change)
+        for change in (
+            {"type": "JobEnd"},
+            {"type": None},
+            {"verdict": "passed"},
+            {"number": "0"},
+            {"number": True},
+            {"number": 0.5},
+            {"number": -1},
+            {"status": "infra_error"},
+            {"status": ["passed"]},
+            {"message": 1},
+            {"line": "3"},
+            {"line": True},
+            {"line": 3.5},
+            {"seconds": "1"},
+            {"seconds": -1.0},
+            {"trace": [1.0, 2.0]},
+            {"timing": {"median": 1.0}},
+        )
+    }
+    | {
+        "words without end": encode(BODY | {"message": "x" * 100_000}),
+        "no status": encode({"type": "LaunchReport", "number": 0}),
+    }
+)
+
+
+@pytest.mark.parametrize("name", NOT_REPORTS)
+def test_bytes_that_are_no_report(name: str) -> None:
     with pytest.raises(ProtocolError):
-        channel.receive(time.monotonic() + 5)
+        decode(LaunchReport, NOT_REPORTS[name])
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_message_or_a_protocol_error(data: bytes) -> None:
+    for kind in (LaunchReport, CompileReport, JobEnd | Broken):
+        with contextlib.suppress(ProtocolError):
+            assert isinstance(decode(kind, data), kind)  # type: ignore[arg-type]
+
+
+def test_what_claims_to_be_large_takes_no_memory() -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for name, kind in (("tiles", CompileReport), ("trace", LaunchReport)):
+        for claim in (b"\xdd", b"\xdf", b"\xdb", b"\xc6"):  # an array, a map, text, bytes
+            with pytest.raises(ProtocolError):
+                decode(kind, encode(BODY | {name: "@@"}).replace(b"\xa2@@", claim + b"\xff\xff\xff\xff"))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10  # KiB
+
+
+@pytest.mark.parametrize("size", [(4 << 20) + 1, 1 << 62], ids=["a byte too long", "far too long"])
+def test_a_frame_that_is_too_long_is_refused_before_it_is_read(pair: tuple[Channel, socket.socket], size: int) -> None:
+    channel, far = pair
+    far.sendall(struct.pack("<Q", size))
+    with pytest.raises(ProtocolError, match="larger"):
+        channel.receive(LaunchReport, time.monotonic() + 5)
 
 
 def test_a_frame_that_never_ends_is_a_timeout(pair: tuple[Channel, socket.socket]) -> None:
     channel, far = pair
-    far.sendall(struct.pack("<II", 100, 0) + b"{")
+    far.sendall(framed(encode(BODY))[:-1])
     with pytest.raises(TimeoutError):
-        channel.receive(time.monotonic() + 0.2)
+        channel.receive(LaunchReport, time.monotonic() + 0.2)
     far.close()
     with pytest.raises(Closed):
-        channel.receive(time.monotonic() + 1)
+        channel.receive(LaunchReport, time.monotonic() + 1)
 
 
 def test_a_reader_that_does_not_read_is_a_timeout(pair: tuple[Channel, socket.socket]) -> None:
     channel, _ = pair
     with pytest.raises(TimeoutError):
-        channel.send({}, [bytes(50_000_000)], deadline=time.monotonic() + 0.3)
+        channel.send(JobEnd(0, None, "", bytes(50_000_000)), deadline=time.monotonic() + 0.3)
 
 
-# ----------------------------------------------------------------------------------------------------------- records
-
-
-def through(kind: Any, value: Any) -> Any:
-    near, far = socket.socketpair()
-    with near, far:
-        blobs: list[memoryview] = []
-        body = {"value": codec.encode(value, blobs)}
-        sender = threading.Thread(target=Channel(far).send, args=(body, blobs))
-        sender.start()
-        frame: Frame = Channel(near).receive(time.monotonic() + 5)
-        sender.join()
-        return codec.decode(kind, frame.body["value"], frame.blobs)
-
+# ----------------------------------------------------------------------------------------------------------- messages
 
 REQUEST = CompileRequest(80, {"x_ptr": "*fp32"}, {"BLOCK_N": 16, "IS_CAUSAL": True, "scale": 1.0}, {"num_warps": 4})
 
 
 def test_a_compile_result_is_the_same_on_the_other_side() -> None:
-    result = CompileResult(REQUEST, True, seconds=0.25, facts={"shared": 1024, "ptx": ".version"})
-    back = through(CompileResult, result)
-    assert back == result
-    assert back.request.constexprs["IS_CAUSAL"] is True
-    assert type(back.request.constexprs["scale"]) is float
+    result = CompileResult(
+        REQUEST,
+        True,
+        seconds=0.25,
+        facts={"shared": 1024, "ptx": ".version"},
+        tiles=(SharedTile("swizzled_shared", (16, 32), 16),),
+        dots=(Dot(16, 16, 16, "f16", None),),
+        tensor_cores=(TensorCore("mma.sync", "m16n8k16", "f16", 2),),
+    )
+    back = decode(CompileReport, encode(CompileReport(3, result)))
+    assert (back.number, back.result) == (3, result)
+    assert back.result.request.constexprs["IS_CAUSAL"] is True
+    assert type(back.result.request.constexprs["scale"]) is float
 
 
-@pytest.mark.parametrize(
-    "array", [np.arange(6).reshape(2, 3), np.zeros(0, np.float32), np.array(True), np.ones((2, 2))[:, 0]]
-)
-def test_an_array_is_the_same_on_the_other_side(array: np.ndarray) -> None:
-    back = through(np.ndarray, array)
-    assert (back.dtype, back.shape) == (array.dtype, array.shape)
-    assert np.array_equal(back, array)
-    assert back.flags.writeable
+def test_a_timing_is_the_same_on_the_other_side() -> None:
+    timing = Timing(0.5, 0.25, 1.0, 50)
+    assert decode(LaunchReport, encode(LaunchReport(0, "passed", timing=timing))).timing == timing
+
+
+class Scalars(Message):
+    values: dict[str, Scalar]
 
 
 @given(st.dictionaries(st.text(), st.one_of(st.integers(-(2**62), 2**62), st.booleans(), st.floats(allow_nan=False))))
 def test_numbers_keep_their_type(values: dict[str, Scalar]) -> None:
-    back = codec.decode(dict[str, Scalar], codec.encode(values, []), ())
+    back = decode(Scalars, encode(Scalars(values))).values
     assert {k: (type(v), v) for k, v in back.items()} == {k: (type(v), v) for k, v in values.items()}
 
 
-@dataclasses.dataclass
-class Record:
-    name: str
-    kind: Literal["a", "b"]
-    line: int | None = None
-    pairs: tuple[tuple[int, int], ...] = ()
-    seconds: float = 0.0
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        None,
-        {},
-        {"name": "x"},
-        {"name": 1, "kind": "a"},
-        {"name": "x", "kind": "c"},
-        {"name": "x", "kind": "a", "verdict": "passed"},
-        {"name": "x", "kind": "a", "line": "3"},
-        {"name": "x", "kind": "a", "line": True},
-        {"name": "x", "kind": "a", "line": 3.0},
-        {"name": "x", "kind": "a", "pairs": [[1]]},
-        {"name": "x", "kind": "a", "pairs": {"0": [1, 2]}},
-        {"name": "x", "kind": "a", "seconds": "1"},
-        {"name": "x", "kind": ["a"]},
-    ],
-    ids=str,
-)
-def test_a_record_that_is_none(data: Any) -> None:
-    with pytest.raises(ProtocolError):
-        codec.decode(Record, data, ())
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        {"$array": 0, "dtype": "|O", "shape": [1]},
-        {"$array": 0, "dtype": "<f4", "shape": [3]},
-        {"$array": 0, "dtype": "<f4", "shape": [-2, -1]},
-        {"$array": 1, "dtype": "<f4", "shape": [2]},
-        {"$array": True, "dtype": "<f4", "shape": [2]},
-        {"$array": 0, "dtype": "<f4,<f4", "shape": [1]},
-        {"$array": 0, "dtype": "nonsense", "shape": [2]},
-        {"$array": 0, "dtype": "<f4"},
-        [1.0, 2.0],
-    ],
-    ids=str,
-)
-def test_an_array_that_is_none(data: Any) -> None:
-    with pytest.raises(ProtocolError):
-        codec.decode(np.ndarray, data, (bytes(8),))
-
-
-@pytest.mark.parametrize("value", [object(), torch.ones(1), {1: 2}, b"bytes", 1j], ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize("value", [object(), torch.ones(1), 1j], ids=lambda v: type(v).__name__)
 def test_nothing_else_is_sent(value: object) -> None:
     with pytest.raises(TypeError):
-        codec.encode(value, [])
+        encode(Scalars({"x": value}))  # type: ignore[dict-item]
 
 
-# ----------------------------------------------------------------------------------------------------------- tensors
+def test_a_trace_is_the_same_on_the_other_side(tmp_path: Any) -> None:
+    seen = simulate(load_kernel(kernel(), tmp_path), launch(), SimulateOptions(events=True, state=True))
+    report = LaunchReport(0, "passed", trace=memoryview(trace_codec.encode(seen)))
+    sent = decode(LaunchReport, encode(report)).trace
+    assert sent is not None
+    back = trace_from_bytes(sent)
+    assert back.events == seen.events != []
+    assert back.traffic == seen.traffic
+    assert all(np.array_equal(back.writers[name], seen.writers[name]) for name in seen.writers)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x91" * 100_000,
+        b"\xdd\xff\xff\xff\xff",
+        encode([b"{}", []]),
+        encode([b"[" * 100_000, []]),
+        encode([b"{}", [["|O", bytes(8)]]]),
+        encode([b"{}", [["<i8", bytes(7)]]]),
+    ],
+    ids=["nothing", "too deep", "four billion", "half a trace", "a deep head", "an array of objects", "half a number"],
+)
+def test_bytes_that_are_no_trace(data: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        trace_from_bytes(memoryview(data))
+
+
+# ------------------------------------------------------------------------------------------------------------ tensors
 
 
 def test_a_launch_is_shared_and_the_original_is_not() -> None:
@@ -208,11 +252,10 @@ def test_a_launch_is_shared_and_the_original_is_not() -> None:
         options={"num_warps": 8},
         far={"x_ptr": (2**30, 1)},
     )
-    shared = Shared(bound)
-    far = attach(shared.body(), os.dup(shared.fd))
+    shared = SharedLaunch(bound)
+    far = attach(decode(type(shared.message), encode(shared.message)), os.dup(shared.fd))
     assert list(far.arguments) == list(bound.arguments)
-    assert (far.grid, far.meta, far.outputs, far.options) == (bound.grid, bound.meta, bound.outputs, bound.options)
-    assert far.far == bound.far
+    assert replace(far, arguments={}) == replace(bound, arguments={})
     assert far.arguments["scale"] == float("inf")
     assert far.arguments["flag"] is True
     for name, value in bound.arguments.items():
@@ -220,12 +263,8 @@ def test_a_launch_is_shared_and_the_original_is_not() -> None:
             got = far.arguments[name]
             assert isinstance(got, torch.Tensor)
             assert torch.equal(got, value)
-            assert (got.stride(), got.storage_offset(), got.dtype) == (
-                value.stride(),
-                value.storage_offset(),
-                value.dtype,
-            )
-            assert got.untyped_storage().nbytes() == value.untyped_storage().nbytes()
+            for of in (torch.Tensor.stride, torch.Tensor.storage_offset, lambda t: t.untyped_storage().nbytes()):
+                assert of(got) == of(value)
     far.arguments["row_ptr"][0] = 99.0  # type: ignore[index]
     results = shared.results()
     assert results["x_ptr"][1, 1] == 99.0, "two views of one storage stay two views of one storage"
@@ -236,7 +275,7 @@ def test_a_launch_is_shared_and_the_original_is_not() -> None:
 
 
 def test_the_shared_file_cannot_change_its_size() -> None:
-    shared = Shared(Launch((1,), {"x_ptr": torch.ones(4)}, {}, ("x_ptr",)))
+    shared = SharedLaunch(Launch((1,), {"x_ptr": torch.ones(4)}, {}, ("x_ptr",)))
     for size in (0, 1 << 20):
         with pytest.raises(PermissionError):
             os.ftruncate(shared.fd, size)

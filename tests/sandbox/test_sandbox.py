@@ -20,19 +20,13 @@ from checker.course import PUZZLES
 from checker.puzzle import Launch
 from checker.sandbox import Limits, Sandbox
 from checker.simulator.trace import SimulateOptions
-from checker.submission.kernel import KernelSource, Piece
-from tests.sandbox.conftest import ROOT, kernel, launch, works
+from tests.sandbox.conftest import ROOT, kernel, launch, solution, works
 
 SIGNATURE = {"x_ptr": "*fp32", "y_ptr": "*fp32", "z_ptr": "*fp32", "N": "i32"}
 
 
 def request(capability: int, block: int = 64) -> CompileRequest:
     return CompileRequest(capability, SIGNATURE, {"BLOCK_N": block}, {"num_warps": 4})
-
-
-def solution(name: str) -> KernelSource:
-    source = (ROOT / "solutions" / f"{name}.py").read_text()
-    return KernelSource(name, f"{name}_kernel", source, (Piece(1, source.count("\n"), name, 1),))
 
 
 @pytest.mark.parametrize("name", ["vector_add", "row_softmax"])
@@ -107,7 +101,7 @@ def test_compiled_results_come_in_order_and_are_remembered(sandbox: Sandbox, mon
     assert list(sandbox.compile(kernel(), requests)) == results
 
 
-def _no_job(*_: object) -> None:
+def _no_job(*_: object, **__: object) -> None:
     raise AssertionError("what is remembered needs no job")
 
 
@@ -193,7 +187,7 @@ def test_close_and_use_again() -> None:
 
 def test_a_worker_that_cannot_start_is_never_the_learners_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "checker.sandbox.process._COMMAND", (sys.executable, "-c", "print('no torch here'); raise SystemExit(1)")
+        "checker.sandbox.worker_client._COMMAND", (sys.executable, "-c", "print('no torch here'); raise SystemExit(1)")
     )
     fresh = Sandbox()
     (result,) = fresh.simulate(kernel(), [launch()])

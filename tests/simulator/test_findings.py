@@ -1,5 +1,6 @@
 """Each defect is found, told with its line, program and elements; and right kernels are left alone."""
 
+import pytest
 import torch
 import triton
 import triton.language as tl
@@ -150,6 +151,12 @@ def test_undefined_lanes_that_are_never_stored():
 
 
 @triton.jit
+def undefined_stored(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
+    offs_n = tl.program_id(0) * N + tl.arange(0, BLOCK_N)
+    tl.store(y_ptr + offs_n, tl.load(x_ptr + offs_n, mask=tl.arange(0, BLOCK_N) < 6), mask=tl.arange(0, BLOCK_N) < N)
+
+
+@triton.jit
 def undefined_rows_of_a_dot(a_ptr, b_ptr, c_ptr, N, SIDE: tl.constexpr, B: tl.constexpr):
     offs = tl.arange(0, B)
     tile = offs[:, None] * B + offs[None, :]
@@ -263,3 +270,23 @@ def test_a_nan_out_of_undefined_lanes_names_its_load():
         x_ptr=torch.randn(1, 12), y_ptr=nans(1), N=12,
     )  # fmt: skip
     assert only(trace).kind == "undefined_lanes"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind", "said"),
+    [
+        (unmasked, "out_of_bounds_load", "outside x (2 × 12)"),
+        (stores_unmasked, "out_of_bounds_store", "outside y (2 × 12)"),
+        (undefined_stored, "undefined_lanes", "The load of x in line"),
+        (half, "unwritten", "12 of 24 elements of y are never stored"),
+        (scribbles, "modified_input", "x is an input"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_messages_name_the_tensor_and_not_its_pointer(kernel, kind, said):
+    given = {"x_ptr": torch.randn(2, 12), "y_ptr": nans(2, 12), "stride_xm": 12, "stride_ym": 12, "N": 12}
+    arguments = {name: value for name, value in given.items() if name in kernel.arg_names}
+    findings = run(kernel, (2,), ("y_ptr",), {"BLOCK_N": 16}, **arguments).findings
+    assert said in next(f.message for f in findings if f.kind == kind)
+    assert not [f for f in findings if "_ptr" in f.message]
+    assert all(f.tensor is None or f.tensor.endswith("_ptr") for f in findings), "the field keeps the parameter"

@@ -7,83 +7,31 @@ import triton.language as tl
 
 from checker.simulator import SimulateOptions
 from tests.simulator import kernels
-from tests.simulator.launching import nans, run, run_with
+from tests.simulator.launching import kernel_of, nans, run, run_with
 
 LANES = 16
-
-
-@triton.jit
-def one(x_ptr, y_ptr, KIND: tl.constexpr):
-    """One operation on a tile [4, 4] of floats, or something beside it that is not counted."""
-    offs = tl.arange(0, 4)[:, None] * 4 + tl.arange(0, 4)[None, :]
-    x = tl.load(x_ptr + offs)
-    y = x
-    if KIND == "add":
-        y = x + 1.0
-    elif KIND == "subtract":
-        y = x - x
-    elif KIND == "negate":
-        y = -x
-    elif KIND == "multiply":
-        y = x * 2.0
-    elif KIND == "divide":
-        y = x / 3.0
-    elif KIND == "divide, rounded":
-        y = tl.div_rn(x, x)
-    elif KIND == "remainder":
-        y = x % 2.0
-    elif KIND == "maximum":
-        y = tl.maximum(x, 0.0)
-    elif KIND == "minimum, NaN kept":
-        y = tl.minimum(x, 0.0, propagate_nan=tl.PropagateNan.ALL)
-    elif KIND == "exp":
-        y = tl.exp(x)
-    elif KIND == "exp2":
-        y = tl.exp2(x)
-    elif KIND == "rsqrt":
-        y = tl.rsqrt(x)
-    elif KIND == "fma":
-        y = tl.fma(x, x, x)
-    elif KIND == "clamp":
-        y = tl.clamp(x, 0.0, 1.0)
-    elif KIND == "sum":
-        y = x + tl.sum(x, axis=1)[:, None]
-    elif KIND == "max":
-        y = x - tl.max(x, axis=0)[None, :]
-    elif KIND == "running sum":
-        y = tl.cumsum(x, axis=0)
-    elif KIND == "scalar":
-        y = x + tl.load(x_ptr) * 2.0
-    elif KIND == "integers":
-        y = (offs * 3 + tl.sum(offs, axis=1)[:, None] - tl.maximum(offs, 2)).to(tl.float32)
-    elif KIND == "compare":
-        y = tl.where(x > 0.0, x, 1.0)
-    elif KIND == "abs":
-        y = tl.abs(x)
-    elif KIND == "cast":
-        y = x.to(tl.float16).to(tl.float32)
-    tl.store(y_ptr + offs, y)
-
-
 COUNTED = {
-    **dict.fromkeys(("add", "subtract", "negate", "multiply", "divide", "remainder"), LANES),
-    **dict.fromkeys(("maximum", "minimum, NaN kept", "running sum"), LANES),
-    **dict.fromkeys(("fma", "clamp", "sum", "max"), 2 * LANES),  # sum and max: the reduction, then + or -
-    "scalar": LANES + 1,
-    **dict.fromkeys(("none", "integers", "compare", "abs", "cast"), 0),
+    **dict.fromkeys(("x + 1.0", "x - x", "-x", "x * 2.0", "x / 3.0", "x % 2.0"), LANES),
+    **dict.fromkeys(("tl.maximum(x, 0.0)", "tl.minimum(x, 0.0, propagate_nan=tl.PropagateNan.ALL)"), LANES),
+    "tl.cumsum(x, axis=0)": LANES,
+    **dict.fromkeys(("tl.fma(x, x, x)", "tl.clamp(x, 0.0, 1.0)"), 2 * LANES),
+    **dict.fromkeys(("x + tl.sum(x, axis=0)", "x - tl.max(x, axis=0)"), 2 * LANES),  # the reduction, then + or -
+    "x + tl.load(x_ptr) * 2.0": LANES + 1,
+    **dict.fromkeys(("x", "tl.where(x > 0.0, x, 1.0)", "tl.abs(x)", "x.to(tl.float16).to(tl.float32)"), 0),
+    "(offs * 3 + tl.sum(offs, axis=0) - tl.maximum(offs, 2)).to(tl.float32)": 0,
 }
-ONLY_FLOAT32 = dict.fromkeys(("divide, rounded", "exp", "exp2", "rsqrt"), LANES)  # Triton refuses 16 bits
+ONLY_FLOAT32 = dict.fromkeys(("tl.div_rn(x, x)", "tl.exp(x)", "tl.exp2(x)", "tl.rsqrt(x)"), LANES)  # not in 16 bits
 
 
 @pytest.mark.parametrize(
-    ("kind", "flops", "dtype"),
-    [(kind, flops, torch.float32) for kind, flops in {**COUNTED, **ONLY_FLOAT32}.items()]
-    + [(kind, flops, torch.bfloat16) for kind, flops in COUNTED.items()],
+    ("expression", "flops", "dtype"),
+    [(expression, flops, torch.float32) for expression, flops in {**COUNTED, **ONLY_FLOAT32}.items()]
+    + [(expression, flops, torch.bfloat16) for expression, flops in COUNTED.items()],
     ids=str,
 )
-def test_an_element_is_one_operation(kind, flops, dtype):
-    x, y = torch.ones(4, 4, dtype=dtype), nans(4, 4, dtype=dtype)
-    trace = run(one, (3,), ("y_ptr",), {"KIND": kind}, x_ptr=x, y_ptr=y)
+def test_an_element_is_one_operation(expression, flops, dtype, tmp_path):
+    kernel = kernel_of(tmp_path, f"tl.store(y_ptr + offs, {expression})")
+    trace = run(kernel, (3,), ("y_ptr",), {}, x_ptr=torch.ones(LANES, dtype=dtype), y_ptr=nans(LANES, dtype=dtype))
     assert (trace.lane_flops, trace.flops) == (3 * flops, 0)
 
 

@@ -7,7 +7,7 @@ import triton.language as tl
 
 from checker.puzzle import Launch
 from checker.simulator import SimulationError, simulate
-from tests.simulator.launching import line_of, nans, run
+from tests.simulator.launching import kernel_of, line_of, nans, run
 
 
 @triton.jit
@@ -41,76 +41,26 @@ def test_control_flow():
     assert len(trace.printed) == 1
 
 
-@triton.jit
-def block_pointer(x_ptr, y_ptr):
-    p = tl.make_block_ptr(x_ptr, (16,), (1,), (0,), (16,), (0,))
-    tl.store(y_ptr + tl.arange(0, 16), tl.load(p))
-
-
-@triton.jit
-def descriptor(x_ptr, y_ptr):
-    d = tl.make_tensor_descriptor(x_ptr, shape=[4, 16], strides=[16, 1], block_shape=[4, 16])
-    tl.store(y_ptr + tl.arange(0, 4)[:, None] * 16 + tl.arange(0, 16)[None, :], d.load([0, 0]))
-
-
-@triton.jit
-def branch_on_a_tile(x_ptr, y_ptr):
-    x = tl.load(x_ptr + tl.arange(0, 16))
-    if x > 0:
-        tl.store(y_ptr + tl.arange(0, 16), x)
-
-
-@triton.jit
-def shapes_that_do_not_fit(x_ptr, y_ptr):
-    x = tl.load(x_ptr + tl.arange(0, 16))
-    tl.store(y_ptr + tl.arange(0, 16), x + tl.arange(0, 8))
-
-
-@triton.jit
-def undefined_name(x_ptr, y_ptr):
-    tl.store(y_ptr, tl.load(x_ptr) * scale)  # noqa: F821
-
-
-@triton.jit
-def wrong_size(x_ptr, y_ptr):
-    tl.store(y_ptr + tl.arange(0, 12), 0.0)
-
-
-@triton.jit
-def fails_an_assertion(x_ptr, y_ptr):
-    tl.device_assert(tl.load(x_ptr) > 100, "x is small")
-
-
-@triton.jit
-def exp_of_half(x_ptr, y_ptr):
-    tl.store(y_ptr, tl.exp(tl.load(x_ptr).to(tl.float16)))
-
-
-@triton.jit
-def inline_assembly(x_ptr, y_ptr):
-    x = tl.load(x_ptr + tl.arange(0, 16))
-    tl.store(y_ptr + tl.arange(0, 16), tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [x], tl.float32, True, 1))
-
-
 @pytest.mark.parametrize(
-    ("kernel", "where", "words"),
+    ("statement", "words"),
     [
-        (block_pointer, "make_block_ptr", "block"),
-        (descriptor, "make_tensor_descriptor", "descriptor"),
-        (branch_on_a_tile, "if x > 0", "tl.where"),
-        (shapes_that_do_not_fit, "x + tl.arange", "16"),
-        (undefined_name, "scale", "scale"),
-        (wrong_size, "arange(0, 12)", "power of 2"),
-        (fails_an_assertion, "device_assert", "x is small"),
-        (exp_of_half, "tl.exp", "float32"),
-        (inline_assembly, "inline_asm", "assembly"),
+        ("tl.load(tl.make_block_ptr(x_ptr, (16,), (1,), (0,), (16,), (0,)))", "block"),
+        ("tl.make_tensor_descriptor(x_ptr, [4, 16], [16, 1], [4, 16]).load([0, 0])", "descriptor"),
+        ("if x > 0: tl.store(y_ptr + offs, x)", "tl.where"),
+        ("tl.store(y_ptr + offs, x + tl.arange(0, 8))", "16"),
+        ("tl.store(y_ptr, tl.load(x_ptr) * scale)", "scale"),
+        ("tl.store(y_ptr + tl.arange(0, 12), 0.0)", "power of 2"),
+        ('tl.device_assert(tl.load(x_ptr) > 100, "x is small")', "x is small"),
+        ("tl.store(y_ptr, tl.exp(tl.load(x_ptr).to(tl.float16)))", "float32"),
+        ('tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [x], tl.float32, True, 1)', "assembly"),
     ],
-    ids=lambda v: getattr(v, "__name__", ""),
-)
-def test_errors_name_the_line_and_say_what_to_do(kernel, where, words):
+    ids=["block pointer", "descriptor", "branch on a tile", "shapes", "unknown name", "size", "assertion", "exp of half", "assembly"],
+)  # fmt: skip
+def test_errors_name_the_line_and_say_what_to_do(statement, words, tmp_path):
+    kernel = kernel_of(tmp_path, statement)
     launch = Launch((1,), {"x_ptr": torch.zeros(64), "y_ptr": nans(64)}, {}, ("y_ptr",))
     with pytest.raises(SimulationError, match=words) as caught:
         simulate(kernel, launch)
-    assert caught.value.line == line_of(kernel, where)
+    assert caught.value.line == line_of(kernel, statement)
     assert caught.value.status == "runtime_error"
     assert caught.value.detail

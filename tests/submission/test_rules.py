@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from checker.course import PUZZLES
+from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource, Piece, Violation
-from checker.submission.read import from_path
 from checker.submission.rules import RULES, is_untouched, violations
 
 PUZZLE = PUZZLES["row_softmax"]
@@ -293,10 +293,10 @@ def test_untouched_region(name: str) -> None:
 
 def test_every_rule_is_a_sentence() -> None:
     assert all(text.endswith(".") and len(text) < 220 for text in RULES.values())
-    for path in ("rules.py", "body.py", "assemble.py"):
+    for path in ("rules.py", "function_rules.py"):
         tree = ast.parse((ROOT / "checker/submission" / path).read_text())
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Violation":
                 assert isinstance(node.args[0], ast.Constant | ast.Name)
                 if isinstance(node.args[0], ast.Constant):
                     assert node.args[0].value in RULES

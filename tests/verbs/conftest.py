@@ -1,13 +1,15 @@
-"""A learner's folder to work in, and kernels as a learner holds them."""
+"""A learner's folder to work in, and kernels of theirs that passed."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from checker.region import stub
+from checker import workspace
+from checker.submission.marked_region import stub
 from checker.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,5 +24,20 @@ def space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     for path in (tmp_path / "solutions").glob("*.py"):
         (tmp_path / "puzzles" / path.name).write_text(stub(path.read_text()))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("TILE_BY_TILE_HOME", raising=False)
+    monkeypatch.delenv(workspace.HOME_VARIABLE, raising=False)
     return Workspace(tmp_path)
+
+
+Solve = Callable[..., None]
+
+
+@pytest.fixture
+def solve(space: Workspace) -> Solve:
+    """Keeps the course's solution, changed where asked, as a kernel of the learner's that passed."""
+
+    def kept(puzzle: str, old: str = "", new: str = "") -> None:
+        text = (ROOT / "solutions" / f"{puzzle}.py").read_text()
+        assert not old or text.count(old) == 1
+        workspace.keep_copy(space.ours / "passed", puzzle, text.replace(old, new) if old else text)
+
+    return kept

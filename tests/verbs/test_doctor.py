@@ -9,11 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from checker.verbs.doctor import findings, works
-from checker.verbs.machine import Facts, Finding, Gpu
-from checker.verbs.panels import doctor_panel
+from checker.verbs.doctor import HealthCheck, examine
+from checker.verbs.machine import Gpu, Machine
 
-LAPTOP = Facts(
+LAPTOP = Machine(
     python=(3, 12, 4),
     system="Linux",
     torch="2.13.0+cpu",
@@ -36,19 +35,19 @@ H100 = replace(
 T4 = replace(H100, gpus=(Gpu("Tesla T4", (7, 5), 15 * 2**30),), colab=True, jupyter=None)
 
 
-def finding(facts: Facts, what: str) -> Finding:
-    (found,) = [f for f in findings(facts) if f.what == what]
+def finding(machine: Machine, what: str) -> HealthCheck:
+    (found,) = [f for f in examine(machine) if f.what == what]
     return found
 
 
-def levels(facts: Facts) -> dict[str, str]:
-    return {f.what: f.level for f in findings(facts)}
+def levels(machine: Machine) -> dict[str, str]:
+    return {f.what: f.level for f in examine(machine)}
 
 
 def test_an_h100_is_all_ok() -> None:
     assert set(levels(H100).values()) == {"ok"}
     assert "9.0 (sm_90), 80 GiB" in finding(H100, "GPU").message
-    assert works(findings(H100)) == "Everything works here: simulator, compiler, GPU and timing."
+    assert examine(H100).summary == "Everything works here: simulator, compiler, GPU and timing."
 
 
 def test_no_gpu_is_no_warning_and_says_what_works_and_what_does_not() -> None:
@@ -59,16 +58,16 @@ def test_no_gpu_is_no_warning_and_says_what_works_and_what_does_not() -> None:
     assert "every puzzle can be passed" in works_here
     assert "`bench`" in needs_one
     assert "speed medals" in needs_one
-    assert [f.what for f in findings(LAPTOP) if f.level != "ok"] == ["GPU"]
-    assert works(findings(LAPTOP)).startswith("Every puzzle can be solved here")
+    assert [f.what for f in examine(LAPTOP) if f.level != "ok"] == ["GPU"]
+    assert examine(LAPTOP).summary.startswith("Every puzzle can be solved here")
 
 
 def test_a_note_is_shown_without_the_sign_of_a_warning() -> None:
-    page = doctor_panel(findings(LAPTOP), works(findings(LAPTOP))).html()
+    page = examine(LAPTOP).panel.html()
     assert "· note" in page
     assert "! " not in page
     warned = replace(LAPTOP, jupyter=None)
-    assert "! warning" in doctor_panel(findings(warned), works(findings(warned))).html()
+    assert "! warning" in examine(warned).panel.html()
 
 
 def test_no_gpu_in_colab_says_where_to_switch_one_on() -> None:
@@ -82,7 +81,7 @@ def test_a_t4_has_no_bfloat16_in_hardware_and_still_works() -> None:
     assert "no bfloat16 in hardware" in found.message
     assert "still run and count" in found.message
     assert finding(T4, "Jupyter").level == "ok"
-    assert works(findings(T4)) == "Everything works here, with the remarks above about the GPU."
+    assert examine(T4).summary == "Everything works here, with the remarks above about the GPU."
 
 
 def test_a_gpu_older_than_a_t4_is_called_so() -> None:
@@ -144,20 +143,20 @@ def test_without_triton_for_the_system_a_way_out_is_named(system: str, way_out: 
     assert found.level == "problem"
     assert way_out in found.message
     assert found.command == command
-    assert works(findings(machine)).startswith("Mend the problems")
+    assert examine(machine).summary.startswith("Mend the problems")
 
 
 def test_a_cpu_only_torch_beside_a_gpu_gets_the_command_for_the_same_torch_with_cuda() -> None:
-    machine = replace(LAPTOP, driver="580.65", seen=(Gpu("NVIDIA L4", (8, 9)),))
+    machine = replace(LAPTOP, driver="580.65", driver_gpus=("NVIDIA L4",))
     found = finding(machine, "GPU")
     assert "CPU-only build" in found.message
     assert "NVIDIA L4" in found.message
     assert found.command == 'python -m pip install --force-reinstall --no-deps "torch==2.13.0"'
-    assert works(findings(machine)).startswith("Every puzzle can be solved here")
+    assert examine(machine).summary.startswith("Every puzzle can be solved here")
 
 
 def test_a_driver_whose_gpu_torch_cannot_use_is_not_called_no_gpu() -> None:
-    machine = replace(H100, gpus=(), seen=(Gpu("NVIDIA L4", (8, 9)),), cuda_error="CUDA driver version is insufficient")
+    machine = replace(H100, gpus=(), driver_gpus=("NVIDIA L4",), cuda_error="CUDA driver version is insufficient")
     found = finding(machine, "GPU")
     assert "driver version is insufficient" in found.message
     assert "No GPU found" not in found.message

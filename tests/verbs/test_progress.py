@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import checker
 from checker import workspace
 from checker.judge.verdict import GateResult, Status, Verdict
 from checker.simulator.trace import Traffic as Moved
-from checker.verbs import progress
-from checker.verbs.progress import Record, Traffic
+from checker.verbs import progress_file
+from checker.verbs.progress_file import BestTraffic, Record
 from checker.workspace import Workspace
+from tests.verbs.conftest import ROOT
 
 KERNEL = "import triton\n\n@triton.jit\ndef row_softmax_kernel():\n    pass\n"
 
@@ -40,32 +44,33 @@ def saved(space: Workspace) -> list[str]:
 
 def test_attempts_are_counted_and_a_pass_stays_when_a_later_one_fails(space: Workspace) -> None:
     for status in ("failed", "passed", "compile_error"):
-        progress.record(space, verdict(status), KERNEL)  # type: ignore[arg-type]
-    record = progress.load(space).of("row_softmax")
+        progress_file.record(space, verdict(status), KERNEL)  # type: ignore[arg-type]
+    record = progress_file.load(space).of("row_softmax")
     assert (record.attempts, record.status) == (3, "compile_error")
     assert record.passed
-    assert record.best_traffic == Traffic(128, 128, "")
+    assert record.best_traffic == BestTraffic(128, 128, "")
+    assert len(saved(space)) == 1, "only what passed is kept"
 
 
 def test_the_best_traffic_is_kept(space: Workspace) -> None:
     for loaded in (96, 64, 80):
-        progress.record(space, verdict(loaded=loaded), KERNEL)
-    best = progress.load(space).of("row_softmax").best_traffic
+        progress_file.record(space, verdict(loaded=loaded), KERNEL)
+    best = progress_file.load(space).of("row_softmax").best_traffic
     assert best is not None
     assert (best.moved, best.ratio) == (128, 1.0)
 
 
 @pytest.mark.parametrize("status", ["not_attempted", "infra_error"])
 def test_an_untouched_stub_and_our_own_failures_are_not_attempts(space: Workspace, status: Status) -> None:
-    progress.record(space, verdict(status), KERNEL)
-    assert progress.load(space).puzzles == {}
+    progress_file.record(space, verdict(status), KERNEL)
+    assert progress_file.load(space).puzzles == {}
     assert not space.ours.exists()
 
 
 def test_each_passing_kernel_is_kept_once_and_never_written_over(space: Workspace) -> None:
-    _, first = progress.record(space, verdict(), KERNEL)
-    _, again = progress.record(space, verdict(), KERNEL)
-    _, other = progress.record(space, verdict(), KERNEL + "# faster\n")
+    _, first = progress_file.record(space, verdict(), KERNEL)
+    _, again = progress_file.record(space, verdict(), KERNEL)
+    _, other = progress_file.record(space, verdict(), KERNEL + "# faster\n")
     assert first == again != other
     assert first is not None
     assert other is not None
@@ -75,23 +80,17 @@ def test_each_passing_kernel_is_kept_once_and_never_written_over(space: Workspac
     assert all(name.startswith("row_softmax-") for name in saved(space))
 
 
-def test_a_failing_kernel_is_not_kept(space: Workspace) -> None:
-    _, kept = progress.record(space, verdict("failed"), KERNEL)
-    assert kept is None
-    assert saved(space) == []
-
-
 def test_several_processes_merge_and_lose_no_attempt(space: Workspace) -> None:
     code = (
         "import sys; from pathlib import Path; from dataclasses import replace\n"
-        "from checker.verbs import progress; from checker.workspace import Workspace\n"
+        "from checker.verbs import progress_file; from checker.workspace import Workspace\n"
         "for _ in range(25):\n"
-        "    progress.update(Workspace(Path(sys.argv[1])), sys.argv[2], lambda r: replace(r, attempts=r.attempts + 1))\n"
+        "    progress_file.update(Workspace(Path(sys.argv[1])), sys.argv[2], lambda r: replace(r, attempts=r.attempts + 1))\n"
     )
     names = ["vector_add", "row_softmax", "row_softmax", "row_softmax"]
     workers = [subprocess.Popen([sys.executable, "-c", code, str(space.root), name]) for name in names]
     assert [worker.wait(60) for worker in workers] == [0, 0, 0, 0]
-    loaded = progress.load(space)
+    loaded = progress_file.load(space)
     assert loaded.of("row_softmax").attempts == 75
     assert loaded.of("vector_add").attempts == 25
     assert loaded.messages == ()
@@ -102,24 +101,24 @@ def test_several_processes_merge_and_lose_no_attempt(space: Workspace) -> None:
     ["", "{", "[]", '{"schema": "progress/v1"}', '{"schema": "progress/v1", "puzzles": {"a": {"attempts": "x"}}}'],
 )
 def test_a_damaged_file_is_kept_aside_and_the_backup_taken(space: Workspace, damage: str) -> None:
-    progress.record(space, verdict(), KERNEL)
-    progress.record(space, verdict("failed"), KERNEL)
+    progress_file.record(space, verdict(), KERNEL)
+    progress_file.record(space, verdict("failed"), KERNEL)
     space.progress.write_text(damage)
-    loaded = progress.load(space)
+    loaded = progress_file.load(space)
     assert loaded.of("row_softmax").passed  # from the backup: the first attempt
     (message,) = loaded.messages
     assert "restored from the backup" in message
     (aside,) = space.ours.glob("progress.damaged-*.json")
     assert aside.read_text() == damage
-    assert progress.load(space).messages == ()
+    assert progress_file.load(space).messages == ()
 
 
 def test_a_damaged_file_without_a_backup_starts_a_new_one_and_says_so(space: Workspace) -> None:
     space.ours.mkdir()
     space.progress.write_text("not json")
-    updated = progress.update(space, "vector_add", lambda r: replace(r, attempts=1))
+    updated = progress_file.update(space, "vector_add", lambda r: replace(r, attempts=1))
     assert "A new one was started" in updated.messages[0]
-    assert progress.load(space).of("vector_add").attempts == 1
+    assert progress_file.load(space).of("vector_add").attempts == 1
     assert len(list(space.ours.glob("progress.damaged-*.json"))) == 1
 
 
@@ -127,30 +126,45 @@ def test_a_file_of_a_newer_version_is_left_alone(space: Workspace) -> None:
     newer = json.dumps({"schema": "progress/v2", "puzzles": {}})
     space.ours.mkdir()
     space.progress.write_text(newer)
-    updated = progress.update(space, "vector_add", lambda r: replace(r, attempts=1))
+    updated = progress_file.update(space, "vector_add", lambda r: replace(r, attempts=1))
     assert any("another version" in message for message in updated.messages)
     assert space.progress.read_text() == newer
 
 
 def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / workspace.OURS).write_text("a file where the folder should be")
-    updated, kept = progress.record(Workspace(tmp_path), verdict(), KERNEL)
+    updated, kept = progress_file.record(Workspace(tmp_path), verdict(), KERNEL)
     assert kept is None
     assert updated.of("row_softmax").passed
     assert any("not saved" in message for message in updated.messages)
 
 
 def test_nothing_half_written_is_left_behind(space: Workspace) -> None:
-    progress.record(space, verdict(), KERNEL)
-    progress.record(space, verdict(), KERNEL)
+    progress_file.record(space, verdict(), KERNEL)
+    progress_file.record(space, verdict(), KERNEL)
     names = {path.name for path in space.ours.iterdir()}
     assert names == {"progress.json", "progress.json.bak", "progress.json.lock", "passed"}
     assert json.loads(space.progress.read_text())["schema"] == "progress/v1"
 
 
-def test_an_unknown_field_of_a_record_does_not_damage_a_file() -> None:
-    loaded = progress._parse('{"schema": "progress/v1", "puzzles": {"vector_add": {"attempts": 2, "mood": "good"}}}')
-    assert loaded.of("vector_add") == Record(attempts=2)
+def test_an_unknown_field_of_a_record_does_not_damage_a_file(space: Workspace) -> None:
+    space.ours.mkdir()
+    space.progress.write_text('{"schema": "progress/v1", "puzzles": {"vector_add": {"attempts": 2, "mood": "good"}}}')
+    loaded = progress_file.load(space)
+    assert (loaded.of("vector_add"), loaded.messages) == (Record(attempts=2), ())
+
+
+def test_checks_from_several_threads_are_all_counted(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(workspace.HOME_VARIABLE, str(space.root))
+    spec = importlib.util.spec_from_file_location("several", ROOT / "solutions" / "vector_add.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with ThreadPoolExecutor(3) as pool:
+        verdicts = list(pool.map(lambda _: checker.check(module.vector_add_kernel, device="cpu"), range(3)))
+    assert [v.status for v in verdicts] == ["passed"] * 3
+    assert progress_file.load(space).of("vector_add").attempts == 3
 
 
 class TestWorkspace:

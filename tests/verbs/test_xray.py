@@ -13,12 +13,11 @@ from rich.console import Console
 from checker import cli
 from checker.compiler import TARGETS, CompileRequest, CompileResult, Dot, SharedTile, TensorCore
 from checker.course import LADDER, PUZZLES
+from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource
-from checker.submission.read import from_path
-from checker.verbs import xray_layouts, xray_rows, xray_words
-from checker.verbs.naming import UsageError
-from checker.verbs.panels import Panel
-from checker.verbs.xray import chosen, realistic, xray_panel
+from checker.verbs.arguments import UsageError
+from checker.verbs.xray import case_and_options, layouts, realistic_case, sentences, table, xray_panel
+from checker.view.panel import Panel
 from tests.verbs.conftest import ROOT
 
 ROW = PUZZLES["row_softmax"]
@@ -40,7 +39,7 @@ def result(gpu: str, **more: Any) -> CompileResult:
 
 
 def cells(results: dict[str, CompileResult]) -> dict[str, list[str]]:
-    return {row[0].text: [cell.text for cell in row[1:]] for row in xray_rows.rows(results)}
+    return {row[0].text: [cell.text for cell in row[1:]] for row in table(results)}
 
 
 def text(panel: Panel) -> str:
@@ -50,7 +49,7 @@ def text(panel: Panel) -> str:
 
 
 def test_a_row_softmax_is_told_in_words_and_numbers() -> None:
-    panel, compiled = xray_panel(ROW, source("row_softmax"))
+    panel, compiled = xray_panel(ROW, source("row_softmax"), {})
     assert compiled
     assert panel.heads == ("", "T4 (sm_75)", "A100 (sm_80)", "L4 (sm_89)", "H100 (sm_90)")
     table = {row[0].text: [cell.text for cell in row[1:]] for row in panel.rows}
@@ -90,23 +89,23 @@ def test_what_is_asked_for_is_compiled() -> None:
 )
 def test_a_choice_that_cannot_be_is_told(wanted: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        chosen(ROW, wanted)
+        case_and_options(ROW, wanted)
 
 
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_the_default_is_a_case_as_a_gpu_sees_it(puzzle: Any) -> None:
-    assert realistic(puzzle).devices == {"gpu"}
-    assert chosen(puzzle, {}) == (realistic(puzzle), {})
+    assert realistic_case(puzzle).devices == {"gpu"}
+    assert case_and_options(puzzle, {}) == (realistic_case(puzzle), {})
 
 
 def test_an_empty_stub_and_a_broken_rule_are_told_without_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("checker.verbs.xray.Sandbox", None)
     stub = next(iter(from_path(ROOT / "puzzles" / "row_softmax.py", [ROW]))).source
     assert stub is not None
-    assert "nothing to compile" in xray_panel(ROW, stub)[0].prose[0]
+    assert "nothing to compile" in xray_panel(ROW, stub, {})[0].prose[0]
     mine = source("row_softmax")
     bad = replace(mine, source=mine.source.replace("mask = offs_n < N", "mask = open('x')"))
-    panel, compiled = xray_panel(ROW, bad)
+    panel, compiled = xray_panel(ROW, bad, {})
     assert not compiled
     assert panel.prose[0].startswith("Line ")
 
@@ -114,7 +113,7 @@ def test_an_empty_stub_and_a_broken_rule_are_told_without_compiling(monkeypatch:
 def test_a_kernel_that_no_gpu_can_take_says_why_for_each() -> None:
     mine = source("row_softmax")
     bad = replace(mine, source=mine.source.replace("tl.arange(0, BLOCK_N)", "tl.arange(0, 3)"))
-    panel, compiled = xray_panel(ROW, bad)
+    panel, compiled = xray_panel(ROW, bad, {})
     assert not compiled
     assert [line.split(":")[0] for line in panel.prose[1:]] == list(TARGETS)
     assert all("power of two" in line for line in panel.prose[1:])
@@ -124,13 +123,13 @@ def test_what_is_not_known_is_never_a_zero() -> None:
     bare = CompileResult(CompileRequest(80, {}, {}), True)
     told = cells({"A100": bare})
     assert set().union(*told.values()) == {"not known"}
-    assert xray_words.sentences({"A100": bare}) == []
+    assert sentences({"A100": bare}) == []
 
 
 def test_spills_come_first() -> None:
     spilling = result("L4", facts={"registers": 255, "spilled_bytes": 408})
     assert cells({"L4": spilling})["spilled per thread"] == ["408 bytes"]
-    assert "up to 408 bytes per thread" in xray_words.sentences({"L4": spilling, "A100": result("A100")})[0]
+    assert "up to 408 bytes per thread" in sentences({"L4": spilling, "A100": result("A100")})[0]
 
 
 def test_tensor_cores_of_each_generation() -> None:
@@ -144,12 +143,12 @@ def test_tensor_cores_of_each_generation() -> None:
     assert told["tensor cores"] == ["none", "64 × mma.sync m16n8k8 tf32", "4 × wgmma m64n64k16 f16"]
     assert told["products (tl.dot)"] == ["64×32 @ 32×64"] * 3
     assert told["tiles in shared"] == ["1 × no swizzle", "2 × 128-byte swizzle", "1 × 128-byte swizzle"]
-    said = " ".join(xray_words.sentences(results))
+    said = " ".join(sentences(results))
     assert "No tensor core on the T4" in said
     assert "plain multiplications" in said
     assert "On A100 the float32 operands are rounded to TF32" in said
     assert "The H100 multiplies with wgmma (m64n64k16)" in said
-    plain, swizzled, hopper = xray_layouts.layouts(results)
+    plain, swizzled, hopper = layouts(results)
     assert plain.startswith("T4, tiles of 64×64: no swizzle; rows of 256 bytes")
     assert "falls on 1 of the 32 banks" in plain
     assert "pieces of 8 elements (16 bytes)" in swizzled
@@ -161,14 +160,14 @@ def test_an_h100_that_falls_back_to_mma_says_what_wgmma_needs() -> None:
     old = result(
         "H100", dots=(Dot(32, 32, 32, "f16", True),), tensor_cores=(TensorCore("mma.sync", "m16n8k16", "f16", 4),)
     )
-    assert any("wgmma needs tiles of at least 64 rows" in s for s in xray_words.sentences({"H100": old}))
+    assert any("wgmma needs tiles of at least 64 rows" in s for s in sentences({"H100": old}))
 
 
 def test_few_warps_name_the_resource_that_runs_out() -> None:
     narrow = result("A100", facts={"shared_bytes": 80 * 1024})
     assert cells({"A100": narrow})["programs on one SM"] == ["2 (8/64 warps)"]
     assert cells({"A100": narrow})["what limits them"] == ["shared memory"]
-    said = xray_words.sentences({"A100": narrow, "H100": result("H100")})
+    said = sentences({"A100": narrow, "H100": result("H100")})
     assert any(s.startswith("Only 2 programs at a time fit on an SM of the A100 (8 of 64 warps)") for s in said)
 
 

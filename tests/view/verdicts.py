@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from checker.course import PUZZLES
 from checker.judge.verdict import Diagnosis, GateResult, GateWarning, Mismatch, Status, Verdict
 from checker.puzzle import Case
 from checker.simulator.trace import Finding, Traffic
-from tests.view.traces import line_of, solution
+from checker.submission.kernel import KernelSource, Piece
 
 CASE = Case("5 × 37", {"M": 5, "N": 37}, {"BLOCK_N": 64}, family="negative")
+
+
+def solution(name: str) -> KernelSource:
+    text = (Path(__file__).parents[2] / "solutions" / f"{name}.py").read_text("utf-8")
+    return KernelSource(name, f"{name}_kernel", text, (Piece(1, len(text.splitlines()), f"puzzles/{name}.py", 1),))
+
+
+def line_of(source: KernelSource, fragment: str) -> int:
+    return next(i for i, line in enumerate(source.source.splitlines(), 1) if fragment in line)
 
 
 def mismatch(shape: tuple[int, ...] = (5, 37), *, nan: bool = False, unwritten: bool = False) -> Mismatch:
@@ -60,9 +71,9 @@ def wrong_values(**more: object) -> Verdict:
     )  # fmt: skip
     diagnosis = Diagnosis(
         "masked_lanes_zero",
-        "Believed: a masked lane is out of the game.\n\n"
-        'Instead: a masked lane holds `other`, and takes part in `tl.max` and `tl.sum`. Let it be `float("-inf")`.',
-        line,
+        "a masked lane is out of the game.",
+        'a masked lane holds `other`, and takes part in `tl.max` and `tl.sum`. Let it be `float("-inf")`.',
+        line=line,
     )
     return verdict(
         "failed", gates, diagnosis=diagnosis, smallest=Case("s", {"M": 1, "N": 3}, {"BLOCK_N": 4}, family="negative")

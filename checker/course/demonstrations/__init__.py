@@ -6,9 +6,13 @@ films it, but it stands in no ladder and has no hints. Its kernel lies in `solut
 
 from __future__ import annotations
 
+from checker.course import linear_pipeline
 from checker.course.demonstrations import feature_slices
-from checker.puzzle import Puzzle
+from checker.puzzle import Pipeline, Puzzle
 
 DEMONSTRATIONS: dict[str, Puzzle] = {shown.name: shown for shown in (feature_slices.DEMONSTRATION,)}
 FOLDER = "demonstrations"
 """Where their kernels lie, below `solutions/`."""
+
+PIPELINES: dict[str, Pipeline] = {linear_pipeline.PIPELINE.name: linear_pipeline.PIPELINE}
+"""Puzzles whose kernels make one thing together."""

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from checker.simulator import numerics
-from checker.simulator.values import Handle, Pointer, Refusal, isnan, merge_nans, merge_taint
-
-if TYPE_CHECKING:
-    from checker.simulator.memory import Memory
+from checker.simulator.errors import Unsupported
+from checker.simulator.recorder import Recorder
+from checker.simulator.values import Handle, Pointer, isnan, merge_nan_origins, merge_taint
 
 
 class Operations:
-    """The ground that the kinds of operations stand on.
+    """The ground that the kinds of operations stand on: what they count, and how results inherit from operands.
 
-    `memory` serves loads, stores and atomics. `born`, where given, is called with the operation's name when its result holds
-    a NaN in a lane where no operand did, and returns a number for that birth.
+    `nan_origin`, where given, is called with an operation's name when its result holds a NaN in a lane where no operand did,
+    and returns a number for that operation.
     """
 
-    types: Any = None
-    """`triton.language`, set by the seam."""
-
-    def __init__(self, memory: Memory, born: Callable[[str], int] | None = None) -> None:
-        self.memory = memory
-        self.born = born
+    def __init__(self, recorder: Recorder, nan_origin: Callable[[str], int] | None = None) -> None:
+        self.recorder = recorder
+        self.nan_origin = nan_origin
         self.flops = 0
         self.lane_flops = 0
 
@@ -34,38 +30,44 @@ class Operations:
         """The result of an elementwise operation, with what its operands were known for."""
         handle = Handle(data, type_)
         handle.taint = merge_taint((h.taint for h in operands), np.shape(data))
-        if self.born is not None:
-            self.note_nan(name, handle, operands)
+        if self.nan_origin is not None:
+            self.track_nans(name, handle, operands)
         return handle
 
-    def note_nan(self, name: str, handle: Handle, operands: Sequence[Handle]) -> None:
-        """Remember where each NaN of `handle` was born; operands have its shape or are scalars."""
+    def track_nans(self, name: str, handle: Handle, operands: Sequence[Handle]) -> None:
+        """Remember where each NaN of `handle` came to be; operands have its shape or are scalars."""
         nan = isnan(handle.data)
-        if self.born is None or not nan.any():
+        if self.nan_origin is None or not nan.any():
             return
         known = np.zeros(nan.shape, bool)
         for operand in operands:
             known = known | isnan(operand.data)
-        births = merge_nans(operands, nan.shape)
-        births = np.zeros(nan.shape, np.int32) if births is None else np.where(nan, births, 0)
+        origins = merge_nan_origins(operands, nan.shape)
+        origins = np.zeros(nan.shape, np.int32) if origins is None else np.where(nan, origins, 0)
         new = nan & ~known
         if new.any():
-            births = np.where(new, self.born(name) + 1, births)
-        handle.nans = births if births.any() else None
+            origins = np.where(new, self.nan_origin(name) + 1, origins)
+        handle.nan_origins = origins if origins.any() else None
+
+    def nans_of(self, arg: Handle, move: Callable[[np.ndarray], np.ndarray]) -> Handle:
+        """Where `arg` holds NaN and where they come from, alone. Its lanes are moved, or reduced to the largest."""
+        nan = np.where(move(isnan(arg.data)), np.float32(np.nan), np.float32(0))
+        return Handle(nan, arg.type, nan_origins=None if arg.nan_origins is None else move(arg.nan_origins))
 
     def moved(self, arg: Handle, move: Callable[[Any], Any]) -> Handle:
         """`arg` with its lanes rearranged."""
         pointer = arg.pointer
         if pointer is not None and pointer.terms is not None:
-            pointer = Pointer(pointer.region, tuple(move(t) if np.ndim(t) else t for t in pointer.terms))
+            pointer = Pointer(pointer.tensor, tuple(move(t) if np.ndim(t) else t for t in pointer.terms))
         taint = None if arg.taint is None else arg.taint.moved(move)
-        nans = None if arg.nans is None else move(arg.nans)
-        return Handle(move(arg.data), arg.type, taint, pointer, nans)
+        origins = None if arg.nan_origins is None else move(arg.nan_origins)
+        return Handle(move(arg.data), arg.type, taint, pointer, origins)
 
     def element(self, type_: Any) -> np.dtype:
+        """NumPy's type for a type of the language; pointers are addresses. Raises Unsupported."""
         scalar = type_.scalar
         if scalar.is_ptr():
             return np.dtype(np.int64)
         if scalar.name not in numerics.ELEMENT:
-            raise Refusal(f"numbers of type {scalar.name} are not simulated.")
+            raise Unsupported(f"numbers of type {scalar.name} are not simulated.")
         return numerics.ELEMENT[scalar.name]

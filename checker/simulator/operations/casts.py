@@ -6,27 +6,30 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import triton.language as tl
 
 from checker.simulator import numerics
+from checker.simulator.errors import Unsupported
 from checker.simulator.operations.base import Operations
-from checker.simulator.values import Handle, Pointer, Refusal, isnan
+from checker.simulator.values import Handle, Pointer, isnan
 
-INTEGERS = ("int1", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
-FLOATS = {"fp16": "half", "bf16": "bf16", "fp32": "float", "fp64": "double"}
-"""The names of the types, and for floats how the builder spells them where it is asked for the type itself."""
+_INTEGERS = (tl.int1, tl.int8, tl.int16, tl.int32, tl.int64, tl.uint8, tl.uint16, tl.uint32, tl.uint64)
+_FLOATS = {tl.float16: "half", tl.bfloat16: "bf16", tl.float32: "float", tl.float64: "double"}
+_SPELLED = {**{type_: type_.name for type_ in _INTEGERS}, **_FLOATS}
+"""How the builder spells each type where it is asked for the type itself."""
 
 
 class Casts(Operations):
-    """`get_<type>_ty` and `get_<type>` of every type are added below."""
+    """`get_<name>`, a constant, and `get_<name>_ty` are added below for every type."""
 
     def get_void_ty(self) -> None:
         return None
 
     def get_ptr_ty(self, element: Any, address_space: Any) -> Any:
-        return self.types.pointer_type(element, address_space)
+        return tl.pointer_type(element, address_space)
 
     def get_block_ty(self, element: Any, shape: Sequence[int]) -> Any:
-        return self.types.block_type(element, list(shape))
+        return tl.block_type(element, list(shape))
 
     def get_null_value(self, type_: Any) -> Handle:
         return Handle(numerics.constant(0, self.element(type_)), type_.scalar)
@@ -39,8 +42,8 @@ class Casts(Operations):
 
     def _cast(self, arg: Handle, to: Any, *_: Any) -> Handle:
         handle = Handle(numerics.cast(arg.data, self.element(to)), to.scalar, arg.taint)
-        if self.born is not None and isnan(handle.data).any():
-            handle.nans = arg.nans
+        if self.nan_origin is not None and isnan(handle.data).any():
+            handle.nan_origins = arg.nan_origins
         return handle
 
     create_si_to_fp = create_ui_to_fp = create_fp_to_si = create_fp_to_ui = _cast
@@ -48,7 +51,7 @@ class Casts(Operations):
 
     def create_fp_to_fp(self, arg: Handle, to: Any, rounding: Any = None) -> Handle:
         if rounding is not None and rounding.name != "RTNE":
-            raise Refusal("only rounding to nearest even is simulated. Leave fp_downcast_rounding out.")
+            raise Unsupported("only rounding to nearest even is simulated. Leave fp_downcast_rounding out.")
         return self._cast(arg, to)
 
     def create_bitcast(self, arg: Handle, to: Any) -> Handle:
@@ -63,27 +66,19 @@ class Casts(Operations):
         return Handle(np.asarray(arg.data).astype(self.element(to)), to.scalar, arg.taint)
 
 
-def _constant_maker(name: str) -> Callable[[Casts, Any], Handle]:
-    dtype = numerics.ELEMENT[name]
-    return lambda self, value: Handle(
-        numerics.constant(value, dtype), getattr(self.types, _LANGUAGE_NAME.get(name, name))
-    )
+def _constant_maker(type_: Any, dtype: np.dtype) -> Callable[[Casts, Any], Handle]:
+    return lambda self, value: Handle(numerics.constant(value, dtype), type_)
 
 
-def _type_getter(name: str) -> Callable[[Casts], Any]:
-    return lambda self: getattr(self.types, _LANGUAGE_NAME.get(name, name))
-
-
-_LANGUAGE_NAME = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
+def _type_getter(type_: Any) -> Callable[[Casts], Any]:
+    return lambda self: type_
 
 
 def _fill() -> None:
-    for name in INTEGERS:
-        setattr(Casts, f"get_{name}", _constant_maker(name))
-        setattr(Casts, f"get_{name}_ty", _type_getter(name))
-    for name, spelled in FLOATS.items():
-        setattr(Casts, f"get_{name}", _constant_maker(name))
-        setattr(Casts, f"get_{spelled}_ty", _type_getter(name))
+    for type_, spelled in _SPELLED.items():
+        name = type_.name
+        setattr(Casts, f"get_{name}", _constant_maker(type_, numerics.ELEMENT[name]))
+        setattr(Casts, f"get_{spelled}_ty", _type_getter(type_))
 
 
 _fill()

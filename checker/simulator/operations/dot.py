@@ -1,4 +1,4 @@
-"""`tl.dot`: products of tiles, with what they cost and which lanes undefined ones reach."""
+"""`tl.dot`: products of tiles, what they cost, and how far undefined lanes and NaN reach."""
 
 from __future__ import annotations
 
@@ -8,30 +8,24 @@ import numpy as np
 
 from checker.simulator import numerics
 from checker.simulator.operations.base import Operations
-from checker.simulator.values import Handle, isnan, merge_taint
+from checker.simulator.values import Handle, merge_taint
 
 
-class Products(Operations):
+class Dot(Operations):
     """Matrix products."""
 
     def create_dot(self, a: Handle, b: Handle, c: Handle, precision: Any, *_: Any) -> Handle:
         name = getattr(precision, "name", str(precision)).lower()
         data = numerics.dot(np.asarray(a.data), np.asarray(b.data), np.asarray(c.data), name, self.element(c.type))
         m, k, n = a.data.shape[-2], a.data.shape[-1], b.data.shape[-1]
-        flops = 2 * m * k * n * int(np.prod(data.shape[:-2], dtype=np.int64))
-        self.flops += flops
-        self.memory.record_dot()
+        self.flops += 2 * m * k * n * int(np.prod(data.shape[:-2], dtype=np.int64))
+        self.recorder.dot()
         handle = Handle(data, c.type)
         rows = None if a.taint is None else a.taint.moved(lambda lanes: lanes.any(-1, keepdims=True))
         columns = None if b.taint is None else b.taint.moved(lambda lanes: lanes.any(-2, keepdims=True))
         handle.taint = merge_taint((rows, columns, c.taint), data.shape)
-        if self.born is not None:
-            self.note_nan("tl.dot", handle, (self._spread(a, -1, data.shape), self._spread(b, -2, data.shape), c))
+        if self.nan_origin is not None:
+            row_nans = self.nans_of(a, lambda lanes: np.broadcast_to(lanes.max(-1, keepdims=True), data.shape))
+            column_nans = self.nans_of(b, lambda lanes: np.broadcast_to(lanes.max(-2, keepdims=True), data.shape))
+            self.track_nans("tl.dot", handle, (row_nans, column_nans, c))
         return handle
-
-    @staticmethod
-    def _spread(arg: Handle, axis: int, shape: tuple[int, ...]) -> Handle:
-        """`arg` reduced to where a sum along `axis` would be NaN because of it, in the shape of the result."""
-        nan = isnan(arg.data).any(axis, keepdims=True)
-        births = None if arg.nans is None else np.broadcast_to(arg.nans.max(axis, keepdims=True), shape)
-        return Handle(np.broadcast_to(np.where(nan, np.float32(np.nan), np.float32(0)), shape), arg.type, nans=births)

@@ -13,51 +13,50 @@ from typing import Any
 import numpy as np
 import triton.language as tl
 
-from checker.simulator import numerics, seam
-from checker.simulator.builder import Builder
-from checker.simulator.values import Handle, isnan
+from checker.simulator import numerics
+from checker.simulator.operations.elementwise import Elementwise
+from checker.simulator.triton_internals import Call, constant_value, handle_of, is_tensor, library_reduction, tensor_of
+from checker.simulator.values import Handle
 
 
 class Reductions:
-    """Replaces `reduce` and `associative_scan` of Triton's language while a kernel runs; `device` calls a jitted function."""
+    """Replaces `reduce` and `associative_scan` of Triton's language while a kernel runs.
 
-    def __init__(self, builder: Builder, device: seam.Call) -> None:
-        self.builder, self.device = builder, device
+    `operations` are those of the launch, and count what is done; `device` calls a jitted function.
+    """
 
-    def _inputs(self, input: Any) -> tuple[list[Handle], bool]:
-        many = not seam.is_tensor(input)
-        return [seam.handle_of(t) for t in input] if many else [seam.handle_of(input)], many
+    def __init__(self, operations: Elementwise, device: Call) -> None:
+        self.operations, self.device = operations, device
 
     def _count(self, data: np.ndarray) -> None:
-        """A known combination is one FLOP an element; any other counts for what its function computes."""
+        """One FLOP an element; a combination that is called counts for itself."""
         if numerics.is_float(data.dtype):
-            self.builder.lane_flops += data.size
+            self.operations.lane_flops += data.size
 
     # reduce -----------------------------------------------------------------------------------------------------------
 
     def reduce(self, input: Any, axis: Any, combine_fn: Any, keep_dims: Any = False, **_: Any) -> Any:
-        handles, many = self._inputs(input)
-        axis, keep = seam.unconst(axis), bool(seam.unconst(keep_dims))
+        handles, many = _handles(input)
+        axis, keep = constant_value(axis), bool(constant_value(keep_dims))
         rank = np.ndim(handles[0].data)
         if axis is None:
-            handles = [self.builder.moved(h, np.ravel) for h in handles]
+            handles = [self.operations.moved(h, np.ravel) for h in handles]
             rest: tuple[int, ...] = (1,) * rank
             axis = 0
         else:
             axis = _axis_of("reduction", axis, rank)
             shape = np.shape(handles[0].data)
             rest = (*shape[:axis], 1, *shape[axis + 1 :])
-        kind = seam.combination(combine_fn)
+        kind = library_reduction(combine_fn)
         if len(handles) == 1 and kind is not None:
-            results = [self._fast(kind, handles[0], axis)]
+            results = [self._library_reduce(kind, handles[0], axis)]
         else:
-            results = self._tree(handles, axis, combine_fn)
+            results = self._reduce_by_calls(handles, axis, combine_fn)
         if keep:
-            results = [self.builder.moved(h, lambda a: np.reshape(a, rest)) for h in results]
-        tensors = [seam.tensor_of(h) for h in results]
-        return tuple(tensors) if many else tensors[0]
+            results = [self.operations.moved(h, lambda a: np.reshape(a, rest)) for h in results]
+        return _tensors(results, many)
 
-    def _fast(self, kind: str, arg: Handle, axis: int) -> Handle:
+    def _library_reduce(self, kind: str, arg: Handle, axis: int) -> Handle:
         data = np.asarray(arg.data)
         self._count(data)
         # in max and min a NaN loses against any number, as on the GPU
@@ -67,44 +66,42 @@ class Reductions:
         if arg.taint is not None:
             taint = arg.taint.moved(lambda lanes: np.asarray(lanes.any(axis)))
             handle.taint = taint if taint.lanes.any() else None
-        if self.builder.born is not None:
-            spread = np.where(isnan(data).any(axis), np.float32(np.nan), np.float32(0))
-            births = None if arg.nans is None else np.asarray(arg.nans.max(axis))
-            self.builder.note_nan(f"tl.{kind}", handle, [Handle(spread, arg.type, nans=births)])
+        if self.operations.nan_origin is not None:
+            nans = self.operations.nans_of(arg, lambda lanes: np.asarray(lanes.max(axis)))
+            self.operations.track_nans(f"tl.{kind}", handle, [nans])
         return handle
 
-    def _tree(self, handles: list[Handle], axis: int, combine: Any) -> list[Handle]:
+    def _reduce_by_calls(self, handles: list[Handle], axis: int, combine: Any) -> list[Handle]:
         every = (slice(None),) * axis
         while np.shape(handles[0].data)[axis] > 1:
-            left = [self.builder.moved(h, lambda a: a[(*every, slice(0, None, 2))]) for h in handles]
-            right = [self.builder.moved(h, lambda a: a[(*every, slice(1, None, 2))]) for h in handles]
+            left = [self.operations.moved(h, lambda a: a[(*every, slice(0, None, 2))]) for h in handles]
+            right = [self.operations.moved(h, lambda a: a[(*every, slice(1, None, 2))]) for h in handles]
             handles = self._combine(combine, left, right)
-        return [self.builder.moved(h, lambda a: np.squeeze(a, axis)) for h in handles]
+        return [self.operations.moved(h, lambda a: np.squeeze(a, axis)) for h in handles]
 
     def _combine(self, combine: Any, left: Sequence[Handle], right: Sequence[Handle]) -> list[Handle]:
-        result = self.device(combine, *map(seam.tensor_of, left), *map(seam.tensor_of, right))
+        result = self.device(combine, *map(tensor_of, left), *map(tensor_of, right))
         values = result if isinstance(result, (tuple, tl.tuple)) else (result,)
         return [
-            Handle(np.broadcast_to(new.data, np.shape(old.data)), old.type, new.taint, None, new.nans)
-            for new, old in zip(map(seam.handle_of, values), left, strict=True)
+            Handle(np.broadcast_to(new.data, np.shape(old.data)), old.type, new.taint, None, new.nan_origins)
+            for new, old in zip(map(handle_of, values), left, strict=True)
         ]
 
     # scan -------------------------------------------------------------------------------------------------------------
 
     def scan(self, input: Any, axis: Any, combine_fn: Any, reverse: Any = False, **_: Any) -> Any:
-        handles, many = self._inputs(input)
-        axis = _axis_of("scan", seam.unconst(axis), np.ndim(handles[0].data))
-        backwards = bool(seam.unconst(reverse))
+        handles, many = _handles(input)
+        axis = _axis_of("scan", constant_value(axis), np.ndim(handles[0].data))
+        backwards = bool(constant_value(reverse))
         if backwards:
-            handles = [self.builder.moved(h, lambda a: np.flip(a, axis)) for h in handles]
-        if len(handles) == 1 and seam.combination(combine_fn) == "sum":
+            handles = [self.operations.moved(h, lambda a: np.flip(a, axis)) for h in handles]
+        if len(handles) == 1 and library_reduction(combine_fn) == "sum":
             results = [self._cumsum(handles[0], axis)]
         else:
-            results = self._doubling(handles, axis, combine_fn)
+            results = self._scan_by_calls(handles, axis, combine_fn)
         if backwards:
-            results = [self.builder.moved(h, lambda a: np.flip(a, axis)) for h in results]
-        tensors = [seam.tensor_of(h) for h in results]
-        return tuple(tensors) if many else tensors[0]
+            results = [self.operations.moved(h, lambda a: np.flip(a, axis)) for h in results]
+        return _tensors(results, many)
 
     def _cumsum(self, arg: Handle, axis: int) -> Handle:
         data = np.asarray(arg.data)
@@ -112,25 +109,35 @@ class Reductions:
         handle = Handle(np.add.accumulate(data, axis=axis, dtype=data.dtype), arg.type)
         if arg.taint is not None:
             handle.taint = arg.taint.moved(lambda lanes: np.logical_or.accumulate(lanes, axis=axis))
-        if self.builder.born is not None:
-            seen = np.logical_or.accumulate(isnan(data), axis=axis)
-            spread = np.where(seen, np.float32(np.nan), np.float32(0))
-            births = None if arg.nans is None else np.maximum.accumulate(arg.nans, axis=axis)
-            self.builder.note_nan("tl.cumsum", handle, [Handle(spread, arg.type, nans=births)])
+        if self.operations.nan_origin is not None:
+            nans = self.operations.nans_of(arg, lambda lanes: np.maximum.accumulate(lanes, axis=axis))
+            self.operations.track_nans("tl.cumsum", handle, [nans])
         return handle
 
-    def _doubling(self, handles: list[Handle], axis: int, combine: Any) -> list[Handle]:
+    def _scan_by_calls(self, handles: list[Handle], axis: int, combine: Any) -> list[Handle]:
         n = np.shape(handles[0].data)[axis]
         step = 1
         while step < n:
             order = np.maximum(np.arange(n) - step, 0)
-            left = [self.builder.moved(h, partial(np.take, indices=order, axis=axis)) for h in handles]
+            left = [self.operations.moved(h, partial(np.take, indices=order, axis=axis)) for h in handles]
             combined = self._combine(combine, left, handles)
             ready = np.arange(n).reshape([-1 if d == axis else 1 for d in range(np.ndim(handles[0].data))]) >= step
             keep = Handle(np.broadcast_to(ready, np.shape(handles[0].data)), tl.int1)
-            handles = [self.builder.create_select(keep, c, h) for c, h in zip(combined, handles, strict=True)]
+            handles = [self.operations.create_select(keep, c, h) for c, h in zip(combined, handles, strict=True)]
             step *= 2
         return handles
+
+
+def _handles(input: Any) -> tuple[list[Handle], bool]:
+    """Of one tensor or of several, and whether there are several."""
+    if is_tensor(input):
+        return [handle_of(input)], False
+    return [handle_of(tensor) for tensor in input], True
+
+
+def _tensors(handles: list[Handle], many: bool) -> Any:
+    tensors = [tensor_of(handle) for handle in handles]
+    return tuple(tensors) if many else tensors[0]
 
 
 def _axis_of(what: str, axis: Any, rank: int) -> int:

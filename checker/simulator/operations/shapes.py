@@ -6,21 +6,23 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import triton.language as tl
 
+from checker.simulator.errors import Unsupported
 from checker.simulator.operations.base import Operations
-from checker.simulator.values import Handle, Pointer, Refusal, Taint, merge_taint
+from checker.simulator.values import Handle, Pointer, Taint, merge_taint
 
 
 class Shapes(Operations):
     """Ranges, reshapes, broadcasts, joins, gathers and histograms."""
 
     def create_make_range(self, _: Any, start: int, stop: int) -> Handle:
-        return Handle(np.arange(start, stop, dtype=np.int32), self.types.int32)
+        return Handle(np.arange(start, stop, dtype=np.int32), tl.int32)
 
     def create_reshape(self, arg: Handle, shape: Sequence[int], *_: Any) -> Handle:
         handle = self.moved(arg, lambda a: np.reshape(a, tuple(shape)))
         if handle.pointer is not None:
-            handle.pointer = Pointer(handle.pointer.region, None)
+            handle.pointer = Pointer(handle.pointer.tensor, None)
         return handle
 
     def create_expand_dims(self, arg: Handle, axis: int) -> Handle:
@@ -32,8 +34,8 @@ class Shapes(Operations):
     def create_splat(self, type_: Any, arg: Handle) -> Handle:
         shape = tuple(int(n) for n in type_.shape)
         taint = None if arg.taint is None else arg.taint.moved(lambda lanes: np.broadcast_to(lanes, shape))
-        nans = None if arg.nans is None else np.broadcast_to(arg.nans, shape)
-        return Handle(np.broadcast_to(np.reshape(arg.data, ()), shape), arg.type, taint, arg.pointer, nans)
+        origins = None if arg.nan_origins is None else np.broadcast_to(arg.nan_origins, shape)
+        return Handle(np.broadcast_to(np.reshape(arg.data, ()), shape), arg.type, taint, arg.pointer, origins)
 
     def create_unsplat(self, arg: Handle) -> Handle:
         return self.moved(arg, lambda a: np.reshape(a, ()))
@@ -45,12 +47,14 @@ class Shapes(Operations):
         taint = None
         if any(h.taint is not None for h in handles):
             lanes = [h.taint.lanes if h.taint is not None else np.zeros(np.shape(h.data), bool) for h in handles]
-            taint = Taint(join(lanes), frozenset().union(*(h.taint.sources for h in handles if h.taint is not None)))
+            taint = Taint(join(lanes), frozenset().union(*(h.taint.loads for h in handles if h.taint is not None)))
         data = join([h.data for h in handles])
-        nans = None
-        if any(h.nans is not None for h in handles):
-            nans = join([np.zeros(np.shape(h.data), np.int32) if h.nans is None else h.nans for h in handles])
-        return Handle(data, handles[0].type, taint, nans=nans)
+        origins = None
+        if any(h.nan_origins is not None for h in handles):
+            origins = join(
+                [np.zeros(np.shape(h.data), np.int32) if h.nan_origins is None else h.nan_origins for h in handles]
+            )
+        return Handle(data, handles[0].type, taint, nan_origins=origins)
 
     def create_cat(self, lhs: Handle, rhs: Handle) -> Handle:
         return self._combined((lhs, rhs), np.concatenate)
@@ -65,7 +69,7 @@ class Shapes(Operations):
         where = np.asarray(index.data)
         outside = (where < 0) | (where >= src.data.shape[axis])
         if outside.any():
-            raise Refusal(f"tl.gather was given the index {where[outside][0]}, outside its source.")
+            raise Unsupported(f"tl.gather was given the index {where[outside][0]}, outside its source.")
         handle = self.moved(src, lambda a: np.take_along_axis(a, where.astype(np.int64), axis=axis))
         handle.pointer = None
         handle.taint = merge_taint((handle.taint, index.taint), where.shape)
@@ -78,5 +82,5 @@ class Shapes(Operations):
         data = np.bincount(counted.astype(np.int64), minlength=bins).astype(np.int32)
         taint = None
         if arg.taint is not None and (arg.taint.lanes & on).any():
-            taint = Taint(np.ones(bins, bool), arg.taint.sources)
-        return Handle(data, self.types.int32, taint)
+            taint = Taint(np.ones(bins, bool), arg.taint.loads)
+        return Handle(data, tl.int32, taint)

@@ -1,3 +1,0 @@
-"""The exit codes of ``python -m checker``."""
-
-PASSED, FAILED, USAGE, BROKEN = 0, 1, 2, 3

@@ -1,0 +1,76 @@
+"""All wrong kernels of a puzzle as one kernel that is told which of them to be: one job runs them all."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+
+from checker.judge.launches import Prepared
+from checker.judge.outcome import Outcome, judged
+from checker.judge.runner import Runner
+from checker.misconceptions import Misconception, bank
+from checker.puzzle import Puzzle
+from checker.simulator.trace import SimulateOptions
+from checker.submission.kernel import KernelSource, Piece
+
+WHICH = "WHICH_MISCONCEPTION"
+
+
+@cache
+def combined_kernel(puzzle: str, parameters: tuple[str, ...], constexprs: frozenset[str]) -> KernelSource:
+    """The bank's kernels as helpers of one kernel, in the bank's order, chosen by the constexpr `WHICH`."""
+    known = bank(puzzle)
+    kernel = known[0].source.kernel
+    modules = [_renamed(m.source, f"m{i}_") for i, m in enumerate(known)]
+    passed = ", ".join(f"{name}={name}" for name in parameters)
+    branches = "".join(
+        f"    {'if' if i == 0 else 'elif'} {WHICH} == {i}:\n        m{i}_{kernel}({passed})\n"
+        for i in range(len(known))
+    )
+    signature = ", ".join(f"{name}: tl.constexpr" if name in constexprs else name for name in (*parameters, WHICH))
+    text = "import triton\nimport triton.language as tl\n\n" + "\n\n".join(modules)
+    text += f"\n\n\n@triton.jit\ndef {kernel}({signature}):\n{branches}"
+    return KernelSource(puzzle, kernel, text, (Piece(1, text.count("\n"), f"misconceptions/{puzzle}", 1),))
+
+
+def _renamed(source: KernelSource, prefix: str) -> str:
+    """The module's functions and constants, each with `prefix` before its name, without imports."""
+    module = ast.parse(source.source)
+    body = [node for node in module.body if not isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {node.name for node in body if isinstance(node, ast.FunctionDef)}
+    for node in body:
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    for node in body:
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and part.id in names:
+                part.id = prefix + part.id
+            elif isinstance(part, ast.FunctionDef) and part.name in names:
+                part.name = prefix + part.name
+    return "\n\n\n".join(ast.unparse(node) for node in body)
+
+
+def run_misconceptions(
+    puzzle: Puzzle, runner: Runner, tasks: Sequence[tuple[Misconception, Prepared]]
+) -> Iterator[Outcome]:
+    """One outcome per task, in order; one that does not run to its end does not keep the next from running."""
+    places = {m.name: i for i, m in enumerate(bank(puzzle.name))}
+    remaining = list(tasks)
+    while remaining:
+        launches = []
+        for misconception, prepared in remaining:
+            launch = prepared.launch
+            launches.append(replace(launch, meta={**launch.meta, WHICH: places[misconception.name]}))
+        constexprs = frozenset({*launches[0].meta})
+        source = combined_kernel(puzzle.name, puzzle.parameters, constexprs)
+        done = 0
+        for (_, prepared), result in zip(remaining, runner.simulate(source, launches, SimulateOptions()), strict=False):
+            done += 1
+            yield judged(puzzle, prepared, result)
+        if not done:
+            return
+        remaining = remaining[done:]

@@ -1,0 +1,132 @@
+"""Compare what a kernel wrote with the float64 reference, element by element, and say where it first differs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from checker.judge.launches import Prepared
+from checker.judge.verdict import Mismatch
+from checker.puzzle import DTYPES, Case, Puzzle
+from checker.simulator.trace import Trace
+
+ROWS, COLUMNS = 2, 4
+"""How many elements the window shows on each side of the first wrong one."""
+PIECE = 2**18
+"""Elements compared at a time: in float64, 2 MB for each step of the computation, which caches hold."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`worst` is the largest |y - ref| over what the tolerance allows, in any output (at most 1 is right)."""
+
+    worst: float
+    mismatch: Mismatch | None
+
+
+def error_against(puzzle: Puzzle, case: Case, output: str, got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
+    """|y - ref| / (rtol·|ref| + c·eps·scale) in float64, in the shape of `got`; inf where NaN or inf do not match."""
+    expected = expected.expand(got.shape)
+    return _error(puzzle, case, output, got, expected, _scale(puzzle, case, output, expected))
+
+
+def _scale(puzzle: Puzzle, case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
+    scale = puzzle.scale(case, output, expected).nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
+    return scale.expand(expected.shape)
+
+
+def _error(
+    puzzle: Puzzle, case: Case, output: str, got: torch.Tensor, expected: torch.Tensor, scale: torch.Tensor
+) -> torch.Tensor:
+    got = got.double()
+    tolerance = puzzle.output_tolerance.get(output, puzzle.tolerance)[case.dtype]
+    allowed = tolerance.rtol * expected.abs() + tolerance.c * torch.finfo(DTYPES[case.dtype]).eps * scale
+    difference = (got - expected).abs()
+    error = torch.where(difference == 0, torch.zeros_like(difference), difference / allowed)
+    alike = (got == expected) | (got.isnan() & expected.isnan())
+    finite = got.isfinite() & expected.isfinite()
+    return torch.where(alike, torch.zeros_like(error), torch.where(finite, error, torch.full_like(error, torch.inf)))
+
+
+def compare(puzzle: Puzzle, prepared: Prepared, after: Mapping[str, torch.Tensor], trace: Trace | None) -> Comparison:
+    """Compare every output; the mismatch is that of the first output which is wrong."""
+    worst, mismatch = 0.0, None
+    for output in prepared.launch.outputs:
+        got = after[output]
+        largest = _largest_error(puzzle, prepared, output, got)
+        worst = max(worst, largest)
+        if mismatch is None and largest > 1:
+            error = error_against(puzzle, prepared.case, output, got, prepared.expected[output])
+            mismatch = _mismatch(prepared, output, got, error, trace)
+    return Comparison(worst, mismatch)
+
+
+def _largest_error(puzzle: Puzzle, prepared: Prepared, output: str, got: torch.Tensor) -> float:
+    """The largest error as `error_against` measures it, 0 of nothing. In pieces: of a large output, a dozen tensors of its size would fill the memory."""
+    expected = prepared.expected[output].expand(got.shape)
+    scale = _scale(puzzle, prepared.case, output, expected)
+    largest = 0.0
+    for piece in _pieces(tuple(got.shape)):
+        error = _error(puzzle, prepared.case, output, got[piece], expected[piece], scale[piece])
+        largest = max(largest, float(error.max()))
+    return largest
+
+
+def _pieces(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
+    """Cuts across the longest dimension, each of about PIECE elements; none where there is no element."""
+    size = math.prod(shape)
+    if size == 0:
+        return
+    if not shape:
+        yield ()
+        return
+    axis = max(range(len(shape)), key=lambda i: shape[i])
+    step = max(1, PIECE * shape[axis] // size)
+    for start in range(0, shape[axis], step):
+        yield (*(slice(None),) * axis, slice(start, start + step))
+
+
+def _mismatch(prepared: Prepared, output: str, got: torch.Tensor, error: torch.Tensor, trace: Trace | None) -> Mismatch:
+    wrong = error > 1
+    flat = int(wrong.reshape(-1).nonzero()[0, 0])
+    first = tuple(int(i) for i in np.unravel_index(flat, tuple(error.shape))) if error.ndim else ()
+    window = window_around(first, tuple(error.shape))
+    part = tuple(slice(start, stop) for start, stop in window)
+    writers = trace.writers.get(output) if trace else None
+    writer = None
+    if trace is not None and writers is not None:
+        writers = np.asarray(writers).reshape(tuple(error.shape))
+        writer = program_of(int(writers[first]), trace.grid)
+    return Mismatch(
+        case=prepared.case,
+        output=output,
+        shape=tuple(error.shape),
+        first=first,
+        wrong=int(wrong.sum()),
+        total=wrong.numel(),
+        window=window,
+        expected=prepared.expected[output].expand(got.shape)[part].numpy().copy(),
+        got=got[part].double().numpy().copy(),
+        error=error.numpy(),
+        writer=writer,
+        writers=writers,
+        line=None,
+    )
+
+
+def window_around(first: tuple[int, ...], shape: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Index ranges around `first`: ± COLUMNS in the last dimension, ± ROWS in the one before, one index in the others."""
+    reach = [0] * max(len(shape) - 2, 0) + [ROWS, COLUMNS][-min(len(shape), 2) :] if shape else []
+    return tuple((max(i - r, 0), min(i + r + 1, size)) for i, r, size in zip(first, reach, shape, strict=True))
+
+
+def program_of(linear: int, grid: tuple[int, int, int]) -> tuple[int, int, int] | None:
+    """The program with a linear id (x fastest), or None for -1."""
+    if linear < 0:
+        return None
+    x, y, _ = grid
+    return linear % x, linear // x % y, linear // (x * y)

@@ -1,0 +1,155 @@
+"""The `compile` gate: the kernel is really compiled, for every dtype of the puzzle and for every GPU of the course.
+
+A kernel that no GPU can take is a compile error. One that only some can take passes with a warning that names the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from checker.compiler import TARGETS, CompileRequest, CompileResult, requests_for
+from checker.judge.launches import Prepared
+from checker.judge.phrases import join
+from checker.judge.runner import Runner
+from checker.judge.verdict import GateResult, GateWarning, Status
+from checker.puzzle import Puzzle
+from checker.submission.kernel import KernelSource
+
+PRIMARY = "A100"
+"""The GPU that every dtype, flag and configuration is compiled for: the oldest with bfloat16 in hardware."""
+_MOST_VARIANTS = 10
+_KERNELS_OWN = ("passed", "compile_error", "timeout", "resource_limit")
+_NAMES = {capability: name for name, capability in TARGETS.items()}
+
+
+def variants(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
+    """One launch for each dtype, each setting of the flags and each configuration, the first of its kind."""
+    found: dict[str, Prepared] = {}
+    dtypes, flags, configs = set(), set(), set()
+    for one in prepared:
+        case = one.case
+        setting, config = tuple(sorted(case.flags.items())), repr(one.config)
+        if case.dtype in dtypes and setting in flags and config in configs:
+            continue
+        dtypes.add(case.dtype)
+        flags.add(setting)
+        configs.add(config)
+        found[f"{case.name} {config}"] = one
+    return dict(list(found.items())[:_MOST_VARIANTS])
+
+
+class Compilation:
+    """All that the gate compiles, asked for at once, so that the other GPUs' turn comes as soon as a processor is free.
+
+    `results` is what the compiler said so far, per variant (dtype, flags, configuration) and capability.
+    """
+
+    def __init__(self, puzzle: Puzzle, source: KernelSource, runner: Runner, prepared: Sequence[Prepared]) -> None:
+        self.results: dict[str, dict[int, CompileResult]] = {}
+        self._puzzle, self._source, self._runner = puzzle, source, runner
+        self._variants = variants(prepared)
+        self._others = [target for target in TARGETS if target != PRIMARY]
+        self._first = next(iter(self._variants))
+        wanted = [self._request(variant, PRIMARY) for variant in self._variants]
+        wanted += [self._request(self._first, target) for target in self._others]
+        self._arriving = runner.compile(source, wanted)
+
+    def for_one_gpu(self) -> CompileResult | None:
+        """Wait for every variant on one GPU, which says whether the kernel may be run.
+
+        A variant that fails there is tried on the others. Gives the first that failed on every GPU tried, or None.
+        """
+        for name in self._variants:
+            result = self._next(self._request(name, PRIMARY))
+            self._keep(name, [result])
+            if result.ok:
+                continue
+            if result.status in _KERNELS_OWN:
+                # what one compiler does not end with, another rarely does: one more try tells
+                others = self._others if result.status == "compile_error" else self._others[-1:]
+                again = [self._request(name, target) for target in others]
+                self._keep(name, self._runner.compile(self._source, again))
+            tried = self.results[name].values()
+            if not any(one.ok for one in tried):
+                self.close()
+                return next(iter(tried))
+        return None
+
+    def for_the_others(self) -> None:
+        """Wait for the first variant on all other GPUs."""
+        self._keep(self._first, [self._next(self._request(self._first, target)) for target in self._others])
+
+    def _keep(self, variant: str, results: Iterable[CompileResult]) -> None:
+        self.results.setdefault(variant, {}).update({result.request.capability: result for result in results})
+
+    def close(self) -> None:
+        """Give up what has not been waited for."""
+        close = getattr(self._arriving, "close", None)
+        if close is not None:
+            close()
+
+    def _next(self, request: CompileRequest) -> CompileResult:
+        silent = CompileResult(request, ok=False, status="infra_error", raw="the runner gave no result")
+        return next(self._arriving, silent)
+
+    def _request(self, variant: str, target: str) -> CompileRequest:
+        (request,) = requests_for(self._variants[variant].launch, self._puzzle.parameters, (TARGETS[target],))
+        return request
+
+
+def passed(source: KernelSource, compilation: Compilation) -> GateResult:
+    """A kernel that some GPU takes in every variant; the GPUs that do not are warnings."""
+    results = [result for tried in compilation.results.values() for result in tried.values()]
+    good = {result.request.capability for result in results if result.ok}
+    return GateResult(
+        "compile",
+        "passed",
+        f"Compiles for {join(_NAMES[capability] for capability in TARGETS.values() if capability in good)}.",
+        warnings=tuple(GateWarning(_warning(source, r), source.own_line(r.line)) for r in results if not r.ok),
+    )
+
+
+def failed(source: KernelSource, result: CompileResult) -> GateResult:
+    """A kernel of which no GPU takes a variant, with what the compiler said of it first."""
+    status: Status = "compile_error"
+    match result.status:
+        case "timeout":
+            status, message = "timeout", result.message or "Triton's compiler did not end within its time."
+            advice = "A very large tile or an unrolled loop over many steps is the usual reason: try a smaller one."
+        case "resource_limit":
+            status, message = "resource_limit", "Triton's compiler needed more memory than a check may use."
+            advice = "A very large tile is the usual reason: try a smaller one."
+        case "protocol_error":
+            status, message = "protocol_error", "The compiler's process answered in a way it should not."
+            advice = "Run the check again."
+        case "infra_error":
+            status, message = "infra_error", "The compiler could not be run, which says nothing about your kernel."
+            advice = "Run the check again; if it stays, `doctor` looks for what is missing on this machine."
+        case _:
+            message, advice = result.message or "Triton cannot compile this kernel.", _ADVICE.get(result.kind, "")
+    where = source.line_words(result.line)
+    if where and where not in message:
+        message = f"{where[0].upper()}{where[1:]}: {message}"
+    return GateResult("compile", status, message, source.own_line(result.line), result.raw, advice)
+
+
+_ADVICE = {
+    "constexpr": "A size that shapes a tile has to be known when the kernel is compiled: use a `tl.constexpr` parameter or a literal.",
+    "power_of_two": "Take the next power of two and switch the lanes too many off with a mask.",
+    "dot_too_small": "`tl.dot` wants every side of its tiles to be 16 or more: pad the tile and mask the padding.",
+    "loop_type": "Give the variable, before the loop, the type and shape that it has after one turn, e.g. `tl.zeros([BLOCK], tl.float32)`.",
+    "dtype": "Convert both sides to one type first, e.g. `.to(tl.float32)` right after the load.",
+    "undefined_name": "Every name must be a parameter, a variable assigned above, or live in `tl`.",
+    "unsupported_syntax": "The body of a kernel is a small part of Python: assignments, `for`, `while`, `if`, and calls into `tl`.",
+    "shape": "Write the shape of each tile beside its line; sides that meet must be equal or 1. `[:, None]` and `[None, :]` add a side.",
+}
+
+
+def _warning(source: KernelSource, result: CompileResult) -> str:
+    name = _NAMES.get(result.request.capability, f"sm_{result.request.capability}")
+    if result.status in ("timeout", "resource_limit"):
+        why = result.message or "Triton's compiler was stopped."
+        return f"Whether it compiles for the {name} is not known: {why} Smaller tiles are compiled sooner."
+    where = source.line_words(result.line)
+    reason = result.message or "Triton cannot compile it for that GPU."
+    return f"It does not compile for the {name}{f' ({where})' if where else ''}: {reason}"

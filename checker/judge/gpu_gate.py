@@ -1,0 +1,159 @@
+"""The `gpu` gate: the same cases, and large ones, on a real GPU."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from checker.judge.launches import Damage, Prepared, plan, poisoned, prepare, volume
+from checker.judge.memory_gate import memory_findings
+from checker.judge.outcome import Outcome, judged
+from checker.judge.phrases import count, element, name_of, number
+from checker.judge.runner import Runner
+from checker.judge.values_gate import unfinished
+from checker.judge.verdict import GateResult
+from checker.puzzle import Case, Launch, Puzzle
+from checker.submission.kernel import Config, KernelSource
+
+NOT_RUN = "not run: no GPU here, or none was asked for. Everything else was checked in the simulator."
+
+NOT_VISIBLE = "not visible"
+_COMPILER = (
+    "If neither is it, suspect the compiler: on an H200, Triton 3.6.0 was seen to get wrong a product whose operand is a running "
+    "tile rounded to 16 bits, `tl.dot(a, state.to(tl.bfloat16))`, where the tile had 64 rows and 32 columns. In float32 it was right."
+)
+_CLEAN_IN_THE_SIMULATOR = (
+    "In the simulator every address of the same case lay inside its tensor. On a GPU programs run at the same time, so ask whether "
+    "an address depends on what another program stores, or on what another lane of the same store writes. " + _COMPILER
+)
+
+
+def gpu_gate(
+    puzzle: Puzzle,
+    source: KernelSource,
+    runner: Runner,
+    cases: Sequence[Case],
+) -> GateResult:
+    """Launch every one of `cases`; small ones twice, with two poisons in the outputs, so that nothing left over can look right."""
+    ran = 0
+    for outcome in _outcomes(puzzle, source, runner, cases):
+        ran += 1
+        failure = _failure(source, outcome)
+        if failure is not None:
+            return failure
+    return GateResult(
+        "gpu",
+        "passed",
+        f"Right in all {count(ran, 'launch', 'launches')} on the GPU, up to {max(cases, key=volume).name if cases else 'no case'}.",
+    )
+
+
+def _outcomes(puzzle: Puzzle, source: KernelSource, runner: Runner, cases: Sequence[Case]) -> Iterator[Outcome]:
+    planned = plan(puzzle, cases, source.configs)
+    waiting: deque[Prepared] = deque()
+
+    def launches() -> Iterator[Launch]:
+        for prepared in _prepared(puzzle, planned):
+            waiting.append(prepared)
+            yield prepared.launch
+
+    asked = launches()
+    for result in runner.launch(source, asked):
+        if not waiting:  # a runner that cannot launch at all says so before it asks for anything
+            next(asked)
+        yield judged(puzzle, waiting.popleft(), result)
+
+
+def _prepared(puzzle: Puzzle, planned: Sequence[tuple[Case, Config | None]]) -> Iterator[Prepared]:
+    """Small cases twice, with two poisons; then the large ones, none before it is asked for: they fill the memory."""
+    shared = [
+        prepare(puzzle, case, config) for case, config in planned if "cpu" in case.devices and "gpu" in case.devices
+    ]
+    yield from shared
+    yield from (poisoned(puzzle, one, "finite") for one in shared)
+    yield from (prepare(puzzle, case, config) for case, config in planned if case.devices == {"gpu"})
+
+
+def seen_on_gpu(puzzle: Puzzle, source: KernelSource, runner: Runner, *, large: bool = True) -> str:
+    """What the hardware by itself shows of a kernel, whatever the simulator said of it.
+
+    ``wrong values``, ``modified input``, ``guard band`` (memory around a tensor changed), ``error: …`` with the words for the
+    launch that failed, or ``not visible``. `large` also tries the cases that only a GPU runs. Raises RuntimeError where the
+    launch could not be made, which says nothing about the kernel.
+    """
+    cases = [case for case in puzzle.cases if "gpu" in case.devices and (large or "cpu" in case.devices)]
+    for outcome in _outcomes(puzzle, source, runner, cases):
+        if outcome.result.status in ("infra_error", "protocol_error"):
+            raise RuntimeError(outcome.result.message)
+        if not outcome.ran:
+            return f"error: {outcome.result.message}"
+        if not outcome.right:
+            return "wrong values"
+        if outcome.damage:
+            return "modified input" if any(damage.inside for damage in outcome.damage) else "guard band"
+    return NOT_VISIBLE
+
+
+def _failure(source: KernelSource, outcome: Outcome) -> GateResult | None:
+    if not outcome.ran:
+        return _stopped(source, outcome)
+    if not outcome.right:
+        return _wrong(outcome)
+    if outcome.damage:
+        return _damaged(source, outcome, outcome.damage[0])
+    return None
+
+
+def _stopped(source: KernelSource, outcome: Outcome) -> GateResult:
+    result = unfinished("gpu", source, outcome)
+    unseen = "cpu" in outcome.case.devices  # the simulator ran this case, and memory passed
+    if unseen and result.status == "runtime_error" and "illegal address" in result.message:
+        return replace(result, advice=_CLEAN_IN_THE_SIMULATOR)
+    return result
+
+
+def _wrong(outcome: Outcome) -> GateResult:
+    assert outcome.comparison is not None
+    mismatch = outcome.comparison.mismatch
+    assert mismatch is not None
+    at = tuple(i - start for i, (start, _) in zip(mismatch.first, mismatch.window, strict=True))
+    name = element(mismatch.output, mismatch.first)
+    got, expected = number(float(mismatch.got[at])), number(float(mismatch.expected[at]))
+    same = "cpu" in outcome.case.devices
+    return GateResult(
+        "gpu",
+        "failed",
+        f"On the GPU {name} is {got}, but should be {expected} ({outcome.case.name}). "
+        f"{mismatch.wrong:,} of {count(mismatch.total, 'element')} are wrong"
+        + (", while the simulator got the same case right." if same else "; only the GPU runs cases this large."),
+        advice="What differs there: programs run at the same time, so one must never need what another stores; lanes of one "
+        "program run at the same time too. " + _COMPILER
+        if same
+        else "Large cases show offsets that pass 2³¹ (make the program id int64 first), tails, and sums kept in 16 bits.",
+        case=outcome.case,
+        mismatch=mismatch,
+        findings=tuple(memory_findings(outcome)),
+    )
+
+
+def _damaged(source: KernelSource, outcome: Outcome, damage: Damage) -> GateResult:
+    tensor = name_of(damage.tensor)
+    if damage.inside and damage.index is not None:
+        what = f"{tensor} is an input, and {element(damage.tensor, damage.index)} changed"
+    elif damage.offset < 0:
+        what = (
+            f"{count(damage.count, 'element')} around {tensor} changed, the first {-damage.offset:,} before its start"
+        )
+    elif damage.offset >= damage.span:
+        what = f"{count(damage.count, 'element')} behind {tensor} changed, the first {damage.offset - damage.span + 1:,} past its end"
+    else:
+        what = f"{count(damage.count, 'element')} between the rows of {tensor} changed"
+    return GateResult(
+        "gpu",
+        "failed",
+        f"On the GPU {what} ({outcome.case.name}). That memory is not the kernel's to write.",
+        advice="Mask every store: only lanes that own an element may write.",
+        case=outcome.case,
+        findings=tuple(memory_findings(outcome)),
+    )

@@ -1,0 +1,220 @@
+"""Cases as launches: fresh inputs, poisoned outputs, and a guard band around every tensor.
+
+Every tensor is placed inside a larger storage. What lies before it, after it and in the gaps between its rows is filled
+with a pattern that must still be there, bit for bit, when the kernel has ended. Outputs start as poison, so that an
+element which nobody wrote, or which was added to, cannot look right by luck.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import torch
+
+from checker.puzzle import Case, Launch, Puzzle, Scalar, Tensors
+from checker.submission.kernel import Config
+
+GUARD = 2048
+"""Elements before and after every tensor; a multiple of 16 keeps the alignment that Triton specialises on."""
+PITCH = 2**30
+"""Elements from row to row of a matrix that is treated as long: a stride of 32 bits, and row 2 begins at 2³¹."""
+_FINITE_POISON = -7936.0  # exact in float16 and bfloat16, far from any answer of the course
+_INTEGER_PATTERN = 0x2A2A2A2A
+
+Poison = Literal["nan", "finite"]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One launch, ready to run, with everything needed to judge it afterwards.
+
+    `expected` holds the float64 reference of every output; `before` the whole storage of every tensor as it was.
+    """
+
+    case: Case
+    launch: Launch
+    expected: Tensors
+    before: Tensors
+    config: Config | None = None
+
+
+def hidden(case: Case, puzzle: Puzzle, secret: bytes | None) -> Case:
+    """`case` with a seed nobody can know in advance, the same at every regrade with the same secret."""
+    if secret is None:
+        return case
+    digest = hmac.new(secret, f"{puzzle.name}/{case.name}/{case.seed}".encode(), hashlib.sha256).digest()
+    return replace(case, seed=int.from_bytes(digest[:4], "big"))
+
+
+def prepare(puzzle: Puzzle, case: Case, config: Config | None = None, poison: Poison = "nan") -> Prepared:
+    """Make the case's tensors, compute the reference, and bind the launch.
+
+    `config` is one of the learner's autotune configurations; without it the case's own tile sizes are used. An output
+    whose reference holds NaN gets finite poison whatever was asked for: NaN would hide that it was never written.
+    """
+    made = puzzle.make(case)
+    rounded = {name: t.double() if t.is_floating_point() else t for name, t in made.items()}
+    expected = puzzle.reference(case, rounded)
+    return _placed(puzzle, case, config, made, expected, poison)
+
+
+def plan(puzzle: Puzzle, cases: Sequence[Case], configs: Sequence[Config]) -> list[tuple[Case, Config | None]]:
+    """Which case runs with which configuration: the first configuration on all, every other on two.
+
+    The two are the smallest and the largest case, so that a configuration whose tile is wrong for one of them is seen.
+    """
+    if not configs:
+        return [(case, None) for case in cases]
+    ordered = sorted(cases, key=volume)
+    two = [ordered[0], ordered[-1]] if len(ordered) > 1 else ordered
+    planned: list[tuple[Case, Config | None]] = [(case, configs[0]) for case in cases]
+    return planned + [(case, config) for config in configs[1:] for case in two]
+
+
+def volume(case: Case) -> int:
+    """The product of a case's sizes, by which small and large cases are told apart."""
+    return math.prod(max(size, 1) for size in case.sizes.values())
+
+
+def prepare_all(
+    puzzle: Puzzle, planned: Sequence[tuple[Case, Config | None]], poison: Poison = "nan"
+) -> list[Prepared]:
+    return [prepare(puzzle, case, config, poison) for case, config in planned]
+
+
+def poisoned(puzzle: Puzzle, prepared: Prepared, poison: Poison) -> Prepared:
+    """The same case in new memory, its outputs filled with another poison; the reference is not computed again."""
+    held = {name: t for name, t in prepared.launch.arguments.items() if isinstance(t, torch.Tensor)}
+    return _placed(puzzle, prepared.case, prepared.config, held, prepared.expected, poison)
+
+
+def _placed(
+    puzzle: Puzzle, case: Case, config: Config | None, made: Tensors, expected: Tensors, poison: Poison
+) -> Prepared:
+    placed = {}
+    for name, tensor in made.items():
+        guarded = _guarded(tensor)
+        if name in puzzle.outputs:
+            kind = "finite" if bool(expected[name].isnan().any()) else poison
+            guarded.fill_(_poison(guarded.dtype, kind))
+        else:
+            guarded.copy_(tensor)
+        placed[name] = guarded
+    return Prepared(case, _bind(puzzle, case, placed, config), expected, _storages(placed), config)
+
+
+def with_rows_far_apart(puzzle: Puzzle, prepared: Prepared) -> Prepared:
+    """The same launch, of which the simulator believes that rows of the puzzle's `long` matrices lie PITCH elements apart.
+
+    The kernel is passed the strides of such matrices, which exist on torch's device "meta" only; the tensors stay as they are.
+    """
+    real = {name: t for name, t in prepared.launch.arguments.items() if isinstance(t, torch.Tensor)}
+    far = {name: (PITCH, *real[name].stride()[1:]) for name in puzzle.long}
+    told = {
+        name: torch.empty_strided(t.shape, far.get(name, t.stride()), dtype=t.dtype, device="meta")
+        for name, t in real.items()
+    }
+    launch = _bind(puzzle, prepared.case, told, prepared.config)
+    arguments = {**launch.arguments, **real}
+    return replace(prepared, launch=replace(launch, arguments=arguments, far=far))
+
+
+def _bind(puzzle: Puzzle, case: Case, tensors: Tensors, config: Config | None) -> Launch:
+    meta: Mapping[str, Scalar] = case.meta if config is None else {**case.meta, **config.meta}
+    launch = puzzle.launch(case, tensors, meta)
+    return launch if config is None else replace(launch, options={**launch.options, **config.options})
+
+
+def _guarded(tensor: torch.Tensor) -> torch.Tensor:
+    """An uninitialised view with the shape and strides of `tensor`, inside a storage filled with the guard pattern."""
+    span = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    span = span if tensor.numel() else 0
+    storage = torch.full((GUARD + span + GUARD,), _poison(tensor.dtype, "nan"), dtype=tensor.dtype)
+    return torch.as_strided(storage, tensor.shape, tensor.stride(), GUARD)
+
+
+def _poison(dtype: torch.dtype, kind: str) -> float | int:
+    if not dtype.is_floating_point:
+        return _INTEGER_PATTERN % (torch.iinfo(dtype).max + 1) if dtype != torch.bool else 1
+    return float("nan") if kind == "nan" else _FINITE_POISON
+
+
+def whole(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor's whole storage as one flat tensor of its dtype."""
+    count = tensor.untyped_storage().nbytes() // tensor.element_size()
+    return torch.as_strided(tensor, (count,), (1,), 0)
+
+
+def _storages(tensors: Tensors) -> Tensors:
+    return {name: whole(tensor).clone() for name, tensor in tensors.items()}
+
+
+@dataclass(frozen=True)
+class Damage:
+    """Elements that changed and must not have: in an input, or outside an output.
+
+    `offset` is the first such element, counted from the tensor's first element in memory (negative: before it).
+    `inside` says that it is an element of the tensor, at `index`; otherwise it lies in a gap or past an end.
+    """
+
+    tensor: str
+    offset: int
+    inside: bool
+    index: tuple[int, ...] | None
+    count: int
+    span: int
+
+
+def damages(prepared: Prepared, after: Mapping[str, torch.Tensor]) -> list[Damage]:
+    """What a launch changed although it must not. Raises ValueError where a tensor came back in another geometry."""
+    found = []
+    for name, old in prepared.before.items():
+        tensor = after[name]
+        start = prepared.launch.arguments[name]
+        assert isinstance(start, torch.Tensor)
+        now = whole(tensor)
+        if (tensor.shape, tensor.stride(), now.numel()) != (start.shape, start.stride(), old.numel()):
+            raise ValueError(
+                f"{name} came back from the launch with another shape, stride or storage than it went in with"
+            )
+        changed = _bits(now) != _bits(old)
+        if name in prepared.launch.outputs:
+            changed[_inside(tensor, now.numel())] = False
+        if changed.any():
+            found.append(_damage(name, tensor, changed))
+    return found
+
+
+def _bits(flat: torch.Tensor) -> np.ndarray:
+    """The elements as integers: NaN is compared like every other pattern of bits."""
+    integers = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[flat.element_size()]
+    return flat.detach().view(integers).numpy()
+
+
+def _inside(tensor: torch.Tensor, count: int) -> np.ndarray:
+    """Which elements of the storage belong to the tensor."""
+    inside = np.zeros(count, dtype=bool)
+    np.lib.stride_tricks.as_strided(inside[GUARD:], tensor.shape, tensor.stride())[...] = True
+    return inside
+
+
+def _damage(name: str, tensor: torch.Tensor, changed: np.ndarray) -> Damage:
+    first = int(changed.argmax())
+    inside = bool(_inside(tensor, changed.size)[first])
+    index = _index(first - GUARD, tensor.shape, tensor.stride()) if inside else None
+    return Damage(name, first - GUARD, inside, index, int(changed.sum()), changed.size - 2 * GUARD)
+
+
+def _index(offset: int, shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
+    """The index of the element at `offset`, for strides that do not overlap."""
+    index = [0] * len(shape)
+    for dim in sorted(range(len(shape)), key=lambda d: -strides[d]):
+        if strides[dim] > 0 and shape[dim] > 1:
+            index[dim], offset = divmod(offset, strides[dim])
+    return tuple(index)

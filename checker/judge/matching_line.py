@@ -1,0 +1,90 @@
+"""Find the line of one kernel that plays the part a given line plays in another: same access, or much the same words."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+from checker.simulator.trace import Trace
+from checker.submission.kernel import KernelSource
+
+_ENOUGH = 0.6
+
+
+def matching_line(
+    theirs: KernelSource, line: int, their_trace: Trace | None, mine: KernelSource, my_trace: Trace | None
+) -> int | None:
+    """The line of `mine` that does what `line` of `theirs` does, or None where that is not clear."""
+    access = _by_access(line, their_trace, my_trace)
+    return access if access is not None else _by_words(theirs, line, mine)
+
+
+def resemblance(a: KernelSource, b: KernelSource) -> float:
+    """How much of their words two kernels share, from 0 to 1, whatever their variables are called."""
+    first, second = (sum((words for _, _, words in _statements(k.source)), Counter()) for k in (a, b))
+    return _alike(first, second)
+
+
+def _by_access(line: int, theirs: Trace | None, mine: Trace | None) -> int | None:
+    """By the tensor that is loaded or stored there: unmistakable where each kernel does so at as many lines.
+
+    Products have no tensor, and a kernel that is wrong by their order has them in another one: only a lone one is found so.
+    """
+    if theirs is None or mine is None:
+        return None
+    for event in theirs.events:
+        if event.line == line:
+            here, there = (_lines(trace, event.kind, event.tensor) for trace in (theirs, mine))
+            if len(there) == 1:
+                return there[0]
+            if event.kind == "dot":
+                return None
+            return there[here.index(line)] if len(here) == len(there) else None
+    return None
+
+
+def _lines(trace: Trace, kind: str, tensor: str) -> list[int]:
+    return sorted({e.line for e in trace.events if e.kind == kind and e.tensor == tensor})
+
+
+def _by_words(theirs: KernelSource, line: int, mine: KernelSource) -> int | None:
+    wanted = next((words for start, stop, words in _statements(theirs.source) if start <= line <= stop), None)
+    if not wanted:
+        return None
+    scored = sorted(((_alike(wanted, words), start) for start, _, words in _statements(mine.source)), reverse=True)
+    if not scored or scored[0][0] < _ENOUGH or (len(scored) > 1 and scored[1][0] == scored[0][0]):
+        return None
+    return scored[0][1]
+
+
+def _alike(a: Counter[str], b: Counter[str]) -> float:
+    union = (a | b).total()
+    return (a & b).total() / union if union else 0.0
+
+
+def _statements(source: str) -> list[tuple[int, int, Counter[str]]]:
+    """``(first line, last line, words)`` of every simple statement in a function, the words free of local names."""
+    module = ast.parse(source)
+    found = []
+    for function in (node for node in module.body if isinstance(node, ast.FunctionDef)):
+        parameters = {a.arg for a in function.args.args}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Return):
+                found.append((node.lineno, node.end_lineno or node.lineno, _words(node, parameters)))
+    return sorted(found, key=lambda item: item[:2])
+
+
+def _words(node: ast.AST, parameters: set[str]) -> Counter[str]:
+    words: Counter[str] = Counter()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute):
+            words[f".{part.attr}"] += 1
+        elif isinstance(part, ast.keyword):
+            words[f"{part.arg}="] += 1
+        elif isinstance(part, ast.Constant):
+            words[repr(part.value)] += 1
+        elif isinstance(part, ast.Name) and part.id in parameters:
+            words[part.id] += 1
+        elif isinstance(part, ast.operator | ast.cmpop | ast.unaryop):
+            words[type(part).__name__] += 1
+    return words

@@ -1,0 +1,51 @@
+"""The pieces that sentences about a kernel are made of: elements, values, programs, counts, lists."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from checker.simulator.trace import Finding
+from checker.submission.kernel import KernelSource
+
+
+def name_of(tensor: str) -> str:
+    """``x`` for ``x_ptr``."""
+    return tensor.removesuffix("_ptr")
+
+
+def element(tensor: str, index: Sequence[int]) -> str:
+    """``y[3, 17]``."""
+    return f"{name_of(tensor)}[{', '.join(map(str, index))}]"
+
+
+def number(value: float) -> str:
+    """A value as a learner would print it: six figures are enough to see a difference."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return f"{value:.6g}"
+
+
+def program(ids: Sequence[int], grid: Sequence[int] | None = None) -> str:
+    """``program 3`` on a one-dimensional grid, ``program (3, 0, 1)`` otherwise."""
+    flat = not any(ids[1:]) if grid is None else all(size == 1 for size in grid[1:])
+    return f"program {ids[0]}" if flat else f"program ({', '.join(map(str, ids))})"
+
+
+def in_own_lines(source: KernelSource, finding: Finding) -> Finding:
+    """A finding about `source` that names the learner's own lines."""
+    return replace(finding, line=source.own_line(finding.line), message=source.with_own_lines(finding.message))
+
+
+def count(n: int, one: str, many: str | None = None) -> str:
+    """``1 element``, ``2 elements``."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def join(parts: Iterable[str]) -> str:
+    """``a, b and c``."""
+    items = list(parts)
+    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1] if items else ""

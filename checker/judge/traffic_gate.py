@@ -1,0 +1,129 @@
+"""The `traffic` gate: the bytes that were loaded and stored, against what the rung allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from checker.judge.outcome import Outcome
+from checker.judge.phrases import join, name_of
+from checker.judge.verdict import Gate, GateResult
+from checker.puzzle import Allowance, Puzzle
+from checker.simulator.trace import Trace, Traffic
+from checker.submission.kernel import KernelSource
+
+GATE: Gate = "traffic"
+
+
+def overdrawn(puzzle: Puzzle, outcome: Outcome) -> list[tuple[str, str, int, int]]:
+    """``(tensor, "loaded" | "stored", bytes moved, bytes allowed)`` for all that passes its allowance in one case."""
+    if outcome.trace is None:
+        return []
+    budget, found = _budget(puzzle, outcome), []
+    for name, traffic in outcome.trace.traffic.items():
+        allowance = budget.get(name)
+        for verb, moved, allowed in (
+            ("loaded", traffic.loaded, allowance.loaded if allowance else 0),
+            ("stored", traffic.stored, allowance.stored if allowance else 0),
+        ):
+            if moved > allowed:
+                found.append((name, verb, moved, allowed))
+    return found
+
+
+def _budget(puzzle: Puzzle, outcome: Outcome) -> Mapping[str, Allowance]:
+    """What the rung allows with the tiles that ran: those of the learner's own configuration, where there is one."""
+    case, config = outcome.case, outcome.prepared.config
+    tiles = {} if config is None else {name: int(value) for name, value in config.meta.items()}
+    return puzzle.budget(replace(case, meta={**case.meta, **tiles}))
+
+
+def fails(puzzle: Puzzle, outcome: Outcome, like: Outcome) -> bool:
+    return bool(overdrawn(puzzle, outcome))
+
+
+def failure(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
+    """The outcome that the gate speaks of: the failing case with the most bytes, where ratios are clearest."""
+    failing = [o for o in outcomes if overdrawn(puzzle, o)]
+    return max(failing, key=lambda o: sum(moved for _, _, moved, _ in overdrawn(puzzle, o)), default=None)
+
+
+def passed(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult:
+    shown = max(outcomes, key=_moved, default=None)
+    table = _table(puzzle, shown) if shown else {}
+    return GateResult(GATE, "passed", _passes(shown), case=shown.case if shown else None, traffic=table)
+
+
+def failed(
+    puzzle: Puzzle, source: KernelSource, outcomes: Sequence[Outcome], failing: Outcome, replay: Trace | None
+) -> GateResult:
+    """`replay` is the trace of the failing case run once more with its events, from which the lines come."""
+    name, verb, moved, allowed = overdrawn(puzzle, failing)[0]
+    lines = _lines_moving(replay, name, verb)
+    where = f", by {join(source.line_words(line) for line in lines)}" if lines else ""
+    return GateResult(
+        GATE,
+        "failed",
+        f"{_times(failing, name, verb, moved, allowed)}{where} ({failing.case.name}: {moved:,} bytes, allowed {allowed:,}). {_because(puzzle, failing, name)}".strip(),
+        line=source.own_line(lines[-1]) if lines else None,
+        advice="A tile that was loaded stays in the program's registers: name it once and use it again."
+        if verb == "loaded"
+        else "Store each result once, when it is final.",
+        case=failing.case,
+        traffic=_table(puzzle, failing),
+    )
+
+
+def _times(outcome: Outcome, name: str, verb: str, moved: int, allowed: int) -> str:
+    full = _tensor_bytes(outcome, name)
+    tensor = name_of(name)
+    if full == 0:
+        return f"{tensor} was {verb} more than this rung allows"
+    rung = "this rung allows none" if allowed == 0 else f"this rung allows {allowed / full:.3g}"
+    return f"{tensor} was {verb} {moved / full:.3g} times over; {rung}"
+
+
+def _because(puzzle: Puzzle, outcome: Outcome, name: str) -> str:
+    allowance = _budget(puzzle, outcome).get(name)
+    if allowance is None or not allowance.because:
+        return ""
+    because = allowance.because
+    if because.split()[0] in map(name_of, puzzle.parameters):
+        return f"{because}."  # a tensor's name stays as it is written
+    return f"{because[0].upper()}{because[1:]}."
+
+
+def _tensor_bytes(outcome: Outcome, name: str) -> int:
+    tensor = outcome.prepared.launch.arguments[name]
+    return tensor.numel() * tensor.element_size()  # type: ignore[union-attr]
+
+
+def _lines_moving(replay: Trace | None, name: str, verb: str) -> list[int]:
+    kinds = ("load", "atomic") if verb == "loaded" else ("store", "atomic")
+    events = replay.events if replay else []
+    return sorted({e.line for e in events if e.tensor == name and e.kind in kinds and e.bytes})
+
+
+def _moved(outcome: Outcome) -> int:
+    return sum(t.loaded + t.stored for t in outcome.trace.traffic.values()) if outcome.trace else 0
+
+
+def _table(puzzle: Puzzle, outcome: Outcome) -> dict[str, tuple[Traffic, int, int]]:
+    budget = _budget(puzzle, outcome)
+    return {
+        name: (t, budget[name].loaded if name in budget else 0, budget[name].stored if name in budget else 0)
+        for name, t in (outcome.trace.traffic.items() if outcome.trace else ())
+    }
+
+
+def _passes(outcome: Outcome | None) -> str:
+    if outcome is None or outcome.trace is None:
+        return "Nothing was moved that the rung does not allow."
+    parts = []
+    for name, traffic in outcome.trace.traffic.items():
+        full = _tensor_bytes(outcome, name)
+        for verb, moved in (("loaded", traffic.loaded), ("stored", traffic.stored)):
+            if moved and full:
+                times = moved / full
+                parts.append(f"{name_of(name)} {verb} {'once' if abs(times - 1) < 0.005 else f'{times:.3g} times'}")
+    return f"{join(parts)}: within what this rung allows." if parts else "Nothing was moved."

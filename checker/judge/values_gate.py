@@ -1,0 +1,279 @@
+"""The `values` gate: is every element of every case right, and if not, which is the first, who stored it, and why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from checker.course import families
+from checker.judge.outcome import Outcome
+from checker.judge.phrases import count, element, in_own_lines, name_of, number, program
+from checker.judge.verdict import Gate, GateResult, Mismatch
+from checker.puzzle import Case, Puzzle, Scalar
+from checker.simulator.trace import Event, Finding, Trace
+from checker.submission.kernel import KernelSource
+
+GATE: Gate = "values"
+
+UNFINISHED: dict[str, tuple[str, str]] = {
+    "runtime_error": ("The kernel stopped with an error", "Mend that line first: nothing after it has run."),
+    "timeout": (
+        "The kernel did not end within its time",
+        "Look at what each loop tests: it must change at every turn, and by more than 0.",
+    ),
+    "resource_limit": ("The kernel needed more memory than a check may use", "Look at the shape of the largest tile."),
+    "protocol_error": ("The process that ran the kernel answered in a way it should not", "Run the check again."),
+    "infra_error": (
+        "The checker could not run the kernel, which says nothing about your code",
+        "Run the check again; if it stays, `doctor` looks for what is missing on this machine.",
+    ),
+}
+
+
+def fails(puzzle: Puzzle, outcome: Outcome, like: Outcome) -> bool:
+    """Whether `outcome` fails as `like` does: stopped with the same status, or ran and is wrong."""
+    return outcome.ran and not outcome.right if like.ran else outcome.result.status == like.result.status
+
+
+def failure(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
+    """The outcome that the gate speaks of: a kernel that did not end comes first, then the first wrong case."""
+    wrong = next((o for o in outcomes if o.ran and not o.right), None)
+    stopped = next((o for o in outcomes if not o.ran), None)
+    if stopped is not None and wrong is not None and stopped.result.status in ("infra_error", "protocol_error"):
+        return wrong
+    return stopped or wrong
+
+
+def passed(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult:
+    worst = max((o.comparison.worst for o in outcomes if o.comparison), default=0.0)
+    share = f"; the largest error is {worst:.0%} of what is allowed" if outcomes else ""
+    return GateResult(GATE, "passed", f"Right in all {count(len(outcomes), 'case')}{share}.")
+
+
+def failed(
+    puzzle: Puzzle, source: KernelSource, outcomes: Sequence[Outcome], failing: Outcome, replay: Trace | None
+) -> GateResult:
+    """`replay` is the trace of the failing case run once more with its events, after a NaN with every operation followed."""
+    if not failing.ran:
+        return unfinished(GATE, source, failing)
+    assert failing.comparison is not None
+    assert failing.comparison.mismatch is not None
+    mismatch = _located(source, failing.comparison.mismatch, replay)
+    findings = _findings(failing, replay)
+    return GateResult(
+        GATE,
+        "failed",
+        _message(source, outcomes, failing, mismatch, findings),
+        line=_line(source, mismatch, findings),
+        advice=_advice(source, outcomes, mismatch, findings),
+        case=failing.case,
+        mismatch=mismatch,
+        findings=tuple(in_own_lines(source, f) for f in findings),
+    )
+
+
+def unfinished(gate: Gate, source: KernelSource, outcome: Outcome) -> GateResult:
+    """A launch that ended with a status other than ``passed``: its status becomes the gate's."""
+    result = outcome.result
+    start, advice = UNFINISHED.get(result.status, UNFINISHED["infra_error"])
+    where = source.line_words(result.line)
+    said = source.with_own_lines(result.message).rstrip(".")
+    if said and result.status == "timeout":
+        start, said = said, ""
+    at = f", at {where}" if where and where not in said.lower() else ""
+    message = f"{start}{at} ({outcome.case.name}). {said}{'.' if said else ''}".rstrip()
+    return GateResult(
+        gate,
+        result.status,
+        message,
+        line=source.own_line(result.line),
+        detail=result.detail,
+        advice=advice,
+        case=outcome.case,
+    )
+
+
+def _located(source: KernelSource, mismatch: Mismatch, replay: Trace | None) -> Mismatch:
+    """The mismatch with the learner's line of the store that wrote its first element."""
+    if replay is None or mismatch.writer is None:
+        return mismatch
+    written = replay.writer_lines.get(mismatch.output)
+    if written is not None:
+        at = int(np.asarray(written).reshape(mismatch.shape)[mismatch.first])
+        return replace(mismatch, line=source.own_line(at or None))
+    stores = [e for e in replay.events if e.kind in ("store", "atomic") and e.tensor == mismatch.output]
+    mine = [e for e in stores if e.program == mismatch.writer and _touches(e, mismatch.first, mismatch.shape)]
+    lines = {e.line for e in stores}
+    line = mine[-1].line if mine else lines.pop() if len(lines) == 1 else None
+    return replace(mismatch, line=source.own_line(line))
+
+
+def _touches(event: Event, index: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    tile = event.tile
+    if tile is None or tile.active is None or len(tile.active) != len(index):
+        return False
+    if tile.elements is not None:
+        return int(np.ravel_multi_index(index, shape)) in tile.elements if index else True
+    return all(start <= i < stop for i, (start, stop) in zip(index, tile.active, strict=True))
+
+
+def _findings(outcome: Outcome, replay: Trace | None) -> list[Finding]:
+    found = list(outcome.trace.findings) if outcome.trace else []
+    if replay is not None:
+        found += [f for f in replay.findings if f.kind == "nan_born"]
+    return found
+
+
+def _first(findings: Sequence[Finding], kind: str) -> Finding | None:
+    return next((f for f in findings if f.kind == kind), None)
+
+
+def _line(source: KernelSource, mismatch: Mismatch, findings: Sequence[Finding]) -> int | None:
+    for kind in ("undefined_lanes", "nan_born") if math.isnan(_at_first(mismatch)[0]) else ("undefined_lanes",):
+        cause = _first(findings, kind)
+        if cause is not None and cause.line is not None:
+            return source.own_line(cause.line)
+    return mismatch.line
+
+
+def _at_first(mismatch: Mismatch) -> tuple[float, float]:
+    """What was got and what was expected, at the first wrong element."""
+    at = tuple(i - start for i, (start, _) in zip(mismatch.first, mismatch.window, strict=True))
+    return float(mismatch.got[at]), float(mismatch.expected[at])
+
+
+def _message(
+    source: KernelSource,
+    outcomes: Sequence[Outcome],
+    failing: Outcome,
+    mismatch: Mismatch,
+    findings: Sequence[Finding],
+) -> str:
+    got, expected = _at_first(mismatch)
+    name = element(mismatch.output, mismatch.first)
+    parts = [f"{name} is {_told(got, expected)}, but should be {_told(expected, got)} ({mismatch.case.name})."]
+    bad = sum(1 for o in outcomes if o.ran and not o.right)
+    many = f" in this case, and {bad} of {len(outcomes)} cases fail" if len(outcomes) > 1 else ""
+    parts.append(
+        f"{mismatch.wrong:,} of {count(mismatch.total, 'element')} {'is' if mismatch.wrong == 1 else 'are'} wrong{many}."
+    )
+    if mismatch.writer is not None and failing.trace is not None:
+        where = f", at line {mismatch.line}" if mismatch.line else ""
+        parts.append(f"{program(mismatch.writer, failing.trace.grid).capitalize()} stored it{where}.")
+    elif mismatch.writers is not None:
+        parts.append("No program stored it: it still holds what was there before the launch.")
+    parts.append(_cause(source, got, findings))
+    return " ".join(part for part in parts if part)
+
+
+def _told(value: float, other: float) -> str:
+    """Enough figures that the two can be told apart."""
+    short = number(value)
+    return short if short != number(other) else f"{value:.9g}"
+
+
+def _cause(source: KernelSource, got: float, findings: Sequence[Finding]) -> str:
+    undefined = _first(findings, "undefined_lanes")
+    if undefined is not None:
+        where = source.line_words(undefined.line)
+        return f"Masked-off lanes of the load{f' at {where}' if where else ''} reached the result, and without `other` they hold anything at all."
+    born = _first(findings, "nan_born")
+    if born is not None and math.isnan(got):
+        where = source.line_words(born.line)
+        what = f"`{born.operation}`" if born.operation else "an operation"
+        return f"The first NaN was made{f' at {where}' if where else ''}, by {what}."
+    return ""
+
+
+def _advice(source: KernelSource, outcomes: Sequence[Outcome], mismatch: Mismatch, findings: Sequence[Finding]) -> str:
+    got, _ = _at_first(mismatch)
+    apart = contrast([o.case for o in outcomes if o.ran and not o.right], [o.case for o in outcomes if o.right])
+    outside = _first(findings, "out_of_bounds_load") or _first(findings, "out_of_bounds_store")
+    if _first(findings, "undefined_lanes"):
+        return (
+            "Give that load an `other`: a value that changes neither the answer nor anything computed on the way to it."
+        )
+    if mismatch.writer is None and mismatch.writers is not None:
+        return "Write down, for a small case, which elements each program stores. Together they must be all of them."
+    if outside is not None:
+        where = source.line_words(outside.line)
+        return f"Lanes {f'of {where} ' if where else ''}also fall outside {name_of(outside.tensor or 'the tensor')}. Check that pointer and its mask first. {apart}".strip()
+    if math.isnan(got):
+        return f"NaN is what 0 / 0, inf - inf and inf / inf give. Ask which of them can happen there, and with what values. {apart}".strip()
+    if math.isinf(got):
+        return f"Something grew past the largest number of its type. Ask what bounds it from above. {apart}".strip()
+    if apart:
+        return apart
+    return "Work the first row of the window out by hand for the smallest failing case, or watch `film` go through it: where does your program first hold something else?"
+
+
+def contrast(failing: Sequence[Case], passing: Sequence[Case]) -> str:
+    """What all failing cases share and no passing one has, in words; empty where nothing stands out.
+
+    A layout and a flag that always come together are named together: which of them it is, the cases do not say.
+    """
+    if not passing:
+        return ""
+    apart = [
+        trait
+        for trait in _traits(failing[0])
+        if all(trait.has(case) for case in failing) and not any(trait.has(case) for case in passing)
+    ]
+    flag = next((trait.flag for trait in apart if trait.flag), "")
+    if apart and apart[0].is_layout and flag:
+        return f"{apart[0].words.rstrip('.')}, and these are the cases with {flag} too."
+    return apart[0].words if apart else ""
+
+
+@dataclass(frozen=True)
+class _Trait:
+    """Something that a case may have in common with others, and the sentence that says so."""
+
+    words: str
+    has: Callable[[Case], bool]
+    flag: str = ""
+    is_layout: bool = False
+
+
+def _traits(one: Case) -> list[_Trait]:
+    """What could set `one` apart, the most telling first."""
+    found = []
+    if one.family != "normal":
+        rows = families.IN_WORDS.get(one.family, f"{one.family} values")
+        found.append(_Trait(f"It happens only with {rows}.", lambda case: case.family == one.family))
+    if one.dtype != "float32":
+        found.append(_Trait(f"It happens only in {one.dtype}.", lambda case: case.dtype == one.dtype))
+    found.append(
+        _Trait(
+            "It happens only in the 16-bit types; convert to float32 right after the load.",
+            lambda case: case.dtype != "float32",
+        )
+    )
+    if one.layout != "contiguous":
+        apart = "It happens only where rows lie further apart in memory than they are long."
+        found.append(_Trait(apart, lambda case: case.layout == one.layout, is_layout=True))
+    found.append(
+        _Trait(
+            "It happens only where a size is not a multiple of its tile, so look at the lanes past the end.",
+            lambda case: any(n % case.meta[f"BLOCK_{k}"] for k, n in case.sizes.items() if f"BLOCK_{k}" in case.meta),
+        )
+    )
+    for name, value in one.flags.items():
+        flag = f"{name} = {value}"
+        found.append(_Trait(f"It happens only with {flag}.", partial(_has_flag, name=name, value=value), flag))
+    for name in one.sizes:
+        words = f"It happens only with more than one tile along {name}."
+        found.append(_Trait(words, partial(_has_several_tiles, name=name)))
+    return found
+
+
+def _has_flag(case: Case, name: str, value: Scalar) -> bool:
+    return case.flags.get(name) == value
+
+
+def _has_several_tiles(case: Case, name: str) -> bool:
+    return case.sizes.get(name, 0) > case.meta.get(f"BLOCK_{name}", math.inf)

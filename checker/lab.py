@@ -1,0 +1,511 @@
+"""What notebook cells use beside the verbs: kernels side by side, their films, and what each moves, computes, rounds and takes.
+
+A puzzle that the learner has solved is shown with their own kernel, the newest that passed. One that they skipped is counted
+with the course's solution, so that the comparison is whole, but not filmed: a film shows the source. Demonstrations, which
+nobody is asked to write, are taken as puzzles are, always with the course's kernel.
+
+Sizes are the puzzle's own: ``{"M": 4, "N": 1000, "BLOCK_N": 256, "IS_CAUSAL": True}``; what is not named is as in its film.
+Everything here raises UsageError for a puzzle, a size or a type that does not exist, and where a kernel does not run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from markupsafe import Markup
+from rich.console import Console
+
+from checker import gpu, workspace
+from checker.compiler import TARGETS, CompileResult, compile_kernel, requests_for
+from checker.course import PUZZLES
+from checker.course.demonstrations import DEMONSTRATIONS, FOLDER, PIPELINES
+from checker.judge.launches import prepare
+from checker.puzzle import DTYPES, Case, Launch, Pipeline, Puzzle, Scalar, Tensors
+from checker.sandbox import Sandbox
+from checker.simulator.trace import SimulateOptions, Trace
+from checker.submission.kernel import KernelSource
+from checker.verbs.arguments import (
+    UnavailableHere,
+    UsageError,
+    case_for,
+    refuse_tiles_no_gpu_takes,
+    sizes_as_usage_errors,
+)
+from checker.verbs.bench import allowed_bytes, duration, kernel_in, launch_of, timed_launch
+from checker.verbs.film import film_at, film_output
+from checker.view import display
+from checker.view.film import side_by_side
+from checker.view.panel import Cell, Panel
+from checker.view.plots import Subplot, scaling_plot, traffic_plot
+
+__all__ = [
+    "Subplot",
+    "bytes_moved",
+    "compare",
+    "compile_for",
+    "errors",
+    "films",
+    "operations",
+    "pipeline",
+    "scaling_plot",
+    "timed",
+]
+
+Sizes = Mapping[str, Scalar]
+
+GROWN = 4096
+LARGEST = 1 << 25
+"""On a GPU one size is made this many times as large, so that every multiprocessor has work, or fewer times where a tensor
+would have more elements than `LARGEST`."""
+
+
+# --- what each kernel does at given sizes -------------------------------------------------------------------------------
+
+
+def films(names: Mapping[str, Sizes], beside: bool = False) -> None:
+    """Show the films of several puzzles at the given sizes, below one another; one that is not solved yet says so.
+
+    With `beside` they stand next to one another where the page is wide enough.
+    """
+    made = (_film(_puzzle(name), sizes) for name, sizes in _by_name("films", names).items())
+    for shown in [_beside(*made)] if beside else made:
+        display.show(shown)
+
+
+def bytes_moved(name: str, sizes: Sequence[Sizes]) -> list[int]:
+    """Bytes between memory and chip at each of several sizes, counted in the simulator: ``bytes_moved("flash_attention", [{"D": 16}])``."""
+    return [_bytes(trace) for trace in _counted("bytes_moved", name, sizes)]
+
+
+def operations(name: str, sizes: Sequence[Sizes]) -> list[int]:
+    """Floating-point operations at each of several sizes, counted in the simulator: those of `tl.dot` and those of lanes.
+
+    A product of [m, k] and [k, n] is 2·m·k·n. An addition, multiplication, division, exponential or maximum of lanes is one
+    for each element, and so is a sum or maximum over an axis; `Trace.lane_flops` has the list.
+    """
+    return [trace.flops + trace.lane_flops for trace in _counted("operations", name, sizes)]
+
+
+def errors(name: str, sizes: Sequence[Sizes], dtype: str = "", output: str = "") -> list[float]:
+    """The error in the simulator at each of several sizes: root mean square of the difference from the float64 reference over
+    root mean square of the reference.
+
+    `dtype` is that of the tensors, such as ``"bfloat16"``, `output` the kernel's parameter, such as ``"o_ptr"``; if not named,
+    those of the film and the first. The reference starts from inputs that are rounded to `dtype` already.
+    """
+    puzzle = _puzzle(name)
+    output = output or puzzle.outputs[0]
+    if output not in puzzle.outputs:
+        raise UsageError(f"{name} has no output called {output}. Its outputs are {', '.join(puzzle.outputs)}.")
+    cases = _cases("errors", puzzle, sizes, dtype)
+    with sizes_as_usage_errors():
+        ready = [prepare(puzzle, case) for case in cases]
+    runs = _simulated(puzzle, _kernel(puzzle)[0], cases, [one.launch for one in ready])
+    return [relative_error(after[output], one.expected[output]) for one, (_, after) in zip(ready, runs, strict=True)]
+
+
+def timed(name: str, sizes: Sequence[Sizes], dtype: str = "") -> list[float] | None:
+    """Median seconds on this machine's GPU at each of several sizes, or None where there is no GPU that torch can use.
+
+    The L2 cache is cold at each launch. A kernel with `@triton.autotune` runs in its first configuration, except for what
+    `sizes` name.
+    """
+    puzzle = _puzzle(name)
+    cases = _cases("timed", puzzle, sizes, dtype)
+    if not gpu.available():
+        return None
+    return _seconds(puzzle, _kernel(puzzle)[0], cases, sizes)
+
+
+def compile_for(
+    target: str, kernel: Any, arguments: Mapping[str, torch.Tensor | Scalar], meta: Mapping[str, Scalar], **options: int
+) -> CompileResult:
+    """Compile any kernel for one GPU of the course, ``"T4"``, ``"A100"``, ``"L4"`` or ``"H100"``, which need not be present.
+
+    `arguments` are those of a launch, in the kernel's order, and `meta` its constexprs; `options` are ``num_warps`` and
+    ``num_stages``. See `CompileResult.facts` for what is known of the outcome.
+    """
+    if target not in TARGETS:
+        raise UsageError(f"There is no GPU called {target} in the course. Its GPUs are {', '.join(TARGETS)}.")
+    launch = Launch((1,), arguments, meta, (), options)
+    (request,) = requests_for(launch, (*arguments, *meta), (TARGETS[target],))
+    return compile_kernel(kernel, request)
+
+
+# --- several kernels compared -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ComparedKernel:
+    """One kernel at one size: the bytes its budget allows, the bytes it moved, and its time where there is a GPU.
+
+    It is timed with the size `grown` made as large as `grown_to`, so that every multiprocessor has work; `timed_bytes` are
+    those that the budget allows there.
+    """
+
+    puzzle: str
+    predicted: int
+    counted: int
+    own: bool  # the learner's kernel, not the course's
+    seconds: float | None = None
+    timed_bytes: int = 0
+    grown: str = ""
+    grown_to: int = 0
+
+    @property
+    def label(self) -> str:
+        return self.puzzle + ("" if self.own else " *")
+
+    @property
+    def time(self) -> str:
+        return duration(self.seconds or 0.0)
+
+    @property
+    def rate(self) -> str:
+        return f"{self.timed_bytes / (self.seconds or 1.0) / 1e9:,.0f} GB/s"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` found; a notebook shows it as a plot."""
+
+    kernels: tuple[ComparedKernel, ...]
+    device: str = ""
+
+    def _repr_html_(self) -> str:
+        bars = [(kernel.label, kernel.predicted, kernel.counted) for kernel in self.kernels]
+        plot = traffic_plot(bars, title="Bytes between memory and chip")._repr_html_()
+        words = [
+            f"{k.puzzle}: {k.time}, {k.rate} on the {self.device}, with {k.grown} = {k.grown_to:,}."
+            for k in self.kernels
+            if k.seconds
+        ]
+        if not all(kernel.own for kernel in self.kernels):
+            words.append("Rungs marked with * you have not solved yet: what is counted there is the course's solution.")
+        return plot + "".join(map(Markup("<p>{}</p>").format, words))
+
+    def __repr__(self) -> str:
+        lines = [
+            f"{k.label}: {k.predicted:,} B predicted, {k.counted:,} counted" + (f", {k.time}" if k.seconds else "")
+            for k in self.kernels
+        ]
+        note = [] if all(kernel.own for kernel in self.kernels) else ["* the course's solution"]
+        return "\n".join(lines + note)
+
+
+def compare(sizes: Mapping[str, Sizes], grow: str = "") -> Comparison:
+    """Run the kernel of each puzzle at its sizes in the simulator and count its bytes; time it as well where there is a GPU.
+
+    `sizes` names the puzzles in order: ``{"chunked_softmax": {"M": 4, "N": 1000, "BLOCK_N": 256}}``. Each is timed with its
+    size `grow` made the same number of times as large; if none is named, with its outermost one (rows, heads, batches).
+    """
+    device = gpu.device_name() if gpu.available() else ""
+    puzzles = [_puzzle(name) for name in _by_name("compare", sizes)]
+    cases = [_case(puzzle, sizes[puzzle.name]) for puzzle in puzzles]
+    times = growth(puzzles, cases, grow)
+    with display.working("Counting bytes …") as area:
+        found = [_compared(p, case, grow, times if device else 0) for p, case in zip(puzzles, cases, strict=True)]
+        area.show(display.NOTHING)
+    return Comparison(tuple(found), device)
+
+
+def _compared(puzzle: Puzzle, case: Case, grow: str, times: int) -> ComparedKernel:
+    source, own = _kernel(puzzle)
+    ((trace, _),) = _simulated(puzzle, source, [case], [launch_of(puzzle, case)])
+    counted = ComparedKernel(puzzle.name, allowed_bytes(puzzle, case), _bytes(trace), own)
+    if not times:
+        return counted
+    name, large = grown(case, grow, times)
+    (took,) = _seconds(puzzle, source, [large], [case.meta])
+    allowed = allowed_bytes(puzzle, large)
+    return replace(counted, seconds=took, timed_bytes=allowed, grown=name, grown_to=int(large.sizes[name]))
+
+
+def growth(puzzles: Sequence[Puzzle], cases: Sequence[Case], grow: str) -> int:
+    """How many times as large one size of every case may be made: a power of two. Raises UsageError where one has no size `grow`."""
+    for puzzle, case in zip(puzzles, cases, strict=True):
+        if grow and grow not in case.sizes:
+            raise UsageError(f"{puzzle.name} has no size {grow} to grow. Its sizes are {', '.join(case.sizes)}.")
+    with sizes_as_usage_errors():
+        made = [puzzle.make(case) for puzzle, case in zip(puzzles, cases, strict=True)]
+    largest = max((t.numel() for tensors in made for t in tensors.values()), default=1)
+    return min(GROWN, 1 << max(0, (LARGEST // max(largest, 1)).bit_length() - 1))
+
+
+def grown(case: Case, grow: str, times: int) -> tuple[str, Case]:
+    """Which size was made `times` as large (the outermost, which stands first, if none is named), and the case."""
+    name = grow or next(iter(case.sizes))
+    return name, replace(case, sizes={**case.sizes, name: case.sizes[name] * times})
+
+
+# --- several kernels, one after another ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Step:
+    """One launch: its programs, the bytes that the simulator counted, its median time on the GPU."""
+
+    puzzle: str
+    programs: int
+    own: bool  # the learner's kernel, not the course's
+    moved: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class PipelineRun:
+    """What the kernels came to. Errors are root mean square of the difference over root mean square of float64."""
+
+    pipeline: Pipeline
+    case: Case
+    steps: tuple[Step, ...]
+    errors: Mapping[str, float]
+    gpu_errors: Mapping[str, float]
+    device: str = ""
+
+    @property
+    def moved(self) -> int | None:
+        """Bytes between memory and chip in all launches together; None where nothing was simulated."""
+        counted = [step.moved for step in self.steps if step.moved is not None]
+        return sum(counted) if counted else None
+
+    def _repr_html_(self) -> str:
+        heads = ["launch", "programs"]
+        rows = [[Cell(s.puzzle + ("" if s.own else " *")), Cell(f"{s.programs:,}", number=True)] for s in self.steps]
+        if self.moved is not None:
+            heads.append("bytes moved")
+            rows = [[*row, Cell(f"{step.moved:,}", number=True)] for row, step in zip(rows, self.steps, strict=True)]
+        if self.device:
+            heads.append(self.device)
+            times = ["" if step.seconds is None else duration(step.seconds) for step in self.steps]
+            rows = [[*row, Cell(time, number=True)] for row, time in zip(rows, times, strict=True)]
+        words = [self.pipeline.remark(self.case)]
+        for place, found in (("In the simulator", self.errors), (f"On the {self.device}", self.gpu_errors)):
+            if found:
+                words.append(f"{place}, distance from float64, relative to its size: {self._told(found)}.")
+        if not all(step.own for step in self.steps):
+            words.append("Kernels marked with * you have not solved yet: what ran there is the course's solution.")
+        return Panel(f"{self.pipeline.title}: {self.case.name}", heads=heads, rows=rows, footer=words).html()
+
+    def __repr__(self) -> str:
+        title = self.pipeline.title[:1].lower() + self.pipeline.title[1:]
+        counted = "" if self.moved is None else f", {self.moved:,} bytes moved"
+        others = "" if all(step.own for step in self.steps) else "; some of them are the course's solution"
+        return f"<{title}{counted}; distance from float64: {self._told(self.gpu_errors or self.errors)}{others}>"
+
+    def _told(self, found: Mapping[str, float]) -> str:
+        return ", ".join(f"{self.pipeline.outputs[name]} {error:.1e}" for name, error in found.items())
+
+
+def pipeline(name: str, device: str = "auto", dtype: str = "float32", **sizes: Scalar) -> PipelineRun:
+    """Run the kernels of a pipeline one after another: ``pipeline("causal_linear_attention", N=500, dtype="bfloat16")``.
+
+    Each is the learner's newest that passed, else the course's; a kernel with `@triton.autotune` runs in its first
+    configuration, except for what `sizes` name. `device` is "cpu" (the simulator), "cuda", or "auto": the simulator, and the
+    GPU too where there is one. Raises UnavailableHere for "cuda" without a GPU.
+    """
+    if name not in PIPELINES:
+        raise UsageError(f"There is no pipeline called {name}. The pipelines are {', '.join(PIPELINES)}.")
+    if dtype not in DTYPES:
+        raise UsageError(f"There are no {dtype!r} tensors here. The types are {', '.join(DTYPES)}.")
+    if device not in ("auto", "cpu", "cuda"):
+        raise UsageError(f"device is 'auto', 'cpu' or 'cuda', not {device!r}.")
+    asked = PIPELINES[name]
+    with sizes_as_usage_errors():
+        case = asked.named(case_for("pipeline", sizes, replace(asked.case, dtype=dtype)))
+    if device == "cuda" and not gpu.available():
+        raise UnavailableHere(
+            "There is no GPU here that PyTorch can use; pipeline(device='cpu') runs in the simulator."
+        )
+    with display.working(f"Running {len(asked.kernels)} kernels …") as area:
+        found = _run(asked, case, device != "cuda", device != "cpu" and gpu.available(), sizes)
+        area.show(display.NOTHING)
+    return found
+
+
+def _run(asked: Pipeline, case: Case, simulated: bool, on_gpu: bool, named: Collection[str]) -> PipelineRun:
+    kernels = {puzzle.name: (puzzle, *_kernel(puzzle)) for puzzle in asked.kernels}
+    configs = {name: source.configs[0] for name, (_, source, _) in kernels.items() if source.configs}
+    tiles = {
+        name: {tile: v for tile, v in config.meta.items() if tile in asked.tiles[name] and tile not in named}
+        for name, config in configs.items()
+    }
+    with sizes_as_usage_errors():
+        tensors = asked.make(case)
+    expected = asked.reference(case, {name: tensor.double() for name, tensor in tensors.items()})
+    simulated_steps: list[Step] = []
+    timed_steps: list[Step] = []
+
+    def in_simulator(name: str, launch: Launch) -> Mapping[str, torch.Tensor]:
+        puzzle, source, own = kernels[name]
+        ((trace, after),) = _simulated(puzzle, source, [case], [launch])
+        simulated_steps.append(Step(name, math.prod(launch.grid), own, _bytes(trace)))
+        return after
+
+    def on_the_gpu(name: str, launch: Launch) -> Mapping[str, torch.Tensor]:
+        puzzle, source, own = kernels[name]
+        if name in configs:
+            launch = replace(launch, options={**launch.options, **configs[name].options})
+        after, seconds = _launched(puzzle, source, launch, case)
+        timed_steps.append(Step(name, math.prod(launch.grid), own, seconds=seconds))
+        return after
+
+    def distances(got: Tensors) -> dict[str, float]:
+        return {name: relative_error(tensor, expected[name]) for name, tensor in got.items()}
+
+    errors = distances(asked.run(case, tensors, in_simulator, tiles)) if simulated else {}
+    gpu_errors = distances(asked.run(case, tensors, on_the_gpu, tiles)) if on_gpu else {}
+    steps = simulated_steps or timed_steps
+    if simulated and on_gpu:
+        steps = [replace(a, seconds=b.seconds) for a, b in zip(simulated_steps, timed_steps, strict=True)]
+    return PipelineRun(asked, case, tuple(steps), errors, gpu_errors, gpu.device_name() if on_gpu else "")
+
+
+# --- which kernel stands for a puzzle -----------------------------------------------------------------------------------
+
+
+def _puzzle(name: str) -> Puzzle:
+    """The puzzle or the demonstration of that name."""
+    found = PUZZLES.get(name) or DEMONSTRATIONS.get(name)
+    if found is None:
+        raise UsageError(f"There is no puzzle called {name}. The puzzles are {', '.join([*PUZZLES, *DEMONSTRATIONS])}.")
+    return found
+
+
+def _kernel(puzzle: Puzzle) -> tuple[KernelSource, bool]:
+    """The kernel to count and to time, and whether it counts as the learner's: not where the course's fills in."""
+    own = _own_kernel(puzzle)
+    return own or _course_kernel(puzzle), own is not None or puzzle.name in DEMONSTRATIONS
+
+
+def _own_kernel(puzzle: Puzzle) -> KernelSource | None:
+    """The learner's newest kernel that passed."""
+    passed = (workspace.find().ours / "passed").glob(f"{puzzle.name}-*.py")
+    newest = max(passed, key=lambda path: path.stat().st_mtime, default=None)
+    return kernel_in(newest, puzzle) if newest else None
+
+
+def _course_kernel(puzzle: Puzzle) -> KernelSource:
+    shown = puzzle.name in DEMONSTRATIONS
+    path = workspace.find().solution_file(f"{FOLDER}/{puzzle.name}" if shown else puzzle.name)
+    source = kernel_in(path, puzzle) if path else None
+    if source is None:
+        needed = "is a kernel of the course's own" if shown else "is not solved yet"
+        raise UsageError(f"{puzzle.name} {needed}, and the folder solutions/ is not here to run it from.")
+    return source
+
+
+def _film(puzzle: Puzzle, sizes: Sizes) -> display.Output:
+    """The film; the card where the kernel is wrong; a sentence where the learner still has the puzzle ahead."""
+    case = _case(puzzle, sizes)  # sizes that do not exist are refused, solved or not
+    source = _course_kernel(puzzle) if puzzle.name in DEMONSTRATIONS else _own_kernel(puzzle)
+    if source is not None:
+        return film_output(film_at(puzzle, source, case))
+    sentence = f"{puzzle.title}: there will be a film here once your kernel has passed."
+    return display.Output(
+        lambda: Markup("<p>{}</p>").format(sentence), lambda console: console.print(sentence, markup=False)
+    )
+
+
+def _beside(*shown: display.Output) -> display.Output:
+    def print_all(console: Console) -> None:
+        for one in shown:
+            one.print(console)
+
+    return display.Output(lambda: side_by_side(*(one.html() for one in shown)), print_all)
+
+
+# --- sizes and runs -----------------------------------------------------------------------------------------------------
+
+
+def _by_name(function: str, sizes: Mapping[str, Sizes]) -> Mapping[str, Sizes]:
+    if not isinstance(sizes, Mapping):
+        name, puzzle = next(iter(PUZZLES.items()))
+        example = {name: dict(puzzle.film.case.sizes)}
+        raise UsageError(f"{function} takes puzzles with their sizes: {function}({example}), not {sizes!r}.")
+    return sizes
+
+
+def _case(puzzle: Puzzle, sizes: Sizes, dtype: str = "") -> Case:
+    case = case_for(puzzle.name, sizes, puzzle.film.case)
+    if dtype and dtype not in puzzle.tolerance:
+        raise UsageError(f"{puzzle.name} has no {dtype!r} tensors. Its types are {', '.join(puzzle.tolerance)}.")
+    return replace(case, dtype=dtype or case.dtype)
+
+
+def _cases(function: str, puzzle: Puzzle, sizes: Sequence[Sizes], dtype: str = "") -> list[Case]:
+    if isinstance(sizes, Mapping | str):
+        shown = repr(dict(sizes)) if isinstance(sizes, Mapping) else "{...}"
+        raise UsageError(f"{function} takes a list of sizes, even for one: {function}({puzzle.name!r}, [{shown}])")
+    return [_case(puzzle, one, dtype) for one in sizes]
+
+
+def _counted(function: str, name: str, sizes: Sequence[Sizes]) -> list[Trace]:
+    """One launch in the simulator for each of the sizes, with the tiles that they name."""
+    puzzle = _puzzle(name)
+    cases = _cases(function, puzzle, sizes)
+    source, _ = _kernel(puzzle)
+    launches = [launch_of(puzzle, case) for case in cases]
+    return [trace for trace, _ in _simulated(puzzle, source, cases, launches)]
+
+
+def _simulated(
+    puzzle: Puzzle, source: KernelSource, cases: Sequence[Case], launches: Sequence[Launch]
+) -> Iterator[tuple[Trace, Mapping[str, torch.Tensor]]]:
+    results = Sandbox.shared().simulate(source, launches, SimulateOptions())
+    # the first result that is not `passed` is the last, and raises here
+    for case, launch, result in zip(cases, launches, results, strict=False):
+        if result.trace is None or result.status != "passed":
+            raise UsageError(f"{puzzle.kernel} did not run at {case.name}: {result.message or result.status}")
+        refuse_tiles_no_gpu_takes(puzzle, source, case, launch, result.trace)
+        yield result.trace, result.tensors
+
+
+def _seconds(
+    puzzle: Puzzle, source: KernelSource, cases: Sequence[Case], named: Sequence[Collection[str]]
+) -> list[float]:
+    """Median seconds of a launch on the GPU, for each case, in the kernel's own configuration except for what is `named`."""
+    launches = (timed_launch(puzzle, source, case, names) for case, names in zip(cases, named, strict=True))
+    medians: list[float] = []
+    try:
+        for timing in Sandbox.shared().time(source, launches):
+            medians.append(timing.median)
+    except RuntimeError as error:
+        raise UsageError(f"{puzzle.kernel} could not be timed at {cases[len(medians)].name}: {error}") from error
+    return medians
+
+
+def _launched(
+    puzzle: Puzzle, source: KernelSource, launch: Launch, case: Case
+) -> tuple[Mapping[str, torch.Tensor], float]:
+    (result,) = Sandbox.shared().launch(source, [launch])
+    if result.status != "passed":
+        raise UsageError(f"{puzzle.kernel} did not run on the GPU at {case.name}: {result.message or result.status}")
+    try:
+        (timing,) = Sandbox.shared().time(source, [launch])
+    except RuntimeError as error:
+        raise UsageError(f"{puzzle.kernel} could not be timed at {case.name}: {error}") from error
+    return result.tensors, timing.median
+
+
+def _bytes(trace: Trace) -> int:
+    return sum(traffic.loaded + traffic.stored for traffic in trace.traffic.values())
+
+
+def relative_error(got: torch.Tensor, expected: torch.Tensor) -> float:
+    """Root mean square of the difference over root mean square of `expected`, in float64.
+
+    Elements whose reference is infinite are left out (the log-sum-exp of a row that sees nothing). NaN where `got` holds one
+    elsewhere; a difference from a reference of nothing but zeros is infinite.
+    """
+    expected = expected.double().expand(got.shape)
+    counted = expected.isfinite()
+    difference = (got.double() - expected)[counted].square().mean().sqrt().item()
+    size = expected[counted].square().mean().sqrt().item()
+    if size == 0:
+        return 0.0 if difference == 0 else math.inf
+    return difference / size

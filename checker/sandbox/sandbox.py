@@ -1,0 +1,307 @@
+"""`Sandbox`: compiles, simulates and launches kernels in another process, and reads what comes back with suspicion.
+
+The module itself imports nothing heavy; torch is imported when the first launch is handed over.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+import weakref
+from collections import OrderedDict, deque
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from itertools import count, islice
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from checker.sandbox import protocol
+from checker.sandbox.compile_pool import CompilePool, failed
+from checker.sandbox.isolation import LAYERS, PATIENCE, Limits
+from checker.sandbox.protocol import JobSpec, ProtocolError
+from checker.sandbox.worker_client import INSIDE, Job, JobEnded, WorkerFailed, WorkerProcess, no_result
+
+if TYPE_CHECKING:
+    from checker.compiler import CompileRequest, CompileResult
+    from checker.gpu import Timing
+    from checker.judge.runner import RunResult
+    from checker.puzzle import Launch
+    from checker.sandbox.shared_memory import SharedLaunch
+    from checker.sandbox.tasks import LaunchReport, RunOnGpu, Task, TimeOnGpu
+    from checker.simulator.trace import SimulateOptions
+    from checker.submission.kernel import KernelSource
+
+_Answer = TypeVar("_Answer")
+_AHEAD = 2  # launches handed over before the first result is read, so that judging and running overlap
+_REMEMBERED = 512
+_GRACE = 2.0
+_GPU_JOB = 3600  # processor seconds of all launches of a job; each has its own limit by the clock
+
+
+class Sandbox:
+    """Runs learners' kernels; implements `checker.judge.runner.Runner`.
+
+    Starting is cheap: the worker warms up by itself and is waited for by the first job. Jobs may be asked for from several
+    threads at once. Where a generator is left early (or interrupted), its job ends there and then.
+    """
+
+    def __init__(self, limits: Limits | None = None, *, layers: Collection[str] = LAYERS) -> None:
+        """`layers` are those that may be used (all that hold on this machine are); fewer are for tests and for debugging."""
+        self.limits = limits or Limits()
+        self._worker = WorkerProcess(self.limits.start, layers)
+        self._compiled: OrderedDict[bytes, CompileResult] = OrderedDict()
+        self._lock = threading.Lock()
+        _OPEN.add(self)
+
+    @staticmethod
+    def shared() -> Sandbox:
+        """The one warm sandbox of this process, its worker started in the background by the first call."""
+        global _shared
+        with _shared_lock:
+            if _shared is None:
+                _shared = Sandbox()
+                if INSIDE not in os.environ:
+                    _shared.start()
+            return _shared
+
+    def start(self) -> None:
+        """Start the worker and return at once."""
+        self._worker.start()
+
+    def close(self) -> None:
+        """End the worker and all its jobs. The sandbox starts a new one if it is used again."""
+        self._worker.close()
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def tier(self) -> str:
+        """The layers of isolation in force (see `isolation.py`), e.g. ``namespaces+landlock+seccomp+rlimits``."""
+        return "+".join((*self._worker.wait_ready().layers, "rlimits"))
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What a trial job was able to do although it should not (names of `self_test.GAPS`); empty where the isolation holds."""
+        return self._worker.wait_ready().gaps
+
+    def ping(self) -> float:
+        """Seconds that a job takes which does nothing."""
+        from checker.sandbox.tasks import Ping
+
+        began = time.perf_counter()
+        with self._job(Ping(), cpu_seconds=10):
+            pass
+        return time.perf_counter() - began
+
+    # ------------------------------------------------------------------------------------------------------- compile
+
+    def compile(self, kernel: KernelSource, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]:
+        """One result per request, in order, whatever became of the others. Work is spread over the processors.
+
+        What a request gives does not depend on anything but kernel and request, so it is remembered.
+        """
+        keys = [_compile_key(kernel, request) for request in requests]
+        known = {n: self._compiled[key] for n, key in enumerate(keys) if key in self._compiled}
+        missing = [n for n in range(len(keys)) if n not in known]
+        try:
+            width, seconds = os.cpu_count() or 1, self.limits.compile
+            with CompilePool(lambda some: self._compile_job(kernel, some), requests, missing, width, seconds) as pool:
+                for number, key in enumerate(keys):
+                    result = known[number] if number in known else pool.result(number)
+                    if result.status in ("passed", "compile_error"):
+                        self._remember(key, result)
+                    yield result
+        except WorkerFailed as error:
+            yield from (failed(request, "infra_error", str(error)) for request in requests)
+
+    def _compile_job(self, kernel: KernelSource, requests: list[CompileRequest]) -> Job:
+        from checker.sandbox.tasks import Compile
+
+        task = Compile(kernel, tuple(requests), self.limits.compile)
+        cpu_seconds = (self.limits.compile + 1) * len(requests) + 30
+        return self._job(task, cpu_seconds=cpu_seconds, may_start_programs=True)
+
+    def _remember(self, key: bytes, result: CompileResult) -> None:
+        with self._lock:
+            self._compiled[key] = result
+            self._compiled.move_to_end(key)
+            while len(self._compiled) > _REMEMBERED:
+                self._compiled.popitem(last=False)
+
+    # ----------------------------------------------------------------------------------------------- simulate, launch
+
+    def simulate(
+        self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions | None = None
+    ) -> Iterator[RunResult]:
+        """Each launch in the CPU simulator, with its trace."""
+        from checker.sandbox.tasks import Simulate
+        from checker.simulator.trace import SimulateOptions
+
+        task = Simulate(kernel, options or SimulateOptions(), self.limits.simulate)
+        memory = 2 * _AHEAD * max((_bytes(launch) for launch in launches), default=0)
+        cpu_seconds = self.limits.simulate * len(launches) + 30
+        start = lambda: self._job(task, cpu_seconds=cpu_seconds, memory=memory)  # noqa: E731
+        return self._run(start, launches, task.seconds, wall=PATIENCE * self.limits.simulate)
+
+    def launch(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[RunResult]:
+        """Each launch on the GPU, in a process that ends with this call; ``infra_error`` where there is no GPU.
+
+        `launches` may be a generator: the next one is taken from it while the GPU works.
+        """
+        from checker import gpu
+        from checker.judge.runner import RunResult
+        from checker.sandbox.tasks import RunOnGpu
+
+        if not gpu.available():
+            return iter([RunResult("infra_error", message="There is no GPU here that PyTorch can use.")])
+        task = RunOnGpu(kernel, self.limits.launch)
+        return self._run(lambda: self._gpu_job(task), launches, task.seconds, wall=task.seconds + _GRACE)
+
+    def time(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[Timing]:
+        """How long each launch takes on the GPU, all in one process. Raises RuntimeError with the reason at the first that cannot be timed."""
+        from checker.sandbox.tasks import TimeOnGpu
+
+        def received(job: Job, number: int, _: SharedLaunch) -> Timing:
+            report = _report(job, number, time.monotonic() + self.limits.launch)
+            if report.timing is None:
+                raise RuntimeError(report.message or "The kernel was not timed.")
+            return report.timing
+
+        task = TimeOnGpu(kernel)
+        try:  # nothing else runs meanwhile
+            yield from self._exchange(lambda: self._gpu_job(task), launches, received, ahead=1)
+        except (WorkerFailed, ProtocolError, JobEnded) as error:
+            raise RuntimeError(str(error) or "The kernel did not finish in time.") from error
+
+    def _run(
+        self, start: Callable[[], Job], launches: Iterable[Launch], seconds: float, wall: float
+    ) -> Iterator[RunResult]:
+        """The result of each launch, up to the first that is not passed: `seconds` are its limit, `wall` ours by the clock."""
+        from checker.judge.runner import RunResult
+
+        def received(job: Job, number: int, shared: SharedLaunch) -> RunResult:
+            return _run_result(job, number, shared, time.monotonic() + wall, seconds)
+
+        results = self._exchange(start, launches, received)
+        try:
+            for result in results:
+                if result.status != "passed":
+                    results.close()
+                yield result
+        except WorkerFailed as error:
+            yield RunResult("infra_error", message=str(error))
+        finally:
+            results.close()
+
+    def _exchange(
+        self,
+        start: Callable[[], Job],
+        launches: Iterable[Launch],
+        received: Callable[[Job, int, SharedLaunch], _Answer],
+        ahead: int = _AHEAD,
+    ) -> Generator[_Answer, None, None]:
+        """Hands launches to one job, `ahead` before the first answer, and waits with `received` for each answer in turn."""
+        from checker.sandbox.shared_memory import SharedLaunch
+
+        left = map(SharedLaunch, launches)
+        waiting = deque(islice(left, 1))
+        if not waiting:
+            return
+        try:
+            with start() as job:
+                job.send(waiting[0].message, (waiting[0].fd,))
+                for number in count():
+                    for shared in islice(left, ahead - len(waiting)):
+                        waiting.append(shared)
+                        job.send(shared.message, (shared.fd,))
+                    if not waiting:
+                        return
+                    answer = received(job, number, waiting[0])
+                    waiting.popleft().close()
+                    yield answer
+        finally:
+            for shared in waiting:
+                shared.close()
+
+    # ----------------------------------------------------------------------------------------------------------- jobs
+
+    def _gpu_job(self, task: RunOnGpu | TimeOnGpu) -> Job:
+        return self._job(task, cpu_seconds=_GPU_JOB, gpu=True, may_start_programs=True)
+
+    def _job(
+        self, task: Task, *, cpu_seconds: float, memory: int = 0, gpu: bool = False, may_start_programs: bool = False
+    ) -> Job:
+        described = msgspec.Raw(protocol.encode(task))
+        spec = JobSpec(described, self.limits, cpu_seconds, memory, gpu, may_start_programs)
+        return Job(self._worker, spec, self.limits.start)
+
+
+def _report(job: Job, number: int, deadline: float) -> LaunchReport:
+    """What the job says about launch `number`. Raises JobEnded and ProtocolError."""
+    from checker.sandbox.tasks import LARGE, LaunchReport
+
+    report = job.receive(LaunchReport, deadline, LARGE)
+    if report.number != number:
+        raise ProtocolError("the result is not the one that is due")
+    return report
+
+
+def _run_result(job: Job, number: int, shared: SharedLaunch, deadline: float, seconds: float) -> RunResult:
+    """What became of launch `number`: waits until `deadline` (by `time.monotonic`)."""
+    from checker.judge.runner import RunResult
+    from checker.sandbox.tasks import trace_from_bytes
+
+    too_long = f"The kernel did not finish within {seconds:g} s."
+    try:
+        report = _report(job, number, deadline)
+        trace = None if report.trace is None else trace_from_bytes(report.trace)
+    except ProtocolError as error:
+        return RunResult("protocol_error", message=no_result(error))
+    except JobEnded as ended:
+        message = too_long if ended.status == "timeout" else ended.message
+        return RunResult(ended.status, message=message, detail=ended.printed)  # type: ignore[arg-type]
+    return RunResult(
+        report.status,
+        tensors=shared.results() if report.status == "passed" else {},
+        trace=trace,
+        message=too_long if report.status == "timeout" else report.message,
+        detail=report.detail,
+        line=report.line,
+        seconds=report.seconds,
+    )
+
+
+def _bytes(launch: Launch) -> int:
+    import torch
+
+    return sum(v.untyped_storage().nbytes() for v in launch.arguments.values() if isinstance(v, torch.Tensor))
+
+
+def _compile_key(kernel: KernelSource, request: CompileRequest) -> bytes:
+    return protocol.encode((kernel.kernel, kernel.source, request))
+
+
+_shared: Sandbox | None = None
+_shared_lock = threading.Lock()
+_OPEN: weakref.WeakSet[Sandbox] = weakref.WeakSet()
+
+
+def _each_open(action: Callable[[WorkerProcess], None]) -> None:
+    for sandbox in list(_OPEN):
+        action(sandbox._worker)
+
+
+def _after_fork() -> None:
+    global _shared_lock
+    _shared_lock = threading.Lock()
+    _each_open(WorkerProcess.after_fork)
+
+
+atexit.register(_each_open, WorkerProcess.close)
+os.register_at_fork(after_in_child=_after_fork)

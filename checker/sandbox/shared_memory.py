@@ -1,0 +1,116 @@
+"""A launch in shared memory: whole storages, so that guard bands and the gaps of strided views cross as well.
+
+The trusted side copies every storage of a launch into one anonymous file; the job maps it and works in place. The file is
+sealed against a change of size, so a job cannot pull it away under the reader, and results are copied out before use.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+
+import torch
+
+from checker.puzzle import Launch
+from checker.sandbox.protocol import ProtocolError
+from checker.sandbox.tasks import LaunchArguments, Storage, View
+
+_PAGE = 4096
+
+
+class SharedLaunch:
+    """One launch in shared memory, as the trusted side holds it."""
+
+    def __init__(self, launch: Launch) -> None:
+        self.message, sources = _lay_out(launch)
+        self.fd = os.memfd_create("launch", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        try:
+            os.ftruncate(self.fd, self.message.size)
+            fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+            self._map = mmap.mmap(self.fd, self.message.size)
+        except BaseException:
+            os.close(self.fd)
+            raise
+        for place, source in zip(self.message.storages, sources, strict=True):
+            _bytes(self._map, place).copy_(torch.empty(0, dtype=torch.uint8).set_(source))
+
+    def results(self) -> dict[str, torch.Tensor]:
+        """Every tensor argument as it is now, in private memory, same geometry; shared storages stay shared."""
+        private = [_bytes(self._map, place).clone() for place in self.message.storages]
+        return {name: _view(view, private[view.storage]) for name, view in self.message.views.items()}
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+        del self._map
+
+
+def _lay_out(launch: Launch) -> tuple[LaunchArguments, list[torch.UntypedStorage]]:
+    """The launch without its bytes, and the storages to copy, in order."""
+    places: list[Storage] = []
+    sources: list[torch.UntypedStorage] = []
+    seen: dict[int, int] = {}
+    views: dict[str, View] = {}
+    end = 0
+    for name, value in launch.arguments.items():
+        if not isinstance(value, torch.Tensor):
+            continue
+        storage = value.detach().cpu().untyped_storage()
+        index = seen.get(storage.data_ptr()) if storage.nbytes() else None
+        if index is None:
+            index = len(places)
+            seen[storage.data_ptr()] = index
+            places.append(Storage(end, storage.nbytes()))
+            sources.append(storage)
+            end += -(-storage.nbytes() // _PAGE) * _PAGE + _PAGE
+        dtype = str(value.dtype).removeprefix("torch.")
+        views[name] = View(index, dtype, tuple(value.shape), tuple(value.stride()), int(value.storage_offset()))
+    scalars = {name: value for name, value in launch.arguments.items() if not isinstance(value, torch.Tensor)}
+    return (
+        LaunchArguments(
+            grid=tuple(int(n) for n in launch.grid),
+            parameters=tuple(launch.arguments),
+            scalars=scalars,
+            views=views,
+            meta=dict(launch.meta),
+            outputs=tuple(launch.outputs),
+            options=dict(launch.options),
+            far={name: tuple(strides) for name, strides in launch.far.items()},
+            storages=tuple(places),
+            size=max(end, _PAGE),
+        ),
+        sources,
+    )
+
+
+def attach(message: LaunchArguments, fd: int) -> Launch:
+    """The launch as the job sees it: its tensors are the shared memory itself. Takes over `fd`."""
+    try:
+        if os.fstat(fd).st_size < message.size:
+            raise ProtocolError("the shared file is smaller than the launch")
+        memory = mmap.mmap(fd, message.size)
+    finally:
+        os.close(fd)
+    storages = [_bytes(memory, place) for place in message.storages]
+    tensors = {name: _view(view, storages[view.storage]) for name, view in message.views.items()}
+    return Launch(
+        grid=message.grid,
+        arguments={name: tensors[name] if name in tensors else message.scalars[name] for name in message.parameters},
+        meta=message.meta,
+        outputs=message.outputs,
+        options=message.options,
+        far=message.far,
+    )
+
+
+def _bytes(memory: mmap.mmap, place: Storage) -> torch.Tensor:
+    if place.size == 0:
+        return torch.empty(0, dtype=torch.uint8)
+    return torch.frombuffer(memory, dtype=torch.uint8, count=place.size, offset=place.offset)
+
+
+def _view(view: View, storage: torch.Tensor) -> torch.Tensor:
+    dtype = getattr(torch, view.dtype)
+    return torch.empty(0, dtype=dtype).set_(storage.untyped_storage(), view.offset, view.shape, view.strides)

@@ -1,0 +1,125 @@
+"""What a job is asked to do and what it answers, as messages. The answers come from beside foreign code: nothing in them is
+believed but what their types promise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import msgspec
+
+from checker.compiler import CompileRequest, CompileResult
+from checker.gpu import Timing
+from checker.puzzle import Scalar
+from checker.sandbox.protocol import Message, ProtocolError, Words
+from checker.simulator import trace_codec
+from checker.simulator.trace import SimulateOptions, Trace
+from checker.submission.kernel import KernelSource
+
+LARGE = 1 << 30
+"""Bytes of a launch's report with its trace, at most."""
+LONGEST = 16_000
+"""Characters of a message or of its details that a job sends."""
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+
+# ----------------------------------------------------------------------------------------------------------- to a job
+
+
+class Ping(Message):
+    """Start and end."""
+
+
+class Compile(Message):
+    """Compile one request after another, each within `seconds` of processor time."""
+
+    kernel: KernelSource
+    requests: tuple[CompileRequest, ...]
+    seconds: float
+
+
+class Simulate(Message):
+    """Run every `LaunchArguments` that follows in the simulator, each within `seconds` of processor time."""
+
+    kernel: KernelSource
+    options: SimulateOptions
+    seconds: float
+
+
+class RunOnGpu(Message):
+    """Run every `LaunchArguments` that follows on the GPU, each within `seconds` by the clock."""
+
+    kernel: KernelSource
+    seconds: float
+
+
+class TimeOnGpu(Message):
+    """Time every `LaunchArguments` that follows."""
+
+    kernel: KernelSource
+
+
+Task = Ping | Compile | Simulate | RunOnGpu | TimeOnGpu
+
+
+class Storage(msgspec.Struct):
+    """Where one storage lies in the shared file, in bytes."""
+
+    offset: int
+    size: int
+
+
+class View(msgspec.Struct):
+    """One tensor: `shape`, `strides` and `offset` in elements of `dtype`, within storage number `storage`."""
+
+    storage: int
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+
+
+class LaunchArguments(Message):
+    """A launch whose bytes lie in a shared file of `size` bytes, which comes along. `parameters` are in the launch's order."""
+
+    grid: tuple[int, ...]
+    parameters: tuple[str, ...]
+    scalars: Mapping[str, Scalar]
+    views: Mapping[str, View]
+    meta: Mapping[str, Scalar]
+    outputs: tuple[str, ...]
+    options: Mapping[str, int]
+    far: Mapping[str, tuple[int, ...]]
+    storages: tuple[Storage, ...]
+    size: int
+
+
+# --------------------------------------------------------------------------------------------------------- from a job
+
+
+class CompileReport(Message):
+    """What came of request `number` of a task."""
+
+    number: Count
+    result: CompileResult
+
+
+class LaunchReport(Message):
+    """What came of launch `number` of a task: how it ended, on which line of the kernel's source, what was seen."""
+
+    number: Count
+    status: Literal["passed", "compile_error", "runtime_error", "timeout", "resource_limit"]
+    message: Words = ""
+    detail: Words = ""
+    line: int | None = None
+    seconds: Seconds = 0.0
+    trace: memoryview | None = None
+    timing: Timing | None = None
+
+
+def trace_from_bytes(data: memoryview) -> Trace:
+    """Raises ProtocolError where `data` is no trace."""
+    try:
+        return trace_codec.decode(data)
+    except trace_codec.MalformedTrace as error:
+        raise ProtocolError(f"the trace is not one: {error}") from error

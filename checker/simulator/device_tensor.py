@@ -1,0 +1,130 @@
+"""A tensor argument as the kernel sees it: at virtual addresses. It knows where its elements lie and who touched them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import torch
+
+from checker.simulator.errors import Unsupported
+from checker.simulator.trace import TensorInfo
+
+WINDOW = 44
+"""Argument number i starts at address i << 44: 16 TiB apart, so that no stray lane of one looks like another."""
+
+NOBODY, MANY = -1, -2
+"""In place of a program's linear id."""
+
+_NUMPY_VIEW: dict[torch.dtype, tuple[torch.dtype, Any]] = {
+    torch.bfloat16: (torch.int16, ml_dtypes.bfloat16),
+    torch.float8_e5m2: (torch.uint8, ml_dtypes.float8_e5m2),
+    torch.float8_e4m3fn: (torch.uint8, ml_dtypes.float8_e4m3fn),
+}
+
+
+class ShadowMemory:
+    """Who touched each element of one storage: the program that stored, loaded or updated it, NOBODY or MANY."""
+
+    def __init__(self, elements: int, itemsize: int) -> None:
+        self.itemsize = itemsize
+        self.stored = np.full(elements, NOBODY, np.int64)
+        self.loaded = np.full(elements, NOBODY, np.int64)
+        self.updated = np.full(elements, NOBODY, np.int64)  # by atomics
+        self.any_stored = False
+        self.any_updated = False
+
+
+class DeviceTensor:
+    """One tensor argument: its memory, its geometry, and which program stored its elements.
+
+    An *offset* counts elements of memory from the tensor's first one; an *element* is a row-major number. `far_strides`
+    are the strides that the kernel was told, where they are not the real ones. Tensors of one storage share what
+    `shadows` holds for it. Raises Unsupported for types that are not simulated.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        number: int,
+        tensor: torch.Tensor,
+        shadows: dict[int, ShadowMemory],
+        far_strides: tuple[int, ...] = (),
+    ) -> None:
+        tensor = tensor.detach()
+        self.name = name
+        self.base = number << WINDOW
+        self.shape = tuple(tensor.shape)
+        self.strides = tuple(tensor.stride())
+        self.far_strides = far_strides
+        self.itemsize = tensor.element_size()
+        self.count = tensor.numel()
+        self.span = 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) if self.count else 0
+        self.memory = _numpy(tensor.as_strided((self.span,), (1,)))
+        self.info = TensorInfo(self.shape, self.strides, str(tensor.dtype).removeprefix("torch."))
+        self.element_at = None if tensor.is_contiguous() else self._element_table()
+        self.writer = np.full(self.count, NOBODY, np.int64)
+        self.writer_line = np.zeros(self.count, np.int32)
+        storage = tensor.untyped_storage()
+        self.storage_offset = tensor.storage_offset()
+        self.storage_elements = storage.nbytes() // self.itemsize
+        self.shadow = shadows.setdefault(storage.data_ptr(), ShadowMemory(self.storage_elements, self.itemsize))
+        if self.shadow.itemsize != self.itemsize:
+            raise Unsupported(
+                f"{name} shares its memory with a tensor of another element size, which is not simulated."
+            )
+
+    def _element_table(self) -> np.ndarray:
+        """The element at every offset in the span, -1 in gaps."""
+        offsets = np.zeros(1, np.int64)
+        for n, stride in zip(self.shape, self.strides, strict=True):
+            offsets = (offsets[:, None] + np.arange(n) * stride).reshape(-1)
+        table = np.full(self.span, -1, np.int64)
+        table[offsets] = np.arange(self.count)
+        return table
+
+    def viewed_as(self, dtype: np.dtype) -> np.ndarray:
+        """The memory as elements of `dtype`, which has the same size."""
+        return self.memory if self.memory.dtype == dtype else self.memory.view(dtype)
+
+    def elements(self, offsets: np.ndarray) -> np.ndarray:
+        """The elements at offsets that are inside the tensor."""
+        return offsets if self.element_at is None else self.element_at[offsets]
+
+    def inside(self, offsets: np.ndarray) -> np.ndarray:
+        """Which offsets hit an element of the tensor, and not a gap, its surroundings or another tensor."""
+        ok = (offsets >= 0) & (offsets < self.span)
+        if self.element_at is not None and self.span:
+            ok &= self.element_at[np.where(ok, offsets, 0)] >= 0
+        return ok
+
+    def from_far(self, offsets: np.ndarray) -> np.ndarray:
+        """The real offsets of those made with `far_strides`; -1 for one that is no element's."""
+        rest, found, ok = offsets, np.zeros_like(offsets), offsets >= 0
+        for dim in sorted(range(len(self.shape)), key=lambda d: -self.far_strides[d]):
+            if self.shape[dim] > 1:
+                steps, rest = np.divmod(rest, self.far_strides[dim])
+                ok = ok & (steps < self.shape[dim])
+                found = found + steps * self.strides[dim]
+        return np.where(ok & (rest == 0), found, -1)
+
+    def index(self, offset: int) -> tuple[int, ...]:
+        """The index a kernel meant by an offset, also outside the tensor: row first, then what is left."""
+        out = [0] * len(self.shape)
+        for dim in sorted(range(len(self.shape)), key=lambda d: -self.strides[d]):
+            if self.strides[dim] > 0 and self.shape[dim] > 1:
+                out[dim], offset = divmod(offset, self.strides[dim])
+        if offset and self.shape:
+            out[-1] += offset
+        return tuple(int(i) for i in out)
+
+
+def _numpy(flat: torch.Tensor) -> np.ndarray:
+    if flat.dtype in _NUMPY_VIEW:
+        bits, element = _NUMPY_VIEW[flat.dtype]
+        return flat.view(bits).numpy().view(element)
+    try:
+        return flat.numpy()
+    except TypeError as error:
+        raise Unsupported(f"tensors of type {flat.dtype} are not simulated.") from error

@@ -1,0 +1,222 @@
+"""Element by element: arithmetic, comparisons, the functions of `tl.math`, `tl.where`, bits. Most are one line of a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import triton.language as tl
+
+from checker.simulator import numerics
+from checker.simulator.operations.base import Operations
+from checker.simulator.values import Handle, Pointer, isnan, merge_taint
+
+
+class Elementwise(Operations):
+    """The operations of the tables below are added to these. In a choice, `&` and `|` an undefined lane need not reach the result."""
+
+    def create_fma(self, x: Handle, y: Handle, z: Handle) -> Handle:
+        data = np.asarray(numerics.fused_multiply_add(x.data, y.data, z.data))
+        self.lane_flops += 2 * data.size
+        return self.result("fma", data, z.type, (x, y, z))
+
+    def create_clampf(self, x: Handle, low: Handle, high: Handle, propagate: Any) -> Handle:
+        upper, lower = (np.minimum, np.maximum) if propagate.name == "ALL" else (np.fmin, np.fmax)
+        data = upper(lower(x.data, low.data), high.data)
+        self.lane_flops += 2 * np.size(data)
+        return self.result("clamp", data, x.type, (x, low, high))
+
+    def create_select(self, condition: Handle, lhs: Handle, rhs: Handle) -> Handle:
+        data = np.where(condition.data, lhs.data, rhs.data)
+        pointer = None
+        if lhs.pointer is not None and rhs.pointer is not None:
+            same = lhs.pointer.tensor is rhs.pointer.tensor
+            pointer = Pointer(lhs.pointer.tensor if same else None, None)
+        handle = Handle(data, lhs.type, pointer=pointer)
+        taints = [condition.taint]
+        if lhs.taint is not None:
+            taints.append(lhs.taint.moved(lambda lanes: lanes & condition.data))
+        if rhs.taint is not None:
+            taints.append(rhs.taint.moved(lambda lanes: lanes & ~condition.data))
+        handle.taint = merge_taint(taints, np.shape(data))
+        if self.nan_origin is not None and isnan(data).any():
+            origins = [0 if h.nan_origins is None else h.nan_origins for h in (lhs, rhs)]
+            handle.nan_origins = np.broadcast_to(np.where(condition.data, *origins), np.shape(data))
+        return handle
+
+    def _bitwise(self, name: str, ufunc: Any, lhs: Handle, rhs: Handle) -> Handle:
+        handle = Handle(ufunc(lhs.data, rhs.data), lhs.type)
+        handle.taint = merge_taint((lhs.taint, rhs.taint), np.shape(handle.data))
+        if handle.taint is not None and np.asarray(handle.data).dtype == bool and name != "xor":
+            # False & anything is False and True | anything is True: an undefined lane cannot change that
+            deciding = name == "or"
+            decided = np.zeros(np.shape(handle.data), bool)
+            for side in (lhs, rhs):
+                known = ~side.taint.lanes if side.taint is not None else True
+                decided = decided | ((np.asarray(side.data) == deciding) & known)
+            handle.data = np.where(decided, deciding, handle.data)
+            handle.taint = handle.taint.moved(lambda lanes: lanes & ~decided)
+        return handle
+
+    def create_and(self, lhs: Handle, rhs: Handle) -> Handle:
+        return self._bitwise("and", np.bitwise_and, lhs, rhs)
+
+    def create_or(self, lhs: Handle, rhs: Handle) -> Handle:
+        return self._bitwise("or", np.bitwise_or, lhs, rhs)
+
+    def create_xor(self, lhs: Handle, rhs: Handle) -> Handle:
+        return self._bitwise("xor", np.bitwise_xor, lhs, rhs)
+
+    def _shift(self, name: str, ufunc: Any, kind: str, lhs: Handle, rhs: Handle) -> Handle:
+        """PTX shifts: by the width of the type or more gives 0, or copies of the sign."""
+        own = np.asarray(lhs.data).dtype
+        width = 8 * own.itemsize
+        work = np.dtype(f"{kind}{own.itemsize}")
+        value, by = np.asarray(lhs.data).view(work), np.asarray(rhs.data).astype(np.int64)
+        too_far = (by < 0) | (by >= width)
+        shifted = ufunc(value, np.where(too_far, width - 1, by).astype(work))
+        if name != "ashr":
+            shifted = np.where(too_far, work.type(0), shifted)
+        return self.result(name, shifted.view(own), lhs.type, (lhs, rhs))
+
+    def create_shl(self, lhs: Handle, rhs: Handle) -> Handle:
+        return self._shift("shl", np.left_shift, "u", lhs, rhs)
+
+    def create_lshr(self, lhs: Handle, rhs: Handle) -> Handle:
+        return self._shift("lshr", np.right_shift, "u", lhs, rhs)
+
+    def create_ashr(self, lhs: Handle, rhs: Handle) -> Handle:
+        return self._shift("ashr", np.right_shift, "i", lhs, rhs)
+
+
+def _binary(
+    name: str, compute: Callable[[Any, Any], Any], boolean: bool = False, flops: int = 0
+) -> Callable[..., Handle]:
+    """`flops` is how many floating-point operations each element of the result counts for."""
+
+    def operation(self: Elementwise, lhs: Handle, rhs: Handle) -> Handle:
+        data = compute(lhs.data, rhs.data)
+        if flops:
+            self.lane_flops += flops * data.size
+        type_ = tl.int1 if boolean else lhs.type
+        if lhs.taint is None and rhs.taint is None and self.nan_origin is None:
+            return Handle(data, type_)
+        return self.result(name, data, type_, (lhs, rhs))
+
+    return operation
+
+
+def _unary(name: str, compute: Callable[[Any], Any], flops: int = 0) -> Callable[..., Handle]:
+    def operation(self: Elementwise, arg: Handle) -> Handle:
+        data = compute(arg.data)
+        if flops:
+            self.lane_flops += flops * data.size
+        if arg.taint is None and self.nan_origin is None:
+            return Handle(data, arg.type)
+        return self.result(name, data, arg.type, (arg,))
+
+    return operation
+
+
+def _unordered(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A comparison that is also true where an operand is NaN."""
+    return lambda a, b: compare(a, b) | (a != a) | (b != b)
+
+
+def _in_type(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """`compute` done in fp32 at least and rounded back once."""
+
+    def function(a: Any) -> Any:
+        a = np.asarray(a)
+        wide = a if a.dtype.itemsize >= 4 else a.astype(np.float32)
+        return np.asarray(compute(wide)).astype(a.dtype)
+
+    return function
+
+
+def _erf(a: np.ndarray) -> np.ndarray:
+    return np.vectorize(math.erf, otypes=[np.float64])(a.astype(np.float64)) if a.size else a
+
+
+def _mod(a: Any, b: Any) -> Any:
+    return (
+        np.fmod(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype) if a.dtype.itemsize < 4 else np.fmod(a, b)
+    )
+
+
+_BINARY: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "create_fadd": ("+", np.add),
+    "create_fsub": ("-", np.subtract),
+    "create_fmul": ("*", np.multiply),
+    "create_fdiv": ("/", np.divide),
+    "create_precise_divf": ("tl.div_rn", np.divide),
+    "create_approx_divf": ("/", np.divide),
+    "create_frem": ("%", _mod),
+    "create_add": ("+", np.add),
+    "create_sub": ("-", np.subtract),
+    "create_mul": ("*", np.multiply),
+    "create_sdiv": ("//", numerics.divide),
+    "create_udiv": ("//", numerics.divide),
+    "create_srem": ("%", numerics.remainder),
+    "create_urem": ("%", numerics.remainder),
+    "create_umulhi": ("tl.umulhi", numerics.multiply_high),
+    "create_minsi": ("tl.minimum", np.minimum),
+    "create_minui": ("tl.minimum", np.minimum),
+    "create_maxsi": ("tl.maximum", np.maximum),
+    "create_maxui": ("tl.maximum", np.maximum),
+    # "minimum" and "maximum" return NaN if either is; "minnum" and "maxnum" return the one that is a number
+    "create_minimumf": ("tl.minimum", np.minimum),
+    "create_maximumf": ("tl.maximum", np.maximum),
+    "create_minnumf": ("tl.minimum", np.fmin),
+    "create_maxnumf": ("tl.maximum", np.fmax),
+}
+
+_LANE_FLOPS = frozenset({name for name in _BINARY if name.startswith("create_f") or name.endswith("f")})
+"""The operations on two floating numbers, one FLOP an element."""
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "LT": np.less,
+    "LE": np.less_equal,
+    "GT": np.greater,
+    "GE": np.greater_equal,
+    "EQ": np.equal,
+    "NE": np.not_equal,
+}
+
+_UNARY: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "create_exp": ("tl.exp", _in_type(np.exp)),
+    "create_exp2": ("tl.exp2", _in_type(np.exp2)),
+    "create_log": ("tl.log", _in_type(np.log)),
+    "create_log2": ("tl.log2", _in_type(np.log2)),
+    "create_sin": ("tl.sin", _in_type(np.sin)),
+    "create_cos": ("tl.cos", _in_type(np.cos)),
+    "create_sqrt": ("tl.sqrt", _in_type(np.sqrt)),
+    "create_precise_sqrt": ("tl.sqrt_rn", _in_type(np.sqrt)),
+    "create_rsqrt": ("tl.rsqrt", _in_type(lambda a: 1 / np.sqrt(a))),
+    "create_erf": ("tl.erf", _in_type(_erf)),
+    "create_floor": ("tl.floor", _in_type(np.floor)),
+    "create_ceil": ("tl.ceil", _in_type(np.ceil)),
+    "create_fabs": ("tl.abs", np.abs),
+    "create_iabs": ("tl.abs", np.abs),
+    "create_fneg": ("-", np.negative),
+}
+
+
+_FREE = frozenset({"create_fabs", "create_iabs"})  # a bit is cleared, or the number is an integer
+
+
+def _fill() -> None:
+    for method, (label, compute) in _BINARY.items():
+        setattr(Elementwise, method, _binary(label, compute, flops=int(method in _LANE_FLOPS)))
+    for method, (label, function) in _UNARY.items():
+        setattr(Elementwise, method, _unary(label, function, flops=int(method not in _FREE)))
+    for suffix, compare in _COMPARISONS.items():
+        for prefix in ("S", "U") if suffix not in ("EQ", "NE") else ("",):
+            setattr(Elementwise, f"create_icmp{prefix}{suffix}", _binary("comparison", compare, boolean=True))
+        setattr(Elementwise, f"create_fcmpO{suffix}", _binary("comparison", compare, boolean=True))
+        setattr(Elementwise, f"create_fcmpU{suffix}", _binary("comparison", _unordered(compare), boolean=True))
+
+
+_fill()

@@ -1,0 +1,212 @@
+"""The one module that uses names Triton does not promise to keep.
+
+What is used, each with a test: `TritonSemantic(builder)`, which turns language calls into builder calls; `is_builtin`, and the
+`_semantic` keyword that builtins take; `tensor(handle, type)` and `tensor.handle`; `dtype.to_ir`; `JITFunction.raw_src`,
+`.starting_line_number`, `.fn` and `.__call__`; `InterpretedFunction` (what `@triton.jit` makes under TRITON_INTERPRET=1);
+`mangle_type`; the library's three combining functions for sum, max and min.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from types import FrameType, FunctionType
+from typing import Any
+
+import numpy as np
+import torch
+import triton.language as tl
+from triton.language.semantic import TritonSemantic
+from triton.runtime.interpreter import InterpretedFunction
+from triton.runtime.jit import JITFunction, mangle_type
+
+from checker.simulator.values import Handle
+
+Call = Callable[..., Any]
+
+LOCK = threading.RLock()
+"""Held while Triton's language is patched. Nothing else may compile or simulate a kernel meanwhile."""
+
+mangle_type(torch.zeros(1))  # its first call imports gluon, which must not see a patched language
+
+JITTED = (JITFunction, InterpretedFunction)
+
+_LIBRARY_REDUCTIONS = {"_sum_combine": "sum", "_elementwise_max": "max", "_elementwise_min": "min"}
+
+
+def function_of(jitted: Any) -> FunctionType:
+    """The Python function that was jitted."""
+    function: FunctionType = jitted.fn
+    return function
+
+
+def source_of(jitted: Any) -> tuple[list[str], int]:
+    """Source lines of a jitted function (decorators included) and the number of the first."""
+    if isinstance(jitted, JITFunction):
+        return list(jitted.raw_src), int(jitted.starting_line_number)
+    return inspect.getsourcelines(jitted.fn)
+
+
+def constexpr_parameters(jitted: Any) -> set[str]:
+    """Parameters annotated `tl.constexpr`, by name."""
+    out = set()
+    for name, parameter in inspect.signature(jitted.fn).parameters.items():
+        annotation = parameter.annotation
+        if annotation is tl.constexpr or (isinstance(annotation, str) and "constexpr" in annotation):
+            out.add(name)
+    return out
+
+
+def library_reduction(function: Any) -> str | None:
+    """ "sum", "max" or "min" where `function` is the one the library reduces with, else None."""
+    for name, meaning in _LIBRARY_REDUCTIONS.items():
+        if function is getattr(tl.standard, name, None):
+            return meaning
+    return None
+
+
+def constant_value(value: Any) -> Any:
+    """A constexpr's value, anything else as it is."""
+    return value.value if isinstance(value, tl.constexpr) else value
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether a value of a kernel is a tensor of the language: a tile, a scalar or a pointer."""
+    return isinstance(value, tl.tensor)
+
+
+def handle_of(tensor: Any) -> Handle:
+    """The handle inside a tensor of the language."""
+    handle: Handle = tensor.handle
+    return handle
+
+
+def scalar_tensor(number: Any, type_: Any) -> Any:
+    """A number as a scalar of the language."""
+    return tl.tensor(Handle(number, type_), type_)
+
+
+def tensor_of(handle: Handle) -> Any:
+    """A handle as a tensor of the language, of its own shape."""
+    shape = list(np.shape(handle.data))
+    return tl.tensor(handle, tl.block_type(handle.type, shape) if shape else handle.type)
+
+
+def pointer_argument(tensor: torch.Tensor, handle: Handle) -> Any:
+    """A tensor argument as the kernel sees it; sets the handle's type."""
+    type_ = tl.str_to_ty(mangle_type(tensor), None)
+    handle.type = type_
+    return tensor_of(handle)
+
+
+def number_argument(value: Any) -> Any:
+    """A number argument with the type the launcher gives it: i32, i64, u64, fp32 or int1."""
+    if isinstance(value, bool):
+        return scalar_tensor(np.bool_(value), tl.int1)
+    if isinstance(value, int):
+        type_ = tl.str_to_ty(mangle_type(value), None)
+        element = {"int32": np.int32, "int64": np.int64, "uint64": np.uint64}[type_.name]
+        return scalar_tensor(element(value), type_)
+    if isinstance(value, float):
+        return scalar_tensor(np.float32(value), tl.float32)
+    return value
+
+
+@lru_cache(maxsize=1)
+def _builtins() -> tuple[tuple[Any, str, Any], ...]:
+    """Every builtin of the language: where it hangs, its name, itself."""
+    places: list[Any] = [tl, tl.core, tl.math, tl.standard, tl.random, tl.core.tensor, tl.core.tensor_descriptor_base]
+    return tuple(
+        (place, name, member)
+        for place in places
+        for name, member in list(vars(place).items())
+        if callable(member) and tl.core.is_builtin(member)
+    )
+
+
+def _front_end_asks(frame: FrameType) -> bool:
+    """Whether Triton's own front end asks a tensor for its truth: it only wants to know if an optional argument was given."""
+    asking = frame.f_globals.get("__name__", "")
+    return asking in ("triton.language.semantic", "triton.language.core")
+
+
+class Binding:
+    """Triton's language, bound to one builder for the length of one launch.
+
+    The builder answers Triton's front end: `options`, `codegen_fns`, and a method for each primitive. `replaced` has what
+    stands for a function of the language, by the identity of the original, once the language has been patched.
+    """
+
+    def __init__(self, builder: Any) -> None:
+        self.semantic = TritonSemantic(builder)
+        self.replaced: dict[int, Any] = {}
+
+    def to_tensor(self, value: Any) -> Any:
+        """What the compiler makes of an assigned value: a number becomes a scalar of the language."""
+        return self.semantic.to_tensor(value, False)
+
+    def not_(self, tile: Any) -> Any:
+        """`not`, lane by lane."""
+        return self.semantic.not_(tile)
+
+    def _bind(self, member: Callable[..., Any]) -> Callable[..., Any]:
+        semantic = self.semantic
+
+        def bound(*arguments: Any, **named: Any) -> Any:
+            named["_semantic"] = semantic
+            return member(*arguments, **named)
+
+        return bound
+
+    def _changes(
+        self, device: Call, functions: Mapping[str, Any], methods: Mapping[str, Any], truth: Callable[[Any], bool]
+    ) -> Iterator[tuple[Any, str, Any]]:
+        bound: dict[int, Any] = {}
+        for place, name, member in _builtins():
+            replacement = bound.setdefault(id(member), self._bind(member))
+            self.replaced[id(member)] = replacement
+            yield place, name, replacement
+        for name, member in list(vars(tl.core.tensor).items()):
+            if isinstance(member, FunctionType) and not name.startswith("_") and not tl.core.is_builtin(member):
+                if callable(getattr(tl, name, None)):  # x.exp() and its like hide that they are builtins
+                    yield tl.core.tensor, name, (lambda n: lambda x, *a, **k: getattr(tl, n)(x, *a, **k))(name)
+            elif isinstance(member, JITTED):
+                yield tl.core.tensor, name, (lambda m: lambda x, *a, **k: device(m, x, *a, **k))(member)
+        for jitted in JITTED:  # where the library calls one it passes the front end on, which is ours anyway
+            yield jitted, "__call__", lambda jf, *a, _semantic=None, **k: device(jf, *a, **k)
+        for name, replacement in functions.items():
+            self.replaced[id(getattr(tl, name))] = replacement
+            yield tl, name, replacement
+            yield tl.core, name, replacement
+        for name, replacement in methods.items():
+            yield tl.core.tensor, name, replacement
+        yield tl.core.tensor, "__bool__", lambda x: _front_end_asks(sys._getframe(1)) or truth(x)
+        yield tl.core.dtype, "to_ir", lambda type_, builder: type_
+
+    @contextlib.contextmanager
+    def patched(
+        self, device: Call, functions: Mapping[str, Any], methods: Mapping[str, Any], truth: Callable[[Any], bool]
+    ) -> Iterator[None]:
+        """Triton's language computes with our builder inside, and is exactly what it was before afterwards.
+
+        `device(jitted, *arguments)` runs a jitted function. `functions` take the place of functions of the language,
+        `methods` of methods of its tensors; `truth` says what a tensor is where Python asks for a condition.
+        """
+        missing = object()
+        undo: list[tuple[Any, str, Any]] = []
+        with LOCK:
+            try:
+                for place, name, replacement in list(self._changes(device, functions, methods, truth)):
+                    undo.append((place, name, vars(place).get(name, missing)))
+                    setattr(place, name, replacement)
+                yield
+            finally:
+                for place, name, original in reversed(undo):
+                    if original is missing:
+                        delattr(place, name)
+                    else:
+                        setattr(place, name, original)

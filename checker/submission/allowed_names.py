@@ -1,0 +1,147 @@
+"""Every name of Triton that a kernel may use, and what a learner is told to write instead of some that it may not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+DTYPES = _names(
+    """
+    int1 int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 float8e4nv float8e5
+    """
+)
+
+FUNCTIONS = DTYPES | _names(
+    """
+    program_id num_programs arange zeros zeros_like full cast load store atomic_add atomic_max atomic_min
+    atomic_xchg atomic_cas atomic_and atomic_or atomic_xor dot trans permute reshape view ravel expand_dims
+    broadcast broadcast_to join split interleave cat flip gather where maximum minimum clamp abs add sub mul
+    fdiv div_rn cdiv umulhi fma exp exp2 log log2 sqrt sqrt_rn rsqrt sin cos erf floor ceil sigmoid max min sum
+    argmax argmin xor_sum reduce_or cumsum cumprod sort reduce associative_scan histogram range static_range
+    static_assert static_print device_print device_assert multiple_of max_contiguous max_constancy assume
+    debug_barrier swizzle2d constexpr
+    """
+)
+"""What may be called as ``tl.NAME(...)``; dtypes are values."""
+
+MATH = _names(
+    """
+    exp exp2 log log2 sqrt sqrt_rn rsqrt sin cos erf floor ceil abs fma fdiv div_rn umulhi
+    """
+)
+"""What may be called as ``tl.math.NAME(...)``."""
+
+TRITON = frozenset({"cdiv", "next_power_of_2"})
+"""What may be called as ``triton.NAME(...)``."""
+
+TAKE_A_HELPER = frozenset({"reduce", "associative_scan"})
+"""Functions of `tl` that take a @triton.jit helper as an argument."""
+
+METHODS = _names(
+    """
+    to cast trans permute reshape view ravel expand_dims broadcast_to split flip gather sum max min argmax
+    argmin xor_sum cumsum cumprod sort reduce associative_scan histogram exp exp2 log log2 sqrt sqrt_rn rsqrt
+    sin cos erf floor ceil abs sigmoid cdiv fdiv logical_and logical_or atomic_add atomic_max atomic_min
+    atomic_xchg atomic_cas is_floating is_fp16 is_bf16 is_fp32 is_fp64 is_int is_int32 is_int64 is_ptr
+    """
+)
+"""What may be called on a value: ``x.sum(axis=0)``."""
+
+ATTRIBUTES = frozenset({"dtype", "shape", "T", "element_ty", "numel", "primitive_bitwidth", "scalar"})
+"""What may be read of a value: ``x.dtype``, ``y_ptr.dtype.element_ty``."""
+
+BUILTINS = frozenset({"range", "min", "max", "float", "int", "len"})
+"""Python's own functions that Triton knows."""
+
+INSTEAD: dict[str, str] = {
+    "softmax": "tl.softmax is what this course builds: write it with tl.max, tl.exp and tl.sum",
+    "make_block_ptr": "block pointers are gone in newer Triton: compute addresses from x_ptr, strides and tl.arange, with a mask",
+    "advance": "block pointers are gone in newer Triton: compute addresses from x_ptr, strides and tl.arange, with a mask",
+    "make_tensor_descriptor": "tensor descriptors are not used in this course: compute addresses from x_ptr, strides and tl.arange",
+    "load_tensor_descriptor": "tensor descriptors are not used in this course: use tl.load with addresses and a mask",
+    "store_tensor_descriptor": "tensor descriptors are not used in this course: use tl.store with addresses and a mask",
+    "inline_asm_elementwise": "inline assembly is not allowed: write it with the functions of `tl`",
+    "tensor": "`tl.tensor` is a type: make values with tl.zeros, tl.full, tl.arange or tl.load",
+    "pointer_type": "a kernel may only use the pointers it is given: add offsets to x_ptr",
+    "type": "write x_ptr.dtype.element_ty for the type that a pointer points at, and x.dtype for a tensor's",
+    "handle": "a tensor's insides are not for kernels: work with the tensor itself",
+    "item": "a scalar of Triton is already a number: leave .item() out",
+    "size": "write x.shape[0], or use the constexpr that the tile was made with",
+}
+"""Hints for names that are not allowed, in words for a newcomer."""
+
+PYTHON_INSTEAD: dict[str, str] = {
+    "print": 'use tl.device_print("x", x)',
+    "sum": "use tl.sum(x, axis=0)",
+    "abs": "use tl.abs(x)",
+    "pow": "multiply, or use tl.exp2(y * tl.log2(x))",
+    "round": "use tl.floor(x + 0.5)",
+    "bool": "compare instead: x != 0",
+    "list": "write the shape or tuple out, as in (BLOCK_M, BLOCK_N)",
+    "tuple": "write the tuple out, as in (a, b)",
+    "zip": "index one range in a loop",
+    "enumerate": "use `for i in range(...)`",
+    "isinstance": "use a tl.constexpr flag",
+    "getattr": "write the attribute out",
+    "hasattr": "use a tl.constexpr flag",
+    "all": "use tl.min over the values",
+    "any": "use tl.max over the values",
+}
+
+BOUND_TO_A_SESSION = frozenset({"exit", "quit", "help", "license", "credits", "copyright", "display", "get_ipython"})
+"""Names that Python or IPython adds to the builtins of a session."""
+
+STATEMENTS: Mapping[type[ast.stmt], str] = {
+    ast.FunctionDef: "a function inside a function: write the helper outside, with @triton.jit above it",
+    ast.AsyncFunctionDef: "a function inside a function: write the helper outside, with @triton.jit above it",
+    ast.ClassDef: "a class: a kernel works with tensors and numbers only",
+    ast.Import: "an import: a kernel already has `tl`, and can use nothing else",
+    ast.ImportFrom: "an import: a kernel already has `tl`, and can use nothing else",
+    ast.Global: "`global`: return values from helpers instead",
+    ast.Nonlocal: "`nonlocal`: return values from helpers instead",
+    ast.Try: "`try`: nothing can be caught on a GPU; guard the lanes with a mask instead",
+    ast.TryStar: "`try`: nothing can be caught on a GPU; guard the lanes with a mask instead",
+    ast.Raise: "`raise`: nothing can be raised on a GPU; use tl.static_assert for what is known at compile time",
+    ast.With: "`with`: a kernel has nothing to open",
+    ast.AsyncWith: "`with`: a kernel has nothing to open",
+    ast.AsyncFor: "`async`: programs already run at the same time",
+    ast.Delete: "`del`: a variable that is not used any more costs nothing",
+    ast.Assert: "`assert`: use tl.static_assert(condition) for what is known at compile time",
+    ast.Match: "`match`: use `if` and `elif`",
+}
+
+EXPRESSIONS: Mapping[type[ast.expr], str] = {
+    ast.Lambda: "a lambda: write a helper with @triton.jit",
+    ast.ListComp: "a comprehension: use tl.arange for the numbers 0, 1, 2, … or a `for` loop",
+    ast.SetComp: "a comprehension: use tl.arange for the numbers 0, 1, 2, … or a `for` loop",
+    ast.DictComp: "a comprehension: use tl.arange for the numbers 0, 1, 2, … or a `for` loop",
+    ast.GeneratorExp: "a comprehension: use tl.arange for the numbers 0, 1, 2, … or a `for` loop",
+    ast.NamedExpr: "`:=`: assign on a line of its own",
+    ast.Await: "`await`: programs already run at the same time",
+    ast.Yield: "`yield`: store the result with tl.store",
+    ast.YieldFrom: "`yield`: store the result with tl.store",
+    ast.JoinedStr: "an f-string: write plain text, and pass values as further arguments",
+    ast.Set: "a set: a kernel works with tensors, numbers and tuples",
+    ast.Dict: "a dict: a kernel works with tensors, numbers and tuples",
+    ast.Starred: "`*`: write the values out one by one",
+}
+
+
+def no_python(name: str) -> str:
+    instead = PYTHON_INSTEAD.get(name)
+    return f"`{name}` is a Python function, which a kernel cannot call" + (f": {instead}" if instead else "")
+
+
+def no_tl(name: str) -> str:
+    return INSTEAD.get(name) or f"`tl.{name}` is not one of the functions of `tl` that this course uses"
+
+
+def no_attribute(name: str) -> str:
+    if name.startswith("_"):
+        return f"`.{name}` belongs to Python: a kernel cannot use it"
+    return INSTEAD.get(name) or f"`.{name}` is not something a kernel can use of a value"

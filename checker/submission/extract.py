@@ -1,0 +1,248 @@
+"""Takes a kernel out of its module with what it needs and nothing else: imports of Triton, constants, jitted helpers."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from dataclasses import dataclass, field
+
+from checker.submission.kernel import Config, KernelSource, Piece, Violation
+from checker.submission.literals import NotLiteral, autotune_configs
+from checker.submission.scope import DEFAULT_IMPORTS, Definition, Scope, Text, dotted, free_names, parse
+
+MAX_DEFINITIONS = 64
+_LANGUAGE = "triton.language"
+
+
+@dataclass
+class _Module:
+    """The module being emitted, line by line."""
+
+    lines: list[str] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)
+
+    def add(self, lines: list[str], origin: str, origin_start: int) -> None:
+        start = len(self.lines) + 1
+        self.lines += lines
+        last = self.pieces[-1] if self.pieces else None
+        if last is not None and (last.origin, last.stop + 1, last.origin_start + start - last.start) == (
+            origin,
+            start,
+            origin_start,
+        ):
+            self.pieces[-1] = Piece(last.start, start + len(lines) - 1, origin, last.origin_start)
+        else:
+            self.pieces.append(Piece(start, start + len(lines) - 1, origin, origin_start))
+
+    def blank(self, count: int = 1) -> None:
+        self.lines += [""] * count
+
+
+class _Extraction:
+    """Follows names from the kernel to everything it needs. Each scope answers for the names of its own text."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.aliases: dict[str, str] = {}
+        self.values: dict[str, Definition] = {}
+        self.functions: dict[str, Definition] = {}
+        self.problems: list[Violation] = []
+
+    def problem(self, rule: str, line: int, message: str, text: Text) -> None:
+        violation = Violation(rule, line, message, text.origin)
+        if violation not in self.problems:
+            self.problems.append(violation)
+
+    def visit(self, definition: Definition) -> None:
+        self.functions[definition.name] = definition
+        assert isinstance(definition.node, ast.FunctionDef)
+        assert definition.text is not None
+        for name, line in free_names(definition.node).items():
+            if name in self.functions or name in self.values or name in self.aliases:
+                continue
+            self.resolve(name, definition.text.first + line - 1, definition.text)
+
+    def resolve(self, name: str, line: int, text: Text) -> None:
+        found = self.scope.find(name)
+        if found is None or (found.kind == "function" and len(self.functions) >= MAX_DEFINITIONS):
+            return  # undefined, or a builtin: the rules and the compiler have their say
+        if found.kind == "import":
+            self.imported(name, found.target, line, text)
+        elif found.kind == "value":
+            self.values[name] = found
+        elif found.kind == "other":
+            self.problem("names", line, _not_for_kernels(name, found.what), text)
+        elif jit_decorator(found, self.scope) is None and not self.decorated(found):
+            assert found.text is not None
+            message = (
+                f"`{name}` is an ordinary Python function, and a kernel can only call functions that are compiled with it. "
+                f"Write @triton.jit on the line above `def {name}(`"
+            )
+            self.problem("helpers", found.line, message, found.text)
+            self.visit(found)
+        else:
+            self.decorators(found, is_kernel=False)
+            self.visit(found)
+
+    def decorated(self, found: Definition) -> bool:
+        return isinstance(found.node, ast.FunctionDef) and bool(found.node.decorator_list)
+
+    def imported(self, name: str, target: str, line: int, text: Text) -> None:
+        if target in ("triton", _LANGUAGE):
+            self.aliases[name] = target
+        elif target.startswith(f"{_LANGUAGE}."):
+            self.problem(
+                "names",
+                line,
+                f"write `tl.{target.removeprefix(_LANGUAGE + '.')}` instead of importing `{name}` by itself",
+                text,
+            )
+        else:
+            self.problem("names", line, _foreign(name, target), text)
+
+    def decorators(self, definition: Definition, is_kernel: bool) -> tuple[Config, ...]:
+        """Take the decorators off: the configurations that an autotune asks for; everything but jit and autotune is a problem."""
+        node, text = definition.node, definition.text
+        assert isinstance(node, ast.FunctionDef)
+        assert text is not None
+        configs: tuple[Config, ...] = ()
+        for decorator in node.decorator_list:
+            line = text.first + decorator.lineno - 1
+            call = decorator if isinstance(decorator, ast.Call) else None
+            name = dotted(call.func if call else decorator, self.scope)
+            if name == "triton.jit":
+                if call and (call.args or call.keywords):
+                    self.problem("decorators", line, "write plain @triton.jit, without arguments", text)
+            elif name == "triton.autotune" and call and is_kernel and not configs:
+                try:
+                    configs = autotune_configs(call, self.scope)
+                except NotLiteral as error:
+                    where = getattr(error.node, "lineno", None)
+                    line = text.first + where - 1 if where and _within(error.node, call) else line
+                    self.problem(
+                        "autotune",
+                        line,
+                        f"{error}. The checker reads the configurations without running your code",
+                        text,
+                    )
+            elif name == "triton.autotune":
+                self.problem(
+                    "autotune",
+                    line,
+                    "@triton.autotune(configs=[...], key=[...]) goes once, above the kernel only",
+                    text,
+                )
+            else:
+                shown = f"@{ast.unparse(decorator).splitlines()[0][:60]}"
+                self.problem(
+                    "decorators",
+                    line,
+                    f"`{shown}` is not allowed here: only @triton.jit and @triton.autotune are",
+                    text,
+                )
+        if jit_decorator(definition, self.scope) is None:
+            line = text.first + node.lineno - 1
+            self.problem("decorators", line, f"write @triton.jit on the line above `def {node.name}(`", text)
+        return configs
+
+
+def extract(kernel: Definition, puzzle: str, scope: Scope) -> KernelSource:
+    """The kernel as a module of its own, with constants and helpers found through `scope`.
+
+    Rules that cannot be seen in the emitted module (decorators, names that are something else) are in its `problems`.
+    """
+    extraction = _Extraction(scope)
+    configs = extraction.decorators(kernel, is_kernel=True)
+    extraction.visit(kernel)
+    module = _Module()
+    module.lines = ["import triton", "import triton.language as tl"]
+    for name, target in sorted(extraction.aliases.items()):
+        if DEFAULT_IMPORTS.get(name) == target:
+            continue
+        module.lines.append(
+            "from triton import language" if (name, target) == ("language", _LANGUAGE) else f"import {target} as {name}"
+        )
+    module.blank()
+    for definition in extraction.values.values():
+        assert definition.text is not None
+        assert definition.node is not None
+        module.add(_statement_lines(definition.node, definition.text), definition.text.origin, definition.line)
+    for definition in reversed(extraction.functions.values()):  # the kernel was visited first
+        module.blank(2)
+        _emit_function(module, definition, scope)
+    source = "\n".join(module.lines).rstrip() + "\n"
+    return KernelSource(puzzle, kernel.name, source, tuple(module.pieces), configs, tuple(extraction.problems))
+
+
+def jit_decorator(definition: Definition, scope: Scope) -> ast.expr | None:
+    """The decorator that makes the function a Triton function, if it has one."""
+    assert isinstance(definition.node, ast.FunctionDef)
+    for decorator in definition.node.decorator_list:
+        function = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if dotted(function, scope) == "triton.jit":
+            return decorator
+    return None
+
+
+def _emit_function(module: _Module, definition: Definition, scope: Scope) -> None:
+    node, text = definition.node, definition.text
+    assert isinstance(node, ast.FunctionDef)
+    assert text is not None
+    decorator = jit_decorator(definition, scope)
+    at = decorator.lineno if decorator is not None else node.lineno
+    module.add(["@triton.jit"], text.origin, text.first + at - 1)
+    module.add(_function_lines(node, text), text.origin, text.first + node.lineno - 1)
+
+
+def _statement_lines(node: ast.stmt, text: Text) -> list[str]:
+    """The lines of a top-level assignment, without whatever else stands on them."""
+    assert node.end_lineno is not None
+    lines = text.lines[node.lineno - 1 : node.end_lineno]
+    encoded = lines[-1].encode()  # columns count bytes of UTF-8
+    rest = encoded[node.end_col_offset :].decode().strip()
+    if node.col_offset or (rest and not rest.startswith("#")):
+        return ast.unparse(node).split("\n")[:1]
+    return lines
+
+
+def _function_lines(node: ast.FunctionDef, text: Text) -> list[str]:
+    """From ``def`` to the end of the body, with the comments that follow the last statement."""
+    lines = text.lines
+    stop = node.end_lineno or node.lineno
+    for number in range(stop, len(lines)):
+        line = lines[number]
+        if line.strip() and not (line[0] in " \t" and line.lstrip().startswith("#")):
+            break
+        if line.strip():
+            stop = number + 1
+    return lines[node.lineno - 1 : stop]
+
+
+def _within(inner: ast.AST, outer: ast.AST) -> bool:
+    return any(node is inner for node in ast.walk(outer))
+
+
+def _foreign(name: str, target: str) -> str:
+    if target.startswith("triton."):
+        return f"`{name}` ({target}) is not available in this course: use the functions of `tl` that its notebooks introduce"
+    return (
+        f"`{name}` is imported ({target}). A kernel runs on the GPU and cannot call Python libraries: use `tl`, the language of "
+        f"Triton, for example tl.exp or tl.sum. A helper of your own must stand in the same file or notebook as the kernel"
+    )
+
+
+def _not_for_kernels(name: str, what: str) -> str:
+    return (
+        f"`{name}` is {what or 'a Python value'}, which a kernel cannot read. A kernel may use its parameters, its own variables, "
+        f"@triton.jit helpers and constants such as `{name} = tl.constexpr(1.0)`"
+    )
+
+
+def one_function(text: Text) -> tuple[ast.FunctionDef, Text]:
+    """The function that `text` (the source of one function, perhaps indented) defines. Raises SyntaxError."""
+    flat = Text(textwrap.dedent(text.text), text.origin, text.first)
+    tree = parse(flat.text)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            return node, flat
+    raise SyntaxError("this is not a function written with `def`", (text.origin, 1, 0, ""))

@@ -1,0 +1,424 @@
+"""The rules inside one function: which parameters, statements, values and calls it may be made of."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Mapping
+
+from checker.submission.allowed_names import (
+    ATTRIBUTES,
+    BOUND_TO_A_SESSION,
+    BUILTINS,
+    DTYPES,
+    EXPRESSIONS,
+    FUNCTIONS,
+    MATH,
+    METHODS,
+    STATEMENTS,
+    TAKE_A_HELPER,
+    TRITON,
+    no_attribute,
+    no_python,
+    no_tl,
+)
+from checker.submission.kernel import Violation
+from checker.submission.literals import NotLiteral, number
+
+MAX_STATIC_TURNS = 1024
+ITERATORS = ("range", "tl.range", "tl.static_range")
+"""What a `for` loop goes over, and nothing else may call."""
+_LANGUAGE = "triton.language"
+
+
+class FunctionRules:
+    """Walks one function of a module and collects what is wrong with it. Whatever has no method here is refused."""
+
+    def __init__(
+        self, node: ast.FunctionDef, aliases: Mapping[str, str], constants: set[str], functions: set[str]
+    ) -> None:
+        """`aliases` are the module's names for Triton's modules, `constants` and `functions` the names it defines."""
+        self.node = node
+        self.aliases = aliases
+        self.constants = constants
+        self.functions = functions
+        self.found: list[Violation] = []
+        """In lines of the emitted module."""
+        parameters = {a.arg for a in node.args.args}
+        self.locals = parameters | {
+            n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
+        }
+
+    def refuse(self, rule: str, node: ast.AST, message: str) -> None:
+        self.found.append(Violation(rule, getattr(node, "lineno", self.node.lineno), message))
+
+    def violations(self) -> list[Violation]:
+        self.parameters()
+        self.block(self.node.body)
+        return self.found
+
+    def parameters(self) -> None:
+        arguments = self.node.args
+        if arguments.vararg or arguments.kwarg:
+            self.refuse("arguments", self.node, "write the parameters out one by one, without `*` or `**`")
+        if arguments.posonlyargs or arguments.kwonlyargs:
+            self.refuse("arguments", self.node, "write the parameters without `/` and `*` between them")
+        for default in (*arguments.defaults, *arguments.kw_defaults):
+            if default is not None and not _literal(default):
+                self.refuse("arguments", default, "a default value must be a literal number")
+        for argument in arguments.args:
+            self.bound_name(argument.arg, argument)
+            annotation = argument.annotation
+            if annotation is not None and self.language_name(annotation) != "constexpr":
+                self.refuse("annotations", argument, f"write `{argument.arg}: tl.constexpr`, or `{argument.arg}` alone")
+        if self.node.returns is not None:
+            self.refuse("annotations", self.node, "leave out what stands behind `->`")
+        if getattr(self.node, "type_params", None):
+            self.refuse("annotations", self.node, "leave out the `[...]` behind the function's name")
+
+    def bound_name(self, name: str, node: ast.AST) -> None:
+        if name in self.aliases or name in self.constants or name in self.functions:
+            what = "Triton itself" if name in self.aliases else "defined outside this function"
+            self.refuse("shadowing", node, f"`{name}` is {what}: choose another name for this variable")
+        elif name.startswith("__"):
+            self.refuse(
+                "names", node, f"`{name}` begins with two underscores, which are Python's own: choose another name"
+            )
+
+    def statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Pass() | ast.Break() | ast.Continue():
+                return
+            case ast.Expr(value=ast.Constant(value=str())):
+                return  # a docstring, or text that is not used: a comment
+            case ast.Expr(value=value):
+                self.expression(value)
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    self.target(target)
+                self.expression(value)
+            case ast.AugAssign(target=target, op=op, value=value):
+                self.target(target)
+                self.operator(node, op, value)
+                self.expression(value)
+            case ast.AnnAssign(target=target, annotation=annotation, value=value):
+                self.target(target)
+                if self.language_name(annotation) not in {"constexpr", "tensor", *DTYPES}:
+                    self.refuse(
+                        "annotations", node, "annotate a variable with tl.constexpr, or leave the annotation out"
+                    )
+                if value is not None:
+                    self.expression(value)
+            case ast.For():
+                self.loop(node)
+            case ast.While(test=test, body=body, orelse=orelse):
+                self.expression(test)
+                self.block(body)
+                self.no_else(orelse, "while")
+            case ast.If(test=test, body=body, orelse=orelse):
+                self.expression(test)
+                self.block(body)
+                self.block(orelse)
+            case ast.Return(value=value):
+                if value is not None:
+                    self.expression(value)
+            case _:
+                what = STATEMENTS.get(
+                    type(node), f"`{type(node).__name__.lower()}`: it is not part of Triton's language"
+                )
+                self.refuse("statements", node, f"a kernel cannot hold {what}")
+
+    def block(self, body: list[ast.stmt]) -> None:
+        for statement in body:
+            self.statement(statement)
+
+    def no_else(self, orelse: list[ast.stmt], keyword: str) -> None:
+        if orelse:
+            self.refuse(
+                "statements",
+                orelse[0],
+                f"an `else` after `{keyword}` is not part of Triton's language: write it after the loop",
+            )
+            self.block(orelse)
+
+    def target(self, node: ast.expr) -> None:
+        match node:
+            case ast.Name(id=name):
+                self.bound_name(name, node)
+            case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                for element in elements:
+                    self.target(element)
+            case ast.Subscript():
+                message = (
+                    "a tile cannot be changed in place: make a new one with tl.where, or write to memory with tl.store"
+                )
+                self.refuse("statements", node, message)
+            case ast.Attribute():
+                self.refuse("attributes", node, "an attribute cannot be assigned: use a variable")
+            case _:
+                self.refuse("statements", node, "assign to a variable, or to variables separated by commas")
+
+    def loop(self, node: ast.For) -> None:
+        if isinstance(node.target, ast.Name):
+            self.bound_name(node.target.id, node)
+        else:
+            self.refuse("statements", node, "a loop has one variable: `for i in range(...)`")
+            self.target(node.target)
+        call = node.iter
+        if isinstance(call, ast.Call) and (kind := self.called(call)) in ITERATORS:
+            self.arguments(call, kind)
+            if kind == "tl.static_range":
+                self.turns(call)
+        else:
+            self.refuse("statements", node, "a loop goes over range(...), tl.range(...) or tl.static_range(...)")
+            self.expression(call)
+        self.block(node.body)
+        self.no_else(node.orelse, "for")
+
+    def turns(self, call: ast.Call) -> None:
+        try:
+            bounds = [number(a) for a in call.args]
+            turns = len(range(*(int(b) for b in bounds)))
+        except (NotLiteral, TypeError, ValueError, OverflowError):
+            return
+        if turns > MAX_STATIC_TURNS:
+            message = f"tl.static_range writes its body out {turns} times, more than {MAX_STATIC_TURNS}: use range"
+            self.refuse("size", call, message)
+
+    def expression(self, node: ast.expr) -> None:
+        match node:
+            case ast.Constant(value=value):
+                self.constant(node, value)
+            case ast.Name(id=name):
+                self.name(node, name)
+            case ast.Attribute():
+                self.attribute(node)
+            case ast.Call():
+                self.call(node)
+            case ast.BinOp(left=left, op=op, right=right):
+                self.operator(node, op, right)
+                self.expression(left)
+                self.expression(right)
+            case ast.UnaryOp(operand=operand):
+                self.expression(operand)
+            case ast.BoolOp(values=values):
+                self.each(values)
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                if any(isinstance(op, ast.In | ast.NotIn) for op in ops):
+                    self.refuse(
+                        "expressions", node, "`in` is not part of Triton's language: compare with == and combine with |"
+                    )
+                self.each([left, *comparators])
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                self.each([test, body, orelse])
+            case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                self.each(elements)
+            case ast.Subscript(value=value, slice=index):
+                self.expression(value)
+                self.index(index)
+            case _:
+                what = EXPRESSIONS.get(type(node), f"`{ast.unparse(node)[:40]}`: it is not part of Triton's language")
+                self.refuse("expressions", node, f"a kernel cannot hold {what}")
+
+    def each(self, nodes: list[ast.expr]) -> None:
+        for node in nodes:
+            self.expression(node)
+
+    def constant(self, node: ast.Constant, value: object) -> None:
+        if value is ...:
+            self.refuse("placeholder", node, "`...` marks a gap: write the value here")
+        elif isinstance(value, str):
+            message = (
+                'text can only be a docstring or an argument written directly in a call, such as input_precision="ieee"'
+            )
+            self.refuse("text", node, message)
+        elif isinstance(value, int) and not isinstance(value, bool) and value >= 2**64:
+            self.refuse("numbers", node, "this number does not fit in 64 bits")
+        elif not isinstance(value, bool | int | float | None):
+            self.refuse("expressions", node, f"a kernel has no {type(value).__name__} values")
+
+    def operator(self, node: ast.AST, op: ast.operator, right: ast.expr) -> None:
+        if isinstance(op, ast.MatMult):
+            self.refuse("expressions", node, "`@` is not part of Triton's language: use tl.dot(a, b)")
+        elif isinstance(op, ast.Pow):
+            exponent = right.value if isinstance(right, ast.Constant) else None
+            left = node.left if isinstance(node, ast.BinOp) else None
+            nested = left is not None and any(isinstance(n, ast.Pow) for n in ast.walk(left))
+            if (
+                not isinstance(exponent, int | float)
+                or not 0 <= exponent <= 64
+                or nested
+                or isinstance(node, ast.AugAssign)
+            ):
+                message = "an exponent must be a small literal number: write x * x, or tl.exp2(y * tl.log2(x))"
+                self.refuse("numbers", node, message)
+        elif isinstance(op, ast.LShift):
+            by = right.value if isinstance(right, ast.Constant) else 0
+            if not isinstance(by, int) or by > 63:
+                self.refuse("numbers", node, "a shift of more than 63 does not fit in 64 bits")
+
+    def index(self, node: ast.expr) -> None:
+        match node:
+            case ast.Tuple(elts=elements):
+                for element in elements:
+                    self.index(element)
+            case ast.Slice(lower=lower, upper=upper, step=step):
+                self.each([part for part in (lower, upper, step) if part is not None])
+            case _:
+                self.expression(node)
+
+    def name(self, node: ast.Name, name: str) -> None:
+        """A name that is read as a value (calls are looked at in `call`)."""
+        if name.startswith("__"):
+            self.refuse("names", node, f"`{name}` belongs to Python: a kernel cannot use it")
+        elif name in self.locals or name in self.constants:
+            return
+        elif name in self.aliases:
+            self.refuse("names", node, f"`{name}` alone is not a value: write {name}. and the function that you need")
+        elif name in self.functions:
+            self.refuse("helpers", node, f"`{name}` is a helper: call it, as in {name}(...)")
+        elif name in BUILTINS:
+            self.refuse("names", node, f"`{name}` can only be called, as in {name}(...)")
+        elif hasattr(builtins, name) or name in BOUND_TO_A_SESSION:
+            self.refuse("names", node, no_python(name))
+        # any other name is not defined anywhere in the module: the compiler says so
+
+    def attribute(self, node: ast.Attribute) -> None:
+        """An attribute that is read as a value."""
+        known = self.language_name(node)
+        if known is not None:
+            if known not in DTYPES:
+                self.refuse("names", node, no_tl(known) if known not in FUNCTIONS else f"call it: tl.{known}(...)")
+            return
+        if not self.is_module(node.value):
+            if node.attr in METHODS:
+                self.refuse("attributes", node, f"`.{node.attr}` can only be called, as in .{node.attr}(...)")
+            elif node.attr not in ATTRIBUTES:
+                self.refuse("attributes", node, no_attribute(node.attr))
+            self.value(node.value)
+            return
+        self.refuse("names", node, f"`{ast.unparse(node)[:60]}` is not available to kernels")
+
+    def value(self, node: ast.expr) -> None:
+        """What an attribute is taken of: any value but text and literal numbers, whose methods are Python's."""
+        if isinstance(node, ast.Constant):
+            self.refuse("attributes", node, "an attribute of a literal is Python's: a kernel cannot use it")
+        else:
+            self.expression(node)
+
+    def call(self, node: ast.Call) -> None:
+        kind = self.called(node)
+        function = node.func
+        if kind in ITERATORS:
+            self.refuse("expressions", node, f"{kind}(...) can only be what a `for` loop goes over")
+        elif kind is None and isinstance(function, ast.Attribute) and not self.is_module(function.value):
+            if function.attr not in METHODS:
+                self.refuse("attributes", node, no_attribute(function.attr))
+            self.value(function.value)
+        elif kind is None:
+            self.not_callable(function)
+        self.arguments(node, kind)
+
+    def not_callable(self, function: ast.expr) -> None:
+        known = self.language_name(function)
+        if known is not None:
+            self.refuse("names", function, no_tl(known))
+        elif isinstance(function, ast.Attribute):
+            self.refuse("names", function, f"`{ast.unparse(function)[:60]}` is not available to kernels")
+        elif not isinstance(function, ast.Name):
+            self.refuse("expressions", function, "only a function written by its name can be called")
+        elif function.id in self.locals or function.id in self.constants:
+            self.refuse("names", function, f"`{function.id}` is a value and cannot be called")
+        elif function.id in self.aliases:
+            self.refuse(
+                "names",
+                function,
+                f"`{function.id}` cannot be called: write {function.id}. and the function that you need",
+            )
+        else:
+            self.name(function, function.id)
+
+    def arguments(self, node: ast.Call, kind: str | None) -> None:
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                self.refuse("arguments", node, "write the arguments out one by one, without `**`")
+            elif keyword.arg.startswith("_"):
+                self.refuse("arguments", node, f"`{keyword.arg}` is Triton's own argument: leave it out")
+            elif kind in BUILTINS:
+                self.refuse("arguments", node, f"{kind}() takes no named arguments")
+        for argument in (*node.args, *(k.value for k in node.keywords)):
+            if isinstance(argument, ast.Starred):
+                self.refuse("arguments", argument, "write the arguments out one by one, without `*`")
+            elif isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                self.text_argument(argument, kind)
+            elif (
+                isinstance(argument, ast.Name)
+                and argument.id in self.functions - self.locals
+                and self.takes_helper(node, kind)
+            ):
+                continue
+            else:
+                self.expression(argument)
+
+    def text_argument(self, node: ast.Constant, kind: str | None) -> None:
+        if kind in BUILTINS and not (
+            kind == "float" and str(node.value).strip().lower().lstrip("+-") in ("inf", "infinity", "nan")
+        ):
+            self.refuse(
+                "text", node, f'{kind}() takes numbers here; only float("inf"), float("-inf") and float("nan") are text'
+            )
+
+    def takes_helper(self, node: ast.Call, kind: str | None) -> bool:
+        if kind is None:
+            return isinstance(node.func, ast.Attribute) and node.func.attr in TAKE_A_HELPER
+        return kind.removeprefix("tl.") in TAKE_A_HELPER
+
+    def module_of(self, name: str) -> str | None:
+        return None if name in self.locals else self.aliases.get(name)
+
+    def is_module(self, node: ast.expr) -> bool:
+        """Whether the expression is a module (``tl``, ``tl.math``, ``triton.language.core``) or begins with one."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return isinstance(node, ast.Name) and self.module_of(node.id) is not None and not self.is_value(node)
+
+    def is_value(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Name) and node.id in self.locals
+
+    def language_name(self, node: ast.expr) -> str | None:
+        """The NAME of ``tl.NAME``, under whatever name the module was imported; None for anything else."""
+        if not isinstance(node, ast.Attribute):
+            return None
+        match node.value:
+            case ast.Name(id=name) if self.module_of(name) == _LANGUAGE:
+                return node.attr
+            case ast.Attribute(value=ast.Name(id=name), attr="language") if self.module_of(name) == "triton":
+                return node.attr
+        return None
+
+    def called(self, node: ast.Call) -> str | None:
+        """What a call calls: "tl.load", "triton.cdiv", a builtin or helper by its name; None for everything else."""
+        function = node.func
+        if isinstance(function, ast.Name) and function.id not in self.locals:
+            return function.id if function.id in BUILTINS | self.functions and function.id not in self.aliases else None
+        known = self.language_name(function)
+        if known is not None:
+            return f"tl.{known}" if known in FUNCTIONS - DTYPES else None
+        match function:
+            case ast.Attribute(value=value, attr=attr) if self.language_name(value) == "math":
+                return f"tl.math.{attr}" if attr in MATH else None
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if (
+                self.module_of(name) == "triton" and attr in TRITON
+            ):
+                return f"triton.{attr}"
+        return None
+
+
+def _literal(node: ast.expr) -> bool:
+    if isinstance(node, ast.Constant) and node.value is None:
+        return True
+    try:
+        number(node)
+    except NotLiteral:
+        return False
+    return True

@@ -1,0 +1,110 @@
+"""What people pass to a verb: a kernel, a puzzle's name, sizes; and what to say where it is none of these."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the verbs are imported where torch is missing, too
+    from checker.puzzle import Case, Launch, Puzzle
+    from checker.simulator.trace import Trace
+    from checker.submission.kernel import KernelSource
+
+SMALLEST = 16
+"""The smallest side of a tile that every `tl.dot` takes."""
+
+
+class UsageError(ValueError):
+    """A verb was called in a way that cannot work; the message says what to do. Notebooks show it without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+class UnavailableHere(UsageError):
+    """The call is right and this machine lacks what it needs: not the caller's failing, and the shell says so by its exit code."""
+
+
+def need(*packages: str) -> None:
+    """Raises UsageError, with the way to `doctor`, where a package is not there at all."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        raise UsageError(
+            f"This needs {' and '.join(missing)}, which is not installed here. checker.doctor() says what to do."
+        )
+
+
+def live_kernel(kernel: Any, verb: str) -> tuple[Puzzle, KernelSource]:
+    """The puzzle that `kernel` (a ``@triton.jit`` function, autotuned or not) answers, and its source. Raises UsageError."""
+    from checker.course import PUZZLES
+    from checker.submission.from_function import SubmissionError, from_function
+
+    try:
+        source = from_function(kernel, verb)
+    except SubmissionError as error:
+        raise UsageError(str(error)) from None
+    return PUZZLES[source.puzzle], source
+
+
+def puzzle_named(what: Any, verb: str) -> Puzzle:
+    """The puzzle named by `what`: its name, its kernel's name, or the kernel. Raises UsageError."""
+    from checker.submission import from_function
+
+    try:
+        return from_function.puzzle_named(what, verb)
+    except from_function.SubmissionError as error:
+        raise UsageError(str(error)) from None
+
+
+def case_for(name: str, sizes: Mapping[str, Any], case: Case) -> Case:
+    """The case with other sizes, tile sizes or flags. Raises UsageError for names or numbers that it has not; `name` is whose they are."""
+    from checker.view.controls import case_with
+
+    known = {**case.sizes, **case.meta, **case.flags}
+    if not isinstance(sizes, Mapping):
+        raise UsageError(
+            f"Sizes are written as {{{next(iter(known))!r}: {next(iter(known.values()))}}}, and this is {sizes!r}."
+        )
+    for size, value in sizes.items():
+        if size not in known:
+            shown = ", ".join(f"{k}={v}" for k, v in known.items())
+            raise UsageError(f"{name} has no size called {size}. The sizes are {shown}.")
+        if size in case.flags:
+            if not isinstance(value, bool | int | float):
+                raise UsageError(f"{size} has to be a number or True or False, not {value!r}.")
+        elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise UsageError(f"{size} has to be a whole number of at least 1, not {value!r}.")
+        elif size in case.meta and value & (value - 1):
+            raise UsageError(f"{size} has to be a power of two, as Triton's tiles are, and {value} is not.")
+    return case_with(case, sizes) if sizes else case
+
+
+@contextmanager
+def sizes_as_usage_errors() -> Iterator[None]:
+    """Around what makes a puzzle's tensors: a puzzle refuses sizes that its kernel cannot have with a ValueError."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except ValueError as error:
+        raise UsageError(f"{str(error).rstrip('.')}.") from error
+
+
+def refuse_tiles_no_gpu_takes(puzzle: Puzzle, source: KernelSource, case: Case, launch: Launch, trace: Trace) -> None:
+    """Raises UsageError where tiles smaller than tensor cores take ran in the simulator, which takes any, and do not compile.
+
+    Only a launch with such a tile and with a `tl.dot` is compiled.
+    """
+    small = {name: value for name, value in case.meta.items() if value < SMALLEST}
+    if not small or not trace.flops:
+        return
+    from checker.compiler import TARGETS, requests_for
+    from checker.sandbox import Sandbox
+
+    requests = requests_for(launch, puzzle.parameters, [TARGETS["A100"]])
+    (result,) = Sandbox.shared().compile(source, requests)
+    if result.status == "compile_error":
+        tiles = " and ".join(f"{name} = {value}" for name, value in small.items())
+        raise UsageError(f"With {tiles} the kernel runs in the simulator and compiles for no GPU. {result.message}")

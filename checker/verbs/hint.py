@@ -1,0 +1,91 @@
+"""`hint`: three levels, one more each time it is asked for; after passing, the explanation and the course's solution."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass, replace
+from typing import Any
+
+from checker import workspace
+from checker.puzzle import Puzzle
+from checker.submission.marked_region import region
+from checker.verbs import progress_file
+from checker.verbs.arguments import UsageError, puzzle_named
+from checker.verbs.progress_file import Record
+from checker.view import display
+from checker.view.panel import Panel
+from checker.workspace import Workspace
+
+LEVELS = ("question", "idea", "skeleton")
+EXPLANATION = len(LEVELS) + 1
+
+
+@dataclass(frozen=True)
+class ShownHint:
+    """One hint, or the explanation (level 4). `code` is Triton to read, `source` where it comes from."""
+
+    puzzle: str
+    title: str
+    level: int
+    heading: str
+    prose: str = ""
+    code: str = ""
+    source: str = ""
+    footer: str = ""
+
+    def __repr__(self) -> str:
+        return f"<hint for {self.puzzle}: {self.heading.lower()}>"
+
+
+def hint(what: Any, level: int | str | None = None) -> ShownHint:
+    """Show the next hint of a puzzle, or the one asked for. Raises UsageError."""
+    puzzle, space = puzzle_named(what, "hint"), workspace.find()
+    shown = hint_at(puzzle, _level(progress_file.load(space).of(puzzle.name), level), space)
+    counted = shown.level if shown.level < EXPLANATION else 0  # the explanation after passing is no help
+    progress = progress_file.update(space, puzzle.name, lambda old: replace(old, hints=max(old.hints, counted)))
+    source = (f"From `{shown.source}`:",) if shown.source else ()
+    prose = [*progress.messages, *([shown.prose] if shown.prose else []), *source]
+    Panel(f"{shown.title} · {shown.heading}", prose, code=shown.code, footer=(shown.footer,)).show()
+    return display.shown(shown)
+
+
+def _level(record: Record, asked: int | str | None) -> int:
+    """The level asked for, as a number or by name; else 4 once the puzzle is passed, or one more than before."""
+    if asked is None:
+        return EXPLANATION if record.passed else min(record.hints + 1, len(LEVELS))
+    level = int(asked) if isinstance(asked, str) and asked.isdigit() else asked
+    if isinstance(level, str) and level in LEVELS:
+        return LEVELS.index(level) + 1
+    if isinstance(level, int) and not isinstance(level, bool) and 1 <= level <= len(LEVELS):
+        return level
+    raise UsageError(f"a hint has the levels 1 (question), 2 (idea) and 3 (skeleton); there is no level {level!r}")
+
+
+def hint_at(puzzle: Puzzle, level: int, space: Workspace) -> ShownHint:
+    """What is shown at `level` (1 to 4)."""
+    if level == EXPLANATION:
+        return _explanation(puzzle, space)
+    name = LEVELS[level - 1]
+    text: str = getattr(puzzle.hint, name)
+    footer = (
+        f"The next call of `hint({puzzle.kernel})` shows the {LEVELS[level]}."
+        if level < len(LEVELS)
+        else "That is the last hint. Fill in the `...`, check, and look at the film: it shows which tile goes wrong."
+    )
+    prose, code = ("", text) if name == "skeleton" else (text, "")
+    heading = f"Hint {level} of {len(LEVELS)}: {name}"
+    return ShownHint(puzzle.name, puzzle.title, level, heading, prose, code, footer=footer)
+
+
+def _explanation(puzzle: Puzzle, space: Workspace) -> ShownHint:
+    path = space.solution_file(puzzle.name)
+    shown = ShownHint(puzzle.name, puzzle.title, EXPLANATION, "Why it works", puzzle.explanation)
+    if path is None:
+        missing = "The course's solution is not part of this installation; a copy of the course has it in `solutions/`."
+        return replace(shown, footer=missing)
+    return replace(
+        shown,
+        code=textwrap.dedent(region(path.read_text(encoding="utf-8"))),
+        source=f"solutions/{puzzle.name}.py",
+        footer="Yours may look different and be as good: the verdict counts.",
+    )

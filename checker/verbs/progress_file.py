@@ -1,0 +1,209 @@
+"""What a learner has tried and solved, kept in their folder so that it cannot be lost.
+
+One JSON file, written atomically with the last good one beside it as `.bak`. Every change is read, merged and written
+under a lock, so two notebooks at work at once both count. A file that cannot be read is kept aside, never deleted.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from checker import workspace
+from checker.workspace import Workspace
+
+if TYPE_CHECKING:  # what is saved can be read where torch is slow to import, or missing
+    from checker.judge.verdict import Verdict
+
+SCHEMA = "progress/v1"
+NOT_AN_ATTEMPT = ("not_attempted", "infra_error", "skipped")
+
+
+@dataclass(frozen=True)
+class BestTraffic:
+    """Bytes a passing kernel moved in `case`, and the bytes the rung allows."""
+
+    moved: int
+    allowed: int
+    case: str
+
+    @property
+    def ratio(self) -> float:
+        return self.moved / self.allowed if self.allowed else float("inf")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One puzzle's history. `status` is the last verdict's; `first_passed` stays once it is set. Times are ISO 8601."""
+
+    attempts: int = 0
+    status: str = ""
+    hints: int = 0
+    last_attempt: str | None = None
+    first_passed: str | None = None
+    best_traffic: BestTraffic | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.first_passed is not None
+
+
+@dataclass
+class Progress:
+    """Records by puzzle, and what went wrong with reading or writing them, for the learner to know."""
+
+    puzzles: dict[str, Record] = field(default_factory=dict)
+    messages: tuple[str, ...] = ()
+
+    def of(self, puzzle: str) -> Record:
+        return self.puzzles.get(puzzle, Record())
+
+
+def load(space: Workspace) -> Progress:
+    """What is saved in `space`; never raises for what is in the file or on the disk (see `messages`)."""
+    try:
+        try:
+            return _read(space.progress)
+        except ValueError:
+            with workspace.locked(space.progress):
+                return _read_or_rescue(space.progress)
+    except OSError as error:
+        return Progress(messages=(f"{space.progress} cannot be read ({error.strerror or error}).",))
+
+
+def update(space: Workspace, puzzle: str, change: Callable[[Record], Record]) -> Progress:
+    """Apply `change` to one puzzle's record on disk, merged with what other processes wrote meanwhile.
+
+    A folder that cannot be written does not stop anything: the message says that nothing was saved.
+    """
+    try:
+        with workspace.locked(space.progress):
+            progress = _read_or_rescue(space.progress)
+            progress.puzzles[puzzle] = change(progress.of(puzzle))
+            _save(space.progress, progress)
+    except OSError as error:  # TimeoutError is one
+        progress = load(space)
+        progress.puzzles[puzzle] = change(progress.of(puzzle))
+        progress.messages += (f"Progress was not saved in {space.ours} ({error.strerror or error}).",)
+    return progress
+
+
+def record(space: Workspace, verdict: Verdict, module: str) -> tuple[Progress, Path | None]:
+    """Count a verdict, and keep `module` (the kernel as a file that can be checked again) where it passed.
+
+    Returns the progress and the file of the snapshot, None where none was kept.
+    """
+    if verdict.status in NOT_AN_ATTEMPT:
+        return load(space), None
+    moment, moved = workspace.now(), _traffic(verdict)
+
+    def counted(old: Record) -> Record:
+        new = replace(old, attempts=old.attempts + 1, status=verdict.status, last_attempt=moment)
+        if not verdict.passed:
+            return new
+        best = min((t for t in (old.best_traffic, moved) if t is not None), key=lambda t: t.ratio, default=None)
+        return replace(new, first_passed=old.first_passed or moment, best_traffic=best)
+
+    progress = update(space, verdict.puzzle, counted)
+    if not verdict.passed:
+        return progress, None
+    try:
+        return progress, workspace.keep_copy(space.ours / "passed", verdict.puzzle, module)
+    except OSError as error:
+        progress.messages += (f"This kernel was not kept in {space.ours / 'passed'} ({error.strerror or error}).",)
+        return progress, None
+
+
+def _traffic(verdict: Verdict) -> BestTraffic | None:
+    """All bytes moved in the case that the traffic gate shows, against all that are allowed there."""
+    gate = next((g for g in verdict.gates if g.gate == "traffic" and g.traffic), None)
+    if gate is None:
+        return None
+    moved = sum(t.loaded + t.stored for t, _, _ in gate.traffic.values())
+    allowed = sum(loaded + stored for _, loaded, stored in gate.traffic.values())
+    return BestTraffic(moved, allowed, gate.case.name if gate.case else "")
+
+
+def _save(path: Path, progress: Progress) -> None:
+    """Write the file, with what stood there (which was just read and is good) as its backup."""
+    if path.exists():
+        workspace.write_atomically(_backup(path), path.read_text(encoding="utf-8"))
+    workspace.write_atomically(path, _dumped(progress))
+
+
+def _backup(path: Path) -> Path:
+    return path.with_name(path.name + ".bak")
+
+
+def _dumped(progress: Progress) -> str:
+    puzzles = {name: asdict(entry) for name, entry in sorted(progress.puzzles.items())}
+    return json.dumps({"schema": SCHEMA, "puzzles": puzzles}, indent=2) + "\n"
+
+
+def _read(path: Path) -> Progress:
+    """The saved progress, an empty one where there is no file. Raises OSError, and ValueError where it is damaged."""
+    try:
+        return _parse(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Progress()
+
+
+def _parse(text: str) -> Progress:
+    document = json.loads(text)
+    if not isinstance(document, dict) or not isinstance(document.get("puzzles"), dict):
+        raise ValueError("it is not a progress document")
+    schema = document.get("schema")
+    if schema != SCHEMA:
+        if str(schema).startswith("progress/"):
+            raise OSError(f"it was written by another version of the course, as {schema}, and is left as it is")
+        raise ValueError("it is not a progress document")
+    return Progress({str(name): _record(entry) for name, entry in document["puzzles"].items()})
+
+
+def _record(entry: Any) -> Record:
+    if not isinstance(entry, dict):
+        raise ValueError("a puzzle's entry is not an object")
+    known = {f.name: entry[f.name] for f in fields(Record) if f.name in entry}
+    traffic = known.get("best_traffic")
+    try:
+        if traffic is not None:
+            known["best_traffic"] = BestTraffic(int(traffic["moved"]), int(traffic["allowed"]), str(traffic["case"]))
+        for name in ("attempts", "hints"):
+            known[name] = int(known.get(name, 0))
+    except (KeyError, TypeError) as error:
+        raise ValueError("a puzzle's entry is damaged") from error
+    return Record(**known)
+
+
+def _read_or_rescue(path: Path) -> Progress:
+    """The saved progress; a damaged file is kept aside and replaced by its backup, or by an empty one. Needs the lock."""
+    try:
+        return _read(path)
+    except ValueError as error:
+        aside = _kept_aside(path)
+        told = f"{path.name} was damaged ({error}); it is kept as {aside.name}."
+    try:
+        progress = _parse(_backup(path).read_text(encoding="utf-8"))
+        told += " Your progress was restored from the backup, where the last attempt may be missing."
+    except (OSError, ValueError):
+        progress = Progress()
+        told += " A new one was started; kernels that passed are still in `passed/`."
+    workspace.write_atomically(path, _dumped(progress))
+    progress.messages = (told,)
+    return progress
+
+
+def _kept_aside(path: Path) -> Path:
+    """Rename a damaged file to a name that is free. Raises OSError where that cannot be done: then nothing is lost."""
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    names = itertools.chain(
+        [f"progress.damaged-{stamp}.json"], (f"progress.damaged-{stamp}-{n}.json" for n in range(2, 1000))
+    )
+    aside = next(path.with_name(name) for name in names if not path.with_name(name).exists())
+    path.rename(aside)
+    return aside

@@ -1,0 +1,378 @@
+"""What a verdict's card says, and in which order. The page (`card`) and the terminal (`terminal`) render it, and add nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from checker.course import PUZZLES, after
+from checker.judge.verdict import Diagnosis, Gate, GateResult, Mismatch, Status, Verdict
+from checker.puzzle import Case
+from checker.view.formats import count, number, short, size
+
+Tone = Literal["good", "bad", "soft", "invite"]
+
+
+class StatusWords(NamedTuple):
+    icon: str
+    tone: Tone
+    gate: str
+    """How a gate with this status is called."""
+    puzzle: str
+    """What a puzzle with this status does, after its title."""
+
+
+STATUS: dict[Status, StatusWords] = {
+    "passed": StatusWords("✓", "good", "passed", "passed"),
+    "failed": StatusWords("✗", "bad", "failed", "failed"),
+    "skipped": StatusWords("–", "soft", "not run", "was not checked"),
+    "not_attempted": StatusWords("○", "soft", "not tried yet", "is waiting for you"),
+    "forbidden": StatusWords("✗", "bad", "not allowed", "uses something the course does not allow"),
+    "compile_error": StatusWords("✗", "bad", "does not compile", "does not compile"),
+    "runtime_error": StatusWords("✗", "bad", "stopped with an error", "stopped with an error"),
+    "timeout": StatusWords("✗", "bad", "took too long", "did not come to an end"),
+    "resource_limit": StatusWords("✗", "bad", "needs too much", "asked for more memory than it may have"),
+    "protocol_error": StatusWords("!", "soft", "not checked", "could not be checked"),
+    "infra_error": StatusWords("!", "soft", "not checked", "could not be checked"),
+}
+ASKS: dict[Gate, str] = {
+    "source": "Does it keep the rules?",
+    "compile": "Does it compile for real GPUs?",
+    "values": "Are the numbers right?",
+    "memory": "Does it touch only what it may?",
+    "traffic": "Does it move no more bytes than needed?",
+    "gpu": "Does it hold on a GPU?",
+    "speed": "How fast is it?",
+}
+_FAILED: dict[Gate, str] = {
+    "source": "breaks a rule",
+    "compile": "does not compile",
+    "values": "gives wrong numbers",
+    "memory": "touches memory it should not",
+    "traffic": "is right, but moves too many bytes",
+    "gpu": "fails on the GPU",
+    "speed": "could not be timed",
+}
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """`lead` stands below the headline, `message` is what the failing gate says, `aside` matters less than the rest."""
+
+    text: str
+    role: Literal["lead", "message", "plain", "aside"] = "plain"
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Gates:
+    """All gates in order; those in `not_run` were skipped. `proof`: the kernel passed, and their messages say why."""
+
+    results: tuple[GateResult, ...]
+    not_run: tuple[Gate, ...]
+    proof: bool
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    number: int
+    """The learner's own."""
+    text: str
+    here: bool
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """Lines around `line` of the learner's `source`, which starts at line `first_line`."""
+
+    line: int
+    lines: tuple[SourceLine, ...]
+    source: str
+    first_line: int
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Other `findings` of the failing gate, or `warnings` of any."""
+
+    kind: Literal["findings", "warnings"]
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Sentences under a heading, each with a label or an empty one: the `cause`, what to do `next`, or `why` it is right."""
+
+    kind: Literal["cause", "next", "why"]
+    heading: str
+    sentences: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Expected and got around the first wrong element; `place` and `case` are empty where the message says them already."""
+
+    mismatch: Mismatch
+    place: str
+    case: str
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Bytes that were loaded from or stored to a tensor, against what is allowed."""
+
+    tensor: str
+    verb: Literal["loaded", "stored"]
+    moved: int
+    allowed: int
+
+    @property
+    def over(self) -> bool:
+        return self.moved > self.allowed
+
+    @property
+    def words(self) -> str:
+        text = f"{size(self.moved)} of {size(self.allowed)}"
+        return text + (f": {size(self.moved - self.allowed)} too many" if self.over else "")
+
+
+@dataclass(frozen=True)
+class Traffic:
+    rows: tuple[Moved, ...]
+
+
+@dataclass(frozen=True)
+class Detail:
+    """Long text that is folded away or cut."""
+
+    heading: str
+    text: str
+
+
+Part = Paragraph | Gates | Excerpt | Listing | Section | Comparison | Traffic | Detail
+
+
+@dataclass(frozen=True)
+class Card:
+    tone: Tone
+    icon: str
+    headline: str
+    """E.g. ``Row softmax gives wrong numbers``."""
+    points: str
+    """Empty where the kernel was not judged."""
+    took: str
+    """``0.8 s``; empty where nothing was run."""
+    parts: tuple[Part, ...]
+
+
+def card_of(verdict: Verdict) -> Card:
+    words = STATUS[verdict.status]
+    judged = verdict.max_score and words.tone != "soft"
+    return Card(
+        "invite" if verdict.status == "not_attempted" else words.tone,
+        words.icon,
+        _headline(verdict),
+        f"{verdict.score:g} of {count(int(verdict.max_score), 'point')}" if judged else "",
+        f"{verdict.seconds:.1f} s" if verdict.seconds >= 0.05 else "",
+        tuple(_parts(verdict)),
+    )
+
+
+def _headline(verdict: Verdict) -> str:
+    puzzle, failure = PUZZLES.get(verdict.puzzle), verdict.failure
+    failed = verdict.status == "failed" and failure is not None
+    does = _FAILED[failure.gate] if failed and failure is not None else STATUS[verdict.status].puzzle
+    return f"{puzzle.title if puzzle else verdict.puzzle} {does}"
+
+
+def _parts(verdict: Verdict) -> Iterator[Part]:
+    failure = verdict.failure
+    if lead := _lead(verdict):
+        yield Paragraph(lead, "lead")
+    if verdict.status == "not_attempted":
+        if failure is not None and failure.advice:
+            yield _next("Next, try", failure.advice)
+    else:
+        if verdict.gates:
+            skipped = tuple(gate.gate for gate in verdict.gates if gate.status == "skipped")
+            yield Gates(verdict.gates, skipped, proof=verdict.passed)
+        if failure is not None:
+            yield from _failure(verdict, failure)
+    if verdict.passed:
+        yield from _passed(verdict)
+    warnings = [w for gate in verdict.gates for w in gate.warnings]
+    if warnings:
+        yield Listing("warnings", tuple(w.message + (f" (line {w.line})" if w.line else "") for w in warnings))
+
+
+def _next(heading: str, text: str) -> Section:
+    return Section("next", heading, tuple(("", line) for line in text.splitlines() if line.strip()))
+
+
+def _lead(verdict: Verdict) -> str:
+    """A sentence below the headline where no gate has one to say."""
+    puzzle, failure = PUZZLES.get(verdict.puzzle), verdict.failure
+    if verdict.status == "not_attempted":
+        task = f"{puzzle.statement} " if puzzle else ""
+        return (
+            f"{task}Nothing stands between the two marker comments yet. Write a first line there, even a guess, "
+            "and check again: the card will tell you what happened."
+        )
+    if verdict.status in ("infra_error", "protocol_error") and not (failure is not None and failure.message):
+        return "The checker itself failed. This says nothing about your kernel, and it does not count against you."
+    return ""
+
+
+def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
+    if gate.message:
+        yield Paragraph(gate.message, "message")
+    line = gate.line or (gate.mismatch.line if gate.mismatch else None)
+    diagnosis = verdict.diagnosis
+    cause = diagnosis.line if diagnosis is not None else None
+    shown = excerpt(verdict, line, also=cause)
+    if shown:
+        yield shown
+    if untold := _untold(gate):
+        more = [f"and {count(len(untold) - 4, 'more finding')}"] if len(untold) > 4 else []
+        yield Listing("findings", (*untold[:4], *more))
+    if diagnosis is not None:
+        yield _cause(diagnosis)
+        alone = excerpt(verdict, cause, around=0)
+        if alone and not (shown and cause in [row.number for row in shown.lines]):
+            yield alone
+    if gate.advice and not (diagnosis is not None and diagnosis.try_):  # which is closer to the point
+        yield _next("Next, try", gate.advice)
+    if gate.mismatch is not None:
+        place = _place(gate.mismatch, gate.message)
+        yield Comparison(gate.mismatch, place, f"{_case_words(gate.mismatch.case)}." if place else "")
+    elif gate.case is not None and _case_words(gate.case) != (verdict.smallest and _case_words(verdict.smallest)):
+        yield Paragraph(f"Seen with {_case_words(gate.case)}.", "aside")
+    if verdict.smallest is not None:
+        yield Paragraph(f"{_case_words(verdict.smallest)}.", label="Smallest failing shape")
+    yield from _traffic(gate)
+    told = {f.message for f in gate.findings}
+    if detail := "\n".join(line for line in gate.detail.splitlines() if line not in told).strip():
+        yield Detail("Triton’s own words" if gate.gate == "compile" else "The details", detail)
+
+
+def _passed(verdict: Verdict) -> Iterator[Part]:
+    for gate in verdict.gates:
+        yield from _traffic(gate)
+    gpu = next((gate for gate in verdict.gates if gate.gate == "gpu"), None)
+    if gpu is None or (gpu.status == "skipped" and not gpu.message):  # a green card must not hide it
+        yield Paragraph(
+            "It was not run on a GPU: the simulator and the compiler for the GPUs above are what stands behind this card.",
+            "aside",
+        )
+    puzzle = PUZZLES.get(verdict.puzzle)
+    if puzzle is None:
+        return
+    yield Section("why", "Why it works", (("", puzzle.explanation),))  # after passing it spoils nothing
+    following = after(puzzle.name)
+    step = "That was the last rung of this ladder."
+    if following is not None:
+        step = f"{following.title} ({following.kernel}, notebook {following.notebook})"
+    yield _next("What is next", step)
+
+
+def _cause(diagnosis: Diagnosis) -> Section | Paragraph:
+    if diagnosis.misconception is None:
+        return Paragraph(diagnosis.note, "aside")
+    said = (("Believed", diagnosis.believed), ("Instead", diagnosis.instead), ("Try", diagnosis.try_))
+    heading = f"This behaves exactly like a known mistake: {diagnosis.misconception.replace('_', ' ')}"
+    return Section("cause", heading, tuple(sentence for sentence in said if sentence[1]))
+
+
+def _untold(gate: GateResult) -> list[str]:
+    """The findings that the gate's message does not tell already; two that say the same in words (of two lines) once."""
+    told = {gate.message, gate.findings[0].message if gate.gate == "memory" and gate.findings else ""}
+    return list(dict.fromkeys(f.message for f in gate.findings if f.message not in told))
+
+
+def _case_words(case: Case) -> str:
+    """``M = 1, N = 3, BLOCK_N = 4, float32, negative rows``."""
+    pairs = [f"{k} = {v}" for part in (case.sizes, case.meta, case.flags) for k, v in part.items()]
+    extra = [case.dtype] + ([f"{case.family.replace('_', ' ')} rows"] if case.family != "normal" else [])
+    extra += [f"{case.layout} layout"] if case.layout != "contiguous" else []
+    return ", ".join(pairs + extra)
+
+
+def _place(mismatch: Mismatch, said: str) -> str:
+    """How much is wrong, where it starts, and who wrote it; nothing where `said` names that element already."""
+    first = f"{short(mismatch.output)}[{', '.join(map(str, mismatch.first))}]"
+    if first in said:
+        return ""
+    share = f"{mismatch.wrong:,} of {count(mismatch.total, 'element')} {'is' if mismatch.wrong == 1 else 'are'} wrong"
+    who = "No program stored it."
+    if mismatch.writer is not None:
+        program = mismatch.writer if any(mismatch.writer[1:]) else mismatch.writer[0]
+        who = f"Program {program} stored it" + (f" on line {mismatch.line}." if mismatch.line else ".")
+    return f"{share}; the first is {first}. {who}"
+
+
+def _traffic(gate: GateResult) -> Iterator[Traffic]:
+    rows: list[Moved] = []
+    for name, (used, may_load, may_store) in gate.traffic.items():
+        rows += [
+            Moved(short(name), "loaded", used.loaded, may_load),
+            Moved(short(name), "stored", used.stored, may_store),
+        ]
+    if rows := [row for row in rows if row.moved or row.allowed]:
+        yield Traffic(tuple(rows))
+
+
+def excerpt(verdict: Verdict, line: int | None, around: int = 1, also: int | None = None) -> Excerpt | None:
+    """The learner's line with its neighbours; None where the verdict has no such line. `also` is marked too, if it is there."""
+    lines, first = verdict.source.splitlines(), verdict.first_line
+    if line is None or not first <= line < first + len(lines):
+        return None
+    chosen = range(max(line - around, first), min(line + around + 1, first + len(lines)))
+    rows = tuple(SourceLine(n, lines[n - first].rstrip(), n in (line, also)) for n in chosen)
+    return Excerpt(line, rows, verdict.source, first)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Expected and got around the first wrong element, in the plane of the last two dimensions."""
+
+    lead: tuple[int, ...]
+    """The element's indices in the dimensions before those."""
+    rows: list[int]
+    cols: list[int]
+    expected: list[list[str]]
+    got: list[list[str]]
+    wrong: list[list[bool]]
+    first: tuple[int, int]
+    """Row and column of the first wrong element, as positions in the window."""
+
+
+def window(mismatch: Mismatch, most: int) -> Window:
+    """The window as text, cut to `most` rows and columns that hold the first wrong element."""
+    missing = max(2 - len(mismatch.shape), 0)  # a vector is one row
+    shape, first = (1,) * missing + mismatch.shape, (0,) * missing + mismatch.first
+    (r0, r1), (c0, c1) = (((0, 1),) * 2 + mismatch.window)[-2:]
+    lead, (row, col) = first[:-2], first[-2:]
+
+    def plane(array: np.ndarray) -> np.ndarray:
+        return np.asarray(array, dtype=np.float64).reshape(-1, r1 - r0, c1 - c0)[0]
+
+    expected, got = plane(mismatch.expected), plane(mismatch.got)
+    error = np.asarray(mismatch.error, dtype=np.float64).reshape(shape)[lead][r0:r1, c0:c1]
+    rows, cols = _around(row - r0, r1 - r0, most), _around(col - c0, c1 - c0, most)
+    return Window(
+        lead,
+        [r0 + r for r in rows],
+        [c0 + c for c in cols],
+        [[number(float(expected[r, c]), 8) for c in cols] for r in rows],
+        [[number(float(got[r, c]), 8) for c in cols] for r in rows],
+        [[not error[r, c] <= 1 for c in cols] for r in rows],
+        (rows.index(row - r0), cols.index(col - c0)),
+    )
+
+
+def _around(at: int, extent: int, most: int) -> list[int]:
+    start = max(0, min(at - most // 2, extent - most))
+    return list(range(start, min(start + most, extent)))

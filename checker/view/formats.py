@@ -1,0 +1,49 @@
+"""Numbers, amounts, bytes and tensors as people say them."""
+
+from __future__ import annotations
+
+import math
+import re
+
+
+def number(value: float, width: int = 6) -> str:
+    """A number in at most `width` characters where that is possible without lying about its magnitude."""
+    if isinstance(value, bool):
+        return "✓" if value else "·"
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if value == int(value) and len(str(int(value))) <= width:
+        return str(int(value))
+    allowed = min(0.1, 10.0 ** (5 - width)) * abs(value)  # more room promises more digits
+    for digits in range(max(4, width - 2), 0, -1):
+        text = f"{value:.{digits}f}"
+        if len(text) <= width and abs(float(text) - value) <= allowed:
+            return text
+    if len(text := f"{value:.0f}") <= width and abs(value) >= 10:
+        return text
+    for digits in range(3, -1, -1):
+        text = re.sub(r"e([+-])0*(\d)", lambda m: "e" + m[1].replace("+", "") + m[2], f"{value:.{digits}e}")
+        if len(text) <= width:
+            break
+    return text
+
+
+def count(amount: int, noun: str, plural: str = "") -> str:
+    """``1 lane``, ``1,024 lanes``."""
+    return f"{amount:,} {noun if amount == 1 else plural or noun + 's'}"
+
+
+def size(amount: int) -> str:
+    """Bytes as people say them: ``18,744 B``, ``256 kB``, ``1.5 GB``."""
+    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**5)):
+        if amount >= scale:
+            value = amount / (1000 if unit == "kB" else scale)
+            return f"{value:.1f} {unit}" if value < 100 else f"{value:.0f} {unit}"
+    return f"{amount:,} B"
+
+
+def short(tensor: str) -> str:
+    """``x_ptr`` is called ``x`` wherever people look."""
+    return tensor.removesuffix("_ptr")

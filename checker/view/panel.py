@@ -1,0 +1,141 @@
+"""A titled panel of tables and texts, as HTML for a notebook and as rich renderables for a terminal. It needs no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from markupsafe import Markup
+
+from checker.view.theme import prose, style_element
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+_STYLES: dict[str, str] = {"good": "green", "warn": "yellow", "bad": "bold red", "soft": "dim", "": ""}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table: `tone` is good, warn, bad, soft or nothing, `code` is a command to copy below the text."""
+
+    text: str
+    tone: str = ""
+    number: bool = False
+    code: str = ""
+
+    @property
+    def short(self) -> bool:
+        """Whether it is a name or a number, which must not be broken over lines."""
+        return len(self.text) <= 24 and not self.code
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A titled piece of output: paragraphs, a table, lists under headings, code, a closing line; every part may be missing."""
+
+    title: str
+    prose: Sequence[str] = ()
+    heads: Sequence[str] = ()
+    rows: Sequence[Sequence[Cell]] = ()
+    code: str = ""
+    footer: Sequence[str] = field(default=())
+    lists: Sequence[tuple[str, Sequence[str]]] = ()
+
+    def html(self) -> str:
+        parts = [Markup("<h4>{}</h4>").format(self.title), _each(Markup("<p>{}</p>"), self.prose)]
+        if self.rows:
+            parts.append(_table(self.heads, self.rows))
+        for heading, items in self.lists:
+            parts.append(Markup("<h5>{}</h5><ul>{}</ul>").format(heading, _each(Markup("<li>{}</li>"), items)))
+        parts += [_code(self.code), _each(Markup('<p class="soft">{}</p>'), self.footer)]
+        page = Markup('{}<div class="tbt-panel">{}</div>')
+        return str(page.format(style_element("tbt-panel", "panel.css"), Markup().join(parts)))
+
+    def print(self, console: Console) -> None:
+        from rich.padding import Padding
+        from rich.syntax import Syntax
+        from rich.text import Text
+
+        console.print(Text(self.title, style="bold"))
+        for text in self.prose:
+            console.print(Text(_plain(text)))
+        if self.rows:
+            console.print(_rich_table(self.heads, self.rows, console.width))
+        for heading, items in self.lists:
+            console.print(Text(heading, style="bold"))
+            for item in items:
+                console.print(Padding(Text(f"• {_plain(item)}"), (0, 0, 0, 2)))
+            console.print()
+        if self.code:
+            code = Syntax(self.code.rstrip("\n"), "python", theme="ansi_dark", background_color="default")
+            console.print(Padding(code, (1, 2)))
+        for text in self.footer:
+            console.print(Text(_plain(text), style="dim"))
+
+    def __repr__(self) -> str:
+        return f"<{self.title}>"
+
+    def show(self) -> None:
+        from checker.view.display import show
+
+        show(self)
+
+
+def _each(element: Markup, texts: Iterable[str]) -> Markup:
+    return Markup().join(element.format(prose(text)) for text in texts)
+
+
+def _code(text: str) -> Markup:
+    return Markup("<pre><code>{}</code></pre>").format(text) if text else Markup()
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Markup:
+    th, td, tr = Markup('<th class="{}">{}</th>'), Markup('<td class="{}">{}{}</td>'), Markup("<tr>{}</tr>")
+    head = Markup()
+    if any(heads):
+        cells = [th.format("n" * cell.number, text) for text, cell in zip(heads, rows[0], strict=True)]
+        head = Markup("<thead>{}</thead>").format(tr.format(Markup().join(cells)))
+    brief = [all(cell.short for cell in column) for column in zip(*rows, strict=True)]
+    body = Markup()
+    for row in rows:
+        cells = []
+        for cell, short in zip(row, brief, strict=True):
+            names = filter(None, [cell.tone, "n" * cell.number, "brief" * short])
+            cells.append(td.format(" ".join(names), prose(cell.text), _code(cell.code)))
+        body += tr.format(Markup().join(cells))
+    return Markup("<table>{}<tbody>{}</tbody></table>").format(head, body)
+
+
+def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE, show_header=bool(heads), pad_edge=False, padding=(0, 1, 0, 0))
+    heads = heads or [""] * len(rows[0])
+    room = width - 2 * len(heads)  # what stands between columns
+    for i, (head, column) in enumerate(zip(heads, zip(*rows, strict=True), strict=True)):
+        # a column of names and numbers is not broken, unless too little room would be left for those after it
+        whole = all(cell.short for cell in column)
+        if whole:
+            room -= max(len(head), *(len(cell.text) for cell in column))
+            whole = room >= 4 * (len(heads) - i)
+        justify: Literal["left", "right"] = "right" if column[0].number else "left"
+        table.add_column(head, justify=justify, overflow="fold", no_wrap=whole)
+    for row in rows:
+        cells = []
+        for cell in row:
+            text = Text(_plain(cell.text), style=_STYLES[cell.tone])
+            if cell.code:
+                text.append(f"\n  {cell.code}", style="bold cyan")
+            cells.append(text)
+        table.add_row(*cells)
+    return table
+
+
+def _plain(text: str) -> str:
+    """Without the backquotes around code."""
+    return text.replace("`", "")

@@ -1,0 +1,79 @@
+"""Each failure of the real compiler, on a real kernel: its kind, the learner's line, words that help.
+
+A kernel in broken_kernels.txt stands under its name, the kind of failure and words of the message; ``# !`` marks the line that is named.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import get_args
+
+import pytest
+import triton
+
+from checker.compiler import CompileRequest, CompileResult, compile_kernel
+from checker.compiler.errors import Kind, translate
+from checker.submission.kernel import KernelSource
+from checker.submission.load import load_kernel
+
+HEAD = "import triton\nimport triton.language as tl\n"
+KERNEL = "@triton.jit\ndef kernel(x_ptr, y_ptr, N, B: tl.constexpr):\n"
+CASES: dict[str, tuple[str, list[str], str]] = {}
+for part in ("\n" + Path(__file__).with_name("broken_kernels.txt").read_text()).split("\n## ")[1:]:
+    title, text = part.split("\n", 1)
+    case, expected, *said = title.split(" | ")
+    CASES[case] = expected, said, HEAD + (text if KERNEL in text else KERNEL + textwrap.indent(text, "    "))
+assert len(CASES) > 80, "broken_kernels.txt was not read"
+
+VERSION = tuple(int(part) for part in triton.__version__.split(".")[:2])
+ACCEPTED_FROM = {"dot_small": (3, 8), "chained": (3, 9)}  # newer Triton has learnt it: then there is nothing to explain
+SIGNATURE = {"x_ptr": "*fp32", "y_ptr": "*fp32", "N": "i32", "B": "constexpr"}
+Compiled = Callable[..., CompileResult]
+
+
+@pytest.fixture
+def compiled(tmp_path: Path) -> Compiled:
+    def run(name: str, capability: int = 80) -> CompileResult:
+        kernel = load_kernel(KernelSource("", "kernel", CASES[name][2], ()), tmp_path)
+        return compile_kernel(kernel, CompileRequest(capability, SIGNATURE, {"B": 16}))
+
+    return run
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_failure_is_explained(compiled: Compiled, name: str) -> None:
+    kind, words, source = CASES[name]
+    result = compiled(name, 90 if kind == "shared_memory" else 75 if kind == "accepted" else 80)
+    if kind == "accepted" or ACCEPTED_FROM.get(name, (9, 9)) <= VERSION:
+        assert result.ok
+        return
+    assert (result.ok, result.kind, result.status) == (False, kind, "compile_error")
+    assert kind in get_args(Kind)
+    marked = [number for number, line in enumerate(source.split("\n"), 1) if line.endswith("# !")]
+    assert [result.line] == marked if marked else (result.line is not None) == (name == "ret_mismatch")
+    for word in words:
+        assert word in result.message
+    assert result.raw
+
+
+def test_what_one_gpu_lacks_is_said_to_be_its_own(compiled: Compiled) -> None:
+    assert compiled("fp8", 80).only_here
+    assert compiled("shared_big", 90).only_here
+    assert not compiled("undefined", 80).only_here
+    assert compiled("fp8", 90).ok
+
+
+def test_words_nobody_has_seen_end_as_unknown_with_tritons_last_line(tmp_path: Path) -> None:
+    kernel = load_kernel(KernelSource("", "kernel", CASES["brk"][2], ()), tmp_path)
+    request = CompileRequest(80, SIGNATURE, {"B": 16})
+    failure = translate(RuntimeError("first\nthe wombat is upside down"), kernel, request)
+    assert failure.kind == "unknown"
+    assert "the wombat is upside down" in failure.message
+    assert "wombat" in failure.raw
+
+
+def test_a_failure_prints_nothing(compiled: Compiled, capfd: pytest.CaptureFixture[str]) -> None:
+    compiled("exp_fp16")
+    assert capfd.readouterr().out == ""

@@ -1,0 +1,172 @@
+"""What is read off Triton's own text, from texts as its versions write them and from real compilations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checker.compiler import CompileRequest, CompileResult, Dot, SharedTile, TensorCore, compile_kernel
+from checker.compiler.facts import dots, facts_of, shared_tiles, tensor_cores
+from checker.compiler.occupancy import occupancy
+from checker.submission.kernel import KernelSource
+from checker.submission.load import load_kernel
+
+PRODUCT = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def product_kernel(a_ptr, b_ptr, c_ptr, K, BLOCK: tl.constexpr, PRECISION: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    a = tl.load(a_ptr + offs[:, None] * BLOCK + offs[None, :])
+    acc = tl.zeros([BLOCK, BLOCK], tl.float32)
+    for k in range(0, K, BLOCK):
+        b = tl.load(b_ptr + (k + offs)[:, None] * BLOCK + offs[None, :])
+        acc = tl.dot(a, b, acc, input_precision=PRECISION)
+    tl.store(c_ptr + offs[:, None] * BLOCK + offs[None, :], acc)
+"""
+
+
+def product(
+    directory: Path, capability: int, dtype: str, block: int = 64, precision: str = "tf32", warps: int = 4
+) -> CompileResult:
+    kernel = load_kernel(KernelSource("", "product_kernel", PRODUCT, ()), directory)
+    types = {"a_ptr": f"*{dtype}", "b_ptr": f"*{dtype}", "c_ptr": "*fp32", "K": "i32"}
+    types |= {"BLOCK": "constexpr", "PRECISION": "constexpr"}
+    values = {"BLOCK": block, "PRECISION": precision}
+    result = compile_kernel(
+        kernel,
+        CompileRequest(capability, types, values, {"num_warps": warps}, ("a_ptr", "b_ptr", "c_ptr", "K")),  # type: ignore[arg-type]
+    )
+    assert result.ok, result.raw
+    return result
+
+
+@pytest.mark.parametrize("dtype", ["fp16", "fp32"])
+def test_a_t4_multiplies_without_tensor_cores_and_without_swizzle(dtype: str, tmp_path: Path) -> None:
+    result = product(tmp_path, 75, dtype, 32)
+    assert result.tensor_cores == ()
+    assert result.facts["mma"] == 0
+    assert result.dots is not None
+    assert [(d.m, d.n, d.k, d.tensor_core) for d in result.dots] == [(32, 32, 32, False)]
+    assert result.tiles
+    assert {(t.kind, t.max_phase) for t in result.tiles} == {("swizzled_shared", 1)}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "operands", "vec"), [("fp16", "m16n8k16", "f16", 8), ("fp32", "m16n8k8", "tf32", 4)]
+)
+def test_an_a100_multiplies_with_mma_from_swizzled_tiles(
+    dtype: str, shape: str, operands: str, vec: int, tmp_path: Path
+) -> None:
+    result = product(tmp_path, 80, dtype)
+    assert result.tensor_cores is not None
+    assert [(c.name, c.shape, c.operands) for c in result.tensor_cores] == [("mma.sync", shape, operands)]
+    assert sum(c.count for c in result.tensor_cores) == result.facts["mma"] > 0
+    assert result.dots is not None
+    assert [d.tensor_core for d in result.dots] == [True]
+    assert result.tiles
+    assert all(t.kind == "swizzled_shared" and t.vec * t.max_phase * t.bits // 8 == 128 for t in result.tiles)
+    assert any(t.vec == vec for t in result.tiles)
+    assert any(t.stages > 1 for t in result.tiles), "the loop is pipelined"
+    assert int(result.facts["async_copies"]) > 0
+    assert result.facts["load_bits"] == 128
+
+
+def test_an_h100_multiplies_with_wgmma(tmp_path: Path) -> None:
+    result = product(tmp_path, 90, "fp16")
+    assert result.tensor_cores is not None
+    assert {(c.name, c.shape) for c in result.tensor_cores} == {("wgmma.mma_async", "m64n64k16")}
+    assert result.tiles
+    assert {(t.kind, t.swizzle_bytes) for t in result.tiles} == {("nvmma_shared", 128)}
+    assert result.facts["tma_copies"] == 0
+
+
+def test_a_small_tile_on_an_h100_falls_back_to_mma(tmp_path: Path) -> None:
+    result = product(tmp_path, 90, "fp16", 32)
+    assert result.tensor_cores is not None
+    assert {c.name for c in result.tensor_cores} == {"mma.sync"}
+
+
+def test_ieee_products_use_no_tensor_core(tmp_path: Path) -> None:
+    result = product(tmp_path, 80, "fp32", 32, "ieee")
+    assert result.tensor_cores == ()
+    assert result.dots is not None
+    assert [d.tensor_core for d in result.dots] == [False]
+
+
+TTGIR = """#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = true, elementBitWidth = 8}>
+#shared1 = #ttg.swizzled_shared<{vec = 4, perPhase = 2, maxPhase = 4, order = [0, 1]}>
+#shared2 = #ttg.padded_shared<[512:+16] {order = [1, 0], shape = [64, 64]}>
+    %a = ttg.local_alloc : () -> !ttg.memdesc<3x128x64xf8E4M3FN, #shared, #smem, mutable> loc(#loc1)
+    %b = ttg.local_alloc %x : (tensor<16x32xbf16, #blocked>) -> !ttg.memdesc<16x32xbf16, #shared1, #smem>
+    %c = ttg.local_alloc %x : (tensor<16x32xbf16, #blocked>) -> !ttg.memdesc<16x32xbf16, #shared1, #smem>
+    %d = ttg.local_alloc : () -> !ttg.memdesc<64x64xf16, #shared2, #smem>
+    %e = ttng.warp_group_dot %a, %b, %c {inputPrecision = 0 : i32} : tensor<64x32xbf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>> * !ttg.memdesc<32x16xbf16, #shared1, #smem> -> tensor<64x16xf32, #mma>
+    %f:3 = ttng.warp_group_dot_wait %e {pendings = 1 : i32} : tensor<64x16xf32, #mma>
+"""
+
+
+def test_layouts_and_products_are_read_from_the_text() -> None:
+    eight, sixteen, padded = shared_tiles(TTGIR)
+    assert eight == SharedTile("nvmma_shared", (128, 64), 8, stages=3, inner=128, swizzle_bytes=64)
+    assert sixteen == SharedTile("swizzled_shared", (16, 32), 16, 1, 2, 16, 4, 2, 4)
+    assert (padded.kind, padded.shape) == ("padded_shared", (64, 64))
+    assert dots(TTGIR) == (Dot(64, 16, 32, "bf16", True),)
+
+
+def test_what_cannot_be_read_is_not_taken_for_nothing() -> None:
+    class Metadata:
+        shared, num_warps, name = 0, 4, "k"
+
+    strange = "\twgmma2.fresh.m64n64k16;\n\tld.anywhere [%r1];\n"
+    facts = facts_of({"ptx": strange, "ttgir": TTGIR}, Metadata)
+    missing = {"mma", "mma_shapes", "load_bits", "vector_bits", "store_bits", "registers", "spilled_bytes"}
+    assert not missing & facts.keys()
+    assert facts_of({"ptx": strange, "ttgir": ""}, Metadata)["mma"] == 0
+    copying = "ttg.async_copy_global_to_local"
+    assert "async_copies" not in facts_of({"ptx": strange, "ttgir": copying}, Metadata)
+
+
+def test_tensor_core_instructions_are_told_apart() -> None:
+    ptx = (
+        "\tmma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%r1};\n" * 2
+        + "\t@%p1 mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r1};\n"
+        + "\twgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {%r1};\n\twgmma.fence.sync.aligned;\n"
+    )
+    assert tensor_cores(ptx) == (
+        TensorCore("mma.sync", "m16n8k16", "bf16", 2),
+        TensorCore("mma.sync", "m16n8k8", "tf32", 1),
+        TensorCore("wgmma.mma_async", "m64n128k16", "f16", 1),
+    )
+
+
+@pytest.mark.parametrize(
+    ("capability", "registers", "shared", "warps", "programs", "limits"),
+    [
+        # as NVIDIA's occupancy calculator has them
+        (80, 32, 0, 4, 16, ("registers", "warps")),
+        (80, 128, 0, 4, 4, ("registers",)),
+        (80, 255, 0, 8, 1, ("registers",)),
+        (80, 33, 0, 4, 12, ("registers",)),
+        (80, 32, 49152, 4, 3, ("shared memory",)),
+        (75, 64, 32768, 4, 2, ("shared memory",)),
+        (75, 16, 0, 1, 16, ("program slots",)),
+        (89, 40, 1024, 4, 12, ("registers", "warps")),
+        (90, 168, 229376, 4, 1, ("shared memory",)),
+        (90, 24, 0, 1, 32, ("program slots",)),
+    ],
+)
+def test_occupancy(
+    capability: int, registers: int, shared: int, warps: int, programs: int, limits: tuple[str, ...]
+) -> None:
+    held = occupancy(capability, registers, shared, warps)
+    assert held is not None
+    assert (held.programs, held.limits, held.warps) == (programs, limits, programs * warps)
+
+
+def test_occupancy_of_an_unknown_gpu_is_not_known() -> None:
+    assert occupancy(70, 32, 0, 4) is None

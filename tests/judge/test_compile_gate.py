@@ -1,0 +1,136 @@
+"""The compile gate: every dtype for one GPU, one for all; only a kernel that no GPU can take is an error."""
+
+from __future__ import annotations
+
+import pytest
+
+from checker.compiler import TARGETS, CompileResult
+from checker.course import PUZZLES
+from checker.judge.verdict import GATES
+from tests.judge.helpers import changed, judge, solution
+
+ROW = PUZZLES["row_softmax"]
+
+
+def refusing(runner, refuses, **more):
+    """A runner whose compiler refuses the requests for which `refuses` holds."""
+
+    class Refusing(type(runner)):
+        def compile(self, kernel, requests):
+            for request in requests:
+                self.asked.append(request)
+                ok = not refuses(request)
+                yield (
+                    CompileResult(request, ok=ok)
+                    if ok
+                    else CompileResult(
+                        request,
+                        ok=False,
+                        **{
+                            "status": "compile_error",
+                            "message": "no such thing",
+                            "raw": "Triton's words",
+                            "line": 17,
+                            **more,
+                        },
+                    )
+                )
+
+    made = Refusing(runner.directory, compiles=False)
+    made.asked = []
+    return made
+
+
+def gate(verdict):
+    return next(g for g in verdict.gates if g.gate == "compile")
+
+
+def half(request):
+    return any("16" in kind for kind in request.signature.values())
+
+
+def test_every_dtype_for_one_gpu_and_one_dtype_for_all(runner):
+    compiler = refusing(runner, lambda request: False)
+    verdict = judge(ROW, solution("row_softmax"), compiler)
+    assert verdict.passed
+    assert {r.capability for r in compiler.asked} == set(TARGETS.values())
+    kinds = {r.signature["x_ptr"] for r in compiler.asked if r.capability == TARGETS["A100"]}
+    assert kinds == {"*fp32", "*fp16", "*bf16"}
+    for name in TARGETS:
+        assert name in gate(verdict).message
+
+
+def test_no_gpu_can_take_it(runner):
+    verdict = judge(ROW, solution("row_softmax"), refusing(runner, lambda request: True, kind="power_of_two"))
+    assert verdict.status == "compile_error"
+    failed = gate(verdict)
+    assert failed.line == 17
+    assert failed.message == "Line 17: no such thing"
+    assert failed.detail == "Triton's words"
+    assert "power of two" in failed.advice
+    assert [g.status for g in verdict.gates[2:]] == ["skipped"] * (len(GATES) - 2)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_one_gpu_that_cannot_is_a_warning(name, runner):
+    verdict = judge(ROW, solution("row_softmax"), refusing(runner, lambda request: request.capability == TARGETS[name]))
+    assert verdict.passed
+    assert gate(verdict).warnings
+    assert all(name in warning.message for warning in gate(verdict).warnings)
+    assert name not in gate(verdict).message
+
+
+def test_a_dtype_that_no_gpu_can_take_is_an_error(runner):
+    compiler = refusing(runner, half)
+    assert judge(ROW, solution("row_softmax"), compiler).status == "compile_error"
+
+
+@pytest.mark.parametrize("status", ["timeout", "resource_limit", "infra_error", "protocol_error"])
+def test_how_the_compiler_ended_is_the_status(status, runner):
+    verdict = judge(ROW, solution("row_softmax"), refusing(runner, lambda request: True, status=status))
+    assert verdict.status == status
+    assert gate(verdict).advice
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("status", ["timeout", "resource_limit"])
+def test_a_compiler_that_does_not_end_for_one_gpu_is_a_warning(status, name, runner):
+    compiler = refusing(runner, lambda r: r.capability == TARGETS[name], status=status, message="It took too long.")
+    verdict = judge(ROW, solution("row_softmax"), compiler)
+    assert verdict.passed
+    message = gate(verdict).warnings[0].message
+    assert message.startswith(f"Whether it compiles for the {name} is not known: It took too long.")
+    assert name not in gate(verdict).message
+
+
+def test_a_compiler_that_ends_for_no_gpu_is_tried_on_one_more_only(runner):
+    compiler = refusing(runner, lambda r: True, status="timeout")
+    assert judge(ROW, solution("row_softmax"), compiler).status == "timeout"
+    assert [r.capability for r in compiler.asked] == [TARGETS["A100"], TARGETS["H100"]]
+
+
+def test_a_silent_compiler_is_the_checkers_fault(runner):
+    class Silent(type(runner)):
+        def compile(self, kernel, requests):
+            return iter(())
+
+    assert judge(ROW, solution("row_softmax"), Silent(runner.directory, compiles=False)).status == "infra_error"
+
+
+def test_the_real_compiler_takes_the_solution(compiling_runner):
+    verdict = judge(ROW, solution("row_softmax"), compiling_runner)
+    assert verdict.passed, verdict.failure
+    assert not gate(verdict).warnings
+
+
+@pytest.mark.parametrize(
+    "new",
+    ["offs_n = tl.arange(0, N)", "offs_n = tl.arange(0, BLOCK_N - 1)"],
+    ids=["size not known", "not a power of two"],
+)
+def test_the_real_compiler_names_the_line(new, compiling_runner):
+    source = changed(solution("row_softmax"), "offs_n = tl.arange(0, BLOCK_N)", new)
+    verdict = judge(ROW, source, compiling_runner)
+    assert verdict.status == "compile_error"
+    assert new in source.source.splitlines()[gate(verdict).line - 1]
+    assert gate(verdict).detail

@@ -1,0 +1,213 @@
+"""Verdicts from end to end: which gate speaks, with which status, about which line, in which words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from checker.course import LADDER, PUZZLES
+from checker.judge.runner import RunResult
+from checker.judge.verdict import GATES
+from checker.submission.kernel import Config, Piece
+from tests.judge.helpers import changed, judge, solution, written
+
+ROW, ADD = PUZZLES["row_softmax"], PUZZLES["vector_add"]
+
+
+def statuses(verdict):
+    return {gate.gate: gate.status for gate in verdict.gates}
+
+
+@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
+def test_the_solution_passes_with_hidden_numbers_and_the_gpu_is_not_claimed(puzzle, runner):
+    verdict = judge(puzzle, solution(puzzle.name), runner, secret=b"a course's key")
+    assert verdict.status == "passed", verdict.failure
+    assert verdict.score == verdict.max_score == puzzle.points
+    assert [warning for gate in verdict.gates for warning in gate.warnings] == []
+    assert tuple(gate.gate for gate in verdict.gates) == GATES
+    assert statuses(verdict) == dict.fromkeys(GATES, "passed") | {"gpu": "skipped", "speed": "skipped"}
+    gpu = next(gate for gate in verdict.gates if gate.gate == "gpu")
+    assert "not run: no GPU here" in gpu.message
+    assert verdict.diagnosis is None
+    assert verdict.smallest is None
+    assert verdict.failure is None
+
+
+@pytest.mark.parametrize("body", ["pass", '"""What it does."""\n# your code starts here\n\n# your code ends here'])
+def test_an_untouched_stub_is_invited(body, runner):
+    verdict = judge(ROW, written("row_softmax", body), runner)
+    assert verdict.status == "not_attempted"
+    assert verdict.score == 0
+    assert "Nothing is written here yet" in verdict.gates[0].message
+    assert all(gate.status == "skipped" for gate in verdict.gates[1:])
+    assert runner.simulated == 0
+
+
+def test_a_forbidden_kernel_never_runs(runner):
+    source = changed(solution("row_softmax"), "m_i = tl.max(x, axis=0)", "m_i = open('/etc/passwd')")
+    verdict = judge(ROW, source, runner)
+    assert verdict.status == "forbidden"
+    assert verdict.failure is not None
+    assert verdict.failure.line == 1 + source.source[: source.source.index("open(")].count("\n")
+    assert runner.simulated == 0
+    assert all(gate.status == "skipped" for gate in verdict.gates[1:])
+
+
+def test_every_broken_rule_is_told_with_its_line(runner):
+    source = written("row_softmax", "row = tl.program_id(0)\nx = eval('1')\ny = [row, lambda: 1]")
+    gate = judge(ROW, source, runner).gates[0]
+    assert gate.line == 8
+    assert gate.message.startswith("Line 8: `eval` is a Python function")
+    assert gate.message.endswith(" 1 more below.")
+    assert gate.detail.startswith("line 9: a kernel cannot hold a lambda")
+
+
+def test_a_wrong_value_is_told_with_element_program_and_line(runner):
+    source = changed(solution("row_softmax"), "p / l_i", "p / l_i + 0.5")
+    verdict = judge(ROW, source, runner, diagnose=False)
+    failure = verdict.failure
+    assert failure is not None
+    assert (failure.gate, failure.status) == ("values", "failed")
+    mismatch = failure.mismatch
+    assert mismatch is not None
+    assert mismatch.first == (0, 0)
+    assert mismatch.writer == (0, 0, 0)
+    assert "y[0, 0] is" in failure.message
+    assert "should be" in failure.message
+    assert "Program 0 stored it" in failure.message
+    assert "tl.store" in source.source.splitlines()[failure.line - 1]
+    assert statuses(verdict)["compile"] == "passed"
+    assert [statuses(verdict)[g] for g in ("memory", "traffic", "gpu")] == ["skipped"] * 3
+    assert verdict.smallest is not None
+    assert verdict.smallest.sizes == {"M": 1, "N": 1}
+
+
+def test_lines_are_the_learners_own(runner):
+    source = changed(solution("row_softmax"), "p / l_i", "p / l_i + 0.5")
+    lines = source.source.count("\n")
+    moved = replace(source, pieces=(Piece(1, 5, "In[3]", 1), Piece(6, lines, "In[7]", 106)))
+    plain, other = (judge(ROW, s, runner, diagnose=False) for s in (source, moved))
+    assert other.failure.line == plain.failure.line + 100
+    assert other.failure.mismatch.line == plain.failure.mismatch.line + 100
+    assert f"line {other.failure.line}" in other.failure.message
+    assert other.first_line == 106
+    assert "tl.store" in other.source.splitlines()[other.failure.line - other.first_line]
+
+
+def test_where_a_nan_is_born(runner):
+    source = changed(
+        solution("row_softmax"), "m_i = tl.max(x, axis=0)", "m_i = tl.max(x, axis=0)\n    x = x - x\n    x = x / x"
+    )
+    verdict = judge(ROW, source, runner, diagnose=False)
+    failure = verdict.failure
+    assert failure is not None
+    born = [f for f in failure.findings if f.kind == "nan_born"]
+    assert born
+    assert "first NaN was made at line" in failure.message
+    assert (
+        "x = x - x" in source.source.splitlines()[failure.line - 1]
+        or "x = x / x" in source.source.splitlines()[failure.line - 1]
+    )
+
+
+def test_a_race_is_told_even_if_the_values_are_right(runner):
+    source = changed(
+        solution("vector_add"),
+        "offs_n = pid * BLOCK_N + tl.arange(0, BLOCK_N)",
+        "offs_n = tl.maximum(pid * BLOCK_N - 1, 0) + tl.arange(0, BLOCK_N)",
+    )
+    verdict = judge(
+        ADD, changed(source, "mask = offs_n < N", "mask = (offs_n < N) | (offs_n < 0)"), runner, diagnose=False
+    )
+    assert verdict.failure is not None
+    assert verdict.failure.gate in ("values", "memory")
+
+
+def test_traffic_names_the_lines(runner):
+    source = changed(
+        solution("row_softmax"),
+        "    p = tl.exp(x - m_i)",
+        '    again = tl.load(x_ptr + row * stride_xm + offs_n, mask=mask, other=float("-inf")).to(tl.float32)\n    p = tl.exp(again - m_i)',
+    )
+    verdict = judge(ROW, source, runner)
+    failure = verdict.failure
+    assert failure is not None
+    assert failure.gate == "traffic"
+    assert "x was loaded 2 times over; this rung allows 1" in failure.message
+    traffic, loaded, stored = failure.traffic["x_ptr"]
+    assert (traffic.loaded, stored) == (2 * loaded, 0)
+    assert "again" in source.source.splitlines()[failure.line - 1]
+    assert verdict.diagnosis.misconception == "reads_x_twice"
+    assert "again" in source.source.splitlines()[verdict.diagnosis.line - 1]
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "tiles"),
+    [
+        ("flash_attention", {"BLOCK_M": 16, "BLOCK_N": 32}),
+        ("flash_attention_v1", {"BLOCK_M": 32, "BLOCK_N": 16}),
+        ("linear_attention", {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_V": 16}),
+        ("causal_linear_attention_chunked", {"CHUNK": 32, "BLOCK_V": 16}),
+    ],
+    ids=lambda v: v if isinstance(v, str) else None,
+)
+def test_the_budget_is_that_of_the_learners_own_tiles(puzzle, tiles, runner):
+    """Smaller tiles load K and V, or Q and K, more often; that is for the learner to choose, and no other byte is allowed."""
+    source = replace(solution(puzzle), configs=(Config(tiles, {"num_warps": 4}),))
+    verdict = judge(PUZZLES[puzzle], source, runner)
+    assert verdict.passed, verdict.failure
+    moved = next(g for g in verdict.gates if g.gate == "traffic").traffic
+    assert any(traffic.loaded == loaded > 0 for traffic, loaded, _ in moved.values())
+
+
+def test_a_kernel_that_stops_is_a_runtime_error(runner):
+    source = changed(solution("row_softmax"), "m_i = tl.max(x, axis=0)", "m_i = tl.max(x, axis=5)")
+    verdict = judge(ROW, source, runner)
+    failure = verdict.failure
+    assert failure is not None
+    assert verdict.status == "runtime_error"
+    assert failure.gate == "values"
+    assert "axis=5" in source.source.splitlines()[failure.line - 1]
+    assert verdict.diagnosis.misconception is None
+
+
+@pytest.mark.parametrize("status", ["timeout", "resource_limit", "infra_error", "protocol_error"])
+def test_what_ends_a_run_is_the_status_of_the_verdict(status, runner):
+    class Ends(type(runner)):
+        def simulate(self, kernel, launches, options):
+            yield RunResult(status, message="the loop on line 12 did not end", line=12)
+
+    verdict = judge(ROW, solution("row_softmax"), Ends(runner.directory, compiles=False))
+    assert verdict.status == status
+    assert verdict.score == 0
+    assert verdict.failure.line == 12
+    assert "line 12" in verdict.failure.message
+    assert verdict.failure.advice
+    assert verdict.smallest is None
+
+
+def test_a_wrong_case_counts_even_if_the_checker_fails_later(runner):
+    class FailsLate(type(runner)):
+        def simulate(self, kernel, launches, options):
+            results = list(super().simulate(kernel, launches, options))
+            yield from results if len(results) < 3 else [*results[:2], RunResult("infra_error")]
+
+    source = changed(solution("row_softmax"), "p / l_i", "p / l_i + 0.5")
+    assert judge(ROW, source, FailsLate(runner.directory, compiles=False)).status == "failed"
+
+
+def test_configurations_are_all_tried(runner):
+    good, small = Config({"BLOCK_N": 1024}, {}), Config({"BLOCK_N": 16}, {})
+    source = solution("row_softmax")
+    assert judge(ROW, replace(source, configs=(good,)), runner).passed
+    verdict = judge(ROW, replace(source, configs=(good, small)), runner, diagnose=False)
+    assert verdict.status == "failed"
+    assert judge(ROW, replace(source, configs=(small,)), runner, diagnose=False).status == "failed"
+
+
+def test_runs_that_overlap_give_the_same_verdict(runner):
+    runner.concurrent = True
+    verdict = judge(ROW, solution("row_softmax"), runner)
+    assert verdict.passed
+    assert statuses(verdict)["compile"] == "passed"

@@ -1,0 +1,144 @@
+"""The gpu gate, with the simulator in the place of a GPU: cases, poisons, guard bands, and who is blamed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from checker.course import PUZZLES
+from checker.judge.launches import GUARD, whole
+from checker.judge.runner import RunResult
+from checker.simulator.trace import SimulateOptions
+from tests.judge.helpers import judge, solution
+
+ADD = PUZZLES["vector_add"]
+SMALL = tuple(replace(c, sizes={"N": min(c.sizes["N"], 2000)}) for c in ADD.cases)
+PUZZLE = replace(ADD, cases=SMALL)
+
+
+@pytest.fixture(autouse=True)
+def a_gpu(monkeypatch):
+    monkeypatch.setattr("checker.gpu.available", lambda: True)
+
+
+def on_gpu(runner, spoil=lambda launch, tensors: None, status="passed"):
+    class Gpu(type(runner)):
+        launches = 0
+
+        def launch(self, kernel, launches):
+            for result in self.simulate(kernel, launches, SimulateOptions()):
+                self.launches += 1
+                if status != "passed":
+                    yield RunResult(status, message="an illegal address")
+                    return
+                spoil(self.launches, result.tensors)
+                yield RunResult("passed", result.tensors)
+
+    return Gpu(runner.directory, compiles=False)
+
+
+def judged(gpu):
+    verdict = judge(PUZZLE, solution("vector_add"), gpu, device="cuda")
+    return verdict, next(g for g in verdict.gates if g.gate == "gpu")
+
+
+def test_small_cases_twice_and_large_ones_once(runner):
+    gpu = on_gpu(runner)
+    verdict, gate = judged(gpu)
+    assert verdict.passed, gate
+    assert gate.status == "passed"
+    small = sum("cpu" in c.devices for c in PUZZLE.cases)
+    assert gpu.launches == 2 * small + len(PUZZLE.cases) - small
+
+
+def test_a_large_case_is_made_when_it_is_asked_for_and_a_small_one_once(runner):
+    """Large cases fill the memory; and the reference of a small one serves both poisons."""
+    made, by_then = [], []
+    puzzle = replace(PUZZLE, make=lambda case: made.append(case.name) or ADD.make(case))
+
+    class Lazy(type(on_gpu(runner))):
+        def launch(self, kernel, launches):
+            for launch in launches:
+                by_then.append(len(made))
+                yield from super().launch(kernel, [launch])
+
+    assert judge(puzzle, solution("vector_add"), Lazy(runner.directory, compiles=False), device="cuda").passed
+    large = [c.name for c in puzzle.cases if c.devices == {"gpu"}]
+    assert len(large) > 1
+    before = len(made) - len(large)
+    assert made[before:] == large
+    assert by_then == [before] * (len(by_then) - len(large)) + [before + n for n in range(1, len(large) + 1)]
+
+
+def test_a_wrong_value_only_there(runner):
+    def spoil(n, tensors):
+        if n == 3:
+            tensors["z_ptr"][4] = 99.0
+
+    verdict, gate = judged(on_gpu(runner, spoil))
+    assert verdict.status == gate.status == "failed"
+    assert "On the GPU z[4] is 99" in gate.message
+    assert "the simulator got the same case right" in gate.message
+    assert verdict.diagnosis.misconception is None
+    assert verdict.score == 0
+
+
+@pytest.mark.parametrize(
+    ("offset", "words"), [(-3, "3 before its start"), (None, "1 past its end")], ids=["before", "behind"]
+)
+def test_a_broken_guard_band(offset, words, runner):
+    def spoil(n, tensors):
+        at = tensors["z_ptr"].numel() if offset is None else offset
+        whole(tensors["z_ptr"])[GUARD + at] = 0.0
+
+    _, gate = judged(on_gpu(runner, spoil))
+    assert gate.status == "failed"
+    assert words in gate.message
+
+
+def test_a_changed_input(runner):
+    _, gate = judged(on_gpu(runner, lambda n, tensors: tensors["x_ptr"][:1].mul_(2)))
+    assert gate.status == "failed"
+    assert "x is an input, and x[0] changed" in gate.message
+
+
+def test_an_element_left_as_it_was(runner):
+    """Whatever the poison, an element that is not written is wrong."""
+    seen = set()
+
+    def spoil(n, tensors):
+        if tensors["z_ptr"].numel() == 1 and n > 1:
+            seen.add(n)
+            tensors["z_ptr"].fill_(float("nan") if len(seen) == 1 else -7936.0)
+
+    _, gate = judged(on_gpu(runner, spoil))
+    assert gate.status == "failed"
+
+
+@pytest.mark.parametrize("status", ["timeout", "runtime_error", "infra_error"])
+def test_how_a_launch_ended_is_the_status(status, runner):
+    verdict, gate = judged(on_gpu(runner, status=status))
+    assert verdict.status == gate.status == status
+
+
+def test_an_illegal_address_that_the_simulator_did_not_see(runner):
+    _, gate = judged(on_gpu(runner, status="runtime_error"))
+    assert "In the simulator every address of the same case lay inside its tensor" in gate.advice
+    _, gate = judged(on_gpu(runner, status="timeout"))
+    assert "In the simulator" not in gate.advice
+
+
+def test_no_gpu_although_one_was_asked_for(runner):
+    verdict = judge(PUZZLE, solution("vector_add"), runner, device="cuda")
+    assert verdict.status == "infra_error"
+    assert verdict.score == 0
+
+
+def test_a_large_case_is_never_prepared_on_the_cpu_only_path(runner):
+    made = []
+    puzzle = replace(PUZZLE, make=lambda case: made.append(case) or ADD.make(case))
+    assert judge(puzzle, solution("vector_add"), runner).passed
+    assert all("cpu" in case.devices for case in made)
+    assert torch.is_tensor(ADD.make(PUZZLE.cases[0])["x_ptr"])

@@ -1,0 +1,106 @@
+"""Inputs in guarded memory, poisoned outputs, and damage found bit for bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from checker.course import LADDER, PUZZLES
+from checker.judge.launches import GUARD, damages, hidden, prepare, whole
+from checker.submission.kernel import Config
+from tests.judge.local_runner import copied
+
+ROW = PUZZLES["row_softmax"]
+PADDED = next(case for case in ROW.cases if case.layout == "padded" and "cpu" in case.devices)
+
+
+def after(prepared):
+    return {k: copied(v) for k, v in prepared.launch.arguments.items() if isinstance(v, torch.Tensor)}
+
+
+@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
+def test_inputs_keep_their_values_and_layout(puzzle):
+    for case in puzzle.cases:
+        if "cpu" not in case.devices:
+            continue
+        made, prepared = puzzle.make(case), prepare(puzzle, case)
+        for name, tensor in made.items():
+            placed = prepared.launch.arguments[name]
+            assert placed.shape == tensor.shape
+            assert placed.stride() == tensor.stride()
+            assert placed.storage_offset() == GUARD
+            if name in puzzle.outputs:
+                assert not placed.is_floating_point() or bool((placed.isnan() | (placed == -7936)).all())
+            else:
+                assert torch.equal(placed.nan_to_num(7), tensor.nan_to_num(7))
+
+
+def test_untouched_memory_is_no_damage():
+    prepared = prepare(ROW, PADDED)
+    assert damages(prepared, after(prepared)) == []
+
+
+def test_writing_the_output_is_no_damage():
+    prepared = prepare(ROW, PADDED)
+    tensors = after(prepared)
+    tensors["y_ptr"].fill_(0.25)
+    assert damages(prepared, tensors) == []
+
+
+def test_a_changed_input_is_found_with_its_index():
+    prepared = prepare(ROW, PADDED)
+    tensors = after(prepared)
+    tensors["x_ptr"][2, 3] += 1
+    (damage,) = damages(prepared, tensors)
+    assert (damage.tensor, damage.inside, damage.index, damage.count) == ("x_ptr", True, (2, 3), 1)
+
+
+@pytest.mark.parametrize("where", ["before", "behind", "gap"])
+def test_writing_outside_the_output_is_found(where):
+    prepared = prepare(ROW, PADDED)
+    tensors = after(prepared)
+    y = tensors["y_ptr"]
+    columns, stride = y.shape[1], y.stride(0)
+    assert stride > columns
+    span = (y.shape[0] - 1) * stride + columns
+    offset = {"before": -1, "behind": span, "gap": columns}[where]
+    whole(y)[GUARD + offset] = 1.0
+    (damage,) = damages(prepared, tensors)
+    assert (damage.inside, damage.offset, damage.count, damage.span) == (False, offset, 1, span)
+
+
+def test_another_nan_is_a_change():
+    prepared = prepare(ROW, PADDED)
+    tensors = after(prepared)
+    whole(tensors["y_ptr"]).view(torch.int32)[0] ^= 1
+    assert len(damages(prepared, tensors)) == 1
+
+
+def test_another_geometry_is_refused():
+    prepared = prepare(ROW, PADDED)
+    tensors = after(prepared) | {"y_ptr": torch.zeros(PADDED.sizes["M"], PADDED.sizes["N"])}
+    with pytest.raises(ValueError, match="y_ptr"):
+        damages(prepared, tensors)
+
+
+def test_an_expected_nan_gets_finite_poison():
+    puzzle = replace(ROW, reference=lambda case, inputs: {"y_ptr": torch.full_like(inputs["x_ptr"], torch.nan)})
+    assert bool((prepare(puzzle, PADDED).launch.arguments["y_ptr"] == -7936).all())
+
+
+def test_the_secret_changes_the_numbers_and_is_repeatable():
+    case = ROW.cases[0]
+    one, again, other = (hidden(case, ROW, secret) for secret in (b"a", b"a", b"b"))
+    assert one == again
+    assert one.seed != other.seed
+    assert hidden(case, ROW, None) is case
+    x, y = (prepare(ROW, c).launch.arguments["x_ptr"] for c in (one, other))
+    assert not torch.equal(x, y)
+
+
+def test_a_configuration_binds_its_meta_and_options():
+    prepared = prepare(ROW, ROW.cases[0], Config({"BLOCK_N": 32}, {"num_warps": 8}))
+    assert prepared.launch.meta["BLOCK_N"] == 32
+    assert prepared.launch.options["num_warps"] == 8

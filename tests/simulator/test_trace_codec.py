@@ -1,0 +1,191 @@
+"""Traces as bytes: nothing is lost, and nothing that the simulator would not have written is taken."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from checker.simulator import SimulateOptions, Trace
+from checker.simulator.trace_codec import MalformedTrace, decode, encode
+from tests.simulator import kernels
+from tests.simulator.launching import nans, run_with
+from tests.simulator.test_findings import no_other
+
+
+def with_everything() -> Trace:
+    """Events with tiles and state (NaN and infinities in it), writers and their lines."""
+    return run_with(
+        SimulateOptions(events=True, state=True), kernels.tiled_softmax, (2,), ("y_ptr",), {"BLOCK_M": 4, "BLOCK_N": 4},
+        x_ptr=torch.randn(5, 7), y_ptr=nans(5, 7), stride_xm=7, stride_ym=7, M=5, N=7,
+    )  # fmt: skip
+
+
+def with_findings() -> Trace:
+    return run_with(
+        SimulateOptions(), no_other, (3,), ("y_ptr",), {"BLOCK_N": 16, "KIND": "sum"},
+        x_ptr=torch.randn(3, 12), y_ptr=nans(3), N=12,
+    )  # fmt: skip
+
+
+def with_a_large_tile() -> Trace:
+    return run_with(
+        SimulateOptions(events=True, state=True), kernels.row_softmax, (1,), ("y_ptr",), {"BLOCK_N": 2048},
+        x_ptr=torch.randn(1, 2000), y_ptr=nans(1, 2000), stride_xm=2000, stride_ym=2000, N=2000,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return with_everything()
+
+
+@pytest.mark.parametrize("make", [with_everything, with_findings, with_a_large_tile], ids=lambda make: make.__name__)
+def test_a_trace_comes_back_as_it_was(make: Callable[[], Trace]) -> None:
+    one = make()
+    other = decode(encode(one))
+    assert one.events or one.findings
+    assert repr(one.events) == repr(other.events)  # NaN equals nothing, but is written alike
+    for key in ("grid", "tensors", "findings", "traffic", "flops", "lane_flops", "printed"):
+        assert getattr(one, key) == getattr(other, key), key
+    for key in ("writers", "writer_lines"):
+        mine, theirs = getattr(one, key), getattr(other, key)
+        assert mine.keys() == theirs.keys() == {"y_ptr"}
+        assert all(mine[n].dtype == theirs[n].dtype and np.array_equal(mine[n], theirs[n]) for n in mine)
+
+
+def changed(trace: Trace, path: tuple[str | int, ...], value: Any) -> bytes:
+    """The bytes of `trace` with one thing in them replaced."""
+    body = msgspec.msgpack.decode(encode(trace))
+    target = body
+    for key in path[:-1]:
+        target = target[key]
+    target[path[-1]] = value
+    return msgspec.msgpack.encode(body)
+
+
+def nested(depth: int) -> Any:
+    return 1 if depth == 0 else [nested(depth - 1)]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("grid",), [1, 1]),
+        (("grid",), "1"),
+        (("grid", 0), 1.5),
+        (("grid", 0), True),
+        (("grid", 0), -1),
+        (("grid", 0), 1 << 63),
+        (("tensors", "x_ptr", "shape"), [5, -7]),
+        (("tensors", "x_ptr", "shape"), [1] * 9),
+        (("tensors", "x_ptr", "strides"), [7]),
+        (("tensors", "x_ptr", "dtype"), "f" * 100),
+        (("tensors",), {f"x_{i}": {"shape": [], "strides": [], "dtype": "int8"} for i in range(65)}),
+        (("events",), {}),
+        (("events",), None),
+        (("events", 0), {}),
+        (("events", 1, "step"), 0),
+        (("events", 0, "kind"), "jump"),
+        (("events", 0, "kind"), ["load"]),
+        (("events", 0, "line"), "7"),
+        (("events", 0, "tensor"), "x" * 201),
+        (("events", 0, "loops"), [["i", 1]] * 65),
+        (("events", 0, "tile", "box"), [[3, 1]]),
+        (("events", 0, "tile", "active"), [[3, 1]]),
+        (("events", 0, "tile", "box"), [[0, 1, 2]]),
+        (("events", 0, "tile", "elements"), ["a"]),
+        (("events", 0, "tile", "elements"), [-1]),
+        (("events", 0, "tile", "elements"), [0] * 10_001),
+        (("events", 0, "bytes"), -4),
+        (("events", 0, "state"), {"m": {"shape": [1]}}),
+        (("events", 0, "state"), {"m": {1: 2}}),
+        (("events", 0, "state"), {1: 2}),
+        (("events", 0, "state"), {"m": nested(9)}),
+        (("events", 0, "state"), {"m": [0] * 5000}),
+        (("events", 0, "state"), {"m": [[0] * 100] * 100}),
+        (("events", 0, "state"), {"m": "<script>"}),
+        (("events", 0, "state"), {"m": None}),
+        (("events", 0, "state"), {"m": msgspec.msgpack.Ext(1, b"")}),
+        (("events", 0, "state"), {f"m_{i}": 0 for i in range(201)}),
+        (("findings",), [{"kind": "nonsense", "message": ""}]),
+        (("findings",), [{"kind": "race", "message": "x" * 20_000}]),
+        (("findings",), [{"kind": "race", "message": "", "count": -1}]),
+        (("traffic",), {"unknown": {}}),
+        (("traffic", "x_ptr", "loads"), None),
+        (("flops",), None),
+        (("lane_flops",), -1),
+        (("lane_flops",), 1.5),
+        (("printed",), [1]),
+        (("printed",), [""] * 1001),
+        (("writers",), {"unknown": b""}),
+        (("writers",), {"y_ptr": [0] * 35}),
+        (("writers",), {"y_ptr": b"\0" * 8 * 34}),
+        (("writers",), {"y_ptr": b"\x63" + b"\0" * (8 * 35 - 1)}),
+        (("writers",), {"y_ptr": b"\xfe" + b"\xff" * (8 * 35 - 1)}),
+        (("writer_lines",), {"y_ptr": b"\xff" * 4 * 35}),
+    ],
+    ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else re.sub(r"\W+", " ", str(value))[:24],
+)
+def test_what_the_simulator_would_not_have_written_is_refused(
+    trace: Trace, path: tuple[str | int, ...], value: Any
+) -> None:
+    with pytest.raises(MalformedTrace):
+        decode(changed(trace, path, value))
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\xc0", b"\x90", b"\x80", b"\x03", b"\xa5trace", b"\xc1", b"\x91" * 100_000, b"\x81\xa1\xff\x01"],
+    ids=["nothing", "nil", "list", "map", "number", "text", "no msgpack", "deeply nested", "no UTF-8"],
+)  # fmt: skip
+def test_what_is_no_trace_at_all_is_refused(data: bytes) -> None:
+    with pytest.raises(MalformedTrace):
+        decode(data)
+
+
+def test_a_trace_has_a_largest_size(trace: Trace) -> None:
+    data = encode(trace)
+    decode(data, max_bytes=len(data))
+    with pytest.raises(MalformedTrace, match="more than"):
+        decode(data, max_bytes=len(data) - 1)
+
+
+@pytest.mark.parametrize("field", [b"\xa6events", b"\xa8findings", b"\xa7printed", b"\xa4grid"], ids=repr)
+@pytest.mark.parametrize(
+    "header", [b"\xdd\xff\xff\xff\xff", b"\xdf\xff\xff\xff\xff", b"\xc6\xff\xff\xff\xff"], ids=repr
+)
+def test_a_length_that_is_only_claimed_takes_no_memory(field: bytes, header: bytes) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(MalformedTrace):
+            decode(b"\x8a" + field + header)
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_damaged_bytes_are_a_trace_or_refused(trace: Trace, data: st.DataObject) -> None:
+    whole = bytearray(encode(trace))
+    for _ in range(data.draw(st.integers(1, 4))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    end = data.draw(st.just(len(whole)) | st.integers(0, len(whole)))
+    with contextlib.suppress(MalformedTrace):
+        assert isinstance(decode(bytes(whole[:end])), Trace)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=300))
+def test_any_bytes_are_refused(data: bytes) -> None:
+    with pytest.raises(MalformedTrace):
+        decode(data)

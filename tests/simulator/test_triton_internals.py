@@ -1,0 +1,186 @@
+"""Triton's private names: every one does what the simulator needs, nothing stays changed, and the GPU compiler still works."""
+
+import ast
+import inspect
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from triton.runtime.jit import JITFunction
+
+from checker.puzzle import Launch
+from checker.simulator import SimulationError, simulate, triton_internals
+from tests.simulator import kernels
+from tests.simulator.launching import nans, run
+
+PLACES = (tl, tl.core, tl.math, tl.standard, tl.random, tl.core.tensor, tl.core.dtype, JITFunction)
+needs_plain_triton = pytest.mark.skipif(
+    os.environ.get("TRITON_INTERPRET") == "1", reason="kernels cannot be compiled under TRITON_INTERPRET=1"
+)
+
+
+def softmax(m=2, n=10):
+    x, y = torch.randn(m, n), nans(m, n)
+    run(kernels.row_softmax, (m,), ("y_ptr",), {"BLOCK_N": 16}, x_ptr=x, y_ptr=y, stride_xm=n, stride_ym=n, N=n)
+    torch.testing.assert_close(y, x.softmax(-1))
+
+
+def compile_for(capability):
+    signature = {
+        "x_ptr": "*fp32",
+        "y_ptr": "*fp32",
+        "stride_xm": "i32",
+        "stride_ym": "i32",
+        "N": "i32",
+        "BLOCK_N": "constexpr",
+    }
+    source = ASTSource(kernels.row_softmax, signature, {"BLOCK_N": 1024})
+    return triton.compile(source, target=GPUTarget("cuda", capability, 32)).asm["ptx"]
+
+
+def snapshot():
+    return [dict(vars(place)) for place in PLACES]
+
+
+SIMULATOR = Path(triton_internals.__file__).parent
+PRIVATE = re.compile(
+    r"\.(handle|fn|raw_src|starting_line_number|to_ir|is_builtin)\b|_semantic\b|mangle_type|JITFunction|InterpretedFunction"
+    r"|triton\.(runtime|compiler|language\.semantic)|_sum_combine|_elementwise_m"
+)
+
+
+@pytest.mark.parametrize("path", sorted(SIMULATOR.rglob("*.py")), ids=lambda p: p.relative_to(SIMULATOR).as_posix())
+def test_only_one_module_knows_private_names(path):
+    code = "".join(ast.unparse(node) + "\n" for node in without_docstrings(ast.parse(path.read_text("utf-8"))).body)
+    assert bool(PRIVATE.search(code)) == (path.name == "triton_internals.py")
+
+
+def without_docstrings(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return tree
+
+
+def test_the_package_s_map_names_every_module():
+    text = ast.get_docstring(ast.parse((SIMULATOR / "__init__.py").read_text("utf-8")))
+    modules = {path.stem for path in SIMULATOR.glob("*.py")} - {"__init__"}
+    assert {name for name in modules if not re.search(rf"^ {{4,}}{name} |`{name}`", text, re.MULTILINE)} == set()
+
+
+def test_semantic_layer_takes_our_builder():
+    softmax()
+    assert list(inspect.signature(triton_internals.TritonSemantic.__init__).parameters)[:2] == ["self", "builder"]
+
+
+def test_builtins_are_recognised():
+    names = {name for place, name, _ in triton_internals._builtins() if place is tl}
+    assert {"load", "store", "arange", "dot", "where", "program_id", "full"} <= names
+
+
+def test_every_load_and_store_passes_the_builder():
+    source = inspect.getsource(triton_internals.TritonSemantic)
+    for name in (
+        "create_load",
+        "create_masked_load",
+        "create_store",
+        "create_masked_store",
+        "create_atomic_rmw",
+        "create_atomic_cas",
+    ):
+        assert f"builder.{name}(" in source
+
+
+@needs_plain_triton
+def test_a_jitted_function_gives_its_source():
+    lines, first = triton_internals.source_of(kernels.row_softmax)
+    assert lines[0].startswith("@triton.jit")
+    assert lines == inspect.getsource(kernels)[:].splitlines(keepends=True)[first - 1 : first - 1 + len(lines)]
+
+
+def test_constexpr_parameters_are_found():
+    assert triton_internals.constexpr_parameters(kernels.tiled_softmax) == {"BLOCK_M", "BLOCK_N"}
+
+
+def test_the_library_reduces_with_the_functions_we_know():
+    for name, meaning in triton_internals._LIBRARY_REDUCTIONS.items():
+        assert triton_internals.library_reduction(getattr(tl.standard, name)) == meaning
+    assert triton_internals.library_reduction(tl.standard._argmax_combine) is None
+
+
+def test_argument_types():
+    assert triton_internals.number_argument(1).dtype == tl.int32
+    assert triton_internals.number_argument(2**40).dtype == tl.int64
+    assert triton_internals.number_argument(0.5).dtype == tl.float32
+    assert triton_internals.number_argument(True).dtype == tl.int1
+
+
+def test_nothing_of_triton_stays_changed():
+    before = snapshot()
+    softmax()
+    assert snapshot() == before
+
+    @triton.jit
+    def broken(x_ptr):
+        tl.store(x_ptr, nowhere)  # noqa: F821
+
+    with pytest.raises(SimulationError):
+        simulate(broken, Launch((1,), {"x_ptr": torch.zeros(1)}, {}, ("x_ptr",)))
+    assert snapshot() == before
+
+
+def test_nothing_leaks_into_the_kernel_s_module():
+    before = dict(vars(kernels))
+    softmax()
+    assert vars(kernels) == before
+
+
+@needs_plain_triton
+def test_compile_after_a_trace_and_trace_after_a_compile():
+    softmax()
+    assert "sm_90" in compile_for(90)
+    softmax()
+    assert "sm_80" in compile_for(80)
+
+
+def test_threads_take_turns():
+    failures = []
+
+    def work():
+        try:
+            for _ in range(3):
+                softmax()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+@needs_plain_triton
+def test_works_under_triton_interpret(tmp_path):
+    root = Path(__file__).parents[2]
+    code = "from tests.simulator import test_triton_internals as here, test_ladder, kernels; here.softmax(); here.test_nothing_of_triton_stays_changed(); "
+    code += "test_ladder.test_softmax_of_rows(kernels.online_softmax, 4, 37)"
+    environment = {
+        **os.environ,
+        "TRITON_INTERPRET": "1",
+        "PYTHONPATH": os.pathsep.join([*os.environ.get("PYTHONPATH", "").split(os.pathsep), str(root)]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,295 @@
+"""Kernels from files and from live functions: the same source, the learner's own lines, and no file that stops the rest."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.course import PUZZLES
+from checker.submission.from_function import SubmissionError, from_function
+from checker.submission.from_path import Found, from_path
+from checker.submission.load import load_kernel
+from checker.submission.rules import violations
+
+ROOT = Path(__file__).parents[2]
+PUZZLE = PUZZLES["row_softmax"]
+SOLUTION = (ROOT / "solutions/row_softmax.py").read_text()
+DEFINITION = SOLUTION[SOLUTION.index("@triton.jit") :]
+SIGNATURE = "x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr"
+
+WITH_HELPER = f"""import math
+import triton
+from triton import language as T, jit
+import numpy as np
+LOG2E: T.constexpr = T.constexpr(1.44269504)  # log2(e)
+
+
+def unrelated():
+    raise SystemExit("never run")
+
+
+@jit
+def helper(x):
+    # a comment that stays
+    return x * LOG2E
+
+
+@triton.autotune(configs=[triton.Config({{"BLOCK_N": 128}}, num_warps=8), triton.Config({{"BLOCK_N": 2 ** 8}}, num_stages=3)], key=["N"])
+@triton.jit
+def row_softmax_kernel({SIGNATURE.replace("tl.", "T.")}):
+    x = T.load(x_ptr)
+    T.store(y_ptr, helper(x))
+    # the end
+
+
+row_softmax_kernel[(1,)]()
+raise SystemExit("never run")
+"""
+
+
+def notebook(*cells: str, kind: str = "code") -> str:
+    listed = [
+        {"cell_type": kind, "source": cell.splitlines(keepends=True), "metadata": {}, "outputs": []} for cell in cells
+    ]
+    return json.dumps({"cells": listed, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+def only(path: Path) -> Found:
+    (found,) = from_path(path, PUZZLES)
+    return found
+
+
+def live(path: Path, name: str = "row_softmax_kernel") -> Any:
+    spec = importlib.util.spec_from_file_location(f"live_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return getattr(module, name)
+
+
+def test_file_is_read_and_not_run(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(WITH_HELPER)
+    found = only(tmp_path)
+    assert (found.submission, found.puzzle, found.error) == ("mine.py", "row_softmax", "")
+    source = found.source
+    assert source is not None
+    assert [(dict(c.meta), dict(c.options)) for c in source.configs] == [
+        ({"BLOCK_N": 128}, {"num_warps": 8}),
+        ({"BLOCK_N": 256}, {"num_stages": 3}),
+    ]
+    assert violations(source, PUZZLE) == []
+    for text in ("# a comment that stays", "# the end", "def helper(x):", "# log2(e)"):
+        assert text in source.source
+    for text in ("autotune", "numpy", "SystemExit", "math"):
+        assert text not in source.source
+    for number, line in enumerate(source.source.split("\n"), start=1):
+        if line.strip() and "import" not in line and line != "@triton.jit":
+            origin, own = source.locate(number)
+            assert (origin, WITH_HELPER.split("\n")[own - 1]) == ("mine.py", line)
+    kernel = load_kernel(source, tmp_path)
+    assert kernel.arg_names == list(PUZZLE.parameters)
+
+
+def test_live_function_and_file_give_the_same_source(tmp_path: Path) -> None:
+    path = tmp_path / "same.py"
+    path.write_text(WITH_HELPER[: WITH_HELPER.index("row_softmax_kernel[")])
+    from_file = only(path).source
+    from_live = from_function(live(path))
+    assert from_file is not None
+    assert (from_live.source, from_live.configs, from_live.problems) == (from_file.source, from_file.configs, ())
+
+
+def test_every_solution_survives_reading_and_loading(tmp_path: Path) -> None:
+    for path in (ROOT / "solutions").glob("*.py"):
+        found = only(path)
+        assert found.source is not None
+        assert load_kernel(found.source, tmp_path).arg_names == list(PUZZLES[str(found.puzzle)].parameters)
+
+
+def test_notebook_takes_the_last_definition_and_steps_over_magics(tmp_path: Path) -> None:
+    first = DEFINITION.replace("other=float", "other=-float")
+    text = notebook(
+        "%matplotlib inline\nimport triton\nimport triton.language as tl\n!pip list\nfiles = !ls\ntl.load?",
+        "%%bash\nrm -rf nothing",
+        first,
+        "this is not ( python",
+        "%%time\n" + DEFINITION,
+        "check(row_softmax_kernel)",
+    )
+    (tmp_path / "01.ipynb").write_text(text)
+    source = only(tmp_path).source
+    assert source is not None
+    assert "other=float" in source.source
+    line = next(i for i, t in enumerate(source.source.split("\n"), 1) if "def row_softmax_kernel" in t)
+    assert source.locate(line) == ("01.ipynb, cell 5", 3)
+
+
+def test_broken_last_definition_is_said_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "01.ipynb").write_text(notebook(DEFINITION, DEFINITION + "    x = = 1\n"))
+    found = only(tmp_path)
+    assert (found.source, found.reason, found.origin) == (None, "syntax", "01.ipynb, cell 2")
+    assert found.line == DEFINITION.count("\n") + 1
+
+
+def test_folder_is_sorted_and_what_is_hidden_is_skipped(tmp_path: Path) -> None:
+    for name in ("b/two.py", "a.py", ".hidden.py", ".ipynb_checkpoints/c.py", "__MACOSX/d.py"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(SOLUTION)
+    assert [f.submission for f in from_path(tmp_path, PUZZLES)] == ["a.py", "b/two.py"]
+
+
+BAD_FILES = {
+    "undecodable.py": (b"\xff\xfe\x00x", "undecodable"),
+    "nulls.py": (b"x = 1\x00", "undecodable"),
+    "syntax.py": (b"def f(:\n", "syntax"),
+    "empty.py": (b"", "no_kernel"),
+    "other.py": (b"import triton\n@triton.jit\ndef foo(x):\n    pass\n", "no_kernel"),
+    "large.py": (b"#" * (2 * 2**20 + 1), "too_large"),
+    "deep.py": (b"x = " + b"(" * 5000 + b")" * 5000, "syntax"),
+    "not_json.ipynb": (b"{", "unreadable"),
+    "no_cells.ipynb": (b"{}", "unreadable"),
+    "reassigned.py": (SOLUTION.encode() + b"\nrow_softmax_kernel = print\n", "not_a_function"),
+    "not_a.zip": (b"PK", "unreadable"),
+}
+
+
+def test_bad_files_are_reported_and_stop_nothing(tmp_path: Path) -> None:
+    for name, (data, _) in BAD_FILES.items():
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "zz_good.py").write_text(SOLUTION)
+    (tmp_path / "link.py").symlink_to(tmp_path / "zz_good.py")
+    found = {f.submission: f for f in from_path(tmp_path, PUZZLES)}
+    assert {name: f.reason for name, f in found.items()} == {n: r for n, (_, r) in BAD_FILES.items()} | {
+        "zz_good.py": "",
+        "link.py": "unsafe",
+    }
+    assert found["zz_good.py"].source is not None
+    assert all(f.error for n, f in found.items() if n != "zz_good.py")
+
+
+def test_zip_is_opened_and_its_traps_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "class.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("anna/row.py", SOLUTION)
+        archive.writestr("../evil.py", SOLUTION)
+        archive.writestr("/abs.py", SOLUTION)
+        archive.writestr("__MACOSX/x.py", SOLUTION)
+        archive.writestr("bomb.py", b"#" * (50 * 2**20))
+        archive.writestr("inner.zip", b"PK")
+        link = zipfile.ZipInfo("link.py")
+        link.external_attr = 0o120777 << 16
+        archive.writestr(link, "/etc/passwd")
+    found = {f.submission: f.reason for f in from_path(path, PUZZLES)}
+    assert found == {
+        "class.zip/anna/row.py": "",
+        "class.zip/../evil.py": "unsafe",
+        "class.zip//abs.py": "unsafe",
+        "class.zip/bomb.py": "too_large",
+        "class.zip/inner.zip": "unsafe",
+        "class.zip/link.py": "unsafe",
+    }
+
+
+PROBLEMS = {
+    "numpy": ("import numpy as np", "    np.exp(1)", "names", "np"),
+    "plain_helper": ("def f(x):\n    return x", "    f(1)", "helpers", "@triton.jit"),
+    "class_instance": ("class A:\n    x = 1", "    y = A.x", "names", "a class"),
+    "bare_exp": ("from triton.language import exp", "    y = exp(1.0)", "names", "tl.exp"),
+    "libdevice": ("from triton.language.extra import libdevice", "    y = libdevice.exp(1.0)", "names", "libdevice"),
+    "autotune_list": (
+        "C = [triton.Config({}) for _ in range(2)]\n\n\n@triton.autotune(configs=C, key=[])",
+        "    pass",
+        "autotune",
+        "list",
+    ),
+    "autotune_value": (
+        "@triton.autotune(configs=[triton.Config({'BLOCK_N': int('3')})], key=[])",
+        "    pass",
+        "autotune",
+        "literal",
+    ),
+    "heuristics": ("@triton.heuristics({})", "    pass", "decorators", "heuristics"),
+    "jit_arguments": ("", "    pass", "decorators", "plain @triton.jit"),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_what_stands_around_the_kernel_is_judged(tmp_path: Path, name: str) -> None:
+    above, body, rule, word = PROBLEMS[name]
+    jit = "@triton.jit(noinline=True)" if name == "jit_arguments" else "@triton.jit"
+    text = (
+        f"import triton\nimport triton.language as tl\n{above}\n{jit}\ndef row_softmax_kernel({SIGNATURE}):\n{body}\n"
+    )
+    (tmp_path / "k.py").write_text(text)
+    source = only(tmp_path / "k.py").source
+    assert source is not None
+    found = violations(source, PUZZLE)
+    assert any(v.rule == rule and word in v.message for v in found)
+    assert all(v.origin == "k.py" and 1 <= v.line <= text.count("\n") for v in found)
+
+
+def test_a_kernel_without_jit_is_told_what_to_add(tmp_path: Path) -> None:
+    path = tmp_path / "plain.py"
+    path.write_text(SOLUTION.replace("@triton.jit\n", ""))
+    with pytest.raises(SubmissionError, match=r"@triton\.jit on the line above"):
+        from_function(live(path))
+    source = only(path).source
+    assert source is not None
+    assert "decorators" in {v.rule for v in violations(source, PUZZLE)}
+
+
+NO_KERNEL: dict[str, tuple[object, str]] = {
+    "nothing": (None, r"^check needs a kernel: check\(row_softmax_kernel\)"),
+    "its_name": ("row_softmax_kernel", r"takes the kernel itself, not its name.*: check\(row_softmax_kernel\)"),
+    "a_file": ("puzzles/row_softmax.py", r"python -m checker check puzzles/row_softmax\.py"),
+    "a_typing_mistake": ("row_sofmax", r"not a text.* Did you mean row_softmax\?"),
+    "a_number": (3, r"this is 3 \(int\)"),
+    "a_class": (dict, "this is the class dict"),
+    "a_lambda": (lambda grid: grid, "a kernel with a grid in brackets"),
+    "a_function": (print, "print is an ordinary Python function"),
+}
+
+
+@pytest.mark.parametrize("name", NO_KERNEL)
+def test_what_is_not_a_kernel_is_said(name: str) -> None:
+    thing, words = NO_KERNEL[name]
+    with pytest.raises(SubmissionError, match=words):
+        from_function(thing)
+
+
+def test_a_kernel_that_no_puzzle_asks_for_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "other.py"
+    path.write_text(SOLUTION.replace("row_softmax_kernel", "row_sofmax_kernel"))
+    with pytest.raises(SubmissionError, match=r"called row_sofmax_kernel\. Did you mean row_softmax_kernel\?"):
+        from_function(live(path, "row_sofmax_kernel"))
+
+
+def test_cells_of_a_session_give_their_number() -> None:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    try:
+        shell.run_cell("%who\nimport triton, triton.language as tl\nSCALE = tl.constexpr(2.0)", store_history=True)
+        shell.run_cell("@triton.jit\ndef helper(x):\n    return x * SCALE", store_history=True)
+        shell.run_cell(
+            f"# mine\n@triton.jit\ndef row_softmax_kernel({SIGNATURE}):\n    tl.store(y_ptr, helper(1.0))",
+            store_history=True,
+        )
+        count = shell.execution_count - 1
+        source = from_function(shell.user_ns["row_softmax_kernel"])
+    finally:
+        InteractiveShell.clear_instance()
+    assert violations(source, PUZZLE) == []
+    lines = {text: source.locate(n) for n, text in enumerate(source.source.split("\n"), 1)}
+    assert lines["    tl.store(y_ptr, helper(1.0))"] == (f"In[{count}]", 4)
+    assert lines["    return x * SCALE"] == (f"In[{count - 1}]", 3)
+    assert lines["SCALE = tl.constexpr(2.0)"] == (f"In[{count - 2}]", 3)

@@ -1,0 +1,63 @@
+"""The words for a call that cannot work. `tests/submission` tries everything that is no kernel of the course."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import triton
+
+import checker
+from checker.course import PUZZLES
+from checker.verbs.arguments import UsageError, live_kernel, need, puzzle_named
+
+
+@triton.jit
+def row_softmax_kernel(x_ptr):
+    pass
+
+
+def plain_kernel(x_ptr: Any) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (None, r"check needs a kernel: check\(row_softmax_kernel\)"),
+        ("row_softmax", r"Without the quotation marks: check\(row_softmax_kernel\)"),
+        (plain_kernel, "plain_kernel is an ordinary Python function.*@triton.jit"),
+    ],
+    ids=["nothing", "name", "undecorated"],
+)
+def test_what_is_no_kernel_is_a_usage_error_with_what_to_do(given: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        checker.check(given)
+
+
+def test_a_kernel_is_found_with_its_puzzle() -> None:
+    puzzle, source = live_kernel(row_softmax_kernel, "check")
+    assert puzzle is PUZZLES["row_softmax"]
+    assert source.kernel == "row_softmax_kernel"
+
+
+@pytest.mark.parametrize("given", ["row_softmax", "row_softmax_kernel", row_softmax_kernel], ids=str)
+def test_a_puzzle_is_found_by_name_for_the_verbs_that_take_one(given: Any) -> None:
+    assert puzzle_named(given, "reset") is PUZZLES["row_softmax"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"), [("rowsoftmax", "Did you mean row_softmax"), (None, "reset needs a puzzle")]
+)
+def test_a_puzzle_that_is_none_is_told(given: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        checker.reset(given)
+
+
+def test_what_is_not_installed_is_named_with_the_way_to_doctor() -> None:
+    with pytest.raises(UsageError, match=r"needs no_such_package, which is not installed here. checker.doctor\(\)"):
+        need("json", "no_such_package")
+
+
+def test_a_notebook_shows_no_traceback() -> None:
+    assert UsageError("say this")._render_traceback_() == ["say this"]

@@ -1,0 +1,61 @@
+"""Three levels of help, and the explanation after passing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import checker
+from checker.course import PUZZLES
+from checker.verbs import progress_file
+from checker.verbs.arguments import UsageError
+from checker.verbs.hint import hint_at
+from checker.workspace import Workspace
+
+ROW_SOFTMAX = PUZZLES["row_softmax"]
+
+
+def hints_of(space: Workspace) -> int:
+    return progress_file.load(space).of("row_softmax").hints
+
+
+def test_each_call_goes_one_further_and_stops_at_the_last(space: Workspace) -> None:
+    shown = [checker.hint("row_softmax") for _ in range(4)]
+    assert [hint.level for hint in shown] == [1, 2, 3, 3]
+    assert hints_of(space) == 3
+    assert not any("p / l_i" in hint.code for hint in shown), "the solution is for after passing"
+    assert repr(shown[0]) == "<hint for row_softmax: hint 1 of 3: question>"
+
+
+def test_a_level_that_is_asked_for_is_shown_and_remembered(space: Workspace) -> None:
+    assert checker.hint("row_softmax", 2).prose == ROW_SOFTMAX.hint.idea
+    assert checker.hint("row_softmax", "question").prose == ROW_SOFTMAX.hint.question
+    assert hints_of(space) == 2
+    assert checker.hint("row_softmax").code == ROW_SOFTMAX.hint.skeleton
+
+
+@pytest.mark.parametrize("level", [0, 4, "answer", True, 1.5])
+def test_a_level_that_is_none_is_told(space: Workspace, level: Any) -> None:
+    with pytest.raises(UsageError, match=r"levels 1 \(question\), 2 \(idea\) and 3"):
+        checker.hint("row_softmax", level)
+
+
+def test_after_passing_it_explains_and_shows_the_solution(space: Workspace) -> None:
+    passed = "2026-01-01T00:00:00+00:00"
+    progress_file.update(space, "row_softmax", lambda r: replace(r, attempts=1, first_passed=passed))
+    told = checker.hint("row_softmax")
+    assert told.prose == ROW_SOFTMAX.explanation
+    assert "tl.store(" in told.code
+    assert "@triton.jit" not in told.code
+    assert not told.code.startswith(" "), "as in a text, not as inside the kernel"
+    assert hints_of(space) == 0, "an explanation after passing is not a hint"
+    assert checker.hint("row_softmax", 1).level == 1
+
+
+@pytest.mark.parametrize("puzzle", PUZZLES.values(), ids=lambda p: p.name)
+def test_every_puzzle_has_all_levels(puzzle: Any, space: Workspace) -> None:
+    shown = [hint_at(puzzle, level, space) for level in (1, 2, 3, 4)]
+    assert all(hint.prose or hint.code for hint in shown)
+    assert shown[3].code

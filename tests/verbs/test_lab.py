@@ -1,0 +1,339 @@
+"""What notebook cells use besides the verbs: kernels side by side, their films, their figures, and three of them in a row."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from dataclasses import replace
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+
+from checker import gpu, lab
+from checker.course import LADDER, PUZZLES
+from checker.lab import bytes_moved, compare, errors, films, operations, relative_error, timed
+from checker.verbs.arguments import UnavailableHere, UsageError
+from checker.verbs.bench import kernel_in, timed_launch
+from tests.judge.helpers import solution
+from tests.verbs.conftest import ROOT
+
+SIZES = {
+    "chunked_softmax": {"M": 2, "N": 37, "BLOCK_N": 16},
+    "online_softmax": {"M": 2, "N": 37, "BLOCK_N": 16},
+}
+ONLINE = [SIZES["online_softmax"]]
+SMALL = {"chunked_softmax": {"M": 2, "N": 7, "BLOCK_N": 4}}
+MATRIX = 2 * 37 * 4  # bytes
+STORE = "        tl.store(y_row + offs_n, tl.exp(x - m_i) / l_i, mask=offs_n < N)"
+
+pytestmark = pytest.mark.usefixtures("space")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks" / "src").glob("*.md")), ids=lambda path: path.stem)
+def test_cells_import_the_verbs_and_the_lab_and_nothing_else_of_the_course(path):
+    cells = re.findall(r"^```python\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
+    assert cells
+    trees = [ast.parse(cell) for cell in cells if "{{" not in cell]
+    modules = {node.module for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    modules |= {alias.name for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Import) for alias in n.names}
+    assert {module for module in modules if module.split(".")[0] == "checker"} <= {"checker", "checker.lab"}
+
+
+class TestCompare:
+    def test_the_bytes_are_counted_and_those_predicted_and_what_is_the_courses_is_marked(self, solve):
+        solve("online_softmax")
+        found = compare(SIZES)
+        chunked, online = found.kernels
+        assert (chunked.predicted, chunked.counted, chunked.own) == (4 * MATRIX, 4 * MATRIX, False)
+        assert (online.predicted, online.counted, online.own) == (3 * MATRIX, 3 * MATRIX, True)
+        assert "chunked_softmax *" in found._repr_html_()
+        assert "online_softmax *" not in found._repr_html_()
+        assert "the course's solution" in repr(found)
+
+    def test_the_learners_own_kernel_is_the_one_that_is_counted(self, solve):
+        solve("online_softmax", STORE, f"{STORE}\n{STORE}")
+        (online,) = compare({"online_softmax": SIZES["online_softmax"]}).kernels
+        assert (online.predicted, online.counted) == (3 * MATRIX, 4 * MATRIX)
+        assert bytes_moved("online_softmax", ONLINE) == [4 * MATRIX]
+
+    @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
+    def test_what_is_timed_has_work_for_every_multiprocessor(self, puzzle):
+        """The outermost size is made larger, and with it the grid."""
+        case = puzzle.film.case
+        times = lab.growth([puzzle], [case], "")
+        name, large = lab.grown(case, "", times)
+        assert large.sizes[name] == times * case.sizes[name]
+        launch = timed_launch(puzzle, solution(puzzle.name), large)
+        assert math.prod(launch.grid) >= 1024
+        assert max(t.numel() for t in launch.arguments.values() if isinstance(t, torch.Tensor)) <= lab.LARGEST
+
+    def test_all_grow_as_much_and_as_asked(self):
+        puzzles = [PUZZLES["flash_attention_heads"], PUZZLES["flash_attention_v1"]]
+        small = [puzzle.film.case for puzzle in puzzles]
+        wide = [small[0], replace(small[1], sizes={**small[1].sizes, "N_Q": 1 << 14})]
+        assert lab.growth(puzzles, small, "N_KV") == lab.GROWN
+        times = lab.growth(puzzles, wide, "N_KV")
+        assert times == lab.LARGEST // (16 << 14)
+        assert lab.grown(wide[1], "N_KV", times)[1].sizes == {"H": 1, "N_Q": 1 << 14, "N_KV": 64 * times, "D": 16}
+        with pytest.raises(
+            UsageError, match=r"flash_attention_v1 has no size B to grow\. Its sizes are H, N_Q, N_KV, D"
+        ):
+            lab.growth(puzzles, small, "B")
+
+    def test_a_kernel_is_timed_in_its_own_configuration_except_for_what_is_named(self, space):
+        path, puzzle = space.solution_file("online_softmax"), PUZZLES["online_softmax"]
+        configs = "@triton.autotune([triton.Config({'BLOCK_N': 64}, num_warps=8)], key=['N'])\n@triton.jit"
+        path.write_text(path.read_text().replace("@triton.jit", configs))
+        tuned = kernel_in(path, puzzle)
+        free, named = (timed_launch(puzzle, tuned, puzzle.film.case, names) for names in ((), ("BLOCK_N",)))
+        assert (free.meta["BLOCK_N"], named.meta["BLOCK_N"]) == (64, puzzle.film.case.meta["BLOCK_N"])
+        assert free.options["num_warps"] == named.options["num_warps"] == 8
+
+    @pytest.mark.gpu
+    def test_on_a_gpu_every_kernel_is_timed(self, solve):
+        solve("online_softmax")
+        shown = compare({name: {**sizes, "M": 1, "N": 1000, "BLOCK_N": 256} for name, sizes in SIZES.items()})
+        assert all(kernel.seconds and kernel.seconds > 0 for kernel in shown.kernels)
+        assert all(kernel.timed_bytes == kernel.predicted * lab.GROWN for kernel in shown.kernels)
+        assert "GB/s" in shown._repr_html_()
+        assert "with M = 4,096" in shown._repr_html_()
+
+    @pytest.mark.gpu
+    @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
+    def test_on_a_gpu_every_puzzle_can_be_compared(self, puzzle):
+        (kernel,) = compare({puzzle.name: {}}).kernels
+        assert kernel.seconds
+        assert kernel.seconds > 0
+        assert kernel.grown == next(iter(puzzle.film.case.sizes))
+
+
+class TestFilms:
+    def test_what_is_not_solved_is_not_filmed(self, capsys):
+        films(SMALL)
+        assert "once your kernel has passed" in capsys.readouterr().out
+
+    def test_what_is_solved_is_filmed(self, solve, capsys):
+        solve("chunked_softmax")
+        films(SMALL)
+        assert "film of chunked_softmax" in capsys.readouterr().out
+
+    def test_a_kernel_that_no_longer_runs_gets_its_card(self, solve, capsys):
+        """A file in the folder of those that passed, changed by hand."""
+        solve("chunked_softmax", "l_i = 0.0", "l_i = tl.zeros((3,), tl.float32)")
+        films(SMALL)
+        shown = capsys.readouterr().out
+        assert "film of" not in shown
+        assert "Chunked softmax does not compile" in shown
+
+    def test_beside_each_other_they_are_one_output_in_a_notebook_and_lines_in_a_terminal(self, monkeypatch, capsys):
+        names = {"feature_slices": {"N": 3}, **SMALL}
+        films(names, beside=True)
+        first, second = capsys.readouterr().out.strip().splitlines()
+        assert "film of feature_slices" in first
+        assert "once your kernel has passed" in second
+        outputs = []
+        monkeypatch.setattr(lab.display, "show", lambda thing: outputs.append(thing.html()))
+        films(names, beside=True)
+        (html,) = outputs
+        assert html.startswith('<div style="display:grid')
+        assert html.count('class="tbt-film ') == 1
+        assert "atomic update" in html
+        assert html.index("tbt-film") < html.index("once your kernel has passed")
+
+
+class TestFigures:
+    def test_a_demonstration_is_filmed_and_counted_without_being_solved(self, capsys):
+        films({"feature_slices": {"N": 5}})
+        assert "film of feature_slices" in capsys.readouterr().out
+        n, d, d_v, slices = 5, 8, 4, 2
+        assert bytes_moved("feature_slices", [{"N": n}]) == [4 * n * (2 * d + slices * d_v + 2 * slices * (d_v + 1))]
+        feature = 2 * 4 + 4 * d_v + 3  # φ of key and query, state and its share, z and its share
+        per_program = 4 * feature + d_v + 1  # and the atomic additions
+        assert operations("feature_slices", [{"N": n}]) == [n * slices * per_program]
+        assert max(errors("feature_slices", [{"N": n}], output="den_ptr")) < 1e-6
+        (kernel,) = compare({"feature_slices": {}}).kernels
+        assert "*" not in kernel.label
+        assert kernel.counted == kernel.predicted
+
+    def test_small_tiles_that_compile_are_counted(self):
+        """Queries in tiles of 8 are padded by the tensor cores; a recurrent kernel has no `tl.dot` at all."""
+        assert bytes_moved("linear_attention", [{"BLOCK_M": 8}]) == bytes_moved("linear_attention", [{}])
+        narrow, wide = bytes_moved("causal_linear_attention", [{"BLOCK_V": 4}, {"BLOCK_V": 16}])
+        assert wide < narrow
+
+    def test_bytes_at_several_sizes_follow_from_the_tiles(self):
+        """Queries outside: Q and O once, K and V once per tile of queries; keys outside as its budget says."""
+        sizes = [{"N_Q": n, "N_KV": n, "D": 16, "BLOCK_M": 16, "BLOCK_N": 16} for n in (32, 48)]
+        assert bytes_moved("flash_attention", sizes) == [4 * 16 * n * (2 + 2 * n // 16) for n in (32, 48)]
+        tiles = [n // 16 for n in (32, 48)]
+        assert bytes_moved("flash_attention_v1", sizes) == [
+            4 * n * (16 * (2 + t) + (2 * t - 1) * 18) for n, t in zip((32, 48), tiles, strict=True)
+        ]
+
+    def test_operations_are_those_of_dots_and_of_lanes(self):
+        """Rows of 37 in tiles of 16: three steps each of 5 and then of 3 operations a lane, and per step 4 for the row itself."""
+        assert operations("online_softmax", ONLINE) == [2 * (3 * 16 * (4 + 3) + 3 * 5)]
+        sizes = {"N_Q": 32, "N_KV": 48, "D": 16, "BLOCK_M": 16, "BLOCK_N": 16}
+        pairs, tile = 2 * 3, 16 * 16
+        dots, lanes = 2 * (2 * 16 * tile), 5 * tile + 16 * 5 + 16 * 16
+        assert operations("flash_attention", [sizes]) == [pairs * (dots + lanes) + 2 * 16 * 16]
+
+    def test_an_error_is_that_of_the_whole_output(self):
+        """The root mean square, against the reference from the rounded inputs: recomputed here from the kernel's own output."""
+        sizes = [{"M": 3, "N": n, "BLOCK_N": 16} for n in (16, 50)]
+        exact, coarse = errors("online_softmax", sizes), errors("online_softmax", sizes, dtype="bfloat16")
+        assert all(0 < e < 1e-6 for e in exact)
+        assert all(2**-11 < e < 2**-8 for e in coarse), "rounding the output to 8 bits of mantissa"
+
+    def test_an_error_is_relative_and_nothing_is_hidden(self):
+        one, inf, nan = torch.ones(2), torch.inf, torch.nan
+        assert relative_error(torch.tensor([3.0, 5.0]), torch.tensor([3.0, 4.0])) == pytest.approx((1 / 25) ** 0.5)
+        assert relative_error(torch.tensor([-inf, 1.0]), torch.tensor([-inf, 1.0])) == 0
+        assert math.isnan(relative_error(torch.tensor([nan, 1.0]), one))
+        assert relative_error(torch.zeros(2), torch.zeros(2)) == 0
+        assert relative_error(one, torch.zeros(2)) == inf
+
+    def test_the_learners_own_kernel_is_the_one_with_the_error(self, solve):
+        solve("online_softmax", "tl.exp(x - m_i) / l_i", "tl.exp(x - m_i) / l_i * 1.25")
+        assert errors("online_softmax", ONLINE) == [pytest.approx(0.25, rel=1e-5)]
+
+    def test_flags_are_sizes_too(self):
+        """Causal, only the tiles on and below the diagonal are needed: 3 of 4."""
+        sizes = {"N_Q": 32, "N_KV": 32, "BLOCK_M": 16, "BLOCK_N": 16}
+        whole, causal = bytes_moved("flash_attention_heads", [{**sizes, "IS_CAUSAL": flag} for flag in (False, True)])
+        assert whole - causal == 2 * 16 * 16 * 4, "one tile of keys and one of values"
+        (error,) = errors("flash_attention_heads", [{**sizes, "IS_CAUSAL": False}], output="lse_ptr")
+        assert error < 1e-3
+
+    @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here, and the times are tested below")
+    def test_without_a_gpu_nothing_is_timed_and_sizes_are_read_all_the_same(self):
+        assert timed("online_softmax", [{}]) is None
+        with pytest.raises(UsageError, match="called K"):
+            timed("online_softmax", [{"K": 1}])
+
+    @pytest.mark.gpu
+    def test_on_a_gpu_more_keys_take_longer(self):
+        sizes = [{"N_Q": 4096, "N_KV": n, "D": 64, "BLOCK_M": 64, "BLOCK_N": 64} for n in (1024, 16384)]
+        short, long = timed("flash_attention", sizes, dtype="float16")
+        assert 0 < short < long
+
+    def test_any_kernel_is_compiled_for_a_gpu_that_is_not_here(self):
+        @triton.jit
+        def copy(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
+            lanes = tl.arange(0, BLOCK_N)
+            tl.store(y_ptr + lanes, tl.load(x_ptr + lanes, mask=lanes < N), mask=lanes < N)
+
+        row = torch.empty(1)
+        arguments = {"x_ptr": row, "y_ptr": row, "N": 100}
+        made = lab.compile_for("H100", copy, arguments, {"BLOCK_N": 128}, num_warps=2)
+        assert made.ok
+        assert (made.facts["num_warps"], made.facts["spilled_bytes"]) == (2, 0)
+        with pytest.raises(UsageError, match="no GPU called H1000"):
+            lab.compile_for("H1000", copy, arguments, {"BLOCK_N": 128})
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "complaint"),
+    [
+        ("compare", [{"no_such_puzzle": {}}], "no_such_puzzle"),
+        ("films", [{"no_such_puzzle": {}}], "no_such_puzzle"),
+        ("bytes_moved", ["no_such_puzzle", [{}]], "no_such_puzzle"),
+        ("compare", [{"chunked_softmax": {"K": 3}}], "called K"),
+        ("films", [{"chunked_softmax": {"K": 3}}], "called K"),
+        ("bytes_moved", ["chunked_softmax", [{"K": 3}]], "called K"),
+        ("compare", [["linear_attention"]], r"takes puzzles with their sizes: compare\({'vector_add': {'N': 10}}\)"),
+        ("films", [["linear_attention"]], "takes puzzles with their sizes"),
+        ("compare", [{"linear_attention": {"D": 20}}], "D is 16, 32, 64 or 128, not 20"),
+        ("films", [{"feature_slices": 3}], "and this is 3"),
+        ("bytes_moved", ["linear_attention", {"N_Q": 16}], "takes a list of sizes, even for one"),
+        ("operations", ["linear_attention", "N_Q"], "takes a list of sizes, even for one"),
+        ("timed", ["linear_attention", ["N_Q"]], "this is 'N_Q'"),
+        ("timed", ["online_softmax", [{}], "float64"], "no 'float64' tensors"),
+        ("bytes_moved", ["linear_attention", [{"D": 20}]], "D is 16, 32, 64 or 128, not 20"),
+        ("errors", ["linear_attention", [{"D": 20}]], "D is 16, 32, 64 or 128, not 20"),
+        ("bytes_moved", ["causal_linear_attention_chunked", [{"CHUNK": 8}]], "CHUNK = 8 .* compiles for no GPU"),
+        ("errors", ["linear_attention", [{"BLOCK_N": 8}]], "BLOCK_N = 8 .* compiles for no GPU"),
+        ("errors", ["online_softmax", [{}], "float64"], "no 'float64' tensors. Its types are float32"),
+        ("errors", ["online_softmax", [{}], "", "x_ptr"], "no output called x_ptr. Its outputs are y_ptr"),
+        ("pipeline", ["no_such_pipeline"], "no pipeline called no_such_pipeline. The pipelines are causal_linear"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_had_is_refused_in_words(function, arguments, complaint):
+    with pytest.raises(UsageError, match=complaint):
+        getattr(lab, function)(*arguments)
+
+
+def test_a_kernel_that_does_not_run_says_so(solve):
+    solve("online_softmax", "l_i = 0.0", "l_i = tl.zeros((3,), tl.float32)")
+    with pytest.raises(UsageError, match="online_softmax_kernel did not run at M = 2, N = 37"):
+        operations("online_softmax", ONLINE)
+
+
+def pipeline(*arguments, **sizes):
+    return lab.pipeline("causal_linear_attention", *arguments, **sizes)
+
+
+class TestPipeline:
+    @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+    def test_it_is_near_float64(self, dtype):
+        found = pipeline("cpu", dtype, N=75, PAST=9)
+        kernels = ["linear_chunk_states", *["linear_state_prefix"] * 2, "causal_linear_attention_parallel"]
+        assert [step.puzzle for step in found.steps] == kernels
+        assert set(found.errors) == {"o_ptr", "s_ptr", "z_ptr"}
+        assert 0 < max(found.errors.values()) < {"float32": 2e-3, "float16": 2e-3, "bfloat16": 1e-2}[dtype]
+        assert found.gpu_errors == {}
+
+    def test_programs_and_bytes_are_those_of_the_launches(self):
+        """Two heads, 40 tokens in 3 chunks, D = 16, D_V = 24 in two slices, float32."""
+        found = pipeline("cpu", N=40)
+        assert [step.programs for step in found.steps] == [3 * 2 * 2, 6 * 2, 1 * 2, 3 * 2 * 2]
+        k, v, s, z = 2 * 40 * 16 * 4, 2 * 40 * 24 * 4, 2 * 3 * 16 * 24 * 4, 2 * 3 * 16 * 4
+        moved = [2 * k + v + s + z, 2 * s + 2 * s // 3, 2 * z + 2 * z // 3, 4 * k + 2 * v + s + 2 * z]
+        assert [step.moved for step in found.steps] == moved
+        assert found.moved == sum(moved)
+
+    def test_the_learners_own_kernels_run_and_the_rest_is_marked(self, solve):
+        """A prefix that is wrong by design: what it hands on is what the next kernel gets."""
+        solve("linear_state_prefix", "state += tl.load", "state -= tl.load")
+        found = pipeline("cpu", N=40)
+        assert [step.own for step in found.steps] == [False, True, True, False]
+        assert min(found.errors.values()) > 0.1
+        assert "linear_chunk_states *" in found._repr_html_()
+        assert "linear_state_prefix *" not in found._repr_html_()
+        assert "would be 4." in found._repr_html_()
+        assert repr(found).startswith("<three kernels in four launches, ")
+        assert "the course's solution" in repr(found)
+
+    def test_a_kernel_runs_in_its_own_configuration_unless_a_tile_is_named(self, solve):
+        tuned = '@triton.autotune(configs=[triton.Config({"BLOCK_SIZE": 128}, num_warps=4)], key=[])\n@triton.jit'
+        solve("linear_state_prefix", "@triton.jit", tuned)
+        assert [step.programs for step in pipeline("cpu", N=40).steps[1:3]] == [3 * 2, 1 * 2]
+        assert [step.programs for step in pipeline("cpu", N=40, BLOCK_SIZE=32).steps[1:3]] == [12 * 2, 1 * 2]
+
+    @pytest.mark.parametrize(
+        ("arguments", "complaint"),
+        [
+            ({"M": 3}, "pipeline has no size called M"),
+            ({"N": 0}, "N has to be a whole number"),
+            ({"D": 48}, "D is 16, 32, 64 or 128, not 48"),
+            ({"CHUNK": 24}, "power of two"),
+            ({"N": 10_000_000}, "480,000,000 numbers"),
+            ({"CHUNK": 8}, "at least 16"),
+            ({"PAST": -1}, "cannot be -1"),
+            ({"dtype": "float64"}, "no 'float64' tensors"),
+            ({"device": "tpu"}, "'auto', 'cpu' or 'cuda'"),
+        ],
+        ids=str,
+    )
+    def test_what_does_not_exist_is_refused(self, arguments, complaint):
+        with pytest.raises(UsageError, match=complaint):
+            pipeline(**arguments)
+
+    def test_a_gpu_that_is_not_there_is_named(self, monkeypatch):
+        monkeypatch.setattr(gpu, "available", lambda: False)
+        with pytest.raises(UnavailableHere, match="no GPU"):
+            pipeline("cuda")

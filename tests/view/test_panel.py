@@ -1,0 +1,79 @@
+"""Panels of the small verbs, on a page and in a terminal."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import fields, replace
+
+import pytest
+from rich.console import Console
+
+from checker.view.panel import Cell, Panel
+from tests.view.pages import HOSTILE, Page
+
+PANEL = Panel(
+    "What works",
+    ("Run `make lab`.\nThen look.",),
+    ("what", "time", ""),
+    (
+        (Cell("triton"), Cell("1.5", number=True), Cell("a long sentence about what is missing here", "warn")),
+        (Cell("gcc"), Cell("22", number=True), Cell("none", "bad", code="sudo apt install gcc")),
+    ),
+    "tl.load(x_ptr)\n",
+    ("The end.",),
+    (("More", ("one `x`", "two")),),
+)
+
+
+def strings(value: object) -> Iterator[str]:
+    """Every text in a panel."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Cell):
+        yield from (value.text, value.code)
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from strings(part)
+
+
+def printed(panel: Panel, width: int) -> str:
+    out = io.StringIO()
+    panel.print(Console(file=out, width=width))
+    return out.getvalue()
+
+
+def test_page_and_terminal_say_everything() -> None:
+    page, terminal = Page(PANEL.html()), " ".join(printed(PANEL, 100).split())
+    for field in fields(Panel):
+        for text in strings(getattr(PANEL, field.name)):
+            words = " ".join(text.replace("`", "").split())
+            assert words in page.words
+            assert words in terminal
+    assert ("code", {"class": "whole"}) in page.tags
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Panel)])
+def test_hostile_text_stays_text(field: str) -> None:
+    hostile: dict[str, object] = {
+        "heads": (HOSTILE,) * 3,
+        "rows": ((Cell(HOSTILE, code=HOSTILE),) * 3,),
+        "lists": ((HOSTILE, (HOSTILE,)),),
+        "title": HOSTILE,
+        "code": HOSTILE,
+    }
+    page = Page(replace(PANEL, **{field: hostile.get(field, (HOSTILE,))}).html())  # type: ignore[arg-type]
+    assert HOSTILE in page.text
+    assert page.harmless
+
+
+def test_names_and_numbers_are_broken_only_where_they_do_not_fit() -> None:
+    assert "triton" in printed(PANEL, 40)
+    names = replace(PANEL, heads=(), rows=(tuple(Cell(f"name_number_{i}") for i in range(6)),))
+    assert "name_number_0" in printed(names, 60)
+    assert "name_number_5" not in printed(names, 60)
+
+
+def test_parts_may_be_missing() -> None:
+    assert Page(Panel("Bare").html()).words == "Bare"
+    assert printed(Panel("Bare"), 80) == "Bare\n"

@@ -1,0 +1,101 @@
+"""Plots on light and dark pages: every word is drawn in a colour of the theme, and the theme's colours can be read."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from checker.view.error_map import error_map
+from checker.view.plots import Plot, Subplot, scaling_plot, traffic_plot
+from checker.view.theme import DARK, LIGHT
+from tests.view import verdicts
+from tests.view.pages import HOSTILE, Page
+
+SVG = "{http://www.w3.org/2000/svg}"
+READABLE = 4.5  # WCAG 2.2, 1.4.3: contrast of text with its ground, level AA
+
+
+def traffic(name: str = "online_softmax") -> Plot:
+    return traffic_plot([("row_softmax", 128_000, 128_000), (name, 192_000, 256_000)], title="Bytes")
+
+
+def scaling(name: str = "queries outside") -> Plot:
+    subplot = Subplot("N", (64, 128), {name: (10.0, 40.0)}, {name: (8.0, 32.0)})
+    return scaling_plot([subplot, subplot], unit="kB", title="Counted")
+
+
+PLOTS = {"traffic": traffic, "scaling": scaling}
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of ``#rrggbb`` as WCAG 2.2 defines it."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("ground", ["bg", "panel"])
+@pytest.mark.parametrize("name", ["ink", "soft", "bad", "good", "keyword", "string", "number"])
+def test_words_can_be_read_in_both_themes(name: str, ground: str, palette: dict[str, str]) -> None:
+    assert contrast(palette[name], palette[ground]) >= READABLE
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_a_plot_takes_its_colours_and_its_ground_from_the_page(name: str) -> None:
+    plot = PLOTS[name]()
+    styles = [node.attrib.get("style", "") for node in ET.fromstring(plot.svg).iter(f"{SVG}text")]
+    assert len(styles) >= 4
+    assert all("fill: var(--soft," in style for style in styles)
+    left = set(re.findall(r"(?<!,)#[0-9a-f]{6}", plot.svg))
+    assert not left, f"colours that stay the same on a dark page: {left}"
+    page = plot._repr_html_()
+    assert "background:var(--bg)" in page
+    assert "[data-jp-theme-light=false] .tbt-plot" in page
+    assert len(page) < 50_000
+
+
+@pytest.mark.filterwarnings("ignore:Glyph", "ignore:constrained_layout")
+@pytest.mark.parametrize("name", PLOTS)
+def test_hostile_names_stay_text(name: str) -> None:
+    page = Page(PLOTS[name](HOSTILE)._repr_html_())
+    assert page.harmless
+    assert HOSTILE in page.text
+    assert any(HOSTILE in (attrs.get("aria-label") or "") for _, attrs in page.tags)
+
+
+def test_a_plot_changes_nothing_else_on_its_page_and_is_the_same_every_time() -> None:
+    for drawn in (lambda: traffic().svg, lambda: scaling().svg, lambda: error_map(verdicts.mismatch())):
+        assert "<style" not in drawn(), "matplotlib's style sheet would reach every element of the page"
+        assert drawn() == drawn()
+
+
+def test_the_traffic_plot_says_its_numbers() -> None:
+    plot = traffic()
+    words = " ".join("".join(node.itertext()) for node in ET.fromstring(plot.svg).iter(f"{SVG}text"))
+    assert "128 kB counted, as predicted" in words
+    assert "256 kB counted, 1.33 × predicted" in words
+    assert "online_softmax: 192 kB predicted, 256 kB counted" in plot.alt
+
+
+def test_the_scaling_plot_has_points_laws_and_words() -> None:
+    plot = scaling()
+    assert len(re.findall(r"<g id=\"axes_", plot.svg)) == 2
+    assert "queries outside" in plot.svg
+    assert "stroke-dasharray" in plot.svg
+    assert plot.alt.startswith("Counted. kB: queries outside at N 64: 10, 128: 40")
+    assert repr(plot) == "<plot: Counted>", "where HTML cannot be shown, its title is"
+
+
+def test_nothing_to_plot_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one rung"):
+        traffic_plot([])
+    with pytest.raises(ValueError, match="at least one subplot"):
+        scaling_plot([], unit="kB")
