@@ -29,7 +29,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checker.region import END, START
+from checker.submission.marked_region import END, START
 
 AGAINST = "Against"
 SOLUTION = "solution"
