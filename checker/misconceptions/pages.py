@@ -42,31 +42,31 @@ class PageError(ValueError):
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One kernel of a page. `wrong_lines` are the lines of `source` that carry the mistake, counted from 1."""
+class _Headed:
+    """What stands below a heading of a page."""
 
     page: str
     name: str
-    labels: Mapping[str, str]
-    source: str
-    wrong_lines: tuple[int, ...]
+    labels: dict[str, str]
 
     def error(self, problem: str) -> PageError:
         return PageError(f"{self.page}, {self.name}: {problem}")
 
 
 @dataclass(frozen=True)
-class _Section:
-    """A heading with what stands below it."""
+class Entry(_Headed):
+    """One kernel of a page. `wrong_lines` are the lines of `source` that carry the mistake, counted from 1."""
 
-    page: str
-    name: str
-    labels: dict[str, str]
+    source: str
+    wrong_lines: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Section(_Headed):
+    """A heading's kernel as it is written: a diff, or the whole."""
+
     language: str
     code: list[str]
-
-    def error(self, problem: str) -> PageError:
-        return PageError(f"{self.page}, {self.name}: {problem}")
 
 
 def bare(text: str) -> str:
