@@ -38,7 +38,7 @@ function bars(name, levels, [x, y, w, h, inside]) {
 }
 
 // every number of a vector gets a box of its own
-const boxed = (html) => html.replace(/(<span class="?vector[^>]*>)([^<]*)/g, (_, tag, words) => tag + words.split(" ").map((word) => `<b>${word}</b>`).join(""));
+const boxed = (html) => html.replace(/(<span class="?vector[^>]*>)([^<]*)/g, (_, tag, words) => tag + words.split(" ").map((word) => `<b>${word}</b>`).join(" "));
 
 // slot, now, after, …
 const triples = ([stay = [], go = [], both = []]) => [stay.flatMap((n, i) => (i % 2 ? [n, n] : [n])), go.flatMap((n, i) => (i % 2 ? [n, 0] : [n])), both].flat();

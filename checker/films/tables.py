@@ -69,13 +69,13 @@ def _variables(film: FilmData, named: Mapping[str, str], scenes: Scenes) -> list
             now: dict[str, Markup] = {}
             loops = dict(step.event.loops)
             for name, value in step.event.state.items():
-                if name in loops or name in drawn or _rank(value) > (most if name in named else unnamed):
+                if name in drawn or _rank(value) > (most if name in named else unnamed):
                     continue
                 if name not in names:
-                    if len(names) >= STATE_ROWS + len(named):
+                    if name in loops or len(names) >= STATE_ROWS + len(named):
                         continue
                     names.append(name)
-                now[name] = said.setdefault(id(value), _shown(value))
+                now[name] = "" if name in loops else said.setdefault(id(value), _shown(value))
             kept.append(now)
         if not room or sum(map(len, {text for now in kept for text in now.values()})) <= room:
             break

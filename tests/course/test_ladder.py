@@ -111,9 +111,9 @@ def test_an_answer_that_computes_nothing_is_far_outside_the_tolerance(puzzle: Pu
 def test_the_film_is_small_enough_to_look_at(puzzle: Puzzle):
     film = puzzle.film
     tensors = puzzle.make(film.case)
-    assert set(film.tensors) <= set(tensors)
+    assert set(film.diagram.tensors) <= set(tensors)
     tiles = [film.case.meta[name] for name in film.case.meta]
-    for name in film.tensors:  # each cell can be read, or there are few tiles to follow
+    for name in film.diagram.tensors:  # each cell can be read, or there are few tiles to follow
         shape = tensors[name].shape
         assert tensors[name].numel() <= 200 or max(shape) <= 8 * min(tiles), name
     assert set(film.choices) <= {*film.case.sizes, *film.case.meta}
