@@ -16,7 +16,7 @@ import pytest
 CHECKER = Path(__file__).resolve().parent.parent / "checker"
 
 ROOMS: tuple[frozenset[str], ...] = (
-    frozenset({"puzzle", "region", "workspace"}),
+    frozenset({"puzzle", "workspace"}),
     frozenset({"course"}),
     frozenset({"submission"}),
     frozenset({"misconceptions"}),  # wrong kernels are submissions, read as data
@@ -31,8 +31,6 @@ ROOMS: tuple[frozenset[str], ...] = (
     frozenset({"grading"}),
 )
 """From the vocabulary to what people see. What is in no room (the verbs, the shell) comes last and may import all."""
-CIRCULAR: frozenset[str] = frozenset()
-"""Rooms that still hold a circle. To be emptied, and never to grow."""
 
 RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
 LAST = len(ROOMS)
@@ -103,10 +101,7 @@ def test_a_room_imports_only_rooms_before_it() -> None:
 @pytest.mark.parametrize("room", sorted(p.name for p in CHECKER.iterdir() if (p / "__init__.py").is_file()))
 def test_no_circles_inside_a_room(room: str) -> None:
     found = circle(modules(CHECKER / room))
-    if room in CIRCULAR:
-        assert found, f"no circle any more: take {room} out of CIRCULAR"
-    else:
-        assert " → ".join(found) == ""
+    assert " → ".join(found) == ""
 
 
 def test_what_is_asked_holds_no_machinery() -> None:

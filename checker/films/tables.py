@@ -75,7 +75,7 @@ def _variables(film: FilmData, named: Mapping[str, str], scenes: Scenes) -> list
                     if name in loops or len(names) >= STATE_ROWS + len(named):
                         continue
                     names.append(name)
-                now[name] = "" if name in loops else said.setdefault(id(value), _shown(value))
+                now[name] = NOTHING if name in loops else said.setdefault(id(value), _shown(value))
             kept.append(now)
         if not room or sum(map(len, {text for now in kept for text in now.values()})) <= room:
             break

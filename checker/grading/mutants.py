@@ -38,7 +38,7 @@ class Row:
     diagnosed_as: str | None
     same_as: tuple[str, ...] = ()
     gpu: str | None = None
-    """What the GPU shows by itself (see `judge.graphics.seen_on_gpu`); None where it was not asked."""
+    """What the GPU shows by itself (see `judge.gpu_gate.seen_on_gpu`); None where it was not asked."""
 
     @property
     def caught(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import torch
 
+from checker.course.diagrams import flowing
 from checker.course.families import rows
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
@@ -67,5 +68,9 @@ PUZZLE = Puzzle(
         skeleton="offs_n = ...\nmask = ...\nx = ...\ntl.store(y_ptr + offs_n, ..., mask=mask)",
     ),
     explanation="Each element is loaded once and stored once, which no kernel can beat.",
-    film=FilmSpec(case=_case(10, 4), tensors=("x_ptr", "y_ptr"), choices={"N": (7, 10), "BLOCK_N": (4, 8)}),
+    film=FilmSpec(
+        case=_case(10, 4),
+        diagram=flowing(x_ptr=("element",), y_ptr=("element",)),
+        choices={"N": (7, 10), "BLOCK_N": (4, 8)},
+    ),
 )
