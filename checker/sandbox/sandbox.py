@@ -242,11 +242,11 @@ class Sandbox:
         return Job(self._worker, spec, self.limits.start)
 
 
-def _report(job: Job, number: int, deadline: float) -> LaunchReport:
+def _report(job: Job, number: int, deadline: float, longest_trace: int = 0) -> LaunchReport:
     """What the job says about launch `number`. Raises JobEnded and ProtocolError."""
-    from checker.sandbox.tasks import LARGE, LaunchReport
+    from checker.sandbox.tasks import LaunchReport
 
-    report = job.receive(LaunchReport, deadline, LARGE)
+    report = job.receive(LaunchReport, deadline, protocol.SMALL + longest_trace)
     if report.number != number:
         raise ProtocolError("the result is not the one that is due")
     return report
@@ -255,12 +255,13 @@ def _report(job: Job, number: int, deadline: float) -> LaunchReport:
 def _run_result(job: Job, number: int, shared: SharedLaunch, deadline: float, seconds: float) -> RunResult:
     """What became of launch `number`: waits until `deadline` (by `time.monotonic`)."""
     from checker.judge.runner import RunResult
-    from checker.sandbox.tasks import trace_from_bytes
+    from checker.sandbox.tasks import longest_trace, trace_from_bytes
 
     too_long = f"The kernel did not finish within {seconds:g} s."
     try:
-        report = _report(job, number, deadline)
-        trace = None if report.trace is None else trace_from_bytes(report.trace)
+        most = longest_trace(shared.message)
+        report = _report(job, number, deadline, most)
+        trace = None if report.trace is None else trace_from_bytes(report.trace, most)
     except ProtocolError as error:
         return RunResult("protocol_error", message=no_result(error))
     except JobEnded as ended:

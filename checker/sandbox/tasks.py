@@ -3,6 +3,7 @@ believed but what their types promise."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -16,8 +17,6 @@ from checker.simulator import trace_codec
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
-LARGE = 1 << 30
-"""Bytes of a launch's report with its trace, at most."""
 LONGEST = 16_000
 """Characters of a message or of its details that a job sends."""
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -117,9 +116,14 @@ class LaunchReport(Message):
     timing: Timing | None = None
 
 
-def trace_from_bytes(data: memoryview) -> Trace:
-    """Raises ProtocolError where `data` is no trace."""
+def longest_trace(launch: LaunchArguments) -> int:
+    """Bytes of what may be seen of a launch: its events and findings, and a program and a line for each element."""
+    return trace_codec.MAX_BYTES + 12 * sum(math.prod(view.shape) for view in launch.views.values())
+
+
+def trace_from_bytes(data: memoryview, most: int = trace_codec.MAX_BYTES) -> Trace:
+    """Raises ProtocolError where `data` is no trace, or longer than `most` bytes."""
     try:
-        return trace_codec.decode(data)
+        return trace_codec.decode(data, most)
     except trace_codec.MalformedTrace as error:
         raise ProtocolError(f"the trace is not one: {error}") from error
