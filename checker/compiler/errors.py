@@ -189,6 +189,7 @@ RULES: tuple[Rule, ...] = (
     _rule("undefined_name", r"NameError\(['\"](\w+) is not defined", "`{1}` is not defined here{helper}. Look for a typing mistake; a variable that is first assigned inside a loop or an `if` does not exist after it, so give it a value before."),
     _rule("global", r"Cannot access global variable (\w+) from within", "`{1}` is an ordinary Python value from outside the kernel. Write `{1} = tl.constexpr(...)`, or pass it as a parameter."),
     _rule("not_jitted", r"Unsupported function referenced: <function (\w+)", "`{1}` is an ordinary Python function: write @triton.jit above it so that the kernel can call it."),
+    _rule("unknown_function", r"module 'triton\.language(?:\.\w+)?' has no attribute '(make_block_ptr|advance)'|Block pointers have been removed", "Block pointers are gone since Triton 3.8: use tl.make_tensor_descriptor, or pointers with a mask."),
     _rule("unknown_function", r"module 'triton\.language(?:\.\w+)?' has no attribute '(\w+)'", "`tl.{1}` does not exist. Look for a typing mistake, or at the list of functions in the notebook."),
     _rule("unsupported_syntax", r"'tensor' object has no attribute '__pow__'|unsupported operand type\(s\) for \*\*", "`**` does not work on tensors: write x * x, or tl.exp2(y * tl.log2(x))."),
     _rule("unsupported_syntax", r"'tensor' object has no attribute 'values'|cannot unpack non-iterable", "A tile cannot be unpacked into several variables: only a tuple that a helper returns can."),

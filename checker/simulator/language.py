@@ -71,10 +71,6 @@ def _ignored(*_: Any, **__: Any) -> None:
     return None
 
 
-def _refuse_block_pointers(*_: Any, **__: Any) -> None:
-    raise Unsupported("block pointers are gone in Triton 3.8. Use pointer arithmetic and a mask.")
-
-
 def _tiles_or_numbers(numbers: Callable[..., Any], tiles: Callable[..., Any]) -> Callable[..., Any]:
     """Python's `min` or `max` that also takes two tiles."""
 
@@ -179,7 +175,6 @@ class Language:
             "reduce": reduce,
             "associative_scan": scan,
             **{name: lambda x, *_, **__: x for name in ("multiple_of", "max_contiguous", "max_constancy")},
-            **{name: _refuse_block_pointers for name in ("make_block_ptr", "advance") if hasattr(tl, name)},
         }
         methods: dict[str, Any] = {
             "reduce": lambda x, *a, **k: reduce(x, *a, **k),

@@ -106,7 +106,6 @@ HOSTILE = {
     "matmul": ("y = x_ptr @ x_ptr", "expressions"),
     "in": ("y = 1 in (1, 2)", "expressions"),
     "softmax": ("y = tl.softmax(x_ptr)", "names"),
-    "block_pointer": ("y = tl.make_block_ptr(x_ptr, (1,), (1,), (0,), (1,), (0,))", "names"),
     "triton_runtime": ("y = triton.runtime.driver", "names"),
     "triton_jit": ("y = triton.jit(x_ptr)", "names"),
     "int_of_text": ('y = int("12")', "text"),
