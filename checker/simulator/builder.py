@@ -19,6 +19,7 @@ from checker.simulator.operations.block_pointers import Descriptors
 from checker.simulator.operations.casts import Casts
 from checker.simulator.operations.dot import Dot
 from checker.simulator.operations.elementwise import Elementwise
+from checker.simulator.operations.libdevice import Libdevice
 from checker.simulator.operations.shapes import Shapes
 from checker.simulator.values import Handle, Pointer, merge_taint
 
@@ -40,7 +41,6 @@ class BuilderOptions:
 
 
 _UNSUPPORTED = {
-    "create_extern_elementwise": "functions of an external library (libdevice) are not simulated. Use those of tl.",
     "create_inline_asm": "inline assembly is not simulated.",
     "create_dot_scaled": "tl.dot_scaled is not simulated. Use tl.dot.",
     "create_map_elementwise": "tl.map_elementwise is not simulated. Write the operations on whole tiles.",
@@ -51,7 +51,7 @@ def _refuse_custom_types(*_: Any, **__: Any) -> NoReturn:
     raise Unsupported("this fp8 format is not simulated. Use float8e5 or float8e4nv.")
 
 
-class Builder(Elementwise, Casts, Shapes, Dot, Descriptors):
+class Builder(Elementwise, Casts, Shapes, Dot, Descriptors, Libdevice):
     """Computes Triton's primitives on `Handle`s: those of `operations/`, and here programs, prints, assertions and memory."""
 
     def __init__(self, memory: Memory, nan_origin: Callable[[str], int] | None = None) -> None:

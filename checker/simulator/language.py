@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,14 @@ import triton.language as tl
 
 from checker.simulator.builder import Builder
 from checker.simulator.errors import Unsupported
-from checker.simulator.triton_internals import Binding, Call, constant_value, handle_of, is_tensor, scalar_tensor
+from checker.simulator.triton_internals import (
+    Binding,
+    Call,
+    constant_value,
+    handle_of,
+    is_tensor,
+    scalar_tensor,
+)
 
 
 class Range:
@@ -82,18 +88,6 @@ def _tiles_or_numbers(numbers: Callable[..., Any], tiles: Callable[..., Any]) ->
     return choose
 
 
-class _OnlyOnGpu:
-    """Stands for a module whose functions only exist on a GPU."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, attribute: str) -> Any:
-        raise Unsupported(
-            f"{self._name}.{attribute} only exists on a GPU and is not simulated. Use the functions of tl."
-        )
-
-
 class Language:
     """What the words of a kernel mean, for the length of one launch.
 
@@ -133,8 +127,6 @@ class Language:
         for name, value in given.items():
             if isinstance(value, tl.constexpr):
                 out[name] = value.value
-            elif isinstance(value, ModuleType) and value.__name__.startswith("triton.language.extra"):
-                out[name] = _OnlyOnGpu(name)
             elif id(value) in self.binding.replaced:
                 out[name] = self.binding.replaced[id(value)]
         out.setdefault("range", Range)

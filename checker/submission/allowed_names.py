@@ -37,6 +37,25 @@ MATH = _names(
 )
 """What may be called as ``tl.math.NAME(...)``."""
 
+LIBDEVICE = _names(
+    """
+    abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh div_rn erf erfc exp exp10 exp2 expm1
+    fast_cosf fast_dividef fast_exp10f fast_expf fast_log10f fast_log2f fast_logf fast_powf fast_sinf fast_tanf
+    fdim finitef floor fma fmod hypot isfinited isinf isnan log log10 log1p log2 nearbyint normcdf pow rcbrt
+    rcp_rn remainder rint round rsqrt rsqrt_rn signbit sin sinh sqrt sqrt_rn tan tanh trunc
+    """
+)
+"""What may be called as ``libdevice.NAME(...)``, by whichever of `LIBDEVICES` it was imported."""
+
+LIBDEVICES = ("triton.language.extra.libdevice", "triton.language.extra.cuda.libdevice")
+"""The modules that are libdevice: of any GPU, and of NVIDIA's."""
+
+MODULES = frozenset(
+    {"triton", "triton.language", "triton.language.math", "triton.language.extra", "triton.language.extra.cuda"}
+)
+MODULES |= frozenset(LIBDEVICES)
+"""The modules of Triton that may be imported, under any name."""
+
 TRITON = frozenset({"cdiv", "next_power_of_2"})
 """What may be called as ``triton.NAME(...)``."""
 
@@ -137,6 +156,16 @@ def no_python(name: str) -> str:
 
 def no_tl(name: str) -> str:
     return INSTEAD.get(name) or f"`tl.{name}` is not one of the functions of `tl` that this course uses"
+
+
+def no_libdevice(name: str) -> str:
+    return f"`{name}` of libdevice is not one of its functions that this course simulates"
+
+
+def no_math(name: str) -> str:
+    if name in LIBDEVICE:
+        return f"`tl.math.{name}` does not exist: it is tl.extra.libdevice.{name}"
+    return f"`tl.math.{name}` is not one of the functions of `tl.math` that this course uses"
 
 
 def no_attribute(name: str) -> str:
