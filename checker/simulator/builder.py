@@ -94,7 +94,7 @@ class Builder(Elementwise, Casts, Shapes, Dot, Descriptors, Libdevice):
 
     def create_assume(self, condition: Handle) -> None:
         if not np.asarray(condition.data).all():
-            raise DeviceAssertion("tl.assume was given something that is not true")
+            self.memory.findings.false_promise("tl.assume", "the condition is false")
 
     # memory -----------------------------------------------------------------------------------------------------------
 

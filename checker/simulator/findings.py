@@ -158,6 +158,12 @@ class Findings:
         )
         self._add("race", message, self.locator.line(), tensor, offsets, offsets.size, key="lanes")
 
+    def false_promise(self, promise: str, truth: str) -> None:
+        """The compiler is told something that is not so."""
+        line = self.locator.line()
+        message = f"{promise} in line {line} is not true: {truth}, in program {self._program(self.locator.program)}."
+        self._add("false_promise", message, line, None, count=1, key=promise)
+
     # undefined values and NaN -----------------------------------------------------------------------------------------
 
     def undefined_load(self, access: Access, line: int) -> int:

@@ -11,6 +11,7 @@ import triton.language as tl
 
 from checker.simulator.builder import Builder
 from checker.simulator.errors import Unsupported
+from checker.simulator.promises import Promises
 from checker.simulator.triton_internals import (
     Binding,
     Call,
@@ -166,7 +167,7 @@ class Language:
             "static_print": _ignored,
             "reduce": reduce,
             "associative_scan": scan,
-            **{name: lambda x, *_, **__: x for name in ("multiple_of", "max_contiguous", "max_constancy")},
+            **Promises(self.builder.memory.findings).functions(),
         }
         methods: dict[str, Any] = {
             "reduce": lambda x, *a, **k: reduce(x, *a, **k),
