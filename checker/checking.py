@@ -10,19 +10,18 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Literal, Protocol, cast
 
-from checker.judge import compile_gate, memory_gate, traffic_gate, values_gate
-from checker.judge.diagnosis import ONLY_ON_GPU, find_misconception
+from checker.judge import compile_gate, int64_overflow, memory_gate, traffic_gate, values_gate
+from checker.judge.diagnosis import NONE_KNOWN, ONLY_ON_GPU, find_misconception
 from checker.judge.gpu_gate import NOT_RUN, gpu_gate
-from checker.judge.int64_overflow import overflow_warning, overflowing_launches
+from checker.judge.int64_overflow import FarLaunch
 from checker.judge.launches import Prepared, hidden, plan, prepare_all
 from checker.judge.outcome import Outcome, simulate
 from checker.judge.runner import Runner, concurrent
 from checker.judge.smallest_case import smallest_case
 from checker.judge.source_gate import source_gate
-from checker.judge.verdict import GATES, Diagnosis, Gate, GateResult, GateWarning, Verdict
+from checker.judge.verdict import GATES, Diagnosis, Gate, GateResult, Verdict
 from checker.puzzle import Case, Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
@@ -137,17 +136,18 @@ class _Check:
             self.add(compile_gate.failed(self.source, refused))
             return
 
-        # simulate: every case in one pass, and one whose offsets pass 2³¹; the other GPUs are compiled for meanwhile
-        long = overflowing_launches(self.puzzle, launches)
-        seen = self.simulated([*launches, *long], meanwhile=compilation.for_the_others)
+        # simulate: every case in one pass, and those whose offsets pass 2³¹; the other GPUs are compiled for meanwhile
+        far = int64_overflow.far_launches(self.puzzle, launches)
+        seen = self.simulated([*launches, *(one.far for one in far)], meanwhile=compilation.for_the_others)
         self.add(compile_gate.passed(self.source, compilation))
-        outcomes, overflowing = seen[: len(launches)], seen[len(launches) :]
-        warnings = tuple(w for o in overflowing if (w := overflow_warning(self.puzzle, self.source, o)) is not None)
+        outcomes, far_outcomes = seen[: len(launches)], seen[len(launches) :]
 
         # values, memory, traffic: each looks at the same outcomes and runs nothing, unless it fails
         if not self.passes(values_gate, outcomes):
             return
-        if not self.passes(memory_gate, outcomes, warnings):
+        if memory_gate.failure(self.puzzle, outcomes) is None and not self.reaches_far(far, far_outcomes):
+            return
+        if not self.passes(memory_gate, outcomes):
             return
         if not self.passes(traffic_gate, outcomes):
             return
@@ -173,12 +173,12 @@ class _Check:
             waiting.result() if waiting is not None else meanwhile()
         return outcomes
 
-    def passes(self, gate: SimulatedGate, outcomes: Sequence[Outcome], warnings: tuple[GateWarning, ...] = ()) -> bool:
+    def passes(self, gate: SimulatedGate, outcomes: Sequence[Outcome]) -> bool:
         """Add the gate's result. Where it fails: the smallest case that fails in the same way, and the misconception."""
         puzzle, source, runner = self.puzzle, self.source, self.runner
         failing = gate.failure(puzzle, outcomes)
         if failing is None:
-            return self.add(replace(gate.passed(puzzle, outcomes), warnings=warnings))
+            return self.add(gate.passed(puzzle, outcomes))
         replay = self.replay(failing) if failing.ran else None
         self.add(gate.failed(puzzle, source, outcomes, failing, replay))
         if failing.result.status not in ("passed", "runtime_error"):
@@ -189,6 +189,17 @@ class _Check:
         if self.wants_diagnosis:
             self.diagnosis = find_misconception(puzzle, source, runner, outcomes, failing, gate.GATE, replay)
         return False
+
+    def reaches_far(self, launches: Sequence[FarLaunch], outcomes: Sequence[Outcome]) -> bool:
+        """Whether offsets past 2³¹ reach the right memory. Where they do not, the memory gate is added."""
+        for launch, outcome in zip(launches, outcomes, strict=False):
+            result = int64_overflow.failed(self.source, launch, outcome)
+            if result is not None:
+                if self.wants_diagnosis:
+                    found = int64_overflow.diagnosis(self.puzzle, self.source, self.runner, launch, result)
+                    self.diagnosis = found or NONE_KNOWN
+                return self.add(result)
+        return True
 
     def replay(self, failing: Outcome) -> Trace | None:
         """The failing case once more, now with every event kept and, after a NaN, with every operation followed."""

@@ -5,6 +5,7 @@ A kernel that no GPU can take is a compile error. One that only some can take pa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from checker.compiler import TARGETS, CompileRequest, CompileResult, requests_for
@@ -19,6 +20,11 @@ PRIMARY = "A100"
 """The GPU that every dtype, flag and configuration is compiled for: the oldest with bfloat16 in hardware."""
 _MOST_VARIANTS = 10
 _KERNELS_OWN = ("passed", "compile_error", "timeout", "resource_limit")
+_BLOCK_POINTER = re.compile(r"^[^#]*\.make_block_ptr\(")
+_DROPPED = (
+    "Triton 3.8 and later have no block pointers: there this kernel does not compile. tl.make_tensor_descriptor takes their "
+    "place, or pointers with a mask."
+)
 _NAMES = {capability: name for name, capability in TARGETS.items()}
 
 
@@ -100,12 +106,18 @@ class Compilation:
 def passed(source: KernelSource, compilation: Compilation) -> GateResult:
     """A kernel that some GPU takes in every variant; the GPUs that do not are warnings."""
     results = [result for tried in compilation.results.values() for result in tried.values()]
+    warnings = [GateWarning(_warning(source, r), source.own_line(r.line)) for r in results if not r.ok]
+    block_pointer = next(
+        (n for n, text in enumerate(source.source.splitlines(), 1) if _BLOCK_POINTER.search(text)), None
+    )
+    if block_pointer is not None:
+        warnings.append(GateWarning(_DROPPED, source.own_line(block_pointer)))
     good = {result.request.capability for result in results if result.ok}
     return GateResult(
         "compile",
         "passed",
         f"Compiles for {join(_NAMES[capability] for capability in TARGETS.values() if capability in good)}.",
-        warnings=tuple(GateWarning(_warning(source, r), source.own_line(r.line)) for r in results if not r.ok),
+        warnings=tuple(warnings),
     )
 
 
