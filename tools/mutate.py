@@ -129,7 +129,7 @@ class Bench:
     def _broken(self, source: KernelSource, prepared: Sequence[Prepared]) -> bool:
         compilation = Compilation(self.puzzle, source, self.runner, prepared)
         try:
-            return compilation.for_one_gpu() is not None
+            return compilation.first() is not None
         finally:
             compilation.close()
 

@@ -37,8 +37,7 @@ class Runner(Protocol):
     the first result that is not ``passed`` is the last.
 
     The tensors of the launches asked for are left as they are. `launch` takes the next launch while the GPU works on the last one,
-    so a generator that prepares large ones costs no time of its own. Calls may come from several threads at once, unless the
-    runner has an attribute `concurrent` that is False.
+    so a generator that prepares large ones costs no time of its own.
     """
 
     def compile(self, kernel: KernelSource, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]: ...
@@ -48,8 +47,3 @@ class Runner(Protocol):
     ) -> Iterator[RunResult]: ...
 
     def launch(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[RunResult]: ...
-
-
-def concurrent(runner: Runner) -> bool:
-    """Whether calls to `runner` may overlap."""
-    return bool(getattr(runner, "concurrent", True))
