@@ -18,7 +18,7 @@ from checker.judge.gpu_gate import NOT_RUN, gpu_gate
 from checker.judge.int64_overflow import overflow_warning, overflowing_launches
 from checker.judge.launches import hidden, plan, prepare_all
 from checker.judge.outcome import Outcome, simulate
-from checker.judge.runner import Runner
+from checker.judge.runner import Runner, session
 from checker.judge.smallest_case import smallest_case
 from checker.judge.source_gate import source_gate
 from checker.judge.verdict import GATES, Diagnosis, Gate, GateResult, GateWarning, Verdict
@@ -74,7 +74,8 @@ def check_source(
             from checker.sandbox import Sandbox
 
             runner = cast(Runner, Sandbox.shared())
-        return _Check(puzzle, source, where, runner, diagnose, secret).verdict(submission)
+        with session(runner) as shared:
+            return _Check(puzzle, source, where, shared, diagnose, secret).verdict(submission)
     except Exception as error:  # the learner must not pay for a defect of ours
         return infra_verdict(puzzle, submission, where, error)
 

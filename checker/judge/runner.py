@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -47,3 +48,9 @@ class Runner(Protocol):
     ) -> Iterator[RunResult]: ...
 
     def launch(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[RunResult]: ...
+
+
+def session(runner: Runner) -> AbstractContextManager[Runner]:
+    """`runner` for the calls of one verdict: where it has a way to share work between them, it does."""
+    opened = getattr(runner, "session", None)
+    return nullcontext(runner) if opened is None else opened()
