@@ -131,14 +131,11 @@ class Bench:
             return "memory"
         if traffic_gate.failure(self.puzzle, outcomes):
             return "traffic"
-        return "compile" if self._broken(source, self.cases) else None
+        compilation = Compilation(self.puzzle, source, self.runner, self.cases)
+        return "compile" if compilation.first() or compilation.rest() else None
 
     def _broken(self, source: KernelSource, prepared: Sequence[Prepared]) -> bool:
-        compilation = Compilation(self.puzzle, source, self.runner, prepared)
-        try:
-            return compilation.for_one_gpu() is not None
-        finally:
-            compilation.close()
+        return Compilation(self.puzzle, source, self.runner, prepared).first() is not None
 
     def _differences(self, source: KernelSource) -> Iterator[str]:
         """What sets the kernel apart from the solution, case by case."""

@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 import torch
 
+from checker.judge.one_thread import one_thread
 from checker.puzzle import Case, Launch, Long, Puzzle, Scalar, Tensors
 from checker.submission.kernel import Config
 
@@ -83,7 +84,9 @@ def volume(case: Case) -> int:
 def prepare_all(
     puzzle: Puzzle, planned: Sequence[tuple[Case, Config | None]], poison: Poison = "nan"
 ) -> list[Prepared]:
-    return [prepare(puzzle, case, config, poison) for case, config in planned]
+    """The cases that the simulator runs, which are small."""
+    with one_thread():
+        return [prepare(puzzle, case, config, poison) for case, config in planned]
 
 
 def poisoned(puzzle: Puzzle, prepared: Prepared, poison: Poison) -> Prepared:

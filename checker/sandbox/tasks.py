@@ -30,10 +30,9 @@ class Ping(Message):
 
 
 class Compile(Message):
-    """Compile one request after another, each within `seconds` of processor time."""
+    """Compile every `CompileRequest` of the `AskedToCompile` that follow, each within `seconds` of processor time."""
 
     kernel: KernelSource
-    requests: tuple[CompileRequest, ...]
     seconds: float
 
 
@@ -41,7 +40,6 @@ class Simulate(Message):
     """Run every `LaunchArguments` that follows in the simulator, each within `seconds` of processor time."""
 
     kernel: KernelSource
-    options: SimulateOptions
     seconds: float
 
 
@@ -78,8 +76,17 @@ class View(msgspec.Struct):
     offset: int
 
 
+class AskedToCompile(Message):
+    """One request after another."""
+
+    requests: tuple[CompileRequest, ...]
+
+
 class LaunchArguments(Message):
-    """A launch whose bytes lie in a shared file of `size` bytes, which comes along. `parameters` are in the launch's order."""
+    """A launch whose bytes lie in a shared file of `size` bytes, which comes along. `parameters` are in the launch's order.
+
+    `simulate` is for the simulator.
+    """
 
     grid: tuple[int, ...]
     parameters: tuple[str, ...]
@@ -91,20 +98,21 @@ class LaunchArguments(Message):
     far: Mapping[str, tuple[int, ...]]
     storages: tuple[Storage, ...]
     size: int
+    simulate: SimulateOptions = SimulateOptions()
 
 
 # --------------------------------------------------------------------------------------------------------- from a job
 
 
 class CompileReport(Message):
-    """What came of request `number` of a task."""
+    """What came of request `number` of a job."""
 
     number: Count
     result: CompileResult
 
 
 class LaunchReport(Message):
-    """What came of launch `number` of a task: how it ended, on which line of the kernel's source, what was seen."""
+    """What came of launch `number` of a job: how it ended, on which line of the kernel's source, what was seen."""
 
     number: Count
     status: Literal["passed", "compile_error", "runtime_error", "timeout", "resource_limit"]
