@@ -82,6 +82,7 @@ class Findings:
         count: int = 0,
         operation: str | None = None,
         key: Any = None,
+        masked: bool = False,
     ) -> None:
         """Tell it, or count on where the same was found before: the same defect at the same line is told once."""
         name = tensor.name if tensor is not None else None
@@ -91,7 +92,7 @@ class Findings:
             elements: tuple[tuple[int, ...], ...] = ()
             if tensor is not None and offsets is not None:
                 elements = tuple(tensor.index(int(o)) for o in offsets[:SHOWN])
-            found = Finding(kind, message, line, self.locator.program, name, elements, 0, operation)
+            found = Finding(kind, message, line, self.locator.program, name, elements, 0, operation, masked)
         self._found[same] = replace(found, count=found.count + count)
 
     # accesses ---------------------------------------------------------------------------------------------------------
@@ -109,12 +110,12 @@ class Findings:
             f"{_said(tensor)} ({shape}): the first at {_index(tensor.index(first))}, {_where_outside(tensor, first)}. "
             + (
                 "A mask switches off the lanes that have no element."
-                if access.active is None
+                if not access.masked
                 else "The mask lets them through: compare it with the sizes and strides of this tensor."
             )
         )
         finding: FindingKind = "out_of_bounds_load" if kind == "load" else "out_of_bounds_store"
-        self._add(finding, message, location.line, tensor, outside, outside.size)
+        self._add(finding, message, location.line, tensor, outside, outside.size, masked=access.masked)
 
     def race(self, what: str, access: Access, clash: np.ndarray, touched_by: np.ndarray) -> None:
         """Two programs touch the same elements, in an order that nobody fixes on a GPU.
@@ -141,7 +142,7 @@ class Findings:
             f"Two lanes of this one store write the same element of {_said(tensor)}, {_index(tensor.index(int(offsets[0])))}. "
             "Which of them wins is not defined, even where both store the same value today."
         )
-        self._add("race", message, self.locator.line(), tensor, offsets, offsets.size, key="lanes")
+        self._add("race_in_store", message, self.locator.line(), tensor, offsets, offsets.size)
 
     # undefined values and NaN -----------------------------------------------------------------------------------------
 
@@ -264,8 +265,6 @@ def _where_outside(tensor: DeviceTensor, offset: int) -> str:
         return "before its first element"
     if offset < tensor.span:
         return "in the gap between its rows"
-    if tensor.storage_offset + offset < tensor.storage_elements:
-        return "in memory that belongs to something else"
     return "past its last element"
 
 
