@@ -67,8 +67,14 @@ def passed(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult:
 
 
 def failed(
-    puzzle: Puzzle, source: KernelSource, outcomes: Sequence[Outcome], failing: Outcome, replay: Trace | None
+    puzzle: Puzzle,
+    source: KernelSource,
+    outcomes: Sequence[Outcome],
+    failing: Outcome,
+    replay: Trace | None,
+    apart: str = "",
 ) -> GateResult:
+    """`apart` says what turns the case right."""
     findings = memory_findings(failing)
     bad = sum(1 for o in outcomes if memory_findings(o))
     message, advice = _message_and_advice(source, failing, findings[0])
@@ -80,7 +86,7 @@ def failed(
         f"{message}{many}",
         line=told[0].line,
         detail="\n".join(f.message for f in told if f.message),
-        advice=advice,
+        advice=f"{advice} {apart}".strip(),
         case=failing.case,
         findings=told,
     )

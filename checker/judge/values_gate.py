@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from checker.course import families
 from checker.judge.memory_gate import MASK_LETS_THROUGH, ZERO_TODAY
 from checker.judge.outcome import Outcome
 from checker.judge.phrases import count, element, in_own_lines, name_of, number, program
 from checker.judge.verdict import Gate, GateResult, Mismatch
-from checker.puzzle import Case, Puzzle, Scalar
+from checker.puzzle import Puzzle
 from checker.simulator.trace import Event, Finding, Trace
 from checker.submission.kernel import KernelSource
 
@@ -56,9 +54,17 @@ def passed(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult:
 
 
 def failed(
-    puzzle: Puzzle, source: KernelSource, outcomes: Sequence[Outcome], failing: Outcome, replay: Trace | None
+    puzzle: Puzzle,
+    source: KernelSource,
+    outcomes: Sequence[Outcome],
+    failing: Outcome,
+    replay: Trace | None,
+    apart: str = "",
 ) -> GateResult:
-    """`replay` is the trace of the failing case run once more with its events, after a NaN with every operation followed."""
+    """`replay` is the trace of the failing case run once more with its events, after a NaN with every operation followed.
+
+    `apart` says what turns the case right.
+    """
     if not failing.ran:
         return unfinished(GATE, source, failing)
     assert failing.comparison is not None
@@ -71,7 +77,7 @@ def failed(
         "failed",
         _message(source, outcomes, failing, mismatch, findings, found_there),
         line=_line(source, mismatch, findings, found_there),
-        advice=_advice(source, outcomes, mismatch, findings, found_there),
+        advice=_advice(source, apart, mismatch, findings, found_there),
         case=failing.case,
         mismatch=mismatch,
         findings=tuple(in_own_lines(source, f) for f in findings),
@@ -209,13 +215,12 @@ def _cause(source: KernelSource, got: float, findings: Sequence[Finding], found_
 
 def _advice(
     source: KernelSource,
-    outcomes: Sequence[Outcome],
+    apart: str,
     mismatch: Mismatch,
     findings: Sequence[Finding],
     found_there: Event | None,
 ) -> str:
     got, _ = _at_first(mismatch)
-    apart = contrast([o.case for o in outcomes if o.ran and not o.right], [o.case for o in outcomes if o.right])
     outside = _first(findings, "out_of_bounds_load") or _first(findings, "out_of_bounds_store")
     if _first(findings, "undefined_lanes"):
         return (
@@ -236,71 +241,3 @@ def _advice(
     if apart:
         return apart
     return "Work the first row of the window out by hand for the smallest failing case, or watch `film` go through it: where does your program first hold something else?"
-
-
-def contrast(failing: Sequence[Case], passing: Sequence[Case]) -> str:
-    """What all failing cases share and no passing one has, in words; empty where nothing stands out.
-
-    A layout and a flag that always come together are named together: which of them it is, the cases do not say.
-    """
-    if not passing:
-        return ""
-    apart = [
-        trait
-        for trait in _traits(failing[0])
-        if all(trait.has(case) for case in failing) and not any(trait.has(case) for case in passing)
-    ]
-    flag = next((trait.flag for trait in apart if trait.flag), "")
-    if apart and apart[0].is_layout and flag:
-        return f"{apart[0].words.rstrip('.')}, and these are the cases with {flag} too."
-    return apart[0].words if apart else ""
-
-
-@dataclass(frozen=True)
-class _Trait:
-    """Something that a case may have in common with others, and the sentence that says so."""
-
-    words: str
-    has: Callable[[Case], bool]
-    flag: str = ""
-    is_layout: bool = False
-
-
-def _traits(one: Case) -> list[_Trait]:
-    """What could set `one` apart, the most telling first."""
-    found = []
-    if one.family != "normal":
-        rows = families.IN_WORDS.get(one.family, f"{one.family} values")
-        found.append(_Trait(f"It happens only with {rows}.", lambda case: case.family == one.family))
-    if one.dtype != "float32":
-        found.append(_Trait(f"It happens only in {one.dtype}.", lambda case: case.dtype == one.dtype))
-    found.append(
-        _Trait(
-            "It happens only in the 16-bit types; convert to float32 right after the load.",
-            lambda case: case.dtype != "float32",
-        )
-    )
-    if one.layout != "contiguous":
-        apart = "It happens only where rows lie further apart in memory than they are long."
-        found.append(_Trait(apart, lambda case: case.layout == one.layout, is_layout=True))
-    found.append(
-        _Trait(
-            "It happens only where a size is not a multiple of its tile, so look at the lanes past the end.",
-            lambda case: any(n % case.meta[f"BLOCK_{k}"] for k, n in case.sizes.items() if f"BLOCK_{k}" in case.meta),
-        )
-    )
-    for name, value in one.flags.items():
-        flag = f"{name} = {value}"
-        found.append(_Trait(f"It happens only with {flag}.", partial(_has_flag, name=name, value=value), flag))
-    for name in one.sizes:
-        words = f"It happens only with more than one tile along {name}."
-        found.append(_Trait(words, partial(_has_several_tiles, name=name)))
-    return found
-
-
-def _has_flag(case: Case, name: str, value: Scalar) -> bool:
-    return case.flags.get(name) == value
-
-
-def _has_several_tiles(case: Case, name: str) -> bool:
-    return case.sizes.get(name, 0) > case.meta.get(f"BLOCK_{name}", math.inf)
