@@ -13,6 +13,7 @@ from typing import Literal, Protocol, cast
 
 from checker.judge import compile_gate, int64_overflow, memory_gate, traffic_gate, values_gate
 from checker.judge.diagnosis import NONE_KNOWN, ONLY_ON_GPU, find_misconception
+from checker.judge.experiments import what_turns_it_right
 from checker.judge.gpu_gate import NOT_RUN, gpu_gate
 from checker.judge.int64_overflow import FarLaunch
 from checker.judge.launches import hidden, plan, prepare_all
@@ -174,13 +175,18 @@ class _Check:
         failing = gate.failure(puzzle, outcomes)
         if failing is None:
             return self.add(gate.passed(puzzle, outcomes))
+
+        def fails(outcome: Outcome) -> bool:
+            return gate.fails(puzzle, outcome, failing)
+
         replay = self.replay(failing) if failing.ran else None
-        self.add(gate.failed(puzzle, source, outcomes, failing, replay))
+        # only where some case is right is there anything that may turn this one right
+        mixed = failing.ran and not all(fails(outcome) for outcome in outcomes)
+        apart = what_turns_it_right(puzzle, source, runner, failing.prepared, fails) if mixed else ""
+        self.add(gate.failed(puzzle, source, outcomes, failing, replay, apart))
         if failing.result.status not in ("passed", "runtime_error"):
             return False  # it was ended from outside: nothing is learnt from running it again
-        self.smallest = smallest_case(
-            puzzle, source, runner, failing.prepared, lambda outcome: gate.fails(puzzle, outcome, failing)
-        )
+        self.smallest = smallest_case(puzzle, source, runner, failing.prepared, fails)
         if self.wants_diagnosis:
             self.diagnosis = find_misconception(puzzle, source, runner, outcomes, failing, gate.GATE, replay)
         return False
@@ -234,5 +240,6 @@ class SimulatedGate(Protocol):
         outcomes: Sequence[Outcome],
         failing: Outcome,
         replay: Trace | None,
+        apart: str = "",
     ) -> GateResult:
-        """`replay` is the trace of the failing case run once more with its events, from which lines come."""
+        """`replay` is the trace of the failing case run once more with its events, from which lines come. `apart` says what turns it right."""

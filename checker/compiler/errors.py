@@ -116,6 +116,33 @@ def _loop_type(match: re.Match[str], place: Place, request: CompileRequest) -> s
     )
 
 
+def _endless(match: re.Match[str], place: Place, request: CompileRequest) -> str | None:
+    if not isinstance(place.node, ast.While):
+        return None
+    return (
+        f"`while {ast.unparse(place.node.test)}` tests something that is known before the kernel runs, so the loop has no end, "
+        "and Triton has no `break`. Test a variable that changes in the loop, as in `while start_n < N:`, or use `for`."
+    )
+
+
+def _dot_dtypes(match: re.Match[str], place: Place, request: CompileRequest) -> str:
+    call = place.node
+    both = [ast.unparse(operand) for operand in call.args[:2]] if isinstance(call, ast.Call) else []
+    if len(both) != 2 or max(map(len, both)) > 20:
+        both = ["p", "v"]
+    inputs = sorted({_type(kind[1:]) for kind in request.signature.values() if kind in ("*fp16", "*bf16", "*fp32")})
+    seen = f" (with {inputs[0]} inputs)" if len(inputs) == 1 else ""
+    return (
+        f"Both operands of tl.dot must have the same dtype; these are {_type(match[1])} and {_type(match[2])}{seen}. "
+        f"Convert one, e.g. {both[0]}.to({both[1]}.dtype)."
+    )
+
+
+def _shared_data(match: re.Match[str], place: Place, request: CompileRequest) -> str:
+    used = int(match[1], 16) // 1024
+    return f"This kernel keeps {used} KiB in shared memory, too much for {gpu_name(request.capability)}: use smaller tiles."
+
+
 def _unsupported(match: re.Match[str], place: Place, request: CompileRequest) -> str:
     kind = match[1]
     instead = {
@@ -151,8 +178,8 @@ RULES: tuple[Rule, ...] = (
     _rule("too_large", r"numel \((\d+)\) exceeds triton maximum tensor numel \((\d+)\)", "This tile has {1} elements, and Triton allows {2} at most: work through the data in smaller tiles."),
     # dot
     _rule("dot_too_small", r"Input shapes should have M >= (\d+), N >= (\d+) and K >= (\d+)", "tl.dot multiplies on tensor cores, which need tiles of at least 16 along the summed side (here M ≥ {1}, N ≥ {2}, K ≥ {3}): use larger tiles."),
-    _rule("dot", r"Both operands must be same dtype\. Got (\w+) and (\w+)", "Both operands of tl.dot must have the same dtype; these are {1} and {2}. Convert one, e.g. p.to(v.dtype)."),
-    _rule("dot", r"[Ff]irst input \((.*?)\) and second input \((.*?)\) must have the same dtype", "Both operands of tl.dot must have the same dtype; these are {1} and {2}. Convert one, e.g. p.to(v.dtype)."),
+    _rule("dot", r"Both operands must be same dtype\. Got (\w+) and (\w+)", _dot_dtypes),
+    _rule("dot", r"[Ff]irst input \((.*?)\) and second input \((.*?)\) must have the same dtype", _dot_dtypes),
     _rule("dot", r"must have equal reduction dimensions|first input shape .* not compatible for matmul|reduction dim", "tl.dot(a, b) sums over the last side of a and the first of b, which must be the same length: [M, K] times [K, N]. Is a tl.trans missing?"),
     _rule("dot", r"must have equal ranks|must have same rank|2D or 3D", "tl.dot multiplies matrices: both operands must be tiles with two sides. For vectors use tl.sum(a * b)."),
     _rule("dot", r"accumulator shape is incompatible", "The accumulator of tl.dot must have the shape [M, N] of the product."),
@@ -200,6 +227,7 @@ RULES: tuple[Rule, ...] = (
     _rule("pointer", r"Did you forget to add @triton\.jit", lambda m, p, r: "A pointer cannot be indexed with [ ]: add the offsets and read, as in tl.load(x_ptr + offs_n)." if "[" in p.code else None),
     _rule("constexpr", r"Did you forget to add @triton\.jit", "This argument must be known when the kernel is compiled (a literal number or a tl.constexpr)."),
     _rule("unknown_function", r"'tensor' object has no attribute '(\w+)'", "A tensor of Triton has no `.{1}`: look at the functions of `tl` in the notebook."),
+    _rule("condition", r"'constexpr' object has no attribute 'handle'", _endless),
     _rule("unknown_function", r"'(\w+)' object has no attribute '(\w+)'", "This value has no `.{2}`: it is a plain {1} here, because the compiler knows it (a constexpr, or a size that is 1). Leave the conversion out, or use a tensor."),
     # syntax
     _rule("unsupported_syntax", r"unsupported AST node type: (\w+)", _unsupported),
@@ -219,7 +247,9 @@ RULES: tuple[Rule, ...] = (
     _rule("dtype", r"cannot convert (.*?) of type (.*?) to tensor", "This value cannot be put in a tensor: use numbers and tensors only."),
     # one GPU only
     _rule("target", r"(?:requires|supported (?:only )?on) \.?target(?: architecture)? (sm_\d+\w*)", "{gpu} lacks an instruction that this kernel needs (it came with {1}).", True),
-    _rule("target", r"Feature '(.*?)' requires|ptxas.*(?:not supported|error)", "{gpu} lacks an instruction that this kernel needs.", True),
+    _rule("target", r"Feature '(.*?)' requires|ptxas[^\n]*(?:not supported on|requires) \.?(?:target|sm_)", "{gpu} lacks an instruction that this kernel needs.", True),
+    _rule("shared_memory", r"uses too much shared data \((0x\w+) bytes", _shared_data, True),
+    _rule("unknown", r"(?:ptxas[^\n]*?(?:error|fatal)\s*:?\s*|ptxas died[^\n]*?)([^\n]+)", "NVIDIA's assembler, which comes after Triton, stopped for {gpu}: {1}"),
     _rule("target", r"num_ctas > 1 requires", "{gpu} has no clusters of programs (num_ctas > 1).", True),
     _rule("target", r"out of resource|exceeds? .*(?:shared|register)|too many resources", "{gpu} has too few registers or too little shared memory for these tiles: use smaller ones.", True),
 )  # fmt: skip

@@ -23,7 +23,7 @@ def combined_kernel(puzzle: str, parameters: tuple[str, ...], constexprs: frozen
     """The bank's kernels as helpers of one kernel, in the bank's order, chosen by the constexpr `WHICH`."""
     known = bank(puzzle)
     kernel = known[0].source.kernel
-    modules = [_renamed(m.source, f"m{i}_") for i, m in enumerate(known)]
+    modules = [renamed(m.source, f"m{i}_") for i, m in enumerate(known)]
     passed = ", ".join(f"{name}={name}" for name in parameters)
     branches = "".join(
         f"    {'if' if i == 0 else 'elif'} {WHICH} == {i}:\n        m{i}_{kernel}({passed})\n"
@@ -35,7 +35,7 @@ def combined_kernel(puzzle: str, parameters: tuple[str, ...], constexprs: frozen
     return KernelSource(puzzle, kernel, text, (Piece(1, text.count("\n"), f"misconceptions/{puzzle}", 1),))
 
 
-def _renamed(source: KernelSource, prefix: str) -> str:
+def renamed(source: KernelSource, prefix: str) -> str:
     """The module's functions and constants, each with `prefix` before its name, without imports."""
     module = ast.parse(source.source)
     body = [node for node in module.body if not isinstance(node, ast.Import | ast.ImportFrom)]

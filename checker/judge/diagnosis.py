@@ -1,15 +1,18 @@
 """Name the misconception behind a failure, or say that none is known.
 
-The wrong kernels of the bank are run on the learner's failing case; those that behave as the learner's kernel does are run
-on all other cases too. A name is given only where one belief is left.
+The wrong kernels of the bank are run on the learner's failing case; those that do what the learner's kernel does are run
+on all other cases too, and on further ones that are no case of the puzzle. A name is given only where one belief is left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
 
 from checker.judge.combined_kernel import run_misconceptions
-from checker.judge.likeness import level, likeness
+from checker.judge.launches import Prepared, prepare
+from checker.judge.likeness import alike, alike_in_everything, informative, same_origin_of_nan
 from checker.judge.matching_line import matching_line, resemblance
 from checker.judge.memory_gate import memory_findings
 from checker.judge.outcome import Outcome, simulate
@@ -21,6 +24,8 @@ from checker.puzzle import Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
+DRAWN_CASES = 8
+"""To tell two kernels apart that agree on all cases of the puzzle."""
 NONE_KNOWN = Diagnosis(
     None,
     note="This is no known misconception: what the kernel did matches none of the wrong kernels that this puzzle keeps.",
@@ -43,48 +48,71 @@ def find_misconception(
     """Compare the learner's simulated `outcomes` with the bank's. `failing` is the one that fails `gate`."""
     if not failing.ran or failing.trace is None or not _fails(puzzle, failing, gate):
         return NONE_KNOWN
-    others = [o for o in outcomes if o is not failing and o.ran and o.trace is not None]
-    known = bank(puzzle.name)
-    levels = {
-        misconception: _level_in_all(puzzle, runner, misconception, first, others, gate)
-        for misconception, first in _alike(puzzle, runner, known, failing, gate).items()
-    }
-    chosen = _only(levels, source)
+    compare = _Comparison(puzzle, runner, gate)
+    left = compare.in_one_case(bank(puzzle.name), failing)
+    seen = [o for o in outcomes if o is not failing and o.ran and o.trace is not None]
+    left = [misconception for misconception in left if compare.in_all_cases(misconception, seen)]
+    if left:
+        further = [o for o in simulate(puzzle, source, runner, _further_cases(puzzle, failing)) if o.ran]
+        left = [misconception for misconception in left if compare.in_all_cases(misconception, further)]
+        if gate == "values" and not any(informative(puzzle, o) for o in (failing, *seen, *further)):
+            mine = replay or _replayed(puzzle, source, runner, failing)
+            left = [m for m in left if same_origin_of_nan(mine, _replayed(puzzle, m.source, runner, failing))]
+    chosen = _only([m for m in left if compare.in_everything[m]] or left, source)
     if chosen is None:
         return NONE_KNOWN
     line = _line(puzzle, source, runner, chosen, failing, replay)
     return Diagnosis(chosen.name, chosen.believed, chosen.instead, chosen.try_, source.own_line(line))
 
 
-def _alike(
-    puzzle: Puzzle, runner: Runner, known: Sequence[Misconception], failing: Outcome, gate: str
-) -> dict[Misconception, frozenset[str]]:
-    """The wrong kernels that do on the failing case what the learner's kernel does."""
-    found = {}
-    outcomes = run_misconceptions(puzzle, runner, [(m, failing.prepared) for m in known])
-    for misconception, theirs in zip(known, outcomes, strict=False):
-        alike = likeness(puzzle, failing, theirs, misconception.noise)
-        if _fails(puzzle, theirs, gate) and level(alike, gate):
-            found[misconception] = alike
-    return found
+def _replayed(puzzle: Puzzle, source: KernelSource, runner: Runner, failing: Outcome) -> Trace | None:
+    """A kernel's trace in the failing case, with every operation followed to where a NaN is born."""
+    outcomes = simulate(puzzle, source, runner, [failing.prepared], SimulateOptions(explain_nan=True))
+    return next((outcome.trace for outcome in outcomes), None)
 
 
-def _level_in_all(
-    puzzle: Puzzle,
-    runner: Runner,
-    misconception: Misconception,
-    alike: frozenset[str],
-    others: Sequence[Outcome],
-    gate: str,
-) -> int:
-    """How alike the two kernels are over all other cases too; 0 as soon as one tells them apart."""
-    seen = 0
-    for theirs in run_misconceptions(puzzle, runner, [(misconception, o.prepared) for o in others]):
-        alike = alike & likeness(puzzle, others[seen], theirs, misconception.noise)
-        seen += 1
-        if not level(alike, gate):
-            return 0
-    return level(alike, gate) if seen == len(others) else 0
+class _Comparison:
+    """The bank's kernels beside the learner's, case by case.
+
+    `in_everything` says of each that is alike whether it also touched the same lanes and moved the same bytes so far.
+    """
+
+    def __init__(self, puzzle: Puzzle, runner: Runner, gate: str) -> None:
+        self.puzzle, self.runner, self.gate = puzzle, runner, gate
+        self.in_everything: dict[Misconception, bool] = {}
+
+    def in_one_case(self, known: Sequence[Misconception], learner: Outcome) -> list[Misconception]:
+        """Those of `known` that fail the case as the learner's kernel does; one job runs them all."""
+        outcomes = run_misconceptions(self.puzzle, self.runner, [(m, learner.prepared) for m in known])
+        both = zip(known, outcomes, strict=False)
+        return [m for m, theirs in both if _fails(self.puzzle, theirs, self.gate) and self._alike(m, learner, theirs)]
+
+    def in_all_cases(self, misconception: Misconception, learner: Sequence[Outcome]) -> bool:
+        """Whether a misconception's kernel does in all these cases what the learner's did; it runs until it differs."""
+        theirs = run_misconceptions(self.puzzle, self.runner, [(misconception, mine.prepared) for mine in learner])
+        seen = 0
+        for mine, their in zip(learner, theirs, strict=False):
+            if not self._alike(misconception, mine, their):
+                return False
+            seen += 1
+        return seen == len(learner)
+
+    def _alike(self, misconception: Misconception, mine: Outcome, theirs: Outcome) -> bool:
+        same = alike_in_everything(mine, theirs)
+        self.in_everything[misconception] = same and self.in_everything.get(misconception, True)
+        return alike(self.puzzle, mine, theirs, self.gate, misconception.noise)
+
+
+def _further_cases(puzzle: Puzzle, failing: Outcome) -> list[Prepared]:
+    """The failing case in the puzzle's other dtypes, and cases that are no puzzle's own, the same every time.
+
+    Two kernels that agree by chance on all cases of the puzzle differ on these.
+    """
+    cases = [replace(failing.case, dtype=dtype) for dtype in puzzle.tolerance if dtype != failing.case.dtype]
+    if puzzle.slips is not None:
+        draw = Random(puzzle.name)
+        cases += [puzzle.slips.draw(puzzle, draw, number) for number in range(DRAWN_CASES)]
+    return [prepare(puzzle, case) for case in cases]
 
 
 def _fails(puzzle: Puzzle, outcome: Outcome, gate: str) -> bool:
@@ -94,14 +122,12 @@ def _fails(puzzle: Puzzle, outcome: Outcome, gate: str) -> bool:
     return bool(memory_findings(outcome)) if gate == "memory" else bool(overdrawn(puzzle, outcome))
 
 
-def _only(levels: Mapping[Misconception, int], source: KernelSource) -> Misconception | None:
-    """The one belief among those most alike, or None where two that are not declared the same are left.
+def _only(left: Sequence[Misconception], source: KernelSource) -> Misconception | None:
+    """The one belief that is left, or None where there is none, or two that are not declared the same.
 
     Of beliefs declared the same, the one whose kernel is worded most like the learner's.
     """
-    best = max(levels.values(), default=0)
-    left = [misconception for misconception, level in levels.items() if level == best]
-    if best == 0:
+    if not left:
         return None
     same, waiting = {left[0].name}, [left[0]]
     while waiting:

@@ -18,10 +18,17 @@ MEMORY_KINDS = (
     "modified_input",
     "false_promise",
     "race",
+    "race_in_store",
     "unwritten",
     "undefined_lanes",
 )
 """Findings that fail the `memory` gate, the most urgent first."""
+
+
+MASK_LETS_THROUGH = "A mask lets them through: is each stride in that address this tensor's own, and does the mask ask about the same indices?"
+"""What to look at where lanes outside a tensor are not masked off."""
+ZERO_TODAY = "On a GPU they are 0 today, because the machine code that Triton builds clears the register first; nothing promises it."
+"""Of masked lanes without `other`: why a learner may have seen right numbers."""
 
 
 def memory_findings(outcome: Outcome) -> list[Finding]:
@@ -61,8 +68,14 @@ def passed(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult:
 
 
 def failed(
-    puzzle: Puzzle, source: KernelSource, outcomes: Sequence[Outcome], failing: Outcome, replay: Trace | None
+    puzzle: Puzzle,
+    source: KernelSource,
+    outcomes: Sequence[Outcome],
+    failing: Outcome,
+    replay: Trace | None,
+    apart: str = "",
 ) -> GateResult:
+    """`apart` says what turns the case right."""
     findings = memory_findings(failing)
     bad = sum(1 for o in outcomes if memory_findings(o))
     message, advice = _message_and_advice(source, failing, findings[0])
@@ -74,7 +87,7 @@ def failed(
         f"{message}{many}",
         line=told[0].line,
         detail="\n".join(f.message for f in told if f.message),
-        advice=advice,
+        advice=f"{advice} {apart}".strip(),
         case=failing.case,
         findings=told,
     )
@@ -95,12 +108,16 @@ def _message_and_advice(source: KernelSource, outcome: Outcome, f: Finding) -> t
         case "out_of_bounds_load":
             return (
                 f"{who} reads {lanes} outside {tensor}{shape}{example}{at}{case}. The values came out right all the same, but on a GPU such a load brings whatever lies there, or ends the launch.",
-                "Mask the load: lanes whose index is not below the size must be switched off. For the last tile, write down which lanes those are.",
+                MASK_LETS_THROUGH
+                if f.masked
+                else "Mask the load: lanes whose index is not below the size must be switched off. For the last tile, write down which lanes those are.",
             )
         case "out_of_bounds_store":
             return (
-                f"{who} writes {lanes} outside {tensor}{shape}{example}{at}{case}. That memory belongs to someone else.",
-                "Mask the store as the load is masked: only lanes that own an element may write.",
+                f"{who} writes {lanes} outside {tensor}{shape}{example}{at}{case}. No program may touch that memory: it is not part of {tensor}.",
+                MASK_LETS_THROUGH
+                if f.masked
+                else "Mask the store as the load is masked: only lanes that own an element may write.",
             )
         case "modified_input":
             return (
@@ -117,6 +134,11 @@ def _message_and_advice(source: KernelSource, outcome: Outcome, f: Finding) -> t
                 f"Two programs touch the same {elements} of {tensor}, and one of them stores{example}{at}{case}. Programs run at the same time, so which one comes last is chance.",
                 "Each output element must belong to exactly one program. Write down which elements two neighbouring programs store, masked lanes aside.",
             )
+        case "race_in_store":
+            return (
+                f"Two lanes of one store write the same element of {tensor}{example}{at}{case}. The lanes of a store write at the same time, so which one comes last is chance.",
+                "Within one program, each lane that is switched on must own an element. Write down the offsets of that store for a small tile: which of them are equal?",
+            )
         case "unwritten":
             return (
                 f"{elements[0].upper()}{elements[1:]} of {tensor} {'is' if f.count == 1 else 'are'} never stored{example}{case}.",
@@ -124,7 +146,7 @@ def _message_and_advice(source: KernelSource, outcome: Outcome, f: Finding) -> t
             )
         case _:
             return (
-                f"Masked-off lanes of the load{at} reach what is stored{case}, and without `other` they hold anything at all.",
+                f"Masked-off lanes of the load{at} reach what is stored{case}, and without `other` they hold anything at all. {ZERO_TODAY}",
                 "Give that load an `other` that cannot change the answer.",
             )
 

@@ -26,7 +26,7 @@ def source_gate(puzzle: Puzzle, source: KernelSource) -> GateResult:
     return GateResult(
         "source",
         "forbidden",
-        f"{told[0].upper()}{told[1:]}{more}",
+        f"{told[0].upper()}{told[1:]}{'' if told[-1] in '.?' else '.'}{more}",
         line=first.line,
         detail="\n".join(_told(source, violation) for violation in rest),
         advice=rules.RULES.get(first.rule, "A kernel uses `tl` and its own parameters, and nothing else of Python."),

@@ -55,20 +55,31 @@ def passed(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult:
 
 
 def failed(
-    puzzle: Puzzle, source: KernelSource, outcomes: Sequence[Outcome], failing: Outcome, replay: Trace | None
+    puzzle: Puzzle,
+    source: KernelSource,
+    outcomes: Sequence[Outcome],
+    failing: Outcome,
+    replay: Trace | None,
+    apart: str = "",
 ) -> GateResult:
-    """`replay` is the trace of the failing case run once more with its events, from which the lines come."""
+    """`replay` is the trace of the failing case run once more with its events, from which the lines come.
+
+    `apart` says what turns the case right.
+    """
     name, verb, moved, allowed = overdrawn(puzzle, failing)[0]
     lines = _lines_moving(replay, name, verb)
     where = f", by {join(source.line_words(line) for line in lines)}" if lines else ""
+    advice = (
+        "A tile that was loaded stays in the program's registers: name it once and use it again."
+        if verb == "loaded"
+        else "Store each result once, when it is final."
+    )
     return GateResult(
         GATE,
         "failed",
         f"{_times(failing, name, verb, moved, allowed)}{where} ({failing.case.name}: {moved:,} bytes, allowed {allowed:,}). {_because(puzzle, failing, name)}".strip(),
         line=source.own_line(lines[-1]) if lines else None,
-        advice="A tile that was loaded stays in the program's registers: name it once and use it again."
-        if verb == "loaded"
-        else "Store each result once, when it is final.",
+        advice=f"{advice} {apart}".strip(),
         case=failing.case,
         traffic=_table(puzzle, failing),
     )

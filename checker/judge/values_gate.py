@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from checker.course import families
+from checker.judge.memory_gate import MASK_LETS_THROUGH, ZERO_TODAY
 from checker.judge.outcome import Outcome
 from checker.judge.phrases import count, element, in_own_lines, name_of, number, program
 from checker.judge.verdict import Gate, GateResult, Mismatch
-from checker.puzzle import Case, Puzzle, Scalar
+from checker.puzzle import Puzzle
 from checker.simulator.trace import Event, Finding, Trace
 from checker.submission.kernel import KernelSource
 
@@ -55,21 +54,30 @@ def passed(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult:
 
 
 def failed(
-    puzzle: Puzzle, source: KernelSource, outcomes: Sequence[Outcome], failing: Outcome, replay: Trace | None
+    puzzle: Puzzle,
+    source: KernelSource,
+    outcomes: Sequence[Outcome],
+    failing: Outcome,
+    replay: Trace | None,
+    apart: str = "",
 ) -> GateResult:
-    """`replay` is the trace of the failing case run once more with its events, after a NaN with every operation followed."""
+    """`replay` is the trace of the failing case run once more with its events, after a NaN with every operation followed.
+
+    `apart` says what turns the case right.
+    """
     if not failing.ran:
         return unfinished(GATE, source, failing)
     assert failing.comparison is not None
     assert failing.comparison.mismatch is not None
     mismatch = _located(source, failing.comparison.mismatch, replay)
     findings = _findings(failing, replay)
+    found_there = _found_there(mismatch, findings, replay)
     return GateResult(
         GATE,
         "failed",
-        _message(source, outcomes, failing, mismatch, findings),
-        line=_line(source, mismatch, findings),
-        advice=_advice(source, outcomes, mismatch, findings),
+        _message(source, outcomes, failing, mismatch, findings, found_there),
+        line=_line(source, mismatch, findings, found_there),
+        advice=_advice(source, apart, mismatch, findings, found_there),
         case=failing.case,
         mismatch=mismatch,
         findings=tuple(in_own_lines(source, f) for f in findings),
@@ -132,12 +140,23 @@ def _first(findings: Sequence[Finding], kind: str) -> Finding | None:
     return next((f for f in findings if f.kind == kind), None)
 
 
-def _line(source: KernelSource, mismatch: Mismatch, findings: Sequence[Finding]) -> int | None:
+def _line(
+    source: KernelSource, mismatch: Mismatch, findings: Sequence[Finding], found_there: Event | None
+) -> int | None:
     for kind in ("undefined_lanes", "nan_born") if math.isnan(_at_first(mismatch)[0]) else ("undefined_lanes",):
         cause = _first(findings, kind)
         if cause is not None and cause.line is not None:
             return source.own_line(cause.line)
-    return mismatch.line
+    return source.own_line(found_there.line) if found_there is not None else mismatch.line
+
+
+def _found_there(mismatch: Mismatch, findings: Sequence[Finding], replay: Trace | None) -> Event | None:
+    """The access that read the first wrong element before anything was stored to it, where that is why it is NaN."""
+    if replay is None or not math.isnan(_at_first(mismatch)[0]) or _first(findings, "nan_born"):
+        return None
+    touching = (e for e in replay.events if e.tensor == mismatch.output and _touches(e, mismatch.first, mismatch.shape))
+    first = next(touching, None)
+    return first if first is not None and first.kind in ("load", "atomic") else None
 
 
 def _at_first(mismatch: Mismatch) -> tuple[float, float]:
@@ -152,6 +171,7 @@ def _message(
     failing: Outcome,
     mismatch: Mismatch,
     findings: Sequence[Finding],
+    found_there: Event | None,
 ) -> str:
     got, expected = _at_first(mismatch)
     name = element(mismatch.output, mismatch.first)
@@ -166,7 +186,7 @@ def _message(
         parts.append(f"{program(mismatch.writer, failing.trace.grid).capitalize()} stored it{where}.")
     elif mismatch.writers is not None:
         parts.append("No program stored it: it still holds what was there before the launch.")
-    parts.append(_cause(source, got, findings))
+    parts.append(_cause(source, got, findings, found_there))
     return " ".join(part for part in parts if part)
 
 
@@ -176,32 +196,44 @@ def _told(value: float, other: float) -> str:
     return short if short != number(other) else f"{value:.9g}"
 
 
-def _cause(source: KernelSource, got: float, findings: Sequence[Finding]) -> str:
+def _cause(source: KernelSource, got: float, findings: Sequence[Finding], found_there: Event | None) -> str:
     undefined = _first(findings, "undefined_lanes")
     if undefined is not None:
         where = source.line_words(undefined.line)
-        return f"Masked-off lanes of the load{f' at {where}' if where else ''} reached the result, and without `other` they hold anything at all."
+        return f"Masked-off lanes of the load{f' at {where}' if where else ''} reached the result, and without `other` they hold anything at all. {ZERO_TODAY}"
     born = _first(findings, "nan_born")
     if born is not None and math.isnan(got):
         where = source.line_words(born.line)
         what = f"`{born.operation}`" if born.operation else "an operation"
         return f"The first NaN was made{f' at {where}' if where else ''}, by {what}."
+    if found_there is not None:
+        where = source.line_words(found_there.line)
+        does = "adds to" if found_there.kind == "atomic" else "reads"
+        return f"{where[0].upper()}{where[1:]} {does} what {name_of(found_there.tensor)} held before the launch: the check fills outputs with NaN, and on a GPU anything may lie there."
     return ""
 
 
-def _advice(source: KernelSource, outcomes: Sequence[Outcome], mismatch: Mismatch, findings: Sequence[Finding]) -> str:
+def _advice(
+    source: KernelSource,
+    apart: str,
+    mismatch: Mismatch,
+    findings: Sequence[Finding],
+    found_there: Event | None,
+) -> str:
     got, _ = _at_first(mismatch)
-    apart = contrast([o.case for o in outcomes if o.ran and not o.right], [o.case for o in outcomes if o.right])
     outside = _first(findings, "out_of_bounds_load") or _first(findings, "out_of_bounds_store")
     if _first(findings, "undefined_lanes"):
         return (
             "Give that load an `other`: a value that changes neither the answer nor anything computed on the way to it."
         )
-    if mismatch.writer is None and mismatch.writers is not None:
+    if mismatch.writer is None and mismatch.writers is not None and not (outside and outside.masked):
         return "Write down, for a small case, which elements each program stores. Together they must be all of them."
     if outside is not None:
         where = source.line_words(outside.line)
-        return f"Lanes {f'of {where} ' if where else ''}also fall outside {name_of(outside.tensor or 'the tensor')}. Check that pointer and its mask first. {apart}".strip()
+        check = MASK_LETS_THROUGH if outside.masked else "Check that pointer first: it has no mask."
+        return f"Lanes {f'of {where} ' if where else ''}also fall outside {name_of(outside.tensor or 'the tensor')}. {check} {apart}".strip()
+    if found_there is not None:
+        return "Nobody has set the output to 0 for you. Keep the sum in a variable of the program, and store it once, when it is final."
     if math.isnan(got):
         return f"NaN is what 0 / 0, inf - inf and inf / inf give. Ask which of them can happen there, and with what values. {apart}".strip()
     if math.isinf(got):
@@ -209,71 +241,3 @@ def _advice(source: KernelSource, outcomes: Sequence[Outcome], mismatch: Mismatc
     if apart:
         return apart
     return "Work the first row of the window out by hand for the smallest failing case, or watch `film` go through it: where does your program first hold something else?"
-
-
-def contrast(failing: Sequence[Case], passing: Sequence[Case]) -> str:
-    """What all failing cases share and no passing one has, in words; empty where nothing stands out.
-
-    A layout and a flag that always come together are named together: which of them it is, the cases do not say.
-    """
-    if not passing:
-        return ""
-    apart = [
-        trait
-        for trait in _traits(failing[0])
-        if all(trait.has(case) for case in failing) and not any(trait.has(case) for case in passing)
-    ]
-    flag = next((trait.flag for trait in apart if trait.flag), "")
-    if apart and apart[0].is_layout and flag:
-        return f"{apart[0].words.rstrip('.')}, and these are the cases with {flag} too."
-    return apart[0].words if apart else ""
-
-
-@dataclass(frozen=True)
-class _Trait:
-    """Something that a case may have in common with others, and the sentence that says so."""
-
-    words: str
-    has: Callable[[Case], bool]
-    flag: str = ""
-    is_layout: bool = False
-
-
-def _traits(one: Case) -> list[_Trait]:
-    """What could set `one` apart, the most telling first."""
-    found = []
-    if one.family != "normal":
-        rows = families.IN_WORDS.get(one.family, f"{one.family} values")
-        found.append(_Trait(f"It happens only with {rows}.", lambda case: case.family == one.family))
-    if one.dtype != "float32":
-        found.append(_Trait(f"It happens only in {one.dtype}.", lambda case: case.dtype == one.dtype))
-    found.append(
-        _Trait(
-            "It happens only in the 16-bit types; convert to float32 right after the load.",
-            lambda case: case.dtype != "float32",
-        )
-    )
-    if one.layout != "contiguous":
-        apart = "It happens only where rows lie further apart in memory than they are long."
-        found.append(_Trait(apart, lambda case: case.layout == one.layout, is_layout=True))
-    found.append(
-        _Trait(
-            "It happens only where a size is not a multiple of its tile, so look at the lanes past the end.",
-            lambda case: any(n % case.meta[f"BLOCK_{k}"] for k, n in case.sizes.items() if f"BLOCK_{k}" in case.meta),
-        )
-    )
-    for name, value in one.flags.items():
-        flag = f"{name} = {value}"
-        found.append(_Trait(f"It happens only with {flag}.", partial(_has_flag, name=name, value=value), flag))
-    for name in one.sizes:
-        words = f"It happens only with more than one tile along {name}."
-        found.append(_Trait(words, partial(_has_several_tiles, name=name)))
-    return found
-
-
-def _has_flag(case: Case, name: str, value: Scalar) -> bool:
-    return case.flags.get(name) == value
-
-
-def _has_several_tiles(case: Case, name: str) -> bool:
-    return case.sizes.get(name, 0) > case.meta.get(f"BLOCK_{name}", math.inf)

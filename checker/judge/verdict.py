@@ -39,7 +39,8 @@ class GateWarning:
 class Mismatch:
     """Where an output differs from the reference, in one case.
 
-    `expected` and `got` are the window around `first` (the first wrong element, row-major), `window` its index ranges.
+    `expected` (rounded to the output's dtype) and `got` are the window around `first` (the first wrong element, row-major),
+    `window` its index ranges.
     `error` is |got - expected| over what the tolerance allows, for the whole output (> 1 is wrong, inf where not finite).
     `writer` is the program that stored `first`, None if none did; `writers` the program that stored each element (or -1).
     """

@@ -26,6 +26,8 @@ class Access:
     """Active lanes inside the tensor. None: every lane."""
     valid_offsets: np.ndarray
     """One-dimensional."""
+    masked: bool = False
+    """Whether there is a mask at all, even one that lets every lane through."""
 
     @property
     def bytes(self) -> int:
@@ -66,8 +68,8 @@ def resolve(tensors: Sequence[DeviceTensor], ptr: Handle, mask: Handle | None) -
     if active is not None:
         valid &= active
     elif valid.all():
-        return Access(tensor, pointer, offsets, None, None, offsets.reshape(-1))
-    return Access(tensor, pointer, offsets, active, valid, offsets[valid])
+        return Access(tensor, pointer, offsets, None, None, offsets.reshape(-1), mask is not None)
+    return Access(tensor, pointer, offsets, active, valid, offsets[valid], mask is not None)
 
 
 def _tensor(

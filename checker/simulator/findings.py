@@ -100,6 +100,7 @@ class Findings:
         count: int = 0,
         operation: str | None = None,
         key: Any = None,
+        masked: bool = False,
     ) -> None:
         """Tell it, or count on where the same was found before: the same defect at the same line is told once."""
         name = tensor.name if tensor is not None else None
@@ -109,7 +110,7 @@ class Findings:
             elements: tuple[tuple[int, ...], ...] = ()
             if tensor is not None and offsets is not None:
                 elements = tuple(tensor.index(int(o)) for o in offsets[:SHOWN])
-            found = Finding(kind, message, line, self.locator.program, name, elements, 0, operation)
+            found = Finding(kind, message, line, self.locator.program, name, elements, 0, operation, masked)
         self._found[same] = replace(found, count=found.count + count)
 
     # accesses ---------------------------------------------------------------------------------------------------------
@@ -126,10 +127,10 @@ class Findings:
         message = (
             f"{outside.size} {lanes} of program {self._program(self.locator.program)} {verb} outside "
             f"{_said(tensor)} ({shape}): the first at {_index(tensor.index(first))}, {_where_outside(tensor, first)}. "
-            + _KEPT_INSIDE["no mask" if access.active is None and guard == "mask" else guard]
+            + _KEPT_INSIDE["no mask" if not access.masked and guard == "mask" else guard]
         )
         finding: FindingKind = "out_of_bounds_load" if kind == "load" else "out_of_bounds_store"
-        self._add(finding, message, location.line, tensor, outside, outside.size)
+        self._add(finding, message, location.line, tensor, outside, outside.size, masked=access.masked)
 
     def race(self, what: str, access: Access, clash: np.ndarray, touched_by: np.ndarray) -> None:
         """Two programs touch the same elements, in an order that nobody fixes on a GPU.
@@ -156,7 +157,7 @@ class Findings:
             f"Two lanes of this one store write the same element of {_said(tensor)}, {_index(tensor.index(int(offsets[0])))}. "
             "Which of them wins is not defined, even where both store the same value today."
         )
-        self._add("race", message, self.locator.line(), tensor, offsets, offsets.size, key="lanes")
+        self._add("race_in_store", message, self.locator.line(), tensor, offsets, offsets.size)
 
     def false_promise(self, promise: str, truth: str) -> None:
         """The compiler is told something that is not so."""
@@ -286,8 +287,6 @@ def _where_outside(tensor: DeviceTensor, offset: int) -> str:
         return "before its first element"
     if offset < tensor.span:
         return "in the gap between its rows"
-    if tensor.storage_offset + offset < tensor.storage_elements:
-        return "in memory that belongs to something else"
     return "past its last element"
 
 

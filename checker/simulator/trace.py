@@ -40,7 +40,8 @@ FindingKind = Literal[
     "out_of_bounds_store",
     "undefined_lanes",  # a masked lane loaded without `other` changed a stored value
     "unwritten",  # output elements that no program stored
-    "race",  # two programs (or two lanes of one store) touch one element, at least one of them storing
+    "race",  # two programs touch one element, at least one of them storing
+    "race_in_store",  # two lanes of one store write one element
     "modified_input",  # an input changed, or was stored to
     "false_promise",  # what tl.multiple_of, tl.max_contiguous, tl.max_constancy or tl.assume says is not so
     "nan_born",  # an operation made a NaN out of numbers
@@ -120,6 +121,8 @@ class Finding:
     elements: Annotated[tuple[Index, ...], Meta(max_length=MAX_ELEMENTS)] = ()
     count: Count = 0
     operation: Name | None = None
+    masked: bool = False
+    """Of lanes out of bounds: the access has a mask, and it lets them through."""
 
 
 @dataclass(frozen=True)

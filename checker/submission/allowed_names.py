@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 from collections.abc import Mapping
 
 
@@ -83,6 +84,7 @@ BUILTINS = frozenset({"range", "min", "max", "float", "int", "len"})
 INSTEAD: dict[str, str] = {
     "softmax": "tl.softmax is what this course builds: write it with tl.max, tl.exp and tl.sum",
     "inline_asm_elementwise": "inline assembly is not allowed: write it with the functions of `tl`",
+    "condition": "`tl.condition` is not used in this course: write the condition itself, as in `while start_n < N:`",
     "tensor": "`tl.tensor` is a type: make values with tl.zeros, tl.full, tl.arange or tl.load",
     "pointer_type": "a kernel may only use the pointers it is given: add offsets to x_ptr",
     "type": "write x_ptr.dtype.element_ty for the type that a pointer points at, and x.dtype for a tensor's",
@@ -155,7 +157,8 @@ def no_python(name: str) -> str:
 
 
 def no_tl(name: str) -> str:
-    return INSTEAD.get(name) or f"`tl.{name}` is not one of the functions of `tl` that this course uses"
+    meant = _nearest(name, FUNCTIONS, "tl.")
+    return INSTEAD.get(name) or f"`tl.{name}` is not one of the functions of `tl` that this course uses{meant}"
 
 
 def no_libdevice(name: str) -> str:
@@ -171,4 +174,11 @@ def no_math(name: str) -> str:
 def no_attribute(name: str) -> str:
     if name.startswith("_"):
         return f"`.{name}` belongs to Python: a kernel cannot use it"
-    return INSTEAD.get(name) or f"`.{name}` is not something a kernel can use of a value"
+    meant = _nearest(name, METHODS | ATTRIBUTES, ".")
+    return INSTEAD.get(name) or f"`.{name}` is not something a kernel can use of a value{meant}"
+
+
+def _nearest(name: str, known: frozenset[str], before: str) -> str:
+    """A question about the name that is spelled most like `name`; empty where none is close."""
+    close = difflib.get_close_matches(name, sorted(known), 1, 0.7)
+    return f": did you mean `{before}{close[0]}`?" if close else ""

@@ -59,7 +59,7 @@ def test_every_broken_rule_is_told_with_its_line(runner):
     gate = judge(ROW, source, runner).gates[0]
     assert gate.line == 8
     assert gate.message.startswith("Line 8: `eval` is a Python function")
-    assert gate.message.endswith(" 1 more below.")
+    assert gate.message.endswith("cannot call. 1 more below.")
     assert gate.detail.startswith("line 9: a kernel cannot hold a lambda")
 
 

@@ -22,8 +22,7 @@ FAILS = {
 
 
 @pytest.mark.parametrize("mistake", FAILS.values(), ids=FAILS)
-def test_shrinks_to_the_smallest(mistake, runner, monkeypatch):
-    monkeypatch.setattr("checker.judge.smallest_case.SECONDS", 60.0)
+def test_shrinks_to_the_smallest(mistake, runner):
     name, old, new, sizes = mistake
     puzzle, source = PUZZLES[name], changed(solution(name), old, new)
     case = next(c for c in puzzle.cases if min(c.sizes.values()) > 2)

@@ -49,7 +49,7 @@ def test_a_store_past_the_end_changes_nothing_there():
     trace = run(stores_unmasked, (3,), ("y_ptr",), {"BLOCK_N": 16}, x_ptr=torch.ones(33), y_ptr=memory[:33], N=33)
     found = only(trace)
     assert (found.kind, found.program, found.elements[0], found.count) == ("out_of_bounds_store", (2, 0, 0), (33,), 15)
-    assert "belongs to something else" in found.message
+    assert "past its last element" in found.message
     assert memory[33:].eq(0).all()
     assert memory[:33].eq(1).all()
 

@@ -29,7 +29,7 @@ def one_lane(y_ptr, BLOCK: tl.constexpr):
 
 def test_two_lanes_of_one_store():
     found = only(run(one_lane, (1,), ("y_ptr",), {"BLOCK": 8}, y_ptr=nans(4)))
-    assert found.kind == "race"
+    assert found.kind == "race_in_store"
     assert "lanes" in found.message
 
 

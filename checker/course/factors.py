@@ -1,0 +1,19 @@
+"""The factors of a case in words: what its layout and its sizes are, as part of a sentence about a kernel that fails there."""
+
+from __future__ import annotations
+
+LAYOUTS: dict[str, str] = {
+    "padded": "rows that lie further apart in memory than they are long",
+    "transposed": "heads that lie side by side in memory, row by row",
+    "strided": "tensors that each lie in memory in an order of their own, with gaps",
+}
+"""By layout; the contiguous one needs no words."""
+
+SIZES: dict[str, str] = {
+    "N_Q": "queries",
+    "N_KV": "keys",
+    "H_Q": "query heads",
+    "H_KV": "key heads",
+    "D_V": "features of a value",
+}
+"""What is counted, for symbols that mean the same in every puzzle."""

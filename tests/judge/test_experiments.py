@@ -1,0 +1,109 @@
+"""What turns a failing case right: found by running it again with one factor changed, and never claimed where it was not tried."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from checker.course import PUZZLES
+from checker.judge.experiments import MOST_RUNS, changes, what_turns_it_right
+from checker.judge.launches import prepare
+from checker.judge.outcome import simulate
+from tests.judge.helpers import changed, judge, solution
+
+STORED = "acc / l_i[:, None], mask"
+"""What `flash_attention` stores."""
+EXPERIMENTS = {
+    "values": (
+        ("row_softmax", "tl.exp(x - m_i)", "tl.exp(x)"),
+        {"family": "deep"},
+        "It fails with rows of numbers so far below zero that their exponentials vanish; with ordinary values it is right.",
+    ),
+    "layout": (
+        ("row_softmax", "x_ptr + row * stride_xm", "x_ptr + row * N"),
+        {"layout": "padded", "sizes": {"M": 4, "N": 13}},
+        "It fails with rows that lie further apart in memory than they are long; with a contiguous layout it is right.",
+    ),
+    "dtype": (
+        ("row_softmax", "p / l_i,", "p / l_i * (2 if y_ptr.dtype.element_ty == tl.float16 else 1),"),
+        {"dtype": "float16", "sizes": {"M": 2, "N": 16}},
+        "It fails in float16; in float32 it is right.",
+    ),
+    "remainder": (
+        ("vector_add", "x + y, mask=mask", "x + y + tl.where(N % BLOCK_N > 0, 1.0, 0.0), mask=mask"),
+        {"sizes": {"N": 37}},
+        "It fails with N = 37, which is no multiple of BLOCK_N = 16; with N = 32 it is right.",
+    ),
+    "several tiles": (
+        ("vector_add", "x + y, mask=mask", "x + y + tl.where(pid > 0, 1.0, 0.0), mask=mask"),
+        {"sizes": {"N": 32}},
+        "It fails with N = 32, more than one tile of BLOCK_N = 16; with N = 16 it is right.",
+    ),
+    "more queries than keys": (
+        ("flash_attention", STORED, f"{STORED.replace(', mask', '')} + tl.where(N_Q > N_KV, 1.0, 0.0), mask"),
+        {"sizes": {"N_Q": 32, "N_KV": 16, "D": 16}, "meta": {"BLOCK_M": 16, "BLOCK_N": 16}},
+        "It fails with more queries (N_Q) than keys (N_KV); with as many (N_Q = N_KV = 16) it is right.",
+    ),
+    "tiles": (
+        ("flash_attention", STORED, f"{STORED.replace(', mask', '')} + (BLOCK_M != BLOCK_N), mask"),
+        {"sizes": {"N_Q": 16, "N_KV": 16, "D": 16}, "meta": {"BLOCK_M": 16, "BLOCK_N": 32}},
+        "It fails with BLOCK_M = 16 and BLOCK_N = 32; with both 32 it is right.",
+    ),
+    "two factors at once": (
+        (
+            "row_softmax",
+            "p / l_i,",
+            "p / l_i * (tl.where(stride_xm != N, 2.0, 1.0) if y_ptr.dtype.element_ty == tl.float16 else 1.0),",
+        ),
+        {"dtype": "float16", "layout": "padded", "sizes": {"M": 2, "N": 16}},
+        "It fails in float16; in float32 it is right, and so it is with a contiguous layout.",
+    ),
+    "nothing that was tried": (("row_softmax", "p / l_i,", "p / l_i + 0.5,"), {}, ""),
+}
+
+
+@pytest.mark.parametrize(("kernel", "factors", "words"), EXPERIMENTS.values(), ids=EXPERIMENTS)
+def test_the_factor_that_turns_it_right_is_named(kernel, factors, words, runner):
+    name, old, new = kernel
+    puzzle, source = PUZZLES[name], changed(solution(name), old, new)
+    case = replace(puzzle.cases[0], **factors)
+    failing = prepare(puzzle, case)
+    (outcome,) = simulate(puzzle, source, runner, [failing])
+    assert not outcome.right
+    runner.simulated = 0
+    assert what_turns_it_right(puzzle, source, runner, failing, lambda o: not o.right) == words
+    assert runner.simulated <= MOST_RUNS
+
+
+def test_a_flag_that_turns_it_right_is_named(runner):
+    puzzle = PUZZLES["flash_attention_heads"]
+    kernel = solution("flash_attention_heads")
+    wrong = changed(
+        kernel, "acc = tl.zeros([BLOCK_M, D], tl.float32)", "acc = tl.zeros([BLOCK_M, D], tl.float32) + IS_CAUSAL"
+    )
+    case = next(c for c in puzzle.cases if c.flags["IS_CAUSAL"])
+    said = what_turns_it_right(puzzle, wrong, runner, prepare(puzzle, case), lambda o: not o.right)
+    assert said.startswith("It fails with IS_CAUSAL = True; with IS_CAUSAL = False it is right")
+
+
+def test_every_change_of_every_case_is_one_factor_of_that_case():
+    for puzzle in PUZZLES.values():
+        for case in puzzle.cases:
+            for change in changes(case):
+                different = [
+                    name
+                    for part in ("sizes", "meta", "flags")
+                    for name, value in getattr(case, part).items()
+                    if getattr(change.case, part)[name] != value
+                ]
+                different += [n for n in ("family", "dtype", "layout") if getattr(case, n) != getattr(change.case, n)]
+                assert 1 <= len(different) <= (2 if change.factor.startswith("BLOCK") else 1)
+
+
+def test_a_verdict_says_it_where_some_cases_are_right_and_only_there(runner):
+    puzzle = PUZZLES["vector_add"]
+    some = judge(puzzle, changed(solution("vector_add"), "x + y, mask=mask", "x + y"), runner, diagnose=False)
+    assert "which is no multiple of BLOCK_N = 16; with N = 16 it is right." in some.failure.advice
+    every = judge(puzzle, changed(solution("vector_add"), "x + y, mask", "x - y, mask"), runner, diagnose=False)
+    assert "it is right" not in every.failure.advice

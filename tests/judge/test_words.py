@@ -1,0 +1,100 @@
+"""What a verdict says of a kernel is true of that kernel: words that once spoke of something else."""
+
+from __future__ import annotations
+
+import pytest
+
+from checker.course import PUZZLES
+from tests.judge.helpers import changed, judge, solution
+
+ROW, ADD = solution("row_softmax"), solution("vector_add")
+
+
+def failure(source, runner):
+    verdict = judge(PUZZLES[source.puzzle], source, runner, diagnose=False)
+    assert verdict.failure is not None
+    return verdict.failure
+
+
+def test_two_lanes_of_one_program_are_not_two_programs(runner):
+    source = changed(
+        ADD,
+        "    tl.store(z_ptr + offs_n, x + y, mask=mask)",
+        "    tl.store(z_ptr + offs_n, x + y, mask=mask)\n"
+        "    first = tl.sum(tl.where(offs_n == pid * BLOCK_N, x + y, 0.0))\n"
+        "    tl.store(z_ptr + pid * BLOCK_N + 0 * offs_n, first, mask=mask)",
+    )
+    gate = failure(source, runner)
+    assert gate.gate == "memory"
+    assert gate.message.startswith("Two lanes of one store write the same element of z")
+    assert "programs" not in gate.message + gate.advice
+
+
+def test_memory_around_a_tensor_is_nobodys_even_with_one_program(runner):
+    gate = failure(changed(ADD, "x + y, mask=mask", "x + y"), runner)
+    assert "No program may touch that memory: it is not part of z." in gate.message
+    assert "someone else" not in gate.message + gate.detail
+    assert gate.advice.startswith("Mask the store")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("x_ptr + row * stride_xm", "x_ptr + row * N"), ("y_ptr + row * stride_ym", "y_ptr + row * stride_xm")],
+    ids=["load", "store"],
+)
+def test_a_wrong_stride_is_not_called_a_missing_mask(old, new, runner):
+    gate = failure(changed(ROW, old, new), runner)
+    assert "is each stride in that address this tensor's own" in gate.advice
+    assert any(finding.masked for finding in gate.findings)
+    assert not any("A mask switches off" in finding.message for finding in gate.findings)
+
+
+ADDS = {
+    "loads it": (ADD, "x + y,", "tl.load(z_ptr + offs_n, mask=mask, other=0.0) + x + y,", "reads"),
+    "atomic add": (ROW, "tl.store(", "tl.atomic_add(", "adds to"),
+}
+
+
+@pytest.mark.parametrize(("source", "old", "new", "verb"), ADDS.values(), ids=ADDS)
+def test_adding_to_what_the_launch_found_is_said_as_that(source, old, new, verb, runner):
+    wrong = changed(source, old, new)
+    gate = failure(wrong, runner)
+    line = 1 + wrong.source[: wrong.source.index(new)].count("\n")
+    output = PUZZLES[source.puzzle].outputs[0].removesuffix("_ptr")
+    assert f"Line {line} {verb} what {output} held before the launch" in gate.message
+    assert gate.line == line
+    assert "0 / 0" not in gate.advice
+
+
+def test_a_nan_that_was_made_is_not_called_one_that_was_found(runner):
+    gate = failure(changed(ROW, "tl.exp(x - m_i)", "tl.exp(x)"), runner)
+    assert "before the launch" not in gate.message
+    assert "The first NaN was made" in gate.message
+
+
+def test_right_numbers_on_a_gpu_without_other_are_explained(runner):
+    gate = failure(changed(ROW, ', other=float("-inf")', ""), runner)
+    assert "On a GPU they are 0 today" in gate.message
+
+
+def test_what_should_be_there_can_be_held_by_the_output(runner):
+    source = changed(ROW, "p / l_i", "p / l_i + tl.where(p < 1e-30, 0.1, 0.0)")
+    gate = failure(source, runner)
+    assert "but should be 0 (" in gate.message
+    assert (gate.mismatch.expected == gate.mismatch.expected.astype("float32")).all()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "meant"),
+    [("tl.arange", "tl.arnge", "tl.arange"), ("tl.sum(p, axis=0)", "p.summ(axis=0)", ".sum")],
+    ids=["function", "method"],
+)
+def test_a_misspelt_name_is_asked_back(old, new, meant, runner):
+    gate = failure(changed(ROW, old, new), runner)
+    assert gate.message.endswith(f"did you mean `{meant}`?")
+
+
+def test_tl_condition_has_words_of_its_own(runner):
+    old = "    pid = tl.program_id(0)\n"
+    gate = failure(changed(ADD, old, old + "    i = 0\n    while tl.condition(i < 1):\n        i += 1\n"), runner)
+    assert "write the condition itself" in gate.message
