@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
-from checker.sandbox.protocol import ProtocolError
+from checker.sandbox.protocol import SMALL, ProtocolError
 from checker.sandbox.worker_client import Job, JobEnded
 
 _PATIENCE = 0.5
@@ -58,12 +58,13 @@ class KeptJobs:
 
 def _answered(job: Job) -> bool:
     """Wait for what nobody waited for. False where the job is not soon done with it, or has ended."""
-    from checker.sandbox.tasks import LARGE, LaunchReport
+    from checker.sandbox.tasks import LaunchReport
+    from checker.simulator.trace_codec import MAX_BYTES
 
     deadline = time.monotonic() + _PATIENCE
     try:
         while job.answered < job.asked:
-            report = job.receive(LaunchReport, deadline, LARGE)
+            report = job.receive(LaunchReport, deadline, SMALL + MAX_BYTES)
             job.answered += 1
             if report.status != "passed":
                 return False
