@@ -3,7 +3,7 @@
 What was found goes to `reports/mutants-cpu.json` and `reports/mutants-mechanical.json`; the page is made from these, from
 `reports/mutants-gpu.json` where it is there (`python -m checker mutants --device cuda --json reports/mutants-gpu.json` writes it
 on a machine with a GPU), and from the explanations in `tools/survivors.toml`. With `--page` only the page is made anew, with
-`--puzzle` only the mutants of that puzzle are judged, with `--merge` none but those of a sweep made before:
+`--puzzle` only the wrong kernels and mutants of that puzzle are judged, with `--merge` none but those of a sweep made before:
 
     python tools/mutate.py --puzzle flash_attention --json swept.json
     python tools/mutants.py --merge swept.json
@@ -18,6 +18,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +31,7 @@ sys.path.insert(0, str(ROOT))
 
 from checker.course import LADDER, PUZZLES  # noqa: E402
 from checker.grading.mutants import Row, markdown, rows_of  # noqa: E402
+from checker.misconceptions import bank  # noqa: E402
 from tools.mutate import GATES, SWEPT, Fate, generated, sweep  # noqa: E402
 
 PAGE = ROOT / "docs" / "mutants.md"
@@ -221,11 +223,17 @@ def _mutant(entry: Mapping[str, str]) -> str:
 def judge(jobs: int) -> int:
     """Make both reports of the CPU; the status of the command that judged the misconceptions."""
     CPU.parent.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "checker", "mutants", "--device", "cpu", "--json", str(CPU)]
-    status = subprocess.run(command, cwd=ROOT, check=False).returncode
+    status = _judge_wrong_kernels(CPU)
+    _write(mechanical_report(sweep(SWEPT, jobs), _environment()))
+    return status
+
+
+def _judge_wrong_kernels(path: Path, puzzles: Sequence[str] = ()) -> int:
+    """Write the table of these puzzles, of all where none is named, to `path`; the status of the command that does it."""
+    command = [sys.executable, "-m", "checker", "mutants", "--device", "cpu", "--json", str(path)]
+    status = subprocess.run([*command, *(f"--puzzle={name}" for name in puzzles)], cwd=ROOT, check=False).returncode
     if status not in (0, 1):
         raise SystemExit(status)  # what went wrong stands on stderr already
-    _write(mechanical_report(sweep(SWEPT, jobs), _environment()))
     return status
 
 
@@ -251,7 +259,20 @@ def _renew(options: argparse.Namespace) -> int:
         _write(merged(load(MECHANICAL), fates, _environment()))
     except ValueError as error:
         raise SystemExit(str(error)) from error
-    return 0
+    return _renew_wrong_kernels(options.puzzle) if options.puzzle else 0
+
+
+def _renew_wrong_kernels(puzzles: Sequence[str]) -> int:
+    """Judge the wrong kernels of some puzzles, and keep those of all others as the report has them."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "mutants.json"
+        status = _judge_wrong_kernels(path, puzzles)
+        new = load(path)
+    report = load(CPU)
+    tables = {table["puzzle"]: table for table in (*report["puzzles"], *new["puzzles"])}
+    report["puzzles"] = [tables[puzzle.name] for puzzle in LADDER if puzzle.name in tables]
+    CPU.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    return status
 
 
 def main() -> int:
@@ -262,7 +283,7 @@ def main() -> int:
         action="append",
         default=[],
         choices=[p.name for p in SWEPT],
-        help="judge only the mutants of this puzzle and keep the rest of the reports; may be repeated",
+        help="judge only the wrong kernels and mutants of this puzzle and keep the rest of the reports; may be repeated",
     )
     parser.add_argument(
         "--merge",
@@ -277,7 +298,16 @@ def main() -> int:
     PAGE.write_text(page(), "utf-8")
     print(f"wrote {PAGE.relative_to(ROOT)}")
     problems = [f"survives: {row.puzzle}/{row.name}" for row in rows_of(load(CPU)) if not row.by_the_right_gate]
-    problems += [f"survives, unexplained: {key}" for key in unexplained(load(MECHANICAL))]
+    held = {row.puzzle for row in rows_of(load(CPU))}
+    problems += [
+        f"no wrong kernels of {puzzle.name} in {CPU.name}: tools/mutants.py --puzzle {puzzle.name}"
+        for puzzle in LADDER
+        if bank(puzzle.name) and puzzle.name not in held
+    ]
+    problems += [
+        f"survives, unexplained: {key}: kill it with a case in checker/course/, or list it below its reason in tools/{SURVIVORS.name}"
+        for key in unexplained(load(MECHANICAL))
+    ]
     problems += [f"CPU and GPU disagree: {what}" for what in disagreements()]
     for problem in problems:
         print(problem, file=sys.stderr)

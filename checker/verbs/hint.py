@@ -68,13 +68,22 @@ def hint_at(puzzle: Puzzle, level: int, space: Workspace) -> ShownHint:
     name = LEVELS[level - 1]
     text: str = getattr(puzzle.hint, name)
     footer = (
-        f"The next call of `hint({puzzle.kernel})` shows the {LEVELS[level]}."
+        f"{_next_call(puzzle)} shows the {LEVELS[level]}."
         if level < len(LEVELS)
         else "That is the last hint. Fill in the `...`, check, and look at the film: it shows which tile goes wrong."
     )
     prose, code = ("", text) if name == "skeleton" else (text, "")
     heading = f"Hint {level} of {len(LEVELS)}: {name}"
     return ShownHint(puzzle.name, puzzle.title, level, heading, prose, code, footer=footer)
+
+
+def _next_call(puzzle: Puzzle) -> str:
+    """What brings the next hint, where the learner types: in Python or in a shell."""
+    return (
+        f"The next call of `hint({puzzle.kernel})`"
+        if display.interactive()
+        else f"`python -m checker hint {puzzle.name}`"
+    )
 
 
 def _explanation(puzzle: Puzzle, space: Workspace) -> ShownHint:

@@ -17,19 +17,21 @@ HERE = Path(__file__).parent
 
 @cache
 def correct(puzzle: str) -> dict[str, KernelSource]:
-    """The kernels of ``correct/<puzzle>.md`` by name. Raises `pages.PageError`."""
+    """The kernels of ``correct/<puzzle>.md`` by name, none where there is no such page. Raises `pages.PageError`."""
     return _read("correct", puzzle, {})
 
 
 @cache
 def rewrites(puzzle: str) -> dict[str, KernelSource]:
-    """The kernels of ``rewrites/<puzzle>.md`` by name. Raises `pages.PageError`."""
+    """The kernels of ``rewrites/<puzzle>.md`` by name, none where there is no such page. Raises `pages.PageError`."""
     return _read("rewrites", puzzle, {name: kernel.source for name, kernel in correct(puzzle).items()})
 
 
 def _read(folder: str, puzzle: str, bases: dict[str, str]) -> dict[str, KernelSource]:
-    kernel = PUZZLES[puzzle].kernel
-    entries = pages.read(HERE / folder / f"{puzzle}.md", kernel, (), {pages.SOLUTION: solution(puzzle), **bases})
+    kernel, page = PUZZLES[puzzle].kernel, HERE / folder / f"{puzzle}.md"
+    if not page.is_file():  # a new puzzle need not have one
+        return {}
+    entries = pages.read(page, kernel, (), {pages.SOLUTION: solution(puzzle), **bases})
     return {
         entry.name: KernelSource(
             puzzle, kernel, entry.source, (Piece(1, entry.source.count("\n"), f"{entry.name}.py", 1),)
