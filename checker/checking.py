@@ -11,18 +11,19 @@ import traceback
 from collections.abc import Sequence
 from typing import Literal, Protocol, cast
 
+from checker import gpu
 from checker.judge import compile_gate, int64_overflow, memory_gate, traffic_gate, values_gate
 from checker.judge.diagnosis import NONE_KNOWN, ONLY_ON_GPU, find_misconception
 from checker.judge.experiments import what_turns_it_right
 from checker.judge.gpu_gate import NOT_RUN, gpu_gate
 from checker.judge.int64_overflow import FarLaunch
-from checker.judge.launches import hidden, plan, prepare_all
+from checker.judge.launches import Prepared, hidden, plan, prepare_all, without_numbers
 from checker.judge.outcome import Outcome, simulate
 from checker.judge.runner import Runner, session
 from checker.judge.smallest_case import smallest_case
 from checker.judge.source_gate import source_gate
 from checker.judge.verdict import GATES, Diagnosis, Gate, GateResult, Verdict
-from checker.puzzle import Case, Puzzle
+from checker.puzzle import Case, Launch, Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
@@ -41,8 +42,6 @@ def resolve_device(asked: str) -> Device:
         raise ValueError(f"device is one of {', '.join(DEVICES)}, not {asked!r}")
     if asked == "cpu":
         return "cpu"
-    from checker import gpu
-
     if gpu.available():
         return "cuda"
     if asked == "cuda":
@@ -74,7 +73,7 @@ def check_source(
             from checker.sandbox import Sandbox
 
             runner = cast(Runner, Sandbox.shared())
-        with session(runner) as shared:
+        with session(runner, gpu=where == "cuda") as shared:
             return _Check(puzzle, source, where, shared, diagnose, secret).verdict(submission)
     except Exception as error:  # the learner must not pay for a defect of ours
         return infra_verdict(puzzle, submission, where, error)
@@ -131,7 +130,8 @@ class _Check:
         # compile: every dtype, flag and configuration through the front end first; what no GPU takes is not simulated
         cases = [case for case in self.cases if "cpu" in case.devices]
         launches = prepare_all(self.puzzle, plan(self.puzzle, cases, self.source.configs))
-        compilation = compile_gate.Compilation(self.puzzle, self.source, self.runner, launches)
+        here = gpu.capability() if self.device == "cuda" else None
+        compilation = compile_gate.Compilation(self.puzzle, self.source, self.runner, launches, here)
         refused = compilation.first()
         if not self.add(compile_gate.result(self.source, compilation, refused)):
             return
@@ -151,8 +151,10 @@ class _Check:
         if not self.passes(traffic_gate, outcomes):
             return
 
-        # compile, the rest: machine code of the other variants and for the other GPUs, which a wrong kernel has no need of
-        refused = compilation.rest()
+        # compile, the rest: what a wrong kernel has no need of. For the GPU here, what its launches look up; without one,
+        # machine code of the other variants and for the other GPUs
+        on_gpu = [case for case in self.cases if "gpu" in case.devices]
+        refused = compilation.rest() if here is None else compilation.for_launches(self.gpu_launches(on_gpu, launches))
         if not self.add(compile_gate.result(self.source, compilation, refused)):
             return
 
@@ -160,9 +162,16 @@ class _Check:
         if self.device == "cpu":
             self.add(GateResult("gpu", "skipped", NOT_RUN))
             return
-        cases = [case for case in self.cases if "gpu" in case.devices]
-        if not self.add(gpu_gate(self.puzzle, self.source, self.runner, cases)) and self.wants_diagnosis:
+        if not self.add(gpu_gate(self.puzzle, self.source, self.runner, on_gpu)) and self.wants_diagnosis:
             self.diagnosis = ONLY_ON_GPU
+
+    def gpu_launches(self, cases: Sequence[Case], prepared: Sequence[Prepared]) -> list[Launch]:
+        """Every launch of the gpu gate as the compiler sees it; the simulator has run most of them."""
+        known = {(one.case.name, repr(one.config)): one.launch for one in prepared}
+        return [
+            known.get((case.name, repr(config))) or without_numbers(self.puzzle, case, config)
+            for case, config in plan(self.puzzle, cases, self.source.configs)
+        ]
 
     def add(self, result: GateResult) -> bool:
         """Keep what a gate said, in place of what it said before; whether the next one is reached."""

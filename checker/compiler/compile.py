@@ -60,8 +60,12 @@ def _run(kernel: JITFunction, request: CompileRequest) -> Any:
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    names = kernel.arg_names
-    attributes = {(names.index(name),): [["tt.divisibility", 16]] for name in request.aligned}
+    # as a launch says it, also where it knows nothing: then both have the same key in Triton's cache
+    attributes = {
+        (place,): [["tt.divisibility", 16]] if name in request.aligned else []
+        for place, name in enumerate(kernel.arg_names)
+        if request.signature.get(name, "constexpr") not in ("fp32", "u1")
+    }
     source = ASTSource(kernel, dict(request.signature), dict(request.constexprs), attributes)
     # asked for by name, because Triton 3.9 warns where its default is taken
     options = {"enable_fp_fusion": True, **request.options}

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import cycle
 
-from checker.compiler import TARGETS, CompileRequest, CompileResult, requests_for
+from checker.compiler import TARGETS, CompileRequest, CompileResult, gpu_name, requests_for
 from checker.judge.launches import Prepared
 from checker.judge.phrases import join
 from checker.judge.runner import Runner
 from checker.judge.verdict import GateResult, GateWarning, Status
-from checker.puzzle import Puzzle
+from checker.puzzle import Launch, Puzzle
 from checker.submission.kernel import KernelSource
 
 PRIMARY = "A100"
@@ -52,10 +52,20 @@ class Compilation:
     """What is compiled of a kernel for its verdict: `first` before anything runs, `rest` once all else is right.
 
     `results` is what the compiler said so far, per variant (dtype, flags, configuration) and capability; what was read by the
-    front end alone stands there too, until the machine code does.
+    front end alone stands there too, until the machine code does. `here` is the capability of the GPU that the kernel is going to
+    run on: then it is compiled for that one and no other.
     """
 
-    def __init__(self, puzzle: Puzzle, source: KernelSource, runner: Runner, prepared: Sequence[Prepared]) -> None:
+    def __init__(
+        self,
+        puzzle: Puzzle,
+        source: KernelSource,
+        runner: Runner,
+        prepared: Sequence[Prepared],
+        here: int | None = None,
+    ) -> None:
+        self.here = here
+        self.targets = [here] if here else [TARGETS[PRIMARY], *(c for n, c in TARGETS.items() if n != PRIMARY)]
         self.results: dict[str, dict[int, CompileResult]] = {}
         self._puzzle, self._source, self._runner = puzzle, source, runner
         self._variants = variants(prepared)
@@ -67,15 +77,23 @@ class Compilation:
         What fails there is tried on the others. Gives the first variant that failed on every GPU tried, or None.
         """
         others = [name for name in self._variants if name != self._largest]
-        asked = [(self._largest, PRIMARY, False), *((name, PRIMARY, True) for name in others)]
-        return self._compile(asked)
+        asked = [self._request(self._largest), *(self._request(name, front_end_only=True) for name in others)]
+        return self._compile([self._largest, *others], asked)
 
     def rest(self) -> CompileResult | None:
         """The machine code of every other variant, each for another GPU, until each GPU has had one. Gives what `first` gives."""
         names = [name for name in self._variants if name != self._largest]
-        names += [self._largest] * (len(TARGETS) - 1 - len(names))
-        turns = cycle([target for target in TARGETS if target != PRIMARY])
-        return self._compile([(name, target, False) for name, target in zip(names, turns, strict=False)])
+        names += [self._largest] * (len(self.targets) - 1 - len(names))
+        turns = cycle(self.targets[1:] or self.targets)
+        return self._compile(names, [self._request(name, target) for name, target in zip(names, turns, strict=False)])
+
+    def for_launches(self, launches: Iterable[Launch]) -> CompileResult | None:
+        """What each of `launches` on the GPU here is going to look up in Triton's cache. Gives what `first` gives."""
+        assert self.here is not None
+        asked = {repr(request): request for one in launches for request in self._requests(one, self.here)}
+        for tried in self.results.values():
+            asked.pop(repr(tried[self.here].request), None)  # it stands already
+        return self._compile([f"launch {number}" for number in range(len(asked))], list(asked.values()))
 
     def in_full(self) -> set[int]:
         """The capabilities for which there is machine code."""
@@ -86,10 +104,9 @@ class Compilation:
             if result.ok and not result.request.front_end_only
         }
 
-    def _compile(self, asked: Sequence[tuple[str, str, bool]]) -> CompileResult | None:
-        requests = [self._request(*one) for one in asked]
-        arriving = self._runner.compile(self._source, requests)
-        for (name, target, front_end_only), request in zip(asked, requests, strict=True):
+    def _compile(self, names: Sequence[str], asked: Sequence[CompileRequest]) -> CompileResult | None:
+        arriving = self._runner.compile(self._source, asked)
+        for name, request in zip(names, asked, strict=True):
             silent = CompileResult(request, ok=False, status="infra_error", raw="the runner gave no result")
             result = next(arriving, silent)
             self._keep(name, [result])
@@ -97,11 +114,11 @@ class Compilation:
                 continue
             if result.status in _KERNELS_OWN:
                 # what one compiler does not end with, another rarely does: one more try tells
-                others = [other for other in TARGETS if other != target]
+                others = [capability for capability in self.targets if capability != request.capability]
                 others = others if result.status == "compile_error" else others[-1:]
-                again = [self._request(name, other, front_end_only) for other in others]
+                again = [replace(request, capability=capability) for capability in others]
                 self._keep(name, self._runner.compile(self._source, again))
-            tried = [one for one in self.results[name].values() if one.request.front_end_only == front_end_only]
+            tried = [one for one in self.results[name].values() if one.request.front_end_only == request.front_end_only]
             if not any(one.ok for one in tried):
                 _close(arriving)
                 return result
@@ -110,9 +127,12 @@ class Compilation:
     def _keep(self, variant: str, results: Iterable[CompileResult]) -> None:
         self.results.setdefault(variant, {}).update({result.request.capability: result for result in results})
 
-    def _request(self, variant: str, target: str, front_end_only: bool) -> CompileRequest:
-        (request,) = requests_for(self._variants[variant].launch, self._puzzle.parameters, (TARGETS[target],))
+    def _request(self, variant: str, capability: int | None = None, *, front_end_only: bool = False) -> CompileRequest:
+        (request,) = self._requests(self._variants[variant].launch, capability or self.targets[0])
         return replace(request, front_end_only=front_end_only)
+
+    def _requests(self, launch: Launch, capability: int) -> tuple[CompileRequest, ...]:
+        return requests_for(launch, self._puzzle.parameters, (capability,))
 
 
 def _tile(prepared: Prepared) -> int:
@@ -142,10 +162,13 @@ def _passed(source: KernelSource, compilation: Compilation) -> GateResult:
     if block_pointer is not None:
         warnings.append(GateWarning(_DROPPED, source.own_line(block_pointer)))
     good = compilation.in_full()
-    told = f"Compiles for {join(name for name, capability in TARGETS.items() if capability in good)}"
     tried = good | {result.request.capability for result in results}
-    later = "" if tried >= set(TARGETS.values()) else "; the other GPUs are tried once the kernel is right"
-    return GateResult("compile", "passed", f"{told}{later}.", warnings=tuple(warnings))
+    if compilation.here:
+        message = f"Compiles for the GPU here, {gpu_name(compilation.here)}; it was tried for no other."
+    else:
+        later = "" if tried >= set(compilation.targets) else "; the other GPUs are tried once the kernel is right"
+        message = f"Compiles for {join(name for name, target in TARGETS.items() if target in good)}{later}."
+    return GateResult("compile", "passed", message, warnings=tuple(warnings))
 
 
 def _failed(source: KernelSource, result: CompileResult) -> GateResult:

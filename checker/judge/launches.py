@@ -110,6 +110,16 @@ def _placed(
     return Prepared(case, _bind(puzzle, case, placed, config), expected, _storages(placed), config)
 
 
+def without_numbers(puzzle: Puzzle, case: Case, config: Config | None = None) -> Launch:
+    """A case's launch as the compiler sees it: sizes, strides and types of tensors that take no memory, however large."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        made = puzzle.make(case)
+    empty = {name: torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta") for name, t in made.items()}
+    return _bind(puzzle, case, empty, config)
+
+
 def far_apart(puzzle: Puzzle, prepared: Prepared, long: Long, pitch: Callable[[int], int]) -> Prepared:
     """The same launch, of which the simulator believes that the rows of each of the `long` tensors lie far apart.
 

@@ -50,7 +50,7 @@ class Runner(Protocol):
     def launch(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[RunResult]: ...
 
 
-def session(runner: Runner) -> AbstractContextManager[Runner]:
-    """`runner` for the calls of one verdict: where it has a way to share work between them, it does."""
+def session(runner: Runner, *, gpu: bool) -> AbstractContextManager[Runner]:
+    """`runner` for the calls of one verdict, with a GPU or without: where it has a way to share work between them, it does."""
     opened = getattr(runner, "session", None)
-    return nullcontext(runner) if opened is None else opened()
+    return nullcontext(runner) if opened is None else opened(gpu=gpu)

@@ -22,6 +22,8 @@ NAMESPACES, OTHER_USER, LANDLOCK, SECCOMP = "namespaces", "other_user", "landloc
 LAYERS = (NAMESPACES, OTHER_USER, LANDLOCK, SECCOMP)
 NOBODY = 65534
 _THREADS = 1024  # the kernel counts threads as processes here; the supervisor counts real ones
+CACHE = "cache"
+"""Triton's cache, in the folder of a job."""
 ROOT = Path(__file__).resolve().parents[2]
 MiB, GiB = 1 << 20, 1 << 30
 PATIENCE = 5
@@ -68,6 +70,7 @@ class Confinement:
     cpu_seconds: int
     memory: int  # bytes on top of what the worker holds, the job's own tensors included
     limits: Limits
+    cache: Path | None = None  # what other jobs compiled of the same kernel
 
 
 def available_layers() -> frozenset[str]:
@@ -150,6 +153,8 @@ def _lower(which: int, value: int) -> None:
 
 def _become_nobody(confinement: Confinement) -> None:
     os.chown(confinement.folder, NOBODY, NOBODY)
+    with contextlib.suppress(FileNotFoundError):
+        os.chown(confinement.folder / CACHE, NOBODY, NOBODY)
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)

@@ -13,19 +13,31 @@ _PATIENCE = 0.5
 
 
 class KeptJobs:
-    """Use as a context manager: leaving it ends the jobs. A job is kept for the task that it was started for, and no other."""
+    """Use as a context manager: leaving it ends the jobs. A job is kept for the task that it was started for, and no other.
 
-    def __init__(self) -> None:
+    `cache` is the name under which a launch on a GPU finds what these jobs compile; empty where there is no GPU.
+    """
+
+    def __init__(self, cache: str = "") -> None:
+        self.cache = cache
         self._idle: dict[bytes, list[Job]] = {}
 
     def __enter__(self) -> KeptJobs:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.hand_over()
         for jobs in self._idle.values():
             for job in jobs:
                 job.close()
         self._idle.clear()
+
+    def hand_over(self) -> None:
+        """End the jobs that compiled something for a launch, and wait until it lies where the launch looks for it."""
+        for jobs in self._idle.values():
+            for job in [job for job in jobs if job.spec.cache]:
+                jobs.remove(job)
+                job.finish()
 
     @contextlib.contextmanager
     def lend(self, task: bytes, memory: int, start: Callable[[], Job]) -> Iterator[Job]:

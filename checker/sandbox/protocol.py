@@ -59,7 +59,10 @@ class WorkerReady(Message):
 
 
 class JobSpec(Message):
-    """To the worker, with the job's two sockets. `memory` is in bytes, on top of `Limits.memory`; `task` is for the job to read."""
+    """To the worker, with the job's two sockets. `memory` is in bytes, on top of `Limits.memory`; `task` is for the job to read.
+
+    What is compiled under one name of a `cache` is taken over by the next job on the GPU with that name.
+    """
 
     task: msgspec.Raw
     limits: Limits
@@ -67,6 +70,7 @@ class JobSpec(Message):
     memory: int = 0
     gpu: bool = False
     may_start_programs: bool = False
+    cache: str = ""
 
 
 class JobStarted(Message):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import secrets
 import threading
 import time
 import weakref
@@ -104,9 +105,9 @@ class Sandbox:
             pass
         return time.perf_counter() - began
 
-    def session(self) -> Session:
-        """A runner for one verdict, whose calls share jobs."""
-        return Session(self)
+    def session(self, *, gpu: bool = False) -> Session:
+        """A runner for one verdict, whose calls share jobs; with `gpu`, what is compiled is handed to the launch."""
+        return Session(self, KeptJobs(secrets.token_hex(8) if gpu else ""))
 
     # ------------------------------------------------------------------------------------------------------- compile
 
@@ -115,15 +116,15 @@ class Sandbox:
     ) -> Iterator[CompileResult]:
         """One result per request, in order, whatever became of the others. Work is spread over the processors.
 
-        What a request gives does not depend on anything but kernel and request, so it is remembered. Jobs come from `kept`
-        and go back there.
+        What a request gives does not depend on anything but kernel and request, so it is remembered, unless a launch waits for
+        what is compiled. Jobs come from `kept` and go back there.
         """
         from checker.sandbox.tasks import Compile
 
-        task = protocol.encode(Compile(kernel, self.limits.compile))
-        start = lambda: self._job(task, cpu_seconds=_LONG, may_start_programs=True)  # noqa: E731
+        task, cache = protocol.encode(Compile(kernel, self.limits.compile)), kept.cache if kept else ""
+        start = lambda: self._job(task, cpu_seconds=_LONG, may_start_programs=True, cache=cache)  # noqa: E731
         keys = [_compile_key(kernel, request) for request in requests]
-        known = {n: self._compiled[key] for n, key in enumerate(keys) if key in self._compiled}
+        known = {n: self._compiled[key] for n, key in enumerate(keys) if key in self._compiled and not cache}
         missing = [n for n in range(len(keys)) if n not in known]
         try:
             width, seconds = os.cpu_count() or 1, self.limits.compile
@@ -164,8 +165,12 @@ class Sandbox:
         seconds = self.limits.simulate
         return self._run(lend, launches, seconds, wall=PATIENCE * seconds, options=options)
 
-    def launch(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[RunResult]:
+    def launch(
+        self, kernel: KernelSource, launches: Iterable[Launch], kept: KeptJobs | None = None
+    ) -> Iterator[RunResult]:
         """Each launch on the GPU, in a process that ends with this call; ``infra_error`` where there is no GPU.
+
+        What jobs of `kept` compiled is at hand there.
 
         `launches` may be a generator: the next one is taken from it while the GPU works.
         """
@@ -175,7 +180,10 @@ class Sandbox:
 
         if not gpu.available():
             return iter([RunResult("infra_error", message="There is no GPU here that PyTorch can use.")])
-        start = lambda: self._gpu_job(RunOnGpu(kernel, self.limits.launch))  # noqa: E731
+        if kept:
+            kept.hand_over()
+        cache = kept.cache if kept else ""
+        start = lambda: self._gpu_job(RunOnGpu(kernel, self.limits.launch), cache)  # noqa: E731
         return self._run(start, launches, self.limits.launch, wall=self.limits.launch + _GRACE)
 
     def time(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[Timing]:
@@ -259,8 +267,8 @@ class Sandbox:
 
     # ----------------------------------------------------------------------------------------------------------- jobs
 
-    def _gpu_job(self, task: RunOnGpu | TimeOnGpu) -> Job:
-        return self._job(protocol.encode(task), cpu_seconds=_LONG, gpu=True, may_start_programs=True)
+    def _gpu_job(self, task: RunOnGpu | TimeOnGpu, cache: str = "") -> Job:
+        return self._job(protocol.encode(task), cpu_seconds=_LONG, gpu=True, may_start_programs=True, cache=cache)
 
     def _job(
         self,
@@ -270,22 +278,29 @@ class Sandbox:
         memory: int = 0,
         gpu: bool = False,
         may_start_programs: bool = False,
+        cache: str = "",
     ) -> Job:
-        spec = JobSpec(msgspec.Raw(task), self.limits, cpu_seconds, memory, gpu, may_start_programs)
+        spec = JobSpec(msgspec.Raw(task), self.limits, cpu_seconds, memory, gpu, may_start_programs, cache)
         return Job(self._worker, spec, self.limits.start)
 
 
 class Session:
-    """A sandbox's runner for one verdict: jobs of one kernel wait for the next call, until the session is left."""
+    """A sandbox's runner for one verdict: jobs of one kernel wait for the next call, until the session is left.
 
-    def __init__(self, sandbox: Sandbox) -> None:
-        self._sandbox, self._jobs = sandbox, KeptJobs()
+    What is compiled goes to the launch of the same session and no further: Triton trusts whatever lies in its cache, and jobs
+    write it.
+    """
+
+    def __init__(self, sandbox: Sandbox, jobs: KeptJobs) -> None:
+        self._sandbox, self._jobs = sandbox, jobs
 
     def __enter__(self) -> Session:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._jobs.__exit__()
+        if self._jobs.cache:
+            self._sandbox._worker.forget(self._jobs.cache)
 
     def compile(self, kernel: KernelSource, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]:
         return self._sandbox.compile(kernel, requests, self._jobs)
@@ -296,7 +311,7 @@ class Session:
         return self._sandbox.simulate(kernel, launches, options, self._jobs)
 
     def launch(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[RunResult]:
-        return self._sandbox.launch(kernel, launches)
+        return self._sandbox.launch(kernel, launches, self._jobs)
 
 
 def _report(job: Job, number: int, deadline: float, longest_trace: int = 0) -> LaunchReport:

@@ -74,6 +74,8 @@ def _first_process(
     isolation.hide_processes(confinement)
     reader, writer = os.pipe()
     confinement.folder.mkdir(mode=0o700)
+    take_compiled(confinement)
+    reason = "not started"
     try:
         job = os.fork()
         if job == 0:
@@ -86,11 +88,30 @@ def _first_process(
         ended, reason, printed = _watch(confinement, job, reader, report)
     finally:
         _end_descendants(isolation.NAMESPACES in confinement.layers)
+        if not reason:
+            keep_compiled(confinement)
         shutil.rmtree(confinement.folder, ignore_errors=True)
     code = os.WEXITSTATUS(ended) if os.WIFEXITED(ended) else None
     signal_number = os.WTERMSIG(ended) if os.WIFSIGNALED(ended) else None
     _say(report, JobEnd(code, signal_number, reason, printed))
     return 0
+
+
+def take_compiled(confinement: Confinement) -> None:
+    """Give a job on the GPU what jobs before it compiled of the same kernel."""
+    if confinement.cache is not None and confinement.gpu and confinement.cache.exists():
+        confinement.cache.rename(confinement.folder / isolation.CACHE)
+
+
+def keep_compiled(confinement: Confinement) -> None:
+    """Put what a job compiled where the next one finds it. Files are moved unread: foreign code may have made them."""
+    own = confinement.folder / isolation.CACHE
+    if confinement.cache is None or confinement.gpu or own.is_symlink() or not own.is_dir():
+        return
+    confinement.cache.mkdir(mode=0o700, exist_ok=True)
+    for entry in own.iterdir():
+        with contextlib.suppress(OSError):  # another job has compiled the same
+            entry.rename(confinement.cache / entry.name)
 
 
 def _job(
@@ -125,7 +146,7 @@ def _job(
 
 
 def _clean_environment(folder: Path) -> None:
-    for name, place in (("HOME", ""), ("TMPDIR", "tmp"), ("TRITON_HOME", ""), ("TRITON_CACHE_DIR", "cache")):
+    for name, place in (("HOME", ""), ("TMPDIR", "tmp"), ("TRITON_HOME", ""), ("TRITON_CACHE_DIR", isolation.CACHE)):
         os.environ[name] = str(folder / place)
     (folder / "tmp").mkdir()
     with contextlib.suppress(OSError):

@@ -101,6 +101,7 @@ class Worker:
             cpu_seconds=int(spec.cpu_seconds),
             memory=spec.limits.memory + spec.memory,
             limits=spec.limits,
+            cache=self.folder / f"{isolation.CACHE}-{spec.cache}" if spec.cache else None,
         )
 
         def inside(channel: Channel) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from checker.sandbox import linux
-from checker.sandbox.isolation import ROOT
+from checker.sandbox.isolation import CACHE, ROOT
 from checker.sandbox.protocol import (
     SMALL,
     AnyMessage,
@@ -151,6 +151,11 @@ class WorkerProcess:
                 shutil.rmtree(self._folder, ignore_errors=True)
             self._clear()
 
+    def forget(self, cache: str) -> None:
+        """Remove what jobs compiled under this name."""
+        if self.alive():
+            shutil.rmtree(self._folder / f"{CACHE}-{cache}", ignore_errors=True)
+
     def after_fork(self) -> None:
         """In a forked child: let go of the parent's worker, so that it ends when the parent does."""
         if self._control is not None:
@@ -239,6 +244,13 @@ class Job:
             ending = self._ending()
             self.close()
             raise ending from None
+
+    def finish(self) -> None:
+        """Ask for nothing more, and wait until the job has ended and its supervisor has cleaned up."""
+        self._data.close()
+        with contextlib.suppress(Closed, TimeoutError, ProtocolError):
+            self._report.receive(JobEnd, time.monotonic() + _GRACE)
+        self.close()
 
     def close(self) -> None:
         """End the job with everything it started. Its supervisor sees the closed socket and cleans up by itself."""

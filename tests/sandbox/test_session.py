@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
 from checker.compiler import CompileRequest
-from checker.sandbox import Sandbox
+from checker.sandbox import Sandbox, supervisor
+from checker.sandbox.isolation import Confinement
+from checker.sandbox.kept_jobs import KeptJobs
 from checker.simulator.trace import SimulateOptions
 from tests.sandbox.conftest import kernel, launch
 
@@ -103,3 +106,26 @@ def test_leaving_a_session_ends_its_jobs(sandbox: Sandbox, started: list[object]
         (job,) = started
         assert not job.closed  # type: ignore[attr-defined]
     assert job.closed  # type: ignore[attr-defined]
+
+
+def test_what_is_compiled_waits_for_the_launch_of_the_same_session_only(sandbox: Sandbox, tmp_path: Path) -> None:
+    folder, request = sandbox._worker._folder, CompileRequest(90, TYPES, {"BLOCK_N": 128}, {"num_warps": 1})
+
+    def taken(jobs: KeptJobs, name: str) -> int:
+        """How many programs for a GPU a job on the GPU would find."""
+        (tmp_path / name).mkdir()
+        cache = folder / f"cache-{jobs.cache}"
+        job = Confinement(frozenset(), tmp_path / name, True, True, 10, 0, sandbox.limits, cache)
+        supervisor.take_compiled(job)
+        supervisor.keep_compiled(job)  # what a launch leaves is nobody's
+        return len(list((tmp_path / name).glob("cache/*/*.cubin")))
+
+    with sandbox.session(gpu=True) as session, sandbox.session(gpu=True) as other:
+        for _ in range(2):  # an answer from memory would leave nothing behind
+            assert [result.ok for result in session.compile(kernel("# handed over"), [request])] == [True]
+        session._jobs.hand_over()
+        assert taken(other._jobs, "other") == 0
+        assert taken(session._jobs, "own") == 1
+        assert not list(folder.glob("cache-*"))
+        assert next(iter(session.compile(kernel("# handed over"), [request]))).ok
+    assert not list(folder.glob("cache-*"))
