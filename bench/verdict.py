@@ -121,8 +121,8 @@ def steps(puzzle: Puzzle, source: KernelSource, sandbox: Sandbox, meter: Meter) 
 
     def compiling() -> None:
         compilation = Compilation(puzzle, source, sandbox, prepared)
-        compilation.for_one_gpu()
-        compilation.for_the_others()
+        compilation.first()
+        compilation.rest()
 
     simulating = meter.of(lambda: list(simulate_all(puzzle, source, sandbox, prepared)))
     return Steps(rules_cost, preparing, meter.of(compiling), simulating)

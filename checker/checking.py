@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Literal, Protocol, cast
 
-from checker.judge import compile_gate, memory_gate, traffic_gate, values_gate
-from checker.judge.diagnosis import ONLY_ON_GPU, find_misconception
+from checker.judge import compile_gate, int64_overflow, memory_gate, traffic_gate, values_gate
+from checker.judge.diagnosis import NONE_KNOWN, ONLY_ON_GPU, find_misconception
 from checker.judge.experiments import what_turns_it_right
 from checker.judge.gpu_gate import NOT_RUN, gpu_gate
-from checker.judge.int64_overflow import overflow_warning, overflowing_launches
-from checker.judge.launches import Prepared, hidden, plan, prepare_all
+from checker.judge.int64_overflow import FarLaunch
+from checker.judge.launches import hidden, plan, prepare_all
 from checker.judge.outcome import Outcome, simulate
-from checker.judge.runner import Runner, concurrent
+from checker.judge.runner import Runner, session
 from checker.judge.smallest_case import smallest_case
 from checker.judge.source_gate import source_gate
-from checker.judge.verdict import GATES, Diagnosis, Gate, GateResult, GateWarning, Verdict
+from checker.judge.verdict import GATES, Diagnosis, Gate, GateResult, Verdict
 from checker.puzzle import Case, Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
@@ -76,7 +74,8 @@ def check_source(
             from checker.sandbox import Sandbox
 
             runner = cast(Runner, Sandbox.shared())
-        return _Check(puzzle, source, where, runner, diagnose, secret).verdict(submission)
+        with session(runner) as shared:
+            return _Check(puzzle, source, where, shared, diagnose, secret).verdict(submission)
     except Exception as error:  # the learner must not pay for a defect of ours
         return infra_verdict(puzzle, submission, where, error)
 
@@ -96,17 +95,17 @@ class _Check:
         self.puzzle, self.source, self.device, self.runner = puzzle, source, device, runner
         self.wants_diagnosis = diagnose
         self.cases = tuple(hidden(case, puzzle, secret) for case in puzzle.cases)
-        self.gates: list[GateResult] = []
+        self.gates: dict[Gate, GateResult] = {}
         self.diagnosis: Diagnosis | None = None
         self.smallest: Case | None = None
 
     def verdict(self, submission: str) -> Verdict:
         started = time.perf_counter()
         self.judge()
-        stopped = next((gate for gate in self.gates if gate.status not in ("passed", "skipped")), None)
+        reached = [self.gates[gate] for gate in GATES if gate in self.gates]
+        stopped = next((result for result in reached if result.status not in ("passed", "skipped")), None)
         status = stopped.status if stopped else "passed"
         reason = f"Not reached: `{stopped.gate}` comes first." if stopped else _MEDALS
-        reached = {result.gate: result for result in self.gates}
         text, _, first_line = self.source.main_piece()
         return Verdict(
             puzzle=self.puzzle.name,
@@ -116,7 +115,7 @@ class _Check:
             seconds=time.perf_counter() - started,
             score=float(self.puzzle.points) if status == "passed" else 0.0,
             max_score=float(self.puzzle.points),
-            gates=tuple(reached.get(gate) or GateResult(gate, "skipped", reason) for gate in GATES),
+            gates=tuple(self.gates.get(gate) or GateResult(gate, "skipped", reason) for gate in GATES),
             diagnosis=self.diagnosis,
             smallest=self.smallest,
             source=text,
@@ -124,33 +123,37 @@ class _Check:
         )
 
     def judge(self) -> None:
-        """The gates in their order. The first that does not pass is the last: those after it are skipped."""
+        """The gates in their order, the costly end of `compile` late. The first that does not pass is the last: the others are skipped."""
         # source: of a kernel that breaks a rule, nothing is compiled or run
         if not self.add(source_gate(self.puzzle, self.source)):
             return
 
-        # compile: every dtype, flag and configuration for one GPU first; what no GPU takes is not simulated
+        # compile: every dtype, flag and configuration through the front end first; what no GPU takes is not simulated
         cases = [case for case in self.cases if "cpu" in case.devices]
         launches = prepare_all(self.puzzle, plan(self.puzzle, cases, self.source.configs))
         compilation = compile_gate.Compilation(self.puzzle, self.source, self.runner, launches)
-        refused = compilation.for_one_gpu()
-        if refused is not None:
-            self.add(compile_gate.failed(self.source, refused))
+        refused = compilation.first()
+        if not self.add(compile_gate.result(self.source, compilation, refused)):
             return
 
-        # simulate: every case in one pass, and one whose offsets pass 2³¹; the other GPUs are compiled for meanwhile
-        long = overflowing_launches(self.puzzle, launches)
-        seen = self.simulated([*launches, *long], meanwhile=compilation.for_the_others)
-        self.add(compile_gate.passed(self.source, compilation))
-        outcomes, overflowing = seen[: len(launches)], seen[len(launches) :]
-        warnings = tuple(w for o in overflowing if (w := overflow_warning(self.puzzle, self.source, o)) is not None)
+        # simulate: every case in one pass, and those whose offsets pass 2³¹
+        far = int64_overflow.far_launches(self.puzzle, launches)
+        seen = list(simulate(self.puzzle, self.source, self.runner, [*launches, *(one.far for one in far)]))
+        outcomes, far_outcomes = seen[: len(launches)], seen[len(launches) :]
 
         # values, memory, traffic: each looks at the same outcomes and runs nothing, unless it fails
         if not self.passes(values_gate, outcomes):
             return
-        if not self.passes(memory_gate, outcomes, warnings):
+        if memory_gate.failure(self.puzzle, outcomes) is None and not self.reaches_far(far, far_outcomes):
+            return
+        if not self.passes(memory_gate, outcomes):
             return
         if not self.passes(traffic_gate, outcomes):
+            return
+
+        # compile, the rest: machine code of the other variants and for the other GPUs, which a wrong kernel has no need of
+        refused = compilation.rest()
+        if not self.add(compile_gate.result(self.source, compilation, refused)):
             return
 
         # gpu: only where one is asked for; `speed` is the business of `bench`
@@ -162,24 +165,16 @@ class _Check:
             self.diagnosis = ONLY_ON_GPU
 
     def add(self, result: GateResult) -> bool:
-        """Keep what a gate said; whether the next one is reached."""
-        self.gates.append(result)
+        """Keep what a gate said, in place of what it said before; whether the next one is reached."""
+        self.gates[result.gate] = result
         return result.status in ("passed", "skipped")
 
-    def simulated(self, launches: Sequence[Prepared], meanwhile: Callable[[], None]) -> list[Outcome]:
-        """Simulate `launches`, and do something else at the same time where the runner can do both, or else afterwards."""
-        with ThreadPoolExecutor(1) as pool:
-            waiting = pool.submit(meanwhile) if concurrent(self.runner) else None
-            outcomes = list(simulate(self.puzzle, self.source, self.runner, launches))
-            waiting.result() if waiting is not None else meanwhile()
-        return outcomes
-
-    def passes(self, gate: SimulatedGate, outcomes: Sequence[Outcome], warnings: tuple[GateWarning, ...] = ()) -> bool:
+    def passes(self, gate: SimulatedGate, outcomes: Sequence[Outcome]) -> bool:
         """Add the gate's result. Where it fails: the smallest case that fails in the same way, and the misconception."""
         puzzle, source, runner = self.puzzle, self.source, self.runner
         failing = gate.failure(puzzle, outcomes)
         if failing is None:
-            return self.add(replace(gate.passed(puzzle, outcomes), warnings=warnings))
+            return self.add(gate.passed(puzzle, outcomes))
 
         def fails(outcome: Outcome) -> bool:
             return gate.fails(puzzle, outcome, failing)
@@ -195,6 +190,17 @@ class _Check:
         if self.wants_diagnosis:
             self.diagnosis = find_misconception(puzzle, source, runner, outcomes, failing, gate.GATE, replay)
         return False
+
+    def reaches_far(self, launches: Sequence[FarLaunch], outcomes: Sequence[Outcome]) -> bool:
+        """Whether offsets past 2³¹ reach the right memory. Where they do not, the memory gate is added."""
+        for launch, outcome in zip(launches, outcomes, strict=False):
+            result = int64_overflow.failed(self.source, launch, outcome)
+            if result is not None:
+                if self.wants_diagnosis:
+                    found = int64_overflow.diagnosis(self.puzzle, self.source, self.runner, launch, result)
+                    self.diagnosis = found or NONE_KNOWN
+                return self.add(result)
+        return True
 
     def replay(self, failing: Outcome) -> Trace | None:
         """The failing case once more, now with every event kept and, after a NaN, with every operation followed."""

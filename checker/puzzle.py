@@ -290,6 +290,18 @@ class Slips:
 
 
 @dataclass(frozen=True)
+class Long:
+    """Tensors that in practice have so many elements that an offset into them passes 2³¹.
+
+    `axes` are dimensions that lie one after another and are counted by one number, a `unit`: the number of a ``row``, say.
+    """
+
+    tensors: tuple[str, ...]
+    unit: str = "row"
+    axes: tuple[int, ...] = (0,)
+
+
+@dataclass(frozen=True)
 class Puzzle:
     """One exercise: what is asked, how it is launched, how it is judged, how it is helped with."""
 
@@ -319,8 +331,8 @@ class Puzzle:
     film: FilmSpec
     output_tolerance: Mapping[str, Mapping[str, Tolerance]] = field(default_factory=dict)
     """By output, then by the case's dtype."""
-    long: tuple[str, ...] = ()
-    """Matrices that in practice may have so many elements that an offset into them passes 2³¹."""
+    long: tuple[Long, ...] = ()
+    """What has to be addressed in 64 bits; empty for a puzzle that comes before this is taught."""
     slips: Slips | None = None
     """Without it mutants are compared with the solution on the puzzle's own cases only."""
 

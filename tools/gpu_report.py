@@ -47,7 +47,17 @@ def run_tests(arguments: list[str]) -> tuple[int, list[dict[str, Any]]]:
     """pytest's exit status, and one row per test, in the order of collection."""
     with tempfile.TemporaryDirectory() as folder:
         seen = Path(folder) / "rows.jsonl"
-        command = [sys.executable, "-m", "pytest", "-m", "gpu", "-p", "tools.gpu_rows", *arguments]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-m",
+            "gpu",
+            "--ignore=tests/browser",
+            "-p",
+            "tools.gpu_rows",
+            *arguments,
+        ]
         try:
             status = subprocess.run(command, cwd=ROOT, check=False, env=os.environ | {"GPU_ROWS": str(seen)}).returncode
         except (KeyboardInterrupt, SystemExit):  # pytest has been ended by now; what it saw is worth a report

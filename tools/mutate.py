@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 import torch  # noqa: E402
 
 from checker.course import LADDER, PUZZLES  # noqa: E402
-from checker.judge import memory_gate, traffic_gate  # noqa: E402
+from checker.judge import int64_overflow, memory_gate, traffic_gate  # noqa: E402
 from checker.judge.compile_gate import Compilation  # noqa: E402
 from checker.judge.launches import Prepared, prepare_all  # noqa: E402
 from checker.judge.outcome import Outcome, simulate  # noqa: E402
@@ -102,15 +102,18 @@ class Bench:
 
     def fate(self, mutation: Mutation) -> Fate:
         source = _source(self.puzzle, mutation.source)
-        gate = self._gate(source)
+        gate = self._gate(source, far="int64" in mutation.before)
         if gate is not None:
             return _fate(mutation, "killed", by=gate)
         differs = next(self._differences(source), "")
         differs = differs or mutation.unseen
         return _fate(mutation, "survived" if differs else "equivalent", differs=differs)
 
-    def _gate(self, source: KernelSource) -> str | None:
-        """The first gate that fails the kernel. Each dtype is compiled only for a kernel that all else let pass."""
+    def _gate(self, source: KernelSource, far: bool) -> str | None:
+        """The first gate that fails the kernel. Each dtype is compiled only for a kernel that all else let pass.
+
+        Launches whose rows lie far apart are tried only with `far`: where a loop ends at a stride, they take hours.
+        """
         if rules.violations(source, self.puzzle):
             return "source"
         if self._broken(source, self.cases[:1]):
@@ -122,16 +125,17 @@ class Bench:
                 return "values"
         if memory_gate.failure(self.puzzle, outcomes):
             return "memory"
+        launches = int64_overflow.far_launches(self.puzzle, self.cases) if far else []
+        distant = simulate(self.puzzle, source, self.runner, [launch.far for launch in launches])
+        if any(int64_overflow.failed(source, *pair) for pair in zip(launches, distant, strict=False)):
+            return "memory"
         if traffic_gate.failure(self.puzzle, outcomes):
             return "traffic"
-        return "compile" if self._broken(source, self.cases) else None
+        compilation = Compilation(self.puzzle, source, self.runner, self.cases)
+        return "compile" if compilation.first() or compilation.rest() else None
 
     def _broken(self, source: KernelSource, prepared: Sequence[Prepared]) -> bool:
-        compilation = Compilation(self.puzzle, source, self.runner, prepared)
-        try:
-            return compilation.for_one_gpu() is not None
-        finally:
-            compilation.close()
+        return Compilation(self.puzzle, source, self.runner, prepared).first() is not None
 
     def _differences(self, source: KernelSource) -> Iterator[str]:
         """What sets the kernel apart from the solution, case by case."""

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from checker.compiler.errors import Failure, translate
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def compile_kernel(kernel: JITFunction, request: CompileRequest) -> CompileResult:
-    """Compile one specialisation to PTX and cubin. Nothing is launched and no GPU is needed.
+    """Compile one specialisation to PTX and cubin, or as far as the request goes. Nothing is launched and no GPU is needed.
 
     Never raises for a kernel that cannot be compiled: the result says what is wrong. Triton keeps what it compiled in
     ``TRITON_CACHE_DIR``, so the same source and request cost some milliseconds the second time.
@@ -36,6 +37,8 @@ def _compile(kernel: JITFunction, request: CompileRequest) -> CompileResult:
     try:
         compiled = _run(kernel, request)
         read = _read(compiled, request)
+    except _FrontEndDone:
+        return CompileResult(request, True, seconds=time.perf_counter() - started)
     except Exception as error:
         failure = translate(error, kernel, request, "" if hasattr(error, "node") else _diagnostics(kernel, request))
     else:
@@ -62,7 +65,30 @@ def _run(kernel: JITFunction, request: CompileRequest) -> Any:
     source = ASTSource(kernel, dict(request.signature), dict(request.constexprs), attributes)
     # asked for by name, because Triton 3.9 warns where its default is taken
     options = {"enable_fp_fusion": True, **request.options}
-    return triton.compile(source, target=GPUTarget("cuda", request.capability, 32), options=options)
+    with _ends_with_front_end() if request.front_end_only else contextlib.nullcontext():
+        return triton.compile(source, target=GPUTarget("cuda", request.capability, 32), options=options)
+
+
+class _FrontEndDone(Exception):
+    """Triton's own intermediate text stands, and no more was asked for."""
+
+
+@contextlib.contextmanager
+def _ends_with_front_end() -> Iterator[None]:
+    """Inside, the second of the compiler's stages raises `_FrontEndDone`. The first makes and simplifies the intermediate text."""
+    from triton import knobs
+
+    def stop(*_: object) -> None:
+        raise _FrontEndDone
+
+    def hook(backend: object = None, stages: dict[str, Any] | None = None, *_: object) -> tuple[str, str]:
+        if stages is not None:
+            stages[list(stages)[1]] = stop
+        return "front end only", ""  # newer Triton puts the first into the key of its cache
+
+    with knobs.runtime.scope():
+        knobs.runtime.add_stages_inspection_hook = hook
+        yield
 
 
 def _read(compiled: Any, request: CompileRequest) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from checker.course.attention_inputs import counted
 from checker.course.diagrams import linear
 from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, launch, make, reference
 from checker.course.linear_inputs import GPU, TOLERANCE, described, heads_of, magnitude
-from checker.puzzle import Case, FilmSpec, Hint, Puzzle
+from checker.puzzle import Case, FilmSpec, Hint, Long, Puzzle
 
 
 def _case(b: int, h: int, n: int, d: tuple[int, int], block_v: int, **more: Any) -> Case:
@@ -69,6 +69,7 @@ PUZZLE = Puzzle(
     "same whether it is the tenth or the ten-thousandth, and nothing but the new token is read. Slicing the values lets several "
     "programs share a head without atomics, because column c of the output needs column c of the state only; slices of D would have "
     "to add up their parts. The price is that the tokens come one after the other, and no tensor core is used.",
+    long=(Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),),
     film=FilmSpec(
         case=_case(1, 1, 8, (16, 16), 16, family="growing"),
         diagram=linear(),

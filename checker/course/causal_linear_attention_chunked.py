@@ -9,7 +9,7 @@ from checker.course import linear_causal, slips
 from checker.course.diagrams import linear
 from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, chunked_case, make, reference
 from checker.course.linear_inputs import GPU, TOLERANCE, magnitude
-from checker.puzzle import Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 _AFTER: dict[str, int] = {"PAST": 11}
 
@@ -43,6 +43,7 @@ PUZZLE = Puzzle(
         chunked_case(1, 1, 18, (16, 16), (16, 16), family="huge"),
         chunked_case(1, 1, 79, (16, 16), (32, 16), dtype="float16", family="outlier"),
         chunked_case(1, 1, 47, (32, 16), (16, 16), dtype="bfloat16", family="signs", layout="padded", flags=_AFTER),
+        chunked_case(1, 3, 17, (16, 16), (16, 16)),
         chunked_case(2, 3, 1031, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
         chunked_case(1, 4, 65_536, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", flags={"PAST": 100}),
         chunked_case(1, 2, 65_536, (64, 64), (64, 64), devices=GPU),
@@ -72,6 +73,7 @@ PUZZLE = Puzzle(
     "at a time is the chunk of 1: no weights, but also nothing for a tensor core to do. One chunk of N is the quadratic form. In "
     "between, a chunk of C costs C (D + D_V) products a token for its masked square and 2 D D_V for the state, all of them in tl.dot, "
     "and the whole grows in proportion to N.",
+    long=(Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),),
     film=FilmSpec(
         case=chunked_case(1, 1, 48, (16, 16), (16, 16), family="growing"),
         diagram=linear(weights=True),

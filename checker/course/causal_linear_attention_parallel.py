@@ -25,7 +25,7 @@ from checker.course.linear_inputs import (
     slices,
     strides,
 )
-from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 
 def _starts(case: Case, k: torch.Tensor, v: torch.Tensor) -> State:
@@ -147,6 +147,7 @@ PUZZLE = Puzzle(
     "run where the recurrent kernel had B · H. The price is paid in bytes: each state of D · D_V numbers is written by the first kernel, read "
     "and written by the second and read by this one, so a chunk has to be long enough for its tokens to outweigh its state. With enough "
     "heads to fill the GPU the chunked kernel, which keeps its state on chip, moves less.",
+    long=(Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),),
     film=FilmSpec(
         case=chunked_case(1, 1, 56, (16, 16), (16, 16), family="growing"),
         diagram=linear(ends=False, chunks=True, weights=True),

@@ -8,7 +8,7 @@ from checker.course import slips
 from checker.course.diagrams import matrices
 from checker.course.families import row_magnitude
 from checker.course.softmax_rows import GPU, TOLERANCE, make, matrix_bytes, named, reference, running, warps
-from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 
 def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
@@ -49,7 +49,7 @@ PUZZLE = Puzzle(
     notebook="02_chunked_softmax",
     points=2,
     outputs=("y_ptr",),
-    long=("x_ptr", "y_ptr"),
+    long=(Long(("x_ptr", "y_ptr")),),
     statement="y = softmax of each row of x, one program per row, the row walked in chunks of BLOCK_N columns however long it is. "
     "x may be read three times and y written once. A whole chunk may be -inf; a whole row never is.",
     cases=(

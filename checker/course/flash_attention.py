@@ -10,7 +10,7 @@ from checker.course import slips
 from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values, running
 from checker.course.diagrams import attention as attention_diagram
 from checker.course.families import row_magnitude, stored
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
 
 
 def make(case: Case) -> Tensors:
@@ -132,6 +132,7 @@ PUZZLE = Puzzle(
     explanation="The accumulator is a sum over keys, weighted by exp(score - m): exactly what l_i is, with a vector where l_i has a "
     "1. So the same factor exp(m_old - m_new) repairs both when the maximum grows, and the division by l_i waits until the end. "
     "K and V are read once per tile of queries, Q and O once, and the N_Q × N_KV scores never leave the chip.",
+    long=(Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr")),),
     film=FilmSpec(
         case=_case(48, 64, 16, 16, 16, family="ramp"),
         diagram=attention_diagram(running()),

@@ -11,7 +11,7 @@ from checker.course import slips
 from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values, running
 from checker.course.diagrams import attention as attention_diagram
 from checker.course.families import generator, row_magnitude
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
 
 
 def _sizes(case: Case) -> tuple[int, int, int, int, int, int]:
@@ -227,6 +227,10 @@ PUZZLE = Puzzle(
     explanation="Heads only choose where a program's rows start; grouped heads share keys, so consecutive heads read the same K and V. "
     "Under a causal mask the tiles above the diagonal hold nothing, and not loading them halves the work. The log-sum-exp m + log(l) "
     "is all that the backward pass needs to rebuild any score's weight without the matrix.",
+    long=(
+        Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "batch"),
+        Long(("q_ptr", "o_ptr"), "head", (1,)),
+    ),
     film=FilmSpec(
         case=_case(1, (1, 1), (128, 128), 16, (32, 32), causal=True, family="ramp"),
         diagram=attention_diagram(running(_visible, _head_kv), ("lse_ptr",)),

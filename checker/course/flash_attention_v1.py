@@ -12,18 +12,7 @@ from checker.course import slips
 from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values, running
 from checker.course.diagrams import attention as attention_diagram
 from checker.course.families import row_magnitude, stored
-from checker.puzzle import (
-    DTYPES,
-    Allowance,
-    Case,
-    FilmSpec,
-    Hint,
-    Launch,
-    Puzzle,
-    Scalar,
-    Tensors,
-    Tolerance,
-)
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
 
 
 def make(case: Case) -> Tensors:
@@ -133,6 +122,7 @@ PUZZLE = Puzzle(
         _case(1, 20, 35, 16, 16, 16, family="positive"),
         _case(1, 33, 65, 64, 16, 32, dtype="float16", family="ramp"),
         _case(1, 33, 65, 32, 32, 32, dtype="bfloat16"),
+        _case(3, 17, 20, 16, 16, 16),
         _case(64, 512, 515, 64, 64, 32, devices=_GPU, family="rising"),
         _case(132, 1000, 1031, 64, 32, 64, devices=_GPU, dtype="float16"),
         _case(32, 777, 1024, 128, 64, 64, devices=_GPU, dtype="bfloat16", family="rising"),
@@ -160,6 +150,7 @@ PUZZLE = Puzzle(
     explanation="Both orders compute the same sums. This one reads K and V once but carries O, m and l back and forth for every "
     "tile of keys, and only batch × heads programs can run at a time. With queries outside, O stays on chip and every tile of "
     "queries is a program of its own: that is why the second paper swapped the loops.",
+    long=(Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head"),),
     film=FilmSpec(
         case=_case(1, 48, 64, 16, 16, 16, family="ramp"),
         diagram=attention_diagram(

@@ -25,7 +25,7 @@ from checker.course.linear_inputs import (
     strides,
 )
 from checker.course.linear_inputs import linear_attention as exact
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 AXES = {"q": "hm", "k": "hn", "v": "hn", "o": "hm"}
 
@@ -169,6 +169,7 @@ PUZZLE = Puzzle(
     explanation="Softmax stands between the two products, so their order is fixed. A feature map on each side leaves it free: "
     "keys and values are summed first, into D × D_V numbers that no longer know how many keys there were, and every query costs the same "
     "whether there are 100 keys or 65,536. The normaliser is the same sum with 1 in the place of the value.",
+    long=(Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),),
     film=FilmSpec(
         case=_case(1, 1, (32, 40), (16, 16), (16, 16, 16), family="growing"),
         diagram=linear(ends=False),

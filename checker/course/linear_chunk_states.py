@@ -20,7 +20,7 @@ from checker.course.linear_inputs import (
     slices,
     strides,
 )
-from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 
 def make(case: Case) -> Tensors:
@@ -108,6 +108,7 @@ PUZZLE = Puzzle(
         chunked_case(1, 1, 18, (16, 16), (16, 16), family="huge"),
         chunked_case(1, 1, 70, (16, 16), (64, 16), dtype="float16", family="outlier"),
         chunked_case(1, 2, 47, (32, 16), (16, 16), dtype="bfloat16", family="signs", layout="padded"),
+        chunked_case(1, 3, 17, (16, 16), (16, 16)),
         chunked_case(2, 3, 4099, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
         chunked_case(1, 4, 65_536, (64, 64), (64, 64), devices=GPU, dtype="bfloat16"),
         chunked_case(1, 2, 65_536, (64, 64), (64, 64), devices=GPU),
@@ -134,6 +135,7 @@ PUZZLE = Puzzle(
     explanation="Addition may be grouped as one likes. What a chunk adds to the state needs no other chunk, so B · H · N_CHUNKS programs "
     "work side by side where the chunked kernel had B · H. Each reads its tokens once; what it costs is memory for one [D, D_V] state a "
     "chunk, which the next kernel turns into running sums.",
+    long=(Long(("k_ptr", "v_ptr"), "head", (0, 1)),),
     film=FilmSpec(
         case=chunked_case(1, 1, 56, (16, 16), (16, 16), family="growing"),
         diagram=linear(ends=False, chunks=True, queries=False),

@@ -11,7 +11,7 @@ from checker.course import slips
 from checker.course.diagrams import flowing
 from checker.course.families import rows, stored
 from checker.course.softmax_rows import GPU
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
 
 FLOAT32 = 4  # bytes
 
@@ -141,6 +141,7 @@ PUZZLE = Puzzle(
     "(Milakov & Gimelshein 2018, section 3.1). So the parts of a row may be found by any programs, in any order, and merged in any order: "
     "many programs can share one long row. The kernel does all merges at once, since the maximum of maxima and a sum of sums brought to it "
     "are what any order of ⊕ ends with. The same step ends split-K decoding, where each part carries an accumulator besides m and l.",
+    long=(Long(("m_part_ptr", "l_part_ptr")),),
     film=FilmSpec(
         case=_case(3, 18, 5, 8, family="ascending"),
         diagram=flowing(m_part_ptr=("row", "part"), l_part_ptr=("row", "part"), m_ptr=("row",), l_ptr=("row",)),

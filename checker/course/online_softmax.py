@@ -8,7 +8,7 @@ from checker.course import slips
 from checker.course.diagrams import matrices
 from checker.course.families import row_magnitude
 from checker.course.softmax_rows import GPU, TOLERANCE, make, matrix_bytes, named, reference, running, warps
-from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 
 def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
@@ -49,7 +49,7 @@ PUZZLE = Puzzle(
     notebook="03_online_softmax",
     points=3,
     outputs=("y_ptr",),
-    long=("x_ptr", "y_ptr"),
+    long=(Long(("x_ptr", "y_ptr")),),
     statement="y = softmax of each row of x, one program per row, chunks of BLOCK_N columns, maximum and sum found in the same walk. "
     "x may be read twice and y written once. Whole chunks may be -inf, the first one too; a whole row never is.",
     cases=(

@@ -10,7 +10,7 @@ import torch
 from checker.course import slips
 from checker.course.diagrams import matrices
 from checker.course.families import row_magnitude, rows, stored
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
 
 
 def make(case: Case) -> Tensors:
@@ -74,7 +74,7 @@ PUZZLE = Puzzle(
     notebook="01_row_softmax",
     points=2,
     outputs=("y_ptr",),
-    long=("x_ptr", "y_ptr"),
+    long=(Long(("x_ptr", "y_ptr")),),
     statement="y = softmax of each row of x, one program per row, the row in one tile of BLOCK_N ≥ N lanes.",
     cases=(
         _case(3, 16, 16),
@@ -112,14 +112,14 @@ PUZZLE = Puzzle(
         "What is the maximum of all four, and what does the fourth add to the sum?",
         idea="The masked lanes must not change the maximum and must add nothing to the sum: exp(-inf) is 0 and -inf is never the "
         "maximum. Subtract the row's maximum before `tl.exp`, then divide by the sum.",
-        skeleton="row = tl.program_id(0)\noffs_n = tl.arange(0, BLOCK_N)\nmask = ...\n"
+        skeleton="row = tl.program_id(0).to(tl.int64)\noffs_n = tl.arange(0, BLOCK_N)\nmask = ...\n"
         'x = tl.load(x_ptr + row * stride_xm + offs_n, mask=mask, other=float("-inf")).to(tl.float32)\n'
         "m_i = ...\np = ...\nl_i = ...\ntl.store(y_ptr + row * stride_ym + offs_n, ..., mask=mask)",
     ),
     explanation="Subtracting the row's maximum changes nothing on paper, since numerator and denominator are both divided by "
     "exp(max), but it keeps every exponent at or below 0, so nothing overflows. The lanes past N hold -inf: they cannot be the "
     "maximum and exp(-inf) = 0 adds nothing to the sum. Each element of x is read once and each of y written once: 2·M·N elements, "
-    "the least that any softmax must move.",
+    "the least that any softmax must move. The row's number has 64 bits because row · stride passes 2³¹ in a large matrix.",
     film=FilmSpec(
         case=_case(4, 7, 8),
         diagram=matrices(),

@@ -8,7 +8,7 @@ from checker.course import slips
 from checker.course.diagrams import matrices
 from checker.course.families import row_magnitude
 from checker.course.softmax_rows import GPU, TOLERANCE, make, matrix_bytes, named, reference, running, warps
-from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 
 def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
@@ -51,7 +51,7 @@ PUZZLE = Puzzle(
     notebook="04_tiled_softmax",
     points=3,
     outputs=("y_ptr",),
-    long=("x_ptr", "y_ptr"),
+    long=(Long(("x_ptr", "y_ptr")),),
     statement="y = softmax of each row of x, one program per BLOCK_M rows, tiles of BLOCK_M × BLOCK_N, one maximum and one sum for each row. "
     "Rows and columns need not fill their tiles, and rows may lie further apart than they are long. x may be read twice and y written "
     "once. Any part of a row may be -inf; a whole row never is.",

@@ -336,7 +336,7 @@ def _column_values(
             for rows, i in sorted(places):
                 key = ("columns", i, *rows)
                 used[key] = None
-                fresh = then[1].get(i) if then and then[0] == rows else None
+                fresh = then[1].get(i) if then and then[0] == rows and step.later else None
                 scenes.put(step.at, key, column(step.at, rows, i, fresh), column(step.at, rows, i, None))
     return list(used)
 

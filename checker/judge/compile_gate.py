@@ -1,11 +1,16 @@
-"""The `compile` gate: the kernel is really compiled, for every dtype of the puzzle and for every GPU of the course.
+"""The `compile` gate: the kernel is really compiled, in every dtype of the puzzle and for every GPU of the course.
 
 A kernel that no GPU can take is a compile error. One that only some can take passes with a warning that names the others.
+Nearly every mistake is found by the compiler's front end: machine code of every variant is made for kernels that are right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import cycle
 
 from checker.compiler import TARGETS, CompileRequest, CompileResult, requests_for
 from checker.judge.launches import Prepared
@@ -16,9 +21,14 @@ from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource
 
 PRIMARY = "A100"
-"""The GPU that every dtype, flag and configuration is compiled for: the oldest with bfloat16 in hardware."""
+"""The GPU that is tried first: the oldest with bfloat16 in hardware."""
 _MOST_VARIANTS = 10
 _KERNELS_OWN = ("passed", "compile_error", "timeout", "resource_limit")
+_BLOCK_POINTER = re.compile(r"^[^#]*\.make_block_ptr\(")
+_DROPPED = (
+    "Triton 3.8 and later have no block pointers: there this kernel does not compile. tl.make_tensor_descriptor takes their "
+    "place, or pointers with a mask."
+)
 _NAMES = {capability: name for name, capability in TARGETS.items()}
 
 
@@ -39,77 +49,106 @@ def variants(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
 
 
 class Compilation:
-    """All that the gate compiles, asked for at once, so that the other GPUs' turn comes as soon as a processor is free.
+    """What is compiled of a kernel for its verdict: `first` before anything runs, `rest` once all else is right.
 
-    `results` is what the compiler said so far, per variant (dtype, flags, configuration) and capability.
+    `results` is what the compiler said so far, per variant (dtype, flags, configuration) and capability; what was read by the
+    front end alone stands there too, until the machine code does.
     """
 
     def __init__(self, puzzle: Puzzle, source: KernelSource, runner: Runner, prepared: Sequence[Prepared]) -> None:
         self.results: dict[str, dict[int, CompileResult]] = {}
         self._puzzle, self._source, self._runner = puzzle, source, runner
         self._variants = variants(prepared)
-        self._others = [target for target in TARGETS if target != PRIMARY]
-        self._first = next(iter(self._variants))
-        wanted = [self._request(variant, PRIMARY) for variant in self._variants]
-        wanted += [self._request(self._first, target) for target in self._others]
-        self._arriving = runner.compile(source, wanted)
+        self._largest = max(self._variants, key=lambda name: _tile(self._variants[name]))
 
-    def for_one_gpu(self) -> CompileResult | None:
-        """Wait for every variant on one GPU, which says whether the kernel may be run.
+    def first(self) -> CompileResult | None:
+        """The front end of every variant and the machine code of the one with the largest tiles, for one GPU.
 
-        A variant that fails there is tried on the others. Gives the first that failed on every GPU tried, or None.
+        What fails there is tried on the others. Gives the first variant that failed on every GPU tried, or None.
         """
-        for name in self._variants:
-            result = self._next(self._request(name, PRIMARY))
+        others = [name for name in self._variants if name != self._largest]
+        asked = [(self._largest, PRIMARY, False), *((name, PRIMARY, True) for name in others)]
+        return self._compile(asked)
+
+    def rest(self) -> CompileResult | None:
+        """The machine code of every other variant, each for another GPU, until each GPU has had one. Gives what `first` gives."""
+        names = [name for name in self._variants if name != self._largest]
+        names += [self._largest] * (len(TARGETS) - 1 - len(names))
+        turns = cycle([target for target in TARGETS if target != PRIMARY])
+        return self._compile([(name, target, False) for name, target in zip(names, turns, strict=False)])
+
+    def in_full(self) -> set[int]:
+        """The capabilities for which there is machine code."""
+        return {
+            result.request.capability
+            for tried in self.results.values()
+            for result in tried.values()
+            if result.ok and not result.request.front_end_only
+        }
+
+    def _compile(self, asked: Sequence[tuple[str, str, bool]]) -> CompileResult | None:
+        requests = [self._request(*one) for one in asked]
+        arriving = self._runner.compile(self._source, requests)
+        for (name, target, front_end_only), request in zip(asked, requests, strict=True):
+            silent = CompileResult(request, ok=False, status="infra_error", raw="the runner gave no result")
+            result = next(arriving, silent)
             self._keep(name, [result])
             if result.ok:
                 continue
             if result.status in _KERNELS_OWN:
                 # what one compiler does not end with, another rarely does: one more try tells
-                others = self._others if result.status == "compile_error" else self._others[-1:]
-                again = [self._request(name, target) for target in others]
+                others = [other for other in TARGETS if other != target]
+                others = others if result.status == "compile_error" else others[-1:]
+                again = [self._request(name, other, front_end_only) for other in others]
                 self._keep(name, self._runner.compile(self._source, again))
-            tried = self.results[name].values()
+            tried = [one for one in self.results[name].values() if one.request.front_end_only == front_end_only]
             if not any(one.ok for one in tried):
-                self.close()
-                return next(iter(tried))
+                _close(arriving)
+                return result
         return None
-
-    def for_the_others(self) -> None:
-        """Wait for the first variant on all other GPUs."""
-        self._keep(self._first, [self._next(self._request(self._first, target)) for target in self._others])
 
     def _keep(self, variant: str, results: Iterable[CompileResult]) -> None:
         self.results.setdefault(variant, {}).update({result.request.capability: result for result in results})
 
-    def close(self) -> None:
-        """Give up what has not been waited for."""
-        close = getattr(self._arriving, "close", None)
-        if close is not None:
-            close()
-
-    def _next(self, request: CompileRequest) -> CompileResult:
-        silent = CompileResult(request, ok=False, status="infra_error", raw="the runner gave no result")
-        return next(self._arriving, silent)
-
-    def _request(self, variant: str, target: str) -> CompileRequest:
+    def _request(self, variant: str, target: str, front_end_only: bool) -> CompileRequest:
         (request,) = requests_for(self._variants[variant].launch, self._puzzle.parameters, (TARGETS[target],))
-        return request
+        return replace(request, front_end_only=front_end_only)
 
 
-def passed(source: KernelSource, compilation: Compilation) -> GateResult:
+def _tile(prepared: Prepared) -> int:
+    """The product of a launch's tile sizes and other constants: where it is larger, more is kept in shared memory and registers."""
+    return math.prod(max(value, 1) for value in prepared.launch.meta.values() if isinstance(value, int))
+
+
+def _close(results: Iterator[CompileResult]) -> None:
+    """Give up what has not been waited for."""
+    close = getattr(results, "close", None)
+    if close is not None:
+        close()
+
+
+def result(source: KernelSource, compilation: Compilation, refused: CompileResult | None) -> GateResult:
+    """What the gate says so far; `refused` is what `Compilation` gave last."""
+    return _passed(source, compilation) if refused is None else _failed(source, refused)
+
+
+def _passed(source: KernelSource, compilation: Compilation) -> GateResult:
     """A kernel that some GPU takes in every variant; the GPUs that do not are warnings."""
     results = [result for tried in compilation.results.values() for result in tried.values()]
-    good = {result.request.capability for result in results if result.ok}
-    return GateResult(
-        "compile",
-        "passed",
-        f"Compiles for {join(_NAMES[capability] for capability in TARGETS.values() if capability in good)}.",
-        warnings=tuple(GateWarning(_warning(source, r), source.own_line(r.line)) for r in results if not r.ok),
+    warnings = [GateWarning(_warning(source, r), source.own_line(r.line)) for r in results if not r.ok]
+    block_pointer = next(
+        (n for n, text in enumerate(source.source.splitlines(), 1) if _BLOCK_POINTER.search(text)), None
     )
+    if block_pointer is not None:
+        warnings.append(GateWarning(_DROPPED, source.own_line(block_pointer)))
+    good = compilation.in_full()
+    told = f"Compiles for {join(name for name, capability in TARGETS.items() if capability in good)}"
+    tried = good | {result.request.capability for result in results}
+    later = "" if tried >= set(TARGETS.values()) else "; the other GPUs are tried once the kernel is right"
+    return GateResult("compile", "passed", f"{told}{later}.", warnings=tuple(warnings))
 
 
-def failed(source: KernelSource, result: CompileResult) -> GateResult:
+def _failed(source: KernelSource, result: CompileResult) -> GateResult:
     """A kernel of which no GPU takes a variant, with what the compiler said of it first."""
     status: Status = "compile_error"
     match result.status:

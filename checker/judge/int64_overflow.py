@@ -1,58 +1,99 @@
-"""Offsets past 2³¹: what a kernel does to a matrix so large that 32 bits do not count its elements.
+"""Offsets past 2³¹: what a kernel does to tensors so large that 32 bits do not count their elements.
 
-Such a matrix is 8 GB in float32, and none is made: the simulator takes the rows of a small one to lie 2³⁰ elements apart. A
-kernel that is right on the small matrix and wrong here multiplied in 32 bits. That is told as a warning and fails no gate,
-because the first rungs ask for it nowhere; docs/decisions.md says more.
+Such a matrix is 8 GB in float32, and none is made: the simulator takes the rows of a small one to lie so far apart that the
+last one begins past 2³¹. A kernel that is right on the small matrix and wrong here fails the `memory` gate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
-from checker.judge.launches import Prepared, with_rows_far_apart
-from checker.judge.memory_gate import memory_findings
-from checker.judge.outcome import Outcome
+from checker.judge.launches import Prepared, counted, far_apart
+from checker.judge.memory_gate import GATE, memory_findings
+from checker.judge.outcome import Outcome, simulate
 from checker.judge.phrases import join, name_of
-from checker.judge.verdict import GateWarning
-from checker.puzzle import Puzzle
+from checker.judge.runner import Runner
+from checker.judge.verdict import Diagnosis, GateResult
+from checker.misconceptions import bank
+from checker.puzzle import Long, Puzzle
 from checker.submission.kernel import KernelSource
 
-ROWS = 3  # row 2 is the first whose offset passes 2³¹
+COUNTED = 3
+"""As many rows at least, so that the distance between two of them still fits in 32 bits."""
+MISCONCEPTION = "offset_in_32_bits"
+"""The belief behind it, in the bank of every puzzle with long tensors."""
 
 
-def overflowing_launches(puzzle: Puzzle, prepared: Sequence[Prepared]) -> list[Prepared]:
-    """The smallest launch of `prepared` that has ROWS rows, with its rows far apart; none for a puzzle without long matrices."""
-    chosen = min((p for p in prepared if _has_rows(puzzle, p)), key=_elements, default=None) if puzzle.long else None
-    return [] if chosen is None else [with_rows_far_apart(puzzle, chosen)]
+def passing(rows: int) -> int:
+    """Elements from row to row, a multiple of 16, with which the last row begins past 2³¹ and none before it."""
+    return -(-(2**31) // (rows - 1) // 16) * 16
 
 
-def overflow_warning(puzzle: Puzzle, source: KernelSource, outcome: Outcome) -> GateWarning | None:
-    """What is worth knowing of a kernel that is right in every case of the course, after such a launch; None if it is right there."""
+def fitting(rows: int) -> int:
+    """The same, with which all offsets fit in 32 bits."""
+    return (2**31 - 2**20) // rows // 16 * 16
+
+
+@dataclass(frozen=True)
+class FarLaunch:
+    """A launch of `near` whose `long` tensors lie far apart."""
+
+    long: Long
+    near: Prepared
+    far: Prepared
+
+
+def far_launches(puzzle: Puzzle, prepared: Sequence[Prepared]) -> list[FarLaunch]:
+    """For each sort of long tensors the smallest launch of `prepared` that has enough rows, with its rows far apart."""
+    found = []
+    for long in puzzle.long:
+        chosen = min((p for p in prepared if min(_rows(long, p)) >= COUNTED), key=_elements, default=None)
+        if chosen is not None:
+            found.append(FarLaunch(long, chosen, far_apart(puzzle, chosen, long, passing)))
+    return found
+
+
+def failed(source: KernelSource, launch: FarLaunch, outcome: Outcome) -> GateResult | None:
+    """The gate's result for a kernel that is right in every case of the course; None where it is right here, too."""
     if not outcome.ran:
         return None  # it ran before: what stops it now is no finding about its offsets
-    findings = memory_findings(outcome)
+    findings = [f for f in memory_findings(outcome) if f.kind != "false_promise"]
     if outcome.right and not findings:
         return None
     line = min((f.line for f in findings if f.line is not None), default=None)  # a load before the store
-    tensors = join(name_of(name) for name in puzzle.long)
-    return GateWarning(
-        f"In a matrix with more than 2³¹ elements this kernel would reach the wrong memory. Tried with rows of {tensors} 2³⁰ "
-        "elements apart: the offset of row 2 is 2³¹, and a product of two 32-bit numbers wraps around to -2³¹. Make the row's "
-        "number 64 bits wide before it is multiplied, with `.to(tl.int64)`.",
-        source.own_line(line),
+    unit, where = launch.long.unit, source.line_words(line)
+    name, last = launch.long.tensors[0], _rows(launch.long, launch.near)[0] - 1
+    apart = passing(last + 1)
+    return GateResult(
+        GATE,
+        "failed",
+        f"In {join(name_of(n) for n in launch.long.tensors)} of more than 2³¹ elements the kernel reaches the wrong memory"
+        f"{f', at {where}' if where else ''}. Tried with each {unit} of {name_of(name)} {apart:,} elements after the one before "
+        f"({outcome.case.name}): {unit} {last} begins at element {last * apart:,}, more than 2³¹ - 1 = 2,147,483,647, and a product "
+        f"of 32 bits wraps around to {last * apart - 2**32:,}.",
+        line=source.own_line(line),
+        advice=f"Make the {unit}'s number 64 bits wide before it is multiplied by the stride: `.to(tl.int64)`.",
+        case=outcome.case,
     )
 
 
-def _has_rows(puzzle: Puzzle, prepared: Prepared) -> bool:
-    return all(_rows(prepared, name) >= ROWS for name in puzzle.long)
+def diagnosis(
+    puzzle: Puzzle, source: KernelSource, runner: Runner, launch: FarLaunch, result: GateResult
+) -> Diagnosis | None:
+    """The misconception, if the same launch is right where all offsets fit in 32 bits: then nothing but their size is the cause."""
+    near = next(iter(simulate(puzzle, source, runner, [far_apart(puzzle, launch.near, launch.long, fitting)])))
+    known = next((m for m in bank(puzzle.name) if m.name == MISCONCEPTION), None)
+    if known is None or not near.ran or not near.right or memory_findings(near):
+        return None
+    return Diagnosis(known.name, known.believed, known.instead, known.try_, result.line)
 
 
-def _rows(prepared: Prepared, name: str) -> int:
-    tensor = prepared.launch.arguments[name]
-    assert isinstance(tensor, torch.Tensor)
-    return int(tensor.shape[0])
+def _rows(long: Long, prepared: Prepared) -> list[int]:
+    tensors = [prepared.launch.arguments[name] for name in long.tensors]
+    return [counted(tensor, long) for tensor in tensors if isinstance(tensor, torch.Tensor)]
 
 
 def _elements(prepared: Prepared) -> int:

@@ -10,20 +10,19 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import torch
 
-from checker.puzzle import Case, Launch, Puzzle, Scalar, Tensors
+from checker.judge.one_thread import one_thread
+from checker.puzzle import Case, Launch, Long, Puzzle, Scalar, Tensors
 from checker.submission.kernel import Config
 
 GUARD = 2048
 """Elements before and after every tensor; a multiple of 16 keeps the alignment that Triton specialises on."""
-PITCH = 2**30
-"""Elements from row to row of a matrix that is treated as long: a stride of 32 bits, and row 2 begins at 2³¹."""
 _FINITE_POISON = -7936.0  # exact in float16 and bfloat16, far from any answer of the course
 _INTEGER_PATTERN = 0x2A2A2A2A
 
@@ -85,7 +84,9 @@ def volume(case: Case) -> int:
 def prepare_all(
     puzzle: Puzzle, planned: Sequence[tuple[Case, Config | None]], poison: Poison = "nan"
 ) -> list[Prepared]:
-    return [prepare(puzzle, case, config, poison) for case, config in planned]
+    """The cases that the simulator runs, which are small."""
+    with one_thread():
+        return [prepare(puzzle, case, config, poison) for case, config in planned]
 
 
 def poisoned(puzzle: Puzzle, prepared: Prepared, poison: Poison) -> Prepared:
@@ -109,13 +110,13 @@ def _placed(
     return Prepared(case, _bind(puzzle, case, placed, config), expected, _storages(placed), config)
 
 
-def with_rows_far_apart(puzzle: Puzzle, prepared: Prepared) -> Prepared:
-    """The same launch, of which the simulator believes that rows of the puzzle's `long` matrices lie PITCH elements apart.
+def far_apart(puzzle: Puzzle, prepared: Prepared, long: Long, pitch: Callable[[int], int]) -> Prepared:
+    """The same launch, of which the simulator believes that the rows of each of the `long` tensors lie far apart.
 
-    The kernel is passed the strides of such matrices, which exist on torch's device "meta" only; the tensors stay as they are.
+    ``pitch(rows)`` says how many elements, for a tensor of so many rows (heads, batches). The kernel is passed the strides of such tensors, which exist on torch's device "meta" only; the tensors stay as they are.
     """
     real = {name: t for name, t in prepared.launch.arguments.items() if isinstance(t, torch.Tensor)}
-    far = {name: (PITCH, *real[name].stride()[1:]) for name in puzzle.long}
+    far = {name: _far_strides(real[name], long, pitch(counted(real[name], long))) for name in long.tensors}
     told = {
         name: torch.empty_strided(t.shape, far.get(name, t.stride()), dtype=t.dtype, device="meta")
         for name, t in real.items()
@@ -123,6 +124,19 @@ def with_rows_far_apart(puzzle: Puzzle, prepared: Prepared) -> Prepared:
     launch = _bind(puzzle, prepared.case, told, prepared.config)
     arguments = {**launch.arguments, **real}
     return replace(prepared, launch=replace(launch, arguments=arguments, far=far))
+
+
+def counted(tensor: torch.Tensor, long: Long) -> int:
+    """How many rows (heads, batches) the tensor has."""
+    return math.prod(tensor.shape[axis] for axis in long.axes)
+
+
+def _far_strides(tensor: torch.Tensor, long: Long, pitch: int) -> tuple[int, ...]:
+    strides = list(tensor.stride())
+    for axis in reversed(long.axes):
+        strides[axis] = pitch
+        pitch *= tensor.shape[axis]
+    return tuple(strides)
 
 
 def _bind(puzzle: Puzzle, case: Case, tensors: Tensors, config: Config | None) -> Launch:

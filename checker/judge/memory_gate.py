@@ -16,6 +16,7 @@ MEMORY_KINDS = (
     "out_of_bounds_store",
     "out_of_bounds_load",
     "modified_input",
+    "false_promise",
     "race",
     "race_in_store",
     "unwritten",
@@ -122,6 +123,11 @@ def _message_and_advice(source: KernelSource, outcome: Outcome, f: Finding) -> t
             return (
                 f"{tensor} is an input, and {elements} of it changed{example}{at}{case}.",
                 f"Keep results in registers and store only to the output; whoever called the kernel still needs {tensor}.",
+            )
+        case "false_promise":
+            return (
+                f"{source.with_own_lines(f.message).rstrip('.')}{case}. The compiler believes it: on a GPU such an access has a misaligned address, or takes the wrong elements.",
+                "Promise only what holds for every size and stride, or leave the promise out: a kernel is right without it.",
             )
         case "race":
             return (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from checker.judge.comparison import Comparison, compare
 from checker.judge.launches import Damage, Prepared, damages
+from checker.judge.one_thread import one_thread
 from checker.judge.runner import Runner, RunResult
 from checker.puzzle import Case, Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
@@ -55,7 +56,9 @@ def simulate(
     """Simulate `prepared` in one pass, in order; ends after the first launch that did not run to its end."""
     results = runner.simulate(source, [p.launch for p in prepared], options or SimulateOptions())
     for one, result in zip(prepared, results, strict=False):
-        yield judged(puzzle, one, result)
+        with one_thread():
+            outcome = judged(puzzle, one, result)
+        yield outcome
 
 
 def judged(puzzle: Puzzle, prepared: Prepared, result: RunResult) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -37,8 +38,7 @@ class Runner(Protocol):
     the first result that is not ``passed`` is the last.
 
     The tensors of the launches asked for are left as they are. `launch` takes the next launch while the GPU works on the last one,
-    so a generator that prepares large ones costs no time of its own. Calls may come from several threads at once, unless the
-    runner has an attribute `concurrent` that is False.
+    so a generator that prepares large ones costs no time of its own.
     """
 
     def compile(self, kernel: KernelSource, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]: ...
@@ -50,6 +50,7 @@ class Runner(Protocol):
     def launch(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[RunResult]: ...
 
 
-def concurrent(runner: Runner) -> bool:
-    """Whether calls to `runner` may overlap."""
-    return bool(getattr(runner, "concurrent", True))
+def session(runner: Runner) -> AbstractContextManager[Runner]:
+    """`runner` for the calls of one verdict: where it has a way to share work between them, it does."""
+    opened = getattr(runner, "session", None)
+    return nullcontext(runner) if opened is None else opened()

@@ -19,29 +19,29 @@ _STATUSES = ("passed", "compile_error", "timeout", "resource_limit")
 
 @dataclass
 class _Queue:
-    """The requests that are still due, in order, and the job that works on them, which has answered `answered` of its own."""
+    """The requests that are still due, in order, and the job that works on them."""
 
     due: list[int]
     job: Job | None = None
-    answered: int = 0
 
 
 class CompilePool:
-    """Use as a context manager: leaving it ends the jobs. `result` has to be asked for in the order of `numbers`.
+    """Use as a context manager: leaving it ends the jobs that are not done. `result` has to be asked for in the order of `numbers`.
 
-    `start` begins a job that compiles the requests it is given, one after another. `seconds` of processor time are for one
-    request; by the clock it may take `PATIENCE` times that.
+    `take` gives a job that compiles what it is asked to, one request after another, and `give` gets it back when it is done.
+    `seconds` of processor time are for one request; by the clock it may take `PATIENCE` times that.
     """
 
     def __init__(
         self,
-        start: Callable[[list[CompileRequest]], Job],
+        take: Callable[[], Job],
+        give: Callable[[Job], None],
         requests: Sequence[CompileRequest],
         numbers: Sequence[int],
         width: int,
         seconds: float,
     ) -> None:
-        self._start, self._requests, self._seconds = start, requests, seconds
+        self._take, self._give, self._requests, self._seconds = take, give, requests, seconds
         width = min(width, len(numbers))
         self._queues = [_Queue(list(numbers[i::width])) for i in range(width)]
 
@@ -59,8 +59,10 @@ class CompilePool:
 
     def close(self) -> None:
         for queue in self._queues:
-            if queue.job is not None:
+            if queue.job is not None and queue.due:
                 queue.job.close()
+            elif queue.job is not None:
+                self._give(queue.job)
 
     def result(self, number: int) -> CompileResult:
         """What came of one request. Where its job ended over it, another takes on the rest of the queue."""
@@ -73,7 +75,6 @@ class CompilePool:
         except WorkerFailed as error:
             result, ended = failed(request, "infra_error", str(error)), True
         queue.due.pop(0)
-        queue.answered += 1
         if ended and queue.job is not None:
             queue.job.close()
             queue.job = None
@@ -85,7 +86,11 @@ class CompilePool:
         return result
 
     def _begin(self, queue: _Queue) -> None:
-        queue.job, queue.answered = self._start([self._requests[n] for n in queue.due]), 0
+        from checker.sandbox.tasks import AskedToCompile
+
+        queue.job = self._take()
+        queue.job.asked += len(queue.due)
+        queue.job.send(AskedToCompile(tuple(self._requests[n] for n in queue.due)))
 
     def _received(self, queue: _Queue, request: CompileRequest) -> tuple[CompileResult, bool]:
         """The result, and whether the job is over."""
@@ -95,8 +100,9 @@ class CompilePool:
         try:
             report = queue.job.receive(CompileReport, time.monotonic() + PATIENCE * self._seconds)
             result = report.result
-            if report.number != queue.answered:
+            if report.number != queue.job.answered:
                 raise ProtocolError("the result is not the one that is due")
+            queue.job.answered += 1
             if result.status not in _STATUSES or result.ok != (result.status == "passed"):
                 raise ProtocolError("the compiler's status is none that a compiler has")
         except ProtocolError as error:

@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -24,11 +25,12 @@ from typing import Any
 import msgspec
 
 from checker import gpu
-from checker.compiler import CompileResult, compile_kernel
+from checker.compiler import CompileRequest, CompileResult, compile_kernel
 from checker.sandbox.protocol import Channel, JobStarted, decode
 from checker.sandbox.shared_memory import attach
 from checker.sandbox.tasks import (
     LONGEST,
+    AskedToCompile,
     Compile,
     CompileReport,
     LaunchArguments,
@@ -61,7 +63,7 @@ def run(channel: Channel, folder: Path, task: msgspec.Raw) -> None:
 
 def _compile(channel: Channel, folder: Path, task: Compile) -> None:
     function: Any = None
-    for number, request in enumerate(task.requests):
+    for number, request in enumerate(_requests(channel)):
         began, used_below = time.perf_counter(), _children_seconds()
         _allow(task.seconds)
         try:
@@ -84,6 +86,12 @@ def _compile(channel: Channel, folder: Path, task: Compile) -> None:
             result = replace(result, status="timeout")
         result = replace(result, message=result.message[:LONGEST], raw=result.raw[:LONGEST])
         channel.send(CompileReport(number, result))
+
+
+def _requests(channel: Channel) -> Iterator[CompileRequest]:
+    """Until nothing more is asked for: then `Closed` ends the job."""
+    while True:
+        yield from channel.receive_with_fds(AskedToCompile)[0].requests
 
 
 def _allow(seconds: float) -> None:
@@ -115,7 +123,7 @@ def _launches(channel: Channel, folder: Path, task: Simulate | RunOnGpu | TimeOn
             with _time_limit(channel, folder, number, task):
                 function = function or load_kernel(task.kernel, folder)
                 if isinstance(task, Simulate):
-                    seen = simulate(function, launch, task.options)
+                    seen = simulate(function, launch, message.simulate)
                 elif isinstance(task, RunOnGpu):
                     gpu.launch_kernel(function, launch, in_place=True)
             timing = gpu.time_kernel(function, launch) if isinstance(task, TimeOnGpu) else None

@@ -12,7 +12,8 @@ import time
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
-from itertools import count, islice
+from contextlib import AbstractContextManager
+from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -20,6 +21,7 @@ import msgspec
 from checker.sandbox import protocol
 from checker.sandbox.compile_pool import CompilePool, failed
 from checker.sandbox.isolation import LAYERS, PATIENCE, Limits
+from checker.sandbox.kept_jobs import KeptJobs
 from checker.sandbox.protocol import JobSpec, ProtocolError
 from checker.sandbox.worker_client import INSIDE, Job, JobEnded, WorkerFailed, WorkerProcess, no_result
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from checker.judge.runner import RunResult
     from checker.puzzle import Launch
     from checker.sandbox.shared_memory import SharedLaunch
-    from checker.sandbox.tasks import LaunchReport, RunOnGpu, Task, TimeOnGpu
+    from checker.sandbox.tasks import LaunchReport, RunOnGpu, TimeOnGpu
     from checker.simulator.trace import SimulateOptions
     from checker.submission.kernel import KernelSource
 
@@ -37,7 +39,10 @@ _Answer = TypeVar("_Answer")
 _AHEAD = 2  # launches handed over before the first result is read, so that judging and running overlap
 _REMEMBERED = 512
 _GRACE = 2.0
-_GPU_JOB = 3600  # processor seconds of all launches of a job; each has its own limit by the clock
+_ROOM = 64 << 20  # bytes for the tensors of a simulation, at least: the next may be larger
+_LONG = (
+    3600  # processor seconds of a job that is asked for more and more; each launch and compilation has its own limit
+)
 
 
 class Sandbox:
@@ -95,23 +100,36 @@ class Sandbox:
         from checker.sandbox.tasks import Ping
 
         began = time.perf_counter()
-        with self._job(Ping(), cpu_seconds=10):
+        with self._job(protocol.encode(Ping()), cpu_seconds=10):
             pass
         return time.perf_counter() - began
 
+    def session(self) -> Session:
+        """A runner for one verdict, whose calls share jobs."""
+        return Session(self)
+
     # ------------------------------------------------------------------------------------------------------- compile
 
-    def compile(self, kernel: KernelSource, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]:
+    def compile(
+        self, kernel: KernelSource, requests: Sequence[CompileRequest], kept: KeptJobs | None = None
+    ) -> Iterator[CompileResult]:
         """One result per request, in order, whatever became of the others. Work is spread over the processors.
 
-        What a request gives does not depend on anything but kernel and request, so it is remembered.
+        What a request gives does not depend on anything but kernel and request, so it is remembered. Jobs come from `kept`
+        and go back there.
         """
+        from checker.sandbox.tasks import Compile
+
+        task = protocol.encode(Compile(kernel, self.limits.compile))
+        start = lambda: self._job(task, cpu_seconds=_LONG, may_start_programs=True)  # noqa: E731
         keys = [_compile_key(kernel, request) for request in requests]
         known = {n: self._compiled[key] for n, key in enumerate(keys) if key in self._compiled}
         missing = [n for n in range(len(keys)) if n not in known]
         try:
             width, seconds = os.cpu_count() or 1, self.limits.compile
-            with CompilePool(lambda some: self._compile_job(kernel, some), requests, missing, width, seconds) as pool:
+            take = lambda: kept.take(task, 0, start) if kept else start()  # noqa: E731
+            give = lambda job: kept.give(task, job) if kept else job.close()  # noqa: E731
+            with CompilePool(take, give, requests, missing, width, seconds) as pool:
                 for number, key in enumerate(keys):
                     result = known[number] if number in known else pool.result(number)
                     if result.status in ("passed", "compile_error"):
@@ -119,13 +137,6 @@ class Sandbox:
                     yield result
         except WorkerFailed as error:
             yield from (failed(request, "infra_error", str(error)) for request in requests)
-
-    def _compile_job(self, kernel: KernelSource, requests: list[CompileRequest]) -> Job:
-        from checker.sandbox.tasks import Compile
-
-        task = Compile(kernel, tuple(requests), self.limits.compile)
-        cpu_seconds = (self.limits.compile + 1) * len(requests) + 30
-        return self._job(task, cpu_seconds=cpu_seconds, may_start_programs=True)
 
     def _remember(self, key: bytes, result: CompileResult) -> None:
         with self._lock:
@@ -137,17 +148,21 @@ class Sandbox:
     # ----------------------------------------------------------------------------------------------- simulate, launch
 
     def simulate(
-        self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions | None = None
+        self,
+        kernel: KernelSource,
+        launches: Sequence[Launch],
+        options: SimulateOptions | None = None,
+        kept: KeptJobs | None = None,
     ) -> Iterator[RunResult]:
-        """Each launch in the CPU simulator, with its trace."""
+        """Each launch in the CPU simulator, with its trace. The job comes from `kept` and goes back there."""
         from checker.sandbox.tasks import Simulate
-        from checker.simulator.trace import SimulateOptions
 
-        task = Simulate(kernel, options or SimulateOptions(), self.limits.simulate)
-        memory = 2 * _AHEAD * max((_bytes(launch) for launch in launches), default=0)
-        cpu_seconds = self.limits.simulate * len(launches) + 30
-        start = lambda: self._job(task, cpu_seconds=cpu_seconds, memory=memory)  # noqa: E731
-        return self._run(start, launches, task.seconds, wall=PATIENCE * self.limits.simulate)
+        task = protocol.encode(Simulate(kernel, self.limits.simulate))
+        memory = max(2 * _AHEAD * max((_bytes(launch) for launch in launches), default=0), _ROOM)
+        start = lambda: self._job(task, cpu_seconds=_LONG, memory=memory)  # noqa: E731
+        lend = (lambda: kept.lend(task, memory, start)) if kept else start
+        seconds = self.limits.simulate
+        return self._run(lend, launches, seconds, wall=PATIENCE * seconds, options=options)
 
     def launch(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[RunResult]:
         """Each launch on the GPU, in a process that ends with this call; ``infra_error`` where there is no GPU.
@@ -160,8 +175,8 @@ class Sandbox:
 
         if not gpu.available():
             return iter([RunResult("infra_error", message="There is no GPU here that PyTorch can use.")])
-        task = RunOnGpu(kernel, self.limits.launch)
-        return self._run(lambda: self._gpu_job(task), launches, task.seconds, wall=task.seconds + _GRACE)
+        start = lambda: self._gpu_job(RunOnGpu(kernel, self.limits.launch))  # noqa: E731
+        return self._run(start, launches, self.limits.launch, wall=self.limits.launch + _GRACE)
 
     def time(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[Timing]:
         """How long each launch takes on the GPU, all in one process. Raises RuntimeError with the reason at the first that cannot be timed."""
@@ -180,7 +195,12 @@ class Sandbox:
             raise RuntimeError(str(error) or "The kernel did not finish in time.") from error
 
     def _run(
-        self, start: Callable[[], Job], launches: Iterable[Launch], seconds: float, wall: float
+        self,
+        start: Callable[[], AbstractContextManager[Job]],
+        launches: Iterable[Launch],
+        seconds: float,
+        wall: float,
+        options: SimulateOptions | None = None,
     ) -> Iterator[RunResult]:
         """The result of each launch, up to the first that is not passed: `seconds` are its limit, `wall` ours by the clock."""
         from checker.judge.runner import RunResult
@@ -188,7 +208,7 @@ class Sandbox:
         def received(job: Job, number: int, shared: SharedLaunch) -> RunResult:
             return _run_result(job, number, shared, time.monotonic() + wall, seconds)
 
-        results = self._exchange(start, launches, received)
+        results = self._exchange(start, launches, received, options=options)
         try:
             for result in results:
                 if result.status != "passed":
@@ -201,52 +221,89 @@ class Sandbox:
 
     def _exchange(
         self,
-        start: Callable[[], Job],
+        start: Callable[[], AbstractContextManager[Job]],
         launches: Iterable[Launch],
         received: Callable[[Job, int, SharedLaunch], _Answer],
         ahead: int = _AHEAD,
+        options: SimulateOptions | None = None,
     ) -> Generator[_Answer, None, None]:
         """Hands launches to one job, `ahead` before the first answer, and waits with `received` for each answer in turn."""
         from checker.sandbox.shared_memory import SharedLaunch
+        from checker.simulator.trace import SimulateOptions
 
-        left = map(SharedLaunch, launches)
+        asked = options or SimulateOptions()
+        left = (SharedLaunch(launch, asked) for launch in launches)
         waiting = deque(islice(left, 1))
         if not waiting:
             return
         try:
             with start() as job:
-                job.send(waiting[0].message, (waiting[0].fd,))
-                for number in count():
+                self._ask(job, waiting[0])
+                while True:
                     for shared in islice(left, ahead - len(waiting)):
                         waiting.append(shared)
-                        job.send(shared.message, (shared.fd,))
+                        self._ask(job, shared)
                     if not waiting:
                         return
-                    answer = received(job, number, waiting[0])
+                    answer = received(job, job.answered, waiting[0])
+                    job.answered += 1
                     waiting.popleft().close()
                     yield answer
         finally:
             for shared in waiting:
                 shared.close()
 
+    def _ask(self, job: Job, shared: SharedLaunch) -> None:
+        job.asked += 1
+        job.send(shared.message, (shared.fd,))
+
     # ----------------------------------------------------------------------------------------------------------- jobs
 
     def _gpu_job(self, task: RunOnGpu | TimeOnGpu) -> Job:
-        return self._job(task, cpu_seconds=_GPU_JOB, gpu=True, may_start_programs=True)
+        return self._job(protocol.encode(task), cpu_seconds=_LONG, gpu=True, may_start_programs=True)
 
     def _job(
-        self, task: Task, *, cpu_seconds: float, memory: int = 0, gpu: bool = False, may_start_programs: bool = False
+        self,
+        task: bytes,
+        *,
+        cpu_seconds: float,
+        memory: int = 0,
+        gpu: bool = False,
+        may_start_programs: bool = False,
     ) -> Job:
-        described = msgspec.Raw(protocol.encode(task))
-        spec = JobSpec(described, self.limits, cpu_seconds, memory, gpu, may_start_programs)
+        spec = JobSpec(msgspec.Raw(task), self.limits, cpu_seconds, memory, gpu, may_start_programs)
         return Job(self._worker, spec, self.limits.start)
 
 
-def _report(job: Job, number: int, deadline: float) -> LaunchReport:
-    """What the job says about launch `number`. Raises JobEnded and ProtocolError."""
-    from checker.sandbox.tasks import LARGE, LaunchReport
+class Session:
+    """A sandbox's runner for one verdict: jobs of one kernel wait for the next call, until the session is left."""
 
-    report = job.receive(LaunchReport, deadline, LARGE)
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox, self._jobs = sandbox, KeptJobs()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._jobs.__exit__()
+
+    def compile(self, kernel: KernelSource, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]:
+        return self._sandbox.compile(kernel, requests, self._jobs)
+
+    def simulate(
+        self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions | None = None
+    ) -> Iterator[RunResult]:
+        return self._sandbox.simulate(kernel, launches, options, self._jobs)
+
+    def launch(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[RunResult]:
+        return self._sandbox.launch(kernel, launches)
+
+
+def _report(job: Job, number: int, deadline: float, longest_trace: int = 0) -> LaunchReport:
+    """What the job says about launch `number`. Raises JobEnded and ProtocolError."""
+    from checker.sandbox.tasks import LaunchReport
+
+    report = job.receive(LaunchReport, deadline, protocol.SMALL + longest_trace)
     if report.number != number:
         raise ProtocolError("the result is not the one that is due")
     return report
@@ -255,13 +312,17 @@ def _report(job: Job, number: int, deadline: float) -> LaunchReport:
 def _run_result(job: Job, number: int, shared: SharedLaunch, deadline: float, seconds: float) -> RunResult:
     """What became of launch `number`: waits until `deadline` (by `time.monotonic`)."""
     from checker.judge.runner import RunResult
-    from checker.sandbox.tasks import trace_from_bytes
+    from checker.sandbox.tasks import longest_trace, trace_from_bytes
 
     too_long = f"The kernel did not finish within {seconds:g} s."
     try:
-        report = _report(job, number, deadline)
-        trace = None if report.trace is None else trace_from_bytes(report.trace)
+        most = longest_trace(shared.message)
+        report = _report(job, number, deadline, most)
+        trace = None if report.trace is None else trace_from_bytes(report.trace, most)
+        if report.status != "passed":
+            job.close()
     except ProtocolError as error:
+        job.close()
         return RunResult("protocol_error", message=no_result(error))
     except JobEnded as ended:
         message = too_long if ended.status == "timeout" else ended.message

@@ -15,6 +15,7 @@ import torch
 from checker.puzzle import Launch
 from checker.sandbox.protocol import ProtocolError
 from checker.sandbox.tasks import LaunchArguments, Storage, View
+from checker.simulator.trace import SimulateOptions
 
 _PAGE = 4096
 
@@ -22,8 +23,8 @@ _PAGE = 4096
 class SharedLaunch:
     """One launch in shared memory, as the trusted side holds it."""
 
-    def __init__(self, launch: Launch) -> None:
-        self.message, sources = _lay_out(launch)
+    def __init__(self, launch: Launch, options: SimulateOptions) -> None:
+        self.message, sources = _lay_out(launch, options)
         self.fd = os.memfd_create("launch", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             os.ftruncate(self.fd, self.message.size)
@@ -47,7 +48,7 @@ class SharedLaunch:
         del self._map
 
 
-def _lay_out(launch: Launch) -> tuple[LaunchArguments, list[torch.UntypedStorage]]:
+def _lay_out(launch: Launch, options: SimulateOptions) -> tuple[LaunchArguments, list[torch.UntypedStorage]]:
     """The launch without its bytes, and the storages to copy, in order."""
     places: list[Storage] = []
     sources: list[torch.UntypedStorage] = []
@@ -80,6 +81,7 @@ def _lay_out(launch: Launch) -> tuple[LaunchArguments, list[torch.UntypedStorage
             far={name: tuple(strides) for name, strides in launch.far.items()},
             storages=tuple(places),
             size=max(end, _PAGE),
+            simulate=options,
         ),
         sources,
     )

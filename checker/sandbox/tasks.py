@@ -3,6 +3,7 @@ believed but what their types promise."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -16,8 +17,6 @@ from checker.simulator import trace_codec
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
-LARGE = 1 << 30
-"""Bytes of a launch's report with its trace, at most."""
 LONGEST = 16_000
 """Characters of a message or of its details that a job sends."""
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -31,10 +30,9 @@ class Ping(Message):
 
 
 class Compile(Message):
-    """Compile one request after another, each within `seconds` of processor time."""
+    """Compile every `CompileRequest` of the `AskedToCompile` that follow, each within `seconds` of processor time."""
 
     kernel: KernelSource
-    requests: tuple[CompileRequest, ...]
     seconds: float
 
 
@@ -42,7 +40,6 @@ class Simulate(Message):
     """Run every `LaunchArguments` that follows in the simulator, each within `seconds` of processor time."""
 
     kernel: KernelSource
-    options: SimulateOptions
     seconds: float
 
 
@@ -79,8 +76,17 @@ class View(msgspec.Struct):
     offset: int
 
 
+class AskedToCompile(Message):
+    """One request after another."""
+
+    requests: tuple[CompileRequest, ...]
+
+
 class LaunchArguments(Message):
-    """A launch whose bytes lie in a shared file of `size` bytes, which comes along. `parameters` are in the launch's order."""
+    """A launch whose bytes lie in a shared file of `size` bytes, which comes along. `parameters` are in the launch's order.
+
+    `simulate` is for the simulator.
+    """
 
     grid: tuple[int, ...]
     parameters: tuple[str, ...]
@@ -92,20 +98,21 @@ class LaunchArguments(Message):
     far: Mapping[str, tuple[int, ...]]
     storages: tuple[Storage, ...]
     size: int
+    simulate: SimulateOptions = SimulateOptions()
 
 
 # --------------------------------------------------------------------------------------------------------- from a job
 
 
 class CompileReport(Message):
-    """What came of request `number` of a task."""
+    """What came of request `number` of a job."""
 
     number: Count
     result: CompileResult
 
 
 class LaunchReport(Message):
-    """What came of launch `number` of a task: how it ended, on which line of the kernel's source, what was seen."""
+    """What came of launch `number` of a job: how it ended, on which line of the kernel's source, what was seen."""
 
     number: Count
     status: Literal["passed", "compile_error", "runtime_error", "timeout", "resource_limit"]
@@ -117,9 +124,14 @@ class LaunchReport(Message):
     timing: Timing | None = None
 
 
-def trace_from_bytes(data: memoryview) -> Trace:
-    """Raises ProtocolError where `data` is no trace."""
+def longest_trace(launch: LaunchArguments) -> int:
+    """Bytes of what may be seen of a launch: its events and findings, and a program and a line for each element."""
+    return trace_codec.MAX_BYTES + 12 * sum(math.prod(view.shape) for view in launch.views.values())
+
+
+def trace_from_bytes(data: memoryview, most: int = trace_codec.MAX_BYTES) -> Trace:
+    """Raises ProtocolError where `data` is no trace, or longer than `most` bytes."""
     try:
-        return trace_codec.decode(data)
+        return trace_codec.decode(data, most)
     except trace_codec.MalformedTrace as error:
         raise ProtocolError(f"the trace is not one: {error}") from error

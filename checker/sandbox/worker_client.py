@@ -188,9 +188,13 @@ class JobEnded(Exception):
 
 
 class Job:
-    """Started at once; `receive` waits for frames. Use as a context manager: leaving it ends the job and all it started."""
+    """Started at once; `receive` waits for frames. Use as a context manager: leaving it ends the job and all it started.
+
+    `asked` and `answered` are for its users: how many launches or compilations.
+    """
 
     def __init__(self, worker: WorkerProcess, spec: JobSpec, start_seconds: float) -> None:
+        self.spec, self.asked, self.answered = spec, 0, 0
         try:
             self._start(worker, spec, start_seconds)
         except WorkerFailed:
@@ -201,7 +205,7 @@ class Job:
     def _start(self, worker: WorkerProcess, spec: JobSpec, start_seconds: float) -> None:
         data, job_end_of_data = socket.socketpair()
         report, job_end_of_report = socket.socketpair()
-        self._data, self._report = Channel(data), Channel(report)
+        self._data, self._report, self.closed = Channel(data), Channel(report), False
         try:
             with job_end_of_data, job_end_of_report:
                 worker.submit(spec, job_end_of_data, job_end_of_report)
@@ -238,6 +242,7 @@ class Job:
 
     def close(self) -> None:
         """End the job with everything it started. Its supervisor sees the closed socket and cleans up by itself."""
+        self.closed = True
         self._data.close()
         self._report.close()
 

@@ -18,6 +18,7 @@ From the ground up; a module imports only from those above it:
     memory      loads, stores and atomics
     operations/   what Triton's front end asks for, computed at once, by kind
     builder     puts the operations together, with programs, prints and assertions
+    promises    what a kernel tells the compiler of its values
     language    what the language means here: loops, conditions, `and`, `or`, `min`, `max`, and what is refused
     rewrite     the jitted functions of a launch as Python functions that compute on handles and report their loops
     launch      one launch from its arguments to its `Trace`: `simulate`

@@ -15,9 +15,11 @@ import triton.language as tl
 
 from checker.simulator.errors import DeviceAssertion, Unsupported
 from checker.simulator.memory import Memory
+from checker.simulator.operations.block_pointers import Descriptors
 from checker.simulator.operations.casts import Casts
 from checker.simulator.operations.dot import Dot
 from checker.simulator.operations.elementwise import Elementwise
+from checker.simulator.operations.libdevice import Libdevice
 from checker.simulator.operations.shapes import Shapes
 from checker.simulator.values import Handle, Pointer, merge_taint
 
@@ -39,8 +41,6 @@ class BuilderOptions:
 
 
 _UNSUPPORTED = {
-    "create_make_tensor_descriptor": "tensor descriptors are not simulated. Use pointer arithmetic and a mask.",
-    "create_extern_elementwise": "functions of an external library (libdevice) are not simulated. Use those of tl.",
     "create_inline_asm": "inline assembly is not simulated.",
     "create_dot_scaled": "tl.dot_scaled is not simulated. Use tl.dot.",
     "create_map_elementwise": "tl.map_elementwise is not simulated. Write the operations on whole tiles.",
@@ -51,7 +51,7 @@ def _refuse_custom_types(*_: Any, **__: Any) -> NoReturn:
     raise Unsupported("this fp8 format is not simulated. Use float8e5 or float8e4nv.")
 
 
-class Builder(Elementwise, Casts, Shapes, Dot):
+class Builder(Elementwise, Casts, Shapes, Dot, Descriptors, Libdevice):
     """Computes Triton's primitives on `Handle`s: those of `operations/`, and here programs, prints, assertions and memory."""
 
     def __init__(self, memory: Memory, nan_origin: Callable[[str], int] | None = None) -> None:
@@ -94,7 +94,7 @@ class Builder(Elementwise, Casts, Shapes, Dot):
 
     def create_assume(self, condition: Handle) -> None:
         if not np.asarray(condition.data).all():
-            raise DeviceAssertion("tl.assume was given something that is not true")
+            self.memory.findings.false_promise("tl.assume", "the condition is false")
 
     # memory -----------------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,10 @@ class Unsupported(Exception):
     """The simulator cannot do this faithfully. The message says what to do instead."""
 
 
+class Refused(Exception):
+    """The hardware cannot do this. The message says why."""
+
+
 class DeviceAssertion(Exception):
     """A `tl.device_assert` did not hold."""
 
@@ -35,7 +39,7 @@ def translate(
         return SimulationError(
             f"{where} asks for more memory than there is: a tile is too large.", detail, line, "resource_limit"
         )
-    if isinstance(error, Unsupported):
+    if isinstance(error, Unsupported | Refused):
         return SimulationError(f"{where}: {error}", detail, line)
     if isinstance(error, DeviceAssertion):
         return SimulationError(f"{where}: an assertion failed in program {program}: {error}.", detail, line)

@@ -31,6 +31,15 @@ _HOW_A_NAN_IS_MADE = {
 }
 """Out of numbers, by each operation."""
 
+_KEPT_INSIDE = {
+    "no mask": "A mask switches off the lanes that have no element.",
+    "mask": "The mask lets them through: compare it with the sizes and strides of this tensor.",
+    "boundary_check": "Name every axis that may pass the edge in `boundary_check`, and compare the block pointer's shape and "
+    "strides with those of this tensor.",
+    "descriptor": "The descriptor's shape lets them through: compare it and its strides with those of this tensor.",
+}
+"""What keeps lanes inside a tensor, by their guard."""
+
 
 @dataclass
 class _Origin:
@@ -39,6 +48,15 @@ class _Origin:
     line: int
     program: tuple[int, int, int]
     name: str  # the tensor loaded, or the operation
+    block: bool = False  # of a load: by a block pointer
+
+    @property
+    def lanes(self) -> str:
+        return "lanes past the edge" if self.block else "masked lanes"
+
+    @property
+    def remedy(self) -> str:
+        return 'padding_option="zero"' if self.block else "other=..."
 
 
 @dataclass
@@ -51,10 +69,10 @@ class _Origins:
     def __getitem__(self, number: int) -> _Origin:
         return self.origins[number]
 
-    def number(self, line: int, program: tuple[int, int, int], name: str) -> int:
+    def number(self, line: int, program: tuple[int, int, int], name: str, block: bool = False) -> int:
         if (line, name) not in self.numbers:
             self.numbers[line, name] = len(self.origins)
-            self.origins.append(_Origin(line, program, name))
+            self.origins.append(_Origin(line, program, name, block))
         return self.numbers[line, name]
 
 
@@ -105,14 +123,11 @@ class Findings:
         lanes = "lane" if outside.size == 1 else "lanes"
         verb = ("read" if kind == "load" else "write") + ("s" if outside.size == 1 else "")
         shape = " × ".join(str(n) for n in tensor.shape) or "a single element"
+        guard = access.pointer.guard
         message = (
             f"{outside.size} {lanes} of program {self._program(self.locator.program)} {verb} outside "
             f"{_said(tensor)} ({shape}): the first at {_index(tensor.index(first))}, {_where_outside(tensor, first)}. "
-            + (
-                "A mask switches off the lanes that have no element."
-                if not access.masked
-                else "The mask lets them through: compare it with the sizes and strides of this tensor."
-            )
+            + _KEPT_INSIDE["no mask" if not access.masked and guard == "mask" else guard]
         )
         finding: FindingKind = "out_of_bounds_load" if kind == "load" else "out_of_bounds_store"
         self._add(finding, message, location.line, tensor, outside, outside.size, masked=access.masked)
@@ -144,11 +159,18 @@ class Findings:
         )
         self._add("race_in_store", message, self.locator.line(), tensor, offsets, offsets.size)
 
+    def false_promise(self, promise: str, truth: str) -> None:
+        """The compiler is told something that is not so."""
+        line = self.locator.line()
+        message = f"{promise} in line {line} is not true: {truth}, in program {self._program(self.locator.program)}."
+        self._add("false_promise", message, line, None, count=1, key=promise)
+
     # undefined values and NaN -----------------------------------------------------------------------------------------
 
     def undefined_load(self, access: Access, line: int) -> int:
         """A number for a load that left masked lanes undefined."""
-        return self._undefined_loads.number(line, self.locator.program, access.tensor.name)
+        block = access.pointer.guard != "mask"
+        return self._undefined_loads.number(line, self.locator.program, access.tensor.name, block)
 
     def nan_origin(self, operation: str) -> int:
         """A number for an operation in which a NaN came to be."""
@@ -176,8 +198,8 @@ class Findings:
         for number in sorted(loads):
             load = self._undefined_loads[number]
             message = (
-                f"The load of {_plain(load.name)} in line {load.line} leaves its masked lanes undefined, and they change what line "
-                f"{self.locator.line()} stores to {_said(access.tensor)}. Say what they hold: `other=...`, a value that changes "
+                f"The load of {_plain(load.name)} in line {load.line} leaves its {load.lanes} undefined, and they change what line "
+                f"{self.locator.line()} stores to {_said(access.tensor)}. Say what they hold: `{load.remedy}`, a value that changes "
                 "neither a maximum nor a sum it goes into."
             )
             self._add("undefined_lanes", message, load.line, access.tensor, offsets[reached], int(reached.sum()))
@@ -187,8 +209,8 @@ class Findings:
         for number in sorted(loads):
             load = self._undefined_loads[number]
             message = (
-                f"The load of {_plain(load.name)} in line {load.line} leaves its masked lanes undefined, and line {self.locator.line()} "
-                "decides by them. Say what they hold: `other=...`."
+                f"The load of {_plain(load.name)} in line {load.line} leaves its {load.lanes} undefined, and line "
+                f"{self.locator.line()} decides by them. Say what they hold: `{load.remedy}`."
             )
             self._add("undefined_lanes", message, load.line, None, count=1)
 

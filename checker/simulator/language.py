@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,15 @@ import triton.language as tl
 
 from checker.simulator.builder import Builder
 from checker.simulator.errors import Unsupported
-from checker.simulator.triton_internals import Binding, Call, constant_value, handle_of, is_tensor, scalar_tensor
+from checker.simulator.promises import Promises
+from checker.simulator.triton_internals import (
+    Binding,
+    Call,
+    constant_value,
+    handle_of,
+    is_tensor,
+    scalar_tensor,
+)
 
 
 class Range:
@@ -71,10 +78,6 @@ def _ignored(*_: Any, **__: Any) -> None:
     return None
 
 
-def _refuse_block_pointers(*_: Any, **__: Any) -> None:
-    raise Unsupported("block pointers are gone in Triton 3.8. Use pointer arithmetic and a mask.")
-
-
 def _tiles_or_numbers(numbers: Callable[..., Any], tiles: Callable[..., Any]) -> Callable[..., Any]:
     """Python's `min` or `max` that also takes two tiles."""
 
@@ -84,18 +87,6 @@ def _tiles_or_numbers(numbers: Callable[..., Any], tiles: Callable[..., Any]) ->
         return numbers(*values)
 
     return choose
-
-
-class _OnlyOnGpu:
-    """Stands for a module whose functions only exist on a GPU."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, attribute: str) -> Any:
-        raise Unsupported(
-            f"{self._name}.{attribute} only exists on a GPU and is not simulated. Use the functions of tl."
-        )
 
 
 class Language:
@@ -137,8 +128,6 @@ class Language:
         for name, value in given.items():
             if isinstance(value, tl.constexpr):
                 out[name] = value.value
-            elif isinstance(value, ModuleType) and value.__name__.startswith("triton.language.extra"):
-                out[name] = _OnlyOnGpu(name)
             elif id(value) in self.binding.replaced:
                 out[name] = self.binding.replaced[id(value)]
         out.setdefault("range", Range)
@@ -178,8 +167,7 @@ class Language:
             "static_print": _ignored,
             "reduce": reduce,
             "associative_scan": scan,
-            **{name: lambda x, *_, **__: x for name in ("multiple_of", "max_contiguous", "max_constancy")},
-            **{name: _refuse_block_pointers for name in ("make_block_ptr", "advance") if hasattr(tl, name)},
+            **Promises(self.builder.memory.findings).functions(),
         }
         methods: dict[str, Any] = {
             "reduce": lambda x, *a, **k: reduce(x, *a, **k),

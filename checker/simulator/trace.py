@@ -43,6 +43,7 @@ FindingKind = Literal[
     "race",  # two programs touch one element, at least one of them storing
     "race_in_store",  # two lanes of one store write one element
     "modified_input",  # an input changed, or was stored to
+    "false_promise",  # what tl.multiple_of, tl.max_contiguous, tl.max_constancy or tl.assume says is not so
     "nan_born",  # an operation made a NaN out of numbers
 ]
 

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 import torch
 import triton.language as tl
+from triton.language.extra import libdevice
+from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.language.semantic import TritonSemantic
 from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction, mangle_type
@@ -120,6 +122,7 @@ def number_argument(value: Any) -> Any:
 def _builtins() -> tuple[tuple[Any, str, Any], ...]:
     """Every builtin of the language: where it hangs, its name, itself."""
     places: list[Any] = [tl, tl.core, tl.math, tl.standard, tl.random, tl.core.tensor, tl.core.tensor_descriptor_base]
+    places.append(cuda_libdevice)
     return tuple(
         (place, name, member)
         for place in places
@@ -170,6 +173,11 @@ class Binding:
             replacement = bound.setdefault(id(member), self._bind(member))
             self.replaced[id(member)] = replacement
             yield place, name, replacement
+        for name, stub in vars(libdevice).items():  # of any GPU: the compiler takes those of the GPU at hand
+            member = vars(cuda_libdevice).get(name)
+            if id(member) in bound:
+                self.replaced[id(stub)] = bound[id(member)]
+                yield libdevice, name, bound[id(member)]
         for name, member in list(vars(tl.core.tensor).items()):
             if isinstance(member, FunctionType) and not name.startswith("_") and not tl.core.is_builtin(member):
                 if callable(getattr(tl, name, None)):  # x.exp() and its like hide that they are builtins

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,12 +24,20 @@ class Taint:
         return Taint(move(self.lanes), self.loads)
 
 
+Guard = Literal["mask", "boundary_check", "descriptor"]
+
+
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """The tensor an address was made from, and the element offsets added to it, each a scalar or of the address' shape."""
+    """The tensor an address was made from, and the element offsets added to it, each a scalar or of the address' shape.
+
+    `guard` is what keeps lanes inside the tensor: the mask of a load or store, or the shape that a block pointer or a
+    descriptor was made with.
+    """
 
     tensor: DeviceTensor | None
     terms: tuple[np.ndarray, ...] | None
+    guard: Guard = "mask"
 
 
 class Handle:

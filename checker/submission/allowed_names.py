@@ -25,7 +25,8 @@ FUNCTIONS = DTYPES | _names(
     fdiv div_rn cdiv umulhi fma exp exp2 log log2 sqrt sqrt_rn rsqrt sin cos erf floor ceil sigmoid max min sum
     argmax argmin xor_sum reduce_or cumsum cumprod sort reduce associative_scan histogram range static_range
     static_assert static_print device_print device_assert multiple_of max_contiguous max_constancy assume
-    debug_barrier swizzle2d constexpr
+    debug_barrier swizzle2d constexpr make_block_ptr advance make_tensor_descriptor load_tensor_descriptor
+    store_tensor_descriptor
     """
 )
 """What may be called as ``tl.NAME(...)``; dtypes are values."""
@@ -37,6 +38,25 @@ MATH = _names(
 )
 """What may be called as ``tl.math.NAME(...)``."""
 
+LIBDEVICE = _names(
+    """
+    abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh div_rn erf erfc exp exp10 exp2 expm1
+    fast_cosf fast_dividef fast_exp10f fast_expf fast_log10f fast_log2f fast_logf fast_powf fast_sinf fast_tanf
+    fdim finitef floor fma fmod hypot isfinited isinf isnan log log10 log1p log2 nearbyint normcdf pow rcbrt
+    rcp_rn remainder rint round rsqrt rsqrt_rn signbit sin sinh sqrt sqrt_rn tan tanh trunc
+    """
+)
+"""What may be called as ``libdevice.NAME(...)``, by whichever of `LIBDEVICES` it was imported."""
+
+LIBDEVICES = ("triton.language.extra.libdevice", "triton.language.extra.cuda.libdevice")
+"""The modules that are libdevice: of any GPU, and of NVIDIA's."""
+
+MODULES = frozenset(
+    {"triton", "triton.language", "triton.language.math", "triton.language.extra", "triton.language.extra.cuda"}
+)
+MODULES |= frozenset(LIBDEVICES)
+"""The modules of Triton that may be imported, under any name."""
+
 TRITON = frozenset({"cdiv", "next_power_of_2"})
 """What may be called as ``triton.NAME(...)``."""
 
@@ -45,15 +65,17 @@ TAKE_A_HELPER = frozenset({"reduce", "associative_scan"})
 
 METHODS = _names(
     """
-    to cast trans permute reshape view ravel expand_dims broadcast_to split flip gather sum max min argmax
+    load store gather scatter to cast trans permute reshape view ravel expand_dims broadcast_to split flip gather sum max min argmax
     argmin xor_sum cumsum cumprod sort reduce associative_scan histogram exp exp2 log log2 sqrt sqrt_rn rsqrt
     sin cos erf floor ceil abs sigmoid cdiv fdiv logical_and logical_or atomic_add atomic_max atomic_min
-    atomic_xchg atomic_cas is_floating is_fp16 is_bf16 is_fp32 is_fp64 is_int is_int32 is_int64 is_ptr
+    atomic_xchg atomic_cas atomic_and atomic_or atomic_xor is_floating is_fp16 is_bf16 is_fp32 is_fp64 is_int is_int32 is_int64 is_ptr
     """
 )
 """What may be called on a value: ``x.sum(axis=0)``."""
 
-ATTRIBUTES = frozenset({"dtype", "shape", "T", "element_ty", "numel", "primitive_bitwidth", "scalar"})
+ATTRIBUTES = frozenset(
+    {"dtype", "shape", "T", "element_ty", "numel", "primitive_bitwidth", "scalar", "strides", "block_shape"}
+)
 """What may be read of a value: ``x.dtype``, ``y_ptr.dtype.element_ty``."""
 
 BUILTINS = frozenset({"range", "min", "max", "float", "int", "len"})
@@ -61,11 +83,6 @@ BUILTINS = frozenset({"range", "min", "max", "float", "int", "len"})
 
 INSTEAD: dict[str, str] = {
     "softmax": "tl.softmax is what this course builds: write it with tl.max, tl.exp and tl.sum",
-    "make_block_ptr": "block pointers are gone in newer Triton: compute addresses from x_ptr, strides and tl.arange, with a mask",
-    "advance": "block pointers are gone in newer Triton: compute addresses from x_ptr, strides and tl.arange, with a mask",
-    "make_tensor_descriptor": "tensor descriptors are not used in this course: compute addresses from x_ptr, strides and tl.arange",
-    "load_tensor_descriptor": "tensor descriptors are not used in this course: use tl.load with addresses and a mask",
-    "store_tensor_descriptor": "tensor descriptors are not used in this course: use tl.store with addresses and a mask",
     "inline_asm_elementwise": "inline assembly is not allowed: write it with the functions of `tl`",
     "condition": "`tl.condition` is not used in this course: write the condition itself, as in `while start_n < N:`",
     "tensor": "`tl.tensor` is a type: make values with tl.zeros, tl.full, tl.arange or tl.load",
@@ -142,6 +159,16 @@ def no_python(name: str) -> str:
 def no_tl(name: str) -> str:
     meant = _nearest(name, FUNCTIONS, "tl.")
     return INSTEAD.get(name) or f"`tl.{name}` is not one of the functions of `tl` that this course uses{meant}"
+
+
+def no_libdevice(name: str) -> str:
+    return f"`{name}` of libdevice is not one of its functions that this course simulates"
+
+
+def no_math(name: str) -> str:
+    if name in LIBDEVICE:
+        return f"`tl.math.{name}` does not exist: it is tl.extra.libdevice.{name}"
+    return f"`tl.math.{name}` is not one of the functions of `tl.math` that this course uses"
 
 
 def no_attribute(name: str) -> str:

@@ -6,6 +6,7 @@ import ast
 import textwrap
 from dataclasses import dataclass, field
 
+from checker.submission.allowed_names import LIBDEVICE, LIBDEVICES, MODULES
 from checker.submission.kernel import Config, KernelSource, Piece, Violation
 from checker.submission.literals import NotLiteral, autotune_configs
 from checker.submission.scope import DEFAULT_IMPORTS, Definition, Scope, Text, dotted, free_names, parse
@@ -88,7 +89,8 @@ class _Extraction:
         return isinstance(found.node, ast.FunctionDef) and bool(found.node.decorator_list)
 
     def imported(self, name: str, target: str, line: int, text: Text) -> None:
-        if target in ("triton", _LANGUAGE):
+        module, _, own = target.rpartition(".")
+        if target in MODULES or (module in LIBDEVICES and own in LIBDEVICE):
             self.aliases[name] = target
         elif target.startswith(f"{_LANGUAGE}."):
             self.problem(
@@ -159,9 +161,13 @@ def extract(kernel: Definition, puzzle: str, scope: Scope) -> KernelSource:
     for name, target in sorted(extraction.aliases.items()):
         if DEFAULT_IMPORTS.get(name) == target:
             continue
-        module.lines.append(
-            "from triton import language" if (name, target) == ("language", _LANGUAGE) else f"import {target} as {name}"
-        )
+        parent, _, own = target.rpartition(".")
+        if (name, target) == ("language", _LANGUAGE):
+            module.lines.append("from triton import language")
+        elif target in MODULES:
+            module.lines.append(f"import {target} as {name}")
+        else:
+            module.lines.append(f"from {parent} import {own} as {name}")
     module.blank()
     for definition in extraction.values.values():
         assert definition.text is not None

@@ -15,6 +15,7 @@ from typing import Any
 
 from checker.course import KERNELS, LADDER, PUZZLES
 from checker.puzzle import Puzzle
+from checker.submission.allowed_names import LIBDEVICES
 from checker.submission.extract import extract, one_function
 from checker.submission.kernel import KernelSource
 from checker.submission.literals import written
@@ -194,6 +195,7 @@ class _LiveScope:
         module, own = getattr(function or value, "__module__", "") or "", getattr(function or value, "__name__", "")
         if module.split(".")[0] == "triton" and callable(value) and own:
             where = "triton.language" if module.startswith("triton.language") else "triton"
+            where = module if module in LIBDEVICES else where
             return Definition(name, "import", target=f"{where}.{own}")
         if function is not None:
             if function.__globals__ is not self.function.__globals__:

@@ -13,12 +13,16 @@ from checker.submission.allowed_names import (
     DTYPES,
     EXPRESSIONS,
     FUNCTIONS,
+    LIBDEVICE,
+    LIBDEVICES,
     MATH,
     METHODS,
     STATEMENTS,
     TAKE_A_HELPER,
     TRITON,
     no_attribute,
+    no_libdevice,
+    no_math,
     no_python,
     no_tl,
 )
@@ -321,8 +325,13 @@ class FunctionRules:
 
     def not_callable(self, function: ast.expr) -> None:
         known = self.language_name(function)
+        module, _, name = (self.path(function) or "").rpartition(".")
         if known is not None:
             self.refuse("names", function, no_tl(known))
+        elif module in LIBDEVICES:
+            self.refuse("names", function, no_libdevice(name))
+        elif module == f"{_LANGUAGE}.math":
+            self.refuse("names", function, no_math(name))
         elif isinstance(function, ast.Attribute):
             self.refuse("names", function, f"`{ast.unparse(function)[:60]}` is not available to kernels")
         elif not isinstance(function, ast.Name):
@@ -385,33 +394,35 @@ class FunctionRules:
     def is_value(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Name) and node.id in self.locals
 
-    def language_name(self, node: ast.expr) -> str | None:
-        """The NAME of ``tl.NAME``, under whatever name the module was imported; None for anything else."""
-        if not isinstance(node, ast.Attribute):
-            return None
-        match node.value:
-            case ast.Name(id=name) if self.module_of(name) == _LANGUAGE:
-                return node.attr
-            case ast.Attribute(value=ast.Name(id=name), attr="language") if self.module_of(name) == "triton":
-                return node.attr
+    def path(self, node: ast.expr) -> str | None:
+        """The full dotted name of an expression that begins with one of Triton's modules: "triton.language.math.exp" of ``tl.math.exp``."""
+        match node:
+            case ast.Name(id=name):
+                return self.module_of(name)
+            case ast.Attribute(value=value, attr=attr):
+                parent = self.path(value)
+                return None if parent is None else f"{parent}.{attr}"
         return None
 
+    def language_name(self, node: ast.expr) -> str | None:
+        """The NAME of ``tl.NAME``, under whatever name the module was imported; None for anything else."""
+        module, _, name = (self.path(node) or "").rpartition(".")
+        return name if module == _LANGUAGE and isinstance(node, ast.Attribute) else None
+
     def called(self, node: ast.Call) -> str | None:
-        """What a call calls: "tl.load", "triton.cdiv", a builtin or helper by its name; None for everything else."""
+        """What a call calls: "tl.load", "triton.cdiv", "libdevice.tanh", a builtin or helper by its name; None for everything else."""
         function = node.func
+        module, _, name = (self.path(function) or "").rpartition(".")
+        if module in LIBDEVICES:
+            return f"libdevice.{name}" if name in LIBDEVICE else None
         if isinstance(function, ast.Name) and function.id not in self.locals:
             return function.id if function.id in BUILTINS | self.functions and function.id not in self.aliases else None
         known = self.language_name(function)
         if known is not None:
             return f"tl.{known}" if known in FUNCTIONS - DTYPES else None
-        match function:
-            case ast.Attribute(value=value, attr=attr) if self.language_name(value) == "math":
-                return f"tl.math.{attr}" if attr in MATH else None
-            case ast.Attribute(value=ast.Name(id=name), attr=attr) if (
-                self.module_of(name) == "triton" and attr in TRITON
-            ):
-                return f"triton.{attr}"
-        return None
+        if module == f"{_LANGUAGE}.math":
+            return f"tl.math.{name}" if name in MATH else None
+        return f"triton.{name}" if module == "triton" and name in TRITON else None
 
 
 def _literal(node: ast.expr) -> bool:

@@ -14,6 +14,7 @@ import tokenize
 from dataclasses import replace
 
 from checker.puzzle import Puzzle
+from checker.submission.allowed_names import LIBDEVICE, LIBDEVICES, MODULES
 from checker.submission.function_rules import FunctionRules
 from checker.submission.kernel import KernelSource, Violation
 from checker.submission.literals import NotLiteral, number
@@ -131,8 +132,12 @@ class _Module:
 
     def top_level(self, node: ast.stmt) -> None:
         match node:
-            case ast.Import(names=[ast.alias(name="triton" | "triton.language" as name, asname=alias)]):
+            case ast.Import(names=[ast.alias(name=name, asname=alias)]) if name in MODULES:
                 self.aliases[alias or "triton"] = name if alias else "triton"
+            case ast.ImportFrom(module=str(module), level=0, names=[ast.alias(name=name, asname=alias)]) if (
+                module in LIBDEVICES and name in LIBDEVICE
+            ):
+                self.aliases[alias or name] = f"{module}.{name}"
             case ast.ImportFrom(module="triton", level=0, names=[ast.alias(name="language", asname=alias)]):
                 self.aliases[alias or "language"] = "triton.language"
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):

@@ -57,7 +57,7 @@ def worst(case: Case, got: torch.Tensor, expected: torch.Tensor) -> float:
     """The largest error in units of what the recurrent kernel's own check allows."""
     tolerance, eps = RECURRENT.tolerance[case.dtype], torch.finfo(DTYPES[case.dtype]).eps
     expected = expected.double()
-    allowed = tolerance.rtol * expected.abs() + tolerance.c * eps * magnitude(case, expected)
+    allowed = tolerance.rtol * expected.abs() + tolerance.c * eps * magnitude(case, "o_ptr", expected)
     return float(((got.double() - expected).abs() / allowed).max())
 
 

@@ -132,7 +132,7 @@ def apart(shape: Shape, got: torch.Tensor, expected: torch.Tensor) -> float:
     """The largest difference over what the puzzles' tolerance allows; NaN where something was never stored."""
     tolerance, eps = PUZZLES[RECURRENT].tolerance[shape.dtype], torch.finfo(DTYPES[shape.dtype]).eps
     expected = expected.double()
-    allowed = tolerance.rtol * expected.abs() + tolerance.c * eps * magnitude(case_of(shape), expected)
+    allowed = tolerance.rtol * expected.abs() + tolerance.c * eps * magnitude(case_of(shape), "o_ptr", expected)
     return float(((got.double() - expected).abs() / allowed).max())
 
 

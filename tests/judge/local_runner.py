@@ -22,8 +22,6 @@ from checker.submission.load import load_kernel
 class LocalRunner:
     """Compiles and simulates in this process; without `compiles` every compile is taken to have worked."""
 
-    concurrent = False  # the simulator patches Triton for the whole process
-
     def __init__(self, directory: Path, compiles: bool = True) -> None:
         self.directory, self.compiles = directory, compiles
         self.simulated = 0

@@ -1,4 +1,4 @@
-"""The compile gate: every dtype for one GPU, one for all; only a kernel that no GPU can take is an error."""
+"""The compile gate: the front end of every dtype first, machine code for every GPU last; only a kernel that no GPU can take is an error."""
 
 from __future__ import annotations
 
@@ -49,15 +49,45 @@ def half(request):
     return any("16" in kind for kind in request.signature.values())
 
 
-def test_every_dtype_for_one_gpu_and_one_dtype_for_all(runner):
+def in_full(asked):
+    return [request for request in asked if not request.front_end_only]
+
+
+def test_every_dtype_passes_the_front_end_and_one_becomes_machine_code_before_anything_runs(runner):
+    compiler = refusing(runner, lambda request: False)
+    wrong = changed(solution("row_softmax"), "p / l_i", "p / l_i + 0.5")
+    verdict = judge(ROW, wrong, compiler, diagnose=False)
+    assert verdict.failure.gate == "values"
+    assert {r.capability for r in compiler.asked} == {TARGETS["A100"]}
+    assert {r.signature["x_ptr"] for r in compiler.asked} == {"*fp32", "*fp16", "*bf16"}
+    (first,) = in_full(compiler.asked)
+    assert first.constexprs["BLOCK_N"] == max(r.constexprs["BLOCK_N"] for r in compiler.asked)
+    assert gate(verdict).message == "Compiles for A100; the other GPUs are tried once the kernel is right."
+
+
+def test_a_right_kernel_is_machine_code_in_every_dtype_and_for_every_gpu(runner):
     compiler = refusing(runner, lambda request: False)
     verdict = judge(ROW, solution("row_softmax"), compiler)
     assert verdict.passed
-    assert {r.capability for r in compiler.asked} == set(TARGETS.values())
-    kinds = {r.signature["x_ptr"] for r in compiler.asked if r.capability == TARGETS["A100"]}
-    assert kinds == {"*fp32", "*fp16", "*bf16"}
-    for name in TARGETS:
-        assert name in gate(verdict).message
+    assert {r.capability for r in in_full(compiler.asked)} == set(TARGETS.values())
+    assert {r.signature["x_ptr"] for r in in_full(compiler.asked)} == {"*fp32", "*fp16", "*bf16"}
+    assert gate(verdict).message == "Compiles for T4, A100, L4 and H100."
+
+
+def test_a_dtype_of_which_no_gpu_takes_the_machine_code_fails_a_kernel_that_is_right_otherwise(runner):
+    refused = [r for r in asked_of_a_solution(runner) if not r.front_end_only][1].signature["x_ptr"]
+    compiler = refusing(runner, lambda r: r.signature["x_ptr"] == refused and not r.front_end_only)
+    verdict = judge(ROW, solution("row_softmax"), compiler)
+    assert verdict.status == "compile_error"
+    assert verdict.failure.gate == "compile"
+    told = {result.gate: result.status for result in verdict.gates}
+    assert (told["values"], told["memory"], told["traffic"], told["gpu"]) == ("passed", "passed", "passed", "skipped")
+
+
+def asked_of_a_solution(runner):
+    compiler = refusing(runner, lambda request: False)
+    judge(ROW, solution("row_softmax"), compiler)
+    return compiler.asked
 
 
 def test_no_gpu_can_take_it(runner):

@@ -204,10 +204,3 @@ def test_configurations_are_all_tried(runner):
     verdict = judge(ROW, replace(source, configs=(good, small)), runner, diagnose=False)
     assert verdict.status == "failed"
     assert judge(ROW, replace(source, configs=(small,)), runner, diagnose=False).status == "failed"
-
-
-def test_runs_that_overlap_give_the_same_verdict(runner):
-    runner.concurrent = True
-    verdict = judge(ROW, solution("row_softmax"), runner)
-    assert verdict.passed
-    assert statuses(verdict)["compile"] == "passed"

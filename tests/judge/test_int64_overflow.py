@@ -1,4 +1,4 @@
-"""Offsets past 2³¹: the missing cast is told, with its line, and fails nothing."""
+"""Offsets past 2³¹: a missing cast fails the memory gate, with its line and its name, from row softmax on."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import pytest
 import torch
 
 from checker.course import LADDER, PUZZLES
-from checker.judge.launches import PITCH, prepare, whole, with_rows_far_apart
+from checker.judge.int64_overflow import far_launches, fitting, passing
+from checker.judge.launches import prepare, whole
+from checker.misconceptions import bank
 from checker.submission.kernel import KernelSource
-from tests.judge.helpers import judge, solution
+from tests.judge.helpers import changed, judge, solution
 
 LONG = [puzzle for puzzle in LADDER if puzzle.long]
 
@@ -22,45 +24,81 @@ def in_32_bits(source: KernelSource) -> KernelSource:
     return replace(source, source=text)
 
 
-def line_of(warning, verdict):
-    return verdict.source.split("\n")[warning.line - verdict.first_line]
+def prepared(puzzle):
+    return [prepare(puzzle, case) for case in puzzle.cases if "cpu" in case.devices]
 
 
-def warnings(verdict):
-    return [warning for gate in verdict.gates for warning in gate.warnings]
-
-
-def test_the_softmax_ladder_is_tried_so():
-    assert {p.name for p in LONG} >= {"row_softmax", "chunked_softmax", "online_softmax", "tiled_softmax"}
+def test_every_puzzle_with_strides_asks_for_it_from_row_softmax_on():
+    strided = {p.name for p in LADDER if any(name.startswith("stride") for name in p.parameters)}
+    assert {p.name for p in LONG} == strided
+    for puzzle in LONG:
+        assert len(far_launches(puzzle, prepared(puzzle))) == len(puzzle.long)
+        assert "offset_in_32_bits" in {m.name for m in bank(puzzle.name)}
 
 
 @pytest.mark.parametrize("puzzle", LONG, ids=lambda p: p.name)
-def test_a_product_in_32_bits_is_told_and_fails_no_gate(puzzle, runner):
+def test_a_product_in_32_bits_fails_the_memory_gate_at_its_load(puzzle, runner):
     verdict = judge(puzzle, in_32_bits(solution(puzzle.name)), runner)
-    assert verdict.passed
-    (warning,) = warnings(verdict)
-    assert "`.to(tl.int64)`" in warning.message
-    assert "rows of x and y" in warning.message
-    assert "tl.load(" in line_of(warning, verdict)
+    assert (verdict.failure.gate, verdict.failure.status, verdict.score) == ("memory", "failed", 0)
+    assert "more than 2³¹" in verdict.failure.message
+    assert "`.to(tl.int64)`" in verdict.failure.advice
+    assert verdict.diagnosis.misconception == "offset_in_32_bits"
+    line = verdict.source.split("\n")[verdict.failure.line - verdict.first_line]
+    assert "tl.load(" in line
+    assert verdict.diagnosis.line == verdict.failure.line
+
+
+def test_the_words_are_those_of_the_tensor_and_the_number(runner):
+    verdict = judge(PUZZLES["row_softmax"], in_32_bits(solution("row_softmax")), runner)
+    for words in (
+        "In x and y",
+        "1,073,741,824",
+        "row 2 begins at element 2,147,483,648",
+        "wraps around to -2,147,483,648",
+    ):
+        assert words in verdict.failure.message
 
 
 def test_one_tensor_in_32_bits_is_enough(runner):
-    right = solution("tiled_softmax")
-    text = right.source.replace("y_ptr + offs_m.to(tl.int64)", "y_ptr + offs_m")
-    assert text != right.source
-    verdict = judge(PUZZLES["tiled_softmax"], replace(right, source=text), runner)
-    (warning,) = warnings(verdict)
-    assert "tl.store(" in line_of(warning, verdict)
+    source = changed(solution("tiled_softmax"), "y_ptr + offs_m.to(tl.int64)", "y_ptr + offs_m")
+    verdict = judge(PUZZLES["tiled_softmax"], source, runner)
+    line = verdict.source.split("\n")[verdict.failure.line - verdict.first_line]
+    assert "tl.store(" in line
+
+
+def test_what_is_wrong_at_a_large_stride_alone_is_no_such_belief(runner):
+    row = "row = tl.program_id(0).to(tl.int64)"
+    source = changed(solution("row_softmax"), row, f"{row} * tl.where(stride_xm > 1000000, 0, 1)")
+    verdict = judge(PUZZLES["row_softmax"], source, runner)
+    assert verdict.failure.gate == "memory"
+    assert verdict.diagnosis.misconception is None
+
+
+def test_a_pointer_that_walks_in_steps_of_a_tile_is_right(runner):
+    source = solution("flash_attention")
+    old = "k = tl.load(k_ptr + cols[:, None] * stride_kn + offs_d[None, :]"
+    new = "k = tl.load(k_ptr + offs_n[:, None] * stride_kn + offs_d[None, :]"
+    source = changed(
+        changed(source, old, new), "        m_i = m_new", "        m_i = m_new\n        k_ptr += BLOCK_N * stride_kn"
+    )
+    assert judge(PUZZLES["flash_attention"], source, runner).passed
+
+
+@pytest.mark.parametrize("rows", [3, 4, 37, 100])
+def test_the_last_row_passes_2_to_the_31_and_none_before_it(rows):
+    assert passing(rows) * (rows - 2) < 2**31 <= passing(rows) * (rows - 1)
+    assert passing(rows) % 16 == fitting(rows) % 16 == 0
+    assert fitting(rows) * rows < 2**31
 
 
 def test_far_rows_cost_no_memory_and_the_kernel_is_told_their_stride():
     puzzle = PUZZLES["row_softmax"]
-    prepared = prepare(puzzle, puzzle.cases[0])
-    far = with_rows_far_apart(puzzle, prepared)
-    assert (far.launch.arguments["stride_xm"], far.launch.arguments["stride_ym"]) == (PITCH, PITCH)
-    assert far.launch.far == {"x_ptr": (PITCH, 1), "y_ptr": (PITCH, 1)}
-    assert far.launch.grid == prepared.launch.grid
-    for name, tensor in prepared.launch.arguments.items():
+    (launch,) = far_launches(puzzle, [prepare(puzzle, puzzle.cases[0])])
+    arguments = launch.far.launch.arguments
+    assert (arguments["stride_xm"], arguments["stride_ym"]) == (2**30, 2**30)
+    assert launch.far.launch.far == {"x_ptr": (2**30, 1), "y_ptr": (2**30, 1)}
+    assert launch.far.launch.grid == launch.near.launch.grid
+    for name, tensor in launch.near.launch.arguments.items():
         if isinstance(tensor, torch.Tensor):
-            assert far.launch.arguments[name] is tensor
+            assert arguments[name] is tensor
             assert whole(tensor).numel() < 10_000

@@ -252,7 +252,7 @@ def test_a_launch_is_shared_and_the_original_is_not() -> None:
         options={"num_warps": 8},
         far={"x_ptr": (2**30, 1)},
     )
-    shared = SharedLaunch(bound)
+    shared = SharedLaunch(bound, SimulateOptions())
     far = attach(decode(type(shared.message), encode(shared.message)), os.dup(shared.fd))
     assert list(far.arguments) == list(bound.arguments)
     assert replace(far, arguments={}) == replace(bound, arguments={})
@@ -275,7 +275,7 @@ def test_a_launch_is_shared_and_the_original_is_not() -> None:
 
 
 def test_the_shared_file_cannot_change_its_size() -> None:
-    shared = SharedLaunch(Launch((1,), {"x_ptr": torch.ones(4)}, {}, ("x_ptr",)))
+    shared = SharedLaunch(Launch((1,), {"x_ptr": torch.ones(4)}, {}, ("x_ptr",)), SimulateOptions())
     for size in (0, 1 << 20):
         with pytest.raises(PermissionError):
             os.ftruncate(shared.fd, size)

@@ -49,6 +49,14 @@ def test_every_cpu_case_of_a_solution_comes_back_right(sandbox: Sandbox, name: s
         assert sum(t.stored for t in result.trace.traffic.values()) > 0
 
 
+def test_a_large_launch_comes_back_with_its_trace(sandbox: Sandbox) -> None:
+    """Its writers alone are longer than any trace of a small one may be."""
+    (result,) = sandbox.simulate(kernel(), [launch(3_000_000, 1 << 18)])
+    assert result.status == "passed", result.message
+    assert result.trace is not None
+    assert len(result.trace.writers["z_ptr"]) == 3_000_000
+
+
 def test_geometry_and_shared_storage_survive(sandbox: Sandbox) -> None:
     """A view into the middle of a poisoned buffer, with gaps; two arguments over one storage."""
     buffer = torch.full((100,), -7.0)

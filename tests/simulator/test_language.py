@@ -44,8 +44,6 @@ def test_control_flow():
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
-        ("tl.load(tl.make_block_ptr(x_ptr, (16,), (1,), (0,), (16,), (0,)))", "block"),
-        ("tl.make_tensor_descriptor(x_ptr, [4, 16], [16, 1], [4, 16]).load([0, 0])", "descriptor"),
         ("if x > 0: tl.store(y_ptr + offs, x)", "tl.where"),
         ("tl.store(y_ptr + offs, x + tl.arange(0, 8))", "16"),
         ("tl.store(y_ptr, tl.load(x_ptr) * scale)", "scale"),
@@ -54,7 +52,7 @@ def test_control_flow():
         ("tl.store(y_ptr, tl.exp(tl.load(x_ptr).to(tl.float16)))", "float32"),
         ('tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [x], tl.float32, True, 1)', "assembly"),
     ],
-    ids=["block pointer", "descriptor", "branch on a tile", "shapes", "unknown name", "size", "assertion", "exp of half", "assembly"],
+    ids=["branch on a tile", "shapes", "unknown name", "size", "assertion", "exp of half", "assembly"],
 )  # fmt: skip
 def test_errors_name_the_line_and_say_what_to_do(statement, words, tmp_path):
     kernel = kernel_of(tmp_path, statement)

@@ -204,7 +204,7 @@ PROBLEMS = {
     "plain_helper": ("def f(x):\n    return x", "    f(1)", "helpers", "@triton.jit"),
     "class_instance": ("class A:\n    x = 1", "    y = A.x", "names", "a class"),
     "bare_exp": ("from triton.language import exp", "    y = exp(1.0)", "names", "tl.exp"),
-    "libdevice": ("from triton.language.extra import libdevice", "    y = libdevice.exp(1.0)", "names", "libdevice"),
+    "libdevice": ("from triton.language.extra import libdevice", "    y = libdevice.j0(1.0)", "names", "libdevice"),
     "autotune_list": (
         "C = [triton.Config({}) for _ in range(2)]\n\n\n@triton.autotune(configs=C, key=[])",
         "    pass",
