@@ -18,7 +18,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -33,7 +33,7 @@ from checker.judge.combined_kernel import WHICH, renamed  # noqa: E402
 from checker.judge.diagnosis import find_misconception  # noqa: E402
 from checker.judge.launches import plan, prepare_all  # noqa: E402
 from checker.judge.likeness import alike  # noqa: E402
-from checker.judge.outcome import Outcome, simulate  # noqa: E402
+from checker.judge.outcome import simulate  # noqa: E402
 from checker.judge.runner import RunResult  # noqa: E402
 from checker.misconceptions import Misconception, bank  # noqa: E402
 from checker.misconceptions import solution as bare_solution  # noqa: E402
@@ -53,7 +53,7 @@ GATES = (values_gate, memory_gate, traffic_gate)
 
 @dataclass(frozen=True)
 class HeldOut:
-    """A wrong kernel, where it comes from, and which misconceptions went into it."""
+    """A wrong kernel: ``mutant``, ``join`` or ``guarded``, and what it is made of."""
 
     kind: str
     key: str
@@ -105,17 +105,17 @@ class Bench:
         drawn = [puzzle.slips.draw(puzzle, draw, 500 + i) for i in range(HELD_OUT)] if puzzle.slips else []
         self.unseen = prepare_all(puzzle, [(case, None) for case in drawn])
 
-    def named(self, source: KernelSource) -> tuple[str, str | None, list[Outcome]]:
-        """The gate that fails a kernel (empty: none, or one before `values`), the name it is given, its outcomes."""
+    def named(self, source: KernelSource) -> tuple[str, str | None]:
+        """The gate that fails a kernel (empty: none, or one before `values`), and the name that it is given."""
         if rules.violations(source, self.puzzle):
-            return "", None, []
+            return "", None
         outcomes = list(simulate(self.puzzle, source, self.runner, self.cases))
         for gate in GATES:
             failing = gate.failure(self.puzzle, outcomes)
             if failing is not None:
                 found = find_misconception(self.puzzle, source, self.runner, outcomes, failing, gate.GATE)
-                return gate.GATE, found.misconception, outcomes
-        return "", None, outcomes
+                return gate.GATE, found.misconception
+        return "", None
 
     def its_own(self, name: str, gate: str, source: KernelSource) -> bool:
         """Whether the kernel does on the unseen cases, too, what the bank's kernel of this name does, or one declared the same."""
@@ -200,7 +200,7 @@ def count(puzzle: Puzzle, each: int) -> Counter[str]:
     """How many held-out kernels of a puzzle failed, were named, and were named falsely; the last are printed."""
     bench, counts = Bench(puzzle), Counter[str]()
     for kernel in held_out(puzzle, each):
-        gate, name, _ = bench.named(kernel.source)
+        gate, name = bench.named(kernel.source)
         if not gate:
             continue
         counts["failed"] += 1
@@ -222,7 +222,7 @@ def own_names(puzzle: Puzzle, only: Sequence[str]) -> Counter[str]:
         if not any(part in name for part in only):
             continue
         wanted = known[name.partition("__")[0]]
-        gate, got, _ = bench.named(replace(source))
+        gate, got = bench.named(source)
         if got in (wanted.name, *wanted.same_as):
             counts["own"] += 1
         else:

@@ -31,7 +31,7 @@ IN_WORDS: dict[str, str] = {
     "uneven": "neighbouring rows of very different magnitude",
     "empty": "rows that are -inf throughout",
 }
-"""What a family's rows are, as the end of a sentence that begins with "It happens only with"."""
+"""What a family's rows are, as part of a sentence that begins with "It fails with"."""
 
 
 def generator(case: Case) -> torch.Generator:

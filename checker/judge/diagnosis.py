@@ -56,8 +56,8 @@ def find_misconception(
         further = [o for o in simulate(puzzle, source, runner, _further_cases(puzzle, failing)) if o.ran]
         left = [misconception for misconception in left if compare.in_all_cases(misconception, further)]
         if gate == "values" and not any(informative(puzzle, o) for o in (failing, *seen, *further)):
-            mine = replay or _replayed(puzzle, source, runner, failing)
-            left = [m for m in left if same_origin_of_nan(mine, _replayed(puzzle, m.source, runner, failing))]
+            mine, outputs = replay or _replayed(puzzle, source, runner, failing), failing.prepared.launch.outputs
+            left = [m for m in left if same_origin_of_nan(mine, _replayed(puzzle, m.source, runner, failing), outputs)]
     chosen = _only([m for m in left if compare.in_everything[m]] or left, source)
     if chosen is None:
         return NONE_KNOWN

@@ -6,7 +6,7 @@ nobody defined.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -52,12 +52,13 @@ def informative(puzzle: Puzzle, outcome: Outcome) -> bool:
     return False
 
 
-def same_origin_of_nan(a: Trace | None, b: Trace | None) -> bool:
-    """Whether NaN came of the same in both: of lanes that the same load left undefined, or of the same operations."""
+def same_origin_of_nan(a: Trace | None, b: Trace | None, outputs: Sequence[str]) -> bool:
+    """Whether NaN came of the same in both: of undefined lanes, of the same operations, of what an output held before."""
     if a is None or b is None:
         return False
     came = [
         {(f.kind, f.operation if f.kind == "nan_born" else f.tensor) for f in trace.findings if f.kind in _MAKE_NAN}
+        | {("held before", name) for name in outputs if name in trace.traffic and trace.traffic[name].loaded}
         for trace in (a, b)
     ]
     return bool(came[0]) and came[0] == came[1]
