@@ -29,6 +29,8 @@ class Shapes(Operations):
         return self.moved(arg, lambda a: np.expand_dims(a, axis))
 
     def create_broadcast(self, arg: Handle, shape: Sequence[int]) -> Handle:
+        if np.shape(arg.data) == tuple(shape):  # the front end asks for this before most operations
+            return arg
         return self.moved(arg, lambda a: np.broadcast_to(a, tuple(shape)))
 
     def create_splat(self, type_: Any, arg: Handle) -> Handle:
