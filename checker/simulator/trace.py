@@ -166,6 +166,8 @@ class Trace:
     for a fused multiply-add and for a clamp. A sum, maximum or minimum over an axis, and a running sum, count one for each
     element of the operand, other reductions and scans what their combining function computes; an atomic addition counts one
     for each active lane. Not counted: addresses and integers, comparisons, `tl.where`, casts, `tl.abs`."""
+    in_lockstep: bool = False
+    """Made by running all programs side by side: nothing is found, and values may be off in their last bits."""
 
 
 @dataclass(frozen=True)

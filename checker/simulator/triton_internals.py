@@ -13,7 +13,7 @@ import contextlib
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import FrameType, FunctionType
 from typing import Any
@@ -93,9 +93,14 @@ def scalar_tensor(number: Any, type_: Any) -> Any:
     return tl.tensor(Handle(number, type_), type_)
 
 
-def tensor_of(handle: Handle) -> Any:
-    """A handle as a tensor of the language, of its own shape."""
-    shape = list(np.shape(handle.data))
+def with_handle(tensor: Any, handle: Handle) -> Any:
+    """A tensor of the same type."""
+    return tl.tensor(handle, tensor.type)
+
+
+def tensor_of(handle: Handle, front: int = 0) -> Any:
+    """A handle as a tensor of the language, of its own shape without its first `front` axes."""
+    shape = list(np.shape(handle.data)[front:])
     return tl.tensor(handle, tl.block_type(handle.type, shape) if shape else handle.type)
 
 
@@ -117,6 +122,16 @@ def number_argument(value: Any) -> Any:
     if isinstance(value, float):
         return scalar_tensor(np.float32(value), tl.float32)
     return value
+
+
+def stacked_numbers(numbers: Sequence[Any], launch: np.ndarray) -> Any:
+    """The `number_argument`s of several launches, for the programs of each: one scalar where they are equal.
+
+    `launch` says which launch each program belongs to. They have one type.
+    """
+    if not is_tensor(numbers[0]) or all(n.handle.data == numbers[0].handle.data for n in numbers):
+        return numbers[0]
+    return scalar_tensor(np.stack([n.handle.data for n in numbers])[launch], numbers[0].type)
 
 
 @lru_cache(maxsize=1)
