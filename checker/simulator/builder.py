@@ -72,6 +72,7 @@ class Primitives(Elementwise, Casts, Shapes, Dot, Libdevice):
             "min_dot_size": lambda lhs, rhs: (1, 1, 1),
             "convert_custom_types": _refuse_custom_types,
         }
+
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith(("create_", "get_")):
             raise Unsupported(_UNSUPPORTED.get(name, f"the simulator does not know this operation ({name})."))

@@ -107,7 +107,9 @@ def _refuse_unknown(function: ast.FunctionDef) -> None:
 def _loop_variables_used_afterwards(function: ast.FunctionDef) -> bool:
     loops = [node for node in ast.walk(function) if isinstance(node, ast.For)]
     for variable in {part.id for loop in loops for part in ast.walk(loop.target) if isinstance(part, ast.Name)}:
-        own = [loop for loop in loops if any(n.id == variable for n in ast.walk(loop.target) if isinstance(n, ast.Name))]
+        own = [
+            loop for loop in loops if any(n.id == variable for n in ast.walk(loop.target) if isinstance(n, ast.Name))
+        ]
         if any(inner is not outer and inner in ast.walk(outer) for outer in own for inner in own):
             return True  # one loop over a variable within another
         inside = sum((_loads(statement)[variable] for loop in own for statement in loop.body), 0)

@@ -47,15 +47,19 @@ def simulate_together(kernel: Any, launches: Sequence[Launch], seconds: float) -
     last bits, as sums are taken in another order. Raises nothing for anything that a kernel does.
     """
     traces: list[Trace | None] = [None] * len(launches)
+    runs: list[_Run] = []
     deadline = time.process_time() + seconds
     for group in _groups(kernel, launches):
-        left = deadline - time.process_time()
         try:
-            found = _Run(kernel, [launches[i] for i in group], min(seconds / 2, left)).traces()
-        except Exception:  # whatever it is: `simulate` says it in its own words
+            run = _Run(kernel, [launches[i] for i in group], min(seconds / 2, deadline - time.process_time()))
+            found = run.traces()
+        except (Exception, SystemExit):  # whatever it is: `simulate` says it in its own words
             continue
+        runs.append(run)
         for i, trace in zip(group, found, strict=True):
             traces[i] = trace
+    for run in runs:
+        run.write_back()
     return traces
 
 
@@ -113,7 +117,7 @@ class _Run:
         self.tensors: list[StackedTensor] = []
 
     def traces(self) -> list[Trace | None]:
-        """Of each launch, or None; the tensors of those that have one are written."""
+        """Of each launch, or None."""
         builder = Builder(self.programs, self.memory)
         language = LockstepLanguage(builder)
         functions = RewrittenFunctions(self.locator, language, language, LockstepRewriter)
@@ -125,10 +129,9 @@ class _Run:
         flops, lane_flops = (
             np.add.reduceat(n, first).tolist() for n in (builder.flops_of_programs, builder.lane_flops_of_programs)
         )
-        clean = np.flatnonzero(~self.programs.doubted)
         traffic = {tensor.name: tensor.traffic() for tensor in self.tensors}
         traces: list[Trace | None] = [None] * len(self.launches)
-        for i in clean.tolist():
+        for i in self._clean():
             stores = {tensor.name: tensor.stores_of(i) for tensor in self.tensors if tensor.is_output}
             traces[i] = Trace(
                 grid=self.grids[i],
@@ -142,11 +145,18 @@ class _Run:
                 writer_lines={name: line for name, (_, line) in stores.items()},
                 in_lockstep=True,
             )
+        return traces
+
+    def write_back(self) -> None:
+        """Change the outputs of the launches that have a trace."""
         for tensor in self.tensors:
             if tensor.is_output:
-                for i in clean.tolist():
+                for i in self._clean():
                     tensor.write_back(i)
-        return traces
+
+    def _clean(self) -> list[int]:
+        clean: list[int] = np.flatnonzero(~self.programs.doubted).tolist()
+        return clean
 
     def _arguments(self) -> dict[str, Any]:
         """As `simulate` passes them, each for all launches."""
@@ -185,7 +195,7 @@ class _Run:
     def _doubt_unwritten(self) -> None:
         for tensor in self.tensors:
             if tensor.is_output:
-                for i in np.flatnonzero(~self.programs.doubted).tolist():
+                for i in self._clean():
                     if (tensor.stores_of(i)[0] < 0).any():
                         self.programs.doubted[i] = True
 

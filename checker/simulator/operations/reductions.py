@@ -58,7 +58,9 @@ class Reductions:
         else:
             results = self._reduce_by_calls(handles, axis, combine_fn)
         if keep:
-            results = [self.operations.moved(h, lambda a: np.reshape(a, (*np.shape(a)[:front], *rest))) for h in results]
+            results = [
+                self.operations.moved(h, lambda a: np.reshape(a, (*np.shape(a)[:front], *rest))) for h in results
+            ]
         return self._tensors(results, many)
 
     def _library_reduce(self, kind: str, arg: Handle, axis: int) -> Handle:
