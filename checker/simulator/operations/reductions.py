@@ -90,10 +90,12 @@ class Reductions:
         operands = [tensor_of(handle, self.operations.front) for handle in (*left, *right)]
         result = self.device(combine, *operands)
         values = result if isinstance(result, (tuple, tl.tuple)) else (result,)
-        return [
-            Handle(np.broadcast_to(new.data, np.shape(old.data)), old.type, new.taint, None, new.nan_origins)
-            for new, old in zip(map(handle_of, values), left, strict=True)
-        ]
+        front = self.operations.front
+        out = []
+        for new, old in zip(map(handle_of, values), left, strict=True):
+            data = np.broadcast_to(new.data, (*np.shape(new.data)[:front], *np.shape(old.data)[front:]))
+            out.append(Handle(data, old.type, new.taint, None, new.nan_origins))
+        return out
 
     # scan -------------------------------------------------------------------------------------------------------------
 

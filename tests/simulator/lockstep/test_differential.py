@@ -69,8 +69,7 @@ def _off(self, lhs, rhs):
 
 
 def _moved(handle):
-    moved = type(handle)(handle.data * np.float32(1.001), handle.type, handle.taint)
-    return moved
+    return type(handle)(handle.data * np.float32(1.001), handle.type, handle.taint)
 
 
 def _all_inside(self, offsets, places=together.StackedTensor.places):
