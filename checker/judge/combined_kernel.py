@@ -120,7 +120,8 @@ def run_misconceptions(puzzle: Puzzle, runner: Runner, tasks: Sequence[Task]) ->
         constexprs = frozenset({*launches[0].meta})
         source = combined_kernel(puzzle.name, puzzle.parameters, constexprs)
         done = 0
-        for (_, prepared), result in zip(remaining, runner.simulate(source, launches, SimulateOptions()), strict=False):
+        results = runner.simulate(source, launches, SimulateOptions(together=True))
+        for (_, prepared), result in zip(remaining, results, strict=False):
             done += 1
             yield judged(puzzle, prepared, result)
         if not done:

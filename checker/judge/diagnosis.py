@@ -23,6 +23,7 @@ from checker.puzzle import Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
+_TOGETHER = SimulateOptions(together=True)
 DRAWN_CASES = 8
 """To tell two kernels apart that agree on all cases of the puzzle."""
 NONE_KNOWN = Diagnosis(
@@ -35,6 +36,7 @@ ONLY_ON_GPU = Diagnosis(
 )
 
 
+@one_thread()
 def find_misconception(
     puzzle: Puzzle,
     source: KernelSource,
@@ -48,12 +50,13 @@ def find_misconception(
     compare, at_fault = _Comparison(puzzle, runner, gate), (failing, behaviour(puzzle, failing))
     if gate not in at_fault[1].fails:
         return NONE_KNOWN
-    seen = [(o, behaviour(puzzle, o)) for o in outcomes if o is not failing and o.ran and o.trace is not None]
-    left = [m for m in compare.in_one_case(bank(puzzle.name), *at_fault) if compare.in_all_cases(m, seen)]
+    left = compare.in_one_case(bank(puzzle.name), *at_fault)
     if left:
-        with one_thread():
-            cases = _further_cases(puzzle, failing)
-        further = [(o, behaviour(puzzle, o)) for o in simulate(puzzle, source, runner, cases) if o.ran]
+        seen = [(o, behaviour(puzzle, o)) for o in outcomes if o is not failing and o.ran and o.trace is not None]
+        left = [misconception for misconception in left if compare.in_all_cases(misconception, seen)]
+    if left:
+        cases = _further_cases(puzzle, failing)
+        further = [(o, behaviour(puzzle, o)) for o in simulate(puzzle, source, runner, cases, _TOGETHER) if o.ran]
         left = [misconception for misconception in left if compare.in_all_cases(misconception, further)]
         if gate == "values" and not any(informative(mine) for _, mine in (at_fault, *seen, *further)):
             trace, outputs = replay or _replayed(puzzle, source, runner, failing), failing.prepared.launch.outputs
