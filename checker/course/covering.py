@@ -1,0 +1,56 @@
+"""Covering arrays: few rows in which every value of every factor meets every value of every other one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+Row = dict[str, Any]
+
+
+def covering(factors: Mapping[str, Sequence[Any]], allowed: Callable[[Row], bool] = lambda row: True) -> list[Row]:
+    """Rows ``{factor: value}`` that hold every pair of values of two factors at least once, the same rows every time.
+
+    A pair that no allowed row holds is left out. Where nothing else decides, a factor's first values come first. Greedy, one
+    row after another, as in Cohen, Dalal, Fredman & Patton 1997 (AETG).
+    """
+    missing = {
+        frozenset({(one, x), (other, y)}): None
+        for one, other in combinations(factors, 2)
+        for x in factors[one]
+        for y in factors[other]
+    }
+    rows = []
+    while missing:
+        wanted = next(iter(missing))
+        row = _completed(dict(sorted(wanted, key=lambda at: list(factors).index(at[0]))), factors, missing, allowed)
+        if row is None:
+            del missing[wanted]
+            continue
+        for pair in combinations(row.items(), 2):
+            missing.pop(frozenset(pair), None)
+        rows.append({name: row[name] for name in factors})
+    return rows
+
+
+def _completed(
+    row: Row,
+    factors: Mapping[str, Sequence[Any]],
+    missing: Mapping[frozenset[Any], None],
+    allowed: Callable[[Row], bool],
+) -> Row | None:
+    """`row` with a value for every factor, each time the one with most missing pairs; None where no such row is allowed."""
+    name = next((name for name in factors if name not in row), None)
+    if name is None:
+        return row if allowed(row) else None
+
+    def gained(value: Any) -> tuple[int, int]:
+        now = sum(frozenset({(name, value), at}) in missing for at in row.items())
+        return now, sum((name, value) in pair for pair in missing)
+
+    for value in sorted(factors[name], key=gained, reverse=True):
+        done = _completed({**row, name: value}, factors, missing, allowed)
+        if done is not None:
+            return done
+    return None
