@@ -6,6 +6,7 @@ so rows can be built that run through all pairs of them, or all triples, instead
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from random import Random
@@ -71,12 +72,13 @@ def rows_of_kinds(
     rises = (numbers == _index(plan, Kind.FAR_ABOVE)).sum(dim=-1)
     top = torch.tensor([plan.tops[i % len(plan.tops)] for i in range(m)], dtype=torch.float64)
     far = torch.full_like(top, BEYOND_EXP) if plan.reach is None else (top + plan.reach) / (rises + 1)
-    state = _State.at(_rounded(top - rises * far, dtype), far, plan, dtype)
-    chunks = [state.next(numbers[:, j], min(width, n - j * width), g) for j in range(numbers.shape[1])]
-    x = torch.cat(chunks, dim=-1)
+    start = _rounded(top - rises * far, dtype)
+    sizes = [min(width, n - at) for at in range(0, n, width)]
+    tops = _tops(numbers, sizes, start, far, plan, dtype, g)
+    x = _filled(tops, numbers, sizes, _rounded(start - far, dtype), plan, dtype, g)
     if not empty_rows:
-        x[:, -1] = torch.where((x == -torch.inf).all(dim=-1), state.start, x[:, -1])
-    if not bool(state.start.isfinite().all()) or bool((x == torch.inf).any()):
+        x[:, -1] = torch.where((x == -torch.inf).all(dim=-1), start, x[:, -1])
+    if not bool(start.isfinite().all()) or bool((x == torch.inf).any()):
         raise ValueError(f"{dtype} cannot hold rows of so many chunks that each rise far above the last")
     return x
 
@@ -119,62 +121,68 @@ def _de_bruijn(letters: int, order: int) -> list[int]:
             return [*out, 0]
 
 
-@dataclass
-class _State:
-    """Of each row: the maximum and the sum so far, [rows] float64, and where it starts and how far it jumps."""
-
-    start: torch.Tensor
-    far: torch.Tensor
-    plan: Plan
-    dtype: torch.dtype
-    highest: torch.Tensor
-    total: torch.Tensor
-
-    @classmethod
-    def at(cls, start: torch.Tensor, far: torch.Tensor, plan: Plan, dtype: torch.dtype) -> _State:
-        return cls(start, far, plan, dtype, torch.full_like(start, -torch.inf), torch.zeros_like(start))
-
-    def next(self, numbers: torch.Tensor, size: int, g: torch.Generator) -> torch.Tensor:
-        """[rows, size]: a chunk of the kind so numbered for each row. The state moves on."""
-        x = self._chunk(numbers, size, g)
-        highest = torch.maximum(self.highest, x.amax(dim=-1))
-        against = highest.masked_fill(highest == -torch.inf, 0.0)
-        self.total = self.total * torch.exp(self.highest - against) + torch.exp(x - against[:, None]).sum(dim=-1)
-        self.highest = highest
-        return x
-
-    def _chunk(self, numbers: torch.Tensor, size: int, g: torch.Generator) -> torch.Tensor:
-        m = len(numbers)
-        is_ = {kind: numbers == _index(self.plan, kind) for kind in Kind}
-        fresh = self.highest == -torch.inf
-        beside = self.start.where(fresh, self.highest)
-        near = torch.maximum(0.25 + 1.25 * torch.rand(m, generator=g, dtype=torch.float64), _step(beside, self.dtype))
-        share = max(0.01, 8 * torch.finfo(self.dtype).eps)
-        moves = {
-            Kind.BELOW: -near,
-            Kind.FAR_BELOW: -self.far,
-            Kind.ABOVE: near,
-            Kind.FAR_ABOVE: self.far,
-            Kind.SPIKE: 2 * near,
-            Kind.SMALL: torch.log(share * self.total / size),
+def _tops(
+    numbers: torch.Tensor,
+    sizes: Sequence[int],
+    start: torch.Tensor,
+    far: torch.Tensor,
+    plan: Plan,
+    dtype: torch.dtype,
+    g: torch.Generator,
+) -> torch.Tensor:
+    """[rows, chunks]: the largest element of each chunk. The first that is not -inf or zeros stands at `start` [rows]."""
+    m, share = len(numbers), max(0.01, 8 * torch.finfo(dtype).eps)
+    apart = 0.25 + 1.25 * torch.rand(numbers.shape, generator=g, dtype=torch.float64)
+    highest, total, level = torch.full_like(start, -torch.inf), torch.zeros_like(start), torch.zeros_like(start)
+    tops = []
+    for j, size in enumerate(sizes):
+        beside = start.where(highest == -torch.inf, highest)
+        near = torch.maximum(apart[:, j], _step(beside, dtype))
+        ordinary = torch.full_like(start, 1 + 0.2 * (size - 1))
+        moves_and_sums = {
+            Kind.BELOW: (-near, ordinary),
+            Kind.FAR_BELOW: (-far, ordinary),
+            Kind.ABOVE: (near, ordinary),
+            Kind.FAR_ABOVE: (far, ordinary),
+            Kind.SPIKE: (2 * near, torch.ones_like(start)),
+            Kind.SMALL: (torch.log(share * total / size), torch.full_like(start, size)),
         }
-        move = torch.zeros(m, dtype=torch.float64)
-        for kind, by in moves.items():
-            move = by.where(is_[kind] & ~fresh, move)
-        top = _rounded(beside + move, self.dtype)
+        chosen = [torch.stack(moves_and_sums.get(kind, (level, ordinary))) for kind in plan.kinds]
+        move, sum_ = torch.stack(chosen)[numbers[:, j], :, torch.arange(m)].unbind(dim=-1)
+        top = _rounded(beside + move.where(highest > -torch.inf, level), dtype)
+        top = top.masked_fill(numbers[:, j] == _index(plan, Kind.EMPTY), -torch.inf)
+        top = top.masked_fill(numbers[:, j] == _index(plan, Kind.ZEROS), 0.0)
+        new = torch.maximum(highest, top)
+        against = new.masked_fill(new == -torch.inf, 0.0)
+        total = total * torch.exp(highest - against) + sum_ * torch.exp(top - against)
+        highest = new
+        tops.append(top)
+    return torch.stack(tops, dim=-1)
 
-        drop = torch.rand(m, size, generator=g, dtype=torch.float64)
-        drop = torch.where(is_[Kind.SPIKE][:, None], 5 + 2 * drop, 4 * drop).masked_fill(is_[Kind.SMALL][:, None], 0.0)
-        x = torch.minimum(_rounded(top[:, None] - drop, self.dtype), top[:, None])
-        if self.plan.alone:
-            x = torch.minimum(_rounded(self.start - self.far, self.dtype), top)[:, None].repeat(1, size)
-        holes = torch.rand(m, size, generator=g) < (0.15 if Kind.EMPTY in self.plan.kinds else 0.0)
-        x = x.masked_fill(holes & ~is_[Kind.SMALL][:, None], -torch.inf)
-        x[torch.arange(m), torch.randint(size, (m,), generator=g)] = top
-        zeros = torch.zeros(size, dtype=torch.float64)
-        zeros[1::2] = -0.0
-        x = torch.where(is_[Kind.ZEROS][:, None], zeros, x)
-        return x.masked_fill(is_[Kind.EMPTY][:, None], -torch.inf)
+
+def _filled(
+    tops: torch.Tensor,
+    numbers: torch.Tensor,
+    sizes: Sequence[int],
+    lowest: torch.Tensor,
+    plan: Plan,
+    dtype: torch.dtype,
+    g: torch.Generator,
+) -> torch.Tensor:
+    """[rows, columns]: every chunk with elements below its largest one, which stands anywhere in it."""
+    widths = torch.tensor(sizes)
+    n, top = int(widths.sum()), tops.repeat_interleave(widths, dim=-1)
+    is_ = {kind: (numbers == _index(plan, kind)).repeat_interleave(widths, dim=-1) for kind in Kind}
+    drop, holes = torch.rand(2, *top.shape, generator=g, dtype=torch.float64)
+    drop = torch.where(is_[Kind.SPIKE], 5 + 2 * drop, 4 * drop).masked_fill(is_[Kind.SMALL], 0.0)
+    x = torch.minimum(lowest[:, None] if plan.alone else _rounded(top - drop, dtype), top)
+    if Kind.EMPTY in plan.kinds:
+        x = x.masked_fill((holes < 0.15) & ~is_[Kind.SMALL], -torch.inf)
+    within = (torch.rand(tops.shape, generator=g, dtype=torch.float64) * widths).long()
+    x.scatter_(1, widths.cumsum(0) - widths + within, tops)
+    zeros = torch.zeros(n, dtype=torch.float64)
+    zeros[1::2] = -0.0
+    return zeros.where(is_[Kind.ZEROS], x).masked_fill(is_[Kind.EMPTY], -torch.inf)
 
 
 def _index(plan: Plan, kind: Kind) -> int:

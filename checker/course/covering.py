@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -12,7 +13,7 @@ Row = dict[str, Any]
 def covering(factors: Mapping[str, Sequence[Any]], allowed: Callable[[Row], bool] = lambda row: True) -> list[Row]:
     """Rows ``{factor: value}`` that hold every pair of values of two factors at least once, the same rows every time.
 
-    A pair that no allowed row holds is left out. Where nothing else decides, a factor's first values come first. Greedy, one
+    A pair that no allowed row holds is left out. Of values that add as many pairs, the one used least comes first. Greedy, one
     row after another, as in Cohen, Dalal, Fredman & Patton 1997 (AETG).
     """
     missing = {
@@ -21,10 +22,12 @@ def covering(factors: Mapping[str, Sequence[Any]], allowed: Callable[[Row], bool
         for x in factors[one]
         for y in factors[other]
     }
-    rows = []
+    rows: list[Row] = []
     while missing:
         wanted = next(iter(missing))
-        row = _completed(dict(sorted(wanted, key=lambda at: list(factors).index(at[0]))), factors, missing, allowed)
+        start = dict(sorted(wanted, key=lambda at: list(factors).index(at[0])))
+        used = Counter(at for row in rows for at in row.items())
+        row = _completed(start, factors, missing, used, allowed)
         if row is None:
             del missing[wanted]
             continue
@@ -38,6 +41,7 @@ def _completed(
     row: Row,
     factors: Mapping[str, Sequence[Any]],
     missing: Mapping[frozenset[Any], None],
+    used: Counter[Any],
     allowed: Callable[[Row], bool],
 ) -> Row | None:
     """`row` with a value for every factor, each time the one with most missing pairs; None where no such row is allowed."""
@@ -45,12 +49,12 @@ def _completed(
     if name is None:
         return row if allowed(row) else None
 
-    def gained(value: Any) -> tuple[int, int]:
+    def gained(value: Any) -> tuple[int, int, int]:
         now = sum(frozenset({(name, value), at}) in missing for at in row.items())
-        return now, sum((name, value) in pair for pair in missing)
+        return now, sum((name, value) in pair for pair in missing), -used[name, value]
 
     for value in sorted(factors[name], key=gained, reverse=True):
-        done = _completed({**row, name: value}, factors, missing, allowed)
+        done = _completed({**row, name: value}, factors, missing, used, allowed)
         if done is not None:
             return done
     return None

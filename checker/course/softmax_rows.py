@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from random import Random
 
 import torch
 
-from checker.course.families import rows, stored
+from checker.course.covering import covering
+from checker.course.families import CONSTRUCTED, in_name, rows, stored
 from checker.puzzle import DTYPES, Case, ExactState, RunningState, Tensors, Tolerance
 
-GPU = frozenset({"gpu"})
+CPU, GPU = frozenset({"cpu"}), frozenset({"gpu"})
 
 TOLERANCE = {
     "float32": Tolerance(rtol=5e-5, c=1.0),
@@ -94,10 +97,97 @@ def warps(block: int) -> int:
 
 def named(meta: dict[str, int], m: int, n: int, **more: object) -> Case:
     """A case of M = `m` rows and N = `n` columns whose name says all that sets it apart."""
-    dtype, family = str(more.get("dtype", "float32")), str(more.get("family", "normal"))
-    name = f"{m} × {n}, " + ", ".join(f"{key} = {value}" for key, value in meta.items()) + f", {dtype}"
-    if family != "normal":
-        name += f", {family.replace('_', ' ')} rows"
-    if more.get("layout", "contiguous") != "contiguous":
-        name += f", {more['layout']}"
-    return Case(name, {"M": m, "N": n}, meta, **more)  # type: ignore[arg-type]
+    dtype, family, layout = (str(more.get(k, v)) for k, v in PLAIN.items())
+    tile = f"tiles {meta['BLOCK_M']} × {meta['BLOCK_N']}" if "BLOCK_M" in meta else f"chunks of {meta['BLOCK_N']}"
+    tile = f"a tile of {meta['BLOCK_N']}" if n <= meta["BLOCK_N"] and "BLOCK_M" not in meta else tile
+    said = [f"{m} × {n}", tile, dtype, "" if layout == "contiguous" else layout, in_name(family)]
+    return Case(", ".join(filter(None, said)), {"M": m, "N": n}, meta, **more)  # type: ignore[arg-type]
+
+
+PLAIN = {"dtype": "float32", "family": "normal", "layout": "contiguous"}
+CHUNKS = {"chunk_pairs": 10, "chunk_pairs_in_sight": 8, "extreme": 5, "normal": 3, "constant": 2}
+"""The families that are covered with all else, and how many chunks a row needs to hold what its family is there for."""
+REMAINDERS: tuple[str, ...] = ("prime", "none", "one", "all but one", "short")
+
+
+def columns(family: str, block: int, remainder: str) -> int:
+    """N for a row of such chunks whose last one is as full as the remainder says; "short" is a row shorter than one chunk."""
+    full = block * (CHUNKS[family] if block <= 64 else 3)
+    match remainder:
+        case "none":
+            return full
+        case "one":
+            return full - block + 1
+        case "all but one":
+            return full - 1
+        case "short":
+            return block // 2 + 1
+        case _:
+            return prime_below(full - 1)
+
+
+def prime_below(n: int) -> int:
+    """The largest prime below n > 2."""
+    return next(p for p in range(n - 1, 1, -1) if all(p % i for i in range(2, math.isqrt(p) + 1)))
+
+
+def covered(
+    tiles: Sequence[dict[str, int]],
+    rows_: Sequence[int],
+    families: Sequence[str] = tuple(CHUNKS),
+    columns: Callable[[str, int, str], int] = columns,
+) -> tuple[Case, ...]:
+    """Small cases in which each two of family, remainder, tile, number of rows, dtype and layout meet in each of their values.
+
+    ``columns(family, BLOCK_N, remainder)`` gives N. Rows that are built from chunks come in the first of the numbers of rows, which
+    has to be enough for all pairs of kinds.
+    """
+    factors = {
+        "family": families,
+        "remainder": REMAINDERS,
+        "tile": range(len(tiles)),
+        "rows": rows_,
+        "dtype": tuple(TOLERANCE),
+        "layout": ("padded", "contiguous"),
+    }
+    cases = {}
+    for row in covering(factors, lambda row: row["rows"] == rows_[0] or row["family"] not in CONSTRUCTED):
+        meta = tiles[row["tile"]]
+        n = columns(row["family"], meta["BLOCK_N"], row["remainder"])
+        case = named(meta, row["rows"], n, **{name: row[name] for name in PLAIN})
+        cases[case.name] = case
+    return tuple(cases.values())
+
+
+def long(tile: dict[str, int], m: int) -> tuple[Case, ...]:
+    """Rows of more chunks than anyone writes out by hand, and of so many terms that no state in 16 bits holds their sum."""
+    block = tile["BLOCK_N"]
+    return (
+        named(tile, m, 38 * block - 3, family="chunk_triples"),
+        named(tile, 2, 65 * block - 7, dtype="float16", family="spike"),
+        named(tile, 2, 65 * block + 1, dtype="bfloat16", family="spike", layout="padded"),
+    )
+
+
+def drawn(tile: Callable[[Random], dict[str, int]]) -> Callable[[Random], tuple[Case, ...]]:
+    """Cases like those of `covered`, with sizes and tiles as they fall; the last is larger than all of those."""
+
+    def cases(draw: Random) -> tuple[Case, ...]:
+        found = []
+        for tiles in (*(tile(draw) for _ in range(5)), {**tile(draw), "BLOCK_N": 2048}):
+            values, block = drawn_values(draw, tuple(CHUNKS)), tiles["BLOCK_N"]
+            n = columns(str(values["family"]), block, "none") - draw.randrange(block)
+            found.append(named(tiles, 24 if block == 2048 else draw.randint(1, 12), n, **values))
+        return tuple(found)
+
+    return cases
+
+
+def drawn_values(draw: Random, families: Sequence[str]) -> dict[str, object]:
+    """What a case is besides its sizes and tiles."""
+    return {
+        "dtype": draw.choice(tuple(TOLERANCE)),
+        "family": draw.choice(families),
+        "layout": draw.choice(("padded", "contiguous")),
+        "seed": draw.getrandbits(32),
+    }
