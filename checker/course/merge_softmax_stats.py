@@ -99,7 +99,7 @@ def _covered() -> tuple[Case, ...]:
             "splits": ("prime", "all", "more than half", "all but one", "one"),
             "parts": ("ragged", "full", "some empty"),
             "block": (16, 64, 1024),
-            "rows": (9, 1, 2),
+            "rows": (9, 1, 3),
             "layout": ("padded", "contiguous"),
         },
         lambda row: row["rows"] == 9 or row["family"] not in CONSTRUCTED,
