@@ -7,7 +7,7 @@ so rows can be built that run through all pairs of them, or all triples, instead
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from random import Random
 
@@ -45,6 +45,11 @@ class Plan:
     tops: tuple[float, ...] = (96.0, -150.0)
     reach: float | None = None
     alone: bool = False
+
+    def without(self, kind: Kind) -> Plan:
+        """The same rows but for chunks of this kind, which tie with the maximum instead (ties: lie below it)."""
+        instead = Kind.BELOW if kind == Kind.TIE else Kind.TIE
+        return replace(self, kinds=tuple(instead if other == kind else other for other in self.kinds))
 
 
 PAIRS = Plan(tuple(Kind))

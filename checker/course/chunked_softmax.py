@@ -67,6 +67,8 @@ PUZZLE = Puzzle(
     cases=(
         *covered([{"BLOCK_N": 16}, {"BLOCK_N": 64}, {"BLOCK_N": 1024}], rows_=(9, 1, 3)),
         _case(6, 605, 16, family="chunk_triples"),  # more chunks than anyone writes out by hand
+        _case(3, 1033, 64, dtype="float16", family="spike"),
+        _case(3, 1041, 64, dtype="bfloat16", family="spike", layout="padded"),
         _case(3, 61, 16, family="vast", devices=CPU),
         _case(64, 200_003, 4096, devices=GPU),
         _case(16, 262_144, 16384, devices=GPU, dtype="bfloat16", family="spike"),

@@ -12,7 +12,7 @@ import math
 
 import torch
 
-from checker.course.chunk_kinds import IN_SIGHT, PAIRS, TRIPLES, extremes, rows_of_kinds
+from checker.course.chunk_kinds import IN_SIGHT, PAIRS, TRIPLES, Kind, Plan, extremes, rows_of_kinds
 from checker.puzzle import DTYPES, Case
 
 CONSTRUCTED = {"chunk_pairs": PAIRS, "chunk_pairs_in_sight": IN_SIGHT, "chunk_triples": TRIPLES}
@@ -69,9 +69,9 @@ def generator(case: Case) -> torch.Generator:
 
 def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
     """[m, n] float64 rows of the case's family. Only with `empty` may a row that is built from chunks be -inf throughout."""
-    if case.family in CONSTRUCTED or case.family in ("extreme", "vast"):
-        reach = 1e30 if case.family == "vast" else REACH[case.dtype]
-        plan, seed = CONSTRUCTED.get(case.family) or extremes(reach), generator(case).initial_seed()
+    plan = _plan(case)
+    if plan is not None:
+        seed = generator(case).initial_seed()
         return rows_of_kinds(m, n, _chunk(case, n), plan, DTYPES[case.dtype], seed, empty_rows=empty)
     x = torch.randn(m, n, generator=generator(case), dtype=torch.float64)
     match case.family:
@@ -128,6 +128,37 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
             return x
         case other:
             raise ValueError(f"no family of rows is called {other!r}")
+
+
+WITHOUT = " without "
+"""Between a family of CONSTRUCTED and the name of a kind that its rows are not to hold."""
+KINDS_IN_WORDS: dict[Kind, str] = {
+    Kind.EMPTY: "that are -inf throughout",
+    Kind.TIE: "whose maximum is the one so far",
+    Kind.BELOW: "just below the maximum so far",
+    Kind.FAR_BELOW: "far below the maximum so far",
+    Kind.ABOVE: "just above the maximum so far",
+    Kind.FAR_ABOVE: "far above the maximum so far",
+    Kind.SPIKE: "of one large element among small ones",
+    Kind.SMALL: "of many small terms",
+    Kind.ZEROS: "of zeros",
+}
+"""After "parts of a row"."""
+
+
+def with_a_kind_left_out(family: str) -> dict[str, str]:
+    """Families whose rows lack one kind of chunk, with that kind in words; none of a family that is not built from chunks."""
+    plan = CONSTRUCTED.get(family)
+    return {f"{family}{WITHOUT}{kind.name}": KINDS_IN_WORDS[kind] for kind in (plan.kinds if plan else ())}
+
+
+def _plan(case: Case) -> Plan | None:
+    """How the rows of a family that is built from chunks are built."""
+    if case.family in ("extreme", "vast"):
+        return extremes(1e30 if case.family == "vast" else REACH[case.dtype])
+    family, _, left_out = case.family.partition(WITHOUT)
+    plan = CONSTRUCTED.get(family)
+    return plan.without(Kind[left_out]) if plan and left_out else plan
 
 
 def _chunk(case: Case, n: int) -> int:

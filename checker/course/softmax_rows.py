@@ -124,12 +124,15 @@ def columns(family: str, block: int, remainder: str) -> int:
         case "short":
             return block // 2 + 1
         case _:
-            return prime_below(full - 1)
+            return prime_below(full - 1, block)
 
 
-def prime_below(n: int) -> int:
-    """The largest prime below n > 2."""
-    return next(p for p in range(n - 1, 1, -1) if all(p % i for i in range(2, math.isqrt(p) + 1)))
+def prime_below(n: int, block: int = 1) -> int:
+    """The largest prime below n > 2 that leaves neither 1 nor `block` - 1 when divided by `block`, if `block` is above 4."""
+    edges = (1, block - 1) if block > 4 else ()
+    return next(
+        p for p in range(n - 1, 1, -1) if p % block not in edges and all(p % i for i in range(2, math.isqrt(p) + 1))
+    )
 
 
 def covered(

@@ -55,7 +55,7 @@ def _case(m: int, n: int, block_m: int, block_n: int, **more: object) -> Case:
     return named({"BLOCK_M": block_m, "BLOCK_N": block_n}, m, n, **more)
 
 
-_TILES = [{"BLOCK_M": m, "BLOCK_N": n} for m, n in ((4, 16), (16, 16), (8, 4), (2, 1024))]
+_TILES = [{"BLOCK_M": m, "BLOCK_N": n} for m, n in ((4, 16), (16, 16), (16, 8), (2, 1024))]
 
 
 PUZZLE = Puzzle(
@@ -73,6 +73,8 @@ PUZZLE = Puzzle(
     cases=(
         *covered(_TILES, rows_=(11, 1, 8)),
         _case(7, 605, 4, 16, family="chunk_triples"),  # more chunks than anyone writes out by hand
+        _case(5, 1033, 4, 16, dtype="float16", family="spike"),
+        _case(5, 1041, 4, 16, dtype="bfloat16", family="spike", layout="padded"),
         _case(3, 61, 4, 16, family="vast", devices=CPU),
         _case(61, 200_003, 4, 2048, devices=GPU, family="ascending"),
         _case(4099, 5003, 8, 512, devices=GPU, dtype="float16", family="ascending", layout="padded"),

@@ -82,7 +82,7 @@ def _covered() -> tuple[Case, ...]:
     cases = []
     for row in found:
         before, last = (row["tiles"] - 1) * row["block"], lanes.get(row["last"])
-        n = prime_below(before + row["block"] - 1) if last is None else before + last(row["block"])
+        n = prime_below(before + row["block"] - 1, row["block"]) if last is None else before + last(row["block"])
         cases.append(_case(n, row["block"], dtype=row["dtype"], family=row["family"]))
     return smallest_first(cases)
 

@@ -20,6 +20,11 @@ EXPERIMENTS = {
         {"family": "deep"},
         "It fails with rows of numbers so far below zero that their exponentials vanish; with ordinary values it is right.",
     ),
+    "kinds of chunks": (
+        ("online_softmax", 'tl.where(m_new == float("-inf"), 0.0, m_new)', "m_new"),
+        {"family": "chunk_pairs", "sizes": {"M": 9, "N": 41}, "meta": {"BLOCK_N": 4}},
+        "It fails with parts of a row that are -inf throughout; without them it is right, and so it is with N = 4.",
+    ),
     "layout": (
         ("row_softmax", "x_ptr + row * stride_xm", "x_ptr + row * N"),
         {"layout": "padded", "sizes": {"M": 4, "N": 13}},
@@ -104,6 +109,6 @@ def test_every_change_of_every_case_is_one_factor_of_that_case():
 def test_a_verdict_says_it_where_some_cases_are_right_and_only_there(runner):
     puzzle = PUZZLES["vector_add"]
     some = judge(puzzle, changed(solution("vector_add"), "x + y, mask=mask", "x + y"), runner, diagnose=False)
-    assert "which is no multiple of BLOCK_N = 16; with N = 96 it is right." in some.failure.advice
+    assert "which is no multiple of BLOCK_N = 16; with N = 16 it is right." in some.failure.advice
     every = judge(puzzle, changed(solution("vector_add"), "x + y, mask", "x - y, mask"), runner, diagnose=False)
     assert "it is right" not in every.failure.advice
