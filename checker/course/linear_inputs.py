@@ -7,11 +7,14 @@ values, and ordinary inputs hide almost every mistake: the other families exist 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
 
-from checker.course.families import generator, row_magnitude, stored
+from checker.course.contributions import DWARFED, FEATURES, contributions
+from checker.course.families import generator, in_name, row_magnitude
+from checker.course.families import stored as stored_rows
 from checker.puzzle import DTYPES, Case, Tensors, Tolerance
 
 EPS = 1e-6
@@ -29,12 +32,18 @@ TOLERANCE = {
 }
 
 FAMILY = {
-    "normal": "",
-    "growing": ", growing values",
-    "huge": ", huge values",
-    "half_frozen": ", half of the queries frozen",
+    "growing": "growing values",
+    "huge": "huge values",
+    "half_frozen": "half of the queries frozen",
+    "contributions": in_name("contributions"),
+    "many_small": in_name("many_small"),
 }
 """How a case's name says its family; the others by their own name."""
+LAYOUT = {"padded": "padded rows", "transposed": "heads side by side"}
+CONSTRUCTED = ("contributions", "many_small")
+"""Families of keys that are not drawn but built from what each chunk adds to the state."""
+VANISHED = -150.0
+"""Its feature is 0 in float32."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,10 @@ def queries_keys_values(
     """
     if dots and q_shape[-1] not in (16, 32, 64, 128):
         raise ValueError(f"D is 16, 32, 64 or 128, not {q_shape[-1]}")
+    if case.family in CONSTRUCTED:
+        build = _contributions if case.family == "contributions" else _many_small
+        q, k, v = build(case, q_shape, k_shape, d_v)
+        return stored(q, case), stored(k, case, gap=7), stored(v, case, gap=9)
     g = generator(case)
     q = torch.randn(q_shape, generator=g, dtype=torch.float64)
     k = torch.randn(k_shape, generator=g, dtype=torch.float64)
@@ -96,6 +109,69 @@ def queries_keys_values(
         case other:
             raise ValueError(f"no family of linear attention's inputs is called {other!r}")
     return stored(q, case), stored(k, case, gap=7), stored(v, case, gap=9)
+
+
+def _contributions(
+    case: Case, q_shape: tuple[int, ...], k_shape: tuple[int, ...], d_v: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Every feature's sum goes through all pairs of `FEATURES`, in another phase than its neighbour's and than in the next head.
+
+    Most queries have one feature only, so what they get is an average by that feature alone, however large the others are.
+    Values are zeros, ordinary or a thousand times as large by the chunk, and change their sign with it, except in column 0.
+    """
+    g, (*heads, n, d), small = generator(case), k_shape, case.dtype == "float16"
+    count, width = math.prod(heads), chunk_width(case)
+    sizes = [min(width, n - at) for at in range(0, n, width)]
+    chunk = torch.arange(n) // width
+    before = past(case, tuple(heads), d, d_v).z.double().flatten()
+    start = torch.tensor([1.0, 2.0**-4 if small else 1e-6]).repeat(count * d // 2)
+    added = contributions(FEATURES, sizes, before, start, 2.0**16 / d if small else 1e9, g.initial_seed())
+    added = added.unflatten(0, (count, d)).mT[:, chunk] / torch.tensor(sizes)[chunk, None]  # [heads, N, D]
+    phi = added * torch.where(added == 1, 1.0, 0.5 + torch.rand(added.shape, generator=g, dtype=torch.float64))
+    nothing = torch.full_like(phi, VANISHED)
+    if not small:
+        nothing[:, ::2] = -30.0
+    k = torch.where(phi == 0, nothing, torch.where(phi < 1, phi.clamp(min=1e-300).log(), phi - 1))
+    i, head = torch.arange(q_shape[-2]), torch.arange(count)[:, None]
+    q = torch.full((count, q_shape[-2], d), VANISHED, dtype=torch.float64)
+    picked = torch.tensor([0.0, -1.25, 2.0, -0.0], dtype=torch.float64)[i % 4].expand(count, -1)
+    q.scatter_(2, ((i + head) % d)[..., None], picked[..., None])
+    q[:, 3::4] = torch.randn(q[:, 3::4].shape, generator=g, dtype=torch.float64)
+    orders = torch.tensor([1, DWARFED, DWARFED, 0, 0, DWARFED, 1, 1, 0], dtype=torch.float64)  # all pairs of the three
+    size = orders[(torch.arange(len(sizes)) + 3 * head + case.seed) % 9]
+    sign = torch.randint(0, 2, (count, len(sizes), d_v), generator=g, dtype=torch.float64) * 2 - 1
+    sign[..., 0] = 1.0
+    v = (0.5 + torch.rand(count, n, d_v, generator=g, dtype=torch.float64)) * (size[..., None] * sign)[:, chunk]
+    return q.reshape(q_shape), k.reshape(k_shape), v.reshape(*heads, n, d_v)
+
+
+def _many_small(
+    case: Case, q_shape: tuple[int, ...], k_shape: tuple[int, ...], d_v: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """After the first token, a whole chunk adds less than half a step to a sum of features that is kept in the case's dtype."""
+    g = generator(case)
+    q = torch.randn(q_shape, generator=g, dtype=torch.float64)
+    share = 0.45 * torch.finfo(DTYPES[case.dtype]).eps / chunk_width(case)
+    k = torch.full(k_shape, math.log(64 * share), dtype=torch.float64)
+    k[..., 0, :] = 63.0
+    v = 8.0 + torch.rand((*k_shape[:-1], d_v), generator=g, dtype=torch.float64)
+    v[..., 0, :] = 1.0
+    return q, k, v
+
+
+def chunk_width(case: Case) -> int:
+    """Keys that go into the state together."""
+    return case.meta.get("CHUNK", case.meta.get("BLOCK_N", 1))
+
+
+def stored(x: torch.Tensor, case: Case, gap: int = 13) -> torch.Tensor:
+    """`x` [B, H, N, C] in the case's dtype and layout; heads that lie side by side ("transposed") are `gap` numbers apart, or a few more."""
+    if case.layout != "transposed":
+        return stored_rows(x, case, gap)
+    b, h, n, c = x.shape
+    wide = torch.full((n, b * h, c + gap + case.seed % 5), torch.nan, dtype=DTYPES[case.dtype])
+    wide[..., :c] = x.flatten(0, 1).transpose(0, 1)
+    return wide[..., :c].transpose(0, 1).unflatten(0, (b, h))
 
 
 def empty(case: Case, shape: tuple[int, ...]) -> torch.Tensor:
@@ -158,8 +234,12 @@ def _cut(x: torch.Tensor, step: int) -> torch.Tensor:
 
 
 def magnitude(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """The largest magnitude of each row, at least 1e-6: where every feature vanishes, float64 still sees numbers below 1e-60."""
-    return row_magnitude(case, output, expected).clamp(min=1e-6)
+    """The largest magnitude of each row, at least 1e-6: where every feature vanishes, float64 still sees numbers below 1e-60.
+
+    An output in float16 is rounded to multiples of 6e-8, however small it is.
+    """
+    least = torch.finfo(DTYPES[case.dtype]).tiny if output == "o_ptr" else 0.0
+    return row_magnitude(case, output, expected).clamp(min=max(1e-6, least))
 
 
 def strides(tensors: Tensors, axes: dict[str, str]) -> dict[str, int]:
@@ -192,7 +272,7 @@ def heads_of(b: int, h: int) -> str:
 def described(case_words: dict[str, object]) -> str:
     """What a case's name says after its sizes: dtype, family, what came before, layout."""
     dtype, family = str(case_words.get("dtype", "float32")), str(case_words.get("family", "normal"))
-    words = f", {dtype}" + FAMILY.get(family, f", {family} inputs")
-    flags = case_words.get("flags", {})
-    words += f", after {flags['PAST']} tokens" if isinstance(flags, dict) and flags.get("PAST") else ""
-    return words + (", padded rows" if case_words.get("layout") == "padded" else "")
+    flags, layout = case_words.get("flags", {}), str(case_words.get("layout", "contiguous"))
+    after = f"after {flags['PAST']} tokens" if isinstance(flags, dict) and flags.get("PAST") else ""
+    said = [dtype, "" if family == "normal" else FAMILY.get(family, f"{family} inputs"), after, LAYOUT.get(layout, "")]
+    return "".join(f", {words}" for words in said if words)
