@@ -174,7 +174,8 @@ def _filled(
     """[rows, columns]: every chunk with elements below its largest one, which stands anywhere in it."""
     widths = torch.tensor(sizes)
     n, top = int(widths.sum()), tops.repeat_interleave(widths, dim=-1)
-    is_ = {kind: (numbers == _index(plan, kind)).repeat_interleave(widths, dim=-1) for kind in Kind}
+    special = (Kind.SPIKE, Kind.SMALL, Kind.ZEROS, Kind.EMPTY)
+    is_ = {kind: (numbers == _index(plan, kind)).repeat_interleave(widths, dim=-1) for kind in special}
     drop, holes = torch.rand(2, *top.shape, generator=g, dtype=torch.float64)
     drop = torch.where(is_[Kind.SPIKE], 5 + 2 * drop, 4 * drop).masked_fill(is_[Kind.SMALL], 0.0)
     x = torch.minimum(lowest[:, None] if plan.alone else _rounded(top - drop, dtype), top)

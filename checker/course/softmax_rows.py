@@ -8,7 +8,7 @@ from random import Random
 
 import torch
 
-from checker.course.covering import covering
+from checker.course.covering import covering, smallest_first
 from checker.course.families import CONSTRUCTED, in_name, rows, stored
 from checker.puzzle import DTYPES, Case, ExactState, RunningState, Tensors, Tolerance
 
@@ -112,8 +112,8 @@ REMAINDERS: tuple[str, ...] = ("prime", "none", "one", "all but one", "short")
 
 def columns(family: str, block: int, remainder: str) -> int:
     """N for a row of such chunks whose last one is as full as the remainder says; "short" is a row shorter than one chunk."""
-    most = 12 if family == "spike" else 3
-    full = block * (CHUNKS[family] if block <= 64 else min(CHUNKS[family], most))
+    most = 12 if family == "spike" else 10 if block < 1024 else 3
+    full = block * (min(CHUNKS[family], most) if block > 16 else CHUNKS[family])
     match remainder:
         case "none":
             return full
@@ -156,13 +156,12 @@ def covered(
             and (row["family"] not in CONSTRUCTED or row["rows"] == rows_[0])
         ),
     )
-    cases = {}
+    cases = []
     for row in found:
         meta, (dtype, layout), family = tiles[row["tile"]], row["memory"], row["family"]
         n = columns(family, meta["BLOCK_N"], row["remainder"])
-        case = named(meta, row["rows"], n, dtype=dtype, layout=layout, family=family)
-        cases[case.name] = case
-    return tuple(cases.values())
+        cases.append(named(meta, row["rows"], n, dtype=dtype, layout=layout, family=family))
+    return smallest_first(cases)
 
 
 def drawn(tile: Callable[[Random], dict[str, int]]) -> Callable[[Random], tuple[Case, ...]]:
