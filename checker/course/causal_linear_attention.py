@@ -9,7 +9,6 @@ from checker.course import slips
 from checker.course.attention_inputs import counted
 from checker.course.covering import Row, covering
 from checker.course.diagrams import linear
-from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, launch, make, reference
 from checker.course.linear_cases import (
     FAMILIES,
     HEADS,
@@ -22,6 +21,7 @@ from checker.course.linear_cases import (
     sensible,
     values_of,
 )
+from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, launch, make, reference
 from checker.course.linear_inputs import GPU, OUTPUT_TOLERANCE, TOLERANCE, described, heads_of, magnitude
 from checker.puzzle import Case, FilmSpec, Hint, Long, Puzzle
 

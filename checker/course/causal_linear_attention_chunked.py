@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from checker.course import linear_causal, slips
 from checker.course.diagrams import linear
-from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, chunked_case, make, reference
 from checker.course.linear_cases import covered, drawn, long, special
+from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, chunked_case, make, reference
 from checker.course.linear_inputs import GPU, OUTPUT_TOLERANCE, TOLERANCE, magnitude
 from checker.puzzle import Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 

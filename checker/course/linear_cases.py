@@ -92,9 +92,14 @@ def special() -> tuple[Case, ...]:
     """Small texts of values that are not worth meeting every tile and dtype."""
     more = (("frozen", "float32"), ("huge", "float32"), ("outlier", "float16"), ("constant", "bfloat16"))
     past = {"flags": {"PAST": 11}}
-    return tuple(
-        chunked_case(1, 1, 33, (16, 16), (16, 16), family=family, dtype=dtype, **(past if family == "frozen" else {}))
-        for family, dtype in more
+    return (
+        chunked_case(1, 2, 48, (16, 16), (16, 16), family="halfway"),
+        *(
+            chunked_case(
+                1, 1, 33, (16, 16), (16, 16), family=family, dtype=dtype, **(past if family == "frozen" else {})
+            )
+            for family, dtype in more
+        ),
     )
 
 

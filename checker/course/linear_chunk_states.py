@@ -8,9 +8,9 @@ import torch
 
 from checker.course import slips
 from checker.course.diagrams import linear
+from checker.course.linear_cases import covered, drawn, long, special
 from checker.course.linear_causal import chunked_case, chunks
 from checker.course.linear_causal import sizes as _sizes
-from checker.course.linear_cases import covered, drawn, long, special
 from checker.course.linear_inputs import (
     GPU,
     OUTPUT_TOLERANCE,

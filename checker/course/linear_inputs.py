@@ -45,6 +45,7 @@ OUTPUT_TOLERANCE = {
 FAMILY = {
     "growing": "growing values",
     "huge": "huge values",
+    "halfway": in_name("halfway"),
     "half_frozen": "half of the queries frozen",
     "contributions": in_name("contributions"),
     "many_small": in_name("many_small"),
@@ -116,6 +117,13 @@ def queries_keys_values(
         case "signs":  # half of every row below 0: φ without its + 1 is negative there
             q, k = q.abs(), k.abs()
             q[..., ::2], k[..., 1::2] = -q[..., ::2], -k[..., 1::2]
+        case (
+            "halfway"
+        ):  # exact in TF32, and bfloat16 rounds all of them down by as much as it can; in odd heads the keys as well
+            q, k = torch.full_like(q, 1 / 256), torch.zeros_like(k)
+            k[..., 1::2, :, :] = 1 / 256
+            v = torch.full_like(v, 1 + 1 / 256)
+            v[..., 1::2] *= -1
         case "outlier":  # one large feature: after a dozen tokens its sums pass 65,504, and float16 cannot hold them
             k[..., 0] = 6000.0 + 100.0 * k[..., 0]
             v = v + 2.0
