@@ -93,7 +93,7 @@ def special() -> tuple[Case, ...]:
     more = (("frozen", "float32"), ("huge", "float32"), ("outlier", "float16"), ("constant", "bfloat16"))
     past = {"flags": {"PAST": 11}}
     return (
-        chunked_case(1, 2, 48, (16, 16), (16, 16), family="halfway"),
+        chunked_case(1, 3, 48, (16, 16), (16, 16), family="halfway"),
         *(
             chunked_case(
                 1, 1, 33, (16, 16), (16, 16), family=family, dtype=dtype, **(past if family == "frozen" else {})

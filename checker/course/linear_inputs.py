@@ -117,12 +117,10 @@ def queries_keys_values(
         case "signs":  # half of every row below 0: φ without its + 1 is negative there
             q, k = q.abs(), k.abs()
             q[..., ::2], k[..., 1::2] = -q[..., ::2], -k[..., 1::2]
-        case (
-            "halfway"
-        ):  # exact in TF32, and bfloat16 rounds all of them down by as much as it can; in odd heads the keys as well
-            q, k = torch.full_like(q, 1 / 256), torch.zeros_like(k)
-            k[..., 1::2, :, :] = 1 / 256
-            v = torch.full_like(v, 1 + 1 / 256)
+        case "halfway":  # exact in TF32, and bfloat16 rounds all of them down by as much as it can
+            q, k, v = torch.full_like(q, 1 / 256), torch.zeros_like(k), torch.full_like(v, 1 + 1 / 256)
+            k[..., 1::3, 1::2, :], v[..., 1::3, 1::2, :] = 1 / 256, -0.75  # weights of two sizes, values of two signs
+            k[..., 2::3, :, :] = 1 / 256
             v[..., 1::2] *= -1
         case "outlier":  # one large feature: after a dozen tokens its sums pass 65,504, and float16 cannot hold them
             k[..., 0] = 6000.0 + 100.0 * k[..., 0]
