@@ -17,7 +17,8 @@ def covering(factors: Mapping[str, Sequence[Any]], allowed: Callable[[Row], bool
     """Rows ``{factor: value}`` that hold every pair of values of two factors at least once, the same rows every time.
 
     A pair that no allowed row holds is left out. Of values that add as many pairs, the one used least comes first. Greedy, one
-    row after another, as in Cohen, Dalal, Fredman & Patton 1997 (AETG).
+    row after another, as in Cohen, Dalal, Fredman & Patton 1997 (AETG). `allowed` is asked early about rows that are not complete,
+    and its KeyError means that it cannot say yet.
     """
     missing = {
         frozenset({(one, x), (other, y)}): None
@@ -25,17 +26,20 @@ def covering(factors: Mapping[str, Sequence[Any]], allowed: Callable[[Row], bool
         for x in factors[one]
         for y in factors[other]
     }
+    left = Counter(at for pair in missing for at in pair)
     rows: list[Row] = []
     while missing:
         wanted = next(iter(missing))
         start = dict(sorted(wanted, key=lambda at: list(factors).index(at[0])))
         used = Counter(at for row in rows for at in row.items())
-        row = _completed(start, factors, missing, used, allowed)
+        row = _completed(start, factors, missing, left, used, allowed)
+        done = [wanted] if row is None else [frozenset(pair) for pair in combinations(row.items(), 2)]
+        for pair in done:
+            if pair in missing:
+                del missing[pair]
+                left.subtract(pair)
         if row is None:
-            del missing[wanted]
             continue
-        for pair in combinations(row.items(), 2):
-            missing.pop(frozenset(pair), None)
         rows.append({name: row[name] for name in factors})
     return rows
 
@@ -50,20 +54,27 @@ def _completed(
     row: Row,
     factors: Mapping[str, Sequence[Any]],
     missing: Mapping[frozenset[Any], None],
+    left: Counter[Any],
     used: Counter[Any],
     allowed: Callable[[Row], bool],
 ) -> Row | None:
     """`row` with a value for every factor, each time the one with most missing pairs; None where no such row is allowed."""
     name = next((name for name in factors if name not in row), None)
+    try:
+        if not allowed(row):
+            return None
+    except KeyError:
+        if name is None:
+            raise
     if name is None:
-        return row if allowed(row) else None
+        return row
 
     def gained(value: Any) -> tuple[int, int, int]:
         now = sum(frozenset({(name, value), at}) in missing for at in row.items())
-        return now, sum((name, value) in pair for pair in missing), -used[name, value]
+        return now, left[name, value], -used[name, value]
 
     for value in sorted(factors[name], key=gained, reverse=True):
-        done = _completed({**row, name: value}, factors, missing, used, allowed)
+        done = _completed({**row, name: value}, factors, missing, left, used, allowed)
         if done is not None:
             return done
     return None

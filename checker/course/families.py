@@ -42,6 +42,9 @@ IN_WORDS: dict[str, str] = {
     "extreme": "rows of the largest and smallest numbers",
     "large": "large numbers",
     "vast": "rows of numbers near 1e30 and -1e30",
+    "contributions": "chunks that add nothing to the state, a trace, as much as it holds or a thousand times as much, in all orders",
+    "many_small": "many small contributions beside a large one",
+    "halfway": "numbers halfway between two that bfloat16 can hold",
 }
 """What a family's rows are, as part of a sentence that begins with "It fails with"."""
 
@@ -53,6 +56,9 @@ IN_NAMES: dict[str, str] = {
     "extreme": "largest and smallest numbers",
     "large": "large numbers",
     "vast": "numbers near ±1e30",
+    "contributions": "all pairs of contributions",
+    "many_small": "many small contributions",
+    "halfway": "numbers between those of bfloat16",
 }
 """What a family is called in a case's name, where not "<family> rows"."""
 

@@ -44,7 +44,7 @@ from checker.sandbox.tasks import (
     Task,
     TimeOnGpu,
 )
-from checker.simulator import Trace, simulate, simulate_together, trace_codec
+from checker.simulator import SimulateOptions, Trace, simulate, simulate_together, trace_codec
 from checker.submission.load import load_kernel
 
 
@@ -126,9 +126,8 @@ def _launches(channel: Channel, folder: Path, task: Simulate | RunOnGpu | TimeOn
             message, fds = channel.receive_with_fds(Launches)  # Closed, when nothing more is asked for, ends the job
             launches += attach(message, fds[0])
             seen = [None] * len(launches)
-            if isinstance(task, Simulate) and message.simulate.together:
-                with _time_limit(channel, folder, number, task, patience=2):
-                    function, seen = _together(function, folder, task, launches)
+            if isinstance(task, Simulate) and message.simulate == SimulateOptions(together=True):
+                function, seen = _together(function, folder, task, launches)
         launch, trace = launches.pop(0), seen.pop(0)
         began = time.perf_counter()
         try:
@@ -151,10 +150,14 @@ def _launches(channel: Channel, folder: Path, task: Simulate | RunOnGpu | TimeOn
 
 
 def _together(function: Any, folder: Path, task: Simulate, launches: list[Launch]) -> tuple[Any, list[Trace | None]]:
-    """The kernel, and a trace of each launch in which nothing is found. A kernel that cannot be loaded is told of by its first launch."""
+    """The kernel, and a trace of each launch in which nothing is found. A kernel that cannot be loaded is told of by its first launch.
+
+    Where it takes much longer than it may, the process ends without a word: that says nothing about any launch.
+    """
     try:
-        function = function or load_kernel(task.kernel, folder)
-        return function, simulate_together(function, launches, task.seconds)
+        with _Timer(None, folder, 0, 2 * task.seconds, by_clock=False):
+            function = function or load_kernel(task.kernel, folder)
+            return function, simulate_together(function, launches, task.seconds)
     except (Exception, SystemExit):
         return None, [None] * len(launches)
 
@@ -168,11 +171,11 @@ def adopt_compiled(cache: Path) -> None:
 
 
 def _time_limit(
-    channel: Channel, folder: Path, number: int, task: Simulate | RunOnGpu | TimeOnGpu, patience: float = 1
+    channel: Channel, folder: Path, number: int, task: Simulate | RunOnGpu | TimeOnGpu
 ) -> AbstractContextManager[None]:
     if isinstance(task, TimeOnGpu):  # whoever waits for it has a clock
         return nullcontext()
-    return _Timer(channel, folder, number, patience * task.seconds, by_clock=isinstance(task, RunOnGpu))
+    return _Timer(channel, folder, number, task.seconds, by_clock=isinstance(task, RunOnGpu))
 
 
 class _Timer(AbstractContextManager[None]):
@@ -181,7 +184,7 @@ class _Timer(AbstractContextManager[None]):
     It answers and leaves the process at once instead of raising: what lies between might catch an exception.
     """
 
-    def __init__(self, channel: Channel, folder: Path, number: int, seconds: float, *, by_clock: bool) -> None:
+    def __init__(self, channel: Channel | None, folder: Path, number: int, seconds: float, *, by_clock: bool) -> None:
         self._channel, self._folder, self._number, self._seconds = channel, folder, number, seconds
         self._which, self._signal = (
             (signal.ITIMER_REAL, signal.SIGALRM) if by_clock else (signal.ITIMER_PROF, signal.SIGPROF)
@@ -197,7 +200,8 @@ class _Timer(AbstractContextManager[None]):
     def _ring(self, number: int, frame: FrameType | None) -> None:
         stack = traceback.StackSummary.extract(traceback.walk_stack(frame), lookup_lines=False)
         line = next((f.lineno for f in stack if f.filename.startswith(str(self._folder))), None)
-        self._channel.send(LaunchReport(self._number, "timeout", line=line, seconds=self._seconds))
+        if self._channel is not None:
+            self._channel.send(LaunchReport(self._number, "timeout", line=line, seconds=self._seconds))
         os._exit(0)
 
 

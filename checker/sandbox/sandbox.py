@@ -228,7 +228,7 @@ class Sandbox:
     ) -> Iterator[RunResult]:
         """The result of each launch, up to the first that is not passed: `seconds` are its limit, `wall` ours by the clock.
 
-        Raises JobEnded where the job ended before it told of a launch that may run together with others.
+        Raises JobEnded where the job ended by itself before it told of a launch that may run together with others.
         """
         from checker.judge.runner import RunResult
 
@@ -236,7 +236,7 @@ class Sandbox:
             try:
                 return _run_result(job, number, shared, launch, time.monotonic() + wall, seconds)
             except JobEnded as ended:
-                if shared.message.simulate.together:
+                if shared.message.simulate.together and ended.status != "timeout":
                     raise
                 message = _too_long(seconds) if ended.status == "timeout" else ended.message
                 return RunResult(ended.status, message=message, detail=ended.printed)  # type: ignore[arg-type]

@@ -38,7 +38,11 @@ class LocalRunner:
     ) -> Iterator[RunResult]:
         function = load_kernel(kernel, self.directory)
         copies = [replace(one, arguments={k: copied(v) for k, v in one.arguments.items()}) for one in launches]
-        traces = simulate_together(function, copies, 10.0) if options.together else [None] * len(copies)
+        traces = (
+            simulate_together(function, copies, 10.0)
+            if options == SimulateOptions(together=True)
+            else [None] * len(copies)
+        )
         for own, known in zip(copies, traces, strict=True):
             self.simulated += 1
             try:

@@ -52,3 +52,12 @@ def test_a_kernel_that_cannot_be_loaded_fails_with_its_first_launch(sandbox: San
     results = list(sandbox.simulate(kernel("1 / 0"), [launch(7), launch(8)], TOGETHER))
     assert [result.status for result in results] == ["runtime_error"]
     assert "ZeroDivisionError" in results[0].message
+
+
+@pytest.mark.parametrize("more", [{"events": True}, {"explain_nan": True}, {"order": "reversed"}], ids=str)
+def test_who_asks_for_more_gets_it(sandbox: Sandbox, more: dict[str, object]) -> None:
+    (result, _) = sandbox.simulate(kernel(), [launch(37), launch(38)], SimulateOptions(together=True, **more))  # type: ignore[arg-type]
+    assert right(result, 37)
+    assert not side_by_side(result)
+    assert result.trace is not None
+    assert bool(result.trace.events) == ("events" in more)
