@@ -118,7 +118,7 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
     """The last one is larger than all that are known."""
     found = []
     for block in (*(draw.choice((8, 32, 128, 256)) for _ in range(5)), 2048):
-        m, splits = (24, draw.randint(1025, block)) if block == 2048 else (draw.randint(1, 12), draw.randint(1, block))
+        m, splits = (72, draw.randint(1025, block)) if block == 2048 else (draw.randint(1, 12), draw.randint(1, block))
         n = splits * draw.randint(4 if block == 2048 else 1, 6) - draw.randrange(min(splits, 5))
         values = {name: value for name, value in drawn_values(draw, _FAMILIES).items() if name != "dtype"}
         found.append(_case(m, n, splits, block, **values))
@@ -143,6 +143,7 @@ PUZZLE = Puzzle(
     "or -inf throughout has m = -inf and l = 0; a row of nothing but such parts has m = -inf and l = 0 as well, and no NaN.",
     cases=(
         *_covered(),
+        _case(67, 20, 7, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
         _case(6, 38 * 4 - 1, 38, 64, family="chunk_triples"),
         _case(3, 18, 5, 16, family="vast", devices=CPU),
         _case(4096, 1000, 127, 128, devices=GPU, family="ascending"),

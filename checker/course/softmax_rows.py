@@ -172,13 +172,19 @@ def drawn(tile: Callable[[Random], dict[str, int]]) -> Callable[[Random], tuple[
 
     def cases(draw: Random) -> tuple[Case, ...]:
         found = []
-        for tiles in (*(tile(draw) for _ in range(5)), {**tile(draw), "BLOCK_N": 2048}):
-            values, block = drawn_values(draw, tuple(CHUNKS)), tiles["BLOCK_N"]
-            n = columns(str(values["family"]), block, "none") - draw.randrange(block)
-            found.append(named(tiles, 24 if block == 2048 else draw.randint(1, 12), n, **values))
+        for number in range(6):
+            tiles, values = tile(draw), drawn_values(draw, tuple(CHUNKS))
+            m, n = draw.randint(1, 12), columns(str(values["family"]), tiles["BLOCK_N"], "none")
+            if number == 5:
+                m, n, tiles = 72, _LONGER, {**tiles, "BLOCK_N": 2048}
+            found.append(named(tiles, m, n - draw.randrange(tiles["BLOCK_N"]), **values))
         return tuple(found)
 
     return cases
+
+
+_LONGER = 7 * 2048
+"""Less a part of a chunk of 2048: longer than every row of `covered`."""
 
 
 def drawn_values(draw: Random, families: Sequence[str]) -> dict[str, object]:

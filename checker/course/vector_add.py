@@ -112,6 +112,7 @@ PUZZLE = Puzzle(
     statement="z[i] = x[i] + y[i] for every i below N, one tile of BLOCK_N elements per program.",
     cases=(
         *_covered(),
+        _case(70 * 8 - 3, 8),  # many programs
         _case(100_003, 1024, devices=frozenset({"gpu"})),
         _case(16_777_259, 1024, devices=frozenset({"gpu"})),
     ),
