@@ -131,7 +131,7 @@ class _Check:
         # compile: every dtype, flag and configuration through the front end first; what no GPU takes is not simulated
         cases = [case for case in self.cases if "cpu" in case.devices]
         launches = prepare_all(self.puzzle, plan(self.puzzle, cases, self.source.configs))
-        here = gpu.capability() if self.device == "cuda" else None
+        here = (gpu.capability() or None) if self.device == "cuda" else None
         compilation = compile_gate.Compilation(self.puzzle, self.source, self.runner, launches, here)
         refused = compilation.first()
         if not self.add(compile_gate.result(self.source, compilation, refused)):

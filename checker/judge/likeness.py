@@ -32,8 +32,8 @@ def alike(puzzle: Puzzle, learner: Outcome, wrong: Outcome, gate: str, noise: fl
         return learner.result.status == wrong.result.status
     if gate == "memory" and _lanes(learner) != _lanes(wrong):
         return False
-    if gate == "traffic" and _traffic(learner) != _traffic(wrong):
-        return False
+    if gate == "traffic":  # their values are right; in a further case both may be wrong, which says nothing about bytes
+        return _traffic(learner) == _traffic(wrong) and learner.right == wrong.right
     return all(_same_values(puzzle, learner, wrong, name, noise) for name in learner.prepared.launch.outputs)
 
 
@@ -53,12 +53,13 @@ def informative(puzzle: Puzzle, outcome: Outcome) -> bool:
 
 
 def same_origin_of_nan(a: Trace | None, b: Trace | None, outputs: Sequence[str]) -> bool:
-    """Whether NaN came of the same in both: of undefined lanes, of the same operations, of what an output held before."""
+    """Whether NaN came of the same in both: of undefined lanes, of the same operations, of what an output held before or still holds."""
     if a is None or b is None:
         return False
     came = [
         {(f.kind, f.operation if f.kind == "nan_born" else f.tensor) for f in trace.findings if f.kind in _MAKE_NAN}
         | {("held before", name) for name in outputs if name in trace.traffic and trace.traffic[name].loaded}
+        | {("never stored", name) for name in outputs if name in trace.writers and (trace.writers[name] < 0).any()}
         for trace in (a, b)
     ]
     return bool(came[0]) and came[0] == came[1]
@@ -67,7 +68,8 @@ def same_origin_of_nan(a: Trace | None, b: Trace | None, outputs: Sequence[str])
 def _same_values(puzzle: Puzzle, learner: Outcome, wrong: Outcome, name: str, noise: float) -> bool:
     """Whether the same elements are stored and the same fail, with the same values.
 
-    Of an element that is wrong, the two differ by a quarter of its error at most: a small error says little about its cause.
+    Of an element that is wrong, the two differ by a quarter of its error at most, since a small error says little about its cause,
+    and by no more than the tolerance, or a hundredth of the error where that is larger.
     """
     a, b = learner.result.tensors[name].double(), wrong.result.tensors[name].double()
     stored = _stored(learner.trace, name, a)
@@ -77,7 +79,7 @@ def _same_values(puzzle: Puzzle, learner: Outcome, wrong: Outcome, name: str, no
     errors = [error_against(puzzle, learner.case, name, value, expected) for value in (a, b)]
     largest, least = torch.maximum(*errors), torch.minimum(*errors)
     between = error_against(puzzle, learner.case, name, a, b)
-    near = between <= (largest / 4).clamp(0.25, 1)
+    near = between <= (largest / 4).clamp(0.25, 1).maximum((largest / 100).nan_to_num(posinf=0.0))
     if _has(learner, _UNDEFINED) and _has(wrong, _UNDEFINED):
         near |= (a.isnan() | b.isnan()) & (least > 1)
     if noise:
