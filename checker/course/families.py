@@ -42,6 +42,13 @@ IN_WORDS: dict[str, str] = {
     "extreme": "rows of the largest and smallest numbers",
     "large": "large numbers",
     "vast": "rows of numbers near 1e30 and -1e30",
+    "score_pairs": "scores whose tiles are zeros, level with the maximum so far, above or below it, one after another in all orders",
+    "score_pairs_in_sight": "scores whose tiles are level with the maximum so far, above or below it, one after another in all orders",
+    "score_triples": "scores whose tiles are level with the maximum so far, above or below it, in all orders of three",
+    "extreme_scores": "scores of great magnitude, above zero and below it",
+    "vast_scores": "scores near 1e30 and -1e30",
+    "ramp": "keys that grow along the sequence",
+    "rising": "keys that slowly grow along the sequence",
 }
 """What a family's rows are, as part of a sentence that begins with "It fails with"."""
 
@@ -53,6 +60,13 @@ IN_NAMES: dict[str, str] = {
     "extreme": "largest and smallest numbers",
     "large": "large numbers",
     "vast": "numbers near ±1e30",
+    "score_pairs": "scores of all pairs of kinds",
+    "score_pairs_in_sight": "scores of all pairs of kinds but far above",
+    "score_triples": "scores of all triples of kinds",
+    "extreme_scores": "largest and smallest scores",
+    "vast_scores": "scores near ±1e30",
+    "ramp": "growing keys",
+    "rising": "slowly growing keys",
 }
 """What a family is called in a case's name, where not "<family> rows"."""
 
@@ -72,7 +86,7 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
     if case.family in CONSTRUCTED or case.family in ("extreme", "vast"):
         reach = 1e30 if case.family == "vast" else REACH[case.dtype]
         plan, seed = CONSTRUCTED.get(case.family) or extremes(reach), generator(case).initial_seed()
-        return rows_of_kinds(m, n, _chunk(case, n), plan, DTYPES[case.dtype], seed, empty_rows=empty)
+        return rows_of_kinds(m, n, chunk_width(case, n), plan, DTYPES[case.dtype], seed, empty_rows=empty)
     x = torch.randn(m, n, generator=generator(case), dtype=torch.float64)
     match case.family:
         case "normal":
@@ -129,7 +143,7 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
             raise ValueError(f"no family of rows is called {other!r}")
 
 
-def _chunk(case: Case, n: int) -> int:
+def chunk_width(case: Case, n: int) -> int:
     """How many of n columns are a chunk: those of a tile or of a part, as many of these as make 64 chunks at most; of a single
     tile the eighth part.
     """

@@ -8,7 +8,7 @@ from random import Random
 import torch
 
 from checker.course import slips
-from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values, running
+from checker.course.attention_inputs import attention, counted, queries_keys_values, running
 from checker.course.diagrams import attention as attention_diagram
 from checker.course.families import generator, row_magnitude
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
@@ -150,7 +150,7 @@ def _case(b: int, h: tuple[int, int], n: tuple[int, int], d: int, block: tuple[i
     name = f"{b} × {h[0]}/{h[1]} heads, {counted(n[0], 'query', 'queries')} × {counted(n[1], 'key', 'keys')}, D = {d}, tiles {block[0]} × {block[1]}, {dtype}"
     name += ", causal" if causal else ""
     name += ", ragged" if ragged else ""
-    name += FAMILY.get(family, f", {family} scores")
+    name += f", {family} scores"
     name += f", {more['layout']}" if more.get("layout", "contiguous") != "contiguous" else ""
     return Case(
         name,
