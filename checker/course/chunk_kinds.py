@@ -35,18 +35,19 @@ class Kind(Enum):
 class Plan:
     """Which kinds a row runs through: in groups of as many rows as there are kinds, every sequence of `order` kinds.
 
-    Rows end near a maximum of `tops`, in turn. FAR_ABOVE rises by `far`, or as far as the rows' `reach` allows. With `alone`
+    Rows end near a maximum of `tops`, in turn, those that begin with EMPTY near the lowest: what was put in the place of -inf is
+    seen there. FAR_ABOVE rises by `far`, or as far as the rows' `reach` allows. With `alone`
     one element of a chunk stands far above all others of it, so that of every row one element takes all.
     """
 
     kinds: tuple[Kind, ...]
     order: int = 2
-    tops: tuple[float, ...] = (-64.0, 96.0)
+    tops: tuple[float, ...] = (96.0, -150.0)
     reach: float | None = None
     alone: bool = False
 
 
-PAIRS = Plan(tuple(Kind), tops=(96.0, -64.0))
+PAIRS = Plan(tuple(Kind))
 IN_SIGHT = Plan(
     (Kind.TIE, Kind.EMPTY, Kind.SMALL, Kind.ABOVE, Kind.FAR_BELOW, Kind.BELOW, Kind.SPIKE), tops=(-150.0, 100.0)
 )
@@ -71,6 +72,7 @@ def rows_of_kinds(
     numbers = kinds_in_order(m, -(-n // width), len(plan.kinds), plan.order, seed)
     rises = (numbers == _index(plan, Kind.FAR_ABOVE)).sum(dim=-1)
     top = torch.tensor([plan.tops[i % len(plan.tops)] for i in range(m)], dtype=torch.float64)
+    top[numbers[:, 0] == _index(plan, Kind.EMPTY)] = min(plan.tops)
     far = torch.full_like(top, BEYOND_EXP) if plan.reach is None else (top + plan.reach) / (rises + 1)
     start = _rounded(top - rises * far, dtype)
     sizes = [min(width, n - at) for at in range(0, n, width)]
@@ -172,7 +174,8 @@ def _filled(
     """[rows, columns]: every chunk with elements below its largest one, which stands anywhere in it."""
     widths = torch.tensor(sizes)
     n, top = int(widths.sum()), tops.repeat_interleave(widths, dim=-1)
-    is_ = {kind: (numbers == _index(plan, kind)).repeat_interleave(widths, dim=-1) for kind in Kind}
+    special = (Kind.SPIKE, Kind.SMALL, Kind.ZEROS, Kind.EMPTY)
+    is_ = {kind: (numbers == _index(plan, kind)).repeat_interleave(widths, dim=-1) for kind in special}
     drop, holes = torch.rand(2, *top.shape, generator=g, dtype=torch.float64)
     drop = torch.where(is_[Kind.SPIKE], 5 + 2 * drop, 4 * drop).masked_fill(is_[Kind.SMALL], 0.0)
     x = torch.minimum(lowest[:, None] if plan.alone else _rounded(top - drop, dtype), top)

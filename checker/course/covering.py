@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
+
+from checker.puzzle import Case
 
 Row = dict[str, Any]
 
@@ -35,6 +38,12 @@ def covering(factors: Mapping[str, Sequence[Any]], allowed: Callable[[Row], bool
             missing.pop(frozenset(pair), None)
         rows.append({name: row[name] for name in factors})
     return rows
+
+
+def smallest_first(cases: Iterable[Case]) -> tuple[Case, ...]:
+    """Each case once. A verdict speaks of the first that fails, and its diagnosis runs other kernels there, too."""
+    once = {case.name: case for case in cases}
+    return tuple(sorted(once.values(), key=lambda case: math.prod(case.sizes.values())))
 
 
 def _completed(

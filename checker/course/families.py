@@ -130,8 +130,9 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
             x = 3 * x - 300
             x[:, : min(case.meta.get("BLOCK_N", n // 2), n - 1)] = -torch.inf
             return x
-        case "spike":  # after the first element, 16 more add less than half a step to a sum kept in the case's dtype
-            x = torch.full((m, n), math.log(0.45 * torch.finfo(DTYPES[case.dtype]).eps / 16), dtype=torch.float64)
+        case "spike":  # after the first element, a chunk adds less than half a step to a sum kept in the case's dtype
+            step = torch.finfo(DTYPES[case.dtype]).eps
+            x = torch.full((m, n), math.log(0.45 * step / _chunk(case, n)), dtype=torch.float64)
             x[:, 0] = 0.0
             return x
         case "uneven":  # neighbouring rows lie so far apart that no number can stand for both of their maxima

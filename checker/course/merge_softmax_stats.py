@@ -8,7 +8,7 @@ from random import Random
 import torch
 
 from checker.course import slips
-from checker.course.covering import covering
+from checker.course.covering import covering, smallest_first
 from checker.course.diagrams import flowing
 from checker.course.families import CONSTRUCTED, in_name, rows, stored
 from checker.course.softmax_rows import CPU, GPU, drawn_values, prime_below
@@ -99,20 +99,19 @@ def _covered() -> tuple[Case, ...]:
             "splits": ("prime", "all", "more than half", "all but one", "one"),
             "parts": ("ragged", "full", "some empty"),
             "block": (16, 64, 1024),
-            "rows": (9, 1, 2),
+            "rows": (9, 1, 3),
             "layout": ("padded", "contiguous"),
         },
         lambda row: row["rows"] == 9 or row["family"] not in CONSTRUCTED,
     )
-    cases = {}
+    cases = []
     for row in found:
         block = row["block"]
         some = {"all": block, "more than half": block // 2 + 1, "all but one": block - 1, "one": 1}
         splits = some.get(row["splits"]) or prime_below(block - 1)
         n = {"full": 4 * splits, "ragged": 4 * splits - 1, "some empty": max(splits - 2, 1)}[row["parts"]]
-        case = _case(row["rows"], n, splits, block, family=row["family"], layout=row["layout"])
-        cases[case.name] = case
-    return tuple(cases.values())
+        cases.append(_case(row["rows"], n, splits, block, family=row["family"], layout=row["layout"]))
+    return smallest_first(cases)
 
 
 def _drawn(draw: Random) -> tuple[Case, ...]:

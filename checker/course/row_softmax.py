@@ -93,7 +93,7 @@ PUZZLE = Puzzle(
     long=(Long(("x_ptr", "y_ptr")),),
     statement="y = softmax of each row of x, one program per row, the row in one tile of BLOCK_N ≥ N lanes.",
     cases=(
-        *covered([{"BLOCK_N": 16}, {"BLOCK_N": 128}, {"BLOCK_N": 1024}], (9, 1, 2), _FAMILIES, _columns),
+        *covered([{"BLOCK_N": 16}, {"BLOCK_N": 128}, {"BLOCK_N": 1024}], (9, 1, 3), _FAMILIES, _columns),
         _case(3, 61, 64, family="vast", devices=CPU),
         _case(4096, 781, 1024, devices=GPU, family="negative"),
         _case(8192, 16384, 16384, devices=GPU),

@@ -8,7 +8,7 @@ from random import Random
 
 import torch
 
-from checker.course.covering import covering
+from checker.course.covering import covering, smallest_first
 from checker.course.families import CONSTRUCTED, in_name, rows, stored
 from checker.puzzle import DTYPES, Case, ExactState, RunningState, Tensors, Tolerance
 
@@ -105,14 +105,15 @@ def named(meta: dict[str, int], m: int, n: int, **more: object) -> Case:
 
 
 PLAIN = {"dtype": "float32", "family": "normal", "layout": "contiguous"}
-CHUNKS = {"chunk_pairs": 10, "chunk_pairs_in_sight": 8, "extreme": 5, "normal": 3, "constant": 2}
+CHUNKS = {"chunk_pairs": 10, "chunk_pairs_in_sight": 8, "spike": 34, "extreme": 5, "normal": 2, "constant": 3}
 """The families that are covered with all else, and how many chunks a row needs to hold what its family is there for."""
 REMAINDERS: tuple[str, ...] = ("prime", "none", "one", "all but one", "short")
 
 
 def columns(family: str, block: int, remainder: str) -> int:
     """N for a row of such chunks whose last one is as full as the remainder says; "short" is a row shorter than one chunk."""
-    full = block * (CHUNKS[family] if block <= 64 else 3)
+    most = 12 if family == "spike" else 10 if block < 1024 else 3
+    full = block * (min(CHUNKS[family], most) if block > 16 else CHUNKS[family])
     match remainder:
         case "none":
             return full
@@ -137,36 +138,30 @@ def covered(
     families: Sequence[str] = tuple(CHUNKS),
     columns: Callable[[str, int, str], int] = columns,
 ) -> tuple[Case, ...]:
-    """Small cases in which each two of family, remainder, tile, number of rows, dtype and layout meet in each of their values.
+    """Small cases in which each two of family, dtype with layout, remainder, tile and number of rows meet in each of their values.
 
     ``columns(family, BLOCK_N, remainder)`` gives N. Rows that are built from chunks come in the first of the numbers of rows, which
     has to be enough for all pairs of kinds.
     """
-    factors = {
-        "family": families,
-        "remainder": REMAINDERS,
-        "tile": range(len(tiles)),
-        "rows": rows_,
-        "dtype": tuple(TOLERANCE),
-        "layout": ("padded", "contiguous"),
-    }
-    cases = {}
-    for row in covering(factors, lambda row: row["rows"] == rows_[0] or row["family"] not in CONSTRUCTED):
-        meta = tiles[row["tile"]]
-        n = columns(row["family"], meta["BLOCK_N"], row["remainder"])
-        case = named(meta, row["rows"], n, **{name: row[name] for name in PLAIN})
-        cases[case.name] = case
-    return tuple(cases.values())
-
-
-def long(tile: dict[str, int], m: int) -> tuple[Case, ...]:
-    """Rows of more chunks than anyone writes out by hand, and of so many terms that no state in 16 bits holds their sum."""
-    block = tile["BLOCK_N"]
-    return (
-        named(tile, m, 38 * block - 3, family="chunk_triples"),
-        named(tile, 2, 65 * block - 7, dtype="float16", family="spike"),
-        named(tile, 2, 65 * block + 1, dtype="bfloat16", family="spike", layout="padded"),
+    found = covering(
+        {
+            "family": families,
+            "memory": [(dtype, layout) for layout in ("padded", "contiguous") for dtype in TOLERANCE],
+            "remainder": REMAINDERS,
+            "tile": range(len(tiles)),
+            "rows": rows_,
+        },
+        lambda row: (
+            (row["family"] != "spike" or row["memory"][0] != "float32")
+            and (row["family"] not in CONSTRUCTED or row["rows"] == rows_[0])
+        ),
     )
+    cases = []
+    for row in found:
+        meta, (dtype, layout), family = tiles[row["tile"]], row["memory"], row["family"]
+        n = columns(family, meta["BLOCK_N"], row["remainder"])
+        cases.append(named(meta, row["rows"], n, dtype=dtype, layout=layout, family=family))
+    return smallest_first(cases)
 
 
 def drawn(tile: Callable[[Random], dict[str, int]]) -> Callable[[Random], tuple[Case, ...]]:

@@ -8,7 +8,7 @@ from random import Random
 import torch
 
 from checker.course import slips
-from checker.course.covering import covering
+from checker.course.covering import covering, smallest_first
 from checker.course.diagrams import flowing
 from checker.course.families import in_name, rows, stored
 from checker.course.softmax_rows import prime_below
@@ -79,13 +79,12 @@ def _covered() -> tuple[Case, ...]:
         }
     )
     lanes = {"full": lambda block: block, "one": lambda block: 1, "all but one": lambda block: block - 1}
-    cases = {}
+    cases = []
     for row in found:
         before, last = (row["tiles"] - 1) * row["block"], lanes.get(row["last"])
         n = prime_below(before + row["block"] - 1) if last is None else before + last(row["block"])
-        case = _case(n, row["block"], dtype=row["dtype"], family=row["family"])
-        cases[case.name] = case
-    return tuple(cases.values())
+        cases.append(_case(n, row["block"], dtype=row["dtype"], family=row["family"]))
+    return smallest_first(cases)
 
 
 def _drawn(draw: Random) -> tuple[Case, ...]:

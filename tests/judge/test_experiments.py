@@ -104,6 +104,6 @@ def test_every_change_of_every_case_is_one_factor_of_that_case():
 def test_a_verdict_says_it_where_some_cases_are_right_and_only_there(runner):
     puzzle = PUZZLES["vector_add"]
     some = judge(puzzle, changed(solution("vector_add"), "x + y, mask=mask", "x + y"), runner, diagnose=False)
-    assert "which is no multiple of BLOCK_N = 16; with N = 16 it is right." in some.failure.advice
+    assert "which is no multiple of BLOCK_N = 16; with N = 96 it is right." in some.failure.advice
     every = judge(puzzle, changed(solution("vector_add"), "x + y, mask", "x - y, mask"), runner, diagnose=False)
     assert "it is right" not in every.failure.advice
