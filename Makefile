@@ -36,7 +36,7 @@ mutants: setup  ## Judge every wrong kernel and mutant, and write the tables to 
 	$(RUN) tools/mutants.py
 
 gpu-test: setup  ## Run what needs a GPU, and write reports/gpu-<device>.json and .md
-	$(RUN) tools/gpu_report.py
+	$(RUN) tools/gpu_report.py -n $(JOBS) --dist worksteal
 
 lint: setup  ## Check formatting, style and types
 	$(RUN) -m ruff format --check .

@@ -18,7 +18,7 @@ from checker.judge.experiments import what_turns_it_right
 from checker.judge.gpu_gate import NOT_RUN, gpu_gate
 from checker.judge.int64_overflow import FarLaunch
 from checker.judge.launches import Prepared, cases_of, plan, prepare_all, without_numbers
-from checker.judge.outcome import Outcome, simulate
+from checker.judge.outcome import Outcome, simulate, simulate_cases
 from checker.judge.runner import Runner, session
 from checker.judge.smallest_case import smallest_case
 from checker.judge.source_gate import source_gate
@@ -139,7 +139,7 @@ class _Check:
 
         # simulate: every case in one pass, and those whose offsets pass 2³¹
         far = int64_overflow.far_launches(self.puzzle, launches)
-        seen = list(simulate(self.puzzle, self.source, self.runner, [*launches, *(one.far for one in far)]))
+        seen = simulate_cases(self.puzzle, self.source, self.runner, [*launches, *(one.far for one in far)])
         outcomes, far_outcomes = seen[: len(launches)], seen[len(launches) :]
 
         # values, memory, traffic: each looks at the same outcomes and runs nothing, unless it fails

@@ -132,7 +132,7 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
             return x
         case "spike":  # after the first element, a chunk adds less than half a step to a sum kept in the case's dtype
             step = torch.finfo(DTYPES[case.dtype]).eps
-            x = torch.full((m, n), math.log(0.45 * step / _chunk(case, n)), dtype=torch.float64)
+            x = torch.full((m, n), math.log(0.45 * step / chunk_width(case, n)), dtype=torch.float64)
             x[:, 0] = 0.0
             return x
         case "uneven":  # neighbouring rows lie so far apart that no number can stand for both of their maxima
