@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from checker.course.attention_inputs import counted
-from checker.course.covering import Row, covering
+from checker.course.covering import Row, covering, smallest_first
 from checker.course.families import in_name
 from checker.course.softmax_rows import prime_below
 from checker.puzzle import Case, Tolerance
@@ -37,39 +37,44 @@ STATISTICS = {
 
 Build = Callable[[Row, int, int], Case]
 """A case from its factors, N_Q and N_KV."""
+Allowed = Callable[[Row], bool]
 
 OTHER_SCALE = 0.3
 """No 1 / sqrt(D)."""
 TILES = ((16, 16), (64, 32), (32, 64))
 """BLOCK_M × BLOCK_N: as many queries as keys, more, fewer."""
-KINDS_OF_TILES = {"score_pairs": 9, "score_pairs_in_sight": 7}
-"""Families of which a row holds all pairs where it has so many tiles of keys."""
+DTYPES, WIDTHS = tuple(TOLERANCE), (16, 128, 64, 32)
+SHAPES = {(dtype, d, TILES[(i + j) % 3]) for i, dtype in enumerate(DTYPES) for j, d in enumerate(WIDTHS)}
+"""Each two of dtype, D and tile once. Cases of one shape are compiled once, and simulated together."""
+TILES_OF_KEYS = {"score_pairs": 9, "score_pairs_in_sight": 7}
+"""How many tiles a row needs to hold what its family is there for, if more than a few."""
 FACTORS: dict[str, Sequence[Any]] = {
     "family": ("score_pairs_in_sight", "score_pairs", "large", "normal"),
-    "dtype": tuple(TOLERANCE),
-    "tile": TILES,
-    "d": (16, 128, 64, 32),
+    "more": ("keys", "queries", "neither"),
     "queries": ("prime", "none", "one", "all but one"),
     "keys": ("prime", "none", "one", "all but one"),
-    "more": ("keys", "queries", "neither"),
+    "dtype": DTYPES,
     "layout": ("padded", "contiguous"),
+    "tile": TILES,
+    "d": WIDTHS,
     "scale": (OTHER_SCALE, 0.0),
 }
-"""`queries` and `keys` say how full the last tile is, `more` of which there are more. A scale of 0 is 1 / sqrt(D)."""
+"""`more` says of which there are more, `queries` and `keys` how full the last tile is. A scale of 0 is 1 / sqrt(D)."""
 
 
 def covered(
-    build: Build, factors: Mapping[str, Sequence[Any]], allowed: Callable[[Row], bool] = lambda row: True
+    build: Build, factors: Mapping[str, Sequence[Any]] = FACTORS, allowed: Allowed = lambda row: True
 ) -> tuple[Case, ...]:
     """Small cases in which each two of these factors, which are `FACTORS` and the puzzle's own, meet in each of their values."""
 
     def possible(row: Row) -> bool:
+        if not allowed(row) or (row["family"] in TILES_OF_KEYS and row["more"] != "keys"):
+            return False
         if row["more"] == "neither" and row["queries"] != row["keys"]:
             return False
-        return (row["more"] == "keys" or row["family"] not in KINDS_OF_TILES) and allowed(row)
+        return (row["dtype"], row["d"], row["tile"]) in SHAPES
 
-    cases = {case.name: case for case in (build(row, *lengths(row)) for row in covering(factors, possible))}
-    return tuple(cases.values())
+    return smallest_first(build(row, *lengths(row)) for row in covering(factors, possible))
 
 
 def lengths(row: Row) -> tuple[int, int]:
@@ -81,7 +86,7 @@ def lengths(row: Row) -> tuple[int, int]:
     if row["more"] == "queries":
         keys = _length(2, block_n, row["keys"])
         return _length(-(-keys // block_m) + 1, block_m, row["queries"]), keys
-    tiles = max(KINDS_OF_TILES.get(row["family"], 3), 2 * block_m // block_n + 1)
+    tiles = max(TILES_OF_KEYS.get(row["family"], 3), 2 * block_m // block_n + 1)
     return _length(2, block_m, row["queries"]), _length(tiles, block_n, row["keys"])
 
 
@@ -106,10 +111,6 @@ def magnitude(case: Case, expected: torch.Tensor) -> torch.Tensor:
     return torch.zeros_like(expected) if case.family == "constant" else expected.abs()
 
 
-def flags_of(row: Row) -> dict[str, Any]:
-    return {"SCALE": row["scale"]} if row["scale"] else {}
-
-
 def said(n_q: int, n_kv: int, d: int, block: tuple[int, int], flags: Mapping[str, Any], **more: Any) -> str:
     """What sets a case apart, for its name."""
     family, layout = more.get("family", "normal"), more.get("layout", "contiguous")
@@ -118,7 +119,8 @@ def said(n_q: int, n_kv: int, d: int, block: tuple[int, int], flags: Mapping[str
         f"D = {d}",
         f"tiles {block[0]} × {block[1]}",
         more.get("dtype", "float32"),
-        *(word for name, word in {"IS_CAUSAL": "causal", "RAGGED": "ragged"}.items() if flags.get(name)),
+        "causal" if flags.get("IS_CAUSAL") else "",
+        ("", "ragged", "ragged in full tiles")[int(flags.get("RAGGED", 0))],
         f"scale {flags['SCALE']}" if flags.get("SCALE") else "",
         in_name(family),
         layout if layout != "contiguous" else "",
@@ -126,22 +128,14 @@ def said(n_q: int, n_kv: int, d: int, block: tuple[int, int], flags: Mapping[str
     return ", ".join(filter(None, words))
 
 
-def long(build: Build) -> tuple[Case, ...]:
-    """More tiles of keys than anyone writes out by hand, and so many terms that no state in 16 bits holds their sum."""
-
-    def case(n_q: int, n_kv: int, **more: Any) -> Case:
-        usual = {"dtype": "float32", "tile": (16, 16), "d": 16, "layout": "contiguous", "scale": 0.0}
-        return build({**usual, **more}, n_q, n_kv)
-
-    return (
-        case(16, 445, family="score_triples", scale=OTHER_SCALE),
-        case(2, 649, family="spike", dtype="float16", layout="padded"),
-        case(2, 641, family="spike", dtype="bfloat16", tile=(16, 32), scale=OTHER_SCALE),
-    )
+def built(row: Row) -> dict[str, Any]:
+    """What a row of factors says of a case beside its sizes and tiles."""
+    flags = {"SCALE": row["scale"]} if row["scale"] else {}
+    return {"flags": flags, **{name: row[name] for name in ("dtype", "layout", "family", "seed") if name in row}}
 
 
 def drawn(
-    build: Build, factors: Mapping[str, Sequence[Any]], allowed: Callable[[Row], bool] = lambda row: True
+    build: Build, factors: Mapping[str, Sequence[Any]] = FACTORS, allowed: Allowed = lambda row: True
 ) -> Callable[[Random], tuple[Case, ...]]:
     """Cases like those of `covered`, with sizes, tiles and scales as they fall; the last has more queries and keys than all of those."""
 
@@ -151,12 +145,9 @@ def drawn(
             row = {name: draw.choice(values) for name, values in factors.items()}
             if not allowed(row):
                 continue
-            row |= {
-                "tile": (draw.choice((16, 32)), draw.choice((16, 32, 64))),
-                "scale": draw.choice((0.0, draw.uniform(0.05, 0.9))),
-            }
-            row["seed"] = draw.getrandbits(32)
-            tiles = draw.randint(1, KINDS_OF_TILES.get(row["family"], 4))
+            row |= {"tile": (draw.choice((16, 32)), draw.choice((16, 32, 64))), "seed": draw.getrandbits(32)}
+            row["scale"] = draw.choice((0.0, round(draw.uniform(0.05, 0.9), 3)))
+            tiles = TILES_OF_KEYS.get(row["family"], 4)
             n_q, n_kv = draw.randint(1, 2 * row["tile"][0] + 9), draw.randint(1, tiles * row["tile"][1])
             if len(found) == 5:
                 row |= {"tile": (64, 64), "d": draw.choice((16, 32))}

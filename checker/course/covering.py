@@ -30,7 +30,12 @@ def covering(factors: Mapping[str, Sequence[Any]], allowed: Callable[[Row], bool
         wanted = next(iter(missing))
         start = dict(sorted(wanted, key=lambda at: list(factors).index(at[0])))
         used = Counter(at for row in rows for at in row.items())
-        row = _completed(start, factors, missing, used, allowed)
+        lacking = Counter(at for pair in missing for at in pair)
+        order = {
+            name: sorted(values, key=lambda value: (-lacking[name, value], used[name, value]))
+            for name, values in factors.items()
+        }
+        row = _completed(start, order, missing, allowed)
         if row is None:
             del missing[wanted]
             continue
@@ -50,20 +55,28 @@ def _completed(
     row: Row,
     factors: Mapping[str, Sequence[Any]],
     missing: Mapping[frozenset[Any], None],
-    used: Counter[Any],
     allowed: Callable[[Row], bool],
 ) -> Row | None:
-    """`row` with a value for every factor, each time the one with most missing pairs; None where no such row is allowed."""
+    """`row` with a value for every factor, each time the one with most missing pairs, else the first; None where no such row is allowed."""
+    if not _may_be(row, allowed):
+        return None
     name = next((name for name in factors if name not in row), None)
     if name is None:
-        return row if allowed(row) else None
+        return row
 
-    def gained(value: Any) -> tuple[int, int, int]:
-        now = sum(frozenset({(name, value), at}) in missing for at in row.items())
-        return now, sum((name, value) in pair for pair in missing), -used[name, value]
+    def gained(value: Any) -> int:
+        return sum(frozenset({(name, value), at}) in missing for at in row.items())
 
     for value in sorted(factors[name], key=gained, reverse=True):
-        done = _completed({**row, name: value}, factors, missing, used, allowed)
+        done = _completed({**row, name: value}, factors, missing, allowed)
         if done is not None:
             return done
     return None
+
+
+def _may_be(row: Row, allowed: Callable[[Row], bool]) -> bool:
+    """Whether an allowed row can begin like this, as far as what `allowed` looks at is known already."""
+    try:
+        return allowed(row)
+    except KeyError:
+        return True
