@@ -9,24 +9,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 
-from checker.course.families import generator
+from checker.course.chunk_kinds import IN_SIGHT, PAIRS, TRIPLES, Kind, Plan, extremes, rows_of_kinds
+from checker.course.families import REACH, chunk_width, generator
 from checker.course.softmax_rows import honest_forms
 from checker.puzzle import DTYPES, Case, ExactState, RunningState, Tensors
 
 Visible = Callable[[Case, Tensors, tuple[int, ...]], torch.Tensor]
 """[N_Q, N_KV] of one head, True where a query may attend to a key."""
 
-FAMILY = {
-    "normal": "",
-    "ramp": ", growing keys",
-    "rising": ", slowly growing keys",
-    "huge": ", growing keys, huge values",
-    "sink": ", a first key that draws every query",
+
+def _of_products(plan: Plan) -> Plan:
+    """Without -inf: no product gives it."""
+    return replace(plan, kinds=tuple(kind for kind in plan.kinds if kind != Kind.EMPTY))
+
+
+CHOSEN = {
+    "score_pairs": _of_products(PAIRS),
+    "score_pairs_in_sight": _of_products(IN_SIGHT),
+    "score_triples": _of_products(TRIPLES),
+    "large": _of_products(IN_SIGHT),
 }
-"""How a case's name says its family; the others by their own name."""
+"""Families in which every query runs through tiles of scores of all kinds, and its neighbours are in another phase."""
+LARGE = {"float32": 2.0**100, "float16": 2.0**14, "bfloat16": 2.0**100}
+"""Values of the family "large" are up to twice as large. Those of float32 and bfloat16 are none of float16."""
+LARGE_KEYS = {"float32": 2.0**30, "float16": 1.0, "bfloat16": 2.0**30}
+"""Its keys are larger by this, and its queries smaller."""
+VAST = 1e30
+
+
+def scale_of(case: Case) -> float:
+    """What the scores are multiplied by: 1 / sqrt(D) unless ``case.flags["SCALE"]`` says otherwise."""
+    return float(case.flags.get("SCALE", 0.0)) or case.sizes["D"] ** -0.5
 
 
 def counted(number: int, one: str, many: str) -> str:
@@ -47,9 +64,14 @@ def queries_keys_values(
     k = torch.randn(kv_shape, generator=g, dtype=torch.float64)
     v = torch.randn(kv_shape, generator=g, dtype=torch.float64)
     d, n = q_shape[-1], kv_shape[-2]
+    plan = _plan(case)
+    if plan is not None or case.family in ("spike", "constant"):
+        q, k = _chosen(case, plan, q_shape, kv_shape)
+        v = _told_apart(kv_shape, g) * (LARGE[case.dtype] if case.family == "large" else 1.0)
+        return tuple(x.to(DTYPES[case.dtype]) for x in (q, k, v))  # type: ignore[return-value]
     match case.family:
-        case "normal":
-            pass
+        case "normal":  # scores spread by 1, whatever they are multiplied by
+            q, v = q * (d**-0.5 / scale_of(case)), _told_apart(kv_shape, g)
         case "ramp":  # keys grow along the sequence, so that maxima keep coming: a missing rescale shows
             q = 3 * q
             k = k * torch.linspace(0.1, 6.0, n, dtype=torch.float64)[:, None]
@@ -74,8 +96,6 @@ def queries_keys_values(
             "abyss"
         ):  # below any stand-in for -inf; not for cases: a kernel that folds l into the exponent fails it too
             q, k = torch.full_like(q, 2.0**15), torch.full_like(k, -(2.0**15))
-        case "constant":  # equal weights: the output is the mean of v, and any key counted wrongly shows
-            k = torch.ones_like(k)
         case other:
             raise ValueError(f"no family of attention inputs is called {other!r}")
     if case.dtype == "float32":
@@ -86,6 +106,51 @@ def queries_keys_values(
     if case.family == "abyss":
         q, k = q * 2.0**36, k * 2.0**36
     return tuple(x.to(DTYPES[case.dtype]) for x in (q, k, v))  # type: ignore[return-value]
+
+
+def _plan(case: Case) -> Plan | None:
+    """How the family's scores are built, None where they are not."""
+    match case.family:
+        case "extreme_scores":
+            return _of_products(extremes(REACH[case.dtype]))
+        case "vast_scores":
+            return _of_products(extremes(VAST))
+        case family:
+            return CHOSEN.get(family)
+
+
+def _chosen(
+    case: Case, plan: Plan | None, q_shape: tuple[int, ...], kv_shape: tuple[int, ...]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """q and k float64 whose scores are the rows of a plan, or of the families "spike" and "constant"; other rows for every head of k.
+
+    Heads of q that share one of k have the same rows, in another order.
+    """
+    (n_q, d), (n, _) = q_shape[-2:], kv_shape[-2:]
+    heads, heads_q = math.prod(kv_shape[:-2]), math.prod(q_shape[:-2])
+    rows, dtype, group = min(n_q, d), DTYPES[case.dtype], heads_q // heads
+    if plan is not None:
+        seed = generator(case).initial_seed()
+        scores = rows_of_kinds(heads * rows, n, chunk_width(case, n), plan, dtype, seed)
+    else:  # all alike: zeros, or after the first key 16 more add less than half a step to a sum kept in the case's dtype
+        after = math.log(0.45 * torch.finfo(dtype).eps / 16) if case.family == "spike" else 0.0
+        scores = torch.full((heads * rows, n), after, dtype=torch.float64)
+        scores[:, 0] = 0.0
+    parts = [chosen_scores(s, n_q, d, scale_of(case), dtype) for s in scores.reshape(heads, rows, n)]
+    q = torch.stack([q.roll(head, dims=0) for q, _ in parts for head in range(group)]).reshape(q_shape)
+    k = torch.stack([k for _, k in parts]).reshape(kv_shape)
+    apart = LARGE_KEYS[case.dtype] if case.family == "large" else 1.0
+    return q / apart, k * apart
+
+
+def _told_apart(shape: tuple[int, ...], g: torch.Generator) -> torch.Tensor:
+    """Values between 1 and 2 in magnitude, exact in TF32, so that a wrong weight shows in every column.
+
+    Of even columns all values are positive: there a sum that stops growing shows as well. In odd ones they have either sign.
+    """
+    v = 1 + torch.randint(0, 1024, shape, generator=g) / 1024
+    v[..., 1::2] *= 2 * torch.randint(0, 2, v[..., 1::2].shape, generator=g) - 1
+    return v.double()
 
 
 def chosen_scores(
@@ -150,7 +215,7 @@ def running(
         q, k = tensors["q_ptr"][at], tensors["k_ptr"][head_kv(case, at) if head_kv else at]
         rows = (seen > 0).any(dim=-1)
         chosen = seen > 0 if visible is None else (seen > 0) & visible(case, tensors, at)
-        s = (q[rows] @ k.T) * case.sizes["D"] ** -0.5
+        s = (q[rows] @ k.T) * scale_of(case)
         s = s.masked_fill(~chosen[rows], -torch.inf)
         highest = s.amax(dim=-1)
         m, l = (torch.full((q.shape[0],), torch.nan, dtype=torch.float64) for _ in "ml")

@@ -45,6 +45,13 @@ IN_WORDS: dict[str, str] = {
     "contributions": "chunks that add nothing to the state, a trace, as much as it holds or a thousand times as much, in all orders",
     "many_small": "many small contributions beside a large one",
     "halfway": "numbers halfway between two that bfloat16 can hold",
+    "score_pairs": "scores whose tiles are zeros, level with the maximum so far, above or below it, one after another in all orders",
+    "score_pairs_in_sight": "scores whose tiles are level with the maximum so far, above or below it, one after another in all orders",
+    "score_triples": "scores whose tiles are level with the maximum so far, above or below it, in all orders of three",
+    "extreme_scores": "scores of great magnitude, above zero and below it",
+    "vast_scores": "scores near 1e30 and -1e30",
+    "ramp": "keys that grow along the sequence",
+    "rising": "keys that slowly grow along the sequence",
 }
 """What a family's rows are, as part of a sentence that begins with "It fails with"."""
 
@@ -59,6 +66,13 @@ IN_NAMES: dict[str, str] = {
     "contributions": "all pairs of contributions",
     "many_small": "many small contributions",
     "halfway": "numbers between those of bfloat16",
+    "score_pairs": "scores of all pairs of kinds",
+    "score_pairs_in_sight": "scores of all pairs of kinds but far above",
+    "score_triples": "scores of all triples of kinds",
+    "extreme_scores": "largest and smallest scores",
+    "vast_scores": "scores near ±1e30",
+    "ramp": "growing keys",
+    "rising": "slowly growing keys",
 }
 """What a family is called in a case's name, where not "<family> rows"."""
 
@@ -78,7 +92,7 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
     plan = _plan(case)
     if plan is not None:
         seed = generator(case).initial_seed()
-        return rows_of_kinds(m, n, _chunk(case, n), plan, DTYPES[case.dtype], seed, empty_rows=empty)
+        return rows_of_kinds(m, n, chunk_width(case, n), plan, DTYPES[case.dtype], seed, empty_rows=empty)
     x = torch.randn(m, n, generator=generator(case), dtype=torch.float64)
     match case.family:
         case "normal":
@@ -124,7 +138,7 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
             return x
         case "spike":  # after the first element, a chunk adds less than half a step to a sum kept in the case's dtype
             step = torch.finfo(DTYPES[case.dtype]).eps
-            x = torch.full((m, n), math.log(0.45 * step / _chunk(case, n)), dtype=torch.float64)
+            x = torch.full((m, n), math.log(0.45 * step / chunk_width(case, n)), dtype=torch.float64)
             x[:, 0] = 0.0
             return x
         case "uneven":  # neighbouring rows lie so far apart that no number can stand for both of their maxima
@@ -167,7 +181,7 @@ def _plan(case: Case) -> Plan | None:
     return plan.without(Kind[left_out]) if plan and left_out else plan
 
 
-def _chunk(case: Case, n: int) -> int:
+def chunk_width(case: Case, n: int) -> int:
     """How many of n columns are a chunk: those of a tile or of a part, as many of these as make 64 chunks at most; of a single
     tile the eighth part.
     """

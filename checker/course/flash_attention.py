@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 
 from checker.course import slips
-from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values, running
+from checker.course.attention_cases import (
+    CPU,
+    GPU,
+    OTHER_SCALE,
+    TOLERANCE,
+    built,
+    covered,
+    drawn,
+    said,
+)
+from checker.course.attention_inputs import attention, queries_keys_values, running, scale_of
+from checker.course.covering import Row
 from checker.course.diagrams import attention as attention_diagram
 from checker.course.families import row_magnitude, stored
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 
 def make(case: Case) -> Tensors:
@@ -26,7 +38,7 @@ def make(case: Case) -> Tensors:
 
 
 def reference(case: Case, inputs: Tensors) -> Tensors:
-    o, _ = attention(inputs["q_ptr"], inputs["k_ptr"], inputs["v_ptr"], case.sizes["D"] ** -0.5)
+    o, _ = attention(inputs["q_ptr"], inputs["k_ptr"], inputs["v_ptr"], scale_of(case))
     return {"o_ptr": o}
 
 
@@ -40,7 +52,7 @@ def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
             "stride_kn": tensors["k_ptr"].stride(0),
             "stride_vn": tensors["v_ptr"].stride(0),
             "stride_om": tensors["o_ptr"].stride(0),
-            "scale": d**-0.5,
+            "scale": scale_of(case),
             "N_Q": n_q,
             "N_KV": n_kv,
         },
@@ -67,16 +79,18 @@ def budget(case: Case) -> dict[str, Allowance]:
     }
 
 
-def _case(n_q: int, n_kv: int, d: int, block_m: int, block_n: int, **more: object) -> Case:
-    dtype, family = str(more.get("dtype", "float32")), str(more.get("family", "normal"))
-    name = f"{counted(n_q, 'query', 'queries')} × {counted(n_kv, 'key', 'keys')}, D = {d}, tiles {block_m} × {block_n}, {dtype}"
-    name += FAMILY.get(family, f", {family} scores")
-    name += f", {more['layout']}" if more.get("layout", "contiguous") != "contiguous" else ""
-    meta = {"BLOCK_M": block_m, "BLOCK_N": block_n}
-    return Case(name, {"N_Q": n_q, "N_KV": n_kv, "D": d}, meta, **more)  # type: ignore[arg-type]
+def _case(
+    n_q: int, n_kv: int, d: int, block: tuple[int, int], flags: Mapping[str, Scalar] | None = None, **more: Any
+) -> Case:
+    flags = flags or {}
+    name = said(n_q, n_kv, d, block, flags, **more)
+    meta = {"BLOCK_M": block[0], "BLOCK_N": block[1]}
+    return Case(name, {"N_Q": n_q, "N_KV": n_kv, "D": d}, meta, flags=flags, **more)
 
 
-_GPU = frozenset({"gpu"})
+def _built(row: Row, n_q: int, n_kv: int) -> Case:
+    return _case(n_q, n_kv, row["d"], row["tile"], **built(row))
+
 
 PUZZLE = Puzzle(
     name="flash_attention",
@@ -93,31 +107,34 @@ PUZZLE = Puzzle(
     statement="o = softmax(scale · q kᵀ) v for one head. One program per tile of BLOCK_M queries, a loop over tiles of "
     "BLOCK_N keys; the matrix of scores exists only one tile at a time, on chip.",
     cases=(
-        _case(32, 32, 16, 16, 16),
-        _case(1, 1, 16, 16, 16),
-        _case(17, 16, 16, 16, 32, family="constant"),
-        _case(33, 50, 32, 16, 32, family="ramp"),
-        _case(20, 65, 64, 32, 16, family="huge", layout="padded"),
-        _case(16, 37, 16, 16, 16, family="negative"),
-        _case(16, 37, 16, 16, 16, family="positive"),
-        _case(20, 35, 16, 16, 16, family="sink"),
-        _case(40, 70, 128, 32, 32, dtype="float16", family="ramp"),
-        _case(33, 65, 32, 16, 32, dtype="bfloat16", family="negative", layout="padded"),
-        _case(1000, 1031, 64, 64, 32, devices=_GPU, family="rising"),
-        _case(2048, 4096, 64, 128, 64, devices=_GPU, dtype="float16"),
-        _case(4099, 4099, 128, 64, 64, devices=_GPU, dtype="bfloat16", family="rising"),
+        *covered(_built),
+        _case(1, 1, 16, (16, 16)),
+        _case(1, 90, 64, (16, 16), dtype="float16", family="score_pairs_in_sight"),
+        _case(37, 1, 128, (16, 16), dtype="bfloat16", layout="padded"),
+        _case(20, 11, 128, (64, 32), family="score_pairs_in_sight"),
+        _case(270, 20, 16, (16, 16), family="score_pairs_in_sight"),
+        _case(16, 445, 16, (16, 16), family="score_triples", flags={"SCALE": OTHER_SCALE}),
+        # so many terms that no sum in 16 bits holds them
+        _case(2, 649, 64, (16, 16), dtype="float16", family="spike"),
+        _case(2, 641, 64, (64, 32), dtype="bfloat16", family="spike", layout="padded"),
+        _case(9, 75, 16, (16, 16), family="extreme_scores"),
+        _case(9, 75, 64, (16, 16), dtype="float16", family="extreme_scores"),
+        _case(9, 75, 128, (16, 16), dtype="bfloat16", family="extreme_scores"),
+        _case(5, 61, 16, (16, 16), family="vast_scores", devices=CPU),
+        _case(19, 41, 16, (16, 16), family="constant"),
+        _case(19, 263, 32, (32, 64), dtype="bfloat16", family="constant"),
+        _case(1000, 1031, 64, (64, 32), devices=GPU, family="score_pairs_in_sight"),
+        _case(1024, 4096, 64, (128, 64), devices=GPU, dtype="float16"),
+        _case(
+            2053, 4099, 128, (64, 64), devices=GPU, dtype="bfloat16", family="score_pairs", flags={"SCALE": OTHER_SCALE}
+        ),
     ),
     make=make,
     reference=reference,
     launch=launch,
     budget=budget,
     scale=row_magnitude,
-    tolerance={
-        # TF32 keeps 10 bits of p: up to 2⁻¹⁰ of each weight, so 4 · 2⁻¹⁰ of the row; eps(float32) is 2⁻²³
-        "float32": Tolerance(rtol=4e-3, c=4.0 * 2**13),
-        "float16": Tolerance(rtol=4e-3, c=4.0),
-        "bfloat16": Tolerance(rtol=1.6e-2, c=4.0),
-    },
+    tolerance=TOLERANCE,
     hint=Hint(
         question="In online softmax, when a chunk brings a larger maximum, what happens to the sum so far? The output so far is a "
         "sum too: the values weighted by exp(score - m). What must happen to it?",
@@ -134,10 +151,11 @@ PUZZLE = Puzzle(
     "K and V are read once per tile of queries, Q and O once, and the N_Q × N_KV scores never leave the chip.",
     long=(Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr")),),
     film=FilmSpec(
-        case=_case(48, 64, 16, 16, 16, family="ramp"),
+        case=_case(48, 64, 16, (16, 16), family="ramp"),
         diagram=attention_diagram(running()),
         state={"m_i": "running max", "l_i": "running sum", "acc": "accumulator", "s": "scores of this tile"},
         choices={"N_Q": (32, 48, 70), "N_KV": (40, 64, 96), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
     ),
+    drawn=drawn(_built),
     slips=slips.attention(("contiguous", "padded")),
 )

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from random import Random
+from typing import Any
 
 import torch
 
 from checker.course import slips
-from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values, running
+from checker.course.attention_cases import (
+    CPU,
+    FACTORS,
+    GPU,
+    OTHER_SCALE,
+    STATISTICS,
+    TILES_OF_KEYS,
+    TOLERANCE,
+    built,
+    covered,
+    drawn,
+    magnitude,
+    said,
+)
+from checker.course.attention_inputs import attention, queries_keys_values, running, scale_of
+from checker.course.covering import Row
 from checker.course.diagrams import attention as attention_diagram
-from checker.course.families import generator, row_magnitude
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
+from checker.course.families import row_magnitude
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 
 def _sizes(case: Case) -> tuple[int, int, int, int, int, int]:
@@ -49,23 +65,24 @@ def _laid_out(x: torch.Tensor, case: Case, name: str) -> torch.Tensor:
 
 
 def _key_lengths(case: Case) -> torch.Tensor:
-    """[B] int32: all keys, unless the case is ragged: then the first batch lacks some, and the last has none at all."""
-    b, n_kv = case.sizes["B"], case.sizes["N_KV"]
-    lengths = torch.full((b,), n_kv, dtype=torch.int32)
-    if case.flags.get("RAGGED"):
-        lengths[:] = torch.randint(1, n_kv + 1, (b,), generator=generator(case), dtype=torch.int32)
-        lengths[0] = max(1, 3 * n_kv // 4)
-        lengths[-1] = 0
-    return lengths
+    """[B] int32: all keys, unless the case is ragged. Then batches in turn have some keys that end inside a tile, none, and all;
+    or, where ``case.flags["RAGGED"]`` is 2, full tiles, one key, and none.
+    """
+    n_kv, block = case.sizes["N_KV"], case.meta["BLOCK_N"]
+    tiles = -(-n_kv // block)
+    inside = min(tiles // 2 * block + block // 2 + 1, max(1, 3 * n_kv // 4))
+    full = min(max(tiles // 2, 1) * block, n_kv)
+    turns = {0: (n_kv,), 1: (inside, 0, n_kv), 2: (full, 1, 0)}[int(case.flags.get("RAGGED", 0))]
+    return torch.tensor([turns[b % len(turns)] for b in range(case.sizes["B"])], dtype=torch.int32)
 
 
 def make(case: Case) -> Tensors:
     b, h_q, h_kv, n_q, n_kv, d = _sizes(case)
     q, k, v = queries_keys_values(case, (b, h_q, n_q, d), (b, h_kv, n_kv, d))
     lengths = _key_lengths(case)
-    padding = torch.arange(n_kv) >= lengths[:, None]  # [B, N_KV]
-    k = k.masked_fill(padding[:, None, :, None], 7.0)  # padded keys hold numbers: whoever counts them is seen
-    v = v.masked_fill(padding[:, None, :, None], 50.0)
+    padding = (torch.arange(n_kv) >= lengths[:, None])[:, None, :, None]  # [B, 1, N_KV, 1]
+    # padded keys hold numbers, as large as any: whoever counts them is seen
+    k, v = torch.where(padding, k.amax(), k), torch.where(padding, -v.abs().amax(), v)
     return {
         "q_ptr": _laid_out(q, case, "q_ptr"),
         "k_ptr": _laid_out(k, case, "k_ptr"),
@@ -77,14 +94,14 @@ def make(case: Case) -> Tensors:
 
 
 def reference(case: Case, inputs: Tensors) -> Tensors:
-    _, h_q, h_kv, n_q, n_kv, d = _sizes(case)
+    _, h_q, h_kv, n_q, n_kv, _ = _sizes(case)
     group = h_q // h_kv
     k, v = (inputs[name].repeat_interleave(group, dim=1) for name in ("k_ptr", "v_ptr"))
     keys = torch.arange(n_kv)
     seen = (keys < inputs["key_lengths_ptr"][:, None])[:, None, None, :]  # [B, 1, 1, N_KV]
     if case.flags["IS_CAUSAL"]:
         seen = seen & (keys - torch.arange(n_q)[:, None] <= n_kv - n_q)
-    o, lse = attention(inputs["q_ptr"], k, v, d**-0.5, seen)
+    o, lse = attention(inputs["q_ptr"], k, v, scale_of(case), seen)
     return {"o_ptr": o, "lse_ptr": lse}
 
 
@@ -108,7 +125,7 @@ def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
     }
     return Launch(
         grid=(-(-n_q // int(meta["BLOCK_M"])), b * h_q),
-        arguments={**tensors, **strides, "scale": d**-0.5, "H_Q": h_q, "H_KV": h_kv, "N_Q": n_q, "N_KV": n_kv},
+        arguments={**tensors, **strides, "scale": scale_of(case), "H_Q": h_q, "H_KV": h_kv, "N_Q": n_q, "N_KV": n_kv},
         meta={**meta, "IS_CAUSAL": bool(case.flags["IS_CAUSAL"]), "D": d},
         outputs=("o_ptr", "lse_ptr"),
         options={"num_warps": 4, "num_stages": 2},
@@ -140,28 +157,49 @@ def budget(case: Case) -> dict[str, Allowance]:
 
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """A row of O is measured against its largest element, a log-sum-exp against its own size, and at least 1."""
-    return row_magnitude(case, output, expected) if output == "o_ptr" else expected.abs().clamp(1.0)
+    """A row of O is measured against its largest element, a log-sum-exp against its own size."""
+    return row_magnitude(case, output, expected) if output == "o_ptr" else magnitude(case, expected)
 
 
-def _case(b: int, h: tuple[int, int], n: tuple[int, int], d: int, block: tuple[int, int], **more: object) -> Case:
-    causal, ragged = bool(more.pop("causal", False)), bool(more.pop("ragged", False))
-    dtype, family = str(more.get("dtype", "float32")), str(more.get("family", "normal"))
-    name = f"{b} × {h[0]}/{h[1]} heads, {counted(n[0], 'query', 'queries')} × {counted(n[1], 'key', 'keys')}, D = {d}, tiles {block[0]} × {block[1]}, {dtype}"
-    name += ", causal" if causal else ""
-    name += ", ragged" if ragged else ""
-    name += FAMILY.get(family, f", {family} scores")
-    name += f", {more['layout']}" if more.get("layout", "contiguous") != "contiguous" else ""
-    return Case(
-        name,
-        {"B": b, "H_Q": h[0], "H_KV": h[1], "N_Q": n[0], "N_KV": n[1], "D": d},
-        {"BLOCK_M": block[0], "BLOCK_N": block[1]},
-        flags={"IS_CAUSAL": causal, "RAGGED": ragged},
-        **more,  # type: ignore[arg-type]
-    )
+def _case(
+    b: int,
+    h: tuple[int, int],
+    n: tuple[int, int],
+    d: int,
+    block: tuple[int, int],
+    flags: Mapping[str, Scalar] | None = None,
+    **more: Any,
+) -> Case:
+    flags = {"IS_CAUSAL": False, "RAGGED": 0} | (dict(flags) if flags else {})
+    name = f"{b} × {h[0]}/{h[1]} heads, {said(*n, d, block, flags, **more)}"
+    sizes = {"B": b, "H_Q": h[0], "H_KV": h[1], "N_Q": n[0], "N_KV": n[1], "D": d}
+    return Case(name, sizes, {"BLOCK_M": block[0], "BLOCK_N": block[1]}, flags=flags, **more)
 
 
-_GPU = frozenset({"gpu"})
+def _built(row: Row, n_q: int, n_kv: int) -> Case:
+    more = built(row)
+    more["flags"] |= {"IS_CAUSAL": row["causal"], "RAGGED": row["ragged"]}
+    return _case(row["batches"], row["heads"], (n_q, n_kv), row["d"], row["tile"], **more)
+
+
+_FACTORS = {
+    "heads": ((2, 2), (2, 1), (3, 1), (8, 1)),
+    "batches": (1, 2, 3),
+    **FACTORS,
+    "layout": ("strided", "transposed", "contiguous"),
+    "causal": (True, False),
+    "ragged": (0, 1, 2),
+}
+
+
+def _allowed(row: Row) -> bool:
+    """Not many heads and many tiles."""
+    programs = row["batches"] * row["heads"][0]
+    if programs > 4 and row["family"] in TILES_OF_KEYS:
+        return False
+    return programs <= (9 if row["more"] == "keys" else 4)
+
+
 _STRIDES = tuple(
     f"stride_{name}{axis}" for name, axes in zip("qkvo", ("bhmd", "bhnd", "bhnd", "bhmd"), strict=True) for axis in axes
 )
@@ -170,7 +208,7 @@ _STRIDES = tuple(
 def _grouped_heads(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags:
     shared, h_kv = draw.choice((1, 2, 3)), draw.choice((1, 2))
     sizes |= {"B": draw.choice((1, 2, 3)), "H_Q": shared * h_kv, "H_KV": h_kv}
-    return {"IS_CAUSAL": number % 3 > 0, "RAGGED": sizes["B"] > 1 and number % 2 == 0}
+    return {"IS_CAUSAL": number % 3 > 0, "RAGGED": (sizes["B"] > 1 and number % 2 == 0) * draw.choice((1, 2))}
 
 
 PUZZLE = Puzzle(
@@ -188,31 +226,58 @@ PUZZLE = Puzzle(
     statement="Attention over batch and heads with grouped K/V heads, any strides, causal with the ends aligned, keys padded to "
     "key_lengths[b], the log-sum-exp saved. A query that sees no key gives 0 and a log-sum-exp of -inf.",
     cases=(
-        _case(1, (1, 1), (32, 32), 16, (16, 16), causal=True),
-        _case(1, (2, 1), (17, 33), 16, (16, 32), layout="transposed"),
-        _case(3, (1, 1), (20, 40), 16, (16, 16), ragged=True, family="constant"),
-        _case(1, (4, 2), (18, 50), 16, (16, 32), causal=True, family="ramp", layout="transposed"),
-        _case(1, (1, 1), (50, 26), 16, (32, 16), causal=True, family="huge"),
-        _case(2, (2, 1), (33, 47), 16, (16, 16), causal=True, ragged=True, family="negative"),
-        _case(1, (1, 1), (33, 48), 64, (32, 16), causal=True, dtype="float16", family="ramp"),
-        _case(1, (2, 2), (17, 40), 32, (16, 32), dtype="bfloat16", family="positive", layout="transposed"),
-        _case(1, (1, 1), (18, 35), 16, (16, 16), causal=True, family="sink"),
-        _case(2, (4, 2), (17, 24), 16, (16, 16), layout="strided"),
-        _case(2, (8, 2), (1000, 1031), 64, (64, 32), devices=_GPU, causal=True, ragged=True, family="rising"),
-        _case(2, (8, 8), (1031, 777), 64, (64, 64), devices=_GPU, causal=True, dtype="float16", layout="transposed"),
-        _case(2, (16, 4), (2048, 2048), 128, (64, 64), devices=_GPU, causal=True, dtype="bfloat16"),
-        _case(3, (8, 2), (1024, 4096), 128, (64, 32), devices=_GPU, ragged=True, dtype="bfloat16", family="rising"),
+        *covered(_built, _FACTORS, _allowed),
+        _case(1, (1, 1), (1, 1), 16, (16, 16)),
+        _case(3, (2, 1), (1, 90), 64, (16, 16), {"RAGGED": 1}, dtype="float16", family="score_pairs_in_sight"),
+        _case(2, (2, 1), (1, 45), 128, (16, 16), {"IS_CAUSAL": True}, dtype="bfloat16", layout="transposed"),
+        _case(1, (1, 1), (37, 1), 16, (16, 16), {"IS_CAUSAL": True}, layout="strided"),
+        _case(1, (1, 1), (270, 20), 16, (16, 16), {"IS_CAUSAL": True}, family="score_pairs_in_sight"),
+        _case(5, (3, 1), (5, 23), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}, family="score_pairs_in_sight"),
+        _case(1, (1, 1), (16, 445), 16, (16, 16), {"SCALE": OTHER_SCALE}, family="score_triples"),
+        # so many terms that no sum in 16 bits holds them
+        _case(1, (1, 1), (2, 649), 64, (16, 16), dtype="float16", family="spike"),
+        _case(1, (1, 1), (2, 641), 64, (64, 32), dtype="bfloat16", family="spike", layout="strided"),
+        _case(1, (1, 1), (9, 75), 16, (16, 16), family="extreme_scores"),
+        _case(1, (1, 1), (9, 75), 64, (16, 16), {"IS_CAUSAL": True}, dtype="float16", family="extreme_scores"),
+        _case(1, (1, 1), (9, 75), 128, (16, 16), dtype="bfloat16", family="extreme_scores"),
+        _case(1, (1, 1), (5, 61), 16, (16, 16), {"IS_CAUSAL": True}, family="vast_scores", devices=CPU),
+        _case(3, (1, 1), (19, 41), 16, (16, 16), {"RAGGED": 1}, family="constant"),
+        _case(1, (1, 1), (19, 263), 32, (32, 64), dtype="bfloat16", family="constant"),
+        _case(1, (1, 1), (19, 263), 128, (32, 64), {"IS_CAUSAL": True}, dtype="float16", family="constant"),
+        _case(
+            2,
+            (8, 2),
+            (400, 431),
+            64,
+            (64, 32),
+            {"IS_CAUSAL": True, "RAGGED": 1},
+            devices=GPU,
+            family="score_pairs_in_sight",
+        ),
+        _case(
+            2, (8, 8), (631, 577), 64, (64, 64), {"IS_CAUSAL": True}, devices=GPU, dtype="float16", layout="transposed"
+        ),
+        _case(1, (8, 2), (1024, 1024), 128, (64, 64), {"IS_CAUSAL": True}, devices=GPU, dtype="bfloat16"),
+        _case(
+            3,
+            (4, 1),
+            (512, 2048),
+            128,
+            (64, 32),
+            {"RAGGED": 2, "SCALE": OTHER_SCALE},
+            devices=GPU,
+            dtype="bfloat16",
+            family="score_pairs",
+            layout="strided",
+        ),
     ),
     make=make,
     reference=reference,
     launch=launch,
     budget=budget,
     scale=scale,
-    tolerance={
-        "float32": Tolerance(rtol=4e-3, c=4.0 * 2**13),  # TF32, see flash_attention
-        "float16": Tolerance(rtol=4e-3, c=4.0),
-        "bfloat16": Tolerance(rtol=1.6e-2, c=4.0),
-    },
+    tolerance=TOLERANCE,
+    output_tolerance={"lse_ptr": STATISTICS},
     hint=Hint(
         question="Four query heads share two key heads: which key head does query head 3 use? Three queries stand at the end of five "
         "keys: which keys may the first of them see?",
@@ -232,10 +297,11 @@ PUZZLE = Puzzle(
         Long(("q_ptr", "o_ptr"), "head", (1,)),
     ),
     film=FilmSpec(
-        case=_case(1, (1, 1), (128, 128), 16, (32, 32), causal=True, family="ramp"),
+        case=_case(1, (1, 1), (128, 128), 16, (32, 32), {"IS_CAUSAL": True}, family="ramp"),
         diagram=attention_diagram(running(_visible, _head_kv), ("lse_ptr",)),
         state={"m_i": "running max", "l_i": "running sum", "acc": "accumulator", "s": "scores of this tile"},
         choices={"N_Q": (64, 128), "N_KV": (64, 128, 160), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
     ),
+    drawn=drawn(_built, _FACTORS, _allowed),
     slips=slips.attention(("contiguous", "transposed", "strided"), _grouped_heads),
 )

@@ -5,14 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import torch
 
 from checker.course import slips
-from checker.course.attention_inputs import FAMILY, attention, counted, queries_keys_values, running
+from checker.course.attention_cases import (
+    CPU,
+    FACTORS,
+    GPU,
+    OTHER_SCALE,
+    STATISTICS,
+    TILES_OF_KEYS,
+    TOLERANCE,
+    built,
+    covered,
+    drawn,
+    magnitude,
+    said,
+)
+from checker.course.attention_inputs import attention, counted, queries_keys_values, running, scale_of
+from checker.course.covering import Row
 from checker.course.diagrams import attention as attention_diagram
 from checker.course.families import row_magnitude, stored
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 
 def make(case: Case) -> Tensors:
@@ -20,18 +36,29 @@ def make(case: Case) -> Tensors:
     q, k, v = queries_keys_values(case, (h, n_q, d), (h, n_kv, d))
     # q and o lie alike, and k and v: they share their strides
     return {
-        "q_ptr": stored(q, case),
-        "k_ptr": stored(k, case, gap=21),
-        "v_ptr": stored(v, case, gap=21),
-        "o_ptr": stored(torch.zeros(h, n_q, d), replace(case, dtype="float32")),
+        "q_ptr": _apart(stored(q, case), case),
+        "k_ptr": _apart(stored(k, case, gap=21), case),
+        "v_ptr": _apart(stored(v, case, gap=21), case),
+        "o_ptr": _apart(stored(torch.zeros(h, n_q, d), replace(case, dtype="float32")), case),
         "m_ptr": torch.zeros(h, n_q, dtype=torch.float32),
         "l_ptr": torch.zeros(h, n_q, dtype=torch.float32),
     }
 
 
+def _apart(x: torch.Tensor, case: Case) -> torch.Tensor:
+    """[H, N, D] with heads that lie further apart than their rows do, where the layout is padded."""
+    if case.layout != "padded":
+        return x
+    h, n, d = x.shape
+    row, head = x.stride(1), (n + 2) * x.stride(1) + 5
+    wide = torch.full((h * head,), torch.nan, dtype=x.dtype)
+    placed = torch.as_strided(wide, (h, n, d), (head, row, 1))
+    return placed.copy_(x)
+
+
 def reference(case: Case, inputs: Tensors) -> Tensors:
     """Dao et al. 2022 (FlashAttention), algorithm 1: O, and for each query the maximum m and the sum l of exp(s - m)."""
-    q, k, v, scale = inputs["q_ptr"], inputs["k_ptr"], inputs["v_ptr"], case.sizes["D"] ** -0.5
+    q, k, v, scale = inputs["q_ptr"], inputs["k_ptr"], inputs["v_ptr"], scale_of(case)
     o, _ = attention(q, k, v, scale)
     m, l = torch.empty_like(o[..., 0]), torch.empty_like(o[..., 0])
     for head in range(q.shape[0]):  # one after another, as in `attention`
@@ -51,7 +78,7 @@ def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
             "stride_kh": k.stride(0),
             "stride_qm": q.stride(1),
             "stride_kn": k.stride(1),
-            "scale": case.sizes["D"] ** -0.5,
+            "scale": scale_of(case),
             "N_Q": case.sizes["N_Q"],
             "N_KV": case.sizes["N_KV"],
         },
@@ -79,19 +106,28 @@ def budget(case: Case) -> dict[str, Allowance]:
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     """A row of O is measured against its largest element, a maximum or a sum against its own size."""
-    return row_magnitude(case, output, expected) if output == "o_ptr" else expected.abs()
+    return row_magnitude(case, output, expected) if output == "o_ptr" else magnitude(case, expected)
 
 
-def _case(h: int, n_q: int, n_kv: int, d: int, block_m: int, block_n: int, **more: object) -> Case:
-    dtype, family = str(more.get("dtype", "float32")), str(more.get("family", "normal"))
-    name = f"{counted(h, 'head', 'heads')}, {counted(n_q, 'query', 'queries')} × {counted(n_kv, 'key', 'keys')}, D = {d}, tiles {block_m} × {block_n}, {dtype}"
-    name += FAMILY.get(family, f", {family} scores")
-    name += f", {more['layout']}" if more.get("layout", "contiguous") != "contiguous" else ""
-    meta = {"BLOCK_M": block_m, "BLOCK_N": block_n}
-    return Case(name, {"H": h, "N_Q": n_q, "N_KV": n_kv, "D": d}, meta, **more)  # type: ignore[arg-type]
+def _case(
+    h: int, n_q: int, n_kv: int, d: int, block: tuple[int, int], flags: Mapping[str, Scalar] | None = None, **more: Any
+) -> Case:
+    flags = flags or {}
+    name = f"{counted(h, 'head', 'heads')}, {said(n_q, n_kv, d, block, flags, **more)}"
+    meta = {"BLOCK_M": block[0], "BLOCK_N": block[1]}
+    return Case(name, {"H": h, "N_Q": n_q, "N_KV": n_kv, "D": d}, meta, flags=flags, **more)
 
 
-_GPU = frozenset({"gpu"})
+def _built(row: Row, n_q: int, n_kv: int) -> Case:
+    return _case(row["heads"], n_q, n_kv, row["d"], row["tile"], **built(row))
+
+
+_FACTORS = {"heads": (1, 2, 3), **FACTORS}
+
+
+def _allowed(row: Row) -> bool:
+    """Not many heads and many tiles."""
+    return row["heads"] == 1 or (row["family"] not in TILES_OF_KEYS)
 
 
 def _some_heads(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags:
@@ -114,29 +150,42 @@ PUZZLE = Puzzle(
     statement="The same attention with the loops swapped: one program per head, tiles of keys outside, tiles of queries inside. "
     "O (divided by l, always), m and l live in global memory and are brought up to date at every visit.",
     cases=(
-        _case(2, 32, 32, 16, 16, 16),
-        _case(1, 1, 1, 16, 16, 16),
-        _case(1, 17, 40, 16, 16, 32, family="ramp"),
-        _case(1, 70, 33, 16, 32, 16, family="huge"),
-        _case(2, 20, 35, 16, 16, 16, family="negative", layout="padded"),
-        _case(1, 20, 35, 16, 16, 16, family="positive"),
-        _case(1, 33, 65, 64, 16, 32, dtype="float16", family="ramp"),
-        _case(1, 33, 65, 32, 32, 32, dtype="bfloat16"),
-        _case(3, 17, 20, 16, 16, 16),
-        _case(64, 512, 515, 64, 64, 32, devices=_GPU, family="rising"),
-        _case(132, 1000, 1031, 64, 32, 64, devices=_GPU, dtype="float16"),
-        _case(32, 777, 1024, 128, 64, 64, devices=_GPU, dtype="bfloat16", family="rising"),
+        *covered(_built, _FACTORS, _allowed),
+        _case(1, 1, 1, 16, (16, 16)),
+        _case(2, 1, 45, 64, (16, 16), dtype="float16", family="score_pairs_in_sight"),
+        _case(3, 20, 1, 128, (16, 16), dtype="bfloat16", layout="padded"),
+        _case(17, 5, 7, 16, (16, 16), family="score_pairs_in_sight"),
+        _case(1, 16, 445, 16, (16, 16), family="score_triples", flags={"SCALE": OTHER_SCALE}),
+        # so many terms that no sum in 16 bits holds them
+        _case(1, 2, 649, 64, (16, 16), dtype="float16", family="spike"),
+        _case(1, 2, 641, 64, (64, 32), dtype="bfloat16", family="spike", layout="padded"),
+        _case(1, 9, 75, 16, (16, 16), family="extreme_scores"),
+        _case(1, 9, 75, 64, (16, 16), dtype="float16", family="extreme_scores"),
+        _case(1, 9, 75, 128, (16, 16), dtype="bfloat16", family="extreme_scores"),
+        _case(1, 5, 61, 16, (16, 16), family="vast_scores", devices=CPU),
+        _case(1, 19, 41, 16, (16, 16), family="constant"),
+        _case(1, 19, 263, 32, (32, 64), dtype="bfloat16", family="constant"),
+        _case(64, 258, 259, 64, (64, 32), devices=GPU, family="score_pairs_in_sight"),
+        _case(132, 200, 260, 64, (32, 64), devices=GPU, dtype="float16"),
+        _case(
+            8,
+            777,
+            1024,
+            128,
+            (64, 64),
+            devices=GPU,
+            dtype="bfloat16",
+            family="score_pairs",
+            flags={"SCALE": OTHER_SCALE},
+        ),
     ),
     make=make,
     reference=reference,
     launch=launch,
     budget=budget,
     scale=scale,
-    tolerance={
-        "float32": Tolerance(rtol=4e-3, c=4.0 * 2**13),  # TF32, see flash_attention
-        "float16": Tolerance(rtol=4e-3, c=4.0),
-        "bfloat16": Tolerance(rtol=1.6e-2, c=4.0),
-    },
+    tolerance=TOLERANCE,
+    output_tolerance={"m_ptr": STATISTICS, "l_ptr": STATISTICS},
     hint=Hint(
         question="A query tile comes back for its second tile of keys. Its row of O was divided by the l of then. What must O be "
         "multiplied by, before the new tile's share is added, so that dividing by the new l is right?",
@@ -152,12 +201,13 @@ PUZZLE = Puzzle(
     "queries is a program of its own: that is why the second paper swapped the loops.",
     long=(Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head"),),
     film=FilmSpec(
-        case=_case(1, 48, 64, 16, 16, 16, family="ramp"),
+        case=_case(1, 48, 64, 16, (16, 16), family="ramp"),
         diagram=attention_diagram(
             running(names=("m_new", "l_new"), in_memory=True), ("m_ptr", "l_ptr"), accumulator=("o", "acc")
         ),
         state={"m_i": "running max", "l_i": "running sum", "acc": "output times its sum", "s": "scores of this tile"},
         choices={"N_Q": (32, 48, 70), "N_KV": (40, 64, 96), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
     ),
+    drawn=drawn(_built, {**_FACTORS, "heads": (1, 2, 3, 5)}),
     slips=slips.attention(("contiguous", "padded"), _some_heads),
 )

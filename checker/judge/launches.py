@@ -118,11 +118,14 @@ def _placed(
 
 
 def without_numbers(puzzle: Puzzle, case: Case, config: Config | None = None) -> Launch:
-    """A case's launch as the compiler sees it: sizes, strides and types of tensors that take no memory, however large."""
+    """A case's launch as the compiler sees it: sizes, strides and types of tensors that take no memory, however large.
+
+    They do not depend on the family, and ordinary numbers are made without looking at any.
+    """
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     with FakeTensorMode():
-        made = puzzle.make(case)
+        made = puzzle.make(replace(case, family="normal"))
     empty = {name: torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta") for name, t in made.items()}
     return _bind(puzzle, case, empty, config)
 
