@@ -75,7 +75,8 @@ def covered(past: Sequence[int], families: Sequence[str] = FAMILIES) -> tuple[Ca
     for row in covering(factors, allowed):
         chunk, block = row["tile"]
         n, d_v = length(row["family"], chunk, row["remainder"]), columns(row["values"], block)
-        case = chunked_case(*row["heads"], n, (row["d"], d_v), row["tile"], **values_of(row))
+        b, h = row["heads"]
+        case = chunked_case(b, h, n, (row["d"], d_v), row["tile"], **values_of(row))
         cases[case.name] = case
     return tuple(cases.values())
 
