@@ -57,7 +57,8 @@ def _covered() -> tuple[Case, ...]:
     cases = {}
     for row in covering(factors, allowed):
         widths = (row["d"], columns(row["values"], row["block"]))
-        case = _case(*row["heads"], row["tokens"], widths, row["block"], **values_of(row))
+        b, h = row["heads"]
+        case = _case(b, h, row["tokens"], widths, row["block"], **values_of(row))
         cases[case.name] = case
     return tuple(cases.values())
 

@@ -148,8 +148,8 @@ def _covered() -> tuple[Case, ...]:
 
     cases = {}
     for row in covering(factors, allowed):
-        n_q, n_kv, d_v = sizes(row)
-        case = _case(*row["heads"], (n_q, n_kv), (row["d"], d_v), row["tile"], ragged=row["ragged"], **values_of(row))
+        (n_q, n_kv, d_v), (b, h) = sizes(row), row["heads"]
+        case = _case(b, h, (n_q, n_kv), (row["d"], d_v), row["tile"], ragged=row["ragged"], **values_of(row))
         cases[case.name] = case
     return tuple(cases.values())
 

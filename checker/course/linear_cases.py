@@ -73,9 +73,9 @@ def covered(past: Sequence[int | None], families: Sequence[str] = FAMILIES) -> t
 
     cases = {}
     for row in covering(factors, allowed):
-        chunk, block = row["tile"]
+        (chunk, block), (b, h) = row["tile"], row["heads"]
         n, d_v = length(row["family"], chunk, row["remainder"]), columns(row["values"], block)
-        case = chunked_case(*row["heads"], n, (row["d"], d_v), row["tile"], **values_of(row))
+        case = chunked_case(b, h, n, (row["d"], d_v), row["tile"], **values_of(row))
         cases[case.name] = case
     return tuple(cases.values())
 
