@@ -91,7 +91,7 @@ def long(flags: dict[str, int]) -> tuple[Case, ...]:
 
 def special(flags: dict[str, int]) -> tuple[Case, ...]:
     """Small texts of values that are not worth meeting every tile and dtype."""
-    families = (("frozen", "float32"), ("huge", "float32"), ("outlier", "float16"), ("constant", "bfloat16"))
+    families = (("huge", "float32"), ("outlier", "float16"), ("constant", "bfloat16"))
     return (
         chunked_case(1, 3, 48, (16, 16), (16, 16), family="halfway", flags=flags),
         *(
