@@ -32,6 +32,7 @@ def _case(b: int, h: int, n: int, d: tuple[int, int], block_v: int, **more: Any)
     return Case(name, {"B": b, "H": h, "N": n, "D": d[0], "D_V": d[1]}, {"BLOCK_V": block_v}, **more)
 
 
+_FIRST: dict[str, int] = {"PAST": 0}
 _AFTER: dict[str, int] = {"PAST": 11}
 
 
@@ -93,13 +94,13 @@ PUZZLE = Puzzle(
     "z0_ptr, stay on chip, and end in s_ptr and z_ptr, so that the text that follows can go on from there.",
     cases=(
         *_covered(),
-        _case(1, 1, 131, (16, 16), 16, dtype="float16", family="many_small"),
-        _case(1, 1, 67, (32, 16), 16, dtype="bfloat16", family="many_small", layout="padded"),
+        _case(1, 1, 131, (16, 16), 16, dtype="float16", family="many_small", flags=_FIRST),
+        _case(1, 1, 67, (32, 16), 16, dtype="bfloat16", family="many_small", layout="padded", flags=_FIRST),
         _case(1, 1, 5, (16, 16), 16, family="frozen", flags=_AFTER),
-        _case(1, 1, 3, (16, 16), 16, family="warm"),
-        _case(1, 1, 5, (16, 33), 16, family="huge"),
-        _case(1, 1, 13, (16, 16), 16, dtype="float16", family="outlier"),
-        _case(1, 1, 5, (16, 16), 16, dtype="bfloat16", family="constant"),
+        _case(1, 1, 3, (16, 16), 16, family="warm", flags=_FIRST),
+        _case(1, 1, 5, (16, 33), 16, family="huge", flags=_FIRST),
+        _case(1, 1, 13, (16, 16), 16, dtype="float16", family="outlier", flags=_FIRST),
+        _case(1, 1, 5, (16, 16), 16, dtype="bfloat16", family="constant", flags=_FIRST),
         _case(4, 16, 257, (128, 96), 32, devices=GPU, dtype="float16", layout="padded", flags={"PAST": 100}),
         _case(2, 4, 4099, (64, 64), 64, devices=GPU, family="signs"),
         _case(1, 2, 16_384, (64, 64), 32, devices=GPU, dtype="bfloat16", flags={"PAST": 100}),

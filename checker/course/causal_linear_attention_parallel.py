@@ -111,8 +111,8 @@ PUZZLE = Puzzle(
     "by the sum of both normalisers and 1e-6. φ(x) = elu(x) + 1. Each program has BLOCK_V columns of the values.",
     cases=(
         *covered((11, 0)),
-        *long(),
-        *special(),
+        *long({"PAST": 0}),
+        *special({"PAST": 0}),
         chunked_case(1, 1, 20, (16, 16), (16, 16), family="half_frozen", flags={"PAST": 11}),
         chunked_case(1, 2, 16_384, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", family="growing"),
         chunked_case(1, 1, 16_383, (128, 128), (64, 64), devices=GPU, dtype="float16", flags={"PAST": 300}),

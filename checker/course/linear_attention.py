@@ -148,8 +148,7 @@ def _covered() -> tuple[Case, ...]:
 
     cases = {}
     for row in covering(factors, allowed):
-        n_q, n_kv, d_v = sizes(row)
-        b, h = row["heads"]
+        (n_q, n_kv, d_v), (b, h) = sizes(row), row["heads"]
         case = _case(b, h, (n_q, n_kv), (row["d"], d_v), row["tile"], ragged=row["ragged"], **values_of(row))
         cases[case.name] = case
     return tuple(cases.values())
@@ -218,7 +217,7 @@ PUZZLE = Puzzle(
         _case(1, 1, (17, 1003), (16, 16), (16, 16, 16), dtype="float16", family="many_small"),
         _case(1, 1, (141, 401), (32, 16), (16, 32, 16), dtype="bfloat16", family="many_small", layout="padded"),
         _case(1, 3, (17, 32), (16, 16), (16, 16, 16), family="halfway"),
-        _case(1, 1, (17, 31), (16, 16), (16, 16, 16), family="frozen"),
+        _case(1, 1, (17, 31), (16, 16), (16, 16, 16), family="half_frozen"),
         _case(1, 1, (17, 31), (16, 16), (16, 16, 16), family="warm"),
         _case(1, 1, (40, 20), (16, 33), (16, 16, 16), family="huge"),
         _case(1, 1, (33, 37), (64, 40), (32, 16, 32), dtype="float16", family="outlier"),

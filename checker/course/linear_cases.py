@@ -52,7 +52,7 @@ def sensible(row: Row) -> bool:
     return not (family == "cold" and row["dtype"] == "float16")  # whose products vanish there
 
 
-def covered(past: Sequence[int], families: Sequence[str] = FAMILIES) -> tuple[Case, ...]:
+def covered(past: Sequence[int | None], families: Sequence[str] = FAMILIES) -> tuple[Case, ...]:
     """Of the kernels that take CHUNK tokens at a time: every two of family, remainder, tiles, D_V, D, heads, dtype, layout and past."""
     factors = {
         "family": families,
@@ -73,38 +73,35 @@ def covered(past: Sequence[int], families: Sequence[str] = FAMILIES) -> tuple[Ca
 
     cases = {}
     for row in covering(factors, allowed):
-        chunk, block = row["tile"]
+        (chunk, block), (b, h) = row["tile"], row["heads"]
         n, d_v = length(row["family"], chunk, row["remainder"]), columns(row["values"], block)
-        b, h = row["heads"]
         case = chunked_case(b, h, n, (row["d"], d_v), row["tile"], **values_of(row))
         cases[case.name] = case
     return tuple(cases.values())
 
 
-def long() -> tuple[Case, ...]:
+def long(flags: dict[str, int]) -> tuple[Case, ...]:
     """More chunks than anyone writes out by hand, and so many contributions that no state in 16 bits holds their sum."""
+    few: dict[str, Any] = {"family": "many_small", "flags": flags}
     return (
-        chunked_case(1, 1, 1043, (16, 16), (16, 16), dtype="float16", family="many_small"),
-        chunked_case(1, 1, 401, (32, 16), (16, 16), dtype="bfloat16", family="many_small", layout="padded"),
+        chunked_case(1, 1, 1043, (16, 16), (16, 16), dtype="float16", **few),
+        chunked_case(1, 1, 401, (32, 16), (16, 16), dtype="bfloat16", layout="padded", **few),
     )
 
 
-def special() -> tuple[Case, ...]:
+def special(flags: dict[str, int]) -> tuple[Case, ...]:
     """Small texts of values that are not worth meeting every tile and dtype."""
-    more = (("frozen", "float32"), ("huge", "float32"), ("outlier", "float16"), ("constant", "bfloat16"))
-    past = {"flags": {"PAST": 11}}
+    families = (("huge", "float32"), ("outlier", "float16"), ("constant", "bfloat16"))
     return (
-        chunked_case(1, 3, 48, (16, 16), (16, 16), family="halfway"),
+        chunked_case(1, 3, 48, (16, 16), (16, 16), family="halfway", flags=flags),
         *(
-            chunked_case(
-                1, 1, 33, (16, 16), (16, 16), family=family, dtype=dtype, **(past if family == "frozen" else {})
-            )
-            for family, dtype in more
+            chunked_case(1, 1, 33, (16, 16), (16, 16), family=family, dtype=dtype, flags=flags)
+            for family, dtype in families
         ),
     )
 
 
-def drawn(past: Sequence[int]) -> Callable[[Random], tuple[Case, ...]]:
+def drawn(past: Sequence[int | None]) -> Callable[[Random], tuple[Case, ...]]:
     """Cases like those of `covered`, with sizes as they fall; the last is larger than all of those."""
 
     def cases(draw: Random) -> tuple[Case, ...]:
@@ -120,7 +117,7 @@ def drawn(past: Sequence[int]) -> Callable[[Random], tuple[Case, ...]]:
     return cases
 
 
-def drawn_values(draw: Random, past: Sequence[int] = (0,)) -> dict[str, Any]:
+def drawn_values(draw: Random, past: Sequence[int | None] = (None,)) -> dict[str, Any]:
     """What a case is besides its sizes and tiles."""
     family = draw.choice(FAMILIES)
     dtypes = [dtype for dtype in DTYPES if sensible({"family": family, "dtype": dtype, "remainder": ""})]
@@ -132,5 +129,5 @@ def values_of(row: Row) -> dict[str, Any]:
     """What a case is besides its sizes and tiles."""
     return {
         **{name: row[name] for name in ("dtype", "family", "layout")},
-        **({"flags": {"PAST": row["past"]}} if row.get("past") else {}),
+        **({"flags": {"PAST": row["past"]}} if row.get("past") is not None else {}),
     }

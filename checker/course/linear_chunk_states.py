@@ -102,9 +102,9 @@ PUZZLE = Puzzle(
     statement="The first of three kernels for few heads. For every chunk of CHUNK tokens by itself, all chunks at once: its state "
     "φ(K)ᵀ V and z, the sum of its φ(K), both in float32. Nothing from other chunks; the last chunk may be short.",
     cases=(
-        *covered((0,)),
-        *long(),
-        *special(),
+        *covered((None,)),
+        *long({}),
+        *special({}),
         chunked_case(2, 3, 1031, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
         chunked_case(1, 4, 16_384, (64, 64), (64, 64), devices=GPU, dtype="bfloat16"),
         chunked_case(1, 2, 16_384, (64, 64), (64, 64), devices=GPU),
@@ -139,6 +139,6 @@ PUZZLE = Puzzle(
         state={"state": "state of this chunk"},
         choices={"N": (32, 48, 56), "D_V": (16, 24)},
     ),
-    drawn=drawn((0,)),
+    drawn=drawn((None,)),
     slips=slips.linear_attention(),
 )

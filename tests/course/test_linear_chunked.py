@@ -71,7 +71,7 @@ def test_every_chunk_length_gives_the_quadratic_form(run: Run, chunk: int, n: in
     case = texts(n, chunk, dtype)
     tensors = PUZZLES[CHUNKED].make(case)
     got = run(CHUNKED, case, tensors)
-    assert worst(CHUNKED, case, got["o_ptr"], quadratic(tensors)) <= 0.25
+    assert worst(CHUNKED, case, got["o_ptr"], quadratic(tensors)) <= 0.5
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
