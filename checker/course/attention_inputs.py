@@ -38,7 +38,8 @@ LARGE = {"float32": 2.0**100, "float16": 2.0**14, "bfloat16": 2.0**100}
 """Values of the family "large" are up to twice as large. Those of float32 and bfloat16 are none of float16."""
 LARGE_KEYS = {"float32": 2.0**30, "float16": 1.0, "bfloat16": 2.0**30}
 """Its keys are larger by this, and its queries smaller."""
-VAST = 1e30
+VAST = 1e20
+"""How far from zero the scores of "vast_scores" go: beyond most numbers that stand for -inf, but not -1e30."""
 
 
 def scale_of(case: Case) -> float:

@@ -49,7 +49,7 @@ IN_WORDS: dict[str, str] = {
     "score_pairs_in_sight": "scores whose tiles are level with the maximum so far, above or below it, one after another in all orders",
     "score_triples": "scores whose tiles are level with the maximum so far, above or below it, in all orders of three",
     "extreme_scores": "scores of great magnitude, above zero and below it",
-    "vast_scores": "scores near 1e30 and -1e30",
+    "vast_scores": "scores near 1e20 and -1e20",
     "ramp": "keys that grow along the sequence",
     "rising": "keys that slowly grow along the sequence",
 }
@@ -70,7 +70,7 @@ IN_NAMES: dict[str, str] = {
     "score_pairs_in_sight": "scores of all pairs of kinds but far above",
     "score_triples": "scores of all triples of kinds",
     "extreme_scores": "largest and smallest scores",
-    "vast_scores": "scores near ±1e30",
+    "vast_scores": "scores near ±1e20",
     "ramp": "growing keys",
     "rising": "slowly growing keys",
 }
