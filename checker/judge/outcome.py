@@ -62,7 +62,7 @@ def simulate(
 
 
 NEAR = 0.5
-"""Values that are run side by side may be off in their last bits: from this share of the allowance on they are not relied on."""
+"""From this share of the allowance on, values of launches that ran side by side are not relied on."""
 
 
 def simulate_cases(puzzle: Puzzle, source: KernelSource, runner: Runner, prepared: Sequence[Prepared]) -> list[Outcome]:
