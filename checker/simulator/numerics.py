@@ -100,16 +100,16 @@ def dot(a: Any, b: Any, c: Any, precision: str, result: np.dtype) -> np.ndarray:
     """`a @ b + c` as tensor cores do it: exact products, sums in fp32 (int32 for integers), rounded to `result` at the end.
 
     `precision` is about fp32 operands: "tf32" cuts them to TF32, "tf32x3" recovers almost fp32 and is computed in fp32,
-    as "ieee" is. fp64 is computed in fp64.
+    as "ieee" is. fp64 is computed in fp64. The order of sums does not depend on how NumPy happens to hold the operands.
     """
     if a.dtype.kind in "iub":
         product = np.matmul(a.astype(np.int32), b.astype(np.int32))
         return product + c
     if a.dtype == np.float64:
-        return np.matmul(a, b) + c
+        return np.matmul(np.ascontiguousarray(a), np.ascontiguousarray(b)) + c
     if a.dtype == np.float32 and precision == "tf32":
         a, b = to_tf32(a), to_tf32(b)
-    product = np.matmul(a.astype(np.float32), b.astype(np.float32))
+    product = np.matmul(np.ascontiguousarray(a, np.float32), np.ascontiguousarray(b, np.float32))
     return (product + c.astype(np.float32)).astype(result)
 
 

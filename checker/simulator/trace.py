@@ -167,7 +167,7 @@ class Trace:
     element of the operand, other reductions and scans what their combining function computes; an atomic addition counts one
     for each active lane. Not counted: addresses and integers, comparisons, `tl.where`, casts, `tl.abs`."""
     in_lockstep: bool = False
-    """Made by running all programs side by side: nothing is found, and values may be off in their last bits."""
+    """Made by running all programs side by side, and nothing was found."""
 
 
 @dataclass(frozen=True)

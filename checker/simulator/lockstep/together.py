@@ -43,8 +43,7 @@ MOST_LANES = 1 << 20
 def simulate_together(kernel: Any, launches: Sequence[Launch], seconds: float) -> list[Trace | None]:
     """A trace of each launch in which nothing is found, its outputs changed in place; None for the others, which are left as they were.
 
-    Those have to be run by themselves. At most `seconds` of processor time. Values may differ from those of `simulate` in their
-    last bits, as sums are taken in another order. Raises nothing for anything that a kernel does.
+    Those have to be run by themselves. At most `seconds` of processor time. Raises nothing for anything that a kernel does.
     """
     traces: list[Trace | None] = [None] * len(launches)
     runs: list[_Run] = []

@@ -155,9 +155,12 @@ def _axis_of(what: str, axis: Any, rank: int) -> int:
 
 
 def _sum(data: np.ndarray, axis: int) -> Any:
-    """Sum in the element type; 16-bit floats halve the axis again and again, rounding each time."""
+    """Sum in the element type; 16-bit floats halve the axis again and again, rounding each time.
+
+    Numbers are added in an order that does not depend on how NumPy happens to hold them.
+    """
     if not numerics.is_float(data.dtype) or data.dtype.itemsize >= 4:
-        return np.add.reduce(data, axis=axis, dtype=data.dtype)
+        return np.add.reduce(np.ascontiguousarray(data), axis=axis, dtype=data.dtype)
     parts = np.moveaxis(data, axis, -1)
     while parts.shape[-1] > 1:
         odd = parts[..., -1:] if parts.shape[-1] % 2 else None
