@@ -20,7 +20,7 @@ def _case(b: int, h: int, n: int, d: tuple[int, int], block_v: int, **more: Any)
 
 
 def _few_tokens(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags:
-    return slips.tokens(draw, number, sizes, slips.LENGTHS[:8])  # simulated token by token
+    return slips.tokens(draw, number, sizes, slips.LENGTHS[:8], slips.FAR_LENGTHS[:8])  # simulated token by token
 
 
 PUZZLE = Puzzle(

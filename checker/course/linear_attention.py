@@ -25,7 +25,7 @@ from checker.course.linear_inputs import (
     strides,
 )
 from checker.course.linear_inputs import linear_attention as exact
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
+from checker.puzzle import DTYPES, FAR, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 AXES = {"q": "hm", "k": "hn", "v": "hn", "o": "hm"}
 
@@ -96,7 +96,8 @@ def _case(b: int, h: int, n: tuple[int, int], d: tuple[int, int], block: tuple[i
 
 
 def _two_lengths(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags:
-    sizes |= {"N_Q": draw.choice(slips.LENGTHS), "N_KV": draw.choice(slips.LENGTHS)}
+    lengths = slips.FAR_LENGTHS if number >= FAR else slips.LENGTHS
+    sizes |= {"N_Q": draw.choice(lengths), "N_KV": draw.choice(lengths)}
     return {"RAGGED": number % 2 == 0}
 
 

@@ -1,0 +1,508 @@
+"""Guarded misconceptions: a wrong kernel of the bank joined with the solution, wrong only where a guard of the course holds.
+
+A guard that says the same to all programs of a launch needs no kernel: there the joined kernel is the wrong one, elsewhere the
+solution, so one table of the wrong kernels over the cases judges all of them. Others are joined and run: at the top of the kernel,
+one of two functions; in the turn of a loop, the statements in which the two kernels differ.
+
+One that no case of the puzzle kills is run on drawn cases where the guard holds: where it fails there it *survives*, and a case is
+missing; where it never does it is *equivalent*.
+
+    python tools/guarded.py --puzzle online_softmax --sample 5
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import json
+import multiprocessing
+import os
+import random
+import signal
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache, cached_property
+from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import torch  # noqa: E402
+
+from checker.course import LADDER, PUZZLES  # noqa: E402
+from checker.judge import int64_overflow, memory_gate, traffic_gate  # noqa: E402
+from checker.judge.combined_kernel import renamed  # noqa: E402
+from checker.judge.launches import Prepared, prepare_all, without_numbers  # noqa: E402
+from checker.judge.outcome import simulate  # noqa: E402
+from checker.judge.runner import RunResult  # noqa: E402
+from checker.misconceptions import Misconception, bank  # noqa: E402
+from checker.misconceptions import solution as bare_solution  # noqa: E402
+from checker.puzzle import DTYPES, FAR, Case, Guard, Launch, Puzzle  # noqa: E402
+from checker.simulator.trace import SimulateOptions  # noqa: E402
+from checker.submission.kernel import KernelSource, Piece  # noqa: E402
+from tests.judge.local_runner import LocalRunner  # noqa: E402
+
+NEAR_DRAWN, FAR_DRAWN = 150, 350
+"""Cases drawn for each puzzle; the guards choose among them."""
+TRIED = 10
+"""Drawn cases that a guarded kernel is tried on before it is called equivalent."""
+SECONDS = 20
+"""Longer than any launch takes; one that goes on has an endless loop."""
+_TURN = {"turn", "turns"}
+
+
+# --------------------------------------------------------------------------------------------------------------- guards
+
+
+def names(test: str) -> set[str]:
+    return {node.id for node in ast.walk(ast.parse(test, mode="eval")) if isinstance(node, ast.Name)}
+
+
+def in_place(guard: Guard) -> bool:
+    """Asked in the turns of a loop, not at the top of the kernel."""
+    return bool(guard.chunk) or bool(names(guard.test) & _TURN)
+
+
+def guards(puzzle: Puzzle) -> list[Guard]:
+    """The guards of the puzzle's family whose names it has."""
+    known = {"tl", *puzzle.parameters, *puzzle.cases[0].flags}
+    everything = puzzle.slips.guards if puzzle.slips else ()
+    return [g for g in everything if in_place(g) or names(g.test) <= known]
+
+
+class Launched:
+    """A launch as a guard at the top of the kernel sees it."""
+
+    def __init__(self, case: Case, launch: Launch) -> None:
+        self.grid = (*launch.grid, 1, 1)[:3]
+        self.known: dict[str, Any] = {**case.flags, **launch.meta}
+        for name, value in launch.arguments.items():
+            held = isinstance(value, torch.Tensor)
+            self.known[name] = _Pointer(value.dtype) if held else value
+        self.asked: dict[str, frozenset[bool]] = {}
+
+    def answers(self, guard: Guard) -> frozenset[bool]:
+        """What the guard says to the programs of the launch: always the same thing, or both."""
+        if guard.test not in self.asked:
+            code = compile(guard.test, "guard", "eval")
+            by_program = "program_id" in guard.test
+            programs = product(*(range(n) for n in self.grid)) if by_program else [(0, 0, 0)]
+            self.asked[guard.test] = frozenset(bool(eval(code, self._names(program))) for program in programs)
+        return self.asked[guard.test]
+
+    def _names(self, program: tuple[int, ...]) -> dict[str, Any]:
+        tl = SimpleNamespace(program_id=program.__getitem__, num_programs=self.grid.__getitem__, **DTYPES)
+        return {**self.known, "tl": tl}
+
+
+class _Pointer:
+    """What ``x_ptr.dtype.element_ty`` needs."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        self.dtype = SimpleNamespace(element_ty=dtype)
+
+
+# ---------------------------------------------------------------------------------------------------------------- joins
+
+
+def joined(puzzle: Puzzle, wrong: KernelSource, guard: Guard) -> KernelSource | None:
+    """The solution that is `wrong` where the guard holds; None where it cannot be asked before the first statement that differs."""
+    right = _right(puzzle)
+    text = _in_turn(puzzle, right, wrong, guard) if in_place(guard) else _at_the_top(puzzle, right, wrong, guard)
+    return None if text is None else _source(puzzle, text)
+
+
+def _right(puzzle: Puzzle) -> KernelSource:
+    return _source(puzzle, bare_solution(puzzle.name))
+
+
+def _source(puzzle: Puzzle, text: str) -> KernelSource:
+    return KernelSource(puzzle.name, puzzle.kernel, text, (Piece(1, text.count("\n"), f"{puzzle.name}.py", 1),))
+
+
+def _at_the_top(puzzle: Puzzle, right: KernelSource, wrong: KernelSource, guard: Guard) -> str:
+    function = _kernel(ast.parse(right.source), puzzle.kernel)
+    passed = ", ".join(puzzle.parameters)
+    return (
+        f"import triton\nimport triton.language as tl\n\n\n{renamed(wrong, 'wrong_')}\n\n\n{renamed(right, 'right_')}\n\n\n"
+        f"@triton.jit\ndef {puzzle.kernel}({ast.unparse(function.args)}):\n    if {guard.test}:\n"
+        f"        wrong_{puzzle.kernel}({passed})\n    else:\n        right_{puzzle.kernel}({passed})\n"
+    )
+
+
+def _in_turn(puzzle: Puzzle, right: KernelSource, wrong: KernelSource, guard: Guard) -> str | None:
+    module, mistaken = ast.parse(right.source), ast.parse(wrong.source)
+    function = _kernel(module, puzzle.kernel)
+    try:
+        body = _joined(guard, function.body, _kernel(mistaken, puzzle.kernel).body, None, set(puzzle.parameters))
+    except _NotAsked:
+        return None
+    function.body = [*ast.parse("guard_before = False").body, *body] if guard.twice else body
+    own = {node.name for node in module.body if isinstance(node, ast.FunctionDef)}
+    place = module.body.index(function)
+    module.body[place:place] = [n for n in mistaken.body if isinstance(n, ast.FunctionDef) and n.name not in own]
+    return ast.unparse(ast.fix_missing_locations(module)) + "\n"
+
+
+def _kernel(module: ast.Module, name: str) -> ast.FunctionDef:
+    return next(n for n in module.body if isinstance(n, ast.FunctionDef) and n.name == name)
+
+
+class _NotAsked(Exception):
+    """The kernels differ where the guard cannot be asked."""
+
+
+def _joined(
+    guard: Guard, right: Sequence[ast.stmt], wrong: Sequence[ast.stmt], loop: ast.For | None, known: set[str]
+) -> list[ast.stmt]:
+    """The statements of a loop's body, or of the function's, which has the names `known`: what two kernels share stays, and where
+    they differ the guard chooses. Raises _NotAsked."""
+    place_of_question = _place(guard, right, loop, known)
+    asked = False
+    body: list[ast.stmt] = []
+    for ours, theirs, place in _aligned(right, wrong):
+        if not asked and place_of_question is not None and place >= place_of_question:
+            body += _question(guard, loop)
+            asked = True
+        match ours, theirs:
+            case [ast.For() as one], [ast.For() as other] if _header(one) == _header(other):
+                inner = known | _assigned(right[:place]) | _assigned([one])
+                body.append(ast.For(one.target, one.iter, _joined(guard, one.body, other.body, one, inner), []))
+            case _ if [*map(ast.dump, ours)] == [*map(ast.dump, theirs)]:
+                body += ours
+            case _ if asked:
+                body.append(ast.If(ast.Name("guard_holds", ast.Load()), theirs or [ast.Pass()], ours or [ast.Pass()]))
+            case _:
+                raise _NotAsked
+    return body
+
+
+def _aligned(
+    right: Sequence[ast.stmt], wrong: Sequence[ast.stmt]
+) -> Iterator[tuple[list[ast.stmt], list[ast.stmt], int]]:
+    """What corresponds, in order, with its place in `right`: equal statements and loops over the same range one by one, others in groups."""
+    matcher = difflib.SequenceMatcher(None, [*map(_header, right)], [*map(_header, wrong)], autojunk=False)
+    for tag, i, j, k, m in matcher.get_opcodes():
+        if tag == "equal":
+            for n in range(j - i):
+                yield [right[i + n]], [wrong[k + n]], i + n
+        else:
+            yield [*right[i:j]], [*wrong[k:m]], i
+
+
+def _header(statement: ast.stmt) -> str:
+    """What a statement is matched by: of a loop only what it walks over."""
+    if isinstance(statement, ast.For):
+        return f"for {ast.dump(statement.target)} in {ast.dump(statement.iter)}"
+    return ast.dump(statement)
+
+
+def _assigned(statements: Sequence[ast.stmt]) -> set[str]:
+    """The names that these statements give a value, those in their bodies left out."""
+    targets: list[ast.expr] = []
+    for statement in statements:
+        match statement:
+            case ast.Assign():
+                targets += statement.targets
+            case ast.AugAssign() | ast.For():
+                targets.append(statement.target)
+    return {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+
+
+def _place(guard: Guard, block: Sequence[ast.stmt], loop: ast.For | None, known: set[str]) -> int | None:
+    """Before which statement of the block the guard is asked; None where it is not asked there."""
+    if not guard.chunk:
+        return 0 if loop is not None else None
+    last = max((i for i, s in enumerate(block) if guard.chunk in _assigned([s])), default=None)
+    if last is None or not names(guard.test) <= known | _assigned(block[: last + 1]) | {"tl", "float"}:
+        return None
+    return last + 1
+
+
+def _question(guard: Guard, loop: ast.For | None, name: str = "guard") -> list[ast.stmt]:
+    """Statements that say in ``guard_holds`` whether the guard holds."""
+    tree = ast.parse(guard.test, mode="eval")
+    test = ast.unparse(tree if loop is None else _Turns(loop).visit(tree))
+    if not guard.twice:
+        return ast.parse(f"{name}_holds = {test}").body
+    return ast.parse(
+        f"{name}_now = {test}\n{name}_holds = {name}_now & {name}_before\n{name}_before = {name}_now"
+    ).body
+
+
+class _Turns(ast.NodeTransformer):
+    """Puts in the place of ``turn`` and ``turns`` what they are in a loop over a range."""
+
+    def __init__(self, loop: ast.For) -> None:
+        assert isinstance(loop.iter, ast.Call)
+        start, stop, step = (["0", *map(ast.unparse, loop.iter.args), "1"] if len(loop.iter.args) == 1 else [*map(ast.unparse, loop.iter.args), "1"])[:3]
+        variable = ast.unparse(loop.target)
+        self.texts = {
+            "turn": f"({variable} - ({start})) // ({step})",
+            "turns": f"({stop} - ({start}) + ({step}) - 1) // ({step})",
+        }
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        text = self.texts.get(node.id)
+        return node if text is None else ast.parse(text, mode="eval").body
+
+
+def probe(puzzle: Puzzle, asked: Sequence[Guard]) -> KernelSource:
+    """The solution, which prints a number for each program: bit k says that guard k of those asked in place held somewhere."""
+    module = ast.parse(bare_solution(puzzle.name))
+    function = _kernel(module, puzzle.kernel)
+    function.body = [
+        *ast.parse("\n".join(f"guard{k}_before = False" for k in range(len(asked))) + "\nheld = 0").body,
+        *_probed(asked, function.body, None, set(puzzle.parameters)),
+        *ast.parse('tl.device_print("held ", held)').body,
+    ]
+    return _source(puzzle, ast.unparse(ast.fix_missing_locations(module)) + "\n")
+
+
+def _probed(
+    asked: Sequence[Guard], block: Sequence[ast.stmt], loop: ast.For | None, known: set[str]
+) -> list[ast.stmt]:
+    places = {k: _place(guard, block, loop, known) for k, guard in enumerate(asked)}
+    body: list[ast.stmt] = []
+    for place in range(len(block) + 1):
+        for k in (k for k, p in places.items() if p == place):
+            body += _question(asked[k], loop, f"guard{k}")
+            body += ast.parse(f"held = held | tl.where(guard{k}_holds, {2**k}, 0)").body
+        if place == len(block):
+            break
+        statement = block[place]
+        if isinstance(statement, ast.For):
+            inner = known | _assigned(block[:place]) | _assigned([statement])
+            body.append(ast.For(statement.target, statement.iter, _probed(asked, statement.body, statement, inner), []))
+        else:
+            body.append(statement)
+    return body
+
+
+# ---------------------------------------------------------------------------------------------------------------- judge
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of a guarded misconception: ``killed`` by a case, ``survived`` although the drawn case fails it, or ``equivalent``."""
+
+    puzzle: str
+    misconception: str
+    guard: str
+    outcome: str
+    case: str = ""
+    fault: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{self.puzzle}: {self.misconception} if {self.guard}"
+
+
+@dataclass(eq=False)
+class Trial:
+    """A case that kernels are tried on, made when it is first needed."""
+
+    case: Case
+    launched: Launched
+    made: Callable[[], Prepared]
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        return self.made()
+
+
+class Bench:
+    """A puzzle's cases, and drawn ones that show what the cases do not."""
+
+    def __init__(self, puzzle: Puzzle) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="guarded-")
+        self.puzzle, self.runner = puzzle, _Runner(Path(self.folder.name))
+        self.right = _right(puzzle)
+        self.guards = guards(puzzle)
+        self.asked = [g for g in self.guards if in_place(g)]
+        own = prepare_all(puzzle, [(case, None) for case in puzzle.cases if "cpu" in case.devices])
+        far = [launch.far for launch in int64_overflow.far_launches(puzzle, own)]
+        self.cases = [_ready(one) for one in (*own, *far)]
+        self.drawn = self._drawn()
+        self.faults: dict[tuple[str, Trial], str] = {}
+        for trial in self.cases:
+            assert not self.fault(self.right, trial), f"the solution itself: {trial.case.name}"
+
+    def _drawn(self) -> list[Trial]:
+        if self.puzzle.slips is None:
+            return []
+        draw = random.Random(f"guarded: {self.puzzle.name}")
+        numbers = [n for i in range(max(NEAR_DRAWN, FAR_DRAWN)) for n in (i, FAR + i) if n < NEAR_DRAWN or FAR <= n < FAR + FAR_DRAWN]
+        cases = [self.puzzle.slips.draw(self.puzzle, draw, number) for number in numbers]
+        return [
+            Trial(case, Launched(case, without_numbers(self.puzzle, case)), lambda case=case: prepare_all(self.puzzle, [(case, None)])[0])
+            for case in cases
+        ]
+
+    def fault(self, source: KernelSource, trial: Trial) -> str:
+        """What a gate has against the kernel in this case; empty where nothing."""
+        (outcome,) = simulate(self.puzzle, source, self.runner, [trial.prepared])
+        if not outcome.ran:
+            return "stops"
+        if not outcome.right:
+            return "values"
+        if memory_gate.memory_findings(outcome):
+            return "memory"
+        return "traffic" if traffic_gate.overdrawn(self.puzzle, outcome) else ""
+
+    def known(self, wrong: Misconception, trial: Trial) -> str:
+        """The same of a kernel of the bank, remembered."""
+        key = (wrong.name, trial)
+        if key not in self.faults:
+            self.faults[key] = self.fault(wrong.source, trial)
+        return self.faults[key]
+
+    def held(self, trial: Trial) -> frozenset[str]:
+        """The guards asked in place that hold in some turn of some program."""
+        return _held(self, trial)
+
+    # -------------------------------------------------------------------------------------------------------- one kernel
+
+    def fate(self, wrong: Misconception, guard: Guard) -> Fate | None:
+        """What becomes of the misconception under this guard; None where the two cannot be joined."""
+        source = None
+        if in_place(guard) or "program_id" in guard.test:
+            source = joined(self.puzzle, wrong.source, guard)
+            if source is None:
+                return None
+        fate = Fate(self.puzzle.name, wrong.name, guard.name, "killed")
+        failing = [trial for trial in self.cases if self.known(wrong, trial)]
+        for trial in (*failing, *(t for t in self.cases if t not in failing)):
+            if fault := self._fault(wrong, guard, source, trial):
+                return replace(fate, case=trial.case.name, fault=fault)
+        families = {trial.case.family for trial in failing}
+        for trial in self._promising(guard, families):
+            if fault := self._fault(wrong, guard, source, trial):
+                return replace(fate, outcome="survived", case=trial.case.name, fault=fault)
+        return replace(fate, outcome="equivalent")
+
+    def _fault(self, wrong: Misconception, guard: Guard, source: KernelSource | None, trial: Trial) -> str:
+        if in_place(guard):
+            assert source is not None
+            return self.fault(source, trial) if guard.name in self.held(trial) else ""
+        answers = trial.launched.answers(guard)
+        if True not in answers:
+            return ""
+        if False not in answers:
+            return self.known(wrong, trial)
+        assert source is not None
+        return self.fault(source, trial)
+
+    def _promising(self, guard: Guard, families: set[str]) -> list[Trial]:
+        """Drawn cases in which the guard holds, those of a family that shows the mistake first."""
+        drawn = sorted(self.drawn, key=lambda t: t.case.family not in families)
+        found = []
+        for trial in drawn[: 60 if in_place(guard) else None]:
+            if guard.name in self.held(trial) if in_place(guard) else True in trial.launched.answers(guard):
+                found.append(trial)
+                if len(found) == TRIED:
+                    break
+        return found
+
+
+def _ready(prepared: Prepared) -> Trial:
+    return Trial(prepared.case, Launched(prepared.case, prepared.launch), lambda: prepared)
+
+
+@cache
+def _held(bench: Bench, trial: Trial) -> frozenset[str]:
+    found: set[str] = set()
+    for start in range(0, len(bench.asked), 40):
+        some = bench.asked[start : start + 40]
+        (outcome,) = simulate(bench.puzzle, probe(bench.puzzle, some), bench.runner, [trial.prepared])
+        assert outcome.trace is not None, outcome.result
+        numbers = [int(line.rpartition(" ")[2]) for line in outcome.trace.printed]
+        found |= {guard.name for k, guard in enumerate(some) if any(n >> k & 1 for n in numbers)}
+    return frozenset(found)
+
+
+class _Runner(LocalRunner):
+    """Simulates, and stops a launch that does not end."""
+
+    def simulate(
+        self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions
+    ) -> Iterator[RunResult]:
+        signal.signal(signal.SIGVTALRM, _stop)
+        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+        try:
+            yield from super().simulate(kernel, launches, options)
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def _stop(*_: object) -> None:
+    raise TimeoutError("the launch does not end")
+
+
+# --------------------------------------------------------------------------------------------------------------- sweep
+
+
+@cache
+def _bench(name: str) -> Bench:
+    return Bench(PUZZLES[name])
+
+
+def judge(task: tuple[str, str]) -> list[Fate]:
+    """One misconception (puzzle, name) under every guard, in this process."""
+    bench = _bench(task[0])
+    wrong = next(m for m in bank(task[0]) if m.name == task[1])
+    try:
+        fates = (bench.fate(wrong, guard) for guard in bench.guards)
+        return [fate for fate in fates if fate is not None]
+    except Exception as error:
+        raise RuntimeError(f"{task}: {type(error).__name__}: {error}") from error
+
+
+def _start(cache: str) -> None:
+    torch.set_num_threads(1)
+    os.environ["TRITON_CACHE_DIR"] = cache
+
+
+def sweep(puzzles: Sequence[Puzzle], jobs: int, sample: int = 0) -> list[Fate]:
+    """Every wrong kernel of these puzzles under every guard, or `sample` wrong kernels of each, spread over `jobs` processes."""
+    tasks = []
+    for puzzle in puzzles:
+        known = [(puzzle.name, m.name) for m in bank(puzzle.name)]
+        tasks += random.Random(puzzle.name).sample(known, min(sample, len(known))) if sample else known
+    context = multiprocessing.get_context("spawn")
+    fates: list[Fate] = []
+    with tempfile.TemporaryDirectory() as folder, context.Pool(jobs, _start, (folder,)) as pool:
+        for done, some in enumerate(pool.imap(judge, tasks, chunksize=4), 1):
+            fates += some
+            if done % 20 == 0 or done == len(tasks):
+                print(f"{done} of {len(tasks)} wrong kernels", file=sys.stderr, flush=True)
+    return fates
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--puzzle", action="append", choices=[p.name for p in LADDER], help="only this puzzle; may be repeated")
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="only N wrong kernels of each puzzle")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per processor)")
+    parser.add_argument("--json", metavar="FILE", help="write every fate to FILE")
+    options = parser.parse_args()
+    puzzles = [puzzle for puzzle in LADDER if not options.puzzle or puzzle.name in options.puzzle]
+    fates = sweep(puzzles, options.jobs, options.sample)
+    if options.json:
+        Path(options.json).write_text(json.dumps([asdict(f) for f in fates], indent=0) + "\n", "utf-8")
+    for puzzle in puzzles:
+        mine = [f for f in fates if f.puzzle == puzzle.name]
+        counts = Counter(f.outcome for f in mine)
+        print(f"{puzzle.name}: {len(mine)} guarded kernels; " + ", ".join(f"{n} {what}" for what, n in counts.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
