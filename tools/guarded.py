@@ -16,6 +16,7 @@ import argparse
 import ast
 import difflib
 import json
+import math
 import multiprocessing
 import os
 import random
@@ -51,7 +52,9 @@ from tests.judge.local_runner import LocalRunner  # noqa: E402
 
 NEAR_DRAWN, FAR_DRAWN = 150, 350
 """Cases drawn for each puzzle; the guards choose among them."""
-TRIED = 10
+FEW, PROBED = 4, 40
+"""Of the drawn cases, so many with so few programs say which guards hold in place there."""
+TRIED = 8
 """Drawn cases that a guarded kernel is tried on before it is called equivalent."""
 SECONDS = 20
 """Longer than any launch takes; one that goes on has an endless loop."""
@@ -313,6 +316,11 @@ class Trial:
     launched: Launched
     made: Callable[[], Prepared]
 
+    @property
+    def cost(self) -> float:
+        """About how long it takes, beside others: programs times turns of a loop."""
+        return math.prod(self.launched.grid) * max(self.case.sizes.values()) / min(self.case.meta.values())
+
     @cached_property
     def prepared(self) -> Prepared:
         return self.made()
@@ -331,6 +339,7 @@ class Bench:
         far = [launch.far for launch in int64_overflow.far_launches(puzzle, own)]
         self.cases = [_ready(one) for one in (*own, *far)]
         self.drawn = self._drawn()
+        self.few_programs = [t for t in self.drawn if math.prod(t.launched.grid) <= FEW][:PROBED]
         self.faults: dict[tuple[str, Trial], str] = {}
         for trial in self.cases:
             assert not self.fault(self.right, trial), f"the solution itself: {trial.case.name}"
@@ -402,9 +411,9 @@ class Bench:
 
     def _promising(self, guard: Guard, families: set[str]) -> list[Trial]:
         """Drawn cases in which the guard holds, those of a family that shows the mistake first."""
-        drawn = sorted(self.drawn, key=lambda t: t.case.family not in families)
+        drawn = self.few_programs if in_place(guard) else self.drawn
         found = []
-        for trial in drawn[: 60 if in_place(guard) else None]:
+        for trial in sorted(drawn, key=lambda t: (t.case.family not in families, t.cost)):
             if guard.name in self.held(trial) if in_place(guard) else True in trial.launched.answers(guard):
                 found.append(trial)
                 if len(found) == TRIED:

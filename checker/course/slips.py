@@ -39,7 +39,7 @@ ROWS: tuple[str, ...] = (
 )
 
 
-FAR_COLUMNS = (1, 15, 16, 17, 64, 129, 193, 200, 257, 513, 1024, 1025, 1031, 2048)
+FAR_COLUMNS = (1, 15, 16, 17, 64, 129, 193, 200, 257, 513, 1024, 1025, 1031, 1153)
 FAR_ROWS = (1, 2, 3, 5, 16, 17, 70)
 
 
@@ -56,7 +56,7 @@ def softmax(
         sizes = {"M": draw.choice(FAR_ROWS if far else (1, 2, 3, 4, 6, 8, 9)), "N": n}
         meta = {name: draw.choice((4, 8, 16, 32)) for name in puzzle.cases[0].meta}
         if far and "BLOCK_N" in meta:
-            meta["BLOCK_N"] = draw.choice((16, 64, 128, 512, 1024))
+            meta["BLOCK_N"] = draw.choice((32, 64, 128, 512, 1024))
         if own is not None:
             own(draw, sizes, meta)
         family = drawn_family(families, draw, number)
