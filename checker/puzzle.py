@@ -306,6 +306,8 @@ class Slips:
     alike: tuple[frozenset[str], ...] = ()
     mistaken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     guards: tuple[Guard, ...] = ()
+    usual: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What a parameter equals so often that a kernel may leave it out: expressions by its name."""
 
 
 FAR = 1000

@@ -50,12 +50,14 @@ from checker.simulator.trace import SimulateOptions  # noqa: E402
 from checker.submission.kernel import KernelSource, Piece  # noqa: E402
 from tests.judge.local_runner import LocalRunner  # noqa: E402
 
-NEAR_DRAWN, FAR_DRAWN = 150, 350
+NEAR_DRAWN, FAR_DRAWN = 80, 160
 """Cases drawn for each puzzle; the guards choose among them."""
-FEW, PROBED = 4, 40
+TRIED = 4
+"""Drawn cases, of as many families, that a guarded kernel is tried on before it is called equivalent."""
+FEW, PROBED = 4, 20
 """Of the drawn cases, so many with so few programs say which guards hold in place there."""
-TRIED = 8
-"""Drawn cases that a guarded kernel is tried on before it is called equivalent."""
+TOGETHER = 12
+"""Wrong kernels that one process judges before it takes the next."""
 SECONDS = 20
 """Longer than any launch takes; one that goes on has an endless loop."""
 _TURN = {"turn", "turns"}
@@ -339,7 +341,6 @@ class Bench:
         far = [launch.far for launch in int64_overflow.far_launches(puzzle, own)]
         self.cases = [_ready(one) for one in (*own, *far)]
         self.drawn = self._drawn()
-        self.few_programs = [t for t in self.drawn if math.prod(t.launched.grid) <= FEW][:PROBED]
         self.faults: dict[tuple[str, Trial], str] = {}
         for trial in self.cases:
             assert not self.fault(self.right, trial), f"the solution itself: {trial.case.name}"
@@ -391,8 +392,7 @@ class Bench:
         for trial in (*failing, *(t for t in self.cases if t not in failing)):
             if fault := self._fault(wrong, guard, source, trial):
                 return replace(fate, case=trial.case.name, fault=fault)
-        families = {trial.case.family for trial in failing}
-        for trial in self._promising(guard, families):
+        for trial in self._promising(wrong, guard):
             if fault := self._fault(wrong, guard, source, trial):
                 return replace(fate, outcome="survived", case=trial.case.name, fault=fault)
         return replace(fate, outcome="equivalent")
@@ -409,16 +409,32 @@ class Bench:
         assert source is not None
         return self.fault(source, trial)
 
-    def _promising(self, guard: Guard, families: set[str]) -> list[Trial]:
-        """Drawn cases in which the guard holds, those of a family that shows the mistake first."""
-        drawn = self.few_programs if in_place(guard) else self.drawn
-        found = []
-        for trial in sorted(drawn, key=lambda t: (t.case.family not in families, t.cost)):
-            if guard.name in self.held(trial) if in_place(guard) else True in trial.launched.answers(guard):
-                found.append(trial)
-                if len(found) == TRIED:
-                    break
-        return found
+    def _promising(self, wrong: Misconception, guard: Guard) -> list[Trial]:
+        """Drawn cases in which the guard holds: those known to show the mistake first, then families that do."""
+        families = {trial.case.family for trial in self.cases if self.faults.get((wrong.name, trial))}
+        return sorted(
+            self._battery[guard.name],
+            key=lambda t: (not self.faults.get((wrong.name, t)), t.case.family not in families, t.cost),
+        )
+
+    @cached_property
+    def _battery(self) -> dict[str, list[Trial]]:
+        """For each guard `TRIED` cases in which it holds, of different families if possible: few cases in all, and cheap ones."""
+        few = [t for t in self.drawn if math.prod(t.launched.grid) <= FEW][:PROBED]
+        chosen: dict[str, list[Trial]] = {guard.name: [] for guard in self.guards}
+        holds = {t: {g.name for g in self.guards if not in_place(g) and True in t.launched.answers(g)} for t in self.drawn}
+        for trial in few:
+            holds[trial] |= self.held(trial)
+
+        def wanted(trial: Trial) -> list[str]:
+            """Of the guards that hold in the case, those that lack one of its family."""
+            lacking = (name for name in holds[trial] if len(chosen[name]) < TRIED)
+            return [n for n in lacking if trial.case.family not in {t.case.family for t in chosen[n]}]
+
+        while best := max((t for t in self.drawn if wanted(t)), key=lambda t: len(wanted(t)) / (1 + t.cost), default=None):
+            for name in wanted(best):
+                chosen[name].append(best)
+        return chosen
 
 
 def _ready(prepared: Prepared) -> Trial:
@@ -463,15 +479,17 @@ def _bench(name: str) -> Bench:
     return Bench(PUZZLES[name])
 
 
-def judge(task: tuple[str, str]) -> list[Fate]:
-    """One misconception (puzzle, name) under every guard, in this process."""
-    bench = _bench(task[0])
-    wrong = next(m for m in bank(task[0]) if m.name == task[1])
-    try:
-        fates = (bench.fate(wrong, guard) for guard in bench.guards)
-        return [fate for fate in fates if fate is not None]
-    except Exception as error:
-        raise RuntimeError(f"{task}: {type(error).__name__}: {error}") from error
+def judge(task: tuple[str, tuple[str, ...]]) -> list[Fate]:
+    """Some misconceptions of a puzzle under every guard, in this process."""
+    puzzle, chosen = task
+    bench = _bench(puzzle)
+    fates = []
+    for wrong in (m for m in bank(puzzle) if m.name in chosen):
+        try:
+            fates += [fate for guard in bench.guards if (fate := bench.fate(wrong, guard)) is not None]
+        except Exception as error:
+            raise RuntimeError(f"{puzzle}/{wrong.name}: {type(error).__name__}: {error}") from error
+    return fates
 
 
 def _start(cache: str) -> None:
@@ -483,16 +501,21 @@ def sweep(puzzles: Sequence[Puzzle], jobs: int, sample: int = 0) -> list[Fate]:
     """Every wrong kernel of these puzzles under every guard, or `sample` wrong kernels of each, spread over `jobs` processes."""
     tasks = []
     for puzzle in puzzles:
-        known = [(puzzle.name, m.name) for m in bank(puzzle.name)]
-        tasks += random.Random(puzzle.name).sample(known, min(sample, len(known))) if sample else known
+        known = [m.name for m in bank(puzzle.name)]
+        chosen = random.Random(puzzle.name).sample(known, min(sample, len(known))) if sample else known
+        tasks += [(puzzle.name, tuple(chosen[i : i + TOGETHER])) for i in range(0, len(chosen), TOGETHER)]
     context = multiprocessing.get_context("spawn")
     fates: list[Fate] = []
     with tempfile.TemporaryDirectory() as folder, context.Pool(jobs, _start, (folder,)) as pool:
-        for done, some in enumerate(pool.imap(judge, tasks, chunksize=4), 1):
+        for task, some in zip(tasks, pool.imap(judge, tasks), strict=True):
             fates += some
-            if done % 20 == 0 or done == len(tasks):
-                print(f"{done} of {len(tasks)} wrong kernels", file=sys.stderr, flush=True)
+            print(f"{task[0]}: {summary(some)}", file=sys.stderr, flush=True)
     return fates
+
+
+def summary(fates: Sequence[Fate]) -> str:
+    counts = Counter(f.outcome for f in fates)
+    return f"{len(fates)} guarded kernels; " + ", ".join(f"{n} {what}" for what, n in counts.items())
 
 
 def main() -> int:
@@ -507,9 +530,7 @@ def main() -> int:
     if options.json:
         Path(options.json).write_text(json.dumps([asdict(f) for f in fates], indent=0) + "\n", "utf-8")
     for puzzle in puzzles:
-        mine = [f for f in fates if f.puzzle == puzzle.name]
-        counts = Counter(f.outcome for f in mine)
-        print(f"{puzzle.name}: {len(mine)} guarded kernels; " + ", ".join(f"{n} {what}" for what, n in counts.items()))
+        print(f"{puzzle.name}: {summary([f for f in fates if f.puzzle == puzzle.name])}")
     return 0
 
 

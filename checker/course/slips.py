@@ -78,6 +78,7 @@ def softmax(
             "SPLITS": ("BLOCK_S", "stride_pm"),
         },
         guards=guarded,
+        usual={"stride_xm": ("stride_ym",), "stride_pm": ("SPLITS",), "N": ("stride_xm",)},
     )
 
 
@@ -125,6 +126,14 @@ def attention(layouts: Sequence[str], own: Callable[[Random, int, Sizes], Flags]
             **{f"stride_{name}": ("D",) for name in ("qm", "kn", "vn", "om", "qh", "kh", "vh", "oh")},
         },
         guards=guards.ATTENTION,
+        usual={
+            "scale": ("D ** -0.5", "0.25", "0.125"),
+            **{f"stride_{x}b": (f"H_Q * stride_{x}h",) for x in "qo"},
+            **{f"stride_{x}b": (f"H_KV * stride_{x}h",) for x in "kv"},
+            **{f"stride_{x}h": (f"N_Q * stride_{x}m",) for x in "qo"},
+            **{f"stride_{x}h": (f"N_KV * stride_{x}n",) for x in "kv"},
+            "H_KV": ("H_Q",),
+        },
     )
 
 
@@ -179,4 +188,10 @@ def linear_attention(own: Callable[[Random, int, Sizes], Flags] = tokens) -> Sli
             "stride_on": ("D", "D_V"),
         },
         guards=guards.LINEAR,
+        usual={
+            **{f"stride_{x}h": (f"N * stride_{x}n", f"N_Q * stride_{x}m") for x in "qo"},
+            **{f"stride_{x}h": (f"N * stride_{x}n", f"N_KV * stride_{x}n") for x in "kv"},
+            "D_V": ("D",),
+            "H": ("1",),
+        },
     )
