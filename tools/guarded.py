@@ -24,7 +24,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from itertools import product
@@ -89,8 +89,7 @@ class Launched:
         self.grid = (*launch.grid, 1, 1)[:3]
         self.known: dict[str, Any] = {**case.flags, **launch.meta}
         for name, value in launch.arguments.items():
-            held = isinstance(value, torch.Tensor)
-            self.known[name] = _Pointer(value.dtype) if held else value
+            self.known[name] = _Pointer(value.dtype) if isinstance(value, torch.Tensor) else value
         self.asked: dict[str, frozenset[bool]] = {}
 
     def answers(self, guard: Guard) -> frozenset[bool]:
@@ -237,9 +236,7 @@ def _question(guard: Guard, loop: ast.For | None, name: str = "guard") -> list[a
     test = ast.unparse(tree if loop is None else _Turns(loop).visit(tree))
     if not guard.twice:
         return ast.parse(f"{name}_holds = {test}").body
-    return ast.parse(
-        f"{name}_now = {test}\n{name}_holds = {name}_now & {name}_before\n{name}_before = {name}_now"
-    ).body
+    return ast.parse(f"{name}_now = {test}\n{name}_holds = {name}_now & {name}_before\n{name}_before = {name}_now").body
 
 
 class _Turns(ast.NodeTransformer):
@@ -247,7 +244,11 @@ class _Turns(ast.NodeTransformer):
 
     def __init__(self, loop: ast.For) -> None:
         assert isinstance(loop.iter, ast.Call)
-        start, stop, step = (["0", *map(ast.unparse, loop.iter.args), "1"] if len(loop.iter.args) == 1 else [*map(ast.unparse, loop.iter.args), "1"])[:3]
+        start, stop, step = (
+            ["0", *map(ast.unparse, loop.iter.args), "1"]
+            if len(loop.iter.args) == 1
+            else [*map(ast.unparse, loop.iter.args), "1"]
+        )[:3]
         variable = ast.unparse(loop.target)
         self.texts = {
             "turn": f"({variable} - ({start})) // ({step})",
@@ -271,9 +272,7 @@ def probe(puzzle: Puzzle, asked: Sequence[Guard]) -> KernelSource:
     return _source(puzzle, ast.unparse(ast.fix_missing_locations(module)) + "\n")
 
 
-def _probed(
-    asked: Sequence[Guard], block: Sequence[ast.stmt], loop: ast.For | None, known: set[str]
-) -> list[ast.stmt]:
+def _probed(asked: Sequence[Guard], block: Sequence[ast.stmt], loop: ast.For | None, known: set[str]) -> list[ast.stmt]:
     places = {k: _place(guard, block, loop, known) for k, guard in enumerate(asked)}
     body: list[ast.stmt] = []
     for place in range(len(block) + 1):
@@ -314,9 +313,10 @@ class Fate:
 class Trial:
     """A case that kernels are tried on, made when it is first needed."""
 
+    puzzle: Puzzle
     case: Case
     launched: Launched
-    made: Callable[[], Prepared]
+    placed: Prepared | None = None
 
     @property
     def cost(self) -> float:
@@ -325,7 +325,7 @@ class Trial:
 
     @cached_property
     def prepared(self) -> Prepared:
-        return self.made()
+        return self.placed or prepare_all(self.puzzle, [(self.case, None)])[0]
 
 
 class Bench:
@@ -339,7 +339,7 @@ class Bench:
         self.asked = [g for g in self.guards if in_place(g)]
         own = prepare_all(puzzle, [(case, None) for case in puzzle.cases if "cpu" in case.devices])
         far = [launch.far for launch in int64_overflow.far_launches(puzzle, own)]
-        self.cases = [_ready(one) for one in (*own, *far)]
+        self.cases = [Trial(puzzle, one.case, Launched(one.case, one.launch), one) for one in (*own, *far)]
         self.drawn = self._drawn()
         self.faults: dict[tuple[str, Trial], str] = {}
         for trial in self.cases:
@@ -349,12 +349,14 @@ class Bench:
         if self.puzzle.slips is None:
             return []
         draw = random.Random(f"guarded: {self.puzzle.name}")
-        numbers = [n for i in range(max(NEAR_DRAWN, FAR_DRAWN)) for n in (i, FAR + i) if n < NEAR_DRAWN or FAR <= n < FAR + FAR_DRAWN]
-        cases = [self.puzzle.slips.draw(self.puzzle, draw, number) for number in numbers]
-        return [
-            Trial(case, Launched(case, without_numbers(self.puzzle, case)), lambda case=case: prepare_all(self.puzzle, [(case, None)])[0])
-            for case in cases
+        numbers = [
+            n
+            for i in range(max(NEAR_DRAWN, FAR_DRAWN))
+            for n in (i, FAR + i)
+            if n < NEAR_DRAWN or FAR <= n < FAR + FAR_DRAWN
         ]
+        cases = [self.puzzle.slips.draw(self.puzzle, draw, number) for number in numbers]
+        return [Trial(self.puzzle, case, Launched(case, without_numbers(self.puzzle, case))) for case in cases]
 
     def fault(self, source: KernelSource, trial: Trial) -> str:
         """What a gate has against the kernel in this case; empty where nothing."""
@@ -422,7 +424,9 @@ class Bench:
         """For each guard `TRIED` cases in which it holds, of different families if possible: few cases in all, and cheap ones."""
         few = [t for t in self.drawn if math.prod(t.launched.grid) <= FEW][:PROBED]
         chosen: dict[str, list[Trial]] = {guard.name: [] for guard in self.guards}
-        holds = {t: {g.name for g in self.guards if not in_place(g) and True in t.launched.answers(g)} for t in self.drawn}
+        holds = {
+            t: {g.name for g in self.guards if not in_place(g) and True in t.launched.answers(g)} for t in self.drawn
+        }
         for trial in few:
             holds[trial] |= self.held(trial)
 
@@ -431,14 +435,12 @@ class Bench:
             lacking = (name for name in holds[trial] if len(chosen[name]) < TRIED)
             return [n for n in lacking if trial.case.family not in {t.case.family for t in chosen[n]}]
 
-        while best := max((t for t in self.drawn if wanted(t)), key=lambda t: len(wanted(t)) / (1 + t.cost), default=None):
+        while best := max(
+            (t for t in self.drawn if wanted(t)), key=lambda t: len(wanted(t)) / (1 + t.cost), default=None
+        ):
             for name in wanted(best):
                 chosen[name].append(best)
         return chosen
-
-
-def _ready(prepared: Prepared) -> Trial:
-    return Trial(prepared.case, Launched(prepared.case, prepared.launch), lambda: prepared)
 
 
 @cache
@@ -520,7 +522,9 @@ def summary(fates: Sequence[Fate]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--puzzle", action="append", choices=[p.name for p in LADDER], help="only this puzzle; may be repeated")
+    parser.add_argument(
+        "--puzzle", action="append", choices=[p.name for p in LADDER], help="only this puzzle; may be repeated"
+    )
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="only N wrong kernels of each puzzle")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per processor)")
     parser.add_argument("--json", metavar="FILE", help="write every fate to FILE")

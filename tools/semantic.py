@@ -20,7 +20,9 @@ LOW, HIGH = -60000.0, 60000.0
 TURNS = (8, 16, 32)
 
 
-def semantic(text: str, puzzle: str, kernel: str, parameters: Mapping[str, str], slips: Slips | None = None) -> list[Mutation]:
+def semantic(
+    text: str, puzzle: str, kernel: str, parameters: Mapping[str, str], slips: Slips | None = None
+) -> list[Mutation]:
     """Every semantic mutant of the kernel called `kernel` in `text`, in the order of its lines.
 
     `parameters` says what each parameter is: ``float``, ``int``, or of a pointer what it points to.
@@ -40,8 +42,12 @@ class _Semantic(Maker):
             name: tuple(e for e in map(_expression, texts) if _names(e) <= self.known.keys())
             for name, texts in (slips.usual if slips else {}).items()
         }
-        self.usual |= {name: (ast.Constant(1),) for name in self.known if name.startswith("stride_") and name.endswith("d")}
-        self.sizes = [name for name, kind in parameters.items() if kind == "int" and name.startswith(("N", "M", "D_V", "S"))]
+        self.usual |= {
+            name: (ast.Constant(1),) for name in self.known if name.startswith("stride_") and name.endswith("d")
+        }
+        self.sizes = [
+            name for name, kind in parameters.items() if kind == "int" and name.startswith(("N", "M", "D_V", "S"))
+        ]
         self.kinds = Kinds(parameters)
         for statement in ast.walk(function):
             self.kinds.learn(statement)
@@ -58,7 +64,11 @@ class _Semantic(Maker):
         match statement:
             case ast.For(iter=ast.Call(args=[_, stop, step])):
                 for turns in TURNS:
-                    yield "a bound on the turns", stop, _expression(f"tl.minimum({ast.unparse(stop)}, {turns} * {ast.unparse(step)})")
+                    yield (
+                        "a bound on the turns",
+                        stop,
+                        _expression(f"tl.minimum({ast.unparse(stop)}, {turns} * {ast.unparse(step)})"),
+                    )
             case ast.For(iter=ast.Call(args=[stop])):
                 for turns in TURNS:
                     yield "a bound on the turns", stop, _expression(f"tl.minimum({ast.unparse(stop)}, {turns})")
@@ -80,9 +90,9 @@ class _Semantic(Maker):
                 case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Call()]):
                     for text in ("-1e30", "-1e4"):
                         yield "an epsilon", node, ast.Compare(left, [ast.Lt()], [_expression(text)])
-                case ast.Constant(value=float() as value) if 0.0 < value < 1e-3:
-                    for other_value in (0.0, value / 100, value * 10):
-                        yield "an epsilon", node, ast.Constant(other_value)
+                case ast.Constant(value=float() as small) if 0.0 < small < 1e-3:
+                    for epsilon in (0.0, small / 100, small * 10):
+                        yield "an epsilon", node, ast.Constant(epsilon)
                 case ast.Name(id=name, ctx=ast.Load()):
                     for expression in self.usual.get(name, ()):
                         yield "a parameter left out", node, expression
@@ -90,10 +100,16 @@ class _Semantic(Maker):
     def _values(self, typed: ast.expr, value: ast.expr) -> Iterator[Change]:
         """What becomes of a value that is given a name, of the kind of `typed`."""
         kind, text = self.kinds.of(typed), f"({ast.unparse(value)})"
+        if _is_constant(value):
+            return
         if kind.startswith("float"):
             for narrow in NARROW:
                 yield f"a value in {narrow}", value, _narrowed(text, narrow, kind)
-            for clamped in (f"tl.maximum({text}, -80.0)", f"tl.minimum({text}, 80.0)", f"tl.minimum(tl.maximum({text}, {LOW}), {HIGH})"):
+            for clamped in (
+                f"tl.maximum({text}, -80.0)",
+                f"tl.minimum({text}, 80.0)",
+                f"tl.minimum(tl.maximum({text}, {LOW}), {HIGH})",
+            ):
                 yield "a clamp", value, _expression(clamped)
         if kind == "int":
             for width in INDEX:
@@ -123,18 +139,39 @@ class _Semantic(Maker):
         if name == "where":
             condition = ast.unparse(node.args[0])
             for reduce in ("max", "min"):
-                yield "a guard common to the tile", node.args[0], _expression(f"tl.{reduce}(({condition}).to(tl.int32)) > 0")
-            yield "a guard common to the row", node.args[0], _expression(f"(tl.max(({condition}).to(tl.int32), axis=0) > 0)[None, :]")
-            yield "a guard common to the row", node.args[0], _expression(f"(tl.max(({condition}).to(tl.int32), axis=1) > 0)[:, None]")
+                yield (
+                    "a guard common to the tile",
+                    node.args[0],
+                    _expression(f"tl.{reduce}(({condition}).to(tl.int32)) > 0"),
+                )
+            yield (
+                "a guard common to the row",
+                node.args[0],
+                _expression(f"(tl.max(({condition}).to(tl.int32), axis=0) > 0)[None, :]"),
+            )
+            yield (
+                "a guard common to the row",
+                node.args[0],
+                _expression(f"(tl.max(({condition}).to(tl.int32), axis=1) > 0)[:, None]"),
+            )
         for keyword in node.keywords:
             if keyword.arg == "mask" and not isinstance(keyword.value, ast.Name):
                 for size in self.sizes:
-                    yield "a path for full tiles", keyword.value, _expression(f"({ast.unparse(keyword.value)}) | ({size} % 16 == 0)")
+                    yield (
+                        "a path for full tiles",
+                        keyword.value,
+                        _expression(f"({ast.unparse(keyword.value)}) | ({size} % 16 == 0)"),
+                    )
 
     def _operation(self, node: ast.BinOp) -> Iterator[Change]:
         if isinstance(node.op, ast.Div):
             divisor = ast.unparse(node.right)
-            for text in (f"{divisor} + 1e-06", f"{divisor} + 0.001", f"tl.maximum({divisor}, 1e-06)", f"tl.maximum({divisor}, 1.0)"):
+            for text in (
+                f"{divisor} + 1e-06",
+                f"{divisor} + 0.001",
+                f"tl.maximum({divisor}, 1e-06)",
+                f"tl.maximum({divisor}, 1.0)",
+            ):
                 yield "an epsilon", node.right, _expression(text)
         if isinstance(node.op, ast.Mult | ast.Div):
             for operand in (node.left, node.right):
@@ -145,6 +182,16 @@ class _Semantic(Maker):
         if isinstance(node.op, ast.Mult) and self.kinds.of(node) == "int":
             for width in INDEX[1:]:
                 yield f"an index in {width}", node, _expression(f"({ast.unparse(node)}).to(tl.{width})")
+
+
+def _is_constant(value: ast.expr) -> bool:
+    """A number, or a tile of one number: mechanical mutants change its type and its value."""
+    match value:
+        case ast.Constant():
+            return True
+        case ast.Call(func=ast.Name(id="float")) | ast.Call(func=ast.Attribute(attr="zeros" | "full")):
+            return True
+    return False
 
 
 def _expression(text: str) -> ast.expr:

@@ -298,7 +298,9 @@ LINEAR = (
             "packed rows": "stride_kn == D",
             "k and v of two strides": "stride_kn != stride_vn",
             **_both(_PADDED_K, {**_K16, **_SLICES, **_PAST, **_RAGGED}),
-            **_both(_K16, {"D = 128": "D == 128", "more than 3 chunks": "N > 3 * CHUNK", **_SLICES, **_PAST, **_RAGGED}),
+            **_both(
+                _K16, {"D = 128": "D == 128", "more than 3 chunks": "N > 3 * CHUNK", **_SLICES, **_PAST, **_RAGGED}
+            ),
             **_both(_PAST, {**_SLICES, "full chunks": "N % CHUNK == 0", "one chunk": "N <= CHUNK"}),
             **_both(_RAGGED, {**_FULL_KEYS, **_LONGER}),
             **_both(_SLICES, {"not full slices": "D_V % BLOCK_V != 0", "full chunks": "N % CHUNK == 0"}),
