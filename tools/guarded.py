@@ -5,50 +5,42 @@ solution, so one table of the wrong kernels over the cases judges all of them. O
 one of two functions; in the turn of a loop, the statements in which the two kernels differ.
 
 One that no case of the puzzle kills is run on drawn cases where the guard holds: where it fails there it *survives*, and a case is
-missing; where it never does it is *equivalent*.
-
-    python tools/guarded.py --puzzle online_softmax --sample 5
+missing; where it never does it is *equivalent*. `tools/mutants.py --guarded` judges them and writes the report.
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
 import difflib
-import json
 import math
 import multiprocessing
-import os
 import random
 import signal
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import torch
 
-import torch  # noqa: E402
-
-from checker.course import LADDER, PUZZLES  # noqa: E402
-from checker.judge import int64_overflow, memory_gate, traffic_gate  # noqa: E402
-from checker.judge.combined_kernel import renamed  # noqa: E402
-from checker.judge.launches import Prepared, prepare_all, without_numbers  # noqa: E402
-from checker.judge.outcome import simulate  # noqa: E402
-from checker.judge.runner import RunResult  # noqa: E402
-from checker.misconceptions import Misconception, bank  # noqa: E402
-from checker.misconceptions import solution as bare_solution  # noqa: E402
-from checker.puzzle import DTYPES, FAR, Case, Guard, Launch, Puzzle  # noqa: E402
-from checker.simulator.trace import SimulateOptions  # noqa: E402
-from checker.submission.kernel import KernelSource, Piece  # noqa: E402
-from tests.judge.local_runner import LocalRunner  # noqa: E402
+from checker.course import PUZZLES
+from checker.judge import int64_overflow, memory_gate, traffic_gate
+from checker.judge.combined_kernel import renamed
+from checker.judge.launches import Prepared, prepare_all, without_numbers
+from checker.judge.outcome import simulate
+from checker.judge.runner import RunResult
+from checker.misconceptions import Misconception, bank
+from checker.misconceptions import solution as bare_solution
+from checker.puzzle import DTYPES, FAR, Case, Guard, Launch, Puzzle
+from checker.simulator.trace import SimulateOptions
+from checker.submission.kernel import KernelSource, Piece
+from tests.judge.local_runner import LocalRunner
+from tools.mutate import Fate, start
 
 NEAR_DRAWN, FAR_DRAWN = 80, 160
 """Cases drawn for each puzzle; the guards choose among them."""
@@ -58,6 +50,8 @@ FEW, PROBED = 4, 20
 """Of the drawn cases, so many with so few programs say which guards hold in place there."""
 TOGETHER = 12
 """Wrong kernels that one process judges before it takes the next."""
+BITS = 40
+"""Guards that one run of the probe asks."""
 SECONDS = 20
 """Longer than any launch takes; one that goes on has an endless loop."""
 _TURN = {"turn", "turns"}
@@ -79,7 +73,21 @@ def guards(puzzle: Puzzle) -> list[Guard]:
     """The guards of the puzzle's family whose names it has."""
     known = {"tl", *puzzle.parameters, *puzzle.cases[0].flags}
     everything = puzzle.slips.guards if puzzle.slips else ()
-    return [g for g in everything if in_place(g) or names(g.test) <= known]
+    body = _kernel(ast.parse(bare_solution(puzzle.name)), puzzle.kernel).body
+    return [
+        g
+        for g in everything
+        if (_is_asked(g, body, None, set(puzzle.parameters)) if in_place(g) else names(g.test) <= known)
+    ]
+
+
+def _is_asked(guard: Guard, block: Sequence[ast.stmt], loop: ast.For | None, known: set[str]) -> bool:
+    """Whether there is a place in the block, or in a loop in it, where the guard can be asked."""
+    return _place(guard, block, loop, known) is not None or any(
+        _is_asked(guard, statement.body, statement, known | _assigned(block[:i]) | _assigned([statement]))
+        for i, statement in enumerate(block)
+        if isinstance(statement, ast.For)
+    )
 
 
 class Launched:
@@ -293,22 +301,6 @@ def _probed(asked: Sequence[Guard], block: Sequence[ast.stmt], loop: ast.For | N
 # ---------------------------------------------------------------------------------------------------------------- judge
 
 
-@dataclass(frozen=True)
-class Fate:
-    """What became of a guarded misconception: ``killed`` by a case, ``survived`` although the drawn case fails it, or ``equivalent``."""
-
-    puzzle: str
-    misconception: str
-    guard: str
-    outcome: str
-    case: str = ""
-    fault: str = ""
-
-    @property
-    def key(self) -> str:
-        return f"{self.puzzle}: {self.misconception} if {self.guard}"
-
-
 @dataclass(eq=False)
 class Trial:
     """A case that kernels are tried on, made when it is first needed."""
@@ -361,8 +353,6 @@ class Bench:
     def fault(self, source: KernelSource, trial: Trial) -> str:
         """What a gate has against the kernel in this case; empty where nothing."""
         (outcome,) = simulate(self.puzzle, source, self.runner, [trial.prepared])
-        if not outcome.ran:
-            return "stops"
         if not outcome.right:
             return "values"
         if memory_gate.memory_findings(outcome):
@@ -389,15 +379,15 @@ class Bench:
             source = joined(self.puzzle, wrong.source, guard)
             if source is None:
                 return None
-        fate = Fate(self.puzzle.name, wrong.name, guard.name, "killed")
-        failing = [trial for trial in self.cases if self.known(wrong, trial)]
-        for trial in (*failing, *(t for t in self.cases if t not in failing)):
-            if fault := self._fault(wrong, guard, source, trial):
-                return replace(fate, case=trial.case.name, fault=fault)
+        key = f"{self.puzzle.name}: {wrong.name} if {guard.name}"
+        fate = Fate(key, self.puzzle.name, guard.name, 0, wrong.name, guard.name, "equivalent")
+        for trial in sorted(self.cases, key=lambda t: not self.known(wrong, t)):
+            if gate := self._fault(wrong, guard, source, trial):
+                return replace(fate, outcome="killed", by=gate)
         for trial in self._promising(wrong, guard):
-            if fault := self._fault(wrong, guard, source, trial):
-                return replace(fate, outcome="survived", case=trial.case.name, fault=fault)
-        return replace(fate, outcome="equivalent")
+            if gate := self._fault(wrong, guard, source, trial):
+                return replace(fate, outcome="survived", differs=f"{trial.case.name}: {gate}")
+        return fate
 
     def _fault(self, wrong: Misconception, guard: Guard, source: KernelSource | None, trial: Trial) -> str:
         if in_place(guard):
@@ -446,8 +436,8 @@ class Bench:
 @cache
 def _held(bench: Bench, trial: Trial) -> frozenset[str]:
     found: set[str] = set()
-    for start in range(0, len(bench.asked), 40):
-        some = bench.asked[start : start + 40]
+    for first in range(0, len(bench.asked), BITS):
+        some = bench.asked[first : first + BITS]
         (outcome,) = simulate(bench.puzzle, probe(bench.puzzle, some), bench.runner, [trial.prepared])
         assert outcome.trace is not None, outcome.result
         numbers = [int(line.rpartition(" ")[2]) for line in outcome.trace.printed]
@@ -494,11 +484,6 @@ def judge(task: tuple[str, tuple[str, ...]]) -> list[Fate]:
     return fates
 
 
-def _start(cache: str) -> None:
-    torch.set_num_threads(1)
-    os.environ["TRITON_CACHE_DIR"] = cache
-
-
 def sweep(puzzles: Sequence[Puzzle], jobs: int, sample: int = 0) -> list[Fate]:
     """Every wrong kernel of these puzzles under every guard, or `sample` wrong kernels of each, spread over `jobs` processes."""
     tasks = []
@@ -508,35 +493,8 @@ def sweep(puzzles: Sequence[Puzzle], jobs: int, sample: int = 0) -> list[Fate]:
         tasks += [(puzzle.name, tuple(chosen[i : i + TOGETHER])) for i in range(0, len(chosen), TOGETHER)]
     context = multiprocessing.get_context("spawn")
     fates: list[Fate] = []
-    with tempfile.TemporaryDirectory() as folder, context.Pool(jobs, _start, (folder,)) as pool:
+    with tempfile.TemporaryDirectory() as folder, context.Pool(jobs, start, (folder,)) as pool:
         for task, some in zip(tasks, pool.imap(judge, tasks), strict=True):
             fates += some
-            print(f"{task[0]}: {summary(some)}", file=sys.stderr, flush=True)
+            print(f"{task[0]}: {len(fates)} judged", file=sys.stderr, flush=True)
     return fates
-
-
-def summary(fates: Sequence[Fate]) -> str:
-    counts = Counter(f.outcome for f in fates)
-    return f"{len(fates)} guarded kernels; " + ", ".join(f"{n} {what}" for what, n in counts.items())
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--puzzle", action="append", choices=[p.name for p in LADDER], help="only this puzzle; may be repeated"
-    )
-    parser.add_argument("--sample", type=int, default=0, metavar="N", help="only N wrong kernels of each puzzle")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per processor)")
-    parser.add_argument("--json", metavar="FILE", help="write every fate to FILE")
-    options = parser.parse_args()
-    puzzles = [puzzle for puzzle in LADDER if not options.puzzle or puzzle.name in options.puzzle]
-    fates = sweep(puzzles, options.jobs, options.sample)
-    if options.json:
-        Path(options.json).write_text(json.dumps([asdict(f) for f in fates], indent=0) + "\n", "utf-8")
-    for puzzle in puzzles:
-        print(f"{puzzle.name}: {summary([f for f in fates if f.puzzle == puzzle.name])}")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -239,7 +239,7 @@ def _bench(name: str, far: int = 0) -> Bench:
     return Bench(PUZZLES[name], far)
 
 
-def _start(cache: str) -> None:
+def start(cache: str) -> None:
     """What a process of the pool does first: one thread each, and compiled kernels in a folder that is thrown away."""
     torch.set_num_threads(1)
     os.environ["TRITON_CACHE_DIR"] = cache
@@ -269,13 +269,19 @@ def sweep(puzzles: Sequence[Puzzle], jobs: int, semantically: bool = False, samp
         everything += random.Random(puzzle.name).sample(made, min(sample, len(made))) if sample else made
     fates: list[Fate] = []
     context = multiprocessing.get_context("spawn")
-    with tempfile.TemporaryDirectory() as cache, context.Pool(jobs, _start, (cache,)) as pool:
+    with tempfile.TemporaryDirectory() as cache, context.Pool(jobs, start, (cache,)) as pool:
         for fate in pool.imap(judge_semantic if semantically else judge, everything, chunksize=8):
             fates.append(fate)
             if (fate.outcome == "survived" and not semantically) or len(fates) % 50 == 0:
                 note = f": survived: {fate.key} ({fate.differs})" if fate.outcome == "survived" else ""
                 print(f"{len(fates)} of {len(everything)}{note}", file=sys.stderr, flush=True)
     return fates
+
+
+def summary(fates: Sequence[Fate]) -> str:
+    """How many there are, and what became of them."""
+    counts = Counter(f"by {f.by}" if f.by else f.outcome for f in fates)
+    return f"{len(fates)} mutants; " + ", ".join(f"{n} {what}" for what, n in sorted(counts.items()))
 
 
 def main() -> int:
@@ -293,10 +299,7 @@ def main() -> int:
     if options.json:
         Path(options.json).write_text(json.dumps([asdict(f) for f in fates], indent=0) + "\n", "utf-8")
     for puzzle in puzzles:
-        counts = Counter(f.by or f.outcome for f in fates if f.puzzle == puzzle.name)
-        print(
-            f"{puzzle.name}: {sum(counts.values())} mutants; " + ", ".join(f"{n} {what}" for what, n in counts.items())
-        )
+        print(f"{puzzle.name}: {summary([f for f in fates if f.puzzle == puzzle.name])}")
     return 0
 
 

@@ -85,8 +85,8 @@ class _Semantic(Maker):
                     yield from self._call(node)
                 case ast.BinOp():
                     yield from self._operation(node)
-                case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=float()) as other]):
-                    yield "an epsilon", node, ast.Compare(left, [ast.Lt()], [ast.Constant(1e-6 + other.value)])
+                case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=0.0)]):
+                    yield "an epsilon", node, ast.Compare(left, [ast.Lt()], [ast.Constant(1e-6)])
                 case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Call()]):
                     for text in ("-1e30", "-1e4"):
                         yield "an epsilon", node, ast.Compare(left, [ast.Lt()], [_expression(text)])
