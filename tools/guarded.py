@@ -32,7 +32,7 @@ from checker.course import PUZZLES
 from checker.judge import int64_overflow, memory_gate, traffic_gate
 from checker.judge.combined_kernel import renamed
 from checker.judge.launches import Prepared, prepare_all, without_numbers
-from checker.judge.outcome import simulate
+from checker.judge.outcome import Outcome, simulate
 from checker.judge.runner import RunResult
 from checker.misconceptions import Misconception, bank
 from checker.misconceptions import solution as bare_solution
@@ -46,8 +46,8 @@ NEAR_DRAWN, FAR_DRAWN = 80, 160
 """Cases drawn for each puzzle; the guards choose among them."""
 TRIED = 4
 """Drawn cases, of as many families, that a guarded kernel is tried on before it is called equivalent."""
-FEW, PROBED = 4, 20
-"""Of the drawn cases, so many with so few programs say which guards hold in place there."""
+FEW, TURNS, PROBED = 4, 40, 3
+"""Of the drawn cases, so many of each family, with so few programs and turns, say which guards hold in place there."""
 TOGETHER = 12
 """Wrong kernels that one process judges before it takes the next."""
 BITS = 40
@@ -311,9 +311,14 @@ class Trial:
     placed: Prepared | None = None
 
     @property
+    def turns(self) -> float:
+        """At most so many turns has a loop."""
+        return max(self.case.sizes.values()) / min(self.case.meta.values())
+
+    @property
     def cost(self) -> float:
-        """About how long it takes, beside others: programs times turns of a loop."""
-        return math.prod(self.launched.grid) * max(self.case.sizes.values()) / min(self.case.meta.values())
+        """About how long it takes, beside others."""
+        return math.prod(self.launched.grid) * self.turns
 
     @cached_property
     def prepared(self) -> Prepared:
@@ -333,9 +338,9 @@ class Bench:
         far = [launch.far for launch in int64_overflow.far_launches(puzzle, own)]
         self.cases = [Trial(puzzle, one.case, Launched(one.case, one.launch), one) for one in (*own, *far)]
         self.drawn = self._drawn()
-        self.faults: dict[tuple[str, Trial], str] = {}
-        for trial in self.cases:
-            assert not self.fault(self.right, trial), f"the solution itself: {trial.case.name}"
+        self.seen: dict[tuple[str, Trial], str] = {}
+        for trial, gate in self.faults(self.right, self.cases):
+            assert not gate, f"the solution itself: {trial.case.name}"
 
     def _drawn(self) -> list[Trial]:
         if self.puzzle.slips is None:
@@ -350,21 +355,29 @@ class Bench:
         cases = [self.puzzle.slips.draw(self.puzzle, draw, number) for number in numbers]
         return [Trial(self.puzzle, case, Launched(case, without_numbers(self.puzzle, case))) for case in cases]
 
-    def fault(self, source: KernelSource, trial: Trial) -> str:
-        """What a gate has against the kernel in this case; empty where nothing."""
-        (outcome,) = simulate(self.puzzle, source, self.runner, [trial.prepared])
+    def faults(self, source: KernelSource, trials: Sequence[Trial]) -> Iterator[tuple[Trial, str]]:
+        """What a gate has against the kernel in each of these cases; empty where nothing."""
+        for trial in trials:
+            (outcome,) = simulate(self.puzzle, source, self.runner, [trial.prepared])
+            yield trial, self._fault(outcome)
+
+    def _fault(self, outcome: Outcome) -> str:
         if not outcome.right:
             return "values"
         if memory_gate.memory_findings(outcome):
             return "memory"
         return "traffic" if traffic_gate.overdrawn(self.puzzle, outcome) else ""
 
+    def first_fault(self, source: KernelSource, trials: Sequence[Trial]) -> tuple[Trial, str] | None:
+        """The first of these cases that the kernel fails, and the gate."""
+        return next(((trial, gate) for trial, gate in self.faults(source, trials) if gate), None)
+
     def known(self, wrong: Misconception, trial: Trial) -> str:
-        """The same of a kernel of the bank, remembered."""
-        key = (wrong.name, trial)
-        if key not in self.faults:
-            self.faults[key] = self.fault(wrong.source, trial)
-        return self.faults[key]
+        """What a gate has against a kernel of the bank, remembered."""
+        if (wrong.name, trial) not in self.seen:
+            missing = self.cases if trial in self.cases else [trial]
+            self.seen |= {(wrong.name, one): gate for one, gate in self.faults(wrong.source, missing)}
+        return self.seen[wrong.name, trial]
 
     def held(self, trial: Trial) -> frozenset[str]:
         """The guards asked in place that hold in some turn of some program."""
@@ -381,38 +394,41 @@ class Bench:
                 return None
         key = f"{self.puzzle.name}: {wrong.name} if {guard.name}"
         fate = Fate(key, self.puzzle.name, guard.name, 0, wrong.name, guard.name, "equivalent")
-        for trial in sorted(self.cases, key=lambda t: not self.known(wrong, t)):
-            if gate := self._fault(wrong, guard, source, trial):
-                return replace(fate, outcome="killed", by=gate)
-        for trial in self._promising(wrong, guard):
-            if gate := self._fault(wrong, guard, source, trial):
-                return replace(fate, outcome="survived", differs=f"{trial.case.name}: {gate}")
+        cases = sorted(self.cases, key=lambda t: not self.known(wrong, t))
+        if found := self._found(wrong, guard, source, cases):
+            return replace(fate, outcome="killed", by=found[1])
+        drawn = self._battery[guard.name]
+        if found := self._found(wrong, guard, source, sorted(drawn, key=lambda t: not self.seen.get((wrong.name, t)))):
+            return replace(fate, outcome="survived", differs=f"{found[0].case.name}: {found[1]}")
         return fate
 
-    def _fault(self, wrong: Misconception, guard: Guard, source: KernelSource | None, trial: Trial) -> str:
-        if in_place(guard):
-            assert source is not None
-            return self.fault(source, trial) if guard.name in self.held(trial) else ""
-        answers = trial.launched.answers(guard)
-        if True not in answers:
-            return ""
-        if False not in answers:
-            return self.known(wrong, trial)
+    def _found(
+        self, wrong: Misconception, guard: Guard, source: KernelSource | None, trials: Sequence[Trial]
+    ) -> tuple[Trial, str] | None:
+        """One of these cases that the guarded kernel fails, and the gate; `source` is that kernel where some programs only go wrong."""
+        some = []
+        for trial in trials:
+            answers = self._answers(guard, trial)
+            if False not in answers and (gate := self.known(wrong, trial)):
+                return trial, gate
+            if len(answers) > 1:
+                some.append(trial)
+        if not some:
+            return None
         assert source is not None
-        return self.fault(source, trial)
+        return self.first_fault(source, some)
 
-    def _promising(self, wrong: Misconception, guard: Guard) -> list[Trial]:
-        """Drawn cases in which the guard holds: those known to show the mistake first, then families that do."""
-        families = {trial.case.family for trial in self.cases if self.faults.get((wrong.name, trial))}
-        return sorted(
-            self._battery[guard.name],
-            key=lambda t: (not self.faults.get((wrong.name, t)), t.case.family not in families, t.cost),
-        )
+    def _answers(self, guard: Guard, trial: Trial) -> frozenset[bool]:
+        """What the guard says in a case: always the same thing, or both."""
+        if in_place(guard):
+            return frozenset({guard.name in self.held(trial), False})
+        return trial.launched.answers(guard)
 
     @cached_property
     def _battery(self) -> dict[str, list[Trial]]:
         """For each guard `TRIED` cases in which it holds, of different families if possible: few cases in all, and cheap ones."""
-        few = [t for t in self.drawn if math.prod(t.launched.grid) <= FEW][:PROBED]
+        few = [t for t in self.drawn if math.prod(t.launched.grid) <= FEW and t.turns <= TURNS]
+        few = [t for some in _by_family(few).values() for t in sorted(some, key=lambda t: -t.turns)[:PROBED]]
         chosen: dict[str, list[Trial]] = {guard.name: [] for guard in self.guards}
         holds = {
             t: {g.name for g in self.guards if not in_place(g) and True in t.launched.answers(g)} for t in self.drawn
@@ -431,6 +447,13 @@ class Bench:
             for name in wanted(best):
                 chosen[name].append(best)
         return chosen
+
+
+def _by_family(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
+    found: dict[str, list[Trial]] = {}
+    for trial in trials:
+        found.setdefault(trial.case.family, []).append(trial)
+    return found
 
 
 @cache
