@@ -44,8 +44,8 @@ from tools.mutate import Fate, start
 
 NEAR_DRAWN, FAR_DRAWN = 80, 160
 """Cases drawn for each puzzle; the guards choose among them."""
-TRIED = 4
-"""Drawn cases, of as many families, that a guarded kernel is tried on before it is called equivalent."""
+TRIED = 10
+"""Drawn cases, of many families, that a guarded kernel is tried on before it is called equivalent."""
 FEW, TURNS, PROBED = 4, 40, 3
 """Of the drawn cases, so many of each family, with so few programs and turns, say which guards hold in place there."""
 TOGETHER = 12
@@ -126,12 +126,12 @@ class _Pointer:
 
 def joined(puzzle: Puzzle, wrong: KernelSource, guard: Guard) -> KernelSource | None:
     """The solution that is `wrong` where the guard holds; None where it cannot be asked before the first statement that differs."""
-    right = _right(puzzle)
-    text = _in_turn(puzzle, right, wrong, guard) if in_place(guard) else _at_the_top(puzzle, right, wrong, guard)
+    join = _in_turn if in_place(guard) else _at_the_top
+    text = join(puzzle, right(puzzle), wrong, guard)
     return None if text is None else _source(puzzle, text)
 
 
-def _right(puzzle: Puzzle) -> KernelSource:
+def right(puzzle: Puzzle) -> KernelSource:
     return _source(puzzle, bare_solution(puzzle.name))
 
 
@@ -331,18 +331,19 @@ class Bench:
     def __init__(self, puzzle: Puzzle) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="guarded-")
         self.puzzle, self.runner = puzzle, _Runner(Path(self.folder.name))
-        self.right = _right(puzzle)
+        self.right = right(puzzle)
         self.guards = guards(puzzle)
         self.asked = [g for g in self.guards if in_place(g)]
         own = prepare_all(puzzle, [(case, None) for case in puzzle.cases if "cpu" in case.devices])
         far = [launch.far for launch in int64_overflow.far_launches(puzzle, own)]
         self.cases = [Trial(puzzle, one.case, Launched(one.case, one.launch), one) for one in (*own, *far)]
-        self.drawn = self._drawn()
         self.seen: dict[tuple[str, Trial], str] = {}
         for trial, gate in self.faults(self.right, self.cases):
             assert not gate, f"the solution itself: {trial.case.name}"
 
-    def _drawn(self) -> list[Trial]:
+    @cached_property
+    def drawn(self) -> list[Trial]:
+        """Cases near the puzzle's own and far from them, one after the other."""
         if self.puzzle.slips is None:
             return []
         draw = random.Random(f"guarded: {self.puzzle.name}")
@@ -397,8 +398,12 @@ class Bench:
         cases = sorted(self.cases, key=lambda t: not self.known(wrong, t))
         if found := self._found(wrong, guard, source, cases):
             return replace(fate, outcome="killed", by=found[1])
-        drawn = self._battery[guard.name]
-        if found := self._found(wrong, guard, source, sorted(drawn, key=lambda t: not self.seen.get((wrong.name, t)))):
+        families = {trial.case.family for trial in self.cases if self.known(wrong, trial)}
+        drawn = sorted(
+            self._battery[guard.name],
+            key=lambda t: (not self.seen.get((wrong.name, t)), t.case.family not in families),
+        )
+        if found := self._found(wrong, guard, source, drawn):
             return replace(fate, outcome="survived", differs=f"{found[0].case.name}: {found[1]}")
         return fate
 
@@ -436,16 +441,18 @@ class Bench:
         for trial in few:
             holds[trial] |= self.held(trial)
 
-        def wanted(trial: Trial) -> list[str]:
-            """Of the guards that hold in the case, those that lack one of its family."""
-            lacking = (name for name in holds[trial] if len(chosen[name]) < TRIED)
-            return [n for n in lacking if trial.case.family not in {t.case.family for t in chosen[n]}]
+        def worth(trial: Trial, many: int) -> float:
+            """How many guards that lack cases gain by this one, those most that lack one of its family, for what it costs."""
+            lacking = [chosen[name] for name in holds[trial] if len(chosen[name]) < many and trial not in chosen[name]]
+            known = sum(trial.case.family in {t.case.family for t in some} for some in lacking)
+            return (len(lacking) - 0.8 * known) / (10 + trial.cost)
 
-        while best := max(
-            (t for t in self.drawn if wanted(t)), key=lambda t: len(wanted(t)) / (1 + t.cost), default=None
-        ):
-            for name in wanted(best):
-                chosen[name].append(best)
+        for trials, many in (([t for t in self.drawn if t.turns > 2], TRIED // 2), (self.drawn, TRIED)):
+            while gains := [(w, t) for t in trials if (w := worth(t, many))]:
+                best = max(gains, key=lambda gain: gain[0])[1]
+                for name in holds[best]:
+                    if len(chosen[name]) < many and best not in chosen[name]:
+                        chosen[name].append(best)
         return chosen
 
 

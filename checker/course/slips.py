@@ -56,7 +56,7 @@ def softmax(
         sizes = {"M": draw.choice(FAR_ROWS if far else (1, 2, 3, 4, 6, 8, 9)), "N": n}
         meta = {name: draw.choice((4, 8, 16, 32)) for name in puzzle.cases[0].meta}
         if far and "BLOCK_N" in meta:
-            meta["BLOCK_N"] = draw.choice((32, 64, 128, 512, 1024))
+            meta["BLOCK_N"] = draw.choice((16, 32, 32, 64, 512))
         if own is not None:
             own(draw, sizes, meta)
         family = drawn_family(families, draw, number)
