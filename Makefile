@@ -36,7 +36,7 @@ mutants: setup  ## Judge every wrong kernel and mutant, and write docs/mutants.m
 	$(RUN) tools/mutants.py $(ARGS)
 
 gpu-test: setup  ## Run what needs a GPU, and write reports/gpu-<device>.json and .md
-	$(RUN) tools/gpu_report.py
+	$(RUN) tools/gpu_report.py -n $(JOBS) --dist worksteal
 
 lint: setup  ## Check formatting, style and types
 	$(RUN) -m ruff format --check .

@@ -28,7 +28,7 @@ from checker.checking import check_source  # noqa: E402
 from checker.course import LADDER, PUZZLES  # noqa: E402
 from checker.judge.compile_gate import Compilation  # noqa: E402
 from checker.judge.launches import Prepared, plan, prepare_all  # noqa: E402
-from checker.judge.outcome import simulate as simulate_all  # noqa: E402
+from checker.judge.outcome import simulate_cases  # noqa: E402
 from checker.puzzle import Puzzle  # noqa: E402
 from checker.sandbox import Sandbox  # noqa: E402
 from checker.submission import rules  # noqa: E402
@@ -124,7 +124,7 @@ def steps(puzzle: Puzzle, source: KernelSource, sandbox: Sandbox, meter: Meter) 
         compilation.first()
         compilation.rest()
 
-    simulating = meter.of(lambda: list(simulate_all(puzzle, source, sandbox, prepared)))
+    simulating = meter.of(lambda: simulate_cases(puzzle, source, sandbox, prepared))
     return Steps(rules_cost, preparing, meter.of(compiling), simulating)
 
 

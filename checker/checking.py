@@ -17,8 +17,8 @@ from checker.judge.diagnosis import NONE_KNOWN, ONLY_ON_GPU, find_misconception
 from checker.judge.experiments import what_turns_it_right
 from checker.judge.gpu_gate import NOT_RUN, gpu_gate
 from checker.judge.int64_overflow import FarLaunch
-from checker.judge.launches import Prepared, hidden, plan, prepare_all, without_numbers
-from checker.judge.outcome import Outcome, simulate
+from checker.judge.launches import Prepared, cases_of, plan, prepare_all, without_numbers
+from checker.judge.outcome import Outcome, simulate, simulate_cases
 from checker.judge.runner import Runner, session
 from checker.judge.smallest_case import smallest_case
 from checker.judge.source_gate import source_gate
@@ -59,12 +59,12 @@ def check_source(
     submission: str = "",
     diagnose: bool = True,
     runner: Runner | None = None,
-    secret: bytes | None = None,
+    seed: int | None = None,
 ) -> Verdict:
     """Judge one kernel; never raises for anything that a kernel does.
 
-    `runner` defaults to the shared warm sandbox. `secret` mixes a key into the seed of every case, so that nobody can know the
-    numbers of a graded run in advance. Whatever breaks in the machinery is a verdict with status ``infra_error``. Raises
+    `runner` defaults to the shared warm sandbox. A `seed` draws the numbers of every case anew, and more cases beside them; the
+    same seed gives the same cases. Whatever breaks in the machinery is a verdict with status ``infra_error``. Raises
     DeviceMissing and ValueError for a `device` that cannot be had.
     """
     where = resolve_device(device)
@@ -74,7 +74,7 @@ def check_source(
 
             runner = cast(Runner, Sandbox.shared())
         with session(runner, gpu=where == "cuda") as shared:
-            return _Check(puzzle, source, where, shared, diagnose, secret).verdict(submission)
+            return _Check(puzzle, source, where, shared, diagnose, seed).verdict(submission)
     except Exception as error:  # the learner must not pay for a defect of ours
         return infra_verdict(puzzle, submission, where, error)
 
@@ -89,11 +89,11 @@ class _Check:
         device: Device,
         runner: Runner,
         diagnose: bool,
-        secret: bytes | None,
+        seed: int | None,
     ) -> None:
         self.puzzle, self.source, self.device, self.runner = puzzle, source, device, runner
         self.wants_diagnosis = diagnose
-        self.cases = tuple(hidden(case, puzzle, secret) for case in puzzle.cases)
+        self.seed, self.cases = seed, cases_of(puzzle, seed)
         self.gates: dict[Gate, GateResult] = {}
         self.diagnosis: Diagnosis | None = None
         self.smallest: Case | None = None
@@ -119,6 +119,7 @@ class _Check:
             smallest=self.smallest,
             source=text,
             first_line=first_line,
+            seed=self.seed,
         )
 
     def judge(self) -> None:
@@ -130,7 +131,7 @@ class _Check:
         # compile: every dtype, flag and configuration through the front end first; what no GPU takes is not simulated
         cases = [case for case in self.cases if "cpu" in case.devices]
         launches = prepare_all(self.puzzle, plan(self.puzzle, cases, self.source.configs))
-        here = gpu.capability() if self.device == "cuda" else None
+        here = (gpu.capability() or None) if self.device == "cuda" else None
         compilation = compile_gate.Compilation(self.puzzle, self.source, self.runner, launches, here)
         refused = compilation.first()
         if not self.add(compile_gate.result(self.source, compilation, refused)):
@@ -138,7 +139,7 @@ class _Check:
 
         # simulate: every case in one pass, and those whose offsets pass 2³¹
         far = int64_overflow.far_launches(self.puzzle, launches)
-        seen = list(simulate(self.puzzle, self.source, self.runner, [*launches, *(one.far for one in far)]))
+        seen = simulate_cases(self.puzzle, self.source, self.runner, [*launches, *(one.far for one in far)])
         outcomes, far_outcomes = seen[: len(launches)], seen[len(launches) :]
 
         # values, memory, traffic: each looks at the same outcomes and runs nothing, unless it fails

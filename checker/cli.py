@@ -108,8 +108,10 @@ def _parser() -> ArgumentParser:
         "judge the kernels in a file and say what is wrong",
         "check puzzles/row_softmax.py",
         "check row_softmax",
+        "check puzzles/row_softmax.py --seed 2718281828",
     )
     p.add_argument("--device", choices=DEVICES, default="auto", help=DEVICE)
+    p.add_argument("--seed", metavar="S", type=int, help="judge with the cases that a graded run drew with this seed")
     p = kernel_verb(
         film,
         "film a kernel walking over its tensors",
@@ -148,6 +150,8 @@ def _parser() -> ArgumentParser:
     add_puzzles(p)
     p.add_argument("--device", choices=DEVICES, default="auto", help=DEVICE)
     p.add_argument("--json", metavar="FILE", help=json_help("write the result as result/v1"))
+    secret = "draw the cases from what is in this file: the same for all, and known to nobody before"
+    p.add_argument("--secret", metavar="FILE", help=secret)
     p.add_argument("--jobs", metavar="N", type=int, default=1, help="submissions graded at a time (default 1)")
     faster = "do not look for the misconception behind a failure (faster)"
     p.add_argument("--no-diagnosis", action="store_true", help=faster)
@@ -174,7 +178,7 @@ def _parser() -> ArgumentParser:
 def check(options: Namespace) -> int:
     from checker.verbs.check import check_and_show
 
-    verdicts = [check_and_show(p, source, options.device) for p, source in _kernels(options)]
+    verdicts = [check_and_show(p, source, options.device, options.seed) for p, source in _kernels(options)]
     if any(verdict.status == "infra_error" for verdict in verdicts):
         return BROKEN
     return PASSED if all(verdict.passed for verdict in verdicts) else FAILED
@@ -334,6 +338,7 @@ def grade(options: Namespace) -> int:
             wanted=wanted,
             jobs=options.jobs if device == "cpu" else 1,
             diagnose=not options.no_diagnosis,
+            secret=None if options.secret is None else Path(options.secret).read_bytes(),
             report=shown.done,
         )
     if options.json != "-":

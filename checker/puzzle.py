@@ -358,6 +358,8 @@ class Puzzle:
     """By output, then by the case's dtype."""
     long: tuple[Long, ...] = ()
     """What has to be addressed in 64 bits; empty for a puzzle that comes before this is taught."""
+    drawn: Callable[[Random], tuple[Case, ...]] = lambda draw: ()
+    """Cases of the same construction as `cases`, sizes and tiles as they fall: what a graded run is tried on besides."""
     slips: Slips | None = None
     """Without it mutants are compared with the solution on the puzzle's own cases only."""
 

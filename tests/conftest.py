@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
@@ -9,6 +11,10 @@ from hypothesis import HealthCheck, settings
 # A busy machine is slow, and no test here is about time.
 settings.register_profile("course", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("course")
+
+# Workers share the processors: each with a thread for every one of them spends its time on waiting for the others.
+WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+torch.set_num_threads(max(1, torch.get_num_threads() // WORKERS))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -32,9 +32,10 @@ from checker.judge import memory_gate, traffic_gate, values_gate  # noqa: E402
 from checker.judge.combined_kernel import WHICH, renamed  # noqa: E402
 from checker.judge.diagnosis import find_misconception  # noqa: E402
 from checker.judge.launches import plan, prepare_all  # noqa: E402
-from checker.judge.likeness import alike  # noqa: E402
+from checker.judge.likeness import alike, behaviour  # noqa: E402
 from checker.judge.outcome import simulate  # noqa: E402
 from checker.judge.runner import RunResult  # noqa: E402
+from checker.judge.verdict import Gate  # noqa: E402
 from checker.misconceptions import Misconception, bank  # noqa: E402
 from checker.misconceptions import solution as bare_solution  # noqa: E402
 from checker.puzzle import Launch, Puzzle  # noqa: E402
@@ -105,26 +106,28 @@ class Bench:
         drawn = [puzzle.slips.draw(puzzle, draw, 500 + i) for i in range(HELD_OUT)] if puzzle.slips else []
         self.unseen = prepare_all(puzzle, [(case, None) for case in drawn])
 
-    def named(self, source: KernelSource) -> tuple[str, str | None]:
-        """The gate that fails a kernel (empty: none, or one before `values`), and the name that it is given."""
+    def named(self, source: KernelSource) -> tuple[Gate | None, str | None]:
+        """The gate that fails a kernel (None: none, or one before `values`), and the name that it is given."""
         if rules.violations(source, self.puzzle):
-            return "", None
+            return None, None
         outcomes = list(simulate(self.puzzle, source, self.runner, self.cases))
         for gate in GATES:
             failing = gate.failure(self.puzzle, outcomes)
             if failing is not None:
                 found = find_misconception(self.puzzle, source, self.runner, outcomes, failing, gate.GATE)
                 return gate.GATE, found.misconception
-        return "", None
+        return None, None
 
-    def its_own(self, name: str, gate: str, source: KernelSource) -> bool:
+    def its_own(self, name: str, gate: Gate, source: KernelSource) -> bool:
         """Whether the kernel does on the unseen cases, too, what the bank's kernel of this name does, or one declared the same."""
         mine = list(simulate(self.puzzle, source, self.runner, self.unseen))
         own = next(m for m in bank(self.puzzle.name) if m.name == name)
         for known in (m for m in bank(self.puzzle.name) if m.name in (name, *own.same_as)):
             theirs = list(simulate(self.puzzle, known.source, self.runner, self.unseen))
-            both = zip(mine, theirs, strict=False)
-            if len(mine) == len(theirs) and all(alike(self.puzzle, a, b, gate, known.noise) for a, b in both):
+            both = [
+                (a, behaviour(self.puzzle, a), behaviour(self.puzzle, b)) for a, b in zip(mine, theirs, strict=False)
+            ]
+            if len(mine) == len(theirs) and all(alike(self.puzzle, *pair, gate, known.noise) for pair in both):
                 return True
         return False
 

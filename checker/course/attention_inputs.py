@@ -7,6 +7,7 @@ first product is exact and what is judged is the kernel, not the rounding of its
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -85,6 +86,36 @@ def queries_keys_values(
     if case.family == "abyss":
         q, k = q * 2.0**36, k * 2.0**36
     return tuple(x.to(DTYPES[case.dtype]) for x in (q, k, v))  # type: ignore[return-value]
+
+
+def chosen_scores(
+    scores: torch.Tensor, n_q: int, d: int, scale: float, dtype: torch.dtype
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """q [n_q, d] and k [n_kv, d] float64, exact in `dtype` and in TF32, with scale·q·kᵀ = `scores`, their rows in turn.
+
+    Query i is a multiple of a unit vector, so that row i % rows of `scores` [rows, n_kv] is a column of k. Equal scores stay equal.
+    Where the scores have at most the mantissa of `dtype` (10 bits of a float32's) and `scale` is a power of two, they come out
+    exactly; otherwise they are rounded to it, by at most eps/2 (2⁻¹¹ for float32) of each. Raises ValueError for more rows than d,
+    and for scores that are not finite: no product is, and a mask makes -inf.
+    """
+    rows = scores.shape[0]
+    if rows > d:
+        raise ValueError(f"{rows} rows of scores need {rows} features, and there are {d}")
+    if not bool(scores.isfinite().all()):
+        raise ValueError("a product of finite numbers gives no score that is not finite")
+    largest = float(scores.abs().amax()) / scale
+    long = 2.0 ** round(math.log2(max(largest, 1.0)) / 2)  # q and k share the magnitude; a power of two rounds nothing
+    at = torch.arange(rows) * (d // rows)  # over all of d, so that a part of it does not do
+    q, k = torch.zeros(n_q, d, dtype=torch.float64), torch.zeros(scores.shape[1], d, dtype=torch.float64)
+    q[torch.arange(n_q), at[torch.arange(n_q) % rows]] = long
+    k[:, at] = ten_bits(scores.T.double() / (scale * long)).to(dtype).double()
+    return q, k
+
+
+def ten_bits(x: torch.Tensor) -> torch.Tensor:
+    """`x` rounded to the ten bits of mantissa that a tensor core's TF32 keeps of a float32, of any exponent."""
+    mantissa, exponent = torch.frexp(x)
+    return torch.ldexp(torch.round(mantissa * 2.0**11), exponent - 11)
 
 
 def attention(

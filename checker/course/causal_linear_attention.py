@@ -7,9 +7,22 @@ from typing import Any
 
 from checker.course import slips
 from checker.course.attention_inputs import counted
+from checker.course.covering import Row, covering
 from checker.course.diagrams import linear
+from checker.course.linear_cases import (
+    FAMILIES,
+    HEADS,
+    LAYOUTS,
+    MOST_TURNS,
+    VALUES,
+    WIDTHS,
+    columns,
+    drawn_values,
+    sensible,
+    values_of,
+)
 from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, launch, make, reference
-from checker.course.linear_inputs import GPU, TOLERANCE, described, heads_of, magnitude
+from checker.course.linear_inputs import GPU, OUTPUT_TOLERANCE, TOLERANCE, described, heads_of, magnitude
 from checker.puzzle import Case, FilmSpec, Hint, Long, Puzzle
 
 
@@ -17,6 +30,49 @@ def _case(b: int, h: int, n: int, d: tuple[int, int], block_v: int, **more: Any)
     name = f"{heads_of(b, h)}, {counted(n, 'token', 'tokens')}, D = {d[0]}, D_V = {d[1]}, slices of {block_v}"
     name += described(more)
     return Case(name, {"B": b, "H": h, "N": n, "D": d[0], "D_V": d[1]}, {"BLOCK_V": block_v}, **more)
+
+
+_AFTER: dict[str, int] = {"PAST": 11}
+
+
+def _covered() -> tuple[Case, ...]:
+    """Each two of family, number of tokens, BLOCK_V, D_V, D, heads, dtype, layout and past. A token is a chunk."""
+    factors = {
+        "family": FAMILIES,
+        "tokens": (7, 1, 2, 13, 16),
+        "values": VALUES,
+        "block": (16, 32),
+        "d": WIDTHS,
+        "heads": HEADS,
+        "dtype": tuple(TOLERANCE),
+        "layout": LAYOUTS,
+        "past": (11, 0),
+    }
+
+    def allowed(row: Row) -> bool:
+        few, (b, h) = row["tokens"] < 7, row["heads"]
+        turns = row["tokens"] * -(-columns(row["values"], row["block"]) // row["block"]) * b * h
+        return sensible({**row, "remainder": "short" if few else "none"}) and turns <= MOST_TURNS
+
+    cases = {}
+    for row in covering(factors, allowed):
+        widths = (row["d"], columns(row["values"], row["block"]))
+        case = _case(*row["heads"], row["tokens"], widths, row["block"], **values_of(row))
+        cases[case.name] = case
+    return tuple(cases.values())
+
+
+def _drawn(draw: Random) -> tuple[Case, ...]:
+    """The last one is larger than all that are known."""
+    found = []
+    for large in (False,) * 5 + (True,):
+        b, h, n = (
+            (1, 1, draw.randint(140, 180)) if large else (draw.randint(1, 2), draw.randint(1, 3), draw.randint(1, 14))
+        )
+        block = draw.choice((16, 32, 64))
+        widths = (128 if large else draw.choice(WIDTHS), block if large else draw.randint(1, 2 * block))
+        found.append(_case(b, h, n, widths, block, **drawn_values(draw, (0, 11))))
+    return tuple(found)
 
 
 def _few_tokens(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags:
@@ -35,18 +91,17 @@ PUZZLE = Puzzle(
     "One program per head and slice of BLOCK_V value columns walks over the tokens, one a step. S and z start from s0_ptr and "
     "z0_ptr, stay on chip, and end in s_ptr and z_ptr, so that the text that follows can go on from there.",
     cases=(
-        _case(1, 1, 7, (16, 16), 16),
-        _case(2, 1, 5, (16, 24), 16, layout="padded", family="growing", flags={"PAST": 12}),
-        _case(1, 3, 1, (16, 16), 16, flags={"PAST": 12}),
-        _case(1, 1, 5, (16, 16), 16, family="cold"),
+        *_covered(),
+        _case(1, 1, 131, (16, 16), 16, dtype="float16", family="many_small"),
+        _case(1, 1, 67, (32, 16), 16, dtype="bfloat16", family="many_small", layout="padded"),
+        _case(1, 1, 5, (16, 16), 16, family="frozen", flags=_AFTER),
         _case(1, 1, 3, (16, 16), 16, family="warm"),
-        _case(1, 2, 5, (32, 20), 32, family="signs", flags={"PAST": 12}),
         _case(1, 1, 5, (16, 33), 16, family="huge"),
         _case(1, 1, 13, (16, 16), 16, dtype="float16", family="outlier"),
-        _case(1, 1, 11, (64, 40), 32, dtype="bfloat16", family="growing", layout="padded", flags={"PAST": 12}),
-        _case(4, 16, 1031, (128, 96), 32, devices=GPU, dtype="float16", layout="padded", flags={"PAST": 100}),
+        _case(1, 1, 5, (16, 16), 16, dtype="bfloat16", family="constant"),
+        _case(4, 16, 257, (128, 96), 32, devices=GPU, dtype="float16", layout="padded", flags={"PAST": 100}),
         _case(2, 4, 4099, (64, 64), 64, devices=GPU, family="signs"),
-        _case(1, 2, 65_536, (64, 64), 32, devices=GPU, dtype="bfloat16", flags={"PAST": 100}),
+        _case(1, 2, 16_384, (64, 64), 32, devices=GPU, dtype="bfloat16", flags={"PAST": 100}),
     ),
     make=make,
     reference=reference,
@@ -54,6 +109,7 @@ PUZZLE = Puzzle(
     budget=budget,
     scale=magnitude,
     tolerance=TOLERANCE,
+    output_tolerance=OUTPUT_TOLERANCE,
     hint=Hint(
         question="What of the first i tokens does token i + 1 need to know, and how many numbers is that? A token sees itself: which comes "
         "first, adding it to the state or reading the state for it?",
@@ -76,5 +132,6 @@ PUZZLE = Puzzle(
         state={"state": "φ(K)ᵀ V so far", "z": "sum of φ(K)"},
         choices={"N": (5, 8, 12), "D_V": (16, 24, 32)},
     ),
+    drawn=_drawn,
     slips=slips.linear_attention(_few_tokens),
 )

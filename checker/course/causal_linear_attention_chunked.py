@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from checker.course import linear_causal, slips
 from checker.course.diagrams import linear
+from checker.course.linear_cases import covered, drawn, long, special
 from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, chunked_case, make, reference
-from checker.course.linear_inputs import GPU, TOLERANCE, magnitude
+from checker.course.linear_inputs import GPU, OUTPUT_TOLERANCE, TOLERANCE, magnitude
 from checker.puzzle import Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 _AFTER: dict[str, int] = {"PAST": 11}
@@ -32,23 +33,14 @@ PUZZLE = Puzzle(
     "all that came before is in the state φ(K)ᵀ V and in z, the sum of φ(K). The text goes on from (s0, z0) and leaves (s, z) behind, "
     "whatever its length.",
     cases=(
-        chunked_case(1, 1, 16, (16, 16), (16, 16)),
-        chunked_case(1, 1, 33, (16, 16), (16, 16), family="growing"),
-        chunked_case(1, 1, 1, (16, 16), (16, 16), flags=_AFTER),
-        chunked_case(2, 1, 37, (16, 24), (32, 16), layout="padded", flags=_AFTER),
-        chunked_case(1, 2, 7, (32, 17), (32, 32), family="constant"),
-        chunked_case(1, 1, 20, (16, 16), (16, 16), family="cold"),
-        chunked_case(1, 1, 17, (16, 16), (16, 16), family="frozen", flags=_AFTER),
-        chunked_case(1, 1, 33, (32, 16), (32, 16), family="hot"),
-        chunked_case(1, 1, 18, (16, 16), (16, 16), family="huge"),
-        chunked_case(1, 1, 79, (16, 16), (32, 16), dtype="float16", family="outlier"),
-        chunked_case(1, 1, 47, (32, 16), (16, 16), dtype="bfloat16", family="signs", layout="padded", flags=_AFTER),
-        chunked_case(1, 3, 17, (16, 16), (16, 16)),
+        *covered((11, 0)),
+        *long(),
+        *special(),
         chunked_case(2, 3, 1031, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
-        chunked_case(1, 4, 65_536, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", flags={"PAST": 100}),
-        chunked_case(1, 2, 65_536, (64, 64), (64, 64), devices=GPU),
-        chunked_case(1, 2, 65_521, (128, 128), (64, 64), devices=GPU, dtype="float16", family="growing"),
-        chunked_case(2, 8, 2048, (128, 128), (64, 64), devices=GPU, dtype="bfloat16", family="signs"),
+        chunked_case(1, 2, 20_011, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", flags=_AFTER),
+        chunked_case(1, 2, 16_384, (64, 64), (64, 64), devices=GPU),
+        chunked_case(1, 1, 16_369, (128, 128), (64, 64), devices=GPU, dtype="float16", family="many_small"),
+        chunked_case(2, 8, 1024, (128, 128), (64, 64), devices=GPU, dtype="bfloat16", family="contributions"),
     ),
     make=make,
     reference=reference,
@@ -56,6 +48,7 @@ PUZZLE = Puzzle(
     budget=budget,
     scale=magnitude,
     tolerance=TOLERANCE,
+    output_tolerance=OUTPUT_TOLERANCE,
     hint=Hint(
         question="With chunks of 16, token 20 is in the second one. It has to see tokens 0 to 20: which of them are in the state when "
         "its chunk begins? Where do the others come from, and which tokens of its own chunk must it not see?",
@@ -80,5 +73,6 @@ PUZZLE = Puzzle(
         state={"state": "state", "z": "sum of features"},
         choices={"N": (32, 48, 56), "D_V": (16, 24), "CHUNK": (16, 32)},
     ),
+    drawn=drawn((0, 11)),
     slips=slips.linear_attention(),
 )

@@ -8,6 +8,7 @@ import torch
 
 from checker.course import slips
 from checker.course.diagrams import linear
+from checker.course.linear_cases import covered, drawn, long, special
 from checker.course.linear_causal import AXES, STRIDES, chunked_case, chunks
 from checker.course.linear_causal import sizes as _sizes
 from checker.course.linear_inputs import (
@@ -109,18 +110,12 @@ PUZZLE = Puzzle(
     "kernels before. Inside the chunk, weights φ(q) · φ(k) with a causal mask; for everything before it, φ(q) times the state; one division "
     "by the sum of both normalisers and 1e-6. φ(x) = elu(x) + 1. Each program has BLOCK_V columns of the values.",
     cases=(
-        chunked_case(1, 1, 32, (16, 16), (16, 16), family="growing"),
-        chunked_case(1, 1, 1, (16, 16), (16, 16)),
-        chunked_case(2, 2, 37, (16, 24), (16, 16), layout="padded", flags={"PAST": 11}),
-        chunked_case(1, 3, 17, (16, 16), (16, 16), family="constant"),
+        *covered((11, 0)),
+        *long(),
+        *special(),
         chunked_case(1, 1, 20, (16, 16), (16, 16), family="half_frozen", flags={"PAST": 11}),
-        chunked_case(1, 2, 47, (16, 16), (16, 16), family="cold"),
-        chunked_case(1, 1, 40, (16, 16), (16, 16), dtype="float16", family="warm"),
-        chunked_case(1, 1, 64, (16, 24), (16, 16), dtype="float16", family="huge"),
-        chunked_case(1, 2, 35, (32, 40), (32, 16), dtype="bfloat16", family="signs", layout="padded"),
-        chunked_case(1, 1, 65, (64, 33), (32, 16), family="huge"),
-        chunked_case(1, 4, 65_536, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", family="growing"),
-        chunked_case(1, 1, 65_535, (128, 128), (64, 64), devices=GPU, dtype="float16", flags={"PAST": 300}),
+        chunked_case(1, 2, 16_384, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", family="growing"),
+        chunked_case(1, 1, 16_383, (128, 128), (64, 64), devices=GPU, dtype="float16", flags={"PAST": 300}),
         chunked_case(1, 2, 4099, (128, 72), (128, 32), devices=GPU, dtype="bfloat16", family="signs", layout="padded"),
         chunked_case(2, 3, 1000, (64, 72), (64, 32), devices=GPU, family="growing", layout="padded"),
         chunked_case(1, 2, 2047, (32, 128), (32, 128), devices=GPU, dtype="float16", family="huge"),
@@ -154,5 +149,6 @@ PUZZLE = Puzzle(
         state={"state": "state at the start", "z": "sum of features", "a": "weights of this chunk"},
         choices={"N": (32, 48, 56), "D_V": (16, 24)},
     ),
+    drawn=drawn((0, 11)),
     slips=slips.linear_attention(),
 )

@@ -12,7 +12,13 @@ import math
 
 import torch
 
+from checker.course.chunk_kinds import IN_SIGHT, PAIRS, TRIPLES, Kind, Plan, extremes, rows_of_kinds
 from checker.puzzle import DTYPES, Case
+
+CONSTRUCTED = {"chunk_pairs": PAIRS, "chunk_pairs_in_sight": IN_SIGHT, "chunk_triples": TRIPLES}
+"""Families of rows that are not drawn but built from kinds of chunks."""
+REACH = {"float32": 3000.0, "float16": 60_000.0, "bfloat16": 1e5}
+"""How far from zero the rows of the family "extreme" go."""
 
 IN_WORDS: dict[str, str] = {
     "negative": "rows in which every number is far below zero",
@@ -30,8 +36,36 @@ IN_WORDS: dict[str, str] = {
     "spike": "rows of one large element and many tiny ones",
     "uneven": "neighbouring rows of very different magnitude",
     "empty": "rows that are -inf throughout",
+    "chunk_pairs": "rows whose chunks are -inf, zeros, level with the maximum so far, above or below it, one after another in all orders",
+    "chunk_pairs_in_sight": "rows whose chunks are -inf, level with the maximum so far, above or below it, one after another in all orders",
+    "chunk_triples": "long rows whose chunks are -inf, level with the maximum so far, above or below it, in all orders of three",
+    "extreme": "rows of the largest and smallest numbers",
+    "large": "large numbers",
+    "vast": "rows of numbers near 1e30 and -1e30",
+    "contributions": "chunks that add nothing to the state, a trace, as much as it holds or a thousand times as much, in all orders",
+    "many_small": "many small contributions beside a large one",
+    "halfway": "numbers halfway between two that bfloat16 can hold",
 }
 """What a family's rows are, as part of a sentence that begins with "It fails with"."""
+
+
+IN_NAMES: dict[str, str] = {
+    "chunk_pairs": "all pairs of chunk kinds",
+    "chunk_pairs_in_sight": "all pairs of chunk kinds but far above",
+    "chunk_triples": "all triples of chunk kinds",
+    "extreme": "largest and smallest numbers",
+    "large": "large numbers",
+    "vast": "numbers near ±1e30",
+    "contributions": "all pairs of contributions",
+    "many_small": "many small contributions",
+    "halfway": "numbers between those of bfloat16",
+}
+"""What a family is called in a case's name, where not "<family> rows"."""
+
+
+def in_name(family: str) -> str:
+    """The family as an element of a case's name, e.g. ``one hot rows``; empty for ordinary values."""
+    return "" if family == "normal" else IN_NAMES.get(family, f"{family.replace('_', ' ')} rows")
 
 
 def generator(case: Case) -> torch.Generator:
@@ -39,12 +73,18 @@ def generator(case: Case) -> torch.Generator:
     return torch.Generator().manual_seed(case.seed * 1_000_003 + sum(case.sizes.values()))
 
 
-def rows(case: Case, m: int, n: int) -> torch.Tensor:
-    """[m, n] float64 rows of the case's family."""
+def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
+    """[m, n] float64 rows of the case's family. Only with `empty` may a row that is built from chunks be -inf throughout."""
+    plan = _plan(case)
+    if plan is not None:
+        seed = generator(case).initial_seed()
+        return rows_of_kinds(m, n, _chunk(case, n), plan, DTYPES[case.dtype], seed, empty_rows=empty)
     x = torch.randn(m, n, generator=generator(case), dtype=torch.float64)
     match case.family:
         case "normal":
             return x
+        case "large":  # the sum of two is still a number
+            return x * torch.finfo(DTYPES[case.dtype]).max / 32
         case "negative":  # every element below -50
             return 3 * x - 50 - 20 * torch.rand(m, 1, generator=generator(case), dtype=torch.float64)
         case "positive":  # exp overflows without the maximum
@@ -82,8 +122,9 @@ def rows(case: Case, m: int, n: int) -> torch.Tensor:
             x = 3 * x - 300
             x[:, : min(case.meta.get("BLOCK_N", n // 2), n - 1)] = -torch.inf
             return x
-        case "spike":  # after the first element, 16 more add less than half a step to a sum kept in the case's dtype
-            x = torch.full((m, n), math.log(0.45 * torch.finfo(DTYPES[case.dtype]).eps / 16), dtype=torch.float64)
+        case "spike":  # after the first element, a chunk adds less than half a step to a sum kept in the case's dtype
+            step = torch.finfo(DTYPES[case.dtype]).eps
+            x = torch.full((m, n), math.log(0.45 * step / _chunk(case, n)), dtype=torch.float64)
             x[:, 0] = 0.0
             return x
         case "uneven":  # neighbouring rows lie so far apart that no number can stand for both of their maxima
@@ -95,14 +136,56 @@ def rows(case: Case, m: int, n: int) -> torch.Tensor:
             raise ValueError(f"no family of rows is called {other!r}")
 
 
+WITHOUT = " without "
+"""Between a family of CONSTRUCTED and the name of a kind that its rows are not to hold."""
+KINDS_IN_WORDS: dict[Kind, str] = {
+    Kind.EMPTY: "that are -inf throughout",
+    Kind.TIE: "whose maximum is the one so far",
+    Kind.BELOW: "just below the maximum so far",
+    Kind.FAR_BELOW: "far below the maximum so far",
+    Kind.ABOVE: "just above the maximum so far",
+    Kind.FAR_ABOVE: "far above the maximum so far",
+    Kind.SPIKE: "of one large element among small ones",
+    Kind.SMALL: "of many small terms",
+    Kind.ZEROS: "of zeros",
+}
+"""After "parts of a row"."""
+
+
+def with_a_kind_left_out(family: str) -> dict[str, str]:
+    """Families whose rows lack one kind of chunk, with that kind in words; none of a family that is not built from chunks."""
+    plan = CONSTRUCTED.get(family)
+    return {f"{family}{WITHOUT}{kind.name}": KINDS_IN_WORDS[kind] for kind in (plan.kinds if plan else ())}
+
+
+def _plan(case: Case) -> Plan | None:
+    """How the rows of a family that is built from chunks are built."""
+    if case.family in ("extreme", "vast"):
+        return extremes(1e30 if case.family == "vast" else REACH[case.dtype])
+    family, _, left_out = case.family.partition(WITHOUT)
+    plan = CONSTRUCTED.get(family)
+    return plan.without(Kind[left_out]) if plan and left_out else plan
+
+
+def _chunk(case: Case, n: int) -> int:
+    """How many of n columns are a chunk: those of a tile or of a part, as many of these as make 64 chunks at most; of a single
+    tile the eighth part.
+    """
+    tile = -(-n // case.sizes["SPLITS"]) if "SPLITS" in case.sizes else case.meta.get("BLOCK_N", n)
+    return tile * -(-n // (64 * tile)) if tile < n else -(-n // 8)
+
+
 def stored(x: torch.Tensor, case: Case, gap: int = 13) -> torch.Tensor:
-    """`x` in the case's dtype, laid out in memory as the case says; the gaps of a padded layout, `gap` wide, hold NaN."""
+    """`x` in the case's dtype, laid out in memory as the case says.
+
+    The gaps of a padded layout hold NaN. They are `gap` wide or, with another seed, a few elements wider.
+    """
     x = x.to(DTYPES[case.dtype])
     match case.layout:
         case "contiguous":
             return x.contiguous()
         case "padded":  # rows are further apart than they are long
-            wide = torch.full((*x.shape[:-1], x.shape[-1] + gap), torch.nan, dtype=x.dtype)
+            wide = torch.full((*x.shape[:-1], x.shape[-1] + gap + case.seed % 5), torch.nan, dtype=x.dtype)
             wide[..., : x.shape[-1]] = x
             return wide[..., : x.shape[-1]]
         case other:

@@ -10,8 +10,21 @@ import torch
 
 from checker.course import slips
 from checker.course.attention_inputs import counted
+from checker.course.covering import Row, covering
 from checker.course.diagrams import linear
-from checker.course.families import generator
+from checker.course.linear_cases import (
+    FAMILIES,
+    LAYOUTS,
+    MOST_TURNS,
+    REMAINDERS,
+    VALUES,
+    WIDTHS,
+    columns,
+    drawn_values,
+    length,
+    sensible,
+    values_of,
+)
 from checker.course.linear_inputs import (
     GPU,
     TOLERANCE,
@@ -37,11 +50,14 @@ def _sizes(case: Case) -> tuple[int, int, int, int, int, int]:
 
 
 def _key_lengths(case: Case) -> torch.Tensor:
-    """[B] int32: all keys, unless the case is ragged: then the first batch lacks some, and the last has none at all."""
+    """[B] int32: all keys, unless the case is ragged: then the first batch lacks some, the last has none at all, those between have
+    one key, all of them, or full tiles."""
     b, n_kv = case.sizes["B"], case.sizes["N_KV"]
     lengths = torch.full((b,), n_kv, dtype=torch.int32)
     if case.flags.get("RAGGED"):
-        lengths[:] = torch.randint(1, n_kv + 1, (b,), generator=generator(case), dtype=torch.int32)
+        full = max(n_kv // case.meta["BLOCK_N"] - 1, 0) * case.meta["BLOCK_N"]
+        between = torch.tensor([1, n_kv, full], dtype=torch.int32)
+        lengths[:] = between[(torch.arange(b) + 2) % 3]
         lengths[0] = max(1, 3 * n_kv // 4)
         lengths[-1] = 0 if b > 1 else lengths[-1]
     return lengths
@@ -95,6 +111,69 @@ def _case(b: int, h: int, n: tuple[int, int], d: tuple[int, int], block: tuple[i
     return Case(name, sizes, {"BLOCK_M": block[0], "BLOCK_N": block[1], "BLOCK_V": block[2]}, flags=flags, **more)
 
 
+_TILES = ((16, 16, 16), (32, 16, 16), (16, 32, 16), (16, 16, 32))
+_QUERIES = ("as many", "one", "none", "all but one", "alone")
+_HEADS = ((2, 1), (1, 2), (1, 5), (3, 1))
+
+
+def _queries(queries: str, block: int, n_kv: int) -> int:
+    """N_Q: as many as there are keys, or what fills tiles of `block` as it says."""
+    return {"as many": n_kv, "one": block + 1, "none": 2 * block, "all but one": 3 * block - 1, "alone": 1}[queries]
+
+
+def _covered() -> tuple[Case, ...]:
+    """Each two of family, how full the tiles of keys and of queries are, tiles, D_V, D, heads, dtype, layout and lengths."""
+    factors = {
+        "family": FAMILIES,
+        "remainder": REMAINDERS,
+        "queries": _QUERIES,
+        "values": VALUES,
+        "tile": _TILES,
+        "d": WIDTHS,
+        "heads": _HEADS,
+        "dtype": tuple(TOLERANCE),
+        "layout": LAYOUTS,
+        "ragged": (True, False),
+    }
+
+    def sizes(row: Row) -> tuple[int, int, int]:
+        block_m, block_n, block_v = row["tile"]
+        n_kv = length(row["family"], block_n, row["remainder"])
+        return _queries(row["queries"], block_m, n_kv), n_kv, columns(row["values"], block_v)
+
+    def allowed(row: Row) -> bool:
+        (n_q, n_kv, d_v), (block_m, block_n, block_v), (b, h) = sizes(row), row["tile"], row["heads"]
+        turns = (-(-n_q // block_m) + -(-n_kv // block_n)) * -(-d_v // block_v) * b * h
+        return sensible(row) and turns <= 2 * MOST_TURNS
+
+    cases = {}
+    for row in covering(factors, allowed):
+        n_q, n_kv, d_v = sizes(row)
+        case = _case(*row["heads"], (n_q, n_kv), (row["d"], d_v), row["tile"], ragged=row["ragged"], **values_of(row))
+        cases[case.name] = case
+    return tuple(cases.values())
+
+
+def _drawn(draw: Random) -> tuple[Case, ...]:
+    """The last one is larger than all that are known."""
+    found = []
+    for large in (False,) * 5 + (True,):
+        tile = (64, 64, 64) if large else (draw.choice((16, 32)), draw.choice((16, 32, 64)), draw.choice((16, 32)))
+        n_q, n_kv = (
+            (draw.randint(150, 250), draw.randint(1100, 1300))
+            if large
+            else (
+                draw.randint(1, 3 * tile[0]),
+                draw.randint(1, 6 * tile[1]),
+            )
+        )
+        b, h = (1, 1) if large else (draw.randint(1, 3), draw.randint(1, 2))
+        widths = (draw.choice(WIDTHS), draw.randint(1, 2 * tile[2]))
+        ragged = draw.random() < 0.5
+        found.append(_case(b, h, (n_q, n_kv), widths, tile, ragged=ragged, **drawn_values(draw)))
+    return tuple(found)
+
+
 def _two_lengths(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags:
     lengths = slips.FAR_LENGTHS if number >= FAR else slips.LENGTHS
     sizes |= {"N_Q": draw.choice(lengths), "N_KV": draw.choice(lengths)}
@@ -135,19 +214,19 @@ PUZZLE = Puzzle(
     "key_lengths[b]. One program per head and slice of BLOCK_V value columns: it gathers a state [D, BLOCK_V] and z [D] from all "
     "keys and values, then answers every query from those two. A batch without a key gives 0.",
     cases=(
-        _case(1, 1, (16, 16), (16, 16), (16, 16, 16)),
-        _case(1, 2, (1, 1), (16, 16), (16, 16, 16)),
-        _case(2, 2, (17, 37), (16, 12), (16, 32, 16), ragged=True, layout="padded", family="constant"),
-        _case(1, 1, (15, 17), (16, 16), (16, 16, 16), family="cold"),
+        *_covered(),
+        _case(1, 1, (17, 1003), (16, 16), (16, 16, 16), dtype="float16", family="many_small"),
+        _case(1, 1, (141, 401), (32, 16), (16, 32, 16), dtype="bfloat16", family="many_small", layout="padded"),
+        _case(1, 3, (17, 32), (16, 16), (16, 16, 16), family="halfway"),
+        _case(1, 1, (17, 31), (16, 16), (16, 16, 16), family="frozen"),
         _case(1, 1, (17, 31), (16, 16), (16, 16, 16), family="warm"),
-        _case(1, 2, (31, 33), (32, 20), (16, 16, 32), family="signs"),
         _case(1, 1, (40, 20), (16, 33), (16, 16, 16), family="huge"),
         _case(1, 1, (33, 37), (64, 40), (32, 16, 32), dtype="float16", family="outlier"),
-        _case(2, 1, (18, 47), (32, 24), (16, 16, 16), dtype="bfloat16", family="growing", ragged=True, layout="padded"),
-        _case(4, 16, (1000, 1031), (128, 96), (64, 64, 64), devices=GPU, dtype="float16", ragged=True, layout="padded"),
-        _case(2, 8, (4099, 4099), (64, 64), (64, 64, 64), devices=GPU, family="signs"),
+        _case(1, 1, (17, 33), (16, 16), (16, 16, 16), dtype="bfloat16", family="constant"),
+        _case(4, 16, (500, 517), (128, 96), (64, 64, 64), devices=GPU, dtype="float16", ragged=True, layout="padded"),
+        _case(2, 4, (4099, 4099), (64, 64), (64, 64, 64), devices=GPU, family="signs"),
         _case(1, 1, (2048, 65_536), (64, 64), (64, 64, 64), devices=GPU, dtype="float16", family="outlier"),
-        _case(1, 2, (4096, 65_536), (128, 64), (64, 64, 64), devices=GPU, dtype="bfloat16", family="growing"),
+        _case(1, 1, (4096, 65_536), (128, 64), (64, 64, 64), devices=GPU, dtype="bfloat16", family="growing"),
     ),
     make=make,
     reference=reference,
@@ -177,5 +256,6 @@ PUZZLE = Puzzle(
         state={"state": "φ(K)ᵀ V so far", "z": "sum of φ(K)"},
         choices={"N_Q": (16, 32), "N_KV": (24, 40), "D_V": (16, 24, 32)},
     ),
+    drawn=_drawn,
     slips=slips.linear_attention(_two_lengths),
 )

@@ -8,10 +8,12 @@ import torch
 
 from checker.course import slips
 from checker.course.diagrams import linear
+from checker.course.linear_cases import covered, drawn, long, special
 from checker.course.linear_causal import chunked_case, chunks
 from checker.course.linear_causal import sizes as _sizes
 from checker.course.linear_inputs import (
     GPU,
+    OUTPUT_TOLERANCE,
     TOLERANCE,
     feature_map,
     magnitude,
@@ -100,19 +102,13 @@ PUZZLE = Puzzle(
     statement="The first of three kernels for few heads. For every chunk of CHUNK tokens by itself, all chunks at once: its state "
     "φ(K)ᵀ V and z, the sum of its φ(K), both in float32. Nothing from other chunks; the last chunk may be short.",
     cases=(
-        chunked_case(1, 1, 32, (16, 16), (16, 16)),
-        chunked_case(1, 1, 1, (16, 16), (16, 16)),
-        chunked_case(2, 1, 37, (16, 24), (32, 16), layout="padded", family="growing"),
-        chunked_case(1, 1, 7, (32, 17), (32, 32), family="constant"),
-        chunked_case(1, 1, 17, (32, 16), (16, 16), family="hot"),
-        chunked_case(1, 1, 18, (16, 16), (16, 16), family="huge"),
-        chunked_case(1, 1, 70, (16, 16), (64, 16), dtype="float16", family="outlier"),
-        chunked_case(1, 2, 47, (32, 16), (16, 16), dtype="bfloat16", family="signs", layout="padded"),
-        chunked_case(1, 3, 17, (16, 16), (16, 16)),
-        chunked_case(2, 3, 4099, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
-        chunked_case(1, 4, 65_536, (64, 64), (64, 64), devices=GPU, dtype="bfloat16"),
-        chunked_case(1, 2, 65_536, (64, 64), (64, 64), devices=GPU),
-        chunked_case(1, 2, 65_521, (128, 128), (64, 64), devices=GPU, dtype="float16", family="huge"),
+        *covered((0,)),
+        *long(),
+        *special(),
+        chunked_case(2, 3, 1031, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
+        chunked_case(1, 4, 16_384, (64, 64), (64, 64), devices=GPU, dtype="bfloat16"),
+        chunked_case(1, 2, 16_384, (64, 64), (64, 64), devices=GPU),
+        chunked_case(1, 2, 16_369, (128, 128), (64, 64), devices=GPU, dtype="float16", family="huge"),
     ),
     make=make,
     reference=reference,
@@ -120,6 +116,7 @@ PUZZLE = Puzzle(
     budget=budget,
     scale=magnitude,
     tolerance=TOLERANCE,
+    output_tolerance=OUTPUT_TOLERANCE,
     hint=Hint(
         question="One program walks over a head's chunks because each needs the state before it. But what a chunk adds to the state: "
         "which other tokens does that depend on? So how many programs can work on one head at the same time?",
@@ -142,5 +139,6 @@ PUZZLE = Puzzle(
         state={"state": "state of this chunk"},
         choices={"N": (32, 48, 56), "D_V": (16, 24)},
     ),
+    drawn=drawn((0,)),
     slips=slips.linear_attention(),
 )

@@ -8,9 +8,10 @@ from random import Random
 import torch
 
 from checker.course import slips
+from checker.course.covering import covering, smallest_first
 from checker.course.diagrams import flowing
-from checker.course.families import rows, stored
-from checker.course.softmax_rows import GPU
+from checker.course.families import CONSTRUCTED, in_name, rows, stored
+from checker.course.softmax_rows import CPU, GPU, drawn_values, prime_below
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
 
 FLOAT32 = 4  # bytes
@@ -31,7 +32,7 @@ def partials(x: torch.Tensor, splits: int) -> tuple[torch.Tensor, torch.Tensor]:
 def make(case: Case) -> Tensors:
     """The parts of real rows: N columns in the case's dtype, cut into SPLITS parts."""
     m, n, splits = case.sizes["M"], case.sizes["N"], case.sizes["SPLITS"]
-    x = rows(case, m, n).to(DTYPES[case.dtype]).double()
+    x = rows(case, m, n, empty=True).to(DTYPES[case.dtype]).double()
     m_part, l_part = partials(x, splits)
     return {
         "m_part_ptr": stored(m_part, case),
@@ -81,10 +82,47 @@ def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
 
 def _case(m: int, n: int, splits: int, block: int, **more: object) -> Case:
     family, layout = str(more.get("family", "normal")), str(more.get("layout", "contiguous"))
-    name = f"{m} × {n} in {splits} parts, BLOCK_S = {block}"
-    name += "" if family == "normal" else f", {family.replace('_', ' ')} rows"
-    name += "" if layout == "contiguous" else f", {layout}"
+    said = [f"{m} × {n} in {splits} {'part' if splits == 1 else 'parts'}", f"a tile of {block}"]
+    said += ["" if layout == "contiguous" else layout, in_name(family)]
+    name = ", ".join(filter(None, said))
     return Case(name, {"M": m, "N": n, "SPLITS": splits}, {"BLOCK_S": block}, **more)  # type: ignore[arg-type]
+
+
+_FAMILIES = ("chunk_pairs", "chunk_pairs_in_sight", "empty", "extreme", "normal")
+
+
+def _covered() -> tuple[Case, ...]:
+    """Each two of family, how full the tile is, how full the parts are, BLOCK_S, number of rows and layout."""
+    found = covering(
+        {
+            "family": _FAMILIES,
+            "splits": ("prime", "all", "more than half", "all but one", "one"),
+            "parts": ("ragged", "full", "some empty"),
+            "block": (16, 64, 1024),
+            "rows": (9, 1, 3),
+            "layout": ("padded", "contiguous"),
+        },
+        lambda row: row["rows"] == 9 or row["family"] not in CONSTRUCTED,
+    )
+    cases = []
+    for row in found:
+        block = row["block"]
+        some = {"all": block, "more than half": block // 2 + 1, "all but one": block - 1, "one": 1}
+        splits = some.get(row["splits"]) or prime_below(block - 1)
+        n = {"full": 4 * splits, "ragged": 4 * splits - 1, "some empty": max(splits - 2, 1)}[row["parts"]]
+        cases.append(_case(row["rows"], n, splits, block, family=row["family"], layout=row["layout"]))
+    return smallest_first(cases)
+
+
+def _drawn(draw: Random) -> tuple[Case, ...]:
+    """The last one is larger than all that are known."""
+    found = []
+    for block in (*(draw.choice((8, 32, 128, 256)) for _ in range(5)), 2048):
+        m, splits = (24, draw.randint(1025, block)) if block == 2048 else (draw.randint(1, 12), draw.randint(1, block))
+        n = splits * draw.randint(4 if block == 2048 else 1, 6) - draw.randrange(min(splits, 5))
+        values = {name: value for name, value in drawn_values(draw, _FAMILIES).items() if name != "dtype"}
+        found.append(_case(m, n, splits, block, **values))
+    return tuple(found)
 
 
 def _splits(draw: Random, sizes: slips.Sizes, meta: slips.Sizes) -> None:
@@ -104,20 +142,9 @@ PUZZLE = Puzzle(
     "Merge them: m and l of the whole row, one program per row, all parts in one tile of BLOCK_S ≥ SPLITS lanes. A part that is empty "
     "or -inf throughout has m = -inf and l = 0; a row of nothing but such parts has m = -inf and l = 0 as well, and no NaN.",
     cases=(
-        _case(3, 64, 8, 8),
-        _case(1, 1, 1, 8),
-        _case(4, 37, 5, 8),
-        _case(3, 5, 7, 8),  # more parts than columns: the last ones are empty
-        _case(2, 64, 8, 8, family="deep"),
-        _case(4, 50, 7, 8, family="deep"),
-        _case(4, 50, 7, 8, family="positive"),
-        _case(4, 61, 13, 16, family="ascending"),
-        _case(4, 61, 13, 16, family="late_max"),
-        _case(4, 61, 13, 16, family="early_max"),
-        _case(4, 61, 13, 16, family="first_chunk_masked"),
-        _case(5, 40, 6, 8, family="empty"),
-        _case(4, 90, 11, 16, family="masked", layout="padded"),
-        _case(5, 90, 11, 16, family="negative", layout="padded"),
+        *_covered(),
+        _case(6, 38 * 4 - 1, 38, 64, family="chunk_triples"),
+        _case(3, 18, 5, 16, family="vast", devices=CPU),
         _case(4096, 1000, 127, 128, devices=GPU, family="ascending"),
         _case(512, 20_011, 1000, 1024, devices=GPU, family="empty", layout="padded"),
     ),
@@ -153,5 +180,6 @@ PUZZLE = Puzzle(
         },
         choices={"M": (1, 3, 4), "SPLITS": (1, 3, 5, 8), "BLOCK_S": (8, 16)},
     ),
+    drawn=_drawn,
     slips=slips.softmax(_splits, families=(*slips.ROWS, "empty", "empty")),
 )

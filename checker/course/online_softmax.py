@@ -7,7 +7,19 @@ from collections.abc import Mapping
 from checker.course import slips
 from checker.course.diagrams import matrices
 from checker.course.families import row_magnitude
-from checker.course.softmax_rows import GPU, TOLERANCE, make, matrix_bytes, named, reference, running, warps
+from checker.course.softmax_rows import (
+    CPU,
+    GPU,
+    TOLERANCE,
+    covered,
+    drawn,
+    make,
+    matrix_bytes,
+    named,
+    reference,
+    running,
+    warps,
+)
 from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 
@@ -53,21 +65,11 @@ PUZZLE = Puzzle(
     statement="y = softmax of each row of x, one program per row, chunks of BLOCK_N columns, maximum and sum found in the same walk. "
     "x may be read twice and y written once. Whole chunks may be -inf, the first one too; a whole row never is.",
     cases=(
-        _case(3, 32, 16),
-        _case(1, 1, 16),
-        _case(2, 15, 16),
-        _case(3, 17, 16, family="positive"),
-        _case(2, 32, 16, family="deep"),
-        _case(3, 37, 16, family="deep"),
-        _case(2, 67, 16, family="ascending"),
-        _case(2, 61, 16, family="late_max"),
-        _case(2, 61, 16, family="early_max"),
-        _case(2, 53, 16, family="first_chunk_masked"),
-        _case(2, 37, 16, family="masked_then_deep"),
-        _case(3, 41, 16, family="masked", layout="padded"),
-        _case(2, 97, 32, family="negative", layout="padded"),
-        _case(2, 173, 16, dtype="float16", family="spike"),
-        _case(2, 173, 16, dtype="bfloat16", family="spike"),
+        *covered([{"BLOCK_N": 16}, {"BLOCK_N": 64}, {"BLOCK_N": 1024}], rows_=(9, 1, 3)),
+        _case(6, 605, 16, family="chunk_triples"),  # more chunks than anyone writes out by hand
+        _case(3, 1033, 64, dtype="float16", family="spike"),
+        _case(3, 1041, 64, dtype="bfloat16", family="spike", layout="padded"),
+        _case(3, 61, 16, family="vast", devices=CPU),
         _case(64, 200_003, 4096, devices=GPU, family="ascending"),
         _case(16, 262_144, 16384, devices=GPU, dtype="bfloat16", family="spike"),
         _case(4096, 5003, 1024, devices=GPU, dtype="float16", family="ascending", layout="padded"),
@@ -107,5 +109,6 @@ PUZZLE = Puzzle(
         state={"m_i": "running max", "l_i": "running sum", "m_new": "new max"},
         choices={"M": (1, 2, 4), "N": (4, 7, 10, 13), "BLOCK_N": (2, 4, 8)},
     ),
+    drawn=drawn(lambda draw: {"BLOCK_N": draw.choice((8, 16, 32, 128, 512))}),
     slips=slips.softmax(),
 )

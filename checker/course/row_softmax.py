@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
-import torch
-
 from checker.course import slips
 from checker.course.diagrams import matrices
-from checker.course.families import row_magnitude, rows, stored
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
-
-
-def make(case: Case) -> Tensors:
-    m, n = case.sizes["M"], case.sizes["N"]
-    return {
-        "x_ptr": stored(rows(case, m, n), case),
-        "y_ptr": stored(torch.zeros(m, n), case, gap=5),  # another stride than x, so that neither stands for the other
-    }
-
-
-def reference(case: Case, inputs: Tensors) -> Tensors:
-    """Milakov & Gimelshein 2018, section 2, equation 2 (the "safe" softmax), in float64."""
-    return {"y_ptr": torch.softmax(inputs["x_ptr"], dim=-1)}
+from checker.course.families import row_magnitude
+from checker.course.softmax_rows import (
+    CPU,
+    GPU,
+    TOLERANCE,
+    covered,
+    drawn_values,
+    make,
+    matrix_bytes,
+    named,
+    prime_below,
+    reference,
+)
+from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 
 def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
@@ -44,26 +41,45 @@ def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
 
 
 def budget(case: Case) -> dict[str, Allowance]:
-    matrix = case.sizes["M"] * case.sizes["N"] * DTYPES[case.dtype].itemsize
     return {
-        "x_ptr": Allowance(matrix, 0, "the row stays on chip, so x is read once"),
-        "y_ptr": Allowance(0, matrix, "y is written once"),
+        "x_ptr": Allowance(matrix_bytes(case), 0, "the row stays on chip, so x is read once"),
+        "y_ptr": Allowance(0, matrix_bytes(case), "y is written once"),
     }
 
 
 def _case(m: int, n: int, block: int, **more: object) -> Case:
-    dtype, family = str(more.get("dtype", "float32")), str(more.get("family", "normal"))
-    name = f"{m} × {n}, BLOCK_N = {block}, {dtype}" + ("" if family == "normal" else f", {family} rows")
-    if more.get("layout", "contiguous") != "contiguous":
-        name += f", {more['layout']}"
-    return Case(name, {"M": m, "N": n}, {"BLOCK_N": block}, **more)  # type: ignore[arg-type]
+    return named({"BLOCK_N": block}, m, n, **more)
 
 
-_GPU = frozenset({"gpu"})
+def _columns(family: str, block: int, remainder: str) -> int:
+    """N for a tile that holds all of it; "one" is a tile of which just more than half is needed."""
+    match remainder:
+        case "none":
+            return block
+        case "one":
+            return block // 2 + 1
+        case "all but one":
+            return block - 1
+        case "short":
+            return 1
+        case _:
+            return prime_below(block - 1)
 
 
 def _tile_holds_the_row(draw: Random, sizes: slips.Sizes, meta: slips.Sizes) -> None:
     meta["BLOCK_N"] = slips.tile_holding(sizes["N"], draw)
+
+
+def _drawn(draw: Random) -> tuple[Case, ...]:
+    """The last one is larger than all that are known."""
+    found = []
+    for block in (*(draw.choice((8, 32, 256, 512)) for _ in range(5)), 2048):
+        m, n = (24, draw.randint(1025, block)) if block == 2048 else (draw.randint(1, 12), draw.randint(1, block))
+        found.append(_case(m, n, block, **drawn_values(draw, _FAMILIES)))
+    return tuple(found)
+
+
+_FAMILIES = ("chunk_pairs_in_sight", "masked", "extreme", "chunk_pairs", "normal", "constant")
 
 
 PUZZLE = Puzzle(
@@ -77,36 +93,19 @@ PUZZLE = Puzzle(
     long=(Long(("x_ptr", "y_ptr")),),
     statement="y = softmax of each row of x, one program per row, the row in one tile of BLOCK_N ≥ N lanes.",
     cases=(
-        _case(3, 16, 16),
-        _case(1, 1, 16),
-        _case(4, 15, 16),
-        _case(3, 17, 32),
-        _case(5, 37, 64, family="negative"),
-        _case(5, 37, 64, family="deep"),
-        _case(5, 37, 64, family="positive"),
-        _case(3, 97, 128, family="ascending"),
-        _case(3, 31, 32, family="one_hot"),
-        _case(2, 33, 64, family="constant"),
-        _case(4, 61, 64, family="masked"),
-        _case(4, 50, 64, layout="padded"),
-        _case(3, 781, 1024, family="negative", layout="padded"),
-        _case(4, 129, 256, dtype="float16"),
-        _case(4, 129, 256, dtype="bfloat16", family="negative"),
-        _case(4096, 781, 1024, devices=_GPU, family="negative"),
-        _case(8192, 16384, 16384, devices=_GPU),
-        _case(512, 12_289, 16384, devices=_GPU, dtype="float16", layout="padded"),
-        _case(512, 12_289, 16384, devices=_GPU, dtype="bfloat16"),
+        *covered([{"BLOCK_N": 16}, {"BLOCK_N": 128}, {"BLOCK_N": 1024}], (9, 1, 3), _FAMILIES, _columns),
+        _case(3, 61, 64, family="vast", devices=CPU),
+        _case(4096, 781, 1024, devices=GPU, family="negative"),
+        _case(8192, 16384, 16384, devices=GPU),
+        _case(512, 12_289, 16384, devices=GPU, dtype="float16", layout="padded"),
+        _case(512, 12_289, 16384, devices=GPU, dtype="bfloat16"),
     ),
     make=make,
     reference=reference,
     launch=launch,
     budget=budget,
     scale=row_magnitude,
-    tolerance={
-        "float32": Tolerance(rtol=5e-5, c=1.0),
-        "float16": Tolerance(rtol=2e-3, c=0.5),
-        "bfloat16": Tolerance(rtol=1.6e-2, c=0.5),
-    },
+    tolerance=TOLERANCE,
     hint=Hint(
         question="A row has 3 numbers, -5, -6 and -7, and your tile has 4 lanes. What does the fourth lane hold after the load? "
         "What is the maximum of all four, and what does the fourth add to the sum?",
@@ -126,5 +125,6 @@ PUZZLE = Puzzle(
         state={"m_i": "maximum of the row", "l_i": "sum of exponentials"},
         choices={"M": (2, 4, 6), "N": (5, 7, 8, 13), "BLOCK_N": (8, 16)},
     ),
+    drawn=_drawn,
     slips=slips.softmax(_tile_holds_the_row),
 )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from random import Random
 
 import torch
 
-from checker.course.families import rows, stored
+from checker.course.covering import covering, smallest_first
+from checker.course.families import CONSTRUCTED, in_name, rows, stored
 from checker.puzzle import DTYPES, Case, ExactState, RunningState, Tensors, Tolerance
 
-GPU = frozenset({"gpu"})
+CPU, GPU = frozenset({"cpu"}), frozenset({"gpu"})
 
 TOLERANCE = {
     "float32": Tolerance(rtol=5e-5, c=1.0),
@@ -94,10 +97,95 @@ def warps(block: int) -> int:
 
 def named(meta: dict[str, int], m: int, n: int, **more: object) -> Case:
     """A case of M = `m` rows and N = `n` columns whose name says all that sets it apart."""
-    dtype, family = str(more.get("dtype", "float32")), str(more.get("family", "normal"))
-    name = f"{m} × {n}, " + ", ".join(f"{key} = {value}" for key, value in meta.items()) + f", {dtype}"
-    if family != "normal":
-        name += f", {family.replace('_', ' ')} rows"
-    if more.get("layout", "contiguous") != "contiguous":
-        name += f", {more['layout']}"
-    return Case(name, {"M": m, "N": n}, meta, **more)  # type: ignore[arg-type]
+    dtype, family, layout = (str(more.get(k, v)) for k, v in PLAIN.items())
+    tile = f"tiles {meta['BLOCK_M']} × {meta['BLOCK_N']}" if "BLOCK_M" in meta else f"chunks of {meta['BLOCK_N']}"
+    tile = f"a tile of {meta['BLOCK_N']}" if n <= meta["BLOCK_N"] and "BLOCK_M" not in meta else tile
+    said = [f"{m} × {n}", tile, dtype, "" if layout == "contiguous" else layout, in_name(family)]
+    return Case(", ".join(filter(None, said)), {"M": m, "N": n}, meta, **more)  # type: ignore[arg-type]
+
+
+PLAIN = {"dtype": "float32", "family": "normal", "layout": "contiguous"}
+CHUNKS = {"chunk_pairs": 10, "chunk_pairs_in_sight": 8, "spike": 34, "extreme": 5, "normal": 2, "constant": 3}
+"""The families that are covered with all else, and how many chunks a row needs to hold what its family is there for."""
+REMAINDERS: tuple[str, ...] = ("prime", "none", "one", "all but one", "short")
+
+
+def columns(family: str, block: int, remainder: str) -> int:
+    """N for a row of such chunks whose last one is as full as the remainder says; "short" is a row shorter than one chunk."""
+    most = 12 if family == "spike" else 10 if block < 1024 else 3
+    full = block * (min(CHUNKS[family], most) if block > 16 else CHUNKS[family])
+    match remainder:
+        case "none":
+            return full
+        case "one":
+            return full - block + 1
+        case "all but one":
+            return full - 1
+        case "short":
+            return block // 2 + 1
+        case _:
+            return prime_below(full - 1, block)
+
+
+def prime_below(n: int, block: int = 1) -> int:
+    """The largest prime below n > 2 that leaves neither 1 nor `block` - 1 when divided by `block`, if `block` is above 4."""
+    edges = (1, block - 1) if block > 4 else ()
+    return next(
+        p for p in range(n - 1, 1, -1) if p % block not in edges and all(p % i for i in range(2, math.isqrt(p) + 1))
+    )
+
+
+def covered(
+    tiles: Sequence[dict[str, int]],
+    rows_: Sequence[int],
+    families: Sequence[str] = tuple(CHUNKS),
+    columns: Callable[[str, int, str], int] = columns,
+) -> tuple[Case, ...]:
+    """Small cases in which each two of family, dtype with layout, remainder, tile and number of rows meet in each of their values.
+
+    ``columns(family, BLOCK_N, remainder)`` gives N. Rows that are built from chunks come in the first of the numbers of rows, which
+    has to be enough for all pairs of kinds.
+    """
+    found = covering(
+        {
+            "family": families,
+            "memory": [(dtype, layout) for layout in ("padded", "contiguous") for dtype in TOLERANCE],
+            "remainder": REMAINDERS,
+            "tile": range(len(tiles)),
+            "rows": rows_,
+        },
+        lambda row: (
+            (row["family"] != "spike" or row["memory"][0] != "float32")
+            and (row["family"] not in CONSTRUCTED or row["rows"] == rows_[0])
+        ),
+    )
+    cases = []
+    for row in found:
+        meta, (dtype, layout), family = tiles[row["tile"]], row["memory"], row["family"]
+        n = columns(family, meta["BLOCK_N"], row["remainder"])
+        cases.append(named(meta, row["rows"], n, dtype=dtype, layout=layout, family=family))
+    return smallest_first(cases)
+
+
+def drawn(tile: Callable[[Random], dict[str, int]]) -> Callable[[Random], tuple[Case, ...]]:
+    """Cases like those of `covered`, with sizes and tiles as they fall; the last is larger than all of those."""
+
+    def cases(draw: Random) -> tuple[Case, ...]:
+        found = []
+        for tiles in (*(tile(draw) for _ in range(5)), {**tile(draw), "BLOCK_N": 2048}):
+            values, block = drawn_values(draw, tuple(CHUNKS)), tiles["BLOCK_N"]
+            n = columns(str(values["family"]), block, "none") - draw.randrange(block)
+            found.append(named(tiles, 24 if block == 2048 else draw.randint(1, 12), n, **values))
+        return tuple(found)
+
+    return cases
+
+
+def drawn_values(draw: Random, families: Sequence[str]) -> dict[str, object]:
+    """What a case is besides its sizes and tiles."""
+    return {
+        "dtype": draw.choice(tuple(TOLERANCE)),
+        "family": draw.choice(families),
+        "layout": draw.choice(("padded", "contiguous")),
+        "seed": draw.getrandbits(32),
+    }

@@ -7,7 +7,19 @@ from collections.abc import Mapping
 from checker.course import guards, slips
 from checker.course.diagrams import matrices
 from checker.course.families import row_magnitude
-from checker.course.softmax_rows import GPU, TOLERANCE, make, matrix_bytes, named, reference, running, warps
+from checker.course.softmax_rows import (
+    CPU,
+    GPU,
+    TOLERANCE,
+    covered,
+    drawn,
+    make,
+    matrix_bytes,
+    named,
+    reference,
+    running,
+    warps,
+)
 from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 
@@ -43,6 +55,9 @@ def _case(m: int, n: int, block_m: int, block_n: int, **more: object) -> Case:
     return named({"BLOCK_M": block_m, "BLOCK_N": block_n}, m, n, **more)
 
 
+_TILES = [{"BLOCK_M": m, "BLOCK_N": n} for m, n in ((4, 16), (16, 16), (16, 8), (2, 1024))]
+
+
 PUZZLE = Puzzle(
     name="tiled_softmax",
     title="Tiled softmax",
@@ -56,22 +71,11 @@ PUZZLE = Puzzle(
     "Rows and columns need not fill their tiles, and rows may lie further apart than they are long. x may be read twice and y written "
     "once. Any part of a row may be -inf; a whole row never is.",
     cases=(
-        _case(8, 32, 4, 16),
-        _case(1, 1, 4, 16),
-        _case(3, 15, 4, 16),
-        _case(5, 17, 4, 16, family="positive"),
-        _case(4, 32, 4, 16, family="deep"),
-        _case(9, 37, 4, 16, family="deep"),
-        _case(7, 67, 4, 16, family="ascending"),
-        _case(6, 61, 4, 16, family="late_max"),
-        _case(6, 61, 4, 16, family="early_max"),
-        _case(7, 53, 4, 16, family="first_chunk_masked"),
-        _case(5, 37, 4, 16, family="masked_then_deep"),
-        _case(11, 41, 4, 16, family="uneven"),
-        _case(7, 41, 4, 16, family="masked", layout="padded"),
-        _case(13, 29, 8, 8, family="negative", layout="padded"),
-        _case(5, 173, 4, 16, dtype="float16", family="spike"),
-        _case(5, 173, 4, 16, dtype="bfloat16", family="spike"),
+        *covered(_TILES, rows_=(11, 1, 8)),
+        _case(7, 605, 4, 16, family="chunk_triples"),  # more chunks than anyone writes out by hand
+        _case(5, 1033, 4, 16, dtype="float16", family="spike"),
+        _case(5, 1041, 4, 16, dtype="bfloat16", family="spike", layout="padded"),
+        _case(3, 61, 4, 16, family="vast", devices=CPU),
         _case(61, 200_003, 4, 2048, devices=GPU, family="ascending"),
         _case(4099, 5003, 8, 512, devices=GPU, dtype="float16", family="ascending", layout="padded"),
         _case(16, 262_144, 1, 16384, devices=GPU, dtype="bfloat16", family="spike"),
@@ -111,5 +115,6 @@ PUZZLE = Puzzle(
         state={"m_i": "running max", "l_i": "running sum", "m_new": "new max"},
         choices={"M": (3, 5, 8), "N": (4, 7, 10, 13), "BLOCK_M": (1, 2, 4), "BLOCK_N": (2, 4, 8)},
     ),
+    drawn=drawn(lambda draw: {"BLOCK_M": draw.choice((1, 2, 4, 8, 16)), "BLOCK_N": draw.choice((8, 16, 32, 128))}),
     slips=slips.softmax(guarded=guards.TILES),
 )

@@ -8,8 +8,10 @@ from random import Random
 import torch
 
 from checker.course import slips
+from checker.course.covering import covering, smallest_first
 from checker.course.diagrams import flowing
-from checker.course.families import rows, stored
+from checker.course.families import in_name, rows, stored
+from checker.course.softmax_rows import prime_below
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
 
@@ -52,9 +54,47 @@ def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
 
 
 def _case(n: int, block: int, **more: object) -> Case:
-    dtype, family = str(more.get("dtype", "float32")), str(more.get("family", "normal"))
-    name = f"N = {n}, BLOCK_N = {block}, {dtype}" + ("" if family == "normal" else f", {family}")
-    return Case(name, {"N": n}, {"BLOCK_N": block}, **more)  # type: ignore[arg-type]
+    said = [
+        f"N = {n}",
+        f"tiles of {block}",
+        str(more.get("dtype", "float32")),
+        in_name(str(more.get("family", "normal"))),
+    ]
+    return Case(", ".join(filter(None, said)), {"N": n}, {"BLOCK_N": block}, **more)  # type: ignore[arg-type]
+
+
+_BLOCKS = (16, 64, 1024)
+_FAMILIES = ("normal", "large", "constant")
+
+
+def _covered() -> tuple[Case, ...]:
+    """Each two of the number of tiles, how full the last one is, BLOCK_N, dtype and family."""
+    found = covering(
+        {
+            "tiles": (7, 1, 40, 2),
+            "last": ("prime", "full", "one", "all but one"),
+            "block": _BLOCKS,
+            "dtype": tuple(DTYPES),
+            "family": _FAMILIES,
+        }
+    )
+    lanes = {"full": lambda block: block, "one": lambda block: 1, "all but one": lambda block: block - 1}
+    cases = []
+    for row in found:
+        before, last = (row["tiles"] - 1) * row["block"], lanes.get(row["last"])
+        n = prime_below(before + row["block"] - 1, row["block"]) if last is None else before + last(row["block"])
+        cases.append(_case(n, row["block"], dtype=row["dtype"], family=row["family"]))
+    return smallest_first(cases)
+
+
+def _drawn(draw: Random) -> tuple[Case, ...]:
+    """The last one is larger than all that are known."""
+    blocks = [draw.choice((8, 32, 128, 512, 2048)) for _ in range(5)]
+    sizes = [(draw.randint(1, 9 * block), block) for block in blocks] + [(draw.randint(50_000, 60_000), 4096)]
+    return tuple(
+        _case(n, block, dtype=draw.choice(tuple(DTYPES)), family=draw.choice(_FAMILIES), seed=draw.getrandbits(32))
+        for n, block in sizes
+    )
 
 
 def _one_vector(draw: Random, sizes: slips.Sizes, meta: slips.Sizes) -> None:
@@ -71,14 +111,7 @@ PUZZLE = Puzzle(
     outputs=("z_ptr",),
     statement="z[i] = x[i] + y[i] for every i below N, one tile of BLOCK_N elements per program.",
     cases=(
-        _case(32, 16),
-        _case(1, 16),
-        _case(15, 16),
-        _case(17, 16),
-        _case(97, 32),
-        _case(1000, 128),
-        _case(257, 64, dtype="float16"),
-        _case(257, 64, dtype="bfloat16"),
+        *_covered(),
         _case(100_003, 1024, devices=frozenset({"gpu"})),
         _case(16_777_259, 1024, devices=frozenset({"gpu"})),
     ),
@@ -107,5 +140,6 @@ PUZZLE = Puzzle(
         diagram=flowing(x_ptr=("element",), y_ptr=("element",), z_ptr=("element",)),
         choices={"N": (7, 10, 16, 24), "BLOCK_N": (2, 4, 8)},
     ),
+    drawn=_drawn,
     slips=slips.softmax(_one_vector, families=("normal",)),
 )

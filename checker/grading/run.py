@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from checker.checking import Device, check_source, infra_verdict
 from checker.grading.collect import Entry, Submission, missing_verdict, unreadable_verdict
+from checker.judge.launches import seed_from
 from checker.judge.runner import Runner
 from checker.judge.verdict import Status, Verdict
 from checker.puzzle import Puzzle
@@ -56,17 +57,18 @@ def grade(
     wanted: Sequence[Puzzle] = (),
     jobs: int = 1,
     diagnose: bool = True,
+    secret: bytes | None = None,
     report: Callable[[Graded], None] = lambda graded: None,
     runner: Runner | None = None,
 ) -> Batch:
     """Grade every submission. `wanted` puzzles that one lacks are ``not_attempted`` in it.
 
-    `report` is called in this thread after each submission. Ctrl-C ends the run; what was graded is in the batch, in the
+    A `secret` draws the cases of each puzzle, the same ones in every submission. `report` is called in this thread after each submission. Ctrl-C ends the run; what was graded is in the batch, in the
     order of `submissions`.
     """
     batch, done = Batch(), {}
     try:
-        work = [lambda s=s: _graded(s, puzzles, device, wanted, diagnose, runner) for s in submissions]
+        work = [lambda s=s: _graded(s, puzzles, device, wanted, diagnose, secret, runner) for s in submissions]
         for index, graded in _as_they_end(work, jobs):
             done[index] = graded
             report(graded)
@@ -98,6 +100,7 @@ def _graded(
     device: Device,
     wanted: Sequence[Puzzle],
     diagnose: bool,
+    secret: bytes | None,
     runner: Runner | None,
 ) -> Graded:
     verdicts = []
@@ -105,7 +108,8 @@ def _graded(
         entries = submission.of(puzzle)
         if entries:
             tried = [
-                _entry_verdict(entry, puzzle, submission.name, device, diagnose, runner) for entry in _distinct(entries)
+                _entry_verdict(entry, puzzle, submission.name, device, diagnose, secret, runner)
+                for entry in _distinct(entries)
             ]
             verdicts.append(min(tried, key=lambda v: (_PREFERENCE.get(v.status, 5), -v.score)))
         elif puzzle in wanted:
@@ -129,14 +133,21 @@ def _distinct(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def _entry_verdict(
-    entry: Entry, puzzle: Puzzle, submission: str, device: Device, diagnose: bool, runner: Runner | None
+    entry: Entry,
+    puzzle: Puzzle,
+    submission: str,
+    device: Device,
+    diagnose: bool,
+    secret: bytes | None,
+    runner: Runner | None,
 ) -> Verdict:
     if entry.source is None:
         return unreadable_verdict(entry, puzzle, submission, device)
+    seed = None if secret is None else seed_from(secret, puzzle)
     try:
         for _ in range(1 + RETRIES):
             verdict = check_source(
-                puzzle, entry.source, device, submission=submission, diagnose=diagnose, runner=runner
+                puzzle, entry.source, device, submission=submission, diagnose=diagnose, runner=runner, seed=seed
             )
             if verdict.status != "infra_error":
                 break

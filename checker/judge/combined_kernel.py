@@ -1,13 +1,15 @@
-"""All wrong kernels of a puzzle as one kernel that is told which of them to be: one job runs them all."""
+"""All wrong kernels of a puzzle as one kernel that is told which of them to be: one job runs them all, and none twice."""
 
 from __future__ import annotations
 
 import ast
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
 from checker.judge.launches import Prepared
+from checker.judge.likeness import Behaviour, behaviour
 from checker.judge.outcome import Outcome, judged
 from checker.judge.runner import Runner
 from checker.misconceptions import Misconception, bank
@@ -54,9 +56,59 @@ def renamed(source: KernelSource, prefix: str) -> str:
     return "\n\n\n".join(ast.unparse(node) for node in body)
 
 
-def run_misconceptions(
-    puzzle: Puzzle, runner: Runner, tasks: Sequence[tuple[Misconception, Prepared]]
-) -> Iterator[Outcome]:
+Task = tuple[Misconception, Prepared]
+
+
+class _Remembered:
+    """What the bank's kernels of one puzzle did, by kernel and case, so that none runs twice on the same numbers.
+
+    A checker that judges a class, or a learner who tries again, asks for the same few hundred runs over and over.
+    """
+
+    def __init__(self, puzzle: Puzzle) -> None:
+        self.puzzle = puzzle
+        self._behaviours: OrderedDict[tuple[str, str], Behaviour] = OrderedDict()
+
+    def get(self, task: Task) -> Behaviour | None:
+        return self._behaviours.get(_key(task))
+
+    def keep(self, task: Task, behaviour: Behaviour) -> None:
+        if not behaviour.ran:
+            return  # whatever ended it from outside may not do so the next time
+        self._behaviours[_key(task)] = behaviour
+        if len(self._behaviours) > MOST_REMEMBERED:
+            self._behaviours.popitem(last=False)
+
+
+MOST_REMEMBERED = 3000
+"""Of each puzzle: about 40 kernels on all cases, some 10 to 50 MB."""
+_REMEMBERED: dict[str, _Remembered] = {}
+
+
+def _key(task: Task) -> tuple[str, str]:
+    misconception, prepared = task
+    return misconception.name, f"{prepared.case!r} {prepared.config!r}"
+
+
+def behaviours(puzzle: Puzzle, runner: Runner, tasks: Sequence[Task]) -> Iterator[Behaviour]:
+    """What each misconception's kernel does in the case beside it, in order; run where it is not remembered."""
+    known = _REMEMBERED.get(puzzle.name)
+    if known is None or known.puzzle is not puzzle:
+        known = _REMEMBERED[puzzle.name] = _Remembered(puzzle)
+    missing = [task for task in tasks if known.get(task) is None]
+    arriving = run_misconceptions(puzzle, runner, missing)
+    for task in tasks:
+        found = known.get(task)
+        if found is None:
+            outcome = next(arriving, None)
+            if outcome is None:
+                return
+            found = behaviour(puzzle, outcome)
+            known.keep(task, found)
+        yield found
+
+
+def run_misconceptions(puzzle: Puzzle, runner: Runner, tasks: Sequence[Task]) -> Iterator[Outcome]:
     """One outcome per task, in order; one that does not run to its end does not keep the next from running."""
     places = {m.name: i for i, m in enumerate(bank(puzzle.name))}
     remaining = list(tasks)
@@ -68,7 +120,8 @@ def run_misconceptions(
         constexprs = frozenset({*launches[0].meta})
         source = combined_kernel(puzzle.name, puzzle.parameters, constexprs)
         done = 0
-        for (_, prepared), result in zip(remaining, runner.simulate(source, launches, SimulateOptions()), strict=False):
+        results = runner.simulate(source, launches, SimulateOptions(together=True))
+        for (_, prepared), result in zip(remaining, results, strict=False):
             done += 1
             yield judged(puzzle, prepared, result)
         if not done:

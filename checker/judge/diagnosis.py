@@ -10,20 +10,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from checker.judge.combined_kernel import run_misconceptions
+from checker.judge.combined_kernel import behaviours
 from checker.judge.launches import Prepared, prepare
-from checker.judge.likeness import alike, alike_in_everything, informative, same_origin_of_nan
+from checker.judge.likeness import Behaviour, alike, alike_in_everything, behaviour, informative, same_origin_of_nan
 from checker.judge.matching_line import matching_line, resemblance
-from checker.judge.memory_gate import memory_findings
+from checker.judge.one_thread import one_thread
 from checker.judge.outcome import Outcome, simulate
 from checker.judge.runner import Runner
-from checker.judge.traffic_gate import overdrawn
-from checker.judge.verdict import Diagnosis
+from checker.judge.verdict import Diagnosis, Gate
 from checker.misconceptions import Misconception, bank
 from checker.puzzle import Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
+_TOGETHER = SimulateOptions(together=True)
 DRAWN_CASES = 8
 """To tell two kernels apart that agree on all cases of the puzzle."""
 NONE_KNOWN = Diagnosis(
@@ -36,28 +36,31 @@ ONLY_ON_GPU = Diagnosis(
 )
 
 
+@one_thread()
 def find_misconception(
     puzzle: Puzzle,
     source: KernelSource,
     runner: Runner,
     outcomes: Sequence[Outcome],
     failing: Outcome,
-    gate: str,
+    gate: Gate,
     replay: Trace | None = None,
 ) -> Diagnosis:
     """Compare the learner's simulated `outcomes` with the bank's. `failing` is the one that fails `gate`."""
-    if not failing.ran or failing.trace is None or not _fails(puzzle, failing, gate):
+    compare, at_fault = _Comparison(puzzle, runner, gate), (failing, behaviour(puzzle, failing))
+    if gate not in at_fault[1].fails:
         return NONE_KNOWN
-    compare = _Comparison(puzzle, runner, gate)
-    left = compare.in_one_case(bank(puzzle.name), failing)
-    seen = [o for o in outcomes if o is not failing and o.ran and o.trace is not None]
-    left = [misconception for misconception in left if compare.in_all_cases(misconception, seen)]
+    left = compare.in_one_case(bank(puzzle.name), *at_fault)
     if left:
-        further = [o for o in simulate(puzzle, source, runner, _further_cases(puzzle, failing)) if o.ran]
+        seen = [(o, behaviour(puzzle, o)) for o in outcomes if o is not failing and o.ran and o.trace is not None]
+        left = [misconception for misconception in left if compare.in_all_cases(misconception, seen)]
+    if left:
+        cases = _further_cases(puzzle, failing)
+        further = [(o, behaviour(puzzle, o)) for o in simulate(puzzle, source, runner, cases, _TOGETHER) if o.ran]
         left = [misconception for misconception in left if compare.in_all_cases(misconception, further)]
-        if gate == "values" and not any(informative(puzzle, o) for o in (failing, *seen, *further)):
-            mine, outputs = replay or _replayed(puzzle, source, runner, failing), failing.prepared.launch.outputs
-            left = [m for m in left if same_origin_of_nan(mine, _replayed(puzzle, m.source, runner, failing), outputs)]
+        if gate == "values" and not any(informative(mine) for _, mine in (at_fault, *seen, *further)):
+            trace, outputs = replay or _replayed(puzzle, source, runner, failing), failing.prepared.launch.outputs
+            left = [m for m in left if same_origin_of_nan(trace, _replayed(puzzle, m.source, runner, failing), outputs)]
     chosen = _only([m for m in left if compare.in_everything[m]] or left, source)
     if chosen is None:
         return NONE_KNOWN
@@ -77,30 +80,30 @@ class _Comparison:
     `in_everything` says of each that is alike whether it also touched the same lanes and moved the same bytes so far.
     """
 
-    def __init__(self, puzzle: Puzzle, runner: Runner, gate: str) -> None:
+    def __init__(self, puzzle: Puzzle, runner: Runner, gate: Gate) -> None:
         self.puzzle, self.runner, self.gate = puzzle, runner, gate
         self.in_everything: dict[Misconception, bool] = {}
 
-    def in_one_case(self, known: Sequence[Misconception], learner: Outcome) -> list[Misconception]:
+    def in_one_case(self, known: Sequence[Misconception], learner: Outcome, mine: Behaviour) -> list[Misconception]:
         """Those of `known` that fail the case as the learner's kernel does; one job runs them all."""
-        outcomes = run_misconceptions(self.puzzle, self.runner, [(m, learner.prepared) for m in known])
-        both = zip(known, outcomes, strict=False)
-        return [m for m, theirs in both if _fails(self.puzzle, theirs, self.gate) and self._alike(m, learner, theirs)]
+        theirs = behaviours(self.puzzle, self.runner, [(m, learner.prepared) for m in known])
+        both = zip(known, theirs, strict=False)
+        return [m for m, other in both if self.gate in other.fails and self._alike(m, learner, mine, other)]
 
-    def in_all_cases(self, misconception: Misconception, learner: Sequence[Outcome]) -> bool:
+    def in_all_cases(self, misconception: Misconception, learner: Sequence[tuple[Outcome, Behaviour]]) -> bool:
         """Whether a misconception's kernel does in all these cases what the learner's did; it runs until it differs."""
-        theirs = run_misconceptions(self.puzzle, self.runner, [(misconception, mine.prepared) for mine in learner])
+        tasks = [(misconception, outcome.prepared) for outcome, _ in learner]
         seen = 0
-        for mine, their in zip(learner, theirs, strict=False):
-            if not self._alike(misconception, mine, their):
+        for (outcome, mine), theirs in zip(learner, behaviours(self.puzzle, self.runner, tasks), strict=False):
+            if not self._alike(misconception, outcome, mine, theirs):
                 return False
             seen += 1
         return seen == len(learner)
 
-    def _alike(self, misconception: Misconception, mine: Outcome, theirs: Outcome) -> bool:
+    def _alike(self, misconception: Misconception, learner: Outcome, mine: Behaviour, theirs: Behaviour) -> bool:
         same = alike_in_everything(mine, theirs)
         self.in_everything[misconception] = same and self.in_everything.get(misconception, True)
-        return alike(self.puzzle, mine, theirs, self.gate, misconception.noise)
+        return alike(self.puzzle, learner, mine, theirs, self.gate, misconception.noise)
 
 
 def _further_cases(puzzle: Puzzle, failing: Outcome) -> list[Prepared]:
@@ -113,13 +116,6 @@ def _further_cases(puzzle: Puzzle, failing: Outcome) -> list[Prepared]:
         draw = Random(puzzle.name)
         cases += [puzzle.slips.draw(puzzle, draw, number) for number in range(DRAWN_CASES)]
     return [prepare(puzzle, case) for case in cases]
-
-
-def _fails(puzzle: Puzzle, outcome: Outcome, gate: str) -> bool:
-    """Whether a kernel fails the case at this gate: one that is right there explains nothing and needs no explaining."""
-    if gate == "values":
-        return not outcome.right
-    return bool(memory_findings(outcome)) if gate == "memory" else bool(overdrawn(puzzle, outcome))
 
 
 def _only(left: Sequence[Misconception], source: KernelSource) -> Misconception | None:

@@ -16,7 +16,7 @@ from checker.judge.runner import Runner
 from checker.puzzle import Case, Puzzle
 from checker.submission.kernel import KernelSource
 
-MOST_RUNS = 16
+MOST_RUNS = 24
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,8 @@ def _outcomes(
 
 def changes(case: Case, tiles: bool = True) -> Iterator[Change]:
     """The case with one factor at a time made as plain as it can be, the most telling first. Without `tiles` those stay."""
+    for family, kind in families.with_a_kind_left_out(case.family).items():
+        yield Change(replace(case, family=family), "family", f"with parts of a row {kind}", "without them")
     if case.family != "normal":
         rows = families.IN_WORDS.get(case.family, f"{case.family.replace('_', ' ')} values")
         yield Change(replace(case, family="normal"), "family", f"with {rows}", "with ordinary values")

@@ -12,6 +12,7 @@ import hmac
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Literal
 
 import numpy as np
@@ -43,12 +44,18 @@ class Prepared:
     config: Config | None = None
 
 
-def hidden(case: Case, puzzle: Puzzle, secret: bytes | None) -> Case:
-    """`case` with a seed nobody can know in advance, the same at every regrade with the same secret."""
-    if secret is None:
-        return case
-    digest = hmac.new(secret, f"{puzzle.name}/{case.name}/{case.seed}".encode(), hashlib.sha256).digest()
-    return replace(case, seed=int.from_bytes(digest[:4], "big"))
+def seed_from(secret: bytes, puzzle: Puzzle) -> int:
+    """The seed of a graded run: nobody can know it in advance, and it is the same at every regrade with the same secret."""
+    return int.from_bytes(hmac.new(secret, puzzle.name.encode(), hashlib.sha256).digest()[:4], "big")
+
+
+def cases_of(puzzle: Puzzle, seed: int | None) -> tuple[Case, ...]:
+    """The puzzle's cases. With a seed, which their names then say: with other numbers in them, and others drawn beside them."""
+    if seed is None:
+        return puzzle.cases
+    draw = Random(seed)
+    cases = [*(replace(case, seed=draw.getrandbits(32)) for case in puzzle.cases), *puzzle.drawn(draw)]
+    return tuple(replace(case, name=f"{case.name}, seed {seed}") for case in cases)
 
 
 def prepare(puzzle: Puzzle, case: Case, config: Config | None = None, poison: Poison = "nan") -> Prepared:

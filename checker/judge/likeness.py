@@ -7,6 +7,7 @@ nobody defined.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -14,7 +15,9 @@ import torch
 from checker.judge.comparison import error_against
 from checker.judge.memory_gate import memory_findings
 from checker.judge.outcome import Outcome
-from checker.puzzle import Puzzle
+from checker.judge.traffic_gate import overdrawn
+from checker.judge.verdict import Gate
+from checker.puzzle import Puzzle, Tensors
 from checker.simulator.trace import Trace
 
 _UNDEFINED = ("undefined_lanes", "out_of_bounds_load")
@@ -23,67 +26,107 @@ Lanes = Mapping[tuple[str, str], tuple[int, frozenset[tuple[int, ...]]]]
 """By kind and tensor: how many lanes or elements, and which the first of them are."""
 
 
-def alike(puzzle: Puzzle, learner: Outcome, wrong: Outcome, gate: str, noise: float = 0.0) -> bool:
+@dataclass(frozen=True)
+class Behaviour:
+    """What a kernel did in one case, as far as it is compared with another: small enough to be kept.
+
+    By output, in its shape: `values` in its dtype, `errors` over what the tolerance allows, `stored` where a program wrote.
+    `traffic` are bytes loaded and stored. `undefined`: lanes that nobody defined were read.
+    """
+
+    ran: bool
+    status: str
+    fails: frozenset[Gate] = frozenset()
+    values: Tensors = field(default_factory=dict)
+    errors: Tensors = field(default_factory=dict)
+    stored: Tensors = field(default_factory=dict)
+    lanes: Lanes = field(default_factory=dict)
+    traffic: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    undefined: bool = False
+
+
+def behaviour(puzzle: Puzzle, outcome: Outcome) -> Behaviour:
+    """What is kept of an outcome."""
+    if not outcome.ran or outcome.trace is None:
+        return Behaviour(outcome.ran, outcome.result.status)
+    values = {name: outcome.result.tensors[name].clone() for name in outcome.prepared.launch.outputs}
+    expected = outcome.prepared.expected
+    errors = {name: error_against(puzzle, outcome.case, name, y, expected[name]) for name, y in values.items()}
+    findings = memory_findings(outcome)
+    failed: dict[Gate, bool] = {
+        "values": not outcome.right,
+        "memory": bool(findings),
+        "traffic": bool(overdrawn(puzzle, outcome)),
+    }
+    return Behaviour(
+        ran=True,
+        status=outcome.result.status,
+        fails=frozenset(gate for gate, fails in failed.items() if fails),
+        values=values,
+        errors=errors,
+        stored={name: _stored(outcome.trace, name, y) for name, y in values.items()},
+        lanes=_lanes(outcome),
+        traffic={name: (t.loaded, t.stored) for name, t in outcome.trace.traffic.items()},
+        undefined=any(f.kind in _UNDEFINED for f in findings),
+    )
+
+
+def alike(puzzle: Puzzle, learner: Outcome, mine: Behaviour, wrong: Behaviour, gate: Gate, noise: float = 0.0) -> bool:
     """Whether two kernels do the same in one case, as far as `gate` looks: values, and at `memory` lanes, at `traffic` bytes.
 
-    `noise` widens the comparison of values, relative to the row's magnitude.
+    `mine` is the behaviour of `learner`. `noise` widens the comparison of values, relative to the row's magnitude.
     """
-    if not (learner.ran and wrong.ran):
-        return learner.result.status == wrong.result.status
-    if gate == "memory" and _lanes(learner) != _lanes(wrong):
+    if not (mine.ran and wrong.ran):
+        return mine.status == wrong.status
+    if gate == "memory" and mine.lanes != wrong.lanes:
         return False
-    if gate == "traffic" and _traffic(learner) != _traffic(wrong):
-        return False
-    return all(_same_values(puzzle, learner, wrong, name, noise) for name in learner.prepared.launch.outputs)
+    if gate == "traffic":  # their values are right; in a further case both may be wrong, which says nothing about bytes
+        return mine.traffic == wrong.traffic and ("values" in mine.fails) == ("values" in wrong.fails)
+    return all(_same_values(puzzle, learner, mine, wrong, name, noise) for name in mine.values)
 
 
-def alike_in_everything(learner: Outcome, wrong: Outcome) -> bool:
+def alike_in_everything(mine: Behaviour, wrong: Behaviour) -> bool:
     """Of two kernels whose values are alike: whether they touch the same lanes and move the same bytes too."""
-    return _lanes(learner) == _lanes(wrong) and _traffic(learner) == _traffic(wrong)
+    return (mine.lanes, mine.traffic) == (wrong.lanes, wrong.traffic)
 
 
-def informative(puzzle: Puzzle, outcome: Outcome) -> bool:
+def informative(mine: Behaviour) -> bool:
     """Whether wrong values say anything about their cause: NaN throughout comes of too much, NaN in some elements does not."""
-    for name in outcome.prepared.launch.outputs:
-        got = outcome.result.tensors[name]
-        wrong = error_against(puzzle, outcome.case, name, got, outcome.prepared.expected[name]) > 1
-        if bool(wrong.any()) and not bool(got.isnan().all()):
-            return True
-    return False
+    return any(bool((mine.errors[name] > 1).any()) and not bool(y.isnan().all()) for name, y in mine.values.items())
 
 
 def same_origin_of_nan(a: Trace | None, b: Trace | None, outputs: Sequence[str]) -> bool:
-    """Whether NaN came of the same in both: of undefined lanes, of the same operations, of what an output held before."""
+    """Whether NaN came of the same in both: of undefined lanes, of the same operations, of what an output held before or still holds."""
     if a is None or b is None:
         return False
     came = [
         {(f.kind, f.operation if f.kind == "nan_born" else f.tensor) for f in trace.findings if f.kind in _MAKE_NAN}
         | {("held before", name) for name in outputs if name in trace.traffic and trace.traffic[name].loaded}
+        | {("never stored", name) for name in outputs if name in trace.writers and (trace.writers[name] < 0).any()}
         for trace in (a, b)
     ]
     return bool(came[0]) and came[0] == came[1]
 
 
-def _same_values(puzzle: Puzzle, learner: Outcome, wrong: Outcome, name: str, noise: float) -> bool:
+def _same_values(puzzle: Puzzle, learner: Outcome, mine: Behaviour, wrong: Behaviour, name: str, noise: float) -> bool:
     """Whether the same elements are stored and the same fail, with the same values.
 
-    Of an element that is wrong, the two differ by a quarter of its error at most: a small error says little about its cause.
+    Of an element that is wrong, the two differ by a quarter of its error at most, since a small error says little about its cause,
+    and by no more than the tolerance, or a hundredth of the error where that is larger.
     """
-    a, b = learner.result.tensors[name].double(), wrong.result.tensors[name].double()
-    stored = _stored(learner.trace, name, a)
-    if not torch.equal(stored, _stored(wrong.trace, name, b)):
+    if not torch.equal(mine.stored[name], wrong.stored[name]):
         return False
-    expected = learner.prepared.expected[name]
-    errors = [error_against(puzzle, learner.case, name, value, expected) for value in (a, b)]
+    a, b = mine.values[name].double(), wrong.values[name].double()
+    errors = [mine.errors[name], wrong.errors[name]]
     largest, least = torch.maximum(*errors), torch.minimum(*errors)
     between = error_against(puzzle, learner.case, name, a, b)
-    near = between <= (largest / 4).clamp(0.25, 1)
-    if _has(learner, _UNDEFINED) and _has(wrong, _UNDEFINED):
+    near = between <= (largest / 4).clamp(0.25, 1).maximum((largest / 100).nan_to_num(posinf=0.0))
+    if mine.undefined and wrong.undefined:
         near |= (a.isnan() | b.isnan()) & (least > 1)
     if noise:
-        scale = puzzle.scale(learner.case, name, expected).nan_to_num(posinf=0.0, neginf=0.0)
+        scale = puzzle.scale(learner.case, name, learner.prepared.expected[name]).nan_to_num(posinf=0.0, neginf=0.0)
         near |= ((a - b).abs() <= noise * scale) & _noisy_alike(errors)
-    return bool((near | (largest <= 1))[stored].all())
+    return bool((near | (largest <= 1))[mine.stored[name]].all())
 
 
 def _noisy_alike(errors: list[torch.Tensor]) -> bool:
@@ -95,15 +138,11 @@ def _noisy_alike(errors: list[torch.Tensor]) -> bool:
     return bool(both.sum() * 2 >= wrong.sum()) and 0.5 <= float(a.max() / b.max()) <= 2.0
 
 
-def _stored(trace: Trace | None, name: str, like: torch.Tensor) -> torch.Tensor:
-    writers = trace.writers.get(name) if trace else None
+def _stored(trace: Trace, name: str, like: torch.Tensor) -> torch.Tensor:
+    writers = trace.writers.get(name)
     if writers is None:
         return torch.ones(like.shape, dtype=torch.bool)
     return torch.from_numpy(np.asarray(writers).reshape(tuple(like.shape)) >= 0)
-
-
-def _has(outcome: Outcome, kinds: tuple[str, ...]) -> bool:
-    return any(f.kind in kinds for f in memory_findings(outcome))
 
 
 def _lanes(outcome: Outcome) -> Lanes:
@@ -113,7 +152,3 @@ def _lanes(outcome: Outcome) -> Lanes:
         count, elements = found.get(key, (0, frozenset()))
         found[key] = count + max(finding.count, 1), elements | set(finding.elements)
     return found
-
-
-def _traffic(outcome: Outcome) -> dict[str, tuple[int, int]]:
-    return {name: (t.loaded, t.stored) for name, t in outcome.trace.traffic.items()} if outcome.trace else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from checker.course.families import in_name
 from checker.judge.launches import Prepared, prepare
 from checker.judge.outcome import Outcome, simulate
 from checker.judge.runner import Runner
@@ -86,7 +87,7 @@ def _resized(case: Case, sizes: dict[str, int]) -> Case:
 
 def _named(case: Case) -> Case:
     parts = [f"{k} = {v}" for k, v in {**case.sizes, **case.meta}.items()] + [case.dtype]
-    parts += [f"{case.family} values"] if case.family != "normal" else []
+    parts += filter(None, [in_name(case.family)])
     parts += [case.layout] if case.layout != "contiguous" else []
     parts += [f"{k} = {v}" for k, v in case.flags.items()]
     return replace(case, name=", ".join(parts))

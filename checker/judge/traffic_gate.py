@@ -43,9 +43,11 @@ def fails(puzzle: Puzzle, outcome: Outcome, like: Outcome) -> bool:
 
 
 def failure(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
-    """The outcome that the gate speaks of: the failing case with the most bytes, where ratios are clearest."""
+    """The outcome that the gate speaks of: of the failing cases the first in which a tensor is most overdrawn."""
     failing = [o for o in outcomes if overdrawn(puzzle, o)]
-    return max(failing, key=lambda o: sum(moved for _, _, moved, _ in overdrawn(puzzle, o)), default=None)
+    return max(
+        failing, key=lambda o: max(m / max(allowed, 1) for _, _, m, allowed in overdrawn(puzzle, o)), default=None
+    )
 
 
 def passed(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult:

@@ -110,6 +110,8 @@ class Verdict:
     source: str = ""
     """The kernel as the learner wrote it, for pointing at lines."""
     first_line: int = 1
+    seed: int | None = None
+    """What the cases were drawn with, where they were not the puzzle's own."""
 
     def __repr__(self) -> str:
         """One line: in a notebook the card stands above it already."""

@@ -28,6 +28,7 @@ import msgspec
 
 from checker import gpu
 from checker.compiler import CompileRequest, CompileResult, compile_kernel
+from checker.puzzle import Launch
 from checker.sandbox.protocol import Channel, JobStarted, decode
 from checker.sandbox.shared_memory import attach
 from checker.sandbox.tasks import (
@@ -35,7 +36,7 @@ from checker.sandbox.tasks import (
     AskedToCompile,
     Compile,
     CompileReport,
-    LaunchArguments,
+    Launches,
     LaunchReport,
     Ping,
     RunOnGpu,
@@ -43,7 +44,7 @@ from checker.sandbox.tasks import (
     Task,
     TimeOnGpu,
 )
-from checker.simulator import simulate, trace_codec
+from checker.simulator import SimulateOptions, Trace, simulate, simulate_together, trace_codec
 from checker.submission.load import load_kernel
 
 
@@ -118,28 +119,47 @@ def _launches(channel: Channel, folder: Path, task: Simulate | RunOnGpu | TimeOn
     function: Any = None
     if isinstance(task, RunOnGpu):
         adopt_compiled(Path(os.environ["TRITON_CACHE_DIR"]))
+    launches: list[Launch] = []
+    seen: list[Trace | None] = []
     for number in itertools.count():
-        message, fds = channel.receive_with_fds(LaunchArguments)  # Closed, when nothing more is asked for, ends the job
-        launch = seen = None
+        if not launches:
+            message, fds = channel.receive_with_fds(Launches)  # Closed, when nothing more is asked for, ends the job
+            launches += attach(message, fds[0])
+            seen = [None] * len(launches)
+            if isinstance(task, Simulate) and message.simulate == SimulateOptions(together=True):
+                function, seen = _together(function, folder, task, launches)
+        launch, trace = launches.pop(0), seen.pop(0)
         began = time.perf_counter()
         try:
-            launch = attach(message, fds[0])
             with _time_limit(channel, folder, number, task):
                 function = function or load_kernel(task.kernel, folder)
                 if isinstance(task, Simulate):
-                    seen = simulate(function, launch, message.simulate)
+                    trace = trace or simulate(function, launch, message.simulate)
                 elif isinstance(task, RunOnGpu):
                     gpu.launch_kernel(function, launch, in_place=True)
             timing = gpu.time_kernel(function, launch) if isinstance(task, TimeOnGpu) else None
             report = LaunchReport(number, "passed", seconds=time.perf_counter() - began, timing=timing)
         except (Exception, SystemExit) as error:
             report = _failure(number, error, folder)
-        launch = None  # its memory is the other side's now
-        if seen is not None and report.status == "passed":
-            report = msgspec.structs.replace(report, trace=memoryview(trace_codec.encode(seen)))
+        del launch  # its memory is the other side's now
+        if trace is not None and report.status == "passed":
+            report = msgspec.structs.replace(report, trace=memoryview(trace_codec.encode(trace)))
         channel.send(report)
         if report.status != "passed":
             return
+
+
+def _together(function: Any, folder: Path, task: Simulate, launches: list[Launch]) -> tuple[Any, list[Trace | None]]:
+    """The kernel, and a trace of each launch in which nothing is found. A kernel that cannot be loaded is told of by its first launch.
+
+    Where it takes much longer than it may, the process ends without a word: that says nothing about any launch.
+    """
+    try:
+        with _Timer(None, folder, 0, 2 * task.seconds, by_clock=False):
+            function = function or load_kernel(task.kernel, folder)
+            return function, simulate_together(function, launches, task.seconds)
+    except (Exception, SystemExit):
+        return None, [None] * len(launches)
 
 
 def adopt_compiled(cache: Path) -> None:
@@ -164,7 +184,7 @@ class _Timer(AbstractContextManager[None]):
     It answers and leaves the process at once instead of raising: what lies between might catch an exception.
     """
 
-    def __init__(self, channel: Channel, folder: Path, number: int, seconds: float, *, by_clock: bool) -> None:
+    def __init__(self, channel: Channel | None, folder: Path, number: int, seconds: float, *, by_clock: bool) -> None:
         self._channel, self._folder, self._number, self._seconds = channel, folder, number, seconds
         self._which, self._signal = (
             (signal.ITIMER_REAL, signal.SIGALRM) if by_clock else (signal.ITIMER_PROF, signal.SIGPROF)
@@ -180,7 +200,8 @@ class _Timer(AbstractContextManager[None]):
     def _ring(self, number: int, frame: FrameType | None) -> None:
         stack = traceback.StackSummary.extract(traceback.walk_stack(frame), lookup_lines=False)
         line = next((f.lineno for f in stack if f.filename.startswith(str(self._folder))), None)
-        self._channel.send(LaunchReport(self._number, "timeout", line=line, seconds=self._seconds))
+        if self._channel is not None:
+            self._channel.send(LaunchReport(self._number, "timeout", line=line, seconds=self._seconds))
         os._exit(0)
 
 

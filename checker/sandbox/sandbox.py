@@ -14,6 +14,7 @@ import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
@@ -31,13 +32,14 @@ if TYPE_CHECKING:
     from checker.gpu import Timing
     from checker.judge.runner import RunResult
     from checker.puzzle import Launch
-    from checker.sandbox.shared_memory import SharedLaunch
-    from checker.sandbox.tasks import LaunchReport, RunOnGpu, TimeOnGpu
+    from checker.sandbox.shared_memory import SharedLaunches
+    from checker.sandbox.tasks import LaunchArguments, LaunchReport, RunOnGpu, TimeOnGpu
     from checker.simulator.trace import SimulateOptions
     from checker.submission.kernel import KernelSource
 
 _Answer = TypeVar("_Answer")
-_AHEAD = 2  # launches handed over before the first result is read, so that judging and running overlap
+_AHEAD = 2  # messages with launches handed over before the first result is read, so that judging and running overlap
+_TOGETHER = 64  # launches in a message, where they may run side by side
 _REMEMBERED = 512
 _GRACE = 2.0
 _ROOM = 64 << 20  # bytes for the tensors of a simulation, at least: the next may be larger
@@ -157,13 +159,25 @@ class Sandbox:
     ) -> Iterator[RunResult]:
         """Each launch in the CPU simulator, with its trace. The job comes from `kept` and goes back there."""
         from checker.sandbox.tasks import Simulate
+        from checker.simulator.trace import SimulateOptions
 
+        asked = options or SimulateOptions()
         task = protocol.encode(Simulate(kernel, self.limits.simulate))
         memory = max(2 * _AHEAD * max((_bytes(launch) for launch in launches), default=0), _ROOM)
         start = lambda: self._job(task, cpu_seconds=_LONG, memory=memory)  # noqa: E731
         lend = (lambda: kept.lend(task, memory, start)) if kept else start
-        seconds = self.limits.simulate
-        return self._run(lend, launches, seconds, wall=PATIENCE * seconds, options=options)
+        seconds, done = self.limits.simulate, 0
+        if asked.together:
+            batches = _batches(launches, memory // (2 * _AHEAD))
+            try:
+                for result in self._run(lend, batches, seconds, wall=3 * PATIENCE * seconds, options=asked):
+                    done += 1
+                    yield result
+                return
+            except JobEnded:  # perhaps of running them together: those that are left by themselves
+                asked = replace(asked, together=False)
+        left = ([launch] for launch in launches[done:])
+        yield from self._run(lend, left, seconds, wall=PATIENCE * seconds, options=asked)
 
     def launch(
         self, kernel: KernelSource, launches: Iterable[Launch], kept: KeptJobs | None = None
@@ -184,13 +198,14 @@ class Sandbox:
             kept.hand_over()
         cache = kept.cache if kept else ""
         start = lambda: self._gpu_job(RunOnGpu(kernel, self.limits.launch), cache)  # noqa: E731
-        return self._run(start, launches, self.limits.launch, wall=self.limits.launch + _GRACE)
+        each = ([launch] for launch in launches)
+        return self._run(start, each, self.limits.launch, wall=self.limits.launch + _GRACE)
 
     def time(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[Timing]:
         """How long each launch takes on the GPU, all in one process. Raises RuntimeError with the reason at the first that cannot be timed."""
         from checker.sandbox.tasks import TimeOnGpu
 
-        def received(job: Job, number: int, _: SharedLaunch) -> Timing:
+        def received(job: Job, number: int, _: SharedLaunches, __: LaunchArguments) -> Timing:
             report = _report(job, number, time.monotonic() + self.limits.launch)
             if report.timing is None:
                 raise RuntimeError(report.message or "The kernel was not timed.")
@@ -198,25 +213,35 @@ class Sandbox:
 
         task = TimeOnGpu(kernel)
         try:  # nothing else runs meanwhile
-            yield from self._exchange(lambda: self._gpu_job(task), launches, received, ahead=1)
+            each = ([launch] for launch in launches)
+            yield from self._exchange(lambda: self._gpu_job(task), each, received, ahead=1)
         except (WorkerFailed, ProtocolError, JobEnded) as error:
             raise RuntimeError(str(error) or "The kernel did not finish in time.") from error
 
     def _run(
         self,
         start: Callable[[], AbstractContextManager[Job]],
-        launches: Iterable[Launch],
+        batches: Iterable[Sequence[Launch]],
         seconds: float,
         wall: float,
         options: SimulateOptions | None = None,
     ) -> Iterator[RunResult]:
-        """The result of each launch, up to the first that is not passed: `seconds` are its limit, `wall` ours by the clock."""
+        """The result of each launch, up to the first that is not passed: `seconds` are its limit, `wall` ours by the clock.
+
+        Raises JobEnded where the job ended by itself before it told of a launch that may run together with others.
+        """
         from checker.judge.runner import RunResult
 
-        def received(job: Job, number: int, shared: SharedLaunch) -> RunResult:
-            return _run_result(job, number, shared, time.monotonic() + wall, seconds)
+        def received(job: Job, number: int, shared: SharedLaunches, launch: LaunchArguments) -> RunResult:
+            try:
+                return _run_result(job, number, shared, launch, time.monotonic() + wall, seconds)
+            except JobEnded as ended:
+                if shared.message.simulate.together and ended.status != "timeout":
+                    raise
+                message = _too_long(seconds) if ended.status == "timeout" else ended.message
+                return RunResult(ended.status, message=message, detail=ended.printed)  # type: ignore[arg-type]
 
-        results = self._exchange(start, launches, received, options=options)
+        results = self._exchange(start, batches, received, options=options)
         try:
             for result in results:
                 if result.status != "passed":
@@ -230,17 +255,17 @@ class Sandbox:
     def _exchange(
         self,
         start: Callable[[], AbstractContextManager[Job]],
-        launches: Iterable[Launch],
-        received: Callable[[Job, int, SharedLaunch], _Answer],
+        batches: Iterable[Sequence[Launch]],
+        received: Callable[[Job, int, SharedLaunches, LaunchArguments], _Answer],
         ahead: int = _AHEAD,
         options: SimulateOptions | None = None,
     ) -> Generator[_Answer, None, None]:
-        """Hands launches to one job, `ahead` before the first answer, and waits with `received` for each answer in turn."""
-        from checker.sandbox.shared_memory import SharedLaunch
+        """Hands launches to one job, `ahead` batches before the first answer, and waits with `received` for each answer in turn."""
+        from checker.sandbox.shared_memory import SharedLaunches
         from checker.simulator.trace import SimulateOptions
 
         asked = options or SimulateOptions()
-        left = (SharedLaunch(launch, asked) for launch in launches)
+        left = (SharedLaunches(batch, asked) for batch in batches)
         waiting = deque(islice(left, 1))
         if not waiting:
             return
@@ -253,16 +278,19 @@ class Sandbox:
                         self._ask(job, shared)
                     if not waiting:
                         return
-                    answer = received(job, job.answered, waiting[0])
-                    job.answered += 1
-                    waiting.popleft().close()
-                    yield answer
+                    shared = waiting[0]
+                    for launch in shared.message.launches:
+                        answer = received(job, job.answered, shared, launch)
+                        job.answered += 1
+                        if launch is shared.message.launches[-1]:
+                            waiting.popleft().close()
+                        yield answer
         finally:
             for shared in waiting:
                 shared.close()
 
-    def _ask(self, job: Job, shared: SharedLaunch) -> None:
-        job.asked += 1
+    def _ask(self, job: Job, shared: SharedLaunches) -> None:
+        job.asked += len(shared.message.launches)
         job.send(shared.message, (shared.fd,))
 
     # ----------------------------------------------------------------------------------------------------------- jobs
@@ -324,14 +352,15 @@ def _report(job: Job, number: int, deadline: float, longest_trace: int = 0) -> L
     return report
 
 
-def _run_result(job: Job, number: int, shared: SharedLaunch, deadline: float, seconds: float) -> RunResult:
-    """What became of launch `number`: waits until `deadline` (by `time.monotonic`)."""
+def _run_result(
+    job: Job, number: int, shared: SharedLaunches, launch: LaunchArguments, deadline: float, seconds: float
+) -> RunResult:
+    """What became of launch `number`: waits until `deadline` (by `time.monotonic`). Raises JobEnded."""
     from checker.judge.runner import RunResult
     from checker.sandbox.tasks import longest_trace, trace_from_bytes
 
-    too_long = f"The kernel did not finish within {seconds:g} s."
     try:
-        most = longest_trace(shared.message)
+        most = longest_trace(launch)
         report = _report(job, number, deadline, most)
         trace = None if report.trace is None else trace_from_bytes(report.trace, most)
         if report.status != "passed":
@@ -339,18 +368,34 @@ def _run_result(job: Job, number: int, shared: SharedLaunch, deadline: float, se
     except ProtocolError as error:
         job.close()
         return RunResult("protocol_error", message=no_result(error))
-    except JobEnded as ended:
-        message = too_long if ended.status == "timeout" else ended.message
-        return RunResult(ended.status, message=message, detail=ended.printed)  # type: ignore[arg-type]
     return RunResult(
         report.status,
-        tensors=shared.results() if report.status == "passed" else {},
+        tensors=shared.results(launch) if report.status == "passed" else {},
         trace=trace,
-        message=too_long if report.status == "timeout" else report.message,
+        message=_too_long(seconds) if report.status == "timeout" else report.message,
         detail=report.detail,
         line=report.line,
         seconds=report.seconds,
     )
+
+
+def _too_long(seconds: float) -> str:
+    return f"The kernel did not finish within {seconds:g} s."
+
+
+def _batches(launches: Sequence[Launch], most: int) -> Iterator[list[Launch]]:
+    """In order, each of `_TOGETHER` launches at most, and of about `most` bytes."""
+    batch: list[Launch] = []
+    size = 0
+    for launch in launches:
+        own = _bytes(launch)
+        if batch and (len(batch) == _TOGETHER or size + own > most):
+            yield batch
+            batch, size = [], 0
+        batch.append(launch)
+        size += own
+    if batch:
+        yield batch
 
 
 def _bytes(launch: Launch) -> int:

@@ -1,6 +1,6 @@
-"""A launch in shared memory: whole storages, so that guard bands and the gaps of strided views cross as well.
+"""Launches in shared memory: whole storages, so that guard bands and the gaps of strided views cross as well.
 
-The trusted side copies every storage of a launch into one anonymous file; the job maps it and works in place. The file is
+The trusted side copies every storage of some launches into one anonymous file; the job maps it and works in place. The file is
 sealed against a change of size, so a job cannot pull it away under the reader, and results are copied out before use.
 """
 
@@ -9,22 +9,28 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
+from collections.abc import Sequence
 
 import torch
 
 from checker.puzzle import Launch
 from checker.sandbox.protocol import ProtocolError
-from checker.sandbox.tasks import LaunchArguments, Storage, View
+from checker.sandbox.tasks import LaunchArguments, Launches, Storage, View
 from checker.simulator.trace import SimulateOptions
 
 _PAGE = 4096
 
 
-class SharedLaunch:
-    """One launch in shared memory, as the trusted side holds it."""
+class SharedLaunches:
+    """Launches in one shared file, as the trusted side holds them."""
 
-    def __init__(self, launch: Launch, options: SimulateOptions) -> None:
-        self.message, sources = _lay_out(launch, options)
+    def __init__(self, launches: Sequence[Launch], options: SimulateOptions) -> None:
+        laid_out, sources, end = [], [], 0
+        for launch in launches:
+            arguments, own, end = _lay_out(launch, end)
+            laid_out.append(arguments)
+            sources.append(own)
+        self.message = Launches(tuple(laid_out), max(end, _PAGE), options)
         self.fd = os.memfd_create("launch", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             os.ftruncate(self.fd, self.message.size)
@@ -33,13 +39,14 @@ class SharedLaunch:
         except BaseException:
             os.close(self.fd)
             raise
-        for place, source in zip(self.message.storages, sources, strict=True):
-            _bytes(self._map, place).copy_(torch.empty(0, dtype=torch.uint8).set_(source))
+        for arguments, own in zip(laid_out, sources, strict=True):
+            for place, source in zip(arguments.storages, own, strict=True):
+                _bytes(self._map, place).copy_(torch.empty(0, dtype=torch.uint8).set_(source))
 
-    def results(self) -> dict[str, torch.Tensor]:
-        """Every tensor argument as it is now, in private memory, same geometry; shared storages stay shared."""
-        private = [_bytes(self._map, place).clone() for place in self.message.storages]
-        return {name: _view(view, private[view.storage]) for name, view in self.message.views.items()}
+    def results(self, launch: LaunchArguments) -> dict[str, torch.Tensor]:
+        """Every tensor argument of a launch as it is now, in private memory, same geometry; shared storages stay shared."""
+        private = [_bytes(self._map, place).clone() for place in launch.storages]
+        return {name: _view(view, private[view.storage]) for name, view in launch.views.items()}
 
     def close(self) -> None:
         if self.fd >= 0:
@@ -48,13 +55,12 @@ class SharedLaunch:
         del self._map
 
 
-def _lay_out(launch: Launch, options: SimulateOptions) -> tuple[LaunchArguments, list[torch.UntypedStorage]]:
-    """The launch without its bytes, and the storages to copy, in order."""
+def _lay_out(launch: Launch, end: int) -> tuple[LaunchArguments, list[torch.UntypedStorage], int]:
+    """The launch without its bytes, the storages to copy, in order, and where they end; they begin at `end`."""
     places: list[Storage] = []
     sources: list[torch.UntypedStorage] = []
     seen: dict[int, int] = {}
     views: dict[str, View] = {}
-    end = 0
     for name, value in launch.arguments.items():
         if not isinstance(value, torch.Tensor):
             continue
@@ -80,21 +86,24 @@ def _lay_out(launch: Launch, options: SimulateOptions) -> tuple[LaunchArguments,
             options=dict(launch.options),
             far={name: tuple(strides) for name, strides in launch.far.items()},
             storages=tuple(places),
-            size=max(end, _PAGE),
-            simulate=options,
         ),
         sources,
+        end,
     )
 
 
-def attach(message: LaunchArguments, fd: int) -> Launch:
-    """The launch as the job sees it: its tensors are the shared memory itself. Takes over `fd`."""
+def attach(message: Launches, fd: int) -> list[Launch]:
+    """The launches as the job sees them: their tensors are the shared memory itself. Takes over `fd`."""
     try:
         if os.fstat(fd).st_size < message.size:
-            raise ProtocolError("the shared file is smaller than the launch")
+            raise ProtocolError("the shared file is smaller than the launches")
         memory = mmap.mmap(fd, message.size)
     finally:
         os.close(fd)
+    return [_attached(arguments, memory) for arguments in message.launches]
+
+
+def _attached(message: LaunchArguments, memory: mmap.mmap) -> Launch:
     storages = [_bytes(memory, place) for place in message.storages]
     tensors = {name: _view(view, storages[view.storage]) for name, view in message.views.items()}
     return Launch(

@@ -37,21 +37,21 @@ class Compile(Message):
 
 
 class Simulate(Message):
-    """Run every `LaunchArguments` that follows in the simulator, each within `seconds` of processor time."""
+    """Run all `Launches` that follow in the simulator, each launch within `seconds` of processor time."""
 
     kernel: KernelSource
     seconds: float
 
 
 class RunOnGpu(Message):
-    """Run every `LaunchArguments` that follows on the GPU, each within `seconds` by the clock."""
+    """Run all `Launches` that follow on the GPU, each launch within `seconds` by the clock."""
 
     kernel: KernelSource
     seconds: float
 
 
 class TimeOnGpu(Message):
-    """Time every `LaunchArguments` that follows."""
+    """Time all `Launches` that follow."""
 
     kernel: KernelSource
 
@@ -82,11 +82,8 @@ class AskedToCompile(Message):
     requests: tuple[CompileRequest, ...]
 
 
-class LaunchArguments(Message):
-    """A launch whose bytes lie in a shared file of `size` bytes, which comes along. `parameters` are in the launch's order.
-
-    `simulate` is for the simulator.
-    """
+class LaunchArguments(msgspec.Struct):
+    """A launch whose bytes lie in a shared file. `parameters` are in the launch's order."""
 
     grid: tuple[int, ...]
     parameters: tuple[str, ...]
@@ -97,6 +94,12 @@ class LaunchArguments(Message):
     options: Mapping[str, int]
     far: Mapping[str, tuple[int, ...]]
     storages: tuple[Storage, ...]
+
+
+class Launches(Message):
+    """One launch after another. A shared file of `size` bytes comes along; `simulate` is for the simulator."""
+
+    launches: tuple[LaunchArguments, ...]
     size: int
     simulate: SimulateOptions = SimulateOptions()
 

@@ -31,7 +31,7 @@ def _trial_kernel(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):  # type: ignore[no-un
 def warm_up(folder: Path) -> None:
     """Import, compile and simulate once. Leaves one thread (a fork is safe) and no trace of CUDA. `folder` takes the cache."""
     torch.set_num_threads(1)
-    for kind in (tasks.Task, tasks.AskedToCompile, tasks.LaunchArguments):
+    for kind in (tasks.Task, tasks.AskedToCompile, tasks.Launches):
         protocol.decoder(kind)
     os.environ["TRITON_CACHE_DIR"] = str(folder / "warm")
     signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "N": "i32"}

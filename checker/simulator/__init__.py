@@ -22,10 +22,12 @@ From the ground up; a module imports only from those above it:
     language    what the language means here: loops, conditions, `and`, `or`, `min`, `max`, and what is refused
     rewrite     the jitted functions of a launch as Python functions that compute on handles and report their loops
     launch      one launch from its arguments to its `Trace`: `simulate`
+    lockstep/   many launches at once, as long as nothing is found in them: `simulate_together`
 """
 
 from checker.simulator.errors import SimulationError
 from checker.simulator.launch import simulate
+from checker.simulator.lockstep import simulate_together
 from checker.simulator.trace import Event, Finding, SimulateOptions, TensorInfo, Tile, Trace, Traffic
 
 __all__ = [
@@ -38,4 +40,5 @@ __all__ = [
     "Trace",
     "Traffic",
     "simulate",
+    "simulate_together",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import triton.language as tl
@@ -21,6 +21,7 @@ from checker.simulator.operations.dot import Dot
 from checker.simulator.operations.elementwise import Elementwise
 from checker.simulator.operations.libdevice import Libdevice
 from checker.simulator.operations.shapes import Shapes
+from checker.simulator.recorder import Recorder
 from checker.simulator.values import Handle, Pointer, merge_taint
 
 
@@ -51,52 +52,34 @@ def _refuse_custom_types(*_: Any, **__: Any) -> NoReturn:
     raise Unsupported("this fp8 format is not simulated. Use float8e5 or float8e4nv.")
 
 
-class Builder(Elementwise, Casts, Shapes, Dot, Descriptors, Libdevice):
-    """Computes Triton's primitives on `Handle`s: those of `operations/`, and here programs, prints, assertions and memory."""
+class LoadsAndStores(Protocol):
+    """What a builder needs of memory."""
 
-    def __init__(self, memory: Memory, nan_origin: Callable[[str], int] | None = None) -> None:
-        super().__init__(memory.recorder, nan_origin)
-        self.memory = memory
+    def load(self, ptr: Handle, mask: Handle | None, other: Handle | None, element: np.dtype) -> Handle: ...
+
+    def store(self, ptr: Handle, value: Handle, mask: Handle | None) -> None: ...
+
+
+class Primitives(Elementwise, Casts, Shapes, Dot, Libdevice):
+    """Triton's primitives on `Handle`s that are the same for one program and for many side by side: those of `operations/`, and here addresses."""
+
+    memory: LoadsAndStores
+
+    def __init__(self, recorder: Recorder | None, nan_origin: Callable[[str], int] | None = None) -> None:
+        super().__init__(recorder, nan_origin)
         self.options = BuilderOptions()
         self.codegen_fns: dict[str, Callable[..., Any]] = {
             "min_dot_size": lambda lhs, rhs: (1, 1, 1),
             "convert_custom_types": _refuse_custom_types,
         }
-        self.program = (0, 0, 0)  # the one that runs now
-        self.grid = (1, 1, 1)
-        self.printed: list[str] = []
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith(("create_", "get_")):
             raise Unsupported(_UNSUPPORTED.get(name, f"the simulator does not know this operation ({name})."))
         raise AttributeError(name)
 
-    # programs ---------------------------------------------------------------------------------------------------------
-
-    def create_get_program_id(self, axis: int) -> Handle:
-        return Handle(np.int32(self.program[axis]), tl.int32)
-
-    def create_get_num_programs(self, axis: int) -> Handle:
-        return Handle(np.int32(self.grid[axis]), tl.int32)
-
     def create_barrier(self, *_: Any) -> None:
         return None
-
-    def create_print(self, prefix: str, hex: bool, values: Sequence[Handle], *_: Any) -> None:
-        if len(self.printed) < 1000:
-            text = " ".join(np.array2string(np.asarray(v.data), threshold=32) for v in values)
-            self.printed.append(f"pid {self.program}{prefix}{text}")
-
-    def create_assert(self, condition: Handle, message: str, *_: Any) -> None:
-        held = np.asarray(condition.data).astype(bool)
-        if not held.all():
-            raise DeviceAssertion(f"{message} ({int((~held).sum())} of {held.size} lanes)")
-
-    def create_assume(self, condition: Handle) -> None:
-        if not np.asarray(condition.data).all():
-            self.memory.findings.false_promise("tl.assume", "the condition is false")
-
-    # memory -----------------------------------------------------------------------------------------------------------
 
     def create_addptr(self, ptr: Handle, offset: Handle) -> Handle:
         steps = offset.data.astype(np.int64)
@@ -119,6 +102,39 @@ class Builder(Elementwise, Casts, Shapes, Dot, Descriptors, Libdevice):
 
     def create_masked_store(self, ptr: Handle, value: Handle, mask: Handle, *_: Any, **__: Any) -> None:
         self.memory.store(ptr, value, mask)
+
+
+class Builder(Primitives, Descriptors):
+    """All primitives, for the program that runs now: also programs, prints, assertions, atomics, block pointers."""
+
+    memory: Memory
+
+    def __init__(self, memory: Memory, nan_origin: Callable[[str], int] | None = None) -> None:
+        super().__init__(memory.recorder, nan_origin)
+        self.memory = memory
+        self.program = (0, 0, 0)  # the one that runs now
+        self.grid = (1, 1, 1)
+        self.printed: list[str] = []
+
+    def create_get_program_id(self, axis: int) -> Handle:
+        return Handle(np.int32(self.program[axis]), tl.int32)
+
+    def create_get_num_programs(self, axis: int) -> Handle:
+        return Handle(np.int32(self.grid[axis]), tl.int32)
+
+    def create_print(self, prefix: str, hex: bool, values: Sequence[Handle], *_: Any) -> None:
+        if len(self.printed) < 1000:
+            text = " ".join(np.array2string(np.asarray(v.data), threshold=32) for v in values)
+            self.printed.append(f"pid {self.program}{prefix}{text}")
+
+    def create_assert(self, condition: Handle, message: str, *_: Any) -> None:
+        held = np.asarray(condition.data).astype(bool)
+        if not held.all():
+            raise DeviceAssertion(f"{message} ({int((~held).sum())} of {held.size} lanes)")
+
+    def create_assume(self, condition: Handle) -> None:
+        if not np.asarray(condition.data).all():
+            self.memory.findings.false_promise("tl.assume", "the condition is false")
 
     def create_atomic_rmw(self, op: Any, ptr: Handle, value: Handle, mask: Handle, *_: Any) -> Handle:
         if op.name == "FADD":

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import triton.language as tl
 
-from checker.simulator.builder import Builder
+from checker.simulator.builder import Primitives
 from checker.simulator.errors import Unsupported
 from checker.simulator.promises import Promises
 from checker.simulator.triton_internals import (
@@ -22,17 +22,22 @@ from checker.simulator.triton_internals import (
 )
 
 
+def range_bounds(*bounds: Any, **named: Any) -> tuple[Any, Any, Any]:
+    """Start, stop and step of a `range` or `tl.range` called like this."""
+    bounds = tuple(named.pop(n) for n in ("start", "end") if n in named) + bounds if "end" in named else bounds
+    step = named.pop("step", 1)
+    bounds = tuple(constant_value(b) for b in bounds)
+    start, stop = (0, bounds[0]) if len(bounds) == 1 else bounds[:2]
+    return start, stop, bounds[2] if len(bounds) > 2 else constant_value(step)
+
+
 class Range:
     """`range` and `tl.range`: as the compiler does, the loop variable is a scalar of the language and not a Python number."""
 
     def __init__(self, *bounds: Any, **named: Any) -> None:
-        bounds = tuple(named.pop(n) for n in ("start", "end") if n in named) + bounds if "end" in named else bounds
-        step = named.pop("step", 1)
-        bounds = tuple(constant_value(b) for b in bounds)
-        start, stop = (0, bounds[0]) if len(bounds) == 1 else bounds[:2]
-        step = bounds[2] if len(bounds) > 2 else constant_value(step)
-        numbers = [_integer(b) for b in (start, stop, step)]
-        wide = any(is_tensor(b) and b.dtype.primitive_bitwidth > 32 for b in (start, stop, step))
+        given = range_bounds(*bounds, **named)
+        numbers = [_integer(b) for b in given]
+        wide = any(is_tensor(b) and b.dtype.primitive_bitwidth > 32 for b in given)
         wide = wide or any(not -(2**31) <= n < 2**31 for n in numbers)
         self.type = tl.int64 if wide else tl.int32
         self.element = np.int64 if wide else np.int32
@@ -95,10 +100,23 @@ class Language:
     `on_undefined_branch` is called where a branch is decided by an undefined value, with the loads that left it undefined.
     """
 
-    def __init__(self, builder: Builder, on_undefined_branch: Callable[[frozenset[int]], None]) -> None:
+    range: Callable[..., Any] = Range
+    static_range: Callable[..., Any] = staticmethod(static_range)
+
+    def __init__(
+        self,
+        builder: Primitives,
+        promises: Promises,
+        on_undefined_branch: Callable[[frozenset[int]], None],
+    ) -> None:
         self.builder = builder
         self.binding = Binding(builder)
+        self.promises = promises
         self.on_undefined_branch = on_undefined_branch
+
+    def integer(self, tensor: Any) -> int:
+        """What a tensor is where Python asks for a whole number. Raises TypeError."""
+        return _integer_of(tensor)
 
     def assigned(self, value: Any) -> Any:
         """What an assignment keeps: a number becomes a scalar of the language, as in the compiler."""
@@ -130,7 +148,7 @@ class Language:
                 out[name] = value.value
             elif id(value) in self.binding.replaced:
                 out[name] = self.binding.replaced[id(value)]
-        out.setdefault("range", Range)
+        out.setdefault("range", self.range)
         out.setdefault("min", _tiles_or_numbers(min, tl.minimum))
         out.setdefault("max", _tiles_or_numbers(max, tl.maximum))
         out.setdefault("print", _ignored)
@@ -161,18 +179,18 @@ class Language:
         `device(jitted, *arguments)` runs a jitted function, `reduce` and `scan` stand in for the language's own.
         """
         functions: dict[str, Any] = {
-            "range": Range,
-            "static_range": static_range,
+            "range": self.range,
+            "static_range": self.static_range,
             "static_assert": _static_assert,
             "static_print": _ignored,
             "reduce": reduce,
             "associative_scan": scan,
-            **Promises(self.builder.memory.findings).functions(),
+            **self.promises.functions(),
         }
         methods: dict[str, Any] = {
             "reduce": lambda x, *a, **k: reduce(x, *a, **k),
             "associative_scan": lambda x, *a, **k: scan(x, *a, **k),
-            "__index__": lambda x: _integer_of(x),
+            "__index__": lambda x: self.integer(x),
             "__repr__": lambda x: repr(handle_of(x).data),
             "__str__": lambda x: str(handle_of(x).data),
             "T": property(lambda x: tl.trans(x)),

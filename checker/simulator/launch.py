@@ -19,6 +19,7 @@ from checker.simulator.language import Language
 from checker.simulator.location import Locator
 from checker.simulator.memory import Memory
 from checker.simulator.operations.reductions import Reductions
+from checker.simulator.promises import Promises
 from checker.simulator.recorder import Recorder
 from checker.simulator.rewrite import RewrittenFunctions
 from checker.simulator.trace import SimulateOptions, Trace
@@ -50,7 +51,7 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
     memory = Memory(recorder, findings)
     builder = Builder(memory, findings.nan_origin if options.explain_nan else None)
     builder.grid = grid
-    language = Language(builder, findings.undefined_branch)
+    language = Language(builder, Promises(findings), findings.undefined_branch)
     functions = RewrittenFunctions(locator, language)
     reductions = Reductions(builder, functions)
     try:

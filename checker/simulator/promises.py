@@ -7,20 +7,24 @@ they are compared with what the values are.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from checker.simulator.findings import Findings
 from checker.simulator.triton_internals import constant_value, handle_of, is_tensor
 from checker.simulator.values import Handle
 
 
-class Promises:
-    """Looks at each promise as it is made, and tells `findings` of a false one."""
+class TellsOfPromises(Protocol):
+    def false_promise(self, promise: str, truth: str) -> None: ...
 
-    def __init__(self, findings: Findings) -> None:
+
+class Promises:
+    """Looks at each promise as it is made, and tells `findings` of a false one. `front` is that of `Operations`."""
+
+    def __init__(self, findings: TellsOfPromises, front: int = 0) -> None:
         self.findings = findings
+        self.front = front
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """What stands in for the functions of the language that make promises of values."""
@@ -32,7 +36,7 @@ class Promises:
 
     def multiple_of(self, x: Any, values: Any, *_: Any, **__: Any) -> Any:
         """Of neighbours that count up by one, the first is meant: that is where a wide load begins."""
-        for numbers, unit, value, shown in _axes(x, values):
+        for numbers, unit, value, shown in self._axes(x, values):
             first = np.ones(numbers.shape, bool)
             first[..., 1:] = np.diff(numbers, axis=-1) != unit
             wrong = numbers[first & (numbers % value != 0)]
@@ -41,12 +45,12 @@ class Promises:
         return x
 
     def max_contiguous(self, x: Any, values: Any, *_: Any, **__: Any) -> Any:
-        for numbers, unit, value, shown in _axes(x, values):
+        for numbers, unit, value, shown in self._axes(x, values):
             self._groups("tl.max_contiguous", numbers, unit, value, "is not one more than", shown)
         return x
 
     def max_constancy(self, x: Any, values: Any, *_: Any, **__: Any) -> Any:
-        for numbers, _unit, value, shown in _axes(x, values):
+        for numbers, _unit, value, shown in self._axes(x, values):
             self._groups("tl.max_constancy", numbers, 0, value, "is not the same as", shown)
         return x
 
@@ -64,28 +68,27 @@ class Promises:
     def _false(self, promise: str, truth: str) -> None:
         self.findings.false_promise(promise, truth)
 
+    def _axes(self, x: Any, values: Any) -> list[tuple[np.ndarray, int, int, Callable[[Any], str]]]:
+        """For each axis of a tile its numbers with that axis last, how far neighbours in memory are apart, and what is promised of it."""
+        if not is_tensor(x):
+            return []
+        handle: Handle = handle_of(x)
+        values = constant_value(values)
+        promised = [int(constant_value(v)) for v in values] if isinstance(values, Sequence) else [int(values)]
+        numbers = np.asarray(handle.data)
+        unit, base = 1, 0
+        if handle.type.is_ptr():  # divisible in bytes, contiguous in elements
+            unit = max(1, handle.type.element_ty.primitive_bitwidth // 8)
+            base = handle.pointer.tensor.base if handle.pointer is not None and handle.pointer.tensor is not None else 0
+        numbers = numbers.astype(np.int64) - base
+        while numbers.ndim <= self.front:
+            numbers = numbers[..., None]
 
-def _axes(x: Any, values: Any) -> list[tuple[np.ndarray, int, int, Callable[[Any], str]]]:
-    """For each axis of a tile its numbers with that axis last, how far neighbours in memory are apart, and what is promised of it."""
-    if not is_tensor(x):
-        return []
-    handle: Handle = handle_of(x)
-    values = constant_value(values)
-    promised = [int(constant_value(v)) for v in values] if isinstance(values, Sequence) else [int(values)]
-    numbers = np.asarray(handle.data)
-    unit, base = 1, 0
-    if handle.type.is_ptr():  # divisible in bytes, contiguous in elements
-        unit = max(1, handle.type.element_ty.primitive_bitwidth // 8)
-        base = handle.pointer.tensor.base if handle.pointer is not None and handle.pointer.tensor is not None else 0
-    numbers = numbers.astype(np.int64) - base
-    if numbers.ndim == 0:
-        numbers = numbers.reshape(1)
+        def shown(number: Any) -> str:
+            return f"byte {int(number)} of its tensor" if unit != 1 or base else str(int(number))
 
-    def shown(number: Any) -> str:
-        return f"byte {int(number)} of its tensor" if unit != 1 or base else str(int(number))
-
-    return [
-        (np.moveaxis(numbers, axis, -1), unit, value, shown)
-        for axis, value in enumerate(promised[: numbers.ndim])
-        if value > 1
-    ]
+        return [
+            (np.moveaxis(numbers, self.front + axis, -1), unit, value, shown)
+            for axis, value in enumerate(promised[: numbers.ndim - self.front])
+            if value > 1
+        ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
@@ -31,12 +32,8 @@ class _Hooks:
         )
 
 
-class _Rewriter(ast.NodeTransformer):
-    """Turns assigned numbers into Triton values, as the compiler does, and with `follow_loops` reports loops."""
-
-    def __init__(self, follow_loops: bool) -> None:
-        self.follow_loops = follow_loops
-        self.whiles = 0
+class Rewriter(ast.NodeTransformer):
+    """Turns assigned numbers into Triton values, as the compiler does."""
 
     def _call(self, method: str, *args: ast.expr) -> ast.Call:
         return ast.Call(ast.Attribute(ast.Name(_HOOKS, ast.Load()), method, ast.Load()), list(args), [])
@@ -76,17 +73,22 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         return ast.copy_location(self._call("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
 
+
+class LoopRewriter(Rewriter):
+    """Reports loops as well."""
+
+    def __init__(self) -> None:
+        self.whiles = 0
+
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
-        if self.follow_loops and isinstance(node.target, ast.Name):
+        if isinstance(node.target, ast.Name):
             call = self._call("for_loop", ast.Constant(node.target.id), node.iter)
             node.iter = ast.copy_location(call, node.iter)
         return node
 
     def visit_While(self, node: ast.While) -> ast.stmt | list[ast.stmt]:
         self.generic_visit(node)
-        if not self.follow_loops:
-            return node
         self.whiles += 1
         name = f"__while_{self.whiles}"
         enter = ast.Assign([ast.Name(name, ast.Store())], self._call("enter_while"))
@@ -97,21 +99,33 @@ class _Rewriter(ast.NodeTransformer):
 
 
 @lru_cache(maxsize=512)
-def _compiled(lines: tuple[str, ...], first_line: int, filename: str, name: str, follow_loops: bool) -> CodeType:
+def _compiled(
+    lines: tuple[str, ...], first_line: int, filename: str, name: str, rewriter: Callable[[], Rewriter]
+) -> CodeType:
     """A module that defines the rewritten function. Line numbers stay the learner's."""
     tree = ast.parse(textwrap.dedent("".join(lines)))
     definition = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name)
-    tree.body = [_Rewriter(follow_loops).visit(definition)]
+    tree.body = [rewriter().visit(definition)]
     ast.fix_missing_locations(tree)
     ast.increment_lineno(tree, first_line - 1)
     return compile(tree, filename, "exec")
 
 
 class RewrittenFunctions:
-    """The jitted functions of one launch, rewritten when first called. Nothing is kept from earlier launches."""
+    """The jitted functions of one launch, rewritten when first called. Nothing is kept from earlier launches.
 
-    def __init__(self, locator: Locator, language: Language) -> None:
+    `rewriter` rewrites the learner's functions, and Triton's own are rewritten by `Rewriter`; both call `hooks`.
+    """
+
+    def __init__(
+        self,
+        locator: Locator,
+        language: Language,
+        hooks: object = None,
+        rewriter: Callable[[], Rewriter] = LoopRewriter,
+    ) -> None:
         self.locator, self.language = locator, language
+        self.hooks, self.rewriter = hooks or _Hooks(language, locator), rewriter
         self.ready: dict[int, tuple[Any, FunctionType]] = {}  # by identity, with what keeps the identity
 
     def __call__(self, jitted: Any, *arguments: Any, **named: Any) -> Any:
@@ -130,11 +144,12 @@ class RewrittenFunctions:
         original = function_of(jitted)
         library = str(original.__module__).startswith("triton.")
         lines, first = source_of(jitted)
-        code = _compiled(tuple(lines), first, original.__code__.co_filename, original.__name__, not library)
+        rewriter = Rewriter if library else self.rewriter
+        code = _compiled(tuple(lines), first, original.__code__.co_filename, original.__name__, rewriter)
         given = dict(original.__globals__)
         given.update(inspect.getclosurevars(original).nonlocals if original.__closure__ else {})
         namespace = given if library else self.language.namespace(given)
-        namespace[_HOOKS] = _Hooks(self.language, self.locator)
+        namespace[_HOOKS] = self.hooks
         defined: dict[str, Any] = {}
         exec(code, namespace, defined)
         function: FunctionType = defined[original.__name__]

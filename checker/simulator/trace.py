@@ -166,6 +166,8 @@ class Trace:
     for a fused multiply-add and for a clamp. A sum, maximum or minimum over an axis, and a running sum, count one for each
     element of the operand, other reductions and scans what their combining function computes; an atomic addition counts one
     for each active lane. Not counted: addresses and integers, comparisons, `tl.where`, casts, `tl.abs`."""
+    in_lockstep: bool = False
+    """Made by running all programs side by side: nothing is found, and values may be off in their last bits."""
 
 
 @dataclass(frozen=True)
@@ -173,10 +175,12 @@ class SimulateOptions:
     """How a launch is simulated.
 
     `events` keeps the list of events (a film needs it), `state` the local values beside them; `order` is the order of
-    programs; `explain_nan` follows every operation to find where a NaN is born, asked for only after a NaN was seen.
+    programs; `explain_nan` follows every operation to find where a NaN is born, asked for only after a NaN was seen. `together`,
+    without any of these, says that of several launches those may run side by side in which nothing is found.
     """
 
     events: bool = False
     state: bool = False
     explain_nan: bool = False
     order: str = "row-major"  # "row-major" (x fastest), "reversed", "shuffled"
+    together: bool = False

@@ -3,7 +3,8 @@
 What is used, each with a test: `TritonSemantic(builder)`, which turns language calls into builder calls; `is_builtin`, and the
 `_semantic` keyword that builtins take; `tensor(handle, type)` and `tensor.handle`; `dtype.to_ir`; `JITFunction.raw_src`,
 `.starting_line_number`, `.fn` and `.__call__`; `InterpretedFunction` (what `@triton.jit` makes under TRITON_INTERPRET=1);
-`mangle_type`; the library's three combining functions for sum, max and min.
+`mangle_type`; the library's three combining functions for sum, max and min; `core.block_type(element, shape)`, `with_element_ty`
+and `to_ir` of types, the wrapper that `core.builtin` makes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import contextlib
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import FrameType, FunctionType
 from typing import Any
@@ -92,9 +93,14 @@ def scalar_tensor(number: Any, type_: Any) -> Any:
     return tl.tensor(Handle(number, type_), type_)
 
 
-def tensor_of(handle: Handle) -> Any:
-    """A handle as a tensor of the language, of its own shape."""
-    shape = list(np.shape(handle.data))
+def with_handle(tensor: Any, handle: Handle) -> Any:
+    """A tensor of the same type."""
+    return tl.tensor(handle, tensor.type)
+
+
+def tensor_of(handle: Handle, front: int = 0) -> Any:
+    """A handle as a tensor of the language, of its own shape without its first `front` axes."""
+    shape = list(np.shape(handle.data)[front:])
     return tl.tensor(handle, tl.block_type(handle.type, shape) if shape else handle.type)
 
 
@@ -118,6 +124,16 @@ def number_argument(value: Any) -> Any:
     return value
 
 
+def stacked_numbers(numbers: Sequence[Any], launch: np.ndarray) -> Any:
+    """The `number_argument`s of several launches, for the programs of each: one scalar where they are equal.
+
+    `launch` says which launch each program belongs to. They have one type.
+    """
+    if not is_tensor(numbers[0]) or all(n.handle.data == numbers[0].handle.data for n in numbers):
+        return numbers[0]
+    return scalar_tensor(np.stack([n.handle.data for n in numbers])[launch], numbers[0].type)
+
+
 @lru_cache(maxsize=1)
 def _builtins() -> tuple[tuple[Any, str, Any], ...]:
     """Every builtin of the language: where it hangs, its name, itself."""
@@ -129,6 +145,66 @@ def _builtins() -> tuple[tuple[Any, str, Any], ...]:
         for name, member in list(vars(place).items())
         if callable(member) and tl.core.is_builtin(member)
     )
+
+
+_WRAPPER = tl.core.builtin(lambda: None).__code__
+"""Of what `core.builtin` makes of a function: it only looks whether there is a `_semantic`."""
+
+
+class _Types:
+    """Types that Triton's front end makes for every operation anew, here made once.
+
+    A type is known by the identity of its element type, which its entry keeps alive.
+    """
+
+    MOST = 4096
+
+    def __init__(self) -> None:
+        self._block_type: Any = tl.core.block_type
+        self._tensor_init: Any = tl.core.tensor.__init__
+        self._blocks: dict[tuple[int, tuple[int, ...]], Any] = {}
+        self._attributes: dict[int, tuple[Any, dict[str, Any]]] = {}
+
+    def block(self, element: Any, shape: Any) -> Any:
+        sizes = tuple(constant_value(n) for n in shape)
+        if any(type(n) is not int for n in sizes):
+            return self._block_type(element, shape)  # which says what is wrong
+        key = (id(element), sizes)
+        if key not in self._blocks:
+            self._blocks[key] = self._block_type(element, list(sizes))
+        return self._blocks[key]
+
+    def init_tensor(self, tensor: Any, handle: Handle, type_: Any) -> None:
+        """`tensor.__init__`: all but the handle follows from the type."""
+        known = self._attributes.get(id(type_))
+        if known is not None:
+            vars(tensor).update(known[1])
+            tensor.handle = handle
+            return
+        self._tensor_init(tensor, handle, type_)
+        if len(self._attributes) < self.MOST:
+            self._attributes[id(type_)] = type_, {k: v for k, v in vars(tensor).items() if k != "handle"}
+
+    def changes(self) -> Iterator[tuple[Any, str, Any]]:
+        interned = _Interned("block_type", (), {"types": self, "original": self._block_type})
+        yield tl, "block_type", interned
+        yield tl.core, "block_type", interned
+        yield self._block_type, "with_element_ty", lambda type_, element: self.block(element, type_.shape)
+        yield self._block_type, "to_ir", lambda type_, builder: type_
+        yield tl.core.tensor, "__init__", lambda tensor, handle, type: self.init_tensor(tensor, handle, type)
+
+
+class _Interned(type):
+    """The class of what stands for `block_type`: a call looks into the table, its instances are those of the original."""
+
+    types: _Types
+    original: type
+
+    def __call__(cls, element_ty: Any, shape: Any) -> Any:
+        return cls.types.block(element_ty, shape)
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, cls.original)
 
 
 def _front_end_asks(frame: FrameType) -> bool:
@@ -158,6 +234,7 @@ class Binding:
 
     def _bind(self, member: Callable[..., Any]) -> Callable[..., Any]:
         semantic = self.semantic
+        member = member.__wrapped__ if getattr(member, "__code__", None) is _WRAPPER else member  # type: ignore[attr-defined]
 
         def bound(*arguments: Any, **named: Any) -> Any:
             named["_semantic"] = semantic
@@ -194,6 +271,7 @@ class Binding:
             yield tl.core.tensor, name, replacement
         yield tl.core.tensor, "__bool__", lambda x: _front_end_asks(sys._getframe(1)) or truth(x)
         yield tl.core.dtype, "to_ir", lambda type_, builder: type_
+        yield from _Types().changes()
 
     @contextlib.contextmanager
     def patched(

@@ -20,11 +20,11 @@ def check(kernel: Any, device: str = "auto") -> Verdict:
     return check_and_show(*live_kernel(kernel, "check"), device)
 
 
-def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto") -> Verdict:
-    """Judge a kernel that was read. Raises UsageError."""
+def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", seed: int | None = None) -> Verdict:
+    """Judge a kernel that was read, with cases drawn with a seed where one is given. Raises UsageError."""
     with display.working(f"Checking {source.kernel} …") as area:
         try:
-            verdict = check_source(puzzle, source, device, submission=source.pieces[0].origin)
+            verdict = check_source(puzzle, source, device, submission=source.pieces[0].origin, seed=seed)
         except DeviceMissing as missing:
             raise UnavailableHere(str(missing)) from None
         except ValueError as error:

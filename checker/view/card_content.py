@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from checker.course import PUZZLES, after
+from checker.course.families import in_name
 from checker.judge.verdict import Diagnosis, Gate, GateResult, Mismatch, Status, Verdict
 from checker.puzzle import Case
 from checker.view.formats import count, number, short, size
@@ -203,6 +204,8 @@ def _parts(verdict: Verdict) -> Iterator[Part]:
             yield from _failure(verdict, failure)
     if verdict.passed:
         yield from _passed(verdict)
+    if verdict.seed is not None:
+        yield Paragraph(f"The cases were drawn; `check FILE --seed {verdict.seed}` draws the same ones again.", "aside")
     warnings = [w for gate in verdict.gates for w in gate.warnings]
     if warnings:
         yield Listing("warnings", tuple(w.message + (f" (line {w.line})" if w.line else "") for w in warnings))
@@ -295,9 +298,8 @@ def _untold(gate: GateResult) -> list[str]:
 def _case_words(case: Case) -> str:
     """``M = 1, N = 3, BLOCK_N = 4, float32, negative rows``."""
     pairs = [f"{k} = {v}" for part in (case.sizes, case.meta, case.flags) for k, v in part.items()]
-    extra = [case.dtype] + ([f"{case.family.replace('_', ' ')} rows"] if case.family != "normal" else [])
-    extra += [f"{case.layout} layout"] if case.layout != "contiguous" else []
-    return ", ".join(pairs + extra)
+    extra = [case.dtype, in_name(case.family), f"{case.layout} layout" if case.layout != "contiguous" else ""]
+    return ", ".join(filter(None, pairs + extra))
 
 
 def _place(mismatch: Mismatch, said: str) -> str:

@@ -29,7 +29,7 @@ assert len(CASES) > 80, "broken_kernels.txt was not read"
 
 VERSION = tuple(int(part) for part in triton.__version__.split(".")[:2])
 ACCEPTED_FROM = {"dot_small": (3, 8), "chained": (3, 9)}  # newer Triton has learnt it: then there is nothing to explain
-ONLY_IN_MACHINE_CODE = {"bf_scalar_return", "shared_big"}
+ONLY_IN_MACHINE_CODE = {"bf_scalar_return", "shared_big", "no_such_instruction", "too_much_by_hand"}
 SIGNATURE = {"x_ptr": "*fp32", "y_ptr": "*fp32", "N": "i32", "B": "constexpr"}
 Compiled = Callable[..., CompileResult]
 

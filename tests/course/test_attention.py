@@ -11,9 +11,10 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from checker.course import PUZZLES
-from checker.course.attention_inputs import attention, queries_keys_values
+from checker.course.attention_inputs import attention, chosen_scores, queries_keys_values, ten_bits
+from checker.course.chunk_kinds import IN_SIGHT, Kind, rows_of_kinds
 from checker.misconceptions import bank
-from checker.puzzle import Case
+from checker.puzzle import DTYPES, Case
 from checker.simulator import SimulateOptions, simulate
 from checker.submission.load import load_kernel
 from tests.judge.helpers import judge, solution
@@ -220,3 +221,37 @@ def test_the_film_of_heads_shows_the_staircase(tmp_path: Path, sizes, rounds):
     trace = filmed("flash_attention_heads", tmp_path, **sizes)
     assert [len(loads(trace, "k_ptr", program)) for program in range(len(rounds))] == rounds
     assert trace.findings == []
+
+
+SCORES_OF = replace(IN_SIGHT, kinds=tuple(kind for kind in IN_SIGHT.kinds if kind != Kind.EMPTY))
+
+
+class TestChosenScores:
+    @pytest.mark.parametrize("dtype", DTYPES)
+    @pytest.mark.parametrize("d", [16, 64])
+    def test_come_out_exactly_where_the_scale_is_a_power_of_two(self, d, dtype):
+        scores = ten_bits(rows_of_kinds(7, 90, 16, SCORES_OF, DTYPES[dtype], seed=0))
+        q, k = chosen_scores(scores, 20, d, d**-0.5, DTYPES[dtype])
+        assert torch.equal((q @ k.T) * d**-0.5, scores[torch.arange(20) % 7])
+        for x in (q, k):
+            assert torch.equal(x.to(DTYPES[dtype]).double(), x)
+            assert torch.equal(ten_bits(x), x), "TF32 would round it"
+
+    @pytest.mark.parametrize(("dtype", "eps"), [("float32", 2.0**-10), ("float16", 2.0**-10), ("bfloat16", 2.0**-7)])
+    def test_are_rounded_once_for_any_other_scale_and_ties_stay_ties(self, dtype, eps):
+        scores = rows_of_kinds(7, 90, 16, SCORES_OF, DTYPES[dtype], seed=0)
+        q, k = chosen_scores(scores, 7, 32, 0.1234, DTYPES[dtype])
+        got = (q @ k.T) * 0.1234
+        assert ((got - scores).abs() <= 0.51 * eps * scores.abs()).all()
+        assert ((scores[:, :, None] != scores[:, None]) | (got[:, :, None] == got[:, None])).all()
+
+    def test_stand_in_features_from_end_to_end(self):
+        q, _ = chosen_scores(torch.ones(4, 5), 8, 64, 0.125, torch.float32)
+        assert q.argmax(dim=-1).tolist() == 2 * [0, 16, 32, 48]
+
+    @pytest.mark.parametrize(
+        ("scores", "words"), [(torch.ones(17, 5), "17 rows"), (torch.tensor([[1.0, -torch.inf]]), "finite")]
+    )
+    def test_that_no_product_gives_are_refused(self, scores, words):
+        with pytest.raises(ValueError, match=words):
+            chosen_scores(scores, 4, 16, 0.25, torch.float32)

@@ -13,7 +13,7 @@ from checker.compiler import CompileRequest, CompileResult
 from checker.judge.runner import RunResult
 from checker.judge.verdict import Status
 from checker.puzzle import Launch, Scalar
-from checker.simulator import SimulationError, simulate
+from checker.simulator import SimulationError, simulate, simulate_together
 from checker.simulator.trace import SimulateOptions
 from checker.submission.kernel import KernelSource
 from checker.submission.load import load_kernel
@@ -37,11 +37,16 @@ class LocalRunner:
         self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions
     ) -> Iterator[RunResult]:
         function = load_kernel(kernel, self.directory)
-        for launch in launches:
+        copies = [replace(one, arguments={k: copied(v) for k, v in one.arguments.items()}) for one in launches]
+        traces = (
+            simulate_together(function, copies, 10.0)
+            if options == SimulateOptions(together=True)
+            else [None] * len(copies)
+        )
+        for own, known in zip(copies, traces, strict=True):
             self.simulated += 1
-            own = replace(launch, arguments={k: copied(v) for k, v in launch.arguments.items()})
             try:
-                trace = simulate(function, own, options)
+                trace = known or simulate(function, own, options)
             except SimulationError as error:
                 yield RunResult(cast(Status, error.status), message=error.message, detail=error.detail, line=error.line)
                 return

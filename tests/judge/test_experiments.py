@@ -20,6 +20,11 @@ EXPERIMENTS = {
         {"family": "deep"},
         "It fails with rows of numbers so far below zero that their exponentials vanish; with ordinary values it is right.",
     ),
+    "kinds of chunks": (
+        ("online_softmax", 'tl.where(m_new == float("-inf"), 0.0, m_new)', "m_new"),
+        {"family": "chunk_pairs", "sizes": {"M": 9, "N": 41}, "meta": {"BLOCK_N": 4}},
+        "It fails with parts of a row that are -inf throughout; without them it is right, and so it is with N = 4.",
+    ),
     "layout": (
         ("row_softmax", "x_ptr + row * stride_xm", "x_ptr + row * N"),
         {"layout": "padded", "sizes": {"M": 4, "N": 13}},

@@ -21,7 +21,7 @@ def statuses(verdict):
 
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_the_solution_passes_with_hidden_numbers_and_the_gpu_is_not_claimed(puzzle, runner):
-    verdict = judge(puzzle, solution(puzzle.name), runner, secret=b"a course's key")
+    verdict = judge(puzzle, solution(puzzle.name), runner, seed=2718281828)
     assert verdict.status == "passed", verdict.failure
     assert verdict.score == verdict.max_score == puzzle.points
     assert [warning for gate in verdict.gates for warning in gate.warnings] == []

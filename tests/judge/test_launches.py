@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 import torch
 
 from checker.course import LADDER, PUZZLES
-from checker.judge.launches import GUARD, damages, hidden, prepare, whole
+from checker.judge.launches import GUARD, cases_of, damages, prepare, seed_from, whole
 from checker.submission.kernel import Config
 from tests.judge.local_runner import copied
 
@@ -91,13 +92,25 @@ def test_an_expected_nan_gets_finite_poison():
 
 
 def test_the_secret_changes_the_numbers_and_is_repeatable():
-    case = ROW.cases[0]
-    one, again, other = (hidden(case, ROW, secret) for secret in (b"a", b"a", b"b"))
+    one, again, other = (cases_of(ROW, seed_from(secret, ROW)) for secret in (b"a", b"a", b"b"))
     assert one == again
-    assert one.seed != other.seed
-    assert hidden(case, ROW, None) is case
-    x, y = (prepare(ROW, c).launch.arguments["x_ptr"] for c in (one, other))
+    assert cases_of(ROW, None) == ROW.cases
+    at = next(i for i, case in enumerate(ROW.cases) if case.family == "normal")
+    x, y = (prepare(ROW, cases[at]).launch.arguments["x_ptr"] for cases in (one, other))
     assert not torch.equal(x, y)
+
+
+@pytest.mark.parametrize("puzzle", [p for p in LADDER if p.drawn(Random(0))], ids=lambda p: p.name)
+def test_drawn_cases_can_be_had_again_and_one_is_larger_than_all_that_are_known(puzzle):
+    known = [case for case in puzzle.cases if "cpu" in case.devices]
+    for seed in range(20):
+        cases = cases_of(puzzle, seed)
+        assert cases == cases_of(puzzle, seed)
+        assert len({case.name for case in cases}) == len(cases)
+        assert all(str(seed) in case.name for case in cases)
+        drawn = cases[len(puzzle.cases) :]
+        assert any(all(case.sizes[n] > other.sizes[n] for other in known for n in case.sizes) for case in drawn)
+    assert puzzle.drawn(Random(0)) != puzzle.drawn(Random(1))
 
 
 def test_a_configuration_binds_its_meta_and_options():

@@ -25,7 +25,7 @@ from checker.gpu import Timing
 from checker.puzzle import Launch, Scalar
 from checker.sandbox import Limits
 from checker.sandbox.protocol import Broken, Channel, Closed, JobEnd, JobSpec, Message, ProtocolError, decode, encode
-from checker.sandbox.shared_memory import SharedLaunch, attach
+from checker.sandbox.shared_memory import SharedLaunches, attach
 from checker.sandbox.tasks import CompileReport, LaunchReport, trace_from_bytes
 from checker.simulator import simulate, trace_codec
 from checker.simulator.trace import SimulateOptions
@@ -252,8 +252,9 @@ def test_a_launch_is_shared_and_the_original_is_not() -> None:
         options={"num_warps": 8},
         far={"x_ptr": (2**30, 1)},
     )
-    shared = SharedLaunch(bound, SimulateOptions())
-    far = attach(decode(type(shared.message), encode(shared.message)), os.dup(shared.fd))
+    other = Launch((1,), {"x_ptr": torch.full((5000,), 7.0)}, {}, ())
+    shared = SharedLaunches([other, bound], SimulateOptions())
+    before, far = attach(decode(type(shared.message), encode(shared.message)), os.dup(shared.fd))
     assert list(far.arguments) == list(bound.arguments)
     assert replace(far, arguments={}) == replace(bound, arguments={})
     assert far.arguments["scale"] == float("inf")
@@ -266,7 +267,8 @@ def test_a_launch_is_shared_and_the_original_is_not() -> None:
             for of in (torch.Tensor.stride, torch.Tensor.storage_offset, lambda t: t.untyped_storage().nbytes()):
                 assert of(got) == of(value)
     far.arguments["row_ptr"][0] = 99.0  # type: ignore[index]
-    results = shared.results()
+    results = shared.results(shared.message.launches[1])
+    assert bool((before.arguments["x_ptr"] == 7.0).all())
     assert results["x_ptr"][1, 1] == 99.0, "two views of one storage stay two views of one storage"
     assert base[10] == 10.0
     far.arguments["row_ptr"][0] = 1.0  # type: ignore[index]
@@ -275,7 +277,7 @@ def test_a_launch_is_shared_and_the_original_is_not() -> None:
 
 
 def test_the_shared_file_cannot_change_its_size() -> None:
-    shared = SharedLaunch(Launch((1,), {"x_ptr": torch.ones(4)}, {}, ("x_ptr",)), SimulateOptions())
+    shared = SharedLaunches([Launch((1,), {"x_ptr": torch.ones(4)}, {}, ("x_ptr",))], SimulateOptions())
     for size in (0, 1 << 20):
         with pytest.raises(PermissionError):
             os.ftruncate(shared.fd, size)

@@ -139,7 +139,7 @@ class TestFilms:
         films(names, beside=True)
         (html,) = outputs
         assert html.startswith('<div style="display:grid')
-        assert html.count('class="tbt-film ') == 1
+        assert html.count('class="tbt-film"') == 1
         assert "atomic update" in html
         assert html.index("tbt-film") < html.index("once your kernel has passed")
 

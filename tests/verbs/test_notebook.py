@@ -182,6 +182,6 @@ def test_a_kernel_that_is_not_defined_yet_names_the_cell_to_run(run: Callable[..
 
     for outputs in (early, broken, other, ordinary):
         assert outputs[0]["ename"] == "NameError", "Python's own message stays"
-    assert "Run the cell above that defines <code>vector_add_kernel</code> first" in html(early[1])
+    assert 'Run the cell above that defines <code class="whole">vector_add_kernel</code> first' in html(early[1])
     assert "(In[3]) has a syntax error on line" in html(broken[1])
     assert len(other) == len(ordinary) == 1, "names that are none of the course's kernels are left alone"

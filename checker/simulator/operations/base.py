@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,11 +21,22 @@ class Operations:
     and returns a number for that operation.
     """
 
-    def __init__(self, recorder: Recorder, nan_origin: Callable[[str], int] | None = None) -> None:
+    front = 0
+    """Axes of `Handle.data` before the tile's own: none, or one for programs that run side by side."""
+
+    def __init__(self, recorder: Recorder | None, nan_origin: Callable[[str], int] | None = None) -> None:
         self.recorder = recorder
         self.nan_origin = nan_origin
         self.flops = 0
         self.lane_flops = 0
+
+    def count_flops(self, data: Any, each: int) -> None:
+        """`each` floating-point operations for each element of `data`."""
+        self.lane_flops += each * np.size(data)
+
+    def count_dot_flops(self, data: np.ndarray, each: int) -> None:
+        """`each` for each matrix of `data`, the result of a `tl.dot`."""
+        self.flops += each * math.prod(data.shape[:-2])
 
     def result(self, name: str, data: Any, type_: Any, operands: Sequence[Handle]) -> Handle:
         """The result of an elementwise operation, with what its operands were known for."""

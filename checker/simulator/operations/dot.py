@@ -18,8 +18,9 @@ class Dot(Operations):
         name = getattr(precision, "name", str(precision)).lower()
         data = numerics.dot(np.asarray(a.data), np.asarray(b.data), np.asarray(c.data), name, self.element(c.type))
         m, k, n = a.data.shape[-2], a.data.shape[-1], b.data.shape[-1]
-        self.flops += 2 * m * k * n * int(np.prod(data.shape[:-2], dtype=np.int64))
-        self.recorder.dot()
+        self.count_dot_flops(data, 2 * m * k * n)
+        if self.recorder is not None:
+            self.recorder.dot()
         handle = Handle(data, c.type)
         rows = None if a.taint is None else a.taint.moved(lambda lanes: lanes.any(-1, keepdims=True))
         columns = None if b.taint is None else b.taint.moved(lambda lanes: lanes.any(-2, keepdims=True))

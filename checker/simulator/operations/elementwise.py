@@ -19,13 +19,13 @@ class Elementwise(Operations):
 
     def create_fma(self, x: Handle, y: Handle, z: Handle) -> Handle:
         data = np.asarray(numerics.fused_multiply_add(x.data, y.data, z.data))
-        self.lane_flops += 2 * data.size
+        self.count_flops(data, 2)
         return self.result("fma", data, z.type, (x, y, z))
 
     def create_clampf(self, x: Handle, low: Handle, high: Handle, propagate: Any) -> Handle:
         upper, lower = (np.minimum, np.maximum) if propagate.name == "ALL" else (np.fmin, np.fmax)
         data = upper(lower(x.data, low.data), high.data)
-        self.lane_flops += 2 * np.size(data)
+        self.count_flops(data, 2)
         return self.result("clamp", data, x.type, (x, low, high))
 
     def create_select(self, condition: Handle, lhs: Handle, rhs: Handle) -> Handle:
@@ -99,7 +99,7 @@ def _binary(
     def operation(self: Elementwise, lhs: Handle, rhs: Handle) -> Handle:
         data = compute(lhs.data, rhs.data)
         if flops:
-            self.lane_flops += flops * data.size
+            self.count_flops(data, flops)
         type_ = tl.int1 if boolean else lhs.type
         if lhs.taint is None and rhs.taint is None and self.nan_origin is None:
             return Handle(data, type_)
@@ -112,7 +112,7 @@ def _unary(name: str, compute: Callable[[Any], Any], flops: int = 0) -> Callable
     def operation(self: Elementwise, arg: Handle) -> Handle:
         data = compute(arg.data)
         if flops:
-            self.lane_flops += flops * data.size
+            self.count_flops(data, flops)
         if arg.taint is None and self.nan_origin is None:
             return Handle(data, arg.type)
         return self.result(name, data, arg.type, (arg,))

@@ -130,5 +130,5 @@ class Libdevice(Operations):
             numbers = [n.astype(np.float64) if numerics.is_float(n.dtype) else n for n in numbers]
         data = np.asarray(compute(*numbers)).astype(self.element(type_))
         if numerics.is_float(data.dtype) and name != "abs":
-            self.lane_flops += data.size * (2 if name == "fma" else 1)
+            self.count_flops(data, 2 if name == "fma" else 1)
         return self.result(f"libdevice.{name}", data, type_.scalar, operands)

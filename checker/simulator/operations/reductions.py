@@ -31,30 +31,37 @@ class Reductions:
     def _count(self, data: np.ndarray) -> None:
         """One FLOP an element; a combination that is called counts for itself."""
         if numerics.is_float(data.dtype):
-            self.operations.lane_flops += data.size
+            self.operations.count_flops(data, 1)
+
+    def _tensors(self, handles: list[Handle], many: bool) -> Any:
+        tensors = [tensor_of(handle, self.operations.front) for handle in handles]
+        return tuple(tensors) if many else tensors[0]
 
     # reduce -----------------------------------------------------------------------------------------------------------
 
     def reduce(self, input: Any, axis: Any, combine_fn: Any, keep_dims: Any = False, **_: Any) -> Any:
         handles, many = _handles(input)
         axis, keep = constant_value(axis), bool(constant_value(keep_dims))
-        rank = np.ndim(handles[0].data)
+        front = self.operations.front
+        shape = np.shape(handles[0].data)[front:]
         if axis is None:
-            handles = [self.operations.moved(h, np.ravel) for h in handles]
-            rest: tuple[int, ...] = (1,) * rank
-            axis = 0
+            handles = [self.operations.moved(h, lambda a: np.reshape(a, (*np.shape(a)[:front], -1))) for h in handles]
+            rest: tuple[int, ...] = (1,) * len(shape)
+            axis = front
         else:
-            axis = _axis_of("reduction", axis, rank)
-            shape = np.shape(handles[0].data)
+            axis = _axis_of("reduction", axis, len(shape))
             rest = (*shape[:axis], 1, *shape[axis + 1 :])
+            axis += front
         kind = library_reduction(combine_fn)
         if len(handles) == 1 and kind is not None:
             results = [self._library_reduce(kind, handles[0], axis)]
         else:
             results = self._reduce_by_calls(handles, axis, combine_fn)
         if keep:
-            results = [self.operations.moved(h, lambda a: np.reshape(a, rest)) for h in results]
-        return _tensors(results, many)
+            results = [
+                self.operations.moved(h, lambda a: np.reshape(a, (*np.shape(a)[:front], *rest))) for h in results
+            ]
+        return self._tensors(results, many)
 
     def _library_reduce(self, kind: str, arg: Handle, axis: int) -> Handle:
         data = np.asarray(arg.data)
@@ -80,18 +87,22 @@ class Reductions:
         return [self.operations.moved(h, lambda a: np.squeeze(a, axis)) for h in handles]
 
     def _combine(self, combine: Any, left: Sequence[Handle], right: Sequence[Handle]) -> list[Handle]:
-        result = self.device(combine, *map(tensor_of, left), *map(tensor_of, right))
+        operands = [tensor_of(handle, self.operations.front) for handle in (*left, *right)]
+        result = self.device(combine, *operands)
         values = result if isinstance(result, (tuple, tl.tuple)) else (result,)
-        return [
-            Handle(np.broadcast_to(new.data, np.shape(old.data)), old.type, new.taint, None, new.nan_origins)
-            for new, old in zip(map(handle_of, values), left, strict=True)
-        ]
+        front = self.operations.front
+        out = []
+        for new, old in zip(map(handle_of, values), left, strict=True):
+            data = np.broadcast_to(new.data, (*np.shape(new.data)[:front], *np.shape(old.data)[front:]))
+            out.append(Handle(data, old.type, new.taint, None, new.nan_origins))
+        return out
 
     # scan -------------------------------------------------------------------------------------------------------------
 
     def scan(self, input: Any, axis: Any, combine_fn: Any, reverse: Any = False, **_: Any) -> Any:
         handles, many = _handles(input)
-        axis = _axis_of("scan", constant_value(axis), np.ndim(handles[0].data))
+        front = self.operations.front
+        axis = front + _axis_of("scan", constant_value(axis), np.ndim(handles[0].data) - front)
         backwards = bool(constant_value(reverse))
         if backwards:
             handles = [self.operations.moved(h, lambda a: np.flip(a, axis)) for h in handles]
@@ -101,7 +112,7 @@ class Reductions:
             results = self._scan_by_calls(handles, axis, combine_fn)
         if backwards:
             results = [self.operations.moved(h, lambda a: np.flip(a, axis)) for h in results]
-        return _tensors(results, many)
+        return self._tensors(results, many)
 
     def _cumsum(self, arg: Handle, axis: int) -> Handle:
         data = np.asarray(arg.data)
@@ -133,11 +144,6 @@ def _handles(input: Any) -> tuple[list[Handle], bool]:
     if is_tensor(input):
         return [handle_of(input)], False
     return [handle_of(tensor) for tensor in input], True
-
-
-def _tensors(handles: list[Handle], many: bool) -> Any:
-    tensors = [tensor_of(handle) for handle in handles]
-    return tuple(tensors) if many else tensors[0]
 
 
 def _axis_of(what: str, axis: Any, rank: int) -> int:

@@ -17,31 +17,41 @@ class Shapes(Operations):
     """Ranges, reshapes, broadcasts, joins, gathers and histograms."""
 
     def create_make_range(self, _: Any, start: int, stop: int) -> Handle:
-        return Handle(np.arange(start, stop, dtype=np.int32), tl.int32)
+        numbers = np.arange(start, stop, dtype=np.int32)
+        return Handle(numbers.reshape((1,) * self.front + numbers.shape), tl.int32)
 
     def create_reshape(self, arg: Handle, shape: Sequence[int], *_: Any) -> Handle:
-        handle = self.moved(arg, lambda a: np.reshape(a, tuple(shape)))
+        handle = self.moved(arg, lambda a: np.reshape(a, (*np.shape(a)[: self.front], *shape)))
         if handle.pointer is not None:
             handle.pointer = Pointer(handle.pointer.tensor, None)
         return handle
 
     def create_expand_dims(self, arg: Handle, axis: int) -> Handle:
-        return self.moved(arg, lambda a: np.expand_dims(a, axis))
+        return self.moved(arg, lambda a: np.expand_dims(a, self.front + axis))
 
     def create_broadcast(self, arg: Handle, shape: Sequence[int]) -> Handle:
-        return self.moved(arg, lambda a: np.broadcast_to(a, tuple(shape)))
+        if np.shape(arg.data)[self.front :] == tuple(shape):  # the front end asks for this before most operations
+            return arg
+        return self.moved(arg, lambda a: np.broadcast_to(a, (*np.shape(a)[: self.front], *shape)))
 
     def create_splat(self, type_: Any, arg: Handle) -> Handle:
         shape = tuple(int(n) for n in type_.shape)
-        taint = None if arg.taint is None else arg.taint.moved(lambda lanes: np.broadcast_to(lanes, shape))
-        origins = None if arg.nan_origins is None else np.broadcast_to(arg.nan_origins, shape)
-        return Handle(np.broadcast_to(np.reshape(arg.data, ()), shape), arg.type, taint, arg.pointer, origins)
+        rank = len(shape)
+
+        def splat(a: Any) -> np.ndarray:
+            front = (np.size(a),) * self.front
+            return np.broadcast_to(np.reshape(a, front + (1,) * rank), front + shape)
+
+        taint = None if arg.taint is None else arg.taint.moved(splat)
+        origins = None if arg.nan_origins is None else splat(arg.nan_origins)
+        return Handle(splat(arg.data), arg.type, taint, arg.pointer, origins)
 
     def create_unsplat(self, arg: Handle) -> Handle:
-        return self.moved(arg, lambda a: np.reshape(a, ()))
+        return self.moved(arg, lambda a: np.reshape(a, np.shape(a)[: self.front]))
 
     def create_trans(self, arg: Handle, order: Sequence[int]) -> Handle:
-        return self.moved(arg, lambda a: np.transpose(a, tuple(order)))
+        axes = (*range(self.front), *(self.front + axis for axis in order))
+        return self.moved(arg, lambda a: np.transpose(a, axes))
 
     def _combined(self, handles: Sequence[Handle], join: Callable[[list[Any]], Any]) -> Handle:
         taint = None
@@ -57,7 +67,7 @@ class Shapes(Operations):
         return Handle(data, handles[0].type, taint, nan_origins=origins)
 
     def create_cat(self, lhs: Handle, rhs: Handle) -> Handle:
-        return self._combined((lhs, rhs), np.concatenate)
+        return self._combined((lhs, rhs), lambda parts: np.concatenate(parts, axis=self.front))
 
     def create_join(self, lhs: Handle, rhs: Handle) -> Handle:
         return self._combined((lhs, rhs), lambda parts: np.stack(parts, axis=-1))

@@ -1,0 +1,79 @@
+"""The builder for many programs: what Triton's front end asks of tiles it gets for all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import triton.language as tl
+
+from checker.simulator.builder import Primitives
+from checker.simulator.lockstep.memory import Memory
+from checker.simulator.lockstep.programs import GiveUp, Programs, column
+from checker.simulator.values import Handle, merge_taint
+
+
+class Builder(Primitives):
+    """Of the primitives that are not the same for many programs these are known: the others do not exist here."""
+
+    front = 1
+
+    def __init__(self, programs: Programs, memory: Memory) -> None:
+        super().__init__(recorder=None)
+        self.programs, self.memory = programs, memory
+        self.flops_of_programs = np.zeros(programs.count, np.int64)
+        self.lane_flops_of_programs = np.zeros(programs.count, np.int64)
+
+    def count_flops(self, data: Any, each: int) -> None:
+        self._count(self.lane_flops_of_programs, each * int(np.prod(np.shape(data)[1:])))
+
+    def count_dot_flops(self, data: np.ndarray, each: int) -> None:
+        self._count(self.flops_of_programs, each * int(np.prod(data.shape[1:-2])))
+
+    def _count(self, of_programs: np.ndarray, flops: int) -> None:
+        running = self.programs.running
+        of_programs += flops if running is None else flops * running
+
+    def create_get_program_id(self, axis: int) -> Handle:
+        return Handle(self.programs.ids[axis], tl.int32)
+
+    def create_get_num_programs(self, axis: int) -> Handle:
+        return Handle(self.programs.grid[axis], tl.int32)
+
+    def create_assert(self, condition: Handle, *_: Any) -> None:
+        self._must_hold(condition)
+
+    def create_assume(self, condition: Handle) -> None:
+        self._must_hold(condition)
+
+    def _must_hold(self, condition: Handle) -> None:
+        self.programs.doubt(np.atleast_1d(~np.asarray(condition.data).astype(bool)))
+
+    def _combined(self, handles: Sequence[Handle], join: Callable[[list[Any]], Any]) -> Handle:
+        count = max(len(h.data) for h in handles)
+        alike = [self.moved(h, lambda a: np.broadcast_to(a, (count, *np.shape(a)[1:]))) for h in handles]
+        return super()._combined(alike, join)
+
+    def create_gather(self, src: Handle, index: Handle, axis: int) -> NoReturn:
+        raise GiveUp("tl.gather")
+
+    def create_histogram(self, arg: Handle, bins: int, mask: Handle | None = None) -> NoReturn:
+        raise GiveUp("tl.histogram")
+
+    def select(self, new: Handle, old: Handle) -> Handle:
+        """`new` for the programs that run, `old` for the others."""
+        running = self.programs.running
+        if running is None or new is old:
+            return new
+        if new.pointer is not old.pointer and (
+            new.pointer is None or old.pointer is None or new.pointer.tensor is not old.pointer.tensor
+        ):
+            raise GiveUp("a pointer into one tensor or another")
+        taken = column(running, max(np.ndim(new.data), 1) - 1)
+        data = np.where(taken, new.data, old.data)
+        taints = [new.taint and new.taint.moved(lambda lanes: lanes & taken)]
+        taints.append(old.taint and old.taint.moved(lambda lanes: lanes & ~taken))
+        handle = Handle(data, new.type, pointer=new.pointer)
+        handle.taint = merge_taint([t for t in taints if t is not None and t.lanes.any()], data.shape)
+        return handle

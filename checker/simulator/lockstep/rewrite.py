@@ -1,0 +1,124 @@
+"""The learner's functions with hooks at every assignment, condition and loop, so that some programs may take no part."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+from checker.simulator.lockstep.programs import GiveUp
+from checker.simulator.rewrite import Rewriter
+
+_LEAVES = (ast.Return, ast.Break, ast.Continue)
+_UNKNOWN = (
+    *(ast.Try, ast.With, ast.Delete, ast.Global, ast.Nonlocal, ast.NamedExpr, ast.Lambda, ast.Match, ast.ClassDef),
+    *(ast.AsyncFunctionDef, ast.Yield, ast.YieldFrom, ast.Await, ast.Starred),
+)
+
+
+class LockstepRewriter(Rewriter):
+    """Calls the hooks of `LockstepLanguage`. Raises GiveUp for what it does not know."""
+
+    def __init__(self) -> None:
+        self.names = 0
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        _refuse_unknown(node)
+        return super().visit_FunctionDef(node)
+
+    def _name(self, of: str) -> str:
+        self.names += 1
+        return f"__{of}_{self.names}"
+
+    # assignments ------------------------------------------------------------------------------------------------------
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        self.generic_visit(node)
+        (target,) = node.targets
+        if isinstance(target, ast.Name):
+            value = self._call("assigned", node.value, _previous(target.id))
+        else:
+            previous = ast.Tuple([_previous(name.id) for name in _names(target)], ast.Load())
+            value = self._call("unpacked", node.value, previous)
+        node.value = ast.copy_location(value, node.value)
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.Assign:
+        self.generic_visit(node)
+        (target,) = _names(node.target)
+        changed = ast.BinOp(ast.Name(target.id, ast.Load()), node.op, node.value)
+        kept = self._call("kept", changed, _previous(target.id))
+        return ast.copy_location(ast.Assign([target], ast.copy_location(kept, node.value)), node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AnnAssign:
+        self.generic_visit(node)
+        (target,) = _names(node.target)
+        if node.value is not None:
+            node.value = ast.copy_location(self._call("kept", node.value, _previous(target.id)), node.value)
+        return node
+
+    # conditions and loops ---------------------------------------------------------------------------------------------
+
+    def visit_If(self, node: ast.If) -> list[ast.stmt]:
+        splits = not any(isinstance(part, _LEAVES) for part in ast.walk(node))
+        self.generic_visit(node)
+        name = self._name("if")
+        branch = ast.Name(name, ast.Load())
+        enter = ast.Assign([ast.Name(name, ast.Store())], self._call("enter_if", node.test, ast.Constant(splits)))
+        then = ast.If(self._call("then", branch), node.body, [])
+        otherwise = [ast.If(self._call("otherwise", branch), node.orelse, [])] if node.orelse else []
+        leave = ast.Expr(self._call("leave_if", branch))
+        return [ast.copy_location(part, node) for part in (enter, then, *otherwise, leave)]
+
+    def visit_While(self, node: ast.While) -> list[ast.stmt]:
+        self.generic_visit(node)
+        name = self._name("while")
+        enter = ast.Assign([ast.Name(name, ast.Store())], self._call("enter_while"))
+        node.test = ast.copy_location(self._call("next_visit", node.test), node.test)
+        leave = ast.Expr(self._call("leave_while", ast.Name(name, ast.Load())))
+        return [ast.copy_location(enter, node), node, ast.copy_location(leave, node)]
+
+
+def _previous(name: str) -> ast.Lambda:
+    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.Lambda(nothing, ast.Name(name, ast.Load()))
+
+
+def _names(target: ast.expr) -> list[ast.Name]:
+    """The names that are assigned to."""
+    names = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+    found = [name for name in names if isinstance(name, ast.Name)]
+    if len(found) != len(names):
+        raise GiveUp("an assignment to something else than names")
+    return found
+
+
+def _refuse_unknown(function: ast.FunctionDef) -> None:
+    for node in ast.walk(function):
+        if isinstance(node, _UNKNOWN) or (isinstance(node, ast.FunctionDef) and node is not function):
+            raise GiveUp(f"{type(node).__name__} is not followed")
+        if isinstance(node, ast.For | ast.While) and any(isinstance(part, ast.Return) for part in ast.walk(node)):
+            raise GiveUp("a return inside a loop")
+        if isinstance(node, ast.Assign) and len(node.targets) != 1:
+            raise GiveUp("one value for several targets")
+    if _loop_variables_used_afterwards(function):
+        raise GiveUp("a loop variable is used outside its loop, where each program has its own")
+
+
+def _loop_variables_used_afterwards(function: ast.FunctionDef) -> bool:
+    loops = [node for node in ast.walk(function) if isinstance(node, ast.For)]
+    for variable in {part.id for loop in loops for part in ast.walk(loop.target) if isinstance(part, ast.Name)}:
+        own = [
+            loop for loop in loops if any(n.id == variable for n in ast.walk(loop.target) if isinstance(n, ast.Name))
+        ]
+        if any(inner is not outer and inner in ast.walk(outer) for outer in own for inner in own):
+            return True  # one loop over a variable within another
+        inside = sum((_loads(statement)[variable] for loop in own for statement in loop.body), 0)
+        if _loads(function)[variable] > inside:
+            return True
+    return False
+
+
+def _loads(tree: ast.AST) -> Counter[str]:
+    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+    augmented = (node.target for node in ast.walk(tree) if isinstance(node, ast.AugAssign))
+    return Counter([name.id for name in names] + [t.id for t in augmented if isinstance(t, ast.Name)])

@@ -1,0 +1,207 @@
+"""Launches of one shape as one run."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from checker.puzzle import Launch
+from checker.simulator.device_tensor import DeviceTensor, ShadowMemory
+from checker.simulator.location import Locator
+from checker.simulator.lockstep.builder import Builder
+from checker.simulator.lockstep.language import LockstepLanguage
+from checker.simulator.lockstep.memory import Memory
+from checker.simulator.lockstep.programs import GiveUp, Programs
+from checker.simulator.lockstep.rewrite import LockstepRewriter
+from checker.simulator.lockstep.stacked import StackedTensor
+from checker.simulator.operations.reductions import Reductions
+from checker.simulator.rewrite import RewrittenFunctions
+from checker.simulator.trace import Trace
+from checker.simulator.triton_internals import (
+    JITTED,
+    constant_value,
+    constexpr_parameters,
+    function_of,
+    number_argument,
+    pointer_argument,
+    stacked_numbers,
+)
+from checker.simulator.values import Handle, Pointer
+
+FEWEST_PROGRAMS = 2
+"""One program alone is as cheap in `simulate`, which tells more."""
+MOST_LANES = 1 << 20
+"""Programs times the lanes of a tile: an array of that many int64 takes 8 MB, and a run holds a few dozen."""
+
+
+def simulate_together(kernel: Any, launches: Sequence[Launch], seconds: float) -> list[Trace | None]:
+    """A trace of each launch in which nothing is found, its outputs changed in place; None for the others, which are left as they were.
+
+    Those have to be run by themselves. At most `seconds` of processor time. Values may differ from those of `simulate` in their
+    last bits, as sums are taken in another order. Raises nothing for anything that a kernel does.
+    """
+    traces: list[Trace | None] = [None] * len(launches)
+    runs: list[_Run] = []
+    deadline = time.process_time() + seconds
+    for group in _groups(kernel, launches):
+        try:
+            run = _Run(kernel, [launches[i] for i in group], min(seconds / 2, deadline - time.process_time()))
+            found = run.traces()
+        except (Exception, SystemExit):  # whatever it is: `simulate` says it in its own words
+            continue
+        runs.append(run)
+        for i, trace in zip(group, found, strict=True):
+            traces[i] = trace
+    for run in runs:
+        run.write_back()
+    return traces
+
+
+def _groups(kernel: Any, launches: Sequence[Launch]) -> list[list[int]]:
+    """Launches of one shape, by their numbers: as many as memory allows."""
+    if not isinstance(kernel, JITTED):
+        return []
+    by_shape: dict[Any, list[int]] = {}
+    for i, launch in enumerate(launches):
+        by_shape.setdefault(_shape(launch), []).append(i)
+    groups: list[list[int]] = []
+    for numbers in by_shape.values():
+        most = MOST_LANES // _lanes(launches[numbers[0]].meta)
+        room = 0
+        for i in numbers:
+            count = math.prod(launches[i].grid)
+            if count > room:
+                groups.append([])
+                room = most
+            groups[-1].append(i)
+            room -= count
+    sizes = [sum(math.prod(launches[i].grid) for i in group) for group in groups]
+    return [group for group, size in zip(groups, sizes, strict=True) if size >= FEWEST_PROGRAMS]
+
+
+def _shape(launch: Launch) -> Any:
+    """What launches have in common that may run together: constants, and types of everything else."""
+    types = tuple((name, _type(value)) for name, value in launch.arguments.items())
+    return types, tuple(sorted(launch.meta.items())), launch.outputs
+
+
+def _type(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.dtype
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int, -(2**31) <= value < 2**31, value < 2**63
+    return type(value) if isinstance(value, bool | float) else repr(value)
+
+
+def _lanes(meta: Mapping[str, Any]) -> int:
+    """Of the largest tile that these constants make, in two dimensions."""
+    sizes = sorted(value for value in meta.values() if isinstance(value, int) and value > 0)
+    return math.prod(sizes[-2:])
+
+
+class _Run:
+    """One run of a kernel for launches of one shape. Raises GiveUp."""
+
+    def __init__(self, kernel: Any, launches: Sequence[Launch], seconds: float) -> None:
+        self.kernel, self.launches = kernel, launches
+        self.grids = [_grid(launch) for launch in launches]
+        self.programs = Programs(self.grids, seconds)
+        self.locator = Locator()
+        self.memory = Memory(self.programs, self.locator.line)
+        self.tensors: list[StackedTensor] = []
+
+    def traces(self) -> list[Trace | None]:
+        """Of each launch, or None."""
+        builder = Builder(self.programs, self.memory)
+        language = LockstepLanguage(builder)
+        functions = RewrittenFunctions(self.locator, language, language, LockstepRewriter)
+        reductions = Reductions(builder, functions)
+        with np.errstate(all="ignore"), language.patched(functions, reductions.reduce, reductions.scan):
+            functions.get(self.kernel)(**self._arguments())
+        self._doubt_unwritten()
+        first = self.programs.first
+        flops, lane_flops = (
+            np.add.reduceat(n, first).tolist() for n in (builder.flops_of_programs, builder.lane_flops_of_programs)
+        )
+        traffic = {tensor.name: tensor.traffic() for tensor in self.tensors}
+        traces: list[Trace | None] = [None] * len(self.launches)
+        for i in self._clean():
+            stores = {tensor.name: tensor.stores_of(i) for tensor in self.tensors if tensor.is_output}
+            traces[i] = Trace(
+                grid=self.grids[i],
+                tensors={tensor.name: tensor.tensors[i].info for tensor in self.tensors},
+                events=[],
+                findings=[],
+                traffic={name: of_launches[i] for name, of_launches in traffic.items()},
+                writers={name: by for name, (by, _) in stores.items()},
+                flops=flops[i],
+                lane_flops=lane_flops[i],
+                writer_lines={name: line for name, (_, line) in stores.items()},
+                in_lockstep=True,
+            )
+        return traces
+
+    def write_back(self) -> None:
+        """Change the outputs of the launches that have a trace."""
+        for tensor in self.tensors:
+            if tensor.is_output:
+                for i in self._clean():
+                    tensor.write_back(i)
+
+    def _clean(self) -> list[int]:
+        clean: list[int] = np.flatnonzero(~self.programs.doubted).tolist()
+        return clean
+
+    def _arguments(self) -> dict[str, Any]:
+        """As `simulate` passes them, each for all launches."""
+        parameters = inspect.signature(function_of(self.kernel)).parameters
+        given = [{**launch.arguments, **launch.meta} for launch in self.launches]
+        if set(given[0]) - set(parameters):
+            raise GiveUp("unknown parameters")
+        constants = constexpr_parameters(self.kernel)
+        shadows: list[dict[int, ShadowMemory]] = [{} for _ in self.launches]
+        arguments: dict[str, Any] = {}
+        for name, parameter in parameters.items():
+            values = [of_launch.get(name, parameter.default) for of_launch in given]
+            if isinstance(values[0], torch.Tensor):
+                arguments[name] = self._stack(name, values, shadows)
+            elif name in constants or name in self.launches[0].meta:
+                if any(value != values[0] for value in values):
+                    raise GiveUp("different constants")
+                arguments[name] = constant_value(values[0])
+            else:
+                numbers = [number_argument(value) for value in values]
+                arguments[name] = stacked_numbers(numbers, self.programs.launch)
+        return arguments
+
+    def _stack(self, name: str, values: Sequence[torch.Tensor], shadows: Sequence[dict[int, ShadowMemory]]) -> Any:
+        number = len(self.tensors) + 1
+        tensors = []
+        for launch, value, own in zip(self.launches, values, shadows, strict=True):
+            tensors.append(DeviceTensor(name, number, value, own, tuple(launch.far.get(name, ()))))
+            if len(own) != number:
+                raise GiveUp("tensors that share their memory")
+        stacked = StackedTensor(tensors, self.programs, name in self.launches[0].outputs)
+        self.tensors.append(stacked)
+        pointer: Any = Pointer(stacked, None)  # type: ignore[arg-type]
+        return pointer_argument(values[0], Handle(np.int64(stacked.base), None, pointer=pointer))
+
+    def _doubt_unwritten(self) -> None:
+        for tensor in self.tensors:
+            if tensor.is_output:
+                for i in self._clean():
+                    if (tensor.stores_of(i)[0] < 0).any():
+                        self.programs.doubted[i] = True
+
+
+def _grid(launch: Launch) -> tuple[int, int, int]:
+    x, y, z = (*(int(n) for n in launch.grid), 1, 1)[:3]
+    if min(x, y, z) < 1 or len(launch.grid) > 3:
+        raise GiveUp("no programs")
+    return x, y, z

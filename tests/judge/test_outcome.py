@@ -1,0 +1,64 @@
+"""Cases that run side by side: what is wrong, found or near its tolerance is judged by running it by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from checker.course import PUZZLES
+from checker.judge.launches import plan, prepare_all
+from checker.judge.outcome import NEAR, Outcome, simulate, simulate_cases
+from tests.judge.helpers import changed, solution
+
+ROW = PUZZLES["online_softmax"]
+
+
+def outcomes(runner, source, puzzle=ROW) -> tuple[list[Outcome], list[Outcome]]:
+    """The cases by themselves, and side by side."""
+    cases = [case for case in puzzle.cases if "cpu" in case.devices]
+    prepared = prepare_all(puzzle, plan(puzzle, cases, source.configs))
+    return list(simulate(puzzle, source, runner, prepared)), simulate_cases(puzzle, source, runner, prepared)
+
+
+def together(outcome: Outcome) -> bool:
+    return outcome.trace is not None and outcome.trace.in_lockstep
+
+
+def test_what_is_right_ran_side_by_side(runner):
+    alone, both = outcomes(runner, solution("online_softmax"))
+    assert [o.case for o in both] == [o.case for o in alone]
+    assert not any(map(together, alone))
+    assert [together(o) for o in both] == [o.comparison.worst <= NEAR for o in alone]
+
+
+def test_what_is_wrong_did_not(runner):
+    forgets = changed(solution("online_softmax"), "l_i * tl.exp(m_i - m_safe)", "l_i")
+    alone, both = outcomes(runner, forgets)
+    assert {o.right for o in both} == {True, False}
+    for one, other in zip(alone, both, strict=True):
+        assert together(other) == (one.comparison.worst <= NEAR)
+        assert other.right == one.right
+        if not one.right:
+            mismatch, same = one.comparison.mismatch, other.comparison.mismatch
+            assert (mismatch.first, mismatch.wrong, mismatch.writer) == (same.first, same.wrong, same.writer)
+            assert np.array_equal(mismatch.got, same.got, equal_nan=True)
+
+
+@pytest.mark.parametrize("share", [0.4, 0.6])
+def test_near_the_tolerance_it_is_not_relied_on(runner, share):
+    """The allowance of the solution's worst case is made so small that its error is this share of it."""
+    alone, _ = outcomes(runner, solution("online_softmax"))
+    worst = max(o.comparison.worst for o in alone)
+    narrow = {d: replace(t, rtol=t.rtol * worst / share, c=t.c * worst / share) for d, t in ROW.tolerance.items()}
+    _, both = outcomes(runner, solution("online_softmax"), replace(ROW, tolerance=narrow))
+    assert all(o.right for o in both)
+    assert any(not together(o) for o in both) == (share > NEAR)
+
+
+def test_it_ends_with_the_first_that_does_not_run(runner):
+    fails = changed(solution("online_softmax"), "m_i = float", "assert N != 1000 and N < 200\n    m_i = float")
+    alone, both = outcomes(runner, fails)
+    assert [o.result.status for o in both] == [o.result.status for o in alone]
+    assert both[-1].result.message == alone[-1].result.message

@@ -1,0 +1,63 @@
+"""Launches that may run side by side: the results are those of running them one after another."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from checker.sandbox import Sandbox
+from checker.sandbox import sandbox as module
+from checker.simulator.trace import SimulateOptions
+from tests.sandbox.conftest import kernel, launch
+from tests.sandbox.test_session import STOPS_AT_5, right
+
+TOGETHER = SimulateOptions(together=True)
+
+
+def side_by_side(result: object) -> bool:
+    return result.trace is not None and result.trace.in_lockstep  # type: ignore[attr-defined]
+
+
+def test_results_come_in_the_order_asked_each_with_its_own_tensors(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_TOGETHER", 4)
+    sizes = (37, 5, 60, 61, 5, 90)
+    launches = [launch(n) for n in sizes]
+    results = list(sandbox.simulate(kernel(), launches, TOGETHER))
+    assert [right(result, n) for result, n in zip(results, sizes, strict=True)] == [True] * len(sizes)
+    # the last two are a batch of their own: all the same in it are side by side
+    assert [side_by_side(result) for result in results] == [True] * len(sizes)
+    assert all(bool(one.arguments["z_ptr"].isnan().all()) for one in launches)  # type: ignore[union-attr]
+
+
+def test_one_with_a_finding_runs_by_itself(sandbox: Sandbox) -> None:
+    unmasked = kernel().source.replace("x + y, mask=mask", "x + y")
+    launches = [launch(n) for n in (32, 37, 48)]
+    results = list(sandbox.simulate(kernel("", unmasked.partition("language as tl\n")[2]), launches, TOGETHER))
+    assert [side_by_side(result) for result in results] == [True, False, True]
+    assert [f.kind for f in results[1].trace.findings] == ["out_of_bounds_store"]  # type: ignore[union-attr]
+    assert torch.equal(results[1].tensors["z_ptr"], torch.arange(37) + 0.5)
+
+
+@pytest.mark.parametrize(("fatal", "status"), [(5, "protocol_error"), (6, "timeout")])
+def test_the_one_that_does_not_end_is_the_last(sandbox: Sandbox, fatal: int, status: str) -> None:
+    launches = [launch(n) for n in (7, 40, fatal, 41)]
+    results = list(sandbox.simulate(kernel("", STOPS_AT_5), launches, TOGETHER))
+    assert [result.status for result in results] == ["passed", "passed", status]
+    assert torch.equal(results[1].tensors["z_ptr"], torch.arange(40.0))
+
+
+def test_a_kernel_that_cannot_be_loaded_fails_with_its_first_launch(sandbox: Sandbox) -> None:
+    results = list(sandbox.simulate(kernel("1 / 0"), [launch(7), launch(8)], TOGETHER))
+    assert [result.status for result in results] == ["runtime_error"]
+    assert "ZeroDivisionError" in results[0].message
+
+
+@pytest.mark.parametrize("more", [{"events": True}, {"explain_nan": True}, {"order": "reversed"}], ids=str)
+def test_who_asks_for_more_gets_it(sandbox: Sandbox, more: dict[str, object]) -> None:
+    (result, _) = sandbox.simulate(kernel(), [launch(37), launch(38)], SimulateOptions(together=True, **more))  # type: ignore[arg-type]
+    assert right(result, 37)
+    assert not side_by_side(result)
+    assert result.trace is not None
+    assert bool(result.trace.events) == ("events" in more)

@@ -1,0 +1,140 @@
+"""Side by side as one after another: the solutions, right kernels in other styles, the bank of wrong ones, both ways.
+
+`pytest -m slow` compares every wrong kernel in every case, other runs a fixed sample.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from checker.course import LADDER, PUZZLES
+from checker.misconceptions import bank
+from checker.simulator.lockstep import builder, language, memory, programs, together
+from checker.submission.kernel import KernelSource
+from tests.judge.helpers import solution
+from tests.misconceptions.kernels import correct
+from tests.simulator.lockstep.differential import Difference, compared
+
+SAMPLED = 12
+"""Of the bank every so many kernels, in every third case."""
+BANK = [(puzzle.name, known) for puzzle in LADDER for known in bank(puzzle.name)]
+CORRECT = [(puzzle.name, name) for puzzle in LADDER for name in correct(puzzle.name)]
+NOT_FOLLOWED = ("tl.make_block_ptr", "tl.make_tensor_descriptor")
+
+
+@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
+def test_a_solution(puzzle, tmp_path):
+    difference = compared(puzzle, solution(puzzle.name), tmp_path)
+    assert difference.problems == []
+    assert difference.together >= difference.clean / 2  # a launch of one program, alone of its shape, stays alone
+    assert difference.together > 0
+
+
+@pytest.mark.parametrize(("puzzle", "name"), CORRECT[::3])
+def test_a_right_kernel_in_another_style(puzzle, name, tmp_path):
+    source = correct(puzzle)[name]
+    difference = compared(PUZZLES[puzzle], source, tmp_path, every=2)
+    assert difference.problems == []
+    followed = not any(word in source.source for word in NOT_FOLLOWED)
+    assert difference.together >= difference.clean / 2 or not followed
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "known"), BANK[::SAMPLED], ids=[f"{name}-{known.name}" for name, known in BANK[::SAMPLED]]
+)
+def test_a_wrong_kernel(puzzle, known, tmp_path):
+    place = BANK.index((puzzle, known))
+    assert compared(PUZZLES[puzzle], known.source, tmp_path, every=3, start=place // SAMPLED).problems == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
+def test_every_wrong_kernel(puzzle, tmp_path):
+    total = Difference()
+    for known in bank(puzzle.name):
+        difference = compared(puzzle, known.source, tmp_path)
+        total.add(difference)
+        assert difference.problems == [], known.name
+    assert total.together >= total.clean / 2
+
+
+def _wrong(puzzle: str, name: str) -> KernelSource:
+    return next(known.source for known in bank(puzzle) if known.name == name)
+
+
+def _off(self, lhs, rhs):
+    return builder.Primitives.create_fadd(self, lhs, _moved(rhs))
+
+
+def _moved(handle):
+    return type(handle)(handle.data * np.float32(1.001), handle.type, handle.taint)
+
+
+def _all_inside(self, offsets, places=together.StackedTensor.places):
+    where, inside = places(self, offsets)
+    return np.where(inside, where, 0), np.ones_like(inside)
+
+
+BROKEN = {
+    "sums a little off": ("online_softmax", None, builder.Builder, "create_fadd", _off),
+    "lanes outside unseen": ("tiled_softmax", "tail_read_past_the_end", together.StackedTensor, "places", _all_inside),
+    "elements never stored": ("vector_add", "tail_dropped", together._Run, "_doubt_unwritten", lambda self: None),
+    "a store meets a store": (
+        "vector_add",
+        "every_program_does_everything",
+        memory.Memory,
+        "_doubt_programs",
+        lambda *_: None,
+    ),
+    "a store to an input": (
+        "row_softmax",
+        "exponentials_over_the_input",
+        programs.Programs,
+        "doubt",
+        lambda *_: None,
+    ),
+    "undefined lanes forgotten": ("row_softmax", "no_other", memory, "merge_taint", lambda *_: None),
+    "resting programs compute on": (
+        "flash_attention_heads",
+        None,
+        language.LockstepLanguage,
+        "kept",
+        lambda self, value, previous: value,
+    ),
+    "loops without an end of their own": (
+        "flash_attention_heads",
+        None,
+        programs.Programs,
+        "narrowed",
+        lambda self, lanes: self.running,
+    ),
+    "bytes of resting programs counted": (
+        "flash_attention_heads",
+        None,
+        programs.Programs,
+        "running_column",
+        lambda self, rank: None,
+    ),
+    "another program named": (
+        "tiled_softmax",
+        None,
+        together.StackedTensor,
+        "stores_of",
+        lambda self, launch, stores=together.StackedTensor.stores_of: (
+            stores(self, launch)[0] // 2,
+            stores(self, launch)[1],
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_broken_fast_path_is_caught(broken, tmp_path, monkeypatch):
+    """The tests above can fail."""
+    puzzle, name, place, method, instead = BROKEN[broken]
+    source = solution(puzzle) if name is None else _wrong(puzzle, name)
+    assert compared(PUZZLES[puzzle], source, tmp_path).problems == []
+    monkeypatch.setattr(place, method, instead)
+    assert compared(PUZZLES[puzzle], source, tmp_path).problems != []

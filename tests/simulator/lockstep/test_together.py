@@ -1,0 +1,325 @@
+"""What runs side by side, and what has to run by itself: loops, conditions, findings, groups, time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+import triton
+import triton.language as tl
+
+from checker.puzzle import Launch
+from checker.simulator import simulate, simulate_together
+from checker.simulator.lockstep import together
+from checker.submission.kernel import KernelSource
+from checker.submission.load import load_kernel
+from tests.judge.local_runner import copied
+from tests.simulator.launching import nans
+
+
+@triton.jit
+def to_its_own_length(x_ptr, y_ptr, lengths_ptr, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    total = 0.0
+    turns = 0
+    for start in range(0, tl.load(lengths_ptr + row), BLOCK):
+        offs = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * N + offs, mask=offs < N, other=0.0)
+        total += tl.sum(x, axis=0)
+        turns = turns + 1
+    tl.store(y_ptr + row, total + turns)
+
+
+@triton.jit
+def backwards(x_ptr, y_ptr, lengths_ptr, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    total = 0.0
+    for at in tl.range(tl.load(lengths_ptr + row) - 1, -1, -2):
+        total = total * 0.5 + tl.load(x_ptr + row * N + at)
+    tl.store(y_ptr + row, total)
+
+
+@triton.jit
+def while_halving(x_ptr, y_ptr, lengths_ptr, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    left = tl.load(lengths_ptr + row)
+    total = 0.0
+    while (left > 0) and (left < 1000):
+        total += tl.load(x_ptr + row * N + left - 1)
+        left = left // 2
+    tl.store(y_ptr + row, total + left)
+
+
+@triton.jit
+def conditions(x_ptr, y_ptr, lengths_ptr, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    length = tl.load(lengths_ptr + row)
+    total = 0.0
+    count = 0
+    twice = 0
+    for at in range(N):
+        if at < length:
+            x = tl.load(x_ptr + row * N + at)
+            if x > 0:
+                total += x
+            elif x < -1:
+                count, twice = count + 1, twice + 2
+            else:
+                total -= 1.0
+        else:
+            count += 1
+    if BLOCK > 8:
+        total = total * 2
+    if not length > 3:
+        tl.store(y_ptr + row, total + count)
+    else:
+        tl.store(y_ptr + row, total - twice)
+
+
+@triton.jit
+def _until(x, stop):
+    n = 0
+    while n * n < stop:
+        x = x * 0.5 + n
+        n += 1
+    return x
+
+
+@triton.jit
+def in_a_helper(x_ptr, y_ptr, lengths_ptr, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    length = tl.load(lengths_ptr + row)
+    x = tl.load(x_ptr + row * N)
+    for i in tl.static_range(3):
+        if i < length:
+            x = _until(x, length + i)
+    tl.store(y_ptr + row, x)
+
+
+@triton.jit
+def reductions(x_ptr, y_ptr, lengths_ptr, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    offs = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * N + offs, mask=offs < tl.load(lengths_ptr + row), other=-1.0)
+    tile = tl.reshape(x, (2, BLOCK // 2))
+    both = tl.join(x, tl.flip(x, 0))
+    y = tl.argmax(x, axis=0) + tl.sum(tl.cumsum(x, axis=0)) + tl.max(tl.sum(tl.trans(tile), axis=1))
+    y += tl.max(tl.sum(both, axis=1)) + tl.min(tl.max(tile, axis=0, keep_dims=True)) + tl.sum(tl.softmax(x))
+    tl.store(y_ptr + row, y)
+
+
+FOLLOWED = [to_its_own_length, backwards, while_halving, conditions, in_a_helper, reductions]
+
+
+def rows(lengths: list[int], n: int = 16, block: int = 16, **meta: int) -> Launch:
+    """A row of x, a number of y and a length for each program."""
+    arguments = {
+        "x_ptr": torch.randn(len(lengths), n),
+        "y_ptr": nans(len(lengths)),
+        "lengths_ptr": torch.tensor(lengths, dtype=torch.int32),
+        "N": n,
+    }
+    return Launch((len(lengths),), arguments, {"BLOCK": block, **meta}, ("y_ptr",))
+
+
+def both_ways(kernel, launches, seconds=10.0):
+    """The traces of those that ran side by side, once what they say has been compared."""
+    alone = [replace(one, arguments={k: copied(v) for k, v in one.arguments.items()}) for one in launches]
+    before = [{k: copied(v) for k, v in one.arguments.items()} for one in launches]
+    traces = simulate_together(kernel, launches, seconds)
+    for trace, one, same, old in zip(traces, launches, alone, before, strict=True):
+        expected = simulate(kernel, same)
+        for name, value in one.arguments.items():
+            if isinstance(value, torch.Tensor):
+                wanted = same.arguments[name] if trace is not None else old[name]
+                torch.testing.assert_close(value, wanted, rtol=1e-6, atol=1e-6, equal_nan=True)
+        if trace is not None:
+            assert trace.in_lockstep
+            assert expected.findings == []
+            for part in ("grid", "tensors", "traffic", "flops", "lane_flops"):
+                assert getattr(trace, part) == getattr(expected, part)
+            for name in ("writers", "writer_lines"):
+                for key, numbers in getattr(expected, name).items():
+                    assert np.array_equal(getattr(trace, name)[key], numbers)
+    return traces
+
+
+@pytest.mark.parametrize("kernel", FOLLOWED, ids=lambda k: k.fn.__name__)
+@pytest.mark.parametrize("lengths", [[3, 3], [0, 5, 16, 1], [0, 0, 7]], ids=str)
+def test_programs_that_part(kernel, lengths):
+    assert None not in both_ways(kernel, [rows(lengths)])
+
+
+@pytest.mark.parametrize("kernel", FOLLOWED, ids=lambda k: k.fn.__name__)
+def test_launches_that_part(kernel):
+    assert None not in both_ways(kernel, [rows([3, 9, 0]), rows([16]), rows([1, 1], n=40), rows([33, 2], n=40)])
+
+
+def statements(tmp_path, *lines: str):
+    """A kernel of `lines` for `rows`, with `row`, `x` and `length` at hand."""
+    given = [
+        "row = tl.program_id(0)",
+        "offs = tl.arange(0, BLOCK)",
+        "length = tl.load(lengths_ptr + row)",
+        "x = tl.load(x_ptr + row * N + offs)",
+    ]
+    source = "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(x_ptr, y_ptr, lengths_ptr, N, BLOCK: tl.constexpr):\n"
+    source += "".join(f"    {line}\n" for line in (*given, *lines))
+    return load_kernel(KernelSource("", "kernel", source, ()), tmp_path)
+
+
+NOT_FOLLOWED = {
+    "an atomic": ["tl.atomic_add(y_ptr + row, 1.0)"],
+    "a print": ["tl.device_print('x', x)", "tl.store(y_ptr + row, 1.0)"],
+    "a block pointer": [
+        "p = tl.make_block_ptr(x_ptr, (N,), (1,), (0,), (BLOCK,), (0,))",
+        "tl.store(y_ptr + row, tl.sum(tl.load(p)))",
+    ],
+    "a histogram": ["tl.store(y_ptr + row, tl.sum(tl.histogram(offs, 16)).to(tl.float32))"],
+    "some programs return": [
+        "tl.store(y_ptr + row, 1.0)",
+        "if length > 4:",
+        "    return",
+        "tl.store(y_ptr + row, 2.0)",
+    ],
+    "a loop variable afterwards": [
+        "at = 0",
+        "for at in range(0, length):",
+        "    length = length + 0",
+        "tl.store(y_ptr + row, at + 0.0)",
+    ],
+    "a choice by Python": ["tl.store(y_ptr + row, 1.0 if length > 4 else 2.0)"],
+    "a static size that differs": [
+        "for i in tl.static_range(length):",
+        "    x += i",
+        "tl.store(y_ptr + row, tl.sum(x))",
+    ],
+}
+
+FOUND = {
+    "outside its tensor": ["tl.store(y_ptr + row + (length > 4), 1.0)"],
+    "a load outside": ["tl.store(y_ptr + row, tl.load(x_ptr + N * N + offs).sum())"],
+    "never stored": ["tl.store(y_ptr + row, 1.0, mask=length > 4)"],
+    "two programs store one element": ["tl.store(y_ptr + row, 1.0)", "tl.store(y_ptr + length // 8, 1.0)"],
+    "two lanes store one element": ["tl.store(y_ptr + row + offs * 0, 1.0)"],
+    "one stores what another loads": [
+        "y = tl.load(y_ptr + (row + 1) % 3)",
+        "tl.store(y_ptr + row, tl.where(y == y, 1.0, 2.0))",
+    ],
+    "one loads what another stored": ["tl.store(y_ptr + row, 1.0)", "tl.store(y_ptr + row, tl.load(y_ptr) * 0 + 1)"],
+    "an input is stored to": ["tl.store(x_ptr + row * N + offs, x, mask=length > 4)", "tl.store(y_ptr + row, 1.0)"],
+    "undefined lanes": ["x = tl.load(x_ptr + row * N + offs, mask=offs < length)", "tl.store(y_ptr + row, tl.sum(x))"],
+    "an undefined condition": [
+        "n = tl.load(lengths_ptr + row, mask=row < 1)",
+        "if n > 3:",
+        "    x = x + 1",
+        "tl.store(y_ptr + row, tl.sum(x))",
+    ],
+    "a false promise": ["tl.store(y_ptr + tl.multiple_of(row, 2), tl.sum(x))"],
+    "a false assumption": ["tl.assume(length > 4)", "tl.store(y_ptr + row, tl.sum(x))"],
+}
+
+
+@pytest.mark.parametrize("what", [*NOT_FOLLOWED, *FOUND])
+def test_what_runs_by_itself(what, tmp_path):
+    """None, and nothing is changed; `simulate` then runs it to its end."""
+    launch = rows([3, 9, 0])
+    before = {k: copied(v) for k, v in launch.arguments.items()}
+    kernel = statements(tmp_path, *{**NOT_FOLLOWED, **FOUND}[what])
+    assert simulate_together(kernel, [launch], 10.0) == [None]
+    for name, value in before.items():
+        if isinstance(value, torch.Tensor):
+            assert torch.equal(value.nan_to_num(nan=-5.0), launch.arguments[name].nan_to_num(nan=-5.0))
+    assert bool(simulate(kernel, launch).findings) == (what in FOUND)
+
+
+def test_only_the_launch_with_the_finding_runs_by_itself(tmp_path):
+    kernel = statements(tmp_path, "tl.store(y_ptr + row, tl.sum(x), mask=length < 10)")
+    traces = both_ways(kernel, [rows([3, 9]), rows([3, 10]), rows([0])])
+    assert [trace is not None for trace in traces] == [True, False, True]
+
+
+def test_a_failure_is_left_to_the_launch_itself(tmp_path):
+    kernel = statements(tmp_path, "tl.store(y_ptr + row, nowhere)")
+    assert simulate_together(kernel, [rows([3, 9])], 10.0) == [None]
+
+
+@pytest.mark.parametrize(
+    "loop", [["while length < 100:", "    length = length * 1"], ["for i in range(2**30):", "    x = x + 1"]], ids=str
+)
+def test_a_loop_without_end_is_left_after_its_time(loop, tmp_path):
+    kernel = statements(tmp_path, *loop, "tl.store(y_ptr + row, tl.sum(x))")
+    assert simulate_together(kernel, [rows([3, 9])], 0.2) == [None]
+
+
+def counted_runs(monkeypatch):
+    sizes: list[int] = []
+    run = together._Run.traces
+    monkeypatch.setattr(together._Run, "traces", lambda self: sizes.append(len(self.launches)) or run(self))
+    return sizes
+
+
+def test_launches_of_one_shape_are_one_run(monkeypatch):
+    sizes = counted_runs(monkeypatch)
+    launches = [rows([3, 9]), rows([3, 9], block=32, n=32), rows([5, 0, 1]), rows([1, 2], n=17)]
+    assert None not in both_ways(to_its_own_length, launches)
+    wide = replace(launches[0], arguments={**launches[0].arguments, "N": 2**31 + 8, "x_ptr": torch.randn(2, 16)})
+    half = replace(launches[0], arguments={**launches[0].arguments, "x_ptr": torch.randn(2, 16).half()})
+    simulate_together(to_its_own_length, [launches[0], half, wide], 10.0)
+    assert sizes == [3, 1, 1, 1, 1]
+
+
+def test_a_large_group_is_cut(monkeypatch):
+    sizes = counted_runs(monkeypatch)
+    monkeypatch.setattr(together, "MOST_LANES", 16 * 5)
+    assert None not in both_ways(to_its_own_length, [rows([3, 9]), rows([3, 9]), rows([5, 0]), rows([1] * 7)])
+    assert sizes == [2, 1, 1]
+
+
+def test_one_program_runs_by_itself():
+    assert simulate_together(to_its_own_length, [rows([3])], 10.0) == [None]
+    assert None not in simulate_together(to_its_own_length, [rows([3]), rows([3])], 10.0)
+
+
+def test_tensors_that_share_memory_run_by_themselves():
+    launch = rows([3, 9])
+    base = torch.randn(2, 32)
+    shared = {**launch.arguments, "x_ptr": base[:, :16], "y_ptr": base[:, 20]}
+    assert simulate_together(to_its_own_length, [replace(launch, arguments=shared)], 10.0) == [None]
+
+
+@triton.jit
+def copy_rows(x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK: tl.constexpr, WIDE: tl.constexpr):
+    row = tl.program_id(0)
+    if WIDE:
+        row = row.to(tl.int64)
+    offs = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * stride_xm + offs, mask=offs < N)
+    tl.store(y_ptr + row * stride_ym + offs, x, mask=offs < N)
+
+
+def padded(m: int, n: int, wide: bool = True) -> Launch:
+    x, y = torch.randn(m, n + 3)[:, :n], nans(m, n + 5)[:, :n]
+    arguments = {"x_ptr": x, "y_ptr": y, "stride_xm": n + 3, "stride_ym": n + 5, "N": n}
+    return Launch((m,), arguments, {"BLOCK": 16, "WIDE": wide}, ("y_ptr",))
+
+
+def test_gaps_between_rows_belong_to_nobody():
+    assert None not in both_ways(copy_rows, [padded(3, 9), padded(2, 16)])
+    wrong = padded(3, 9)
+    assert simulate_together(copy_rows, [replace(wrong, arguments={**wrong.arguments, "N": 10})], 10.0) == [None]
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_rows_that_are_taken_to_lie_far_apart(wide):
+    near, far = padded(3, 9, wide), padded(3, 9, wide)
+    strides = {"stride_xm": 2**30 + 16, "stride_ym": 2**30 + 32}
+    told = replace(
+        far,
+        arguments={**far.arguments, **strides},
+        far={"x_ptr": (strides["stride_xm"], 1), "y_ptr": (strides["stride_ym"], 1)},
+    )
+    traces = both_ways(copy_rows, [near, told])
+    assert [trace is not None for trace in traces] == [True, wide]
