@@ -16,23 +16,23 @@ import math
 import multiprocessing
 import random
 import signal
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import product
+from itertools import product, zip_longest
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import torch
 
 from checker.course import PUZZLES
 from checker.judge import int64_overflow, memory_gate, traffic_gate
 from checker.judge.combined_kernel import renamed
 from checker.judge.launches import Prepared, prepare_all, without_numbers
-from checker.judge.outcome import Outcome, simulate
+from checker.judge.outcome import Outcome, settled, simulate
 from checker.judge.runner import RunResult
 from checker.misconceptions import Misconception, bank
 from checker.misconceptions import solution as bare_solution
@@ -42,19 +42,18 @@ from checker.submission.kernel import KernelSource, Piece
 from tests.judge.local_runner import LocalRunner
 from tools.mutate import Fate, start
 
-NEAR_DRAWN, FAR_DRAWN = 80, 160
-"""Cases drawn for each puzzle; the guards choose among them."""
+DRAWN = 90
+"""Cases of each sort that are drawn for a puzzle; the guards choose among them."""
 TRIED = 10
 """Drawn cases, of many families, that a guarded kernel is tried on before it is called equivalent."""
 FEW, TURNS, PROBED = 4, 40, 3
 """Of the drawn cases, so many of each family, with so few programs and turns, say which guards hold in place there."""
-TOGETHER = 12
-"""Wrong kernels that one process judges before it takes the next."""
 BITS = 40
 """Guards that one run of the probe asks."""
 SECONDS = 20
 """Longer than any launch takes; one that goes on has an endless loop."""
 _TURN = {"turn", "turns"}
+_TOGETHER = SimulateOptions(together=True)
 
 
 # --------------------------------------------------------------------------------------------------------------- guards
@@ -268,14 +267,20 @@ class _Turns(ast.NodeTransformer):
         return node if text is None else ast.parse(text, mode="eval").body
 
 
+HELD = "held_ptr"
+"""A parameter that the probe has besides the puzzle's own: [programs] int64."""
+
+
 def probe(puzzle: Puzzle, asked: Sequence[Guard]) -> KernelSource:
-    """The solution, which prints a number for each program: bit k says that guard k of those asked in place held somewhere."""
+    """The solution, which stores a number for each program: bit k says that guard k of those asked in place held somewhere."""
     module = ast.parse(bare_solution(puzzle.name))
     function = _kernel(module, puzzle.kernel)
+    function.args.args.insert(0, ast.arg(HELD))
+    number = "tl.program_id(0) + tl.num_programs(0) * (tl.program_id(1) + tl.num_programs(1) * tl.program_id(2))"
     function.body = [
         *ast.parse("\n".join(f"guard{k}_before = False" for k in range(len(asked))) + "\nheld = 0").body,
         *_probed(asked, function.body, None, set(puzzle.parameters)),
-        *ast.parse('tl.device_print("held ", held)').body,
+        *ast.parse(f"tl.store({HELD} + {number}, held)").body,
     ]
     return _source(puzzle, ast.unparse(ast.fix_missing_locations(module)) + "\n")
 
@@ -338,40 +343,55 @@ class Bench:
         far = [launch.far for launch in int64_overflow.far_launches(puzzle, own)]
         self.cases = [Trial(puzzle, one.case, Launched(one.case, one.launch), one) for one in (*own, *far)]
         self.seen: dict[tuple[str, Trial], str] = {}
+        self.holding: dict[Trial, frozenset[str]] = {}
         for trial, gate in self.faults(self.right, self.cases):
             assert not gate, f"the solution itself: {trial.case.name}"
 
     @cached_property
     def drawn(self) -> list[Trial]:
-        """Cases near the puzzle's own and far from them, one after the other."""
+        """Cases with sizes near those of the puzzle's own and far from them, and cases built as its own are."""
         if self.puzzle.slips is None:
             return []
         draw = random.Random(f"guarded: {self.puzzle.name}")
-        numbers = [
-            n
-            for i in range(max(NEAR_DRAWN, FAR_DRAWN))
-            for n in (i, FAR + i)
-            if n < NEAR_DRAWN or FAR <= n < FAR + FAR_DRAWN
-        ]
-        cases = [self.puzzle.slips.draw(self.puzzle, draw, number) for number in numbers]
-        return [Trial(self.puzzle, case, Launched(case, without_numbers(self.puzzle, case))) for case in cases]
+        near = [self.puzzle.slips.draw(self.puzzle, draw, number) for number in range(DRAWN)]
+        far = [self.puzzle.slips.draw(self.puzzle, draw, FAR + number) for number in range(DRAWN)]
+        like = [case for _ in range(DRAWN // 6) for case in self.puzzle.drawn(draw)]
+        cases = [case for some in zip_longest(near, far, like) for case in some if case is not None]
+        plain = [
+            replace(case, family="normal") for case in cases
+        ]  # what a guard asks about does not depend on the numbers
+        launches = [without_numbers(self.puzzle, case) for case in plain]
+        return [Trial(self.puzzle, case, Launched(case, one)) for case, one in zip(cases, launches, strict=True)]
 
     def faults(self, source: KernelSource, trials: Sequence[Trial]) -> Iterator[tuple[Trial, str]]:
         """What a gate has against the kernel in each of these cases; empty where nothing."""
-        for trial in trials:
-            (outcome,) = simulate(self.puzzle, source, self.runner, [trial.prepared])
-            yield trial, self._fault(outcome)
+        left = list(trials)
+        while left:
+            done = 0
+            launches = [trial.prepared for trial in left]
+            for trial, outcome in zip(
+                left, simulate(self.puzzle, source, self.runner, launches, _TOGETHER), strict=False
+            ):
+                done += 1
+                if not settled(outcome):
+                    (outcome,) = simulate(self.puzzle, source, self.runner, [trial.prepared])
+                yield trial, self._fault(outcome)
+            left = left[done:]  # it ends with a launch that does not run
 
     def _fault(self, outcome: Outcome) -> str:
         if not outcome.right:
-            return "values"
+            return "" if outcome.prepared.launch.far and not outcome.ran else "values"
         if memory_gate.memory_findings(outcome):
             return "memory"
         return "traffic" if traffic_gate.overdrawn(self.puzzle, outcome) else ""
 
     def first_fault(self, source: KernelSource, trials: Sequence[Trial]) -> tuple[Trial, str] | None:
-        """The first of these cases that the kernel fails, and the gate."""
-        return next(((trial, gate) for trial, gate in self.faults(source, trials) if gate), None)
+        """The first of these cases that the kernel fails, and the gate: the first case by itself, most often it is enough."""
+        for some in (trials[:1], trials[1:]):
+            for trial, gate in self.faults(source, some):
+                if gate:
+                    return trial, gate
+        return None
 
     def known(self, wrong: Misconception, trial: Trial) -> str:
         """What a gate has against a kernel of the bank, remembered."""
@@ -382,7 +402,21 @@ class Bench:
 
     def held(self, trial: Trial) -> frozenset[str]:
         """The guards asked in place that hold in some turn of some program."""
-        return _held(self, trial)
+        if trial not in self.holding:
+            self._probe(self.cases if trial in self.cases else [trial])
+        return self.holding[trial]
+
+    def _probe(self, trials: Sequence[Trial]) -> None:
+        found: dict[Trial, set[str]] = {trial: set() for trial in trials}
+        launches = [_with_place_for_held(trial.prepared.launch) for trial in trials]
+        for first in range(0, len(self.asked), BITS):
+            some = self.asked[first : first + BITS]
+            results = self.runner.simulate(probe(self.puzzle, some), launches, _TOGETHER)
+            for trial, result in zip(trials, results, strict=True):
+                assert result.status == "passed", result.message
+                bits = int(np.bitwise_or.reduce(result.tensors[HELD].numpy()))
+                found[trial] |= {guard.name for k, guard in enumerate(some) if bits >> k & 1}
+        self.holding |= {trial: frozenset(names) for trial, names in found.items()}
 
     # -------------------------------------------------------------------------------------------------------- one kernel
 
@@ -395,17 +429,23 @@ class Bench:
                 return None
         key = f"{self.puzzle.name}: {wrong.name} if {guard.name}"
         fate = Fate(key, self.puzzle.name, guard.name, 0, wrong.name, guard.name, "equivalent")
-        cases = sorted(self.cases, key=lambda t: not self.known(wrong, t))
-        if found := self._found(wrong, guard, source, cases):
+        failing = [trial for trial in self.cases if self.known(wrong, trial)]
+        if found := self._found(wrong, guard, source, failing):
             return replace(fate, outcome="killed", by=found[1])
-        families = {trial.case.family for trial in self.cases if self.known(wrong, trial)}
+        families = {trial.case.family for trial in failing}
         drawn = sorted(
             self._battery[guard.name],
             key=lambda t: (not self.seen.get((wrong.name, t)), t.case.family not in families),
         )
-        if found := self._found(wrong, guard, source, drawn):
-            return replace(fate, outcome="survived", differs=f"{found[0].case.name}: {found[1]}")
-        return fate
+        shown = self._found(wrong, guard, source, drawn)
+        if shown is None:
+            return fate
+        others = [
+            trial for trial in self.cases if trial not in failing
+        ]  # two kernels that are right may not go together
+        if found := self._found(wrong, guard, source, others):
+            return replace(fate, outcome="killed", by=found[1])
+        return replace(fate, outcome="survived", differs=f"{shown[0].case.name}: {shown[1]}")
 
     def _found(
         self, wrong: Misconception, guard: Guard, source: KernelSource | None, trials: Sequence[Trial]
@@ -438,6 +478,7 @@ class Bench:
         holds = {
             t: {g.name for g in self.guards if not in_place(g) and True in t.launched.answers(g)} for t in self.drawn
         }
+        self._probe(few)
         for trial in few:
             holds[trial] |= self.held(trial)
 
@@ -463,16 +504,9 @@ def _by_family(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
     return found
 
 
-@cache
-def _held(bench: Bench, trial: Trial) -> frozenset[str]:
-    found: set[str] = set()
-    for first in range(0, len(bench.asked), BITS):
-        some = bench.asked[first : first + BITS]
-        (outcome,) = simulate(bench.puzzle, probe(bench.puzzle, some), bench.runner, [trial.prepared])
-        assert outcome.trace is not None, outcome.result
-        numbers = [int(line.rpartition(" ")[2]) for line in outcome.trace.printed]
-        found |= {guard.name for k, guard in enumerate(some) if any(n >> k & 1 for n in numbers)}
-    return frozenset(found)
+def _with_place_for_held(launch: Launch) -> Launch:
+    place = torch.zeros(math.prod(launch.grid), dtype=torch.int64)
+    return replace(launch, arguments={HELD: place, **launch.arguments}, outputs=(HELD, *launch.outputs))
 
 
 class _Runner(LocalRunner):
@@ -482,7 +516,7 @@ class _Runner(LocalRunner):
         self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions
     ) -> Iterator[RunResult]:
         signal.signal(signal.SIGVTALRM, _stop)
-        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, SECONDS)
         try:
             yield from super().simulate(kernel, launches, options)
         finally:
@@ -514,17 +548,16 @@ def judge(task: tuple[str, tuple[str, ...]]) -> list[Fate]:
     return fates
 
 
-def sweep(puzzles: Sequence[Puzzle], jobs: int, sample: int = 0) -> list[Fate]:
-    """Every wrong kernel of these puzzles under every guard, or `sample` wrong kernels of each, spread over `jobs` processes."""
+def sweep(puzzles: Sequence[Puzzle], jobs: int, sample: int = 0) -> Iterator[list[Fate]]:
+    """For each puzzle every wrong kernel under every guard, or `sample` wrong kernels, spread over `jobs` processes."""
+    parts = max(1, jobs // len(puzzles))
     tasks = []
     for puzzle in puzzles:
         known = [m.name for m in bank(puzzle.name)]
         chosen = random.Random(puzzle.name).sample(known, min(sample, len(known))) if sample else known
-        tasks += [(puzzle.name, tuple(chosen[i : i + TOGETHER])) for i in range(0, len(chosen), TOGETHER)]
+        tasks += [(puzzle.name, tuple(chosen[part::parts])) for part in range(parts)]
     context = multiprocessing.get_context("spawn")
-    fates: list[Fate] = []
     with tempfile.TemporaryDirectory() as folder, context.Pool(jobs, start, (folder,)) as pool:
-        for task, some in zip(tasks, pool.imap(judge, tasks), strict=True):
-            fates += some
-            print(f"{task[0]}: {len(fates)} judged", file=sys.stderr, flush=True)
-    return fates
+        found = pool.imap(judge, tasks)
+        for _ in puzzles:
+            yield [fate for _ in range(parts) for fate in next(found)]

@@ -54,18 +54,18 @@ from tools.mutate import Fate  # noqa: E402
 SORTS = ("bank", *KINDS)
 
 
-def sweep(kind: str, puzzle: Puzzle, jobs: int, sample: int = 0) -> list[Fate]:
-    """The fates of a puzzle's mutants of this kind, or of a few of them."""
+def sweep(kind: str, puzzles: Sequence[Puzzle], jobs: int, sample: int = 0) -> Iterator[list[Fate]]:
+    """The fates of each puzzle's mutants of this kind, or of a few of them."""
     if kind == "guarded":
-        return guarded.sweep([puzzle], jobs, sample)
-    return mutate.sweep([puzzle], jobs, kind == "semantic", sample)
+        yield from guarded.sweep(puzzles, jobs, sample)
+    else:
+        yield from (mutate.sweep([puzzle], jobs, kind == "semantic", sample) for puzzle in puzzles)
 
 
 def look(kinds: Sequence[str], puzzles: Sequence[Puzzle], jobs: int, sample: int) -> None:
     """Judge a few mutants, print what became of them, and the survivors by their kind, the most first."""
     for kind in kinds:
-        for puzzle in puzzles:
-            fates = sweep(kind, puzzle, jobs, sample)
+        for puzzle, fates in zip(puzzles, sweep(kind, puzzles, jobs, sample), strict=True):
             print(f"{puzzle.name}, {kind}: {mutate.summary(fates)}")
             tried, alive = Counter(f.kind for f in fates), [f for f in fates if f.outcome == "survived"]
             for name, count in Counter(f.kind for f in alive).most_common():
@@ -78,9 +78,10 @@ def renew(kind: str, puzzles: Sequence[Puzzle], jobs: int) -> None:
     path = path_of(kind)
     anew = len(puzzles) == len(LADDER) or not path.exists()
     report = {"environment": _environment(), "puzzles": []} if anew else load(path)
-    for puzzle in puzzles:
-        report = merged(kind, report, sweep(kind, puzzle, jobs), _environment())
+    for fates in sweep(kind, puzzles, jobs):
+        report = merged(kind, report, fates, _environment())
         write(kind, report)
+        print(f"{fates[0].puzzle}, {kind}: {mutate.summary(fates)}", flush=True)
 
 
 def take_over(files: Sequence[str]) -> None:
