@@ -32,8 +32,8 @@ sync-check: setup  ## Fail where puzzles/ or notebooks/ are not what `make sync`
 test-matrix: setup  ## Run the simulator's tests on the oldest and the newest Triton and NumPy
 	JOBS=$(JOBS) tools/test-matrix
 
-mutants: setup  ## Judge every wrong kernel and mutant, and write the tables to docs/mutants.md
-	$(RUN) tools/mutants.py
+mutants: setup  ## Judge every wrong kernel and mutant, and write docs/mutants.md (ARGS="--guarded --puzzle NAME --sample 5" for a look)
+	$(RUN) tools/mutants.py $(ARGS)
 
 gpu-test: setup  ## Run what needs a GPU, and write reports/gpu-<device>.json and .md
 	$(RUN) tools/gpu_report.py -n $(JOBS) --dist worksteal

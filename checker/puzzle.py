@@ -275,18 +275,43 @@ class FilmSpec:
 
 
 @dataclass(frozen=True)
+class Guard:
+    """A condition under which a kernel could be wrong that is right everywhere else (`tools/guarded.py`).
+
+    `test` is an expression of Triton over what a kernel can know: its parameters, ``tl.program_id``, ``tl.num_programs`` and element
+    types; a flag of the case may stand for what the kernel would have to load. One that names ``turn`` or ``turns`` is asked in
+    every turn of a loop: which it is, counted from 0, and of how many. With `chunk`, the name of a variable, it is asked after the last
+    assignment of that variable in a loop (or outside of all), and may use any variable that the solution has by then. `twice`: it
+    holds where the test did in the last turn, too.
+    """
+
+    name: str
+    test: str
+    chunk: str = ""
+    twice: bool = False
+
+
+@dataclass(frozen=True)
 class Slips:
-    """What the mechanical mutants of a solution need to know (`tools/mutations.py`, `tools/mutate.py`).
+    """What the mutants of a solution need to know (`tools/mutations.py`, `tools/mutate.py`, `tools/guarded.py`).
 
     ``draw(puzzle, random, number)`` draws one more case, of any size, family, dtype and layout that the puzzle allows: a mutant is
-    *equivalent* only where it does there, too, what the solution does. `alike` names stand for the same sort of thing, so that one
+    *equivalent* only where it does there, too, what the solution does. From number `FAR` on, sizes and tiles lie far beyond the
+    puzzle's own. `alike` names stand for the same sort of thing, so that one
     is easily typed for another; `mistaken` names are taken for others in this direction only. Strides and names
-    that share a word (``mask_m``, ``mask_n``) are found without being named here.
+    that share a word (``mask_m``, ``mask_n``) are found without being named here. Of the `guards`, those count whose names the kernel has.
     """
 
     draw: Callable[[Puzzle, Random, int], Case]
     alike: tuple[frozenset[str], ...] = ()
     mistaken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    guards: tuple[Guard, ...] = ()
+    usual: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What a parameter equals so often that a kernel may leave it out: expressions by its name."""
+
+
+FAR = 1000
+"""The number from which on drawn cases are large."""
 
 
 @dataclass(frozen=True)

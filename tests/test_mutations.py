@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import json
+from dataclasses import asdict
 
 import pytest
 import torch
 
 from checker.course import PUZZLES
-from tools import mutants, mutate
+from tools import mutant_reports, mutants, mutate
 from tools.mutations import alike_by_form, mutations
 
 KERNEL = '''import triton
@@ -278,25 +280,50 @@ SWEPT_ADD = [
 
 
 def report_of(*names: str) -> dict[str, object]:
-    empty = {"made": 0, "killed": {}, "kinds": {}, "equivalent": [], "survived": []}
-    return {"schema": "mechanical/v1", "environment": FACTS, "puzzles": [{"puzzle": n, **empty} for n in names]}
+    return {"schema": "mechanical/v1", "environment": FACTS, "puzzles": [{"puzzle": n, "made": 0} for n in names]}
+
+
+def merged(old: dict[str, object], facts: dict[str, str] = FACTS) -> dict[str, object]:
+    return mutant_reports.merged("mechanical", old, SWEPT_ADD, facts)
 
 
 def test_a_sweep_takes_the_place_of_its_puzzle_and_the_others_stay():
     old = report_of("row_softmax", "vector_add")
-    new = mutants.merged(old, SWEPT_ADD, FACTS)
+    new = merged(old)
     assert [table["puzzle"] for table in new["puzzles"]] == ["vector_add", "row_softmax"], "in the order of the ladder"
     assert new["puzzles"][0]["made"] == new["puzzles"][0]["killed"]["values"] == len(SWEPT_ADD)
+    assert new["puzzles"][0]["outcomes"] == {"killed": len(SWEPT_ADD), "equivalent": 0, "tolerated": 0, "survived": 0}
     assert new["puzzles"][1] == old["puzzles"][0]
 
 
-def test_half_a_sweep_is_not_taken():
-    with pytest.raises(ValueError, match="not the mutants of vector_add as it is now: sweep it again"):
-        mutants.merged(report_of("vector_add"), SWEPT_ADD[1:], FACTS)
+@pytest.fixture
+def reports(tmp_path, monkeypatch):
+    """A folder of reports in which those of vector_add are old."""
+    monkeypatch.setattr(mutants, "path_of", lambda kind: tmp_path / f"{kind}.json")
+    monkeypatch.setattr(mutant_reports, "path_of", mutants.path_of)
+    monkeypatch.setattr(mutants, "_environment", lambda: FACTS)
+    for kind in mutant_reports.KINDS:
+        mutant_reports.write(kind, report_of("vector_add"))
+    return tmp_path
+
+
+def test_a_sweep_is_taken_over_into_the_report_of_its_kind(reports):
+    swept = reports / "swept.json"
+    swept.write_text(json.dumps([asdict(fate) for fate in SWEPT_ADD]))
+    mutants.take_over([str(swept)])
+    made = {kind: mutants.load(mutants.path_of(kind))["puzzles"][0]["made"] for kind in mutant_reports.KINDS}
+    assert made == {"mechanical": len(SWEPT_ADD), "semantic": 0, "guarded": 0}
+
+
+def test_half_a_sweep_is_not_taken(reports):
+    swept = reports / "swept.json"
+    swept.write_text(json.dumps([asdict(fate) for fate in SWEPT_ADD[1:]]))
+    with pytest.raises(ValueError, match="not the mutants of vector_add as they are now: sweep again"):
+        mutants.take_over([str(swept)])
 
 
 def test_rows_of_two_machines_do_not_mix():
     with pytest.raises(ValueError, match="sweep all"):
-        mutants.merged(report_of("row_softmax"), SWEPT_ADD, {**FACTS, "torch": "3"})
-    alone = mutants.merged(report_of("vector_add"), SWEPT_ADD, {**FACTS, "torch": "3"})
+        merged(report_of("row_softmax"), {**FACTS, "torch": "3"})
+    alone = merged(report_of("vector_add"), {**FACTS, "torch": "3"})
     assert alone["environment"]["torch"] == "3", "nothing of the other machine is left in it"

@@ -80,15 +80,19 @@ Change = tuple[str, ast.AST, ast.AST | None]
 def mutations(text: str, puzzle: str, kernel: str, slips: Slips | None = None) -> list[Mutation]:
     """Every mutant of the kernel called `kernel` in `text`, in the order of its lines."""
     function = next(n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef) and n.name == kernel)
-    maker = _Maker(text, puzzle, function, slips)
+    return unique(Maker(text, puzzle, function, slips), text)
+
+
+def unique(maker: Maker, text: str) -> list[Mutation]:
+    """What the maker makes of `text`, in the order of its lines, each code once and none that is the same as before."""
     seen = {maker.code(text)}
-    unique = []
-    for mutation in sorted(maker.block(function.body), key=lambda m: m.line):
+    found = []
+    for mutation in sorted(maker.block(maker.body), key=lambda m: m.line):
         code = maker.code(mutation.source)
         if code not in seen:
             seen.add(code)
-            unique.append(mutation)
-    return unique
+            found.append(mutation)
+    return found
 
 
 def alike_by_form(names: Iterable[str]) -> list[set[str]]:
@@ -106,11 +110,11 @@ def alike_by_form(names: Iterable[str]) -> list[set[str]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-class _Maker:
+class Maker:
     """Makes the mutants of one function."""
 
     def __init__(self, text: str, puzzle: str, function: ast.FunctionDef, slips: Slips | None) -> None:
-        self.lines, self.puzzle = text.splitlines(), puzzle
+        self.lines, self.puzzle, self.body = text.splitlines(), puzzle, function.body
         self.known = {argument.arg: 0 for argument in function.args.args}
         for node in ast.walk(function):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

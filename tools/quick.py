@@ -36,7 +36,14 @@ TESTS_OF = {
     "notebooks": ("tests/test_sync.py", "tests/test_first_cell.py", "tests/notebooks/test_text.py"),
     "docs": ("tests/notebooks/test_text.py",),
     ".github": ("tests/test_setup.py",),
-    "tools": ("tests/test_setup.py", "tests/test_sync.py", "tests/test_mutations.py", "tests/test_gpu_report.py"),
+    "tools": (
+        "tests/test_setup.py",
+        "tests/test_sync.py",
+        "tests/test_mutations.py",
+        "tests/test_guarded.py",
+        "tests/test_semantic.py",
+        "tests/test_gpu_report.py",
+    ),
 }
 """The tests of a folder outside `checker/`; those of a file beside them are test_setup's."""
 ELSEWHERE = {"cli": ["tests/test_cli.py"], "checker": ["tests/test_cli.py"], "checking": ["tests/test_cli.py"]}

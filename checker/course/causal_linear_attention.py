@@ -78,7 +78,7 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
 
 
 def _few_tokens(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags:
-    return slips.tokens(draw, number, sizes, slips.LENGTHS[:8])  # simulated token by token
+    return slips.tokens(draw, number, sizes, slips.LENGTHS[:8], slips.FAR_LENGTHS[:8])  # simulated token by token
 
 
 PUZZLE = Puzzle(

@@ -38,7 +38,7 @@ from checker.course.linear_inputs import (
     strides,
 )
 from checker.course.linear_inputs import linear_attention as exact
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
+from checker.puzzle import DTYPES, FAR, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 AXES = {"q": "hm", "k": "hn", "v": "hn", "o": "hm"}
 
@@ -175,7 +175,8 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
 
 
 def _two_lengths(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags:
-    sizes |= {"N_Q": draw.choice(slips.LENGTHS), "N_KV": draw.choice(slips.LENGTHS)}
+    lengths = slips.FAR_LENGTHS if number >= FAR else slips.LENGTHS
+    sizes |= {"N_Q": draw.choice(lengths), "N_KV": draw.choice(lengths)}
     return {"RAGGED": number % 2 == 0}
 
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import torch
 
-from checker.course import slips
+from checker.course import guards, slips
 from checker.course.contributions import NUMBERS, contributions
 from checker.course.covering import covering
 from checker.course.diagrams import PREFIX
 from checker.course.families import generator, in_name
 from checker.course.linear_cases import columns
 from checker.course.linear_inputs import GPU, magnitude
-from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Slips, Tensors, Tolerance
+from checker.puzzle import FAR, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Slips, Tensors, Tolerance
 
 
 def _sizes(case: Case) -> tuple[int, int, int]:
@@ -125,9 +125,12 @@ def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
 
 
 def _draw(puzzle: Puzzle, draw: Random, number: int) -> Case:
+    far = number >= FAR
     sizes = {"G": draw.choice((1, 2, 3, 5)), "N_CHUNKS": draw.choice((1, 2, 3, 5, 8, 16, 17))}
-    sizes["SIZE"] = draw.choice((1, 7, 8, 15, 16, 17, 24, 32, 65))
-    meta = {"BLOCK_SIZE": draw.choice((8, 16, 32, 64))}
+    sizes["SIZE"] = draw.choice((1, 31, 64, 129, 257, 1025) if far else (1, 7, 8, 15, 16, 17, 24, 32, 65))
+    meta = {"BLOCK_SIZE": draw.choice((16, 64, 256) if far else (8, 16, 32, 64))}
+    if far:
+        sizes["N_CHUNKS"] = draw.choice((2, 13, 20, 70))
     family = ("normal", "counting", "huge")[number % 3]
     return Case(f"extra {number}: {sizes}, {meta}, {family} numbers", sizes, meta, family=family, seed=1000 + number)
 
@@ -187,5 +190,6 @@ PUZZLE = Puzzle(
         _draw,
         alike=slips.names("SIZE N_CHUNKS", "chunk group", "x_ptr x0_ptr start_ptr end_ptr"),
         mistaken={"SIZE": ("BLOCK_SIZE",), "N_CHUNKS": ("BLOCK_SIZE",)},
+        guards=guards.PREFIX,
     ),
 )

@@ -126,7 +126,7 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
 
 
 def _splits(draw: Random, sizes: slips.Sizes, meta: slips.Sizes) -> None:
-    sizes["SPLITS"] = draw.choice((1, 2, 4, 7, 8, 11))
+    sizes["SPLITS"] = draw.choice((1, 2, 4, 7, 8, 11) if sizes["N"] < 200 else (15, 17, 32, 45))
     meta["BLOCK_S"] = slips.tile_holding(sizes["SPLITS"], draw)
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 
-from checker.puzzle import Case, Puzzle, Scalar, Slips
+from checker.course import guards
+from checker.puzzle import FAR, Case, Guard, Puzzle, Scalar, Slips
 
 Sizes = dict[str, int]
 Flags = dict[str, Scalar]
@@ -38,13 +39,24 @@ ROWS: tuple[str, ...] = (
 )
 
 
-def softmax(own: Callable[[Random, Sizes, Sizes], None] | None = None, families: Sequence[str] = ROWS) -> Slips:
+FAR_COLUMNS = (1, 15, 16, 17, 64, 129, 193, 200, 257, 513, 1024, 1025, 1031, 1153)
+FAR_ROWS = (1, 2, 3, 5, 16, 17, 70)
+
+
+def softmax(
+    own: Callable[[Random, Sizes, Sizes], None] | None = None,
+    families: Sequence[str] = ROWS,
+    guarded: tuple[Guard, ...] = guards.SOFTMAX,
+) -> Slips:
     """Rows of x and y. ``own(draw, sizes, meta)`` changes what was drawn."""
 
     def draw_case(puzzle: Puzzle, draw: Random, number: int) -> Case:
-        n = draw.choice((1, 2, 7, 8, 16, 23, 32, 48, 65, 131))
-        sizes = {"M": draw.choice((1, 2, 3, 4, 6, 8, 9)), "N": n}
+        far = number >= FAR
+        n = draw.choice(FAR_COLUMNS if far else (1, 2, 7, 8, 16, 23, 32, 48, 65, 131))
+        sizes = {"M": draw.choice(FAR_ROWS if far else (1, 2, 3, 4, 6, 8, 9)), "N": n}
         meta = {name: draw.choice((4, 8, 16, 32)) for name in puzzle.cases[0].meta}
+        if far and "BLOCK_N" in meta:
+            meta["BLOCK_N"] = draw.choice((16, 32, 32, 64, 512))
         if own is not None:
             own(draw, sizes, meta)
         family = drawn_family(families, draw, number)
@@ -65,6 +77,8 @@ def softmax(own: Callable[[Random, Sizes, Sizes], None] | None = None, families:
             "M": ("BLOCK_M",),
             "SPLITS": ("BLOCK_S", "stride_pm"),
         },
+        guards=guarded,
+        usual={"stride_xm": ("stride_ym",), "stride_pm": ("SPLITS",), "N": ("stride_xm",)},
     )
 
 
@@ -78,13 +92,17 @@ def tile_holding(length: int, draw: Random) -> int:
 SCORES = ("normal", "ramp", "rising", "huge", "negative", "positive", "constant", "sink", "abyss")
 
 
+FAR_LENGTHS = (1, 16, 17, 31, 32, 48, 65, 129, 143, 160, 257, 300, 640)
+
+
 def attention(layouts: Sequence[str], own: Callable[[Random, int, Sizes], Flags] | None = None) -> Slips:
     """More keys than queries and fewer, all widths of heads. ``own(draw, number, sizes)`` adds sizes and gives the flags."""
 
     def draw_case(puzzle: Puzzle, draw: Random, number: int) -> Case:
-        lengths = (1, 2, 15, 16, 17, 23, 33, 45, 64, 71, 90)
+        lengths = FAR_LENGTHS if number >= FAR else (1, 2, 15, 16, 17, 23, 33, 45, 64, 71, 90)
         sizes = {"N_Q": draw.choice(lengths), "N_KV": draw.choice(lengths), "D": draw.choice((16, 16, 32, 64, 128))}
-        meta = {"BLOCK_M": draw.choice((16, 32, 64)), "BLOCK_N": draw.choice((16, 32, 64))}
+        tiles = (16, 32, 64, 128) if number >= FAR else (16, 32, 64)
+        meta = {"BLOCK_M": draw.choice(tiles), "BLOCK_N": draw.choice(tiles)}
         flags = own(draw, number, sizes) if own is not None else {}
         family = drawn_family(SCORES, draw, number)
         # float16 cannot hold such numbers, and bfloat16 would say nothing that float32 does not
@@ -107,6 +125,15 @@ def attention(layouts: Sequence[str], own: Callable[[Random, int, Sizes], Flags]
             "D": ("BLOCK_M", "BLOCK_N"),
             **{f"stride_{name}": ("D",) for name in ("qm", "kn", "vn", "om", "qh", "kh", "vh", "oh")},
         },
+        guards=guards.ATTENTION,
+        usual={
+            "scale": ("D ** -0.5", "0.25", "0.125"),
+            **{f"stride_{x}b": (f"H_Q * stride_{x}h",) for x in "qo"},
+            **{f"stride_{x}b": (f"H_KV * stride_{x}h",) for x in "kv"},
+            **{f"stride_{x}h": (f"N_Q * stride_{x}m",) for x in "qo"},
+            **{f"stride_{x}h": (f"N_KV * stride_{x}n",) for x in "kv"},
+            "H_KV": ("H_Q",),
+        },
     )
 
 
@@ -116,9 +143,11 @@ FEATURES = ("normal", "growing", "constant", "warm", "hot", "cold", "frozen", "h
 LENGTHS = (1, 2, 5, 15, 16, 17, 23, 31, 33, 47, 65)
 
 
-def tokens(draw: Random, number: int, sizes: Sizes, lengths: Sequence[int] = LENGTHS) -> Flags:
+def tokens(
+    draw: Random, number: int, sizes: Sizes, near: Sequence[int] = LENGTHS, far: Sequence[int] = FAR_LENGTHS
+) -> Flags:
     """A text of some length, after a text that came before or none."""
-    sizes["N"] = draw.choice(lengths)
+    sizes["N"] = draw.choice(far if number >= FAR else near)
     return {"PAST": draw.choice((0, 3, 11))}
 
 
@@ -130,6 +159,8 @@ def linear_attention(own: Callable[[Random, int, Sizes], Flags] = tokens) -> Sli
         sizes |= {"D": draw.choice((16, 16, 32, 64)), "D_V": draw.choice((8, 12, 16, 17, 24, 33, 40))}
         tiles = puzzle.cases[0].meta
         meta = {name: draw.choice((16, 16, 32) if name == "BLOCK_V" else (16, 32, 64)) for name in tiles}
+        if number >= FAR:
+            sizes["D"] = draw.choice((16, 32, 64, 128))
         flags = own(draw, number, sizes)
         family = drawn_family(FEATURES, draw, number)
         # products of such small features vanish in 16 bits
@@ -155,5 +186,12 @@ def linear_attention(own: Callable[[Random, int, Sizes], Flags] = tokens) -> Sli
             "H": ("N_Q", "N_KV"),
             **{f"stride_{name}": ("D",) for name in ("qm", "kn", "vn", "om", "qh", "kh", "vh", "oh", "qn")},
             "stride_on": ("D", "D_V"),
+        },
+        guards=guards.LINEAR,
+        usual={
+            **{f"stride_{x}h": (f"N * stride_{x}n", f"N_Q * stride_{x}m") for x in "qo"},
+            **{f"stride_{x}h": (f"N * stride_{x}n", f"N_KV * stride_{x}n") for x in "kv"},
+            "D_V": ("D",),
+            "H": ("1",),
         },
     )

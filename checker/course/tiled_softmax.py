@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from checker.course import slips
+from checker.course import guards, slips
 from checker.course.diagrams import matrices
 from checker.course.families import row_magnitude
 from checker.course.softmax_rows import (
@@ -117,5 +117,5 @@ PUZZLE = Puzzle(
         choices={"M": (3, 5, 8), "N": (4, 7, 10, 13), "BLOCK_M": (1, 2, 4), "BLOCK_N": (2, 4, 8)},
     ),
     drawn=drawn(lambda draw: {"BLOCK_M": draw.choice((1, 2, 4, 8, 16)), "BLOCK_N": draw.choice((8, 16, 32, 128))}),
-    slips=slips.softmax(),
+    slips=slips.softmax(guarded=guards.TILES),
 )

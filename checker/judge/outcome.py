@@ -72,9 +72,7 @@ def simulate_cases(puzzle: Puzzle, source: KernelSource, runner: Runner, prepare
     """
     outcomes = list(simulate(puzzle, source, runner, prepared, SimulateOptions(together=True)))
     first = next((i for i, outcome in enumerate(outcomes) if not outcome.right), None)
-    again = [
-        i for i, outcome in enumerate(outcomes) if _side_by_side(outcome) and (i == first or not _settled(outcome))
-    ]
+    again = [i for i, outcome in enumerate(outcomes) if not settled(outcome) or (_side_by_side(outcome) and i == first)]
     for i, exact in zip(again, simulate(puzzle, source, runner, [prepared[i] for i in again]), strict=False):
         outcomes[i] = exact
         if not exact.ran:
@@ -86,8 +84,10 @@ def _side_by_side(outcome: Outcome) -> bool:
     return outcome.trace is not None and outcome.trace.in_lockstep
 
 
-def _settled(outcome: Outcome) -> bool:
-    """Whether its values are right, or wrong, beyond doubt, and nothing else is the matter."""
+def settled(outcome: Outcome) -> bool:
+    """Whether running it by itself would change nothing: its values are right, or wrong, beyond doubt, and nothing else is the matter."""
+    if not _side_by_side(outcome):
+        return True
     if outcome.comparison is None or outcome.damage:
         return False
     return not 1 / NEAR < outcome.comparison.worst < NEAR

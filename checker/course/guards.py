@@ -1,0 +1,348 @@
+"""Guards, by family of puzzles: conditions under which a wrong kernel could be wrong that is right everywhere else.
+
+Each is something that a kernel can know and that somebody could get wrong alone: a size beyond a bound, a remainder, one dtype,
+one layout, one program, a flag, two of these together, or what the chunk in hand holds beside what was seen before it. A wrong kernel
+that is wrong only there and passes is a hole in the cases. `tools/guarded.py` joins them with the solutions; a guard
+whose names a kernel does not have is none of its guards.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from checker.puzzle import Guard
+
+
+def _dtypes(pointer: str) -> dict[str, str]:
+    """Tests for each dtype, by its name."""
+    return {name: f"{pointer}.dtype.element_ty == tl.{name}" for name in ("float32", "float16", "bfloat16")}
+
+
+def _guards(tests: dict[str, str], chunk: str = "") -> tuple[Guard, ...]:
+    return tuple(Guard(name, test, chunk) for name, test in tests.items())
+
+
+def _both(first: dict[str, str], second: dict[str, str]) -> dict[str, str]:
+    """Every test of one kind together with every one of another."""
+    return {f"{a} and {b}": f"({one}) and ({two})" for (a, one), (b, two) in product(first.items(), second.items())}
+
+
+def _remainders(size: str, tile: str, what: str) -> dict[str, str]:
+    """What the last tile holds: all of it, one element, all but one; or there is one tile only."""
+    return {
+        f"{what}: {size} % {tile} = 0": f"{size} % {tile} == 0",
+        f"{what}: {size} % {tile} = 0, several": f"{size} % {tile} == 0 and {size} > {tile}",
+        f"{what}: {size} % {tile} = 1": f"{size} % {tile} == 1 and {size} > {tile}",
+        f"{what}: {size} % {tile} = {tile} - 1": f"{size} % {tile} == {tile} - 1",
+        f"{what}: {size} < {tile}": f"{size} < {tile}",
+        f"{what}: {size} = 1": f"{size} == 1",
+    }
+
+
+def _many(size: str, tile: str, counts: tuple[int, ...], what: str) -> dict[str, str]:
+    return {f"more than {count} {what}": f"{size} > {count} * {tile}" for count in counts}
+
+
+PROGRAMS = _guards(
+    {
+        "the first program": "tl.program_id(0) == 0",
+        "all programs but the first": "tl.program_id(0) > 0",
+        "program 4 on": "tl.program_id(0) >= 4",
+        "program 16 on": "tl.program_id(0) >= 16",
+        "program 64 on": "tl.program_id(0) >= 64",
+        "odd programs": "tl.program_id(0) % 2 == 1",
+        "the last program of several": "tl.program_id(0) > 0 and tl.program_id(0) == tl.num_programs(0) - 1",
+        "more than 4 programs": "tl.num_programs(0) > 4",
+        "more than 16 programs": "tl.num_programs(0) > 16",
+    }
+)
+SECOND_AXIS = _guards(
+    {
+        "axis 1: all programs but the first": "tl.program_id(1) > 0",
+        "axis 1: program 2 on": "tl.program_id(1) >= 2",
+        "axis 1: program 4 on": "tl.program_id(1) >= 4",
+        "axis 1: the last program of several": "tl.program_id(1) > 0 and tl.program_id(1) == tl.num_programs(1) - 1",
+    }
+)
+TURNS = _guards(
+    {
+        "the first turn": "turn == 0",
+        "the first turn of several": "turn == 0 and turns > 1",
+        "the second turn": "turn == 1",
+        "the third turn on": "turn >= 2",
+        "odd turns": "turn % 2 == 1",
+        "turn 8 on": "turn >= 8",
+        "turn 12 on": "turn >= 12",
+        "turn 32 on": "turn >= 32",
+        "the last turn of several": "turn == turns - 1 and turns > 1",
+        "neither the first turn nor the last": "turn > 0 and turn < turns - 1",
+    }
+)
+"""In place, in whatever loop the mistake stands."""
+
+
+# -------------------------------------------------------------------------------------------------------------- softmax
+
+_X = _dtypes("x_ptr")
+_X16 = {name: _X[name] for name in ("float16", "bfloat16")}
+_PADDED = {"padded rows": "stride_xm != N"}
+_CHUNKS = {"more than one chunk": "N > BLOCK_N"}
+_SEVERAL = {"more than 4 chunks": "N > 4 * BLOCK_N"}
+_FULL = {"full chunks": "N % BLOCK_N == 0"}
+
+_ROWS_AT_LARGE = _guards(
+    {
+        **{f"more than {n:,} columns": f"N > {n}" for n in (64, 192, 1024)},
+        **_many("N", "BLOCK_N", (1, 4, 11, 32), "chunks"),
+        **_remainders("N", "BLOCK_N", "columns"),
+        **{f"tiles of {n} columns or more": f"BLOCK_N >= {n}" for n in (32, 64, 512)},
+        "tiles of 8 columns or fewer": "BLOCK_N <= 8",
+        **{f"tiles of {n} rows or more": f"BLOCK_M >= {n}" for n in (8, 16)},
+        "tiles of as many rows as columns": "BLOCK_M == BLOCK_N",
+        "tiles of more rows than columns": "BLOCK_M > BLOCK_N",
+        **_remainders("M", "BLOCK_M", "rows"),
+        **_many("M", "BLOCK_M", (4,), "tiles of rows"),
+        **_X,
+        "packed rows": "stride_xm == N",
+        **_PADDED,
+        "x and y of two strides": "stride_xm != stride_ym",
+        **_both(_PADDED, {**_CHUNKS, **_SEVERAL, **_FULL, **_X16}),
+        **_both(_X16, {**_SEVERAL, **_FULL}),
+        **_both(_FULL, {"more than 2 chunks": "N > 2 * BLOCK_N"}),
+        "not full rows and not full columns": "M % BLOCK_M != 0 and N % BLOCK_N != 0",
+        "full rows, not full columns": "M % BLOCK_M == 0 and N % BLOCK_N != 0",
+        "full columns, not full rows": "M % BLOCK_M != 0 and N % BLOCK_N == 0",
+    }
+)
+_PARTS = _guards(
+    {
+        "more than 8 parts": "SPLITS > 8",
+        "more than 16 parts": "SPLITS > 16",
+        "more than 32 parts": "SPLITS > 32",
+        "tiles of more than 8 parts": "BLOCK_S > 8",
+        **_remainders("SPLITS", "BLOCK_S", "parts"),
+        "packed parts": "stride_pm == SPLITS",
+        "padded parts": "stride_pm != SPLITS",
+        "padded and full tiles": "stride_pm != SPLITS and SPLITS == BLOCK_S",
+        "padded and not full tiles": "stride_pm != SPLITS and SPLITS < BLOCK_S",
+    }
+)
+
+
+_LOW = 'float("-inf")'
+
+
+def _row(chunk: str, m: str) -> dict[str, str]:
+    """What the maximum of a chunk of one row can be beside the maximum before it."""
+    low = _LOW
+    return {
+        "a chunk of -inf at the start": f"({chunk} == {low}) & ({m} == {low})",
+        "a chunk of -inf later on": f"({chunk} == {low}) & ({m} != {low})",
+        "a chunk whose maximum equals the one so far": f"({chunk} == {m}) & ({m} != {low})",
+        "a chunk just below the maximum so far": f"({chunk} < {m}) & ({chunk} > {m} - 10.0)",
+        "a chunk far below the maximum so far": f"({chunk} < {m} - 88.0) & ({chunk} != {low})",
+        "a chunk just above the maximum so far": f"({chunk} > {m}) & ({chunk} < {m} + 10.0)",
+        "a chunk far above the maximum so far": f"({chunk} > {m} + 88.0) & ({m} != {low})",
+        "a maximum below 0": f"({chunk} < 0.0) & ({chunk} != {low})",
+        "a maximum above 88": f"{chunk} > 88.0",
+        "a maximum below -1,000": f"({chunk} < -1000.0) & ({chunk} != {low})",
+        "a maximum above 1,000": f"{chunk} > 1000.0",
+    }
+
+
+def _rows(x: str, m: str, mask: str) -> dict[str, str]:
+    """The same for the rows of a tile: of some row, of every row, and of one row and not of another."""
+    found = {}
+    for name, test in _row(f"tl.max({x}, axis=1)", m).items():
+        some = f"tl.max((({test}) & ({mask})).to(tl.int32), axis=0) == 1"
+        every = f"tl.min((({test}) | ~({mask})).to(tl.int32), axis=0) == 1"
+        found[f"{name}, in some row"] = some
+        found[f"{name}, in every row"] = every
+        found[f"{name}, in one row and not in another"] = f"({some}) & ~({every})"
+    return found
+
+
+def _dead(x: str, mask: str) -> str:
+    return f"tl.max(((tl.max({x}, axis=1) == {_LOW}) & ({mask})).to(tl.int32), axis=0) == 1"
+
+
+SOFTMAX = (
+    *_ROWS_AT_LARGE,
+    *_PARTS,
+    *PROGRAMS,
+    *TURNS,
+    *_guards(_row("tl.max(x, axis=0)", "m_i"), "x"),
+    Guard("a second chunk of -inf in a row", f"tl.max(x, axis=0) == {_LOW}", "x", twice=True),
+)
+TILES = (
+    *_ROWS_AT_LARGE,
+    *PROGRAMS,
+    *TURNS,
+    *_guards(_rows("x", "m_i", "offs_m < M"), "x"),
+    Guard("a second chunk of -inf in a row, in some row", _dead("x", "offs_m < M"), "x", twice=True),
+)
+
+
+# ------------------------------------------------------------------------------------------------------------ attention
+
+_K = _dtypes("k_ptr")
+_K16 = {name: _K[name] for name in ("float16", "bfloat16")}
+_CAUSAL = {"causal": "IS_CAUSAL"}
+_NOT_CAUSAL = {"not causal": "not IS_CAUSAL"}
+_STRIDED = {"strided": "stride_qd != 1", "heads side by side": "stride_qd == 1 and stride_qm != D"}
+_RAGGED = {"ragged": "RAGGED"}
+_LONGER = {"more queries than keys": "N_Q > N_KV", "more keys than queries": "N_KV > N_Q"}
+_GROUPS = {"groups of 2": "H_Q == 2 * H_KV", "groups of 3 or more": "H_Q >= 3 * H_KV"}
+_WIDTHS = {f"D = {d}": f"D == {d}" for d in (16, 32, 64, 128)}
+_TILES = {
+    "square tiles": "BLOCK_M == BLOCK_N",
+    "tiles of more queries than keys": "BLOCK_M > BLOCK_N",
+    "tiles of more keys than queries": "BLOCK_M < BLOCK_N",
+}
+_FULL_KEYS = {"full tiles of keys": "N_KV % BLOCK_N == 0"}
+
+ATTENTION = (
+    *_guards(
+        {
+            **_WIDTHS,
+            "D < BLOCK_N": "D < BLOCK_N",
+            "D > BLOCK_N": "D > BLOCK_N",
+            **{f"more than {n} keys": f"N_KV > {n}" for n in (64, 128, 600)},
+            **{f"more than {n} queries": f"N_Q > {n}" for n in (64, 128)},
+            **_many("N_KV", "BLOCK_N", (1, 2, 3, 8), "tiles of keys"),
+            **_many("N_Q", "BLOCK_M", (1, 2, 4), "tiles of queries"),
+            **_remainders("N_KV", "BLOCK_N", "keys"),
+            **_remainders("N_Q", "BLOCK_M", "queries"),
+            **_TILES,
+            **{f"tiles of {n} queries or more": f"BLOCK_M >= {n}" for n in (32, 64)},
+            **{f"tiles of {n} keys or more": f"BLOCK_N >= {n}" for n in (32, 64)},
+            **_K,
+            **_LONGER,
+            "as many queries as keys": "N_Q == N_KV",
+            "padded rows": "stride_qm != D",
+            "packed rows": "stride_qm == D",
+            "q and k of two strides": "stride_qm != stride_kn",
+            **_STRIDED,
+            **_CAUSAL,
+            **_NOT_CAUSAL,
+            **_RAGGED,
+            **_GROUPS,
+            "a group of 1, several heads": "H_Q == H_KV and H_KV > 1",
+            "one key head, several query heads": "H_KV == 1 and H_Q > 1",
+            **_both(_CAUSAL, {**_STRIDED, **_K16, **_LONGER, **_RAGGED, **_GROUPS, **_TILES, **_FULL_KEYS}),
+            **_both(_NOT_CAUSAL, {**_STRIDED, **_K16, **_RAGGED, **_GROUPS}),
+            **_both(_RAGGED, {**_FULL_KEYS, **_LONGER, **_STRIDED, **_K16}),
+            **_both(_GROUPS, {"tiles of 32 queries or more": "BLOCK_M >= 32", **_STRIDED, **_K16}),
+            **_both({"padded rows": "stride_qm != D"}, {**_K16, "more than 2 tiles of keys": "N_KV > 2 * BLOCK_N"}),
+            **_both(_K16, {"D = 128": "D == 128", "more than 8 tiles of keys": "N_KV > 8 * BLOCK_N"}),
+            "causal, queries without keys": "IS_CAUSAL and N_Q > N_KV + BLOCK_M",
+            "causal and ragged and strided": "IS_CAUSAL and RAGGED and stride_qd != 1",
+        }
+    ),
+    *PROGRAMS,
+    *SECOND_AXIS,
+    *_guards(
+        {
+            "all batches but the first": "tl.program_id(1) >= H_Q",
+            "all batches but the first, causal": "IS_CAUSAL and tl.program_id(1) >= H_Q",
+            "odd heads": "tl.program_id(1) % H_Q % 2 == 1",
+            "the second tile of queries on, causal": "IS_CAUSAL and tl.program_id(0) > 0",
+        }
+    ),
+    *TURNS,
+    *_guards(_rows("s", "m_i", "mask_m"), "s"),
+    Guard("a second tile of -inf in a row, in some row", _dead("s", "mask_m"), "s", twice=True),
+)
+
+
+# ----------------------------------------------------------------------------------------------------- linear attention
+
+_SLICES = {"several slices of values": "D_V > BLOCK_V"}
+_PAST = {"after a text": "PAST > 0"}
+_PADDED_K = {"padded rows": "stride_kn != D"}
+
+LINEAR = (
+    *_guards(
+        {
+            **_WIDTHS,
+            "D = D_V": "D == D_V",
+            "D < D_V": "D < D_V",
+            "D > D_V": "D > D_V",
+            **_remainders("D_V", "BLOCK_V", "values"),
+            **_SLICES,
+            "more than 2 slices of values": "D_V > 2 * BLOCK_V",
+            "D_V no multiple of 16": "D_V % 16 != 0",
+            **{f"more than {n} tokens": f"N > {n}" for n in (64, 128, 600)},
+            **_many("N", "CHUNK", (1, 2, 3, 8), "chunks"),
+            **_remainders("N", "CHUNK", "tokens"),
+            **{f"chunks of {n} tokens or more": f"CHUNK >= {n}" for n in (32, 64)},
+            "CHUNK = BLOCK_V": "CHUNK == BLOCK_V",
+            "CHUNK < BLOCK_V": "CHUNK < BLOCK_V",
+            "CHUNK > D": "CHUNK > D",
+            "CHUNK < D": "CHUNK < D",
+            **{f"more than {n} keys": f"N_KV > {n}" for n in (64, 128, 600)},
+            **_many("N_KV", "BLOCK_N", (1, 2, 8), "tiles of keys"),
+            **_many("N_Q", "BLOCK_M", (1, 2, 8), "tiles of queries"),
+            **_remainders("N_KV", "BLOCK_N", "keys"),
+            **_remainders("N_Q", "BLOCK_M", "queries"),
+            **_TILES,
+            **_LONGER,
+            **_RAGGED,
+            **_PAST,
+            "after no text": "PAST == 0",
+            "slices of 32 values or more": "BLOCK_V >= 32",
+            "several heads": "H > 1",
+            "odd heads": "H % 2 == 1 and H > 1",
+            **_K,
+            **_PADDED_K,
+            "packed rows": "stride_kn == D",
+            "k and v of two strides": "stride_kn != stride_vn",
+            **_both(_PADDED_K, {**_K16, **_SLICES, **_PAST, **_RAGGED}),
+            **_both(
+                _K16, {"D = 128": "D == 128", "more than 3 chunks": "N > 3 * CHUNK", **_SLICES, **_PAST, **_RAGGED}
+            ),
+            **_both(_PAST, {**_SLICES, "full chunks": "N % CHUNK == 0", "one chunk": "N <= CHUNK"}),
+            **_both(_RAGGED, {**_FULL_KEYS, **_LONGER}),
+            **_both(_SLICES, {"not full slices": "D_V % BLOCK_V != 0", "full chunks": "N % CHUNK == 0"}),
+        }
+    ),
+    *PROGRAMS,
+    *SECOND_AXIS,
+    *_guards(
+        {
+            "axis 2: all programs but the first": "tl.program_id(2) > 0",
+            "axis 2: the last program of several": "tl.program_id(2) > 0 and tl.program_id(2) == tl.num_programs(2) - 1",
+            "the second head on, the second slice on": "tl.program_id(0) > 0 and tl.program_id(1) > 0",
+        }
+    ),
+    *TURNS,
+    *_guards(
+        {
+            "a chunk whose features all vanish": "tl.max(k) < 1e-30",
+            "a large feature in the chunk": "tl.max(k) > 1000.0",
+            "a chunk with features below 1 only": "tl.max(k) < 1.0",
+            "an empty state": "tl.max(z) == 0.0",
+            "a state that is not empty": "tl.max(z) > 0.0",
+            "a sum of features above 100": "tl.max(z) > 100.0",
+        },
+        "k",
+    ),
+)
+PREFIX = (
+    *_guards(
+        {
+            **{f"more than {n} chunks": f"N_CHUNKS > {n}" for n in (4, 8, 12, 32)},
+            "one chunk": "N_CHUNKS == 1",
+            **{f"states of more than {n:,} numbers": f"SIZE > {n}" for n in (32, 64, 1024)},
+            **_remainders("SIZE", "BLOCK_SIZE", "numbers"),
+            "tiles of 32 numbers or more": "BLOCK_SIZE >= 32",
+            "tiles of 8 numbers or fewer": "BLOCK_SIZE <= 8",
+            "as many chunks as numbers or more": "N_CHUNKS >= SIZE",
+            "several groups": "tl.num_programs(1) > 1",
+            "several tiles and several groups": "tl.num_programs(1) > 1 and SIZE > BLOCK_SIZE",
+        }
+    ),
+    *PROGRAMS,
+    *SECOND_AXIS,
+    *TURNS,
+)

@@ -1,0 +1,179 @@
+"""`docs/mutants.md`, made from the reports in `reports/` and the explanations in `tools/survivors.toml`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from checker.course import LADDER
+from checker.grading.mutants import markdown, rows_of
+from tools.mutant_reports import GPU, ROOT, disagreements, explained, load, path_of, reasons, wrong_kernels
+from tools.mutate import GATES
+
+PAGE = ROOT / "docs" / "mutants.md"
+MOST = 40
+"""Survivors that the page names where nobody has explained them; the report has the others."""
+Table = Mapping[str, Any]
+
+
+def page() -> str:
+    """`docs/mutants.md`, made from the reports alone."""
+    text = markdown(wrong_kernels(), LADDER, "cpu")
+    parts = [text.rstrip("\n"), *_gpu(), *_mechanical(), *_semantic(), *_guarded()]
+    return "\n".join(parts) + "\n"
+
+
+def _gpu() -> Iterator[str]:
+    yield ""
+    yield "## The same kernels on a GPU"
+    yield ""
+    if not GPU.exists():
+        yield "No report of a GPU is here yet: `python -m checker mutants --device cuda --json reports/mutants-gpu.json` writes it."
+        return
+    report = load(GPU)
+    rows = rows_of(report)
+    shown = Counter((row.gpu or "").split(":")[0] for row in rows)
+    facts = report.get("environment", {})
+    device = facts.get("device", "a GPU").removeprefix("cuda (").removesuffix(")")
+    yield f"{len(rows)} were launched by themselves on a GPU ({device}, torch {facts.get('torch', '?')}, triton {facts.get('triton', '?')}), whatever"
+    yield "the simulator had said of them: every small case with two poisons in the outputs and a guard band around every tensor."
+    yield "What `memory` and `traffic` catch may leave no mark there; all else has to be seen."
+    yield ""
+    yield "| on the GPU | wrong kernels |"
+    yield "|---|--:|"
+    yield from (f"| {what} | {count} |" for what, count in shown.most_common())
+    wrong = disagreements()
+    yield ""
+    yield "CPU and GPU agree on every one." if not wrong else "They disagree: " + "; ".join(wrong) + "."
+
+
+def _mechanical() -> Iterator[str]:
+    tables = load(path_of("mechanical"))["puzzles"]
+    made, counts = _totals(tables)
+    yield ""
+    yield "## Slips of the hand"
+    yield ""
+    yield f"`tools/mutations.py` makes {made:,} small changes to the solutions, one at a time: another operator, constant, name, index or"
+    yield "bound, a mask or a line less. Each goes through the gates on the CPU (compiled for one GPU before it runs, for every dtype after)."
+    yield f"{counts['killed']:,} are killed. {counts['equivalent']} are equivalent: outputs (but for rounding) and accesses are those of the solution on every case"
+    yield f"and on 16 more, drawn at random. {counts['survived']} pass although they behave differently; why that is right stands below, and"
+    yield "`tools/survivors.toml` lists them. `reports/mutants-mechanical.json` has every one by name."
+    yield from _missing(tables)
+    yield ""
+    yield "| puzzle | mutants | " + " | ".join(f"`{gate}`" for gate in GATES) + " | equivalent | survive |"
+    yield "|---|" + "--:|" * (3 + len(GATES))
+    for t in tables:
+        numbers = [t["made"], *(t["killed"][gate] for gate in GATES), *_outcomes(t, "equivalent", "survived")]
+        yield _row(t["puzzle"], numbers)
+    yield from _by_kind(tables, "change", ("killed", "equivalent", "survived"))
+    yield from _survivors("mechanical")
+
+
+def _semantic() -> Iterator[str]:
+    tables = load(path_of("semantic"))["puzzles"]
+    made, counts = _totals(tables)
+    yield ""
+    yield "## Changes by somebody who knows the kernel"
+    yield ""
+    yield f"`tools/semantic.py` makes {made:,} changes to single lines of the solutions: a value, a factor or an operand in a narrower type, an"
+    yield "index of fewer bits, a clamp, an epsilon, a guard common to the tile, a parameter left out for what it usually equals, a loop that ends"
+    yield f"after some turns, a path for full tiles that others take, too. {counts['killed']:,} are killed, {counts['equivalent']} are equivalent, {counts['tolerated']} differ within the"
+    yield f"tolerance and fail on no drawn case either. {counts['survived']} pass although they fail on a drawn case."
+    yield from _missing(tables)
+    outcomes = ("killed", "equivalent", "tolerated", "survived")
+    yield from _by_puzzle(tables, outcomes)
+    yield from _by_kind(tables, "change", outcomes)
+    yield from _survivors("semantic")
+
+
+def _guarded() -> Iterator[str]:
+    tables = load(path_of("guarded"))["puzzles"]
+    made, counts = _totals(tables)
+    yield ""
+    yield "## Wrong only where a guard holds"
+    yield ""
+    yield f"`tools/guarded.py` joins every wrong kernel with the solution, {made:,} times: right in general, wrong only where a guard of the"
+    yield "course (`checker/course/guards.py`) holds. A guard asks about a size, a remainder, a dtype, a layout, a program, a flag, two of these, or,"
+    yield "in the turns of a loop, about the chunk in hand. Equivalent are those that fail on no drawn case in which the guard holds either."
+    yield f"{counts['killed']:,} are killed, {counts['equivalent']:,} are equivalent, {counts['survived']:,} survive: each is a case that is missing."
+    yield from _missing(tables)
+    outcomes = ("killed", "equivalent", "survived")
+    yield from _by_puzzle(tables, outcomes)
+    yield from _by_kind(tables, "guard", outcomes, "survived")
+    yield from _survivors("guarded")
+
+
+# --------------------------------------------------------------------------------------------------------------- tables
+
+
+def _totals(tables: Sequence[Table]) -> tuple[int, Counter[str]]:
+    counts = Counter[str]()
+    for t in tables:
+        counts.update(t["outcomes"])
+    return sum(t["made"] for t in tables), counts
+
+
+def _outcomes(table: Table, *outcomes: str) -> list[int]:
+    return [table["outcomes"][outcome] for outcome in outcomes]
+
+
+def _missing(tables: Sequence[Table]) -> Iterator[str]:
+    missing = [puzzle.name for puzzle in LADDER if puzzle.name not in {t["puzzle"] for t in tables}]
+    if missing:
+        yield ""
+        yield f"**Not swept yet:** {', '.join(missing)}."
+
+
+def _by_puzzle(tables: Sequence[Table], outcomes: Sequence[str]) -> Iterator[str]:
+    yield ""
+    yield f"| puzzle | tried | {' | '.join(map(_called, outcomes))} |"
+    yield "|---|" + "--:|" * (1 + len(outcomes))
+    yield from (_row(t["puzzle"], [t["made"], *_outcomes(t, *outcomes)]) for t in tables)
+
+
+def _by_kind(tables: Sequence[Table], what: str, outcomes: Sequence[str], only: str = "") -> Iterator[str]:
+    """Counts of every kind of mutant; with `only` of those kinds that have this outcome, the most first."""
+    kinds = {kind: Counter[str]() for kind in sorted({kind for t in tables for kind in t["kinds"]})}
+    for t in tables:
+        for kind, counts in t["kinds"].items():
+            kinds[kind].update(counts)
+    shown = sorted((kind for kind in kinds if kinds[kind][only]), key=lambda k: -kinds[k][only]) if only else kinds
+    if not shown:
+        return
+    yield ""
+    yield f"| {what} | {' | '.join(map(_called, outcomes))} |"
+    yield "|---|" + "--:|" * len(outcomes)
+    yield from (_row(kind, [kinds[kind][outcome] for outcome in outcomes]) for kind in shown)
+
+
+def _row(name: str, numbers: Sequence[int]) -> str:
+    return f"| {name} | {' | '.join(map(str, numbers))} |"
+
+
+def _called(outcome: str) -> str:
+    return "survive" if outcome == "survived" else outcome
+
+
+def _survivors(kind: str) -> Iterator[str]:
+    """The survivors of this kind: how many has each reason, and by name those that have none."""
+    found = list(explained(kind))
+    if not found:
+        return
+    yield ""
+    yield "### Those that survive"
+    for reason in reasons():
+        count = sum(known == reason for known, _ in found)
+        if count:
+            yield from ("", f"**{reason.title}** ({count}). {reason.because}")
+    left = [entry for known, entry in found if known is None]
+    if left:
+        more = f", of which these are the first {MOST}" if len(left) > MOST else ""
+        yield from ("", f"**Not explained** ({len(left)}{more}).", "")
+        yield from (f"- {_mutant(entry)}: {entry['differs']}" for entry in left[:MOST])
+
+
+def _mutant(entry: Mapping[str, str]) -> str:
+    puzzle, _, change = entry["mutant"].partition(": ")
+    before, arrow, after = change.partition(" → ")
+    return f"{puzzle}: `{before}` → `{after}`" if arrow else f"{puzzle}: {change}"
