@@ -14,7 +14,9 @@ from checker.submission.kernel import Config
 from tests.judge.local_runner import copied
 
 ROW = PUZZLES["row_softmax"]
-PADDED = next(case for case in ROW.cases if case.layout == "padded" and "cpu" in case.devices)
+PADDED = next(
+    c for c in ROW.cases if c.layout == "padded" and c.dtype == "float32" and c.sizes["M"] >= 3 and c.sizes["N"] > 3
+)
 
 
 def after(prepared):

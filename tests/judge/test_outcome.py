@@ -30,20 +30,22 @@ def test_what_is_right_ran_side_by_side(runner):
     alone, both = outcomes(runner, solution("online_softmax"))
     assert [o.case for o in both] == [o.case for o in alone]
     assert not any(map(together, alone))
-    assert [together(o) for o in both] == [o.comparison.worst <= NEAR for o in alone]
+    assert [together(o) for o in both] == [o.comparison.worst <= 1 / NEAR for o in alone]
 
 
-def test_what_is_wrong_did_not(runner):
+def test_of_what_is_wrong_the_first_and_what_is_in_doubt_did_not(runner):
     forgets = changed(solution("online_softmax"), "l_i * tl.exp(m_i - m_safe)", "l_i")
     alone, both = outcomes(runner, forgets)
     assert {o.right for o in both} == {True, False}
+    first = next(o for o in alone if not o.right)
     for one, other in zip(alone, both, strict=True):
-        assert together(other) == (one.comparison.worst <= NEAR)
+        in_doubt = 1 / NEAR < one.comparison.worst < NEAR
+        assert not (together(other) and (in_doubt or one is first))
         assert other.right == one.right
         if not one.right:
             mismatch, same = one.comparison.mismatch, other.comparison.mismatch
             assert (mismatch.first, mismatch.wrong, mismatch.writer) == (same.first, same.wrong, same.writer)
-            assert np.array_equal(mismatch.got, same.got, equal_nan=True)
+            assert np.allclose(mismatch.got, same.got, rtol=1e-5, equal_nan=True)
 
 
 @pytest.mark.parametrize("share", [0.4, 0.6])
@@ -54,7 +56,7 @@ def test_near_the_tolerance_it_is_not_relied_on(runner, share):
     narrow = {d: replace(t, rtol=t.rtol * worst / share, c=t.c * worst / share) for d, t in ROW.tolerance.items()}
     _, both = outcomes(runner, solution("online_softmax"), replace(ROW, tolerance=narrow))
     assert all(o.right for o in both)
-    assert any(not together(o) for o in both) == (share > NEAR)
+    assert any(not together(o) for o in both) == (share > 1 / NEAR)
 
 
 def test_it_ends_with_the_first_that_does_not_run(runner):

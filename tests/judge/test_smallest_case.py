@@ -54,7 +54,7 @@ def test_what_nothing_smaller_fails_stays(runner):
 
 
 def test_a_case_the_puzzle_cannot_make_is_left_out(runner):
-    case = ROW.cases[0]
+    case = max((c for c in ROW.cases if "cpu" in c.devices), key=lambda c: c.sizes["N"])
 
     def make(wanted):
         if wanted.sizes["N"] < 5:
