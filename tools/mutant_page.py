@@ -8,7 +8,8 @@ from typing import Any
 
 from checker.course import LADDER
 from checker.grading.mutants import markdown, rows_of
-from tools.mutant_reports import GPU, ROOT, disagreements, explained, load, path_of, reasons, wrong_kernels
+from tools.mutant_reports import GPU, ROOT, disagreements, explained, load, reasons, wrong_kernels
+from tools.mutant_reports import tables as tables_of
 from tools.mutate import GATES
 
 PAGE = ROOT / "docs" / "mutants.md"
@@ -49,7 +50,7 @@ def _gpu() -> Iterator[str]:
 
 
 def _mechanical() -> Iterator[str]:
-    tables = load(path_of("mechanical"))["puzzles"]
+    tables = tables_of("mechanical")
     made, counts = _totals(tables)
     yield ""
     yield "## Slips of the hand"
@@ -71,7 +72,7 @@ def _mechanical() -> Iterator[str]:
 
 
 def _semantic() -> Iterator[str]:
-    tables = load(path_of("semantic"))["puzzles"]
+    tables = tables_of("semantic")
     made, counts = _totals(tables)
     yield ""
     yield "## Changes by somebody who knows the kernel"
@@ -88,7 +89,7 @@ def _semantic() -> Iterator[str]:
 
 
 def _guarded() -> Iterator[str]:
-    tables = load(path_of("guarded"))["puzzles"]
+    tables = tables_of("guarded")
     made, counts = _totals(tables)
     yield ""
     yield "## Wrong only where a guard holds"
@@ -126,6 +127,8 @@ def _missing(tables: Sequence[Table]) -> Iterator[str]:
 
 
 def _by_puzzle(tables: Sequence[Table], outcomes: Sequence[str]) -> Iterator[str]:
+    if not tables:
+        return
     yield ""
     yield f"| puzzle | tried | {' | '.join(map(_called, outcomes))} |"
     yield "|---|" + "--:|" * (1 + len(outcomes))

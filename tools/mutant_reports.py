@@ -34,6 +34,12 @@ def load(path: Path) -> dict[str, Any]:
     return report
 
 
+def tables(kind: str) -> list[dict[str, Any]]:
+    """A table for each puzzle that was swept; none where there is no report yet."""
+    path = path_of(kind)
+    return load(path)["puzzles"] if path.exists() else []
+
+
 def write(kind: str, report: Mapping[str, Any]) -> None:
     path_of(kind).write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
@@ -119,7 +125,7 @@ def merged(kind: str, old: Mapping[str, Any], fates: Sequence[Fate], facts: Mapp
 
 def survivors(kind: str) -> list[dict[str, str]]:
     """The mutants of this kind that survive: ``mutant`` and what ``differs``."""
-    return [entry for table in load(path_of(kind))["puzzles"] for entry in table["survived"]]
+    return [entry for table in tables(kind) for entry in table["survived"]]
 
 
 # ------------------------------------------------------------------------------------------------------------- reasons

@@ -183,7 +183,7 @@ def _built(row: Row, n_q: int, n_kv: int) -> Case:
 
 
 _FACTORS = {
-    "heads": ((2, 2), (2, 1), (3, 1), (8, 1)),
+    "heads": ((2, 2), (4, 2), (6, 2), (8, 1)),
     "batches": (1, 2, 3),
     **FACTORS,
     "layout": ("strided", "transposed", "contiguous"),

@@ -97,7 +97,7 @@ PUZZLE = Puzzle(
         _case(67, 7, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
         _case(3, 61, 64, family="vast", devices=CPU),
         _case(4096, 781, 1024, devices=GPU, family="negative"),
-        _case(8192, 16384, 16384, devices=GPU),
+        _case(1031, 16384, 16384, devices=GPU),
         _case(512, 12_289, 16384, devices=GPU, dtype="float16", layout="padded"),
         _case(512, 12_289, 16384, devices=GPU, dtype="bfloat16"),
     ),

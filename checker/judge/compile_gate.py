@@ -33,10 +33,13 @@ _NAMES = {capability: name for name, capability in TARGETS.items()}
 
 
 def variants(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
-    """One launch for each dtype, each setting of the flags and each configuration, the first of its kind."""
+    """One launch for each dtype, each setting of the flags and each configuration, the first of its kind.
+
+    Of sizes that are 1 Triton makes constants, and takes a kernel with them that it would refuse: they come last.
+    """
     found: dict[str, Prepared] = {}
     dtypes, flags, configs = set(), set(), set()
-    for one in prepared:
+    for one in sorted(prepared, key=_has_a_size_of_one):
         case = one.case
         setting, config = tuple(sorted(case.flags.items())), repr(one.config)
         if case.dtype in dtypes and setting in flags and config in configs:
@@ -46,6 +49,10 @@ def variants(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
         configs.add(config)
         found[f"{case.name} {config}"] = one
     return dict(list(found.items())[:_MOST_VARIANTS])
+
+
+def _has_a_size_of_one(prepared: Prepared) -> bool:
+    return any(isinstance(value, int) and value == 1 for value in prepared.launch.arguments.values())
 
 
 class Compilation:

@@ -36,7 +36,7 @@ def test_asking_does_not_start_cuda_here() -> None:
 
 @pytest.mark.parametrize("name", ["vector_add", "row_softmax"])
 def test_a_solution_is_right_on_every_case(sandbox: Sandbox, name: str) -> None:
-    """Large cases among them: 8192 × 16384 rows of float32."""
+    """Large cases among them: 1031 × 16384 rows of float32."""
     puzzle = PUZZLES[name]
     for case in puzzle.cases:
         tensors = puzzle.make(case)
@@ -145,7 +145,7 @@ def test_simulator_and_gpu_share_one_function(order: str) -> None:
     from tests.gpu.test_gpu import solution
     puzzle = PUZZLES["row_softmax"]
     function = load_kernel(solution("row_softmax"), pathlib.Path(tempfile.mkdtemp()))
-    case = next(c for c in puzzle.cases if "cpu" in c.devices and c.sizes["N"] == 781)
+    case = max((c for c in puzzle.cases if "cpu" in c.devices), key=lambda c: c.sizes["N"])
     outputs = []
     for step in {order!r}.split(", "):
         launch = puzzle.launch(case, puzzle.make(case), case.meta)

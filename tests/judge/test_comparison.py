@@ -49,7 +49,7 @@ def test_past_the_tolerance():
 
 def test_an_output_may_have_a_tolerance_and_a_scale_of_its_own():
     puzzle = PUZZLES["merge_softmax_stats"]
-    prepared = prepare(puzzle, puzzle.cases[0])
+    prepared = prepare(puzzle, next(c for c in puzzle.cases if c.family == "normal" and c.sizes["M"] >= 3))
     right = {name: expected.clone() for name, expected in prepared.expected.items()}
     off = {name: expected * 1.01 for name, expected in right.items()}
     loose = replace(puzzle, output_tolerance={"l_ptr": {"float32": Tolerance(rtol=0.1, c=0.0)}})
@@ -85,7 +85,7 @@ def test_the_same_place_and_kind_is_right_and_no_other(value):
 
 def test_an_answer_of_zero_has_to_be_zero():
     puzzle = PUZZLES["vector_add"]
-    prepared = prepare(puzzle, puzzle.cases[0])
+    prepared = prepare(puzzle, next(c for c in puzzle.cases if c.dtype == "float32" and c.sizes["N"] > 3))
     prepared.expected["z_ptr"][3] = 0.0
     z = prepared.expected["z_ptr"].float()
     assert compare(puzzle, prepared, {"z_ptr": z}, None).mismatch is None

@@ -88,6 +88,7 @@ def test_a_flag_that_turns_it_right_is_named(runner):
         kernel, "acc = tl.zeros([BLOCK_M, D], tl.float32)", "acc = tl.zeros([BLOCK_M, D], tl.float32) + IS_CAUSAL"
     )
     case = next(c for c in puzzle.cases if c.flags["IS_CAUSAL"])
+    case = replace(case, family="normal", layout="contiguous")  # their changes would be named first
     said = what_turns_it_right(puzzle, wrong, runner, prepare(puzzle, case), lambda o: not o.right)
     assert said.startswith("It fails with IS_CAUSAL = True; with IS_CAUSAL = False it is right")
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import nbformat
 import pytest
+import torch
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
@@ -45,7 +47,11 @@ def puzzles_of(notebook: str) -> list[Puzzle]:
 def execute(notebook: NotebookNode) -> list[tuple[str, str, dict[str, str]]]:
     """Run every cell (an error in one raises); the puzzle, status and gates of each verdict, in order."""
     notebook.cells.append(nbformat.v4.new_code_cell(REPORT))
-    NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(ROOT / "notebooks")}}).execute()
+    threads = str(
+        torch.get_num_threads()
+    )  # a share of the processors, see tests/conftest.py: a kernel takes all of them else
+    client = NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(ROOT / "notebooks")}})
+    client.execute(env=os.environ | {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads})
     noise = [o.text for c in notebook.cells if c.cell_type == "code" for o in c.outputs if o.get("name") == "stderr"]
     assert noise == [], "a learner would see this in red"
     plain = [o["data"]["text/plain"] for c in notebook.cells for o in c.get("outputs", []) if "data" in o]

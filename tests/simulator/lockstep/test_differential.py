@@ -1,6 +1,6 @@
 """Side by side as one after another: the solutions, right kernels in other styles, the bank of wrong ones, both ways.
 
-`pytest -m slow` compares every wrong kernel in every case, other runs a fixed sample.
+`pytest -m exhaustive` compares every wrong kernel in every case, which takes an hour; other runs a fixed sample.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def test_a_wrong_kernel(puzzle, known, tmp_path):
     assert compared(PUZZLES[puzzle], known.source, tmp_path, every=3, start=place // SAMPLED).problems == []
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_every_wrong_kernel(puzzle, tmp_path):
