@@ -137,7 +137,7 @@ def built(row: Row) -> dict[str, Any]:
 def drawn(
     build: Build, factors: Mapping[str, Sequence[Any]] = FACTORS, allowed: Allowed = lambda row: True
 ) -> Callable[[Random], tuple[Case, ...]]:
-    """Cases like those of `covered`, with sizes, tiles and scales as they fall; the last has more queries and keys than all of those."""
+    """Cases like those of `covered`, with sizes, tiles and scales as they fall; the last has more keys than all of those."""
 
     def cases(draw: Random) -> tuple[Case, ...]:
         found: list[Case] = []

@@ -17,3 +17,9 @@ SIZES: dict[str, str] = {
     "D_V": "features of a value",
 }
 """What is counted, for symbols that mean the same in every puzzle."""
+
+FLAGS: dict[str, tuple[str, str]] = {
+    "SCALE": ("with a scale that is not 1 / sqrt(D)", "with scale = 1 / sqrt(D)"),
+    "RAGGED": ("with keys padded to a length for each batch", "with all keys of every batch"),
+}
+"""A flag that is on and the same flag off, where the name says too little."""

@@ -85,7 +85,8 @@ def changes(case: Case, tiles: bool = True) -> Iterator[Change]:
         if value:
             plain = type(value)(0)
             changed = replace(case, flags={**case.flags, name: plain})
-            yield Change(changed, name, f"with {name} = {value}", f"with {name} = {plain}")
+            on, off = factors.FLAGS.get(name, (f"with {name} = {value}", f"with {name} = {plain}"))
+            yield Change(changed, name, on, off)
     yield from _as_many(case)
     yield from _fewer_tiles(case)
     if tiles:
