@@ -67,7 +67,7 @@ def test_a_state_in_16_bits_is_plainly_wrong_after_a_long_text(name, kept, dtype
 def test_other_numbers_from_a_seed_keep_the_margin_too(name, runner):
     puzzle = PUZZLES[name]
     cases = [replace(c, name=f"{i}: {c.name}") for i, c in enumerate(cases_of(puzzle, 7)) if "cpu" in c.devices]
-    assert max(worst(puzzle, solution(name), cases, runner)) < 0.75
+    assert max(worst(puzzle, solution(name), cases, runner)) < 0.8
 
 
 @pytest.mark.parametrize("name", [*ALL, "causal_linear_attention", "linear_state_prefix"])
