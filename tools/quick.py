@@ -41,7 +41,7 @@ TESTS_OF = {
         "tests/test_sync.py",
         "tests/test_mutations.py",
         "tests/test_guarded.py",
-        "tests/test_semantic.py",
+        "tests/test_language_page.py",
         "tests/test_gpu_report.py",
     ),
 }

@@ -79,6 +79,11 @@ def _static_assert(condition: Any, message: Any = "", **_: Any) -> None:
         raise AssertionError(constant_value(message) or "tl.static_assert does not hold")
 
 
+def _condition(condition: Any, disable_licm: bool = False) -> Any:
+    """`while tl.condition(n < N, disable_licm=True):` only says how the loop is to be compiled."""
+    return condition
+
+
 def _ignored(*_: Any, **__: Any) -> None:
     return None
 
@@ -183,6 +188,7 @@ class Language:
             "static_range": self.static_range,
             "static_assert": _static_assert,
             "static_print": _ignored,
+            "condition": _condition,
             "reduce": reduce,
             "associative_scan": scan,
             **self.promises.functions(),

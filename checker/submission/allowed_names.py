@@ -26,7 +26,7 @@ FUNCTIONS = DTYPES | _names(
     argmax argmin xor_sum reduce_or cumsum cumprod sort reduce associative_scan histogram range static_range
     static_assert static_print device_print device_assert multiple_of max_contiguous max_constancy assume
     debug_barrier swizzle2d constexpr make_block_ptr advance make_tensor_descriptor load_tensor_descriptor
-    store_tensor_descriptor
+    store_tensor_descriptor condition squeeze unsqueeze topk bitonic_merge
     """
 )
 """What may be called as ``tl.NAME(...)``; dtypes are values."""
@@ -81,10 +81,25 @@ ATTRIBUTES = frozenset(
 BUILTINS = frozenset({"range", "min", "max", "float", "int", "len"})
 """Python's own functions that Triton knows."""
 
+_RANDOM = "a kernel of this course draws no random numbers: its output has to be the same in every run"
+_TYPE = "it is a type that the compiler works with: write tl.float32 and its like, x.dtype, or x_ptr.dtype.element_ty"
+_FLOAT8 = "this course computes in float32, float16 and bfloat16: 8-bit floats are tl.float8e4nv and tl.float8e5"
 INSTEAD: dict[str, str] = {
+    **dict.fromkeys(["rand", "rand4x", "randint", "randint4x", "randn", "randn4x", "philox", "philox_impl"], _RANDOM),
+    **dict.fromkeys(("pair_uniform_to_normal", "uint_to_uniform_float"), _RANDOM),
+    **dict.fromkeys(["block_type", "const", "constexpr_type", "dtype", "pi32_t", "str_to_ty", "tuple_type", "void"], _TYPE),
+    **dict.fromkeys(["float8e4b15", "float8e4b8", "float8e5b16"], _FLOAT8),
+    "dot_scaled": f"{_FLOAT8}, and tl.dot multiplies them: scale its result",
+    "map_elementwise": "the functions of `tl` work lane by lane already: write the arithmetic on whole tiles, with tl.where for a choice in each lane",
+    "PropagateNan": "leave the option out: tl.where(x != x, x, tl.maximum(x, y)) keeps a NaN of x",
+    "TRITON_MAX_TENSOR_NUMEL": "write the number itself: a tile holds at most 1,048,576 values",
+    "slice": "write the slice itself: x[:, None]",
+    "tuple": "write the tuple itself: (a, b)",
+    "to_tensor": "a number becomes a scalar by being assigned: write the number, or tl.full((), 1.0, tl.float32)",
+    "tensor_descriptor": "make one in the kernel: tl.make_tensor_descriptor(x_ptr, [M, N], [stride_xm, 1], [BLOCK_M, BLOCK_N])",
+    "tensor_descriptor_type": _TYPE,
     "softmax": "tl.softmax is what this course builds: write it with tl.max, tl.exp and tl.sum",
     "inline_asm_elementwise": "inline assembly is not allowed: write it with the functions of `tl`",
-    "condition": "`tl.condition` is not used in this course: write the condition itself, as in `while start_n < N:`",
     "tensor": "`tl.tensor` is a type: make values with tl.zeros, tl.full, tl.arange or tl.load",
     "pointer_type": "a kernel may only use the pointers it is given: add offsets to x_ptr",
     "type": "write x_ptr.dtype.element_ty for the type that a pointer points at, and x.dtype for a tensor's",

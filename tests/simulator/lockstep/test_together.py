@@ -9,6 +9,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from triton.language.semantic import TritonSemantic
 
 from checker.puzzle import Launch
 from checker.simulator import simulate, simulate_together
@@ -173,9 +174,9 @@ def statements(tmp_path, *lines: str):
 NOT_FOLLOWED = {
     "an atomic": ["tl.atomic_add(y_ptr + row, 1.0)"],
     "a print": ["tl.device_print('x', x)", "tl.store(y_ptr + row, 1.0)"],
-    "a block pointer": [
-        "p = tl.make_block_ptr(x_ptr, (N,), (1,), (0,), (BLOCK,), (0,))",
-        "tl.store(y_ptr + row, tl.sum(tl.load(p)))",
+    "a tensor descriptor": [
+        "desc = tl.make_tensor_descriptor(x_ptr, [N], [1], [BLOCK])",
+        "tl.store(y_ptr + row, tl.sum(desc.load([0])))",
     ],
     "a histogram": ["tl.store(y_ptr + row, tl.sum(tl.histogram(offs, 16)).to(tl.float32))"],
     "some programs return": [
@@ -197,6 +198,11 @@ NOT_FOLLOWED = {
         "tl.store(y_ptr + row, tl.sum(x))",
     ],
 }
+if hasattr(TritonSemantic, "make_block_ptr"):  # newer Triton has none
+    NOT_FOLLOWED["a block pointer"] = [
+        "p = tl.make_block_ptr(x_ptr, (N,), (1,), (0,), (BLOCK,), (0,))",
+        "tl.store(y_ptr + row, tl.sum(tl.load(p)))",
+    ]
 
 FOUND = {
     "outside its tensor": ["tl.store(y_ptr + row + (length > 4), 1.0)"],

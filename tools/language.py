@@ -1,0 +1,193 @@
+"""Every public name of `triton.language`, and what a kernel of the course may do with it: writes `docs/language.md`.
+
+    python tools/language.py
+
+Of a function that may be used stands one line that uses it; `tests/simulator/test_names_of_tl.py` compiles and simulates each of
+these lines. Of one that may not stand the words that a learner reads.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import triton.language as tl  # noqa: E402
+
+from checker.submission.allowed_names import (  # noqa: E402
+    DTYPES,
+    FUNCTIONS,
+    LIBDEVICE,
+    MATH,
+    METHODS,
+    no_tl,
+)
+
+PAGE = ROOT / "docs" / "language.md"
+
+HELPERS = """\
+@triton.jit
+def added(a, b):
+    return a + b
+"""
+GIVEN = """\
+offs = tl.arange(0, BLOCK)
+x = tl.load(x_ptr + offs)
+n = tl.load(n_ptr + offs)
+tile = tl.reshape(x, (4, 4))
+square = tl.zeros((16, 16), dtype=tl.float32)
+"""
+"""What every example may use: `x` float32 [16], `n` int32 [16], `tile` float32 [4, 4], `square` float32 [16, 16], N = 16, BLOCK = 16."""
+
+EXAMPLES: dict[str, str] = {
+    "abs": "y = tl.abs(x)",
+    "add": "y = tl.add(x, x)",
+    "advance": "y = tl.load(tl.advance(tl.make_block_ptr(x_ptr, (N,), (1,), (0,), (BLOCK,), (0,)), (0,)))",
+    "arange": "y = tl.arange(0, BLOCK)",
+    "argmax": "y = tl.argmax(tile, axis=1)",
+    "argmin": "y = tl.argmin(tile, axis=1)",
+    "associative_scan": "y = tl.associative_scan(x, 0, added)",
+    "assume": "tl.assume(N > 0)",
+    "atomic_add": "tl.atomic_add(y_ptr + offs, x)",
+    "atomic_and": "y = tl.atomic_and(n_ptr + offs, n)",
+    "atomic_cas": "y = tl.atomic_cas(n_ptr + offs, n, n)",
+    "atomic_max": "tl.atomic_max(y_ptr + offs, x)",
+    "atomic_min": "tl.atomic_min(y_ptr + offs, x)",
+    "atomic_or": "y = tl.atomic_or(n_ptr + offs, n)",
+    "atomic_xchg": "y = tl.atomic_xchg(n_ptr + offs, n)",
+    "atomic_xor": "y = tl.atomic_xor(n_ptr + offs, n)",
+    "bitonic_merge": "y = tl.bitonic_merge(x)",
+    "broadcast": "y, z = tl.broadcast(x[:, None], x[None, :])",
+    "broadcast_to": "y = tl.broadcast_to(x[:, None], (16, 16))",
+    "cast": "y = tl.cast(x, tl.float16)",
+    "cat": "y = tl.cat(x, x, can_reorder=True)",
+    "cdiv": "y = tl.cdiv(N, BLOCK)",
+    "ceil": "y = tl.ceil(x)",
+    "clamp": "y = tl.clamp(x, 0.0, 1.0)",
+    "condition": "while tl.condition(N < 0): N += 1",
+    "constexpr": "HALF: tl.constexpr = BLOCK // 2",
+    "cos": "y = tl.cos(x)",
+    "cumprod": "y = tl.cumprod(x, axis=0)",
+    "cumsum": "y = tl.cumsum(x, axis=0)",
+    "debug_barrier": "tl.debug_barrier()",
+    "device_assert": 'tl.device_assert(N > 0, "no columns")',
+    "device_print": 'tl.device_print("x", x)',
+    "div_rn": "y = tl.div_rn(x, x)",
+    "dot": "y = tl.dot(square, square)",
+    "erf": "y = tl.erf(x)",
+    "exp": "y = tl.exp(x)",
+    "exp2": "y = tl.exp2(x)",
+    "expand_dims": "y = tl.expand_dims(x, 1)",
+    "fdiv": "y = tl.fdiv(x, x)",
+    "flip": "y = tl.flip(x, 0)",
+    "floor": "y = tl.floor(x)",
+    "fma": "y = tl.fma(x, x, x)",
+    "full": "y = tl.full((BLOCK,), 1.0, dtype=tl.float32)",
+    "gather": "y = tl.gather(x, n, 0)",
+    "histogram": "y = tl.histogram(n, 16)",
+    "interleave": "y = tl.interleave(x, x)",
+    "join": "y = tl.join(x, x)",
+    "load": "y = tl.load(x_ptr + offs, mask=offs < N, other=0.0)",
+    "load_tensor_descriptor": "y = tl.load_tensor_descriptor(tl.make_tensor_descriptor(x_ptr, [N], [1], [BLOCK]), [0])",
+    "log": "y = tl.log(x)",
+    "log2": "y = tl.log2(x)",
+    "make_block_ptr": "y = tl.load(tl.make_block_ptr(x_ptr, (N,), (1,), (0,), (BLOCK,), (0,)))",
+    "make_tensor_descriptor": "y = tl.make_tensor_descriptor(x_ptr, [N], [1], [BLOCK]).load([0])",
+    "max": "y = tl.max(x, axis=0)",
+    "max_constancy": "y = tl.max_constancy(offs // 16, 16)",
+    "max_contiguous": "y = tl.max_contiguous(offs, 16)",
+    "maximum": "y = tl.maximum(x, 0.0)",
+    "min": "y = tl.min(x, axis=0)",
+    "minimum": "y = tl.minimum(x, 0.0)",
+    "mul": "y = tl.mul(x, x)",
+    "multiple_of": "y = tl.multiple_of(tl.program_id(0) * BLOCK, 16)",
+    "num_programs": "y = tl.num_programs(0)",
+    "permute": "y = tl.permute(tile, (1, 0))",
+    "program_id": "y = tl.program_id(0)",
+    "range": "for start in tl.range(0, N, BLOCK): x += start",
+    "ravel": "y = tl.ravel(tile)",
+    "reduce": "y = tl.reduce(x, 0, added)",
+    "reduce_or": "y = tl.reduce_or(n, 0)",
+    "reshape": "y = tl.reshape(x, (4, 4))",
+    "rsqrt": "y = tl.rsqrt(x)",
+    "sigmoid": "y = tl.sigmoid(x)",
+    "sin": "y = tl.sin(x)",
+    "sort": "y = tl.sort(x)",
+    "split": "y, z = tl.split(tl.join(x, x))",
+    "sqrt": "y = tl.sqrt(x)",
+    "sqrt_rn": "y = tl.sqrt_rn(x)",
+    "squeeze": "y = tl.squeeze(x[:, None], 1)",
+    "static_assert": "tl.static_assert(BLOCK == 16)",
+    "static_print": 'tl.static_print("BLOCK", BLOCK)',
+    "static_range": "for i in tl.static_range(4): x += i",
+    "store": "tl.store(y_ptr + offs, x, mask=offs < N)",
+    "store_tensor_descriptor": "tl.store_tensor_descriptor(tl.make_tensor_descriptor(y_ptr, [N], [1], [BLOCK]), [0], x)",
+    "sub": "y = tl.sub(x, x)",
+    "sum": "y = tl.sum(x, axis=0)",
+    "swizzle2d": "y, z = tl.swizzle2d(tl.program_id(0), tl.program_id(1), 4, 4, 2)",
+    "topk": "y = tl.topk(x, 4)",
+    "trans": "y = tl.trans(tile)",
+    "umulhi": "y = tl.umulhi(n, n)",
+    "unsqueeze": "y = tl.unsqueeze(x, 1)",
+    "view": "y = tl.view(x, (4, 4))",
+    "where": "y = tl.where(x > 0.0, x, 0.0)",
+    "xor_sum": "y = tl.xor_sum(n, axis=0)",
+    "zeros": "y = tl.zeros((BLOCK,), dtype=tl.float32)",
+    "zeros_like": "y = tl.zeros_like(x)",
+}
+
+
+def names() -> list[str]:
+    """Every public name of the installed `tl` but its submodules."""
+    return [n for n in sorted(dir(tl)) if not n.startswith("_") and not isinstance(getattr(tl, n), ModuleType)]
+
+
+def kernel(example: str) -> str:
+    """A module with one kernel that holds the example."""
+    body = "".join(f"    {line}\n" for line in (*GIVEN.splitlines(), example))
+    head = f"import triton\nimport triton.language as tl\n\n\n{HELPERS}\n\n@triton.jit\n"
+    return f"{head}def kernel(x_ptr, y_ptr, n_ptr, N, BLOCK: tl.constexpr):\n{body}"
+
+
+def page() -> str:
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    known = names()
+    used = [name for name in known if name in FUNCTIONS - DTYPES]
+    yield "# What a kernel may use of `tl`"
+    yield ""
+    yield "Made by `python tools/language.py`. Every line below is compiled for an A100 and simulated in the tests."
+    yield "In them `x` is float32 [16], `n` int32 [16], `tile` float32 [4, 4], `square` float32 [16, 16], and `added` a helper that adds."
+    yield ""
+    yield f"Of {len(known)} public names {len(used)} functions and {len(DTYPES & set(known))} types work; the others are refused in words."
+    yield ""
+    yield "| name | as in |"
+    yield "|---|---|"
+    for name in used:
+        yield f"| `tl.{name}` | `{EXAMPLES[name]}` |"
+    yield ""
+    yield f"Types: {_listed(DTYPES & set(known), 'tl.')}."
+    yield ""
+    yield f"Of `tl.math`: {_listed(MATH)}. Of libdevice, by each of its import paths: {_listed(LIBDEVICE)}."
+    yield ""
+    yield f"As methods of a value (`x.sum(axis=0)`): {_listed(METHODS)}."
+    yield ""
+    yield "## Refused, and what a learner reads"
+    yield ""
+    for name in known:
+        if name not in FUNCTIONS:
+            yield f"- `tl.{name}`: {no_tl(name)}"
+
+
+def _listed(values: frozenset[str] | set[str], before: str = "") -> str:
+    return ", ".join(f"`{before}{value}`" for value in sorted(values))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
