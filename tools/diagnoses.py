@@ -32,7 +32,7 @@ from checker.judge import memory_gate, traffic_gate, values_gate  # noqa: E402
 from checker.judge.combined_kernel import WHICH, renamed  # noqa: E402
 from checker.judge.diagnosis import find_misconception  # noqa: E402
 from checker.judge.launches import plan, prepare_all  # noqa: E402
-from checker.judge.likeness import alike, behaviour  # noqa: E402
+from checker.judge.likeness import alike, behaviour, plainly_wrong  # noqa: E402
 from checker.judge.outcome import simulate  # noqa: E402
 from checker.judge.runner import RunResult  # noqa: E402
 from checker.judge.verdict import Gate  # noqa: E402
@@ -127,7 +127,8 @@ class Bench:
             both = [
                 (a, behaviour(self.puzzle, a), behaviour(self.puzzle, b)) for a, b in zip(mine, theirs, strict=False)
             ]
-            if len(mine) == len(theirs) and all(alike(self.puzzle, *pair, gate, known.noise) for pair in both):
+            plainly = any(plainly_wrong(a) for _, a, _ in both)
+            if len(mine) == len(theirs) and all(alike(self.puzzle, *pair, gate, plainly, known.noise) for pair in both):
                 return True
         return False
 

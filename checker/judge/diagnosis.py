@@ -12,7 +12,15 @@ from random import Random
 
 from checker.judge.combined_kernel import behaviours
 from checker.judge.launches import Prepared, prepare
-from checker.judge.likeness import Behaviour, alike, alike_in_everything, behaviour, informative, same_origin_of_nan
+from checker.judge.likeness import (
+    Behaviour,
+    alike,
+    alike_in_everything,
+    behaviour,
+    informative,
+    plainly_wrong,
+    same_origin_of_nan,
+)
 from checker.judge.matching_line import matching_line, resemblance
 from checker.judge.one_thread import one_thread
 from checker.judge.outcome import Outcome, simulate
@@ -47,7 +55,8 @@ def find_misconception(
     replay: Trace | None = None,
 ) -> Diagnosis:
     """Compare the learner's simulated `outcomes` with the bank's. `failing` is the one that fails `gate`."""
-    compare, at_fault = _Comparison(puzzle, runner, gate), (failing, behaviour(puzzle, failing))
+    at_fault = (failing, behaviour(puzzle, failing))
+    compare = _Comparison(puzzle, runner, gate, plainly_wrong(at_fault[1]))
     if gate not in at_fault[1].fails:
         return NONE_KNOWN
     left = compare.in_one_case(bank(puzzle.name), *at_fault)
@@ -80,8 +89,8 @@ class _Comparison:
     `in_everything` says of each that is alike whether it also touched the same lanes and moved the same bytes so far.
     """
 
-    def __init__(self, puzzle: Puzzle, runner: Runner, gate: Gate) -> None:
-        self.puzzle, self.runner, self.gate = puzzle, runner, gate
+    def __init__(self, puzzle: Puzzle, runner: Runner, gate: Gate, plainly: bool) -> None:
+        self.puzzle, self.runner, self.gate, self.plainly = puzzle, runner, gate, plainly
         self.in_everything: dict[Misconception, bool] = {}
 
     def in_one_case(self, known: Sequence[Misconception], learner: Outcome, mine: Behaviour) -> list[Misconception]:
@@ -103,7 +112,7 @@ class _Comparison:
     def _alike(self, misconception: Misconception, learner: Outcome, mine: Behaviour, theirs: Behaviour) -> bool:
         same = alike_in_everything(mine, theirs)
         self.in_everything[misconception] = same and self.in_everything.get(misconception, True)
-        return alike(self.puzzle, learner, mine, theirs, self.gate, misconception.noise)
+        return alike(self.puzzle, learner, mine, theirs, self.gate, self.plainly, misconception.noise)
 
 
 def _further_cases(puzzle: Puzzle, failing: Outcome) -> list[Prepared]:

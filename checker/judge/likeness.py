@@ -17,11 +17,13 @@ from checker.judge.memory_gate import memory_findings
 from checker.judge.outcome import Outcome
 from checker.judge.traffic_gate import overdrawn
 from checker.judge.verdict import Gate
-from checker.puzzle import Puzzle, Tensors
+from checker.puzzle import DTYPES, Puzzle, Tensors
 from checker.simulator.trace import Trace
 
 _UNDEFINED = ("undefined_lanes", "out_of_bounds_load")
 _MAKE_NAN = (*_UNDEFINED, "nan_born")
+_PLAINLY = 4.0
+"""Beyond this multiple of the tolerance no rounding makes a value wrong."""
 Lanes = Mapping[tuple[str, str], tuple[int, frozenset[tuple[int, ...]]]]
 """By kind and tensor: how many lanes or elements, and which the first of them are."""
 
@@ -71,10 +73,19 @@ def behaviour(puzzle: Puzzle, outcome: Outcome) -> Behaviour:
     )
 
 
-def alike(puzzle: Puzzle, learner: Outcome, mine: Behaviour, wrong: Behaviour, gate: Gate, noise: float = 0.0) -> bool:
+def alike(
+    puzzle: Puzzle,
+    learner: Outcome,
+    mine: Behaviour,
+    wrong: Behaviour,
+    gate: Gate,
+    plainly: bool = False,
+    noise: float = 0.0,
+) -> bool:
     """Whether two kernels do the same in one case, as far as `gate` looks: values, and at `memory` lanes, at `traffic` bytes.
 
-    `mine` is the behaviour of `learner`. `noise` widens the comparison of values, relative to the row's magnitude.
+    `mine` is the behaviour of `learner`, who is `plainly` wrong in this case or in another. `noise` widens the comparison of
+    values, relative to the row's magnitude.
     """
     if not (mine.ran and wrong.ran):
         return mine.status == wrong.status
@@ -82,12 +93,17 @@ def alike(puzzle: Puzzle, learner: Outcome, mine: Behaviour, wrong: Behaviour, g
         return False
     if gate == "traffic":  # their values are right; in a further case both may be wrong, which says nothing about bytes
         return mine.traffic == wrong.traffic and ("values" in mine.fails) == ("values" in wrong.fails)
-    return all(_same_values(puzzle, learner, mine, wrong, name, noise) for name in mine.values)
+    return all(_same_values(puzzle, learner, mine, wrong, name, plainly, noise) for name in mine.values)
 
 
 def alike_in_everything(mine: Behaviour, wrong: Behaviour) -> bool:
     """Of two kernels whose values are alike: whether they touch the same lanes and move the same bytes too."""
     return (mine.lanes, mine.traffic) == (wrong.lanes, wrong.traffic)
+
+
+def plainly_wrong(mine: Behaviour) -> bool:
+    """Whether some value is further off than any rounding brings it."""
+    return any(bool((errors > _PLAINLY).any()) for errors in mine.errors.values())
 
 
 def informative(mine: Behaviour) -> bool:
@@ -108,11 +124,14 @@ def same_origin_of_nan(a: Trace | None, b: Trace | None, outputs: Sequence[str])
     return bool(came[0]) and came[0] == came[1]
 
 
-def _same_values(puzzle: Puzzle, learner: Outcome, mine: Behaviour, wrong: Behaviour, name: str, noise: float) -> bool:
+def _same_values(
+    puzzle: Puzzle, learner: Outcome, mine: Behaviour, wrong: Behaviour, name: str, plainly: bool, noise: float
+) -> bool:
     """Whether the same elements are stored and the same fail, with the same values.
 
     Of an element that is wrong, the two differ by a quarter of its error at most, since a small error says little about its cause,
-    and by no more than the tolerance, or a hundredth of the error where that is larger.
+    and by no more than two tolerances, one of each, or a fiftieth of the error where that is larger. Of a kernel that is plainly wrong elsewhere,
+    they may differ by two roundings to the dtype of the case, which says little in 16 bits and nothing in float32.
     """
     if not torch.equal(mine.stored[name], wrong.stored[name]):
         return False
@@ -120,11 +139,15 @@ def _same_values(puzzle: Puzzle, learner: Outcome, mine: Behaviour, wrong: Behav
     errors = [mine.errors[name], wrong.errors[name]]
     largest, least = torch.maximum(*errors), torch.minimum(*errors)
     between = error_against(puzzle, learner.case, name, a, b)
-    near = between <= (largest / 4).clamp(0.25, 1).maximum((largest / 100).nan_to_num(posinf=0.0))
+    near = between <= (largest / 4).clamp(0.25, 2).maximum((largest / 50).nan_to_num(posinf=0.0))
     if mine.undefined and wrong.undefined:
         near |= (a.isnan() | b.isnan()) & (least > 1)
+    scale = puzzle.scale(learner.case, name, learner.prepared.expected[name]).nan_to_num(posinf=0.0, neginf=0.0)
+    if plainly:
+        near |= (a - b).abs() <= 2 * torch.finfo(DTYPES[learner.case.dtype]).eps * torch.maximum(
+            scale, torch.maximum(a.abs(), b.abs())
+        )
     if noise:
-        scale = puzzle.scale(learner.case, name, learner.prepared.expected[name]).nan_to_num(posinf=0.0, neginf=0.0)
         near |= ((a - b).abs() <= noise * scale) & _noisy_alike(errors)
     return bool((near | (largest <= 1))[mine.stored[name]].all())
 

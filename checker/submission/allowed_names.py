@@ -87,7 +87,9 @@ _FLOAT8 = "this course computes in float32, float16 and bfloat16: 8-bit floats a
 INSTEAD: dict[str, str] = {
     **dict.fromkeys(["rand", "rand4x", "randint", "randint4x", "randn", "randn4x", "philox", "philox_impl"], _RANDOM),
     **dict.fromkeys(("pair_uniform_to_normal", "uint_to_uniform_float"), _RANDOM),
-    **dict.fromkeys(["block_type", "const", "constexpr_type", "dtype", "pi32_t", "str_to_ty", "tuple_type", "void"], _TYPE),
+    **dict.fromkeys(
+        ["block_type", "const", "constexpr_type", "dtype", "pi32_t", "str_to_ty", "tuple_type", "void"], _TYPE
+    ),
     **dict.fromkeys(["float8e4b15", "float8e4b8", "float8e5b16"], _FLOAT8),
     "dot_scaled": f"{_FLOAT8}, and tl.dot multiplies them: scale its result",
     "map_elementwise": "the functions of `tl` work lane by lane already: write the arithmetic on whole tiles, with tl.where for a choice in each lane",
