@@ -128,16 +128,18 @@ class Language:
         return self.binding.to_tensor(value)
 
     def and_(self, left: Any, right: Callable[[], Any]) -> Any:
-        """`left and right`, lane by lane where `left` is a tensor."""
-        if is_tensor(left):
-            return left.logical_and(right())
-        return left and right()
+        """`left and right`, lane by lane where both are tensors; a constant decides alone or drops out, as in the compiler."""
+        if not is_tensor(left):
+            return left and right()
+        other = right()
+        return left.logical_and(other) if is_tensor(other) else left if other else other
 
     def or_(self, left: Any, right: Callable[[], Any]) -> Any:
-        """`left or right`, lane by lane where `left` is a tensor."""
-        if is_tensor(left):
-            return left.logical_or(right())
-        return left or right()
+        """`left or right`, likewise."""
+        if not is_tensor(left):
+            return left or right()
+        other = right()
+        return left.logical_or(other) if is_tensor(other) else other if other else left
 
     def not_(self, value: Any) -> Any:
         """`not value`, lane by lane where it is a tile."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from checker.submission.allowed_names import (
     ATTRIBUTES,
@@ -59,6 +59,7 @@ class FunctionRules:
     def violations(self) -> list[Violation]:
         self.parameters()
         self.block(self.node.body)
+        self.undefined_after_loops(self.node.body, set())
         return self.found
 
     def parameters(self) -> None:
@@ -178,6 +179,41 @@ class FunctionRules:
             self.expression(call)
         self.block(node.body)
         self.no_else(node.orelse, "for")
+
+    def undefined_after_loops(self, body: list[ast.stmt], left: set[str]) -> None:
+        """Refuse what reads a variable that a loop has `left` undefined; a static_range is written out and leaves its last number."""
+        for statement in body:
+            match statement:
+                case ast.For(target=ast.Name(id=name), iter=ast.Call() as bounds, body=turn):
+                    self.defined([bounds], left)
+                    self.undefined_after_loops(turn, left - {name})
+                    if self.called(bounds) != "tl.static_range":
+                        left.add(name)
+                case ast.While(test=test, body=turn):
+                    self.defined([test], left)
+                    self.undefined_after_loops(turn, left)
+                case ast.If(test=test, body=then, orelse=otherwise):
+                    self.defined([test], left)
+                    other = set(left)
+                    self.undefined_after_loops(then, left)
+                    self.undefined_after_loops(otherwise, other)
+                    left |= other
+                case ast.AugAssign(target=ast.Name(id=name), value=value):
+                    self.defined([ast.Name(name, ast.Load(), lineno=statement.lineno), value], left)
+                case _:
+                    self.defined([statement], left)
+                    left -= {
+                        n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+                    }
+
+    def defined(self, nodes: Sequence[ast.AST], left: set[str]) -> None:
+        for node in (part for whole in nodes for part in ast.walk(whole)):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in left:
+                message = (
+                    f"`{node.id}` is read after its loop, where Triton leaves it undefined: "
+                    "set a variable of your own before the loop, and change it inside"
+                )
+                self.refuse("loops", node, message)
 
     def turns(self, call: ast.Call) -> None:
         try:

@@ -30,6 +30,7 @@ RULES: dict[str, str] = {
     "names": "A kernel uses its parameters, its own variables, its constants and helpers, and the functions of `tl` that the course lists.",
     "attributes": "Of a value, only what the course lists may be used: `.to`, `.dtype`, `.shape`, `.T`, `.sum` and their like; nothing with an underscore in front.",
     "statements": "The body is made of assignments, `for`, `while`, `if`, `return`, `pass` and calls such as `tl.store`.",
+    "loops": "The variable of a `range` loop is read inside that loop only: Triton leaves it undefined after the last turn.",
     "expressions": "Values are made with arithmetic, comparisons, calls, indexing with None and `:`, tuples and conditional expressions.",
     "arguments": "Arguments are written out one by one: no `*args`, no `**kwargs`, and defaults are literal numbers.",
     "text": 'Text in quotes is a docstring or a direct argument of a call, such as `input_precision="ieee"`; it is never formatted.',

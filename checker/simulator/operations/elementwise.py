@@ -146,6 +146,11 @@ def _mod(a: Any, b: Any) -> Any:
     )
 
 
+def _of_one_bit(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Between truth values a sum or a difference is that of one bit: True + True is False."""
+    return lambda a, b: np.logical_xor(a, b) if np.asarray(a).dtype == bool else compute(a, b)
+
+
 _BINARY: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "create_fadd": ("+", np.add),
     "create_fsub": ("-", np.subtract),
@@ -154,8 +159,8 @@ _BINARY: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "create_precise_divf": ("tl.div_rn", np.divide),
     "create_approx_divf": ("/", np.divide),
     "create_frem": ("%", _mod),
-    "create_add": ("+", np.add),
-    "create_sub": ("-", np.subtract),
+    "create_add": ("+", _of_one_bit(np.add)),
+    "create_sub": ("-", _of_one_bit(np.subtract)),
     "create_mul": ("*", np.multiply),
     "create_sdiv": ("//", numerics.divide),
     "create_udiv": ("//", numerics.divide),
