@@ -74,10 +74,14 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """|y - ref| <= rtol * |ref| + c * eps(dtype) * scale, for every element; the reference is float64."""
+    """|y - ref| <= rtol * |ref| + c * eps(dtype) * scale, for every element; the reference is float64.
+
+    Without `near_zero`, what is exactly 0 in the reference has to be exactly 0.
+    """
 
     rtol: float
     c: float
+    near_zero: bool = True
 
 
 @dataclass(frozen=True)

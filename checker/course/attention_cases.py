@@ -151,7 +151,7 @@ def drawn(
             n_q, n_kv = draw.randint(1, 2 * row["tile"][0] + 9), draw.randint(1, tiles * row["tile"][1])
             if len(found) == 5:
                 row |= {"tile": (64, 64), "d": draw.choice((16, 32))}
-                n_q, n_kv = draw.randint(200, 250), draw.randint(670, 760)
+                n_q, n_kv = draw.randint(200, 250), draw.randint(2100, 2300)
             found.append(build(row, n_q, n_kv))
         return tuple(found)
 

@@ -13,8 +13,8 @@ from random import Random
 
 import torch
 
-BEYOND_EXP = 120.0
-"""Further apart than exp reaches: exp(-120) is 0 in float32, exp(120) is infinite."""
+BEYOND_EXP = (120.0, 89.5)
+"""Further apart than exp reaches in float32: exp(-120) is 0, exp(89.5) is infinite, only just."""
 
 
 class Kind(Enum):
@@ -36,7 +36,7 @@ class Plan:
     """Which kinds a row runs through: in groups of as many rows as there are kinds, every sequence of `order` kinds.
 
     Rows end near a maximum of `tops`, in turn, those that begin with EMPTY near the lowest: what was put in the place of -inf is
-    seen there. FAR_ABOVE rises by `far`, or as far as the rows' `reach` allows. With `alone`
+    seen there. FAR_ABOVE rises by BEYOND_EXP, in turn, or as far as the rows' `reach` allows. With `alone`
     one element of a chunk stands far above all others of it, so that of every row one element takes all.
     """
 
@@ -78,7 +78,7 @@ def rows_of_kinds(
     rises = (numbers == _index(plan, Kind.FAR_ABOVE)).sum(dim=-1)
     top = torch.tensor([plan.tops[i % len(plan.tops)] for i in range(m)], dtype=torch.float64)
     top[numbers[:, 0] == _index(plan, Kind.EMPTY)] = min(plan.tops)
-    far = torch.full_like(top, BEYOND_EXP) if plan.reach is None else (top + plan.reach) / (rises + 1)
+    far = _beyond_exp(m, dtype) if plan.reach is None else (top + plan.reach) / (rises + 1)
     start = _rounded(top - rises * far, dtype)
     sizes = [min(width, n - at) for at in range(0, n, width)]
     tops = _tops(numbers, sizes, start, far, plan, dtype, g)
@@ -88,6 +88,12 @@ def rows_of_kinds(
     if not bool(start.isfinite().all()) or bool((x == torch.inf).any()):
         raise ValueError(f"{dtype} cannot hold rows of so many chunks that each rise far above the last")
     return x
+
+
+def _beyond_exp(m: int, dtype: torch.dtype) -> torch.Tensor:
+    """[m]: only just, in every other row, where the dtype is fine enough for it."""
+    just = BEYOND_EXP[dtype == torch.float32]
+    return torch.tensor([(BEYOND_EXP[0], just)[i % 2] for i in range(m)], dtype=torch.float64)
 
 
 def kinds_in_order(m: int, chunks: int, kinds: int, order: int, seed: int) -> torch.Tensor:

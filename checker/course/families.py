@@ -41,6 +41,7 @@ IN_WORDS: dict[str, str] = {
     "chunk_triples": "long rows whose chunks are -inf, level with the maximum so far, above or below it, in all orders of three",
     "extreme": "rows of the largest and smallest numbers",
     "large": "large numbers",
+    "zeros": "numbers half of which are 0",
     "vast": "rows of numbers near 1e30 and -1e30",
     "contributions": "chunks that add nothing to the state, a trace, as much as it holds or a thousand times as much, in all orders",
     "many_small": "many small contributions beside a large one",
@@ -62,6 +63,7 @@ IN_NAMES: dict[str, str] = {
     "chunk_triples": "all triples of chunk kinds",
     "extreme": "largest and smallest numbers",
     "large": "large numbers",
+    "zeros": "zeros among numbers",
     "vast": "numbers near ±1e30",
     "contributions": "all pairs of contributions",
     "many_small": "many small contributions",
@@ -99,6 +101,10 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
             return x
         case "large":  # the sum of two is still a number
             return x * torch.finfo(DTYPES[case.dtype]).max / 32
+        case "zeros":  # every other number, in another order in each row, is 0.0 or -0.0
+            x = torch.where(torch.rand(m, n, generator=generator(case), dtype=torch.float64) < 0.5, 0.0 * x, x)
+            x[:, 0] = 0.0
+            return x
         case "negative":  # every element below -50
             return 3 * x - 50 - 20 * torch.rand(m, 1, generator=generator(case), dtype=torch.float64)
         case "positive":  # exp overflows without the maximum

@@ -111,7 +111,7 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
     found = []
     for large in (False,) * 5 + (True,):
         block = draw.choice((8, 16, 32, 64, 128))
-        chunks = draw.randint(70, 90) if large else draw.randint(1, 14)
+        chunks = draw.randint(140, 160) if large else draw.randint(1, 14)
         size = draw.randint(600, 900) if large else draw.randint(1, 4 * block)
         family = "normal" if large else draw.choice(("contributions", "contributions", "normal", "huge"))
         seed = draw.getrandbits(32)
@@ -148,7 +148,7 @@ PUZZLE = Puzzle(
     "numbers of one group's states and walks over the chunks.",
     cases=(
         *_covered(),
-        _case(2, 67, 7, 8),
+        _case(2, 133, 7, 8),
         _case(1, 2, 523, 8, family="counting"),
         _case(2, 12, 24, 16, family="huge"),
         _case(1, 1, 65_536, 256, devices=GPU),

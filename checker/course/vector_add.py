@@ -64,7 +64,7 @@ def _case(n: int, block: int, **more: object) -> Case:
 
 
 _BLOCKS = (16, 64, 1024)
-_FAMILIES = ("normal", "large", "constant")
+_FAMILIES = ("normal", "large", "constant", "zeros")
 
 
 def _covered() -> tuple[Case, ...]:
@@ -90,7 +90,7 @@ def _covered() -> tuple[Case, ...]:
 def _drawn(draw: Random) -> tuple[Case, ...]:
     """The last one is larger than all that are known."""
     blocks = [draw.choice((8, 32, 128, 512, 2048)) for _ in range(5)]
-    sizes = [(draw.randint(1, 9 * block), block) for block in blocks] + [(draw.randint(50_000, 60_000), 4096)]
+    sizes = [(draw.randint(1, 9 * block), block) for block in blocks] + [(draw.randint(250_000, 300_000), 4096)]
     return tuple(
         _case(n, block, dtype=draw.choice(tuple(DTYPES)), family=draw.choice(_FAMILIES), seed=draw.getrandbits(32))
         for n, block in sizes
@@ -113,6 +113,7 @@ PUZZLE = Puzzle(
     cases=(
         *_covered(),
         _case(70 * 8 - 3, 8),  # many programs
+        _case(200_003, 1024),  # more than anyone thinks enough
         _case(100_003, 1024, devices=frozenset({"gpu"})),
         _case(16_777_259, 1024, devices=frozenset({"gpu"})),
     ),
