@@ -21,7 +21,7 @@ from checker.puzzle import Allowance, Case, Puzzle
 from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
 from checker.view.formats import short
-from checker.view.theme import asset, style_element
+from checker.view.theme import asset, prose, style_element
 
 KINDS = {"load": 0.5, "store": 1, "atomic": 1, "dot": 0.25}
 """How high the bar of a step is on the time line."""
@@ -170,7 +170,7 @@ def _verdict(film: FilmData) -> Markup:
         if note.at is not None:
             more += Markup('<button type="button" data-at="{}">Go to step {}</button>').format(note.at, note.at + 1)
     page = Markup('<p class="verdict"><i aria-hidden="true">✗</i> {} {}</p>')
-    return page.format(film.flaws.said, more)
+    return page.format(prose(film.flaws.said), more)
 
 
 def _charts(panels: Sequence[Chart], stage_: Stage) -> Markup:

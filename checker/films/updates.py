@@ -163,7 +163,11 @@ def _filled(said: str, taken: Taken, before: float, after: float) -> str:
         "sum": taken.want,
         "got": taken.got,
     }
-    return said.format(factor=_short(taken.factor), **{name: number(value, 6) for name, value in numbers.items()})
+    return said.format(factor=_short(taken.factor), **{name: _said(value) for name, value in numbers.items()})
+
+
+def _said(value: float) -> str:
+    return f"{value:.4g}" if math.isfinite(value) else number(value)
 
 
 def _short(factor: float) -> str:
