@@ -40,7 +40,7 @@ from checker.verbs.arguments import (
 from checker.verbs.bench import allowed_bytes, duration, kernel_in, launch_of, timed_launch
 from checker.verbs.film import film_at, film_output
 from checker.view import display
-from checker.view.formats import count
+from checker.view.formats import count, size
 from checker.view.memory_levels import H100, memory_levels
 from checker.view.panel import Cell, Panel
 from checker.view.plots import Plot, Subplot, scaling_plot, traffic_plot
@@ -144,7 +144,7 @@ def memory_hierarchy(name: str = "", sizes: Sizes | None = None) -> Plot:
     moved, programs = allowed_bytes(puzzle, case), math.prod(launch.grid)
     marks = [("one program", moved // programs), ("all tensors", sum(t.numel() * t.element_size() for t in tensors))]
     seconds = moved / H100[-1].bandwidth
-    said = f"{puzzle.kernel} moves {moved:,} bytes: HBM takes {duration(seconds)} for them, shared by {count(programs, 'program')}."
+    said = f"{puzzle.kernel} moves {size(moved)} in {count(programs, 'program')}. At HBM's bandwidth that takes {duration(seconds)}."
     return memory_levels(marks, said)
 
 

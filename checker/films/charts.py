@@ -46,16 +46,15 @@ def charts(film: FilmData, scenes: Scenes) -> list[Chart]:
 
 # ---- old × factor + new ------------------------------------------------------------------------------------------------
 
-LABELS = ("before", "×", "+ new terms", "= after", "≠ it holds")
+LABELS = ("before", "", "+ new terms", "= after", "≠ it holds")
 
 
 def _bars(film: FilmData, key: str, wrong: bool, scenes: Scenes) -> list[Part]:
     """What was there, what the factor leaves of it, the new terms, and their sum; where a film needs it, what the kernel holds."""
     out: list[Part] = [Word((key, "name"), Text(0, 12, "", "mono", 12))]
-    for i, label in enumerate(LABELS[: 5 if wrong else 4]):
+    for i in range(5 if wrong else 4):
         y, name = TOP + i * ROW + 13, "side warn" if i == 4 else "side"
-        label_ = Text(0, y, label, name, 12)
-        out += [Word((key, "label", i), label_) if i in (1, 4) else label_]
+        out.append(Word((key, "label", i), Text(0, y, "", name, 12)))
         out.append(Word((key, "value", i), Text(RIGHT + 6, y, "", name, 12)))
     for row in film.updates:
         taken: dict[int, Taken] = getattr(row, key)
@@ -65,10 +64,9 @@ def _bars(film: FilmData, key: str, wrong: bool, scenes: Scenes) -> list[Part]:
             named = now.name + ("" if "[" in now.name else film.row_words(row)) if now else ""
             scenes.put(step.at, (key, "name"), named, own=True)
             for i in range(5 if wrong else 4):
+                label = f"× {_short(now.factor)}" if now and i == 1 else LABELS[i]
+                scenes.put(step.at, (key, "label", i), label if i in shown else "", own=True)
                 scenes.put(step.at, (key, "value", i), shown.get(i, ""), own=True)
-            scenes.put(step.at, (key, "label", 1), f"× {_short(now.factor)}" if now else LABELS[1], own=True)
-            if wrong:
-                scenes.put(step.at, (key, "label", 4), LABELS[4] if 4 in shown else "", own=True)
             scenes.put(step.at, (key, "bars"), _shapes(now) if now else (), own=True)
     return [*out, Slot((key, "bars"))]
 

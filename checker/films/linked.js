@@ -13,8 +13,9 @@ function start(group) {
   find("lanes").innerHTML = lanes.map((lane, i) => {
     const bars = lane.map(([name, high], k) => `<path class="${name}" d="M${k + 0.1} 1h.8v${-high}h-.8z"/>`);
     const notes = films[i].notes().map(([k]) => `<path class="note" d="M${k + 0.1} -.05h.8v-.25h-.8z"/>`);
-    return `<div class="lane"><svg viewBox="0 0 ${length} 1" preserveAspectRatio="none" aria-hidden="true">${bars.join("")}${notes.join("")}</svg></div>`;
+    return `<div class="lane"><span></span><svg viewBox="0 0 ${length} 1" preserveAspectRatio="none" aria-hidden="true">${bars.join("")}${notes.join("")}</svg></div>`;
   }).join("");
+  bar.querySelectorAll(".lane span").forEach((node, i) => (node.textContent = films[i].title));
 
   function frame(k) {
     now.k = Math.min(Math.max(k, 0), length - 1);

@@ -103,15 +103,15 @@ def linked(*films: str) -> str:
     """Films of the same data side by side, with one play button and one time line for all of them."""
     buttons = [_button("back", "One step back"), _button("play", "Play"), _button("next", "One step on")]
     page = Markup(
-        '<div class="tbt-linked" role="group" aria-label="{} films that play together" data-lm-suppress-shortcuts="true">{}{}'
+        '<div class="tbt-linked" role="group" aria-label="{} films that play together" data-lm-suppress-shortcuts="true">{}'
         '<div class="together"><div class="lanes"></div><input class="scrub" type="range" min="0" value="0" aria-label="Moment of all films">'
-        '<div class="buttons">{}<span class="clock"></span>{}</div></div><script>{}</script></div>'
+        '<div class="buttons">{}<span class="clock"></span>{}</div></div>{}<script>{}</script></div>'
     )
     style = style_element("tbt-linked", asset("checker.films", "linked.css"))
     script = Markup(asset("checker.films", "linked.js"))  # noqa: S704 (ours)
     beside = Markup(side_by_side(*films))  # noqa: S704 (made by `film_html`)
     return str(
-        page.format(len(films), style, beside, Markup("").join(buttons), _listed("speed", "Speed", SPEEDS, "1"), script)
+        page.format(len(films), style, Markup("").join(buttons), _listed("speed", "Speed", SPEEDS, "1"), beside, script)
     )
 
 

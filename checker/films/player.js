@@ -253,7 +253,7 @@ function start(root) {
 
   root.classList.add("live");
   root.closest("details")?.addEventListener("toggle", () => frame(now.k)); // what is folded has no lines to scroll to
-  root.film = { seek, bars: () => now.sequence.map((i) => data.kinds[steps[i].kind]), notes: () => data.notes.map(([at, ...said]) => [now.sequence.indexOf(at), ...said]).filter(([k]) => k >= 0) };
+  root.film = { seek, title: find("title").textContent, bars: () => now.sequence.map((i) => data.kinds[steps[i].kind]), notes: () => data.notes.map(([at, ...said]) => [now.sequence.indexOf(at), ...said]).filter(([k]) => k >= 0) };
   arrange();
 }
 

@@ -41,7 +41,7 @@ SOURCES = (
     "An H100 SXM. Sizes and HBM's bandwidth: NVIDIA's H100 whitepaper, 2022. Shared memory: 128 bytes a cycle in each of 132 SMs at 1.98 GHz. "
     "L2's bandwidth and the latencies: measured by MT4G (TU München) on an H100 80GB."
 )
-WIDE, LEFT, RIGHT, TOP, ROW = 640.0, 150.0, 420.0, 66.0, 44.0
+WIDE, LEFT, RIGHT, ROW = 640.0, 116.0, 394.0, 42.0
 LEAST, MOST = 1e3, 1e11  # of the scale of sizes, in bytes
 
 
@@ -50,18 +50,18 @@ def memory_levels(marks: Sequence[tuple[str, int]] = (), words: str = "") -> Plo
 
     `words` stand below, above the sources.
     """
-    out = [_text(LEFT, 14, "size, one step is ten times", "soft"), _text(RIGHT + 16, 14, "bandwidth", "soft"), _text(RIGHT + 116, 14, "latency", "soft")]  # fmt: skip
-    for i, level in enumerate(H100):
-        out.append(_level(level, TOP + i * ROW))
-    bottom = TOP + len(H100) * ROW
-    for power in range(3, 12):
-        out.append(_line(_at(10.0**power), TOP - 6, bottom - 8, "line"))
+    top = 34.0 + 16 * len(marks)
+    bottom = top + len(H100) * ROW
+    heads = ((LEFT, "size; a line is ten times the one before"), (RIGHT + 12, "bandwidth"), (RIGHT + 100, "latency"))
+    out = [_text(x, 14, head, "soft") for x, head in heads]
+    out += [_line(_at(10.0**power), top - 6, bottom - 8, "faint") for power in range(3, 12)]
+    out += [_level(level, top + i * ROW) for i, level in enumerate(H100)]
     for i, (name, amount) in enumerate(marks):
-        x, y = _at(amount), 34 + 16 * (i % 2)
+        x, y = _at(amount), 34 + 16 * i
         end = "end" if x > (LEFT + RIGHT) / 2 else "start"
         out.append(_line(x, y - 10, bottom - 8, "warn", dash="4 3"))
         out.append(_text(x + (-5 if end == "end" else 5), y, f"{name}: {size(amount)}", "warn", end, bold=True))
-    said = [*([words] if words else []), *textwrap.wrap(SOURCES, 104)]
+    said = [*([words] if words else []), *textwrap.wrap(SOURCES, 92)]
     for i, line in enumerate(said):
         out.append(_text(0, bottom + 14 + 16 * i, line, "ink" if words and i == 0 else "soft"))
     high = bottom + 16 * len(said) + 6
@@ -75,11 +75,12 @@ def _level(level: Level, y: float) -> Markup:
     colour, total = _colour(level.colour), level.each * level.count
     bars = rect.format(LEFT, y, _at(total) - LEFT, colour, 0.28) + rect.format(LEFT, y, _at(level.each) - LEFT, colour, 1)  # fmt: skip
     held = f"{level.count} × {_size(level.each)}" if level.count > 1 else _size(level.each)
-    inside = _text(LEFT + 6, y + 15, held, "bg", bold=True)
+    full = level.count == 1 and _at(total) > RIGHT - 60
+    amount = _text(_at(total) - 6, y + 15, held, "bg", "end", bold=True) if full else _text(_at(total) + 6, y + 15, held, "ink")  # fmt: skip
     names = _text(0, y + 9, level.name, "ink", bold=True) + _text(0, y + 24, level.where, "soft")
     speed = f"{level.bandwidth / 1e12:.3g} TB/s" if level.bandwidth else "no wait"
     latency = f"{level.cycles} cycles, {level.cycles / CLOCK * 1e9:.0f} ns" if level.cycles else "none"
-    return names + bars + inside + _text(RIGHT + 16, y + 15, speed, "ink") + _text(RIGHT + 116, y + 15, latency, "ink")
+    return names + bars + amount + _text(RIGHT + 12, y + 15, speed, "ink") + _text(RIGHT + 100, y + 15, latency, "ink")
 
 
 def _size(amount: int) -> str:

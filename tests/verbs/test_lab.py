@@ -163,7 +163,7 @@ class TestFigures:
         alt = lab.memory_hierarchy("row_softmax", {"M": 1 << 20, "N": 4096, "BLOCK_N": 4096}).alt
         assert "one program: 32,768 B." in alt
         assert "all tensors: 34.4 GB." in alt
-        assert "HBM takes 10.26 ms for them" in alt
+        assert "At HBM's bandwidth that takes 10.26 ms." in alt
 
     def test_a_demonstration_is_filmed_and_counted_without_being_solved(self, capsys):
         films({"feature_slices": {"N": 5}})
