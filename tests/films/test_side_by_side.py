@@ -72,7 +72,7 @@ def test_linked_films_have_one_play_button_and_one_time_line(show: Open, both: l
     def at() -> list[int]:
         return [int(text.split(" / ")[0]) for text in clocks.all_text_contents()]
 
-    assert [button.is_visible() for button in page.locator("button.play").all()] == [False, False, True]
+    assert page.locator("button.play:visible").count() == 1
     assert page.locator(".lane").count() == 2
     page.locator(".together .next").click()
     assert at() == [2, 2]
