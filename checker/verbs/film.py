@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from markupsafe import Markup
 
 from checker import workspace
 from checker.checking import check_source
@@ -84,7 +85,7 @@ def film_output(made: Film | Verdict) -> display.Output:
 def folded(verdict: Verdict, source: KernelSource) -> str:
     """The film that belongs to a card, to be opened by one click: of the failing case, or of the kernel that passed.
 
-    Empty where there is none: the kernel does not run, or nobody could watch it.
+    Empty where there is none: the kernel does not run, or nobody could watch it. Never raises: the verdict stands without a film.
     """
     puzzle = PUZZLES[verdict.puzzle]
     case = puzzle.film.case if verdict.passed else failing_case(verdict)
@@ -94,6 +95,8 @@ def folded(verdict: Verdict, source: KernelSource) -> str:
         made = film_at(puzzle, source, case, None if verdict.passed else verdict)
     except UsageError:
         return ""
+    except Exception as error:  # a defect of ours
+        return str(Markup("<p>There is no film of this case: {}: {}</p>").format(type(error).__name__, error))
     if isinstance(made, Verdict):
         return ""
     words = "Watch it and share it: the film of your kernel" if verdict.passed else "Watch it fail: the film of the smallest failing case"  # fmt: skip
