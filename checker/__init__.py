@@ -48,7 +48,8 @@ def check(kernel: Any = None, device: str = "auto") -> Verdict:
 def film(kernel: Any = None, case: str = "", **sizes: int) -> Film | None:
     """Show a kernel walking over its tensors, tile by tile, at small sizes: ``film(row_softmax_kernel, N=13, BLOCK_N=16)``.
 
-    ``case="failing"`` films the smallest case that fails. Keep one as a page with ``film(...).save("film.html")``. Where the kernel cannot run, its verdict is shown instead.
+    ``case="failing"`` films the smallest case that fails. Keep one as a page with ``film(...).save("film.html")``, or as a picture
+    that moves by itself with ``.save("film.svg")``. Where the kernel cannot run, its verdict is shown instead.
     """
     _need("torch", "triton")
     from checker.verbs.film import film

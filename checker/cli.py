@@ -120,7 +120,8 @@ def _parser() -> ArgumentParser:
     )
     failing = "film the smallest case that fails, of a kernel that does not pass"
     p.add_argument("--case", choices=("failing",), default="", help=failing)
-    p.add_argument("-o", "--output", metavar="HTML", help="the page to write (default: <puzzle>.film.html)")
+    page = "the page to write (default: <puzzle>.film.html), or a .svg that moves by itself"
+    p.add_argument("-o", "--output", metavar="HTML", help=page)
     add_sizes(p)
     p = kernel_verb(
         xray,
@@ -201,7 +202,8 @@ def film(options: Namespace) -> int:
     output = options.output or f"{puzzle.name}.film.html"
     with _writing(output):
         target = made.save(output)
-    print(f"{target}: open it in a browser. Space plays, the arrow keys step.")
+    keys = "" if target.suffix.lower() == ".svg" else " Space plays, the arrow keys step."
+    print(f"{target}: open it in a browser.{keys}")
     return PASSED
 
 

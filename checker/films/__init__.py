@@ -22,6 +22,6 @@ In the order in which a launch becomes a page:
 """
 
 from checker.films.flaws import Flaws, WrongOutput
-from checker.films.page import card_film, film_document, film_html, linked, side_by_side
+from checker.films.page import card_film, film_document, film_html, film_svg, linked, side_by_side
 
-__all__ = ["Flaws", "WrongOutput", "card_film", "film_document", "film_html", "linked", "side_by_side"]
+__all__ = ["Flaws", "WrongOutput", "card_film", "film_document", "film_html", "film_svg", "linked", "side_by_side"]

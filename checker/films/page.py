@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +17,7 @@ from checker.films.legend import legend
 from checker.films.scene import Change, Part, Scenes, Stage, Values
 from checker.films.stage import stage
 from checker.films.steps import program_name
-from checker.films.svg import NOTHING, small
+from checker.films.svg import NOTHING, Text, small, text
 from checker.films.tables import Meter, meters, meters_html, notes_html, source_listing, state_html, state_table
 from checker.puzzle import Allowance, Case, Puzzle
 from checker.simulator.trace import Trace
@@ -80,6 +82,51 @@ def film_html(
             Markup("").join(left), source_listing(film), Markup("").join(right), data, player,
         )
     )  # fmt: skip
+
+
+FRAMES, PACE = 60, 0.9
+"""Of a moving picture: how many at most, and seconds for each."""
+
+
+def film_svg(
+    trace: Trace,
+    puzzle: Puzzle,
+    source: KernelSource,
+    *,
+    case: Case | None = None,
+    title: str = "",
+    values: Mapping[str, Any] | None = None,
+    flaws: Flaws | None = None,
+) -> str:
+    """The stage as one SVG that moves by itself, for a message or a page; what it takes is as in `film_html`.
+
+    Of more than FRAMES steps it shows every second one, or third. Where nothing moves, its first frame stands still.
+    """
+    film = film_data(trace, puzzle, source, case or puzzle.film.case, values or {}, flaws)
+    scenes = Scenes([s.program for s in film.steps])
+    parts, every = stage(film, scenes), -(-len(film.steps) // FRAMES)
+    frames = Markup("")
+    for i, step in enumerate(film.steps[::every]):
+        said = [film.sentence(step), *textwrap.wrap(film.change(step), 88)]
+        words = Markup("").join(text(Text(8, 44 + 18 * line, words, "side", 12)) for line, words in enumerate(said))
+        hidden = Markup(' visibility="hidden"') if i else NOTHING
+        frame = Markup('<g class="frame-of-film" style="animation-delay:{:.1f}s"{}>{}<g transform="translate(0 88)">{}</g></g>')  # fmt: skip
+        frames += frame.format(i * PACE, hidden, words, Stage(scenes, step.at).pictures(parts))
+    shown, w = len(film.steps[::every]), max(round(film.layout.width), 480)
+    h = round(film.layout.height) + 92
+    style = (
+        f".frame-of-film{{animation:film {shown * PACE:.1f}s step-end infinite}}"
+        f"@keyframes film{{0%{{visibility:visible}}{100 / shown:.3f}%,100%{{visibility:hidden}}}}"
+        "@media(prefers-reduced-motion:reduce){.frame-of-film{animation:none}}"
+    )
+    page = Markup(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="{}" height="{}" viewBox="0 0 {} {}" fill="none" font-family="system-ui,sans-serif" role="img">'
+        '<title>{}</title><style>{}</style><rect width="{}" height="{}" fill="#fff"/>{}{}</svg>\n'
+    )
+    name = title or f"{puzzle.title}: the film of {source.kernel}"
+    verdict = f" · {film.flaws.said}" if film.flaws else ""
+    head = text(Text(8, 22, name + verdict, "name", 13))
+    return re.sub(r' data-(?:s|fade|choose)="\d+"', "", str(page.format(w, h, w, h, name, style, w, h, head, frames)))
 
 
 def film_document(html: str, title: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from markupsafe import Markup
 from checker import workspace
 from checker.checking import check_source
 from checker.course import PUZZLES
-from checker.films import Flaws, WrongOutput, card_film, film_document, film_html
+from checker.films import Flaws, WrongOutput, card_film, film_document, film_html, film_svg
 from checker.judge.comparison import error_against
 from checker.judge.launches import Prepared, prepare
 from checker.judge.verdict import Verdict
@@ -40,16 +41,18 @@ SMALLER = "It shows every step: a few dozen elements are enough."
 
 @dataclass(frozen=True)
 class Film:
-    """A film that was shown. `html` is one self-contained fragment."""
+    """A film that was shown. `html` is one self-contained fragment, ``svg()`` a picture that moves by itself."""
 
     puzzle: str
     title: str
     html: str
+    svg: Callable[[], str] = field(repr=False, compare=False)
 
     def save(self, path: str | Path) -> Path:
-        """Write the film as a page of its own, for a browser."""
+        """Write the film as a page of its own for a browser or, as a .svg, as a moving picture for a message."""
         target = Path(path)
-        workspace.write_atomically(target, film_document(self.html, self.title))
+        moving = target.suffix.lower() == ".svg"
+        workspace.write_atomically(target, self.svg() if moving else film_document(self.html, self.title))
         return target
 
     def __repr__(self) -> str:
@@ -183,10 +186,12 @@ def film_at(puzzle: Puzzle, source: KernelSource, case: Case, verdict: Verdict |
     # inputs as they were (the job worked on copies), outputs as the kernel left them
     values = {name: result.tensors[name] if name in puzzle.outputs else tensor for name, tensor in tensors.items()}
     flaws = _flaws(puzzle, case, prepared, result.tensors, verdict)
+    trace = result.trace
     html = film_html(
-        result.trace, puzzle, source, case=case, budget=puzzle.budget(case), title=title, values=values, flaws=flaws
+        trace, puzzle, source, case=case, budget=puzzle.budget(case), title=title, values=values, flaws=flaws
     )
-    return Film(puzzle.name, title, html)
+    svg = partial(film_svg, trace, puzzle, source, case=case, title=title, values=values, flaws=flaws)
+    return Film(puzzle.name, title, html, svg)
 
 
 def _flaws(
