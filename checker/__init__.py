@@ -36,7 +36,7 @@ __all__ = ["bench", "check", "doctor", "film", "hint", "progress", "reset", "xra
 def check(kernel: Any = None, device: str = "auto") -> Verdict:
     """Judge a kernel, show the verdict as a card and return it.
 
-    `kernel` is the ``@triton.jit`` function itself, not a name. `device` is "auto" (the GPU too, where there is one), "cpu" or
+    `kernel` is the ``@triton.jit`` function, the name of a puzzle, or the path of a file that holds one kernel. `device` is "auto" (the GPU too, where there is one), "cpu" or
     "cuda".
     """
     _need("torch", "triton")
@@ -45,15 +45,16 @@ def check(kernel: Any = None, device: str = "auto") -> Verdict:
     return check(kernel, device)
 
 
-def film(kernel: Any = None, **sizes: int) -> Film | None:
+def film(kernel: Any = None, case: str = "", **sizes: int) -> Film | None:
     """Show a kernel walking over its tensors, tile by tile, at small sizes: ``film(row_softmax_kernel, N=13, BLOCK_N=16)``.
 
-    Keep one as a page with ``film(...).save("film.html")``. Where the kernel cannot run, its verdict is shown instead.
+    ``case="failing"`` films the smallest case that fails. Keep one as a page with ``film(...).save("film.html")``, or as a picture
+    that moves by itself with ``.save("film.svg")``. Where the kernel cannot run, its verdict is shown instead.
     """
     _need("torch", "triton")
     from checker.verbs.film import film
 
-    return film(kernel, sizes)
+    return film(kernel, sizes, case)
 
 
 def xray(kernel: Any = None, **choices: Any) -> Panel:

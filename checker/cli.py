@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checker.verbs.arguments import UnavailableHere, UsageError, puzzle_named
+from checker.verbs.arguments import UnavailableHere, UsageError, kernels_in, one_kernel, path_of, puzzle_named
 
 if TYPE_CHECKING:  # `doctor` runs where torch is missing
     from checker.checking import Device
@@ -116,8 +116,12 @@ def _parser() -> ArgumentParser:
         film,
         "film a kernel walking over its tensors",
         "film puzzles/row_softmax.py -o film.html --size N=13",
+        "film row_softmax --case failing",
     )
-    p.add_argument("-o", "--output", metavar="HTML", help="the page to write (default: <puzzle>.film.html)")
+    failing = "film the smallest case that fails, of a kernel that does not pass"
+    p.add_argument("--case", choices=("failing",), default="", help=failing)
+    page = "the page to write (default: <puzzle>.film.html), or a .svg that moves by itself"
+    p.add_argument("-o", "--output", metavar="HTML", help=page)
     add_sizes(p)
     p = kernel_verb(
         xray,
@@ -131,7 +135,7 @@ def _parser() -> ArgumentParser:
     p.add_argument("--num-stages", metavar="N", type=int, help="stages of pipelined loops: 1 to 8")
     kernel_verb(bench, "time a kernel on this machine's GPU", "bench puzzles/row_softmax.py")
     p = verb(hint, "show the next hint of a puzzle", "hint row_softmax", "hint row_softmax --level 1")
-    p.add_argument("puzzle", nargs="?", metavar="PUZZLE", help="the puzzle's name")
+    p.add_argument("puzzle", nargs="?", metavar="PUZZLE", help="the puzzle's name, or a file with its kernel")
     p.add_argument("--level", metavar="LEVEL", help="1 (question), 2 (idea) or 3 (skeleton); default: the next one")
     verb(progress, "show what is solved and what comes next")
     p = verb(reset, "put a puzzle's empty stub back, after saving your version", "reset row_softmax")
@@ -191,14 +195,15 @@ def film(options: Namespace) -> int:
     sizes = _sizes(options)
     _refuse_unwritable(options.output)
     puzzle, source = _kernel(options)
-    made = film_of(puzzle, source, sizes)
+    made = film_of(puzzle, source, sizes, options.case)
     if not isinstance(made, Film):
         print_card(made)
         return BROKEN if made.status == "infra_error" else FAILED
     output = options.output or f"{puzzle.name}.film.html"
     with _writing(output):
         target = made.save(output)
-    print(f"{target}: open it in a browser. Space plays, the arrow keys step.")
+    keys = "" if target.suffix.lower() == ".svg" else " Space plays, the arrow keys step."
+    print(f"{target}: open it in a browser.{keys}")
     return PASSED
 
 
@@ -231,48 +236,26 @@ def _sizes(options: Namespace) -> dict[str, Any]:
 
 def _kernel(options: Namespace) -> tuple[Puzzle, KernelSource]:
     """The one kernel that was named. Raises UsageError where there is none, or several."""
-    kernels = _kernels(options)
-    if len(kernels) > 1:
-        path, names = _path(options), ", ".join(dict.fromkeys(puzzle.name for puzzle, _ in kernels))
-        raise UsageError(
-            f"{path} holds several kernels; say which: {options.verb} {path} --puzzle NAME, with NAME one of {names}"
-        )
-    return kernels[0]
+    path = _path(options)
+    return one_kernel(
+        kernels_in(path, options.verb, options.puzzle or ""), path, f"{options.verb} {path} --puzzle NAME"
+    )
 
 
 def _kernels(options: Namespace) -> list[tuple[Puzzle, KernelSource]]:
     """The kernels of the file that was named. Raises UsageError where there is none."""
-    from checker.course import LADDER, PUZZLES
-    from checker.submission.from_path import from_path
-
-    wanted = [puzzle_named(options.puzzle, options.verb)] if options.puzzle else list(LADDER)
-    path = _path(options)
-    found = from_path(path, wanted)
-    kernels = [(PUZZLES[f.puzzle], f.source) for f in found if f.puzzle is not None and f.source is not None]
-    broken = [f for f in found if f.source is None and f.reason != "no_kernel"]
-    if not kernels:
-        told = "; ".join(f"{f.submission}: {f.error}" for f in (broken or found)[:3])
-        asked = f" The kernel of {wanted[0].name} is called {wanted[0].kernel}." if options.puzzle else ""
-        raise UsageError(f"{path}: {told or 'no kernel of this course is in it'}.{asked}")
-    for f in broken:
-        print(f"checker: {f.submission}: {f.error}", file=sys.stderr)
-    return kernels
+    return kernels_in(_path(options), options.verb, options.puzzle or "")
 
 
 def _path(options: Namespace) -> Path:
     """The file that was named, by its path or by its puzzle."""
-    from checker import workspace
-
     name = options.file or options.puzzle
     if name is None:
         from checker.course import PUZZLES
 
         first = next(iter(PUZZLES))
         raise UsageError(f"{options.verb} needs a file: python -m checker {options.verb} puzzles/{first}.py")
-    path = Path(name)
-    if path.exists() or path.parent != Path() or path.suffix:
-        return path
-    return workspace.find().puzzle_file(puzzle_named(name, options.verb).name)
+    return path_of(name, options.verb)
 
 
 # --- commands on the learner's folder and machine -----------------------------------------------------------------------

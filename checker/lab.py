@@ -23,8 +23,9 @@ from checker import gpu, workspace
 from checker.compiler import TARGETS, CompileResult, compile_kernel, requests_for
 from checker.course import PUZZLES
 from checker.course.demonstrations import DEMONSTRATIONS, FOLDER, PIPELINES
-from checker.films import side_by_side
-from checker.judge.launches import prepare
+from checker.films import linked, side_by_side
+from checker.judge.launches import prepare, without_numbers
+from checker.misconceptions import bank
 from checker.puzzle import DTYPES, Case, Launch, Pipeline, Puzzle, Scalar, Tensors
 from checker.sandbox import Sandbox
 from checker.simulator.trace import SimulateOptions, Trace
@@ -39,8 +40,10 @@ from checker.verbs.arguments import (
 from checker.verbs.bench import allowed_bytes, duration, kernel_in, launch_of, timed_launch
 from checker.verbs.film import film_at, film_output
 from checker.view import display
+from checker.view.formats import count, size
+from checker.view.memory_levels import H100, memory_levels
 from checker.view.panel import Cell, Panel
-from checker.view.plots import Subplot, scaling_plot, traffic_plot
+from checker.view.plots import Plot, Subplot, scaling_plot, traffic_plot
 
 __all__ = [
     "Subplot",
@@ -49,6 +52,7 @@ __all__ = [
     "compile_for",
     "errors",
     "films",
+    "memory_hierarchy",
     "operations",
     "pipeline",
     "scaling_plot",
@@ -66,13 +70,15 @@ would have more elements than `LARGEST`."""
 # --- what each kernel does at given sizes -------------------------------------------------------------------------------
 
 
-def films(names: Mapping[str, Sizes], beside: bool = False) -> None:
+def films(names: Mapping[str, Sizes], beside: bool = False, together: bool = False) -> None:
     """Show the films of several puzzles at the given sizes, below one another; one that is not solved yet says so.
 
-    With `beside` they stand next to one another where the page is wide enough.
+    With `beside` they stand next to one another where the page is wide enough, and `together` they also have one play button and
+    one time line: ``films({"chunked_softmax/chunk_local_max": sizes, "online_softmax": sizes}, together=True)``. A name with a
+    slash is one of the course's wrong kernels, the puzzle and the mistake (`python -m checker mutants` lists them).
     """
-    made = (_film(_puzzle(name), sizes) for name, sizes in _by_name("films", names).items())
-    for shown in [_beside(*made)] if beside else made:
+    made = [_film(name, sizes) for name, sizes in _by_name("films", names).items()]
+    for shown in [_beside(made, together)] if beside or together else made:
         display.show(shown)
 
 
@@ -119,6 +125,27 @@ def timed(name: str, sizes: Sequence[Sizes], dtype: str = "") -> list[float] | N
     if not gpu.available():
         return None
     return _seconds(puzzle, _kernel(puzzle)[0], cases, sizes)
+
+
+def memory_hierarchy(name: str = "", sizes: Sizes | None = None) -> Plot:
+    """The memories of an H100: how large each is, how fast, and how far away, with their sources.
+
+    With a puzzle's `name`, the bytes of its kernel at these `sizes` are laid on it: those of all tensors, and what one program
+    loads and stores within the budget: ``memory_hierarchy("row_softmax", {"M": 4096, "N": 1024, "BLOCK_N": 1024})``. No memory
+    is taken for the tensors.
+    """
+    if not name:
+        return memory_levels()
+    puzzle = _puzzle(name)
+    case = _case(puzzle, sizes or {})
+    with sizes_as_usage_errors():
+        launch = without_numbers(puzzle, case)
+    tensors = [value for value in launch.arguments.values() if isinstance(value, torch.Tensor)]
+    moved, programs = allowed_bytes(puzzle, case), math.prod(launch.grid)
+    marks = [("one program", moved // programs), ("all tensors", sum(t.numel() * t.element_size() for t in tensors))]
+    seconds = moved / H100[-1].bandwidth
+    said = f"{puzzle.kernel} moves {size(moved)} in {count(programs, 'program')}. At HBM's bandwidth that takes {duration(seconds)}."
+    return memory_levels(marks, said)
 
 
 def compile_for(
@@ -399,10 +426,16 @@ def _course_kernel(puzzle: Puzzle) -> KernelSource:
     return source
 
 
-def _film(puzzle: Puzzle, sizes: Sizes) -> display.Output:
-    """The film; the card where the kernel is wrong; a sentence where the learner still has the puzzle ahead."""
+def _film(name: str, sizes: Sizes) -> display.Output:
+    """The film; the card where the kernel does not run; a sentence where the learner still has the puzzle ahead."""
+    of, _, mistake = name.partition("/")
+    puzzle = _puzzle(of)
     case = _case(puzzle, sizes)  # sizes that do not exist are refused, solved or not
-    source = _course_kernel(puzzle) if puzzle.name in DEMONSTRATIONS else _own_kernel(puzzle)
+    source = _own_kernel(puzzle)
+    if mistake:
+        source = _wrong_kernel(puzzle, mistake)
+    elif puzzle.name in DEMONSTRATIONS:
+        source = _course_kernel(puzzle)
     if source is not None:
         return film_output(film_at(puzzle, source, case))
     sentence = f"{puzzle.title}: there will be a film here once your kernel has passed."
@@ -411,12 +444,20 @@ def _film(puzzle: Puzzle, sizes: Sizes) -> display.Output:
     )
 
 
-def _beside(*shown: display.Output) -> display.Output:
+def _wrong_kernel(puzzle: Puzzle, mistake: str) -> KernelSource:
+    known = {wrong.name: wrong.source for wrong in bank(puzzle.name)}
+    if mistake not in known:
+        raise UsageError(f"{puzzle.name} has no wrong kernel called {mistake}. They are {', '.join(known) or 'none'}.")
+    return known[mistake]
+
+
+def _beside(shown: Sequence[display.Output], together: bool) -> display.Output:
     def print_all(console: Console) -> None:
         for one in shown:
             one.print(console)
 
-    return display.Output(lambda: side_by_side(*(one.html() for one in shown)), print_all)
+    arrange = linked if together else side_by_side
+    return display.Output(lambda: arrange(*(one.html() for one in shown)), print_all)
 
 
 # --- sizes and runs -----------------------------------------------------------------------------------------------------

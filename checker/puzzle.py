@@ -107,6 +107,42 @@ class ExactState:
 
 
 @dataclass(frozen=True)
+class Accumulator:
+    """A matrix that is updated like the sum beside it: one row of it belongs to one number of the sum.
+
+    `names` are variables, the first one found is shown; its new terms are the product of the tiles `left` [rows, chunk] and
+    `right` [chunk, columns], each the first of its names that is found. `said` may use what `Update`'s sentences may.
+    """
+
+    names: tuple[str, ...]
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+    said: str
+
+
+@dataclass(frozen=True)
+class Update:
+    """How a running sum takes in one more chunk, ``old × factor + new``: what a film draws as bars, and what it says.
+
+    `measure` and `total` are variables of the running state: what the terms are measured against, and their sum.
+    ``factor(before, after)`` is what the old sum is multiplied by when the measure goes from one number to the other.
+
+    The sentences: `begins` for the first chunk, `changes` where the measure changed, `stays` where it did not, and `departs`
+    behind them where the kernel holds another sum. They may use ``{before}`` and ``{after}``, the measure, ``{old}``, ``{factor}``,
+    ``{new}`` and ``{sum}`` of ``old × factor + new = sum``, and ``{got}``, what the kernel holds.
+    """
+
+    measure: str
+    total: str
+    factor: Callable[[float, float], float]
+    begins: str
+    changes: str
+    stays: str
+    departs: str
+    accumulator: Accumulator | None = None
+
+
+@dataclass(frozen=True)
 class RunningState:
     """Numbers for each row that a kernel keeps while it walks over a tensor in chunks: columns beside the rows, compared with what they must be.
 
@@ -130,6 +166,8 @@ class RunningState:
     exact: Callable[[Case, Tensors, torch.Tensor, tuple[int, ...]], tuple[ExactState, ...]] | None = None
     tolerance: float = 1e-3
     in_memory: bool = False
+    update: Update | None = None
+    """How the sum takes in one more chunk, where that is more than an addition."""
 
 
 @dataclass(frozen=True)

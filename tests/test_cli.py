@@ -136,6 +136,18 @@ def test_film_writes_a_page(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "N = 7" in page
 
 
+def test_film_of_the_failing_case(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["film", "right.py", "--case", "failing"]) == 2
+    assert "passes: there is no failing case to film" in capsys.readouterr().err
+    (folder / "wrong.py").write_text(WRONG)
+    assert cli.main(["check", "wrong.py", "--device", "cpu"]) == 1
+    assert "python -m checker film wrong.py --case failing" in " ".join(capsys.readouterr().out.split())
+    assert cli.main(["film", "wrong.py", "--case", "failing", "-o", "film.html"]) == 0
+    page = (folder / "film.html").read_text()
+    assert "This kernel does not pass. Vector addition gives wrong numbers." in page
+    assert 'class="first-wrong"' in page
+
+
 def test_film_of_a_stub_shows_its_card_instead(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["film", "puzzles/vector_add.py"]) == 1
     assert "waiting for you" in capsys.readouterr().out

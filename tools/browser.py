@@ -1,7 +1,8 @@
-"""Sees to it that there is a browser for the tests in `tests/browser`, and says loudly when there is none.
+"""Sees to it that there are a browser and axe-core for the tests, and says loudly when one of them is missing.
 
 Looks for Chromium or Chrome on the PATH, then for the one that Playwright may have fetched; installs Debian's chromium
-where it may (as root, or with a sudo that asks for nothing). In CI a missing browser is a failure.
+where it may (as root, or with a sudo that asks for nothing). axe-core, which looks for what keeps people from reading a page,
+comes from npm into .venv. In CI a missing one is a failure.
 """
 
 from __future__ import annotations
@@ -20,6 +21,28 @@ MISSING = """
   Debian:       sudo apt install chromium
   other Linux:  .venv/bin/python -m playwright install --with-deps chromium
 """
+AXE = "axe-core@4.10.3"
+NO_AXE = f"""
+*** WHETHER EVERYONE CAN READ CARDS AND FILMS WILL NOT BE TESTED: there is no axe-core here, and npm could not fetch it. ***
+
+  npm install --prefix .venv/node {AXE}
+"""
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def find_axe() -> Path | None:
+    """axe-core's script, or None. TILE_AXE names one outright."""
+    named = os.environ.get("TILE_AXE")
+    path = Path(named) if named else ROOT / ".venv" / "node" / "node_modules" / "axe-core" / "axe.min.js"
+    return path if path.is_file() else None
+
+
+def install_axe() -> None:
+    """Asks npm for axe-core, where there is an npm."""
+    if npm := shutil.which("npm"):
+        print("Fetching axe-core for the tests of cards and films.", flush=True)
+        command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(ROOT / ".venv" / "node"), AXE]
+        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False, timeout=120)
 
 
 def find_browser() -> str | None:
@@ -67,12 +90,14 @@ def install_browser() -> None:
 
 
 def main() -> int:
-    if find_browser() is None:
-        install_browser()
-    if find_browser() is not None:
-        return 0
-    print(MISSING, file=sys.stderr, flush=True)
-    return 1 if os.environ.get("CI") == "true" else 0
+    missing = []
+    for find, install, told in ((find_browser, install_browser, MISSING), (find_axe, install_axe, NO_AXE)):
+        if find() is None:
+            install()
+        if find() is None:
+            missing.append(told)
+    print("".join(missing), file=sys.stderr, flush=True, end="")
+    return 1 if missing and os.environ.get("CI") == "true" else 0
 
 
 if __name__ == "__main__":

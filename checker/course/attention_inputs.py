@@ -14,6 +14,7 @@ from dataclasses import replace
 import torch
 
 from checker.course.chunk_kinds import IN_SIGHT, PAIRS, TRIPLES, Kind, Plan, extremes, rows_of_kinds
+from checker.course.diagrams import ONLINE_ATTENTION
 from checker.course.families import REACH, chunk_width, generator
 from checker.course.softmax_rows import honest_forms
 from checker.puzzle import DTYPES, Case, ExactState, RunningState, Tensors
@@ -224,7 +225,8 @@ def running(
         l[rows] = torch.exp(s - m[rows, None]).sum(dim=-1)
         return (honest_forms(names, m, l),)
 
-    return RunningState("k_ptr", "q_ptr", names, exact, tolerance=5e-3, in_memory=in_memory)
+    update = None if in_memory else ONLINE_ATTENTION
+    return RunningState("k_ptr", "q_ptr", names, exact, tolerance=5e-3, in_memory=in_memory, update=update)
 
 
 def _of(seen: torch.Tensor | None, i: int, dims: int) -> torch.Tensor | None:

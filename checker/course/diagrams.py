@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
-from checker.puzzle import Band, Diagram, Drawn, Enlarged, KeptState, RunningState, Square
+from checker.puzzle import Accumulator, Band, Diagram, Drawn, Enlarged, KeptState, RunningState, Square, Update
 
 
 def flowing(running: RunningState | None = None, **tensors: tuple[str, ...]) -> Diagram:
     """Tensors by parameter name with the names of their axes, one after another; `running` stands beside its rows."""
     return Diagram({name: Drawn(axes) for name, axes in tensors.items()}, running=running)
+
+
+def shrink(before: float, after: float) -> float:
+    """What a sum of exp(x - maximum) is multiplied by when the maximum goes from `before` to `after`."""
+    return math.exp(before - after)
+
+
+ONLINE = Update(
+    measure="m_i",
+    total="l_i",
+    factor=shrink,
+    begins="The first chunk has the maximum {after}, and its terms add up to {new}.",
+    changes="The maximum rose from {before} to {after}: the old sum shrinks to {factor} of itself, and the new terms add {new}.",
+    stays="The maximum stays {after}: the old sum stays as it is, and the new terms add {new}.",
+    departs="The sum should be {sum}, and the kernel holds {got}.",
+)
+"""A sum of exp(x - maximum), mended when the maximum rises (Milakov & Gimelshein 2018, algorithm 3)."""
+
+ONLINE_ATTENTION = replace(
+    ONLINE,
+    accumulator=Accumulator(
+        names=("acc",),
+        left=("p",),
+        right=("v",),
+        said="The accumulator shrinks by the same {factor}, and p · v is added.",
+    ),
+)
 
 
 def matrices(running: RunningState | None = None) -> Diagram:
@@ -33,7 +61,7 @@ def attention(
             "o_ptr": Drawn(("query", "value")),
             **{name: Drawn(("query",)) for name in per_query},
         },
-        down=(Band("feature"), Band("query", 262, 8, numbered=True), Band("value")),
+        down=(Band("feature", 48), Band("query", 240, 8, numbered=True), Band("value", 48)),
         across=(Band("feature"), Band("key", 300, 8, numbered=True), Band("", 14), Band("value")),
         running=running,
         square=Square(

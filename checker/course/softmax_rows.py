@@ -9,6 +9,7 @@ from random import Random
 import torch
 
 from checker.course.covering import covering, smallest_first
+from checker.course.diagrams import ONLINE
 from checker.course.families import CONSTRUCTED, in_name, rows, stored
 from checker.puzzle import DTYPES, Case, ExactState, RunningState, Tensors, Tolerance
 
@@ -83,6 +84,7 @@ def running(*, walks: int) -> RunningState:
         rows="x_ptr",
         names=("m_i", "l_i"),
         exact=lambda case, tensors, seen, at: tuple(way(tensors["x_ptr"], seen) for way in ways),
+        update=ONLINE if walks == 1 else None,
     )
 
 

@@ -8,15 +8,20 @@ In the order in which a launch becomes a page:
     square            tiles made on chip of two others
     kept_state        a state that is kept on chip and added to
     diagram           where everything stands, by the axes that the course declares
+    updates           how a running sum takes in each chunk
+    flaws             why the kernel does not pass, and which elements are wrong
     film_data         all of that, before anything is drawn
     svg               paths, texts, heat maps, bars
     scene             slots on the page, and what each step puts into them
     stage             the tensors and what is on chip, drawn once for every step
+    charts            the running state as bars and lines
+    variables         which of a kernel's variables belong to a step
     tables            the source, the variables, the bytes, what went wrong
     legend            what the signs mean
-    page              the fragment, and the data for `player.js`, which knows only slots
+    page              the fragment, and the data for `player.js`, which knows only slots; several films with one time line
 """
 
-from checker.films.page import film_document, film_html, side_by_side
+from checker.films.flaws import Flaws, WrongOutput
+from checker.films.page import card_film, film_document, film_html, film_svg, linked, side_by_side
 
-__all__ = ["film_document", "film_html", "side_by_side"]
+__all__ = ["Flaws", "WrongOutput", "card_film", "film_document", "film_html", "film_svg", "linked", "side_by_side"]

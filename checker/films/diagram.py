@@ -18,7 +18,7 @@ from checker.view.formats import short
 WIDTH = 640.0  # of the stage, in CSS pixels at most
 GUTTER, HEAD, FOOT, GAP, SIDE_GAP, APART = 26, 38, 10, 20, 16, 14
 VALUES = 420  # cells with numbers in all tensors together, at most
-LENS = 128.0  # height of the enlarged pictures
+LENS = 112.0  # height of the enlarged pictures
 DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
 
 
@@ -52,6 +52,8 @@ class PlacedTensor:
     columns: tuple[str, ...] = ()
     """Variables with a value for each row, beside it."""
     columns_x: float = 0.0
+    foot: float = FOOT
+    """Room below it."""
     head: float = 5.0
     """From its upper edge up to the line of its label that is next to it."""
 
@@ -174,7 +176,7 @@ def flowing(tensors: Sequence[PlacedTensor], diagram: Diagram, values: frozenset
         return Layout([], WIDTH, 40.0)
     written = sum(t.rows * t.cols for t in tensors) <= VALUES and bool(values)
     widest = max(_extents(t)[0] for t in tensors)
-    found = _with_values(tensors, values) if written and GUTTER + widest * 25 <= WIDTH else None
+    found = _with_values(tensors, values) if written and GUTTER + widest * 28 <= WIDTH else None
     return found or _to_scale(tensors)
 
 
@@ -190,7 +192,7 @@ def _size(t: PlacedTensor) -> tuple[float, float, float]:
     label = {0: 0.0, 1: about + name + 14, 2: max(about, name)}[t.lines]
     head = HEAD + (14 if t.lines == 2 else 0)
     wide, high = t.drawn_size
-    return GUTTER + max(wide + t.beside, label), head + high + FOOT, head
+    return GUTTER + max(wide + t.beside, label), head + high + t.foot, head
 
 
 def _flow(tensors: Iterable[PlacedTensor]) -> tuple[Layout, int]:
@@ -211,9 +213,9 @@ def _flow(tensors: Iterable[PlacedTensor]) -> tuple[Layout, int]:
 def _with_values(tensors: Sequence[PlacedTensor], values: frozenset[str]) -> Layout | None:
     tallest = max(_extents(t)[1] for t in tensors)
     uy = 26 if tallest <= 10 else 20
-    narrow = 25 if any(t.turned for t in tensors) else 32  # what stands beside the same rows should stay on their line
+    narrow = 28 if any(t.turned for t in tensors) else 32  # what stands beside the same rows should stay on their line
     best: tuple[Layout, int] | None = None
-    for ux in (46, 42, 38, 36, 34, 32, 30, 28, 25):
+    for ux in (46, 42, 38, 36, 34, 32, 30, 28):
         layout, lines = _flow(replace(t, ux=max(ux, 40) if t.turned else ux, uy=uy, cells=t.name in values) for t in tensors)  # fmt: skip
         if layout.width <= WIDTH + 3 and (best is None or (lines < best[1] and ux >= narrow)):
             best = (layout, lines)

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from checker.films.diagram import Layout, banded, bare, flowing, lens_widths
+from checker.films.diagram import Layout, PlacedTensor, banded, bare, flowing, lens_widths
+from checker.films.flaws import Flaws
 from checker.films.kept_state import StateSteps, state_steps, weights_in_words
 from checker.films.square import Visits, visits
 from checker.films.state import matrix, vector
-from checker.films.state_divergence import Divergence, state_divergences
+from checker.films.state_divergence import Divergence, state_divergences, walks_of
 from checker.films.steps import Program, Step, choose, plane_of, program_name, steps_of
+from checker.films.updates import RowUpdates, row_updates
 from checker.puzzle import Case, Diagram, Puzzle
 from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
@@ -22,6 +24,7 @@ from checker.view.formats import count, number, short, size
 
 MOST_STEPS = 380
 DIVERGES = "running value"
+WRONG = "wrong number"
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Note:
 
     @property
     def alarm(self) -> str:
-        return self.message if self.kind == DIVERGES else self.kind
+        return self.message if self.kind in (DIVERGES, WRONG) else self.kind
 
 
 @dataclass
@@ -59,6 +62,12 @@ class FilmData:
     state: StateSteps | None = None
     divergences: list[Divergence] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    flaws: Flaws | None = None
+    """Where the kernel does not pass."""
+    updates: list[RowUpdates] = field(default_factory=list)
+    """How the sums of one row of each program take in its chunks."""
+    lines: tuple[str, ...] = ()
+    """Variables of the running state that are drawn over the steps."""
 
     @property
     def written(self) -> set[str]:
@@ -89,6 +98,48 @@ class FilmData:
             return f"Program {who}: {said}." if said else f"Program {who} multiplies two tiles."
         verb = {"load": "loads", "store": "stores", "atomic": "updates"}[event.kind]
         return f"Program {who} {verb} {short(event.tensor)}{step.tile.label if step.tile else ''}."
+
+    def wrong(self, tensor: str) -> np.ndarray | None:
+        """Which elements are wrong in the end, [slices, rows · columns] of the tensor's plane; None where none is."""
+        if self.flaws is None or tensor not in self.flaws.outputs:
+            return None
+        plane = self.layout.tensor(tensor).plane
+        return plane.lay(self.flaws.outputs[tensor].wrong, fill=False).reshape(plane.slices, -1)
+
+    def first_wrong(self, tensor: str) -> tuple[int, int]:
+        """Slice and place in it of the first wrong element."""
+        assert self.flaws is not None
+        output, plane = self.flaws.outputs[tensor], self.layout.tensor(tensor).plane
+        numbers = plane.lay(np.arange(output.wrong.size).reshape(output.wrong.shape), fill=-1)
+        at = int((numbers == int(output.wrong.argmax())).argmax())
+        return divmod(at, plane.rows * plane.columns)
+
+    def row_words(self, row: RowUpdates | None) -> str:
+        """`` of query 3``; empty where there is one row only, or none is known."""
+        running = self.diagram.running
+        if row is None or running is None or self.layout.tensor(running.rows).rows == 1:
+            return ""
+        return f" of {self._row_axis} {row.row}"
+
+    @property
+    def _row_axis(self) -> str:
+        drawn = self.diagram.tensors.get(self.diagram.running.rows) if self.diagram.running else None
+        return drawn.axes[0] if drawn else "row"
+
+    def change(self, step: Step) -> str:
+        """What a step does to the state, in a sentence: the puzzle's own, else what the variables that it names become."""
+        said = next((row.words[step.at] for row in self.updates if step.at in row.words), "")
+        row = next((row for row in self.updates if step.at in row.words), None)
+        if said and row:
+            return said if row.alone else f"{self._row_axis.capitalize()} {row.row}: {said[0].lower()}{said[1:]}"
+        if step.later is None or self.state:
+            return ""
+        fresh = []
+        for name, words in self.puzzle.film.state.items():
+            old, new = step.event.state.get(name), step.later.state.get(name)
+            if isinstance(new, int | float) and not isinstance(new, bool) and repr(old) != repr(new):
+                fresh.append(f"The {words} is {number(new, 6)}.")
+        return " ".join(fresh)
 
     def summary(self) -> str:
         """How many programs, loads and stores there were, and what of them is shown."""
@@ -121,7 +172,14 @@ class FilmData:
         return "⚠ " + ", ".join(said) if said else ""
 
 
-def film_data(trace: Trace, puzzle: Puzzle, source: KernelSource, case: Case, values: Mapping[str, Any]) -> FilmData:
+def film_data(
+    trace: Trace,
+    puzzle: Puzzle,
+    source: KernelSource,
+    case: Case,
+    values: Mapping[str, Any],
+    flaws: Flaws | None = None,
+) -> FilmData:
     """Choose what is shown, place it, and find out what it holds."""
     diagram = _present(puzzle.film.diagram, trace)
     events, programs, left_out = choose(trace, MOST_STEPS)
@@ -135,6 +193,8 @@ def film_data(trace: Trace, puzzle: Puzzle, source: KernelSource, case: Case, va
     small = {n for n, a in arrays.items() if n in shapes and 0 < a.size <= 4096}
     tiles = {n: [s.tile for s in steps if s.tile and s.event.tensor == n] for n in shapes}
     tensors = [bare(n, planes[n], shapes[n], trace.tensors[n].dtype, tiles[n]) for n in shapes]
+    if flaws:  # room for what the first wrong element should be
+        tensors = [replace(t, foot=28) if t.name in flaws.outputs else t for t in tensors]
     running = diagram.running
     if running:
         there = tuple(n for n in running.names if any(vector(s.event.state.get(n)) for s in steps))
@@ -156,13 +216,20 @@ def film_data(trace: Trace, puzzle: Puzzle, source: KernelSource, case: Case, va
         layout = banded(tensors, diagram, _lens(diagram, steps, held), total)
     else:
         layout = flowing(tensors, diagram, frozenset(small))
-    film = FilmData(trace, puzzle, diagram, source, steps, programs, left_out, 0, layout, visits=held, state=state)
+    film = FilmData(
+        trace, puzzle, diagram, source, steps, programs, left_out, 0, layout, visits=held, state=state, flaws=flaws
+    )
     film.cut = MOST_STEPS if max(Counter(e.program for e in trace.events).values(), default=0) > MOST_STEPS else 0
-    film.cells = {t.name: [number(v.item(), 5 if t.ux >= 30 else 4) for v in arrays[t.name].reshape(-1)] for t in layout.tensors if t.cells}  # fmt: skip
-    film.notes = _findings(trace, steps)
+    film.cells = {t.name: [number(v.item(), 5 if t.ux >= 34 else 4) for v in arrays[t.name].reshape(-1)] for t in layout.tensors if t.cells}  # fmt: skip
+    film.notes = [*_findings(trace, steps), *_wrong(film)]
+    if running and not running.in_memory:
+        film.lines = layout.tensor(running.rows).columns
     if running and running.exact and layout.tensor(running.rows).columns and {running.rows, running.walked} <= set(values):  # fmt: skip
         inputs = {name: value for name, value in values.items() if name not in puzzle.outputs}
-        film.divergences = state_divergences(steps, shapes[running.rows], shapes[running.walked], running, case, inputs)
+        walks = walks_of(steps, shapes[running.rows], shapes[running.walked], running, case, inputs)
+        way, film.divergences = state_divergences(steps, walks, running)
+        if way == 0:
+            film.updates = row_updates(steps, walks, running)
         rows_of = planes[running.rows]
         film.notes += _diverged(film.divergences, rows_of.rows * rows_of.slices > 1)
     return film
@@ -208,6 +275,30 @@ def _diverged(found: list[Divergence], several_rows: bool) -> list[Note]:
     """The first divergence of every program; that of the first program is listed below the film, with what follows it."""
     firsts = sorted({d.program: d for d in reversed(found)}.values(), key=lambda d: d.at)
     return [Note(d.at, DIVERGES, d.words(several_rows), listed=i == 0) for i, d in enumerate(firsts)]
+
+
+def _wrong(film: FilmData) -> list[Note]:
+    """The first wrong element of an output, at the last step that stores it."""
+    if film.flaws is None or not film.flaws.first:
+        return []
+    name = next(iter(film.flaws.outputs))
+    slice_, element = film.first_wrong(name)
+    tensor = film.layout.tensor(name)
+    stores = (s for s in reversed(film.steps) if s.event.tensor == name and s.stores and s.tile)
+    last = next((s.at for s in stores if s.tile and s.tile.slice == slice_ and element in elements(tensor, s)), None)
+    never = " No step stores it." if last is None else ""
+    return [Note(last, WRONG, film.flaws.first + never)]
+
+
+def elements(t: PlacedTensor, step: Step) -> list[int]:
+    """Row-major indices in their slice of what a step touches."""
+    boxes = step.tile.touched if step.tile else []
+    return [
+        r * t.cols + c
+        for r0, r1, c0, c1 in boxes
+        for r in range(max(r0, 0), min(r1, t.rows))
+        for c in range(max(c0, 0), min(c1, t.cols))
+    ]
 
 
 def _findings(trace: Trace, steps: Sequence[Step]) -> list[Note]:

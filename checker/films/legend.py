@@ -35,6 +35,7 @@ def _needed(film: FilmData, shared: bool) -> list[tuple[str, str]]:
         (shared, "shared", "numbers that several programs update"),
         (any(s.event.masked and masked(tensors[s.event.tensor], s) for s in film.steps), "masked", "masked lanes: switched off"),
         (any(s.event.out_of_bounds for s in film.steps), "outside", "lanes outside the tensor"),
+        (film.flaws and film.flaws.outputs, "wrong", "wrong in the end; the first one framed"),
         (visits, "tile", tile),
         (visits, "visited", "visited before, not kept"),
         (visits and any("-" in heat[2] for k in range(len(film.steps)) if (heat := visits.heat(k))), "hidden", hidden),
@@ -52,6 +53,8 @@ def _swatch(kind: str) -> tuple[Shape, ...]:
             return Path("masked", hatch(Q, 5)), rect(Q, "box load")
         case "outside":
             return rect(Q, "outside"), Path("outside-lines", hatch(Q, 7) + hatch(Q, 7, back=True))
+        case "wrong":
+            return rect(Q, "wrong"), Path("wrong-lines", hatch(Q, 6)), rect((2, 2, 11, 12), "first-wrong")
         case "tile":
             return Cells(Q, 1, 6, "cMsVjC"), rect(Q, "edge dot")
         case "visited" | "told":

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
 
-from checker.films.film_data import FilmData, film_data
+from checker.films.charts import Chart, charts
+from checker.films.film_data import WRONG, FilmData, film_data
+from checker.films.flaws import Flaws
 from checker.films.legend import legend
 from checker.films.scene import Change, Part, Scenes, Stage, Values
 from checker.films.stage import stage
 from checker.films.steps import program_name
-from checker.films.svg import NOTHING, small
+from checker.films.svg import NOTHING, Text, small, text
 from checker.films.tables import Meter, meters, meters_html, notes_html, source_listing, state_html, state_table
 from checker.puzzle import Allowance, Case, Puzzle
 from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
 from checker.view.formats import short
-from checker.view.theme import asset, style_element
+from checker.view.theme import asset, prose, style_element
 
 KINDS = {"load": 0.5, "store": 1, "atomic": 1, "dot": 0.25}
 """How high the bar of a step is on the time line."""
@@ -36,48 +40,100 @@ def film_html(
     budget: Mapping[str, Allowance] | None = None,
     title: str = "",
     values: Mapping[str, Any] | None = None,
+    flaws: Flaws | None = None,
 ) -> str:
     """One self-contained HTML fragment: static SVG, style, data and player. Needs no server and survives saving.
 
     `trace` must hold events (``SimulateOptions(events=True, state=True)``). `case` is what was run, the film's
     own if not given. `budget` is the rung's allowance for it, ``puzzle.budget(case)``; without it the bars only count.
     `values` are tensors or arrays by parameter, inputs as they were and outputs as the kernel left them; small ones are
-    written into the cells. Output values appear at the moment of their last store.
+    written into the cells. Output values appear at the moment of their last store. `flaws`: the kernel does not pass, which the
+    film says above its stage, and these elements are wrong.
     """
     title = title or f"{puzzle.title}: the film of {source.kernel}"
     if not trace.events:
         text = "There is nothing to show: the kernel neither loads nor stores anything."
         page = Markup('<div class="tbt-film"><div class="head"><span class="title">{}</span></div><p>{}</p>{}</div>')
         return str(page.format(title, text, _style()))
-    film = film_data(trace, puzzle, source, case or puzzle.film.case, values or {})
+    film = film_data(trace, puzzle, source, case or puzzle.film.case, values or {}, flaws)
     scenes = Scenes([s.program for s in film.steps])
     _captions(film, scenes)
     parts, rows, bytes_ = stage(film, scenes), state_table(film, scenes), meters(film, budget or {})
+    panels = charts(film, scenes)
     first = Stage(scenes, 0)
     # a low stage leaves room below it, the square of scores does not
     low = not film.diagram.down
-    bars = meters_html(bytes_)
+    drawn, bars = _charts(panels, first), meters_html(bytes_)
     label = f"Film: {puzzle.title}. {film.summary()} Space plays and pauses, the arrow keys step, Home and End jump."
     page = Markup(
-        '<div class="tbt-film" tabindex="0" role="group" data-lm-suppress-shortcuts="true" aria-label="{}">{}'
-        '<div class="head"><span class="title">{}</span><span class="sub">{}</span></div>'
-        '<div class="cols"><div class="left">{}</div><div class="right">{}</div></div>'
+        '<div class="tbt-film" tabindex="0" role="group" data-lm-suppress-shortcuts="true" aria-label="{}" style="--stage:{}px">{}'
+        '<div class="head"><span class="title">{}</span><span class="sub">{}</span></div>{}'
+        '<div class="cols"><div class="left">{}</div><div class="right code">{}</div><div class="right">{}</div></div>'
         '<script type="application/json">{}</script><script>{}</script></div>'
     )
-    left = [_caption(first), _stage(film, parts, first), legend(film, any(scenes.together)), _controls(film), bars if low else ""]  # fmt: skip
-    left += [_strip(film, parts, scenes), notes_html(film)]
-    right = [source_listing(film), state_html(rows, first), "" if low else bars]
+    left = [_caption(first, any(map(film.alarm, film.steps))), _stage(film, parts, first), drawn if low else "", _controls(film), legend(film, any(scenes.together))]  # fmt: skip
+    left += [bars if low else "", _strip(film, parts, scenes), notes_html(film)]
+    right = ["" if low else drawn, state_html(rows, first), "" if low else bars]
     data = Markup(_json(_data(film, scenes, bytes_)))  # noqa: S704 (no "<" is left in it)
     player = Markup(asset("checker.films", "player.js"))  # noqa: S704 (ours)
-    html = page.format(label, _style(), title, film.summary(), Markup("").join(left), Markup("").join(right), data, player)  # fmt: skip
-    return str(html)
+    return str(
+        page.format(
+            label, round(film.layout.width), _style(), title, film.summary(), _verdict(film),
+            Markup("").join(left), source_listing(film), Markup("").join(right), data, player,
+        )
+    )  # fmt: skip
+
+
+FRAMES, PACE = 60, 0.9
+"""Of a moving picture: how many at most, and seconds for each."""
+
+
+def film_svg(
+    trace: Trace,
+    puzzle: Puzzle,
+    source: KernelSource,
+    *,
+    case: Case | None = None,
+    title: str = "",
+    values: Mapping[str, Any] | None = None,
+    flaws: Flaws | None = None,
+) -> str:
+    """The stage as one SVG that moves by itself, for a message or a page; what it takes is as in `film_html`.
+
+    Of more than FRAMES steps it shows every second one, or third. Where nothing moves, its first frame stands still.
+    """
+    film = film_data(trace, puzzle, source, case or puzzle.film.case, values or {}, flaws)
+    scenes = Scenes([s.program for s in film.steps])
+    parts, every = stage(film, scenes), -(-len(film.steps) // FRAMES)
+    frames = Markup("")
+    for i, step in enumerate(film.steps[::every]):
+        said = [film.sentence(step), *textwrap.wrap(film.change(step), 88)]
+        words = Markup("").join(text(Text(8, 44 + 18 * line, words, "side", 12)) for line, words in enumerate(said))
+        hidden = Markup(' visibility="hidden"') if i else NOTHING
+        frame = Markup('<g class="frame-of-film" style="animation-delay:{:.1f}s"{}>{}<g transform="translate(0 88)">{}</g></g>')  # fmt: skip
+        frames += frame.format(i * PACE, hidden, words, Stage(scenes, step.at).pictures(parts))
+    shown, w = len(film.steps[::every]), max(round(film.layout.width), 480)
+    h = round(film.layout.height) + 92
+    style = (
+        f".frame-of-film{{animation:film {shown * PACE:.1f}s step-end infinite}}"
+        f"@keyframes film{{0%{{visibility:visible}}{100 / shown:.3f}%,100%{{visibility:hidden}}}}"
+        "@media(prefers-reduced-motion:reduce){.frame-of-film{animation:none}}"
+    )
+    page = Markup(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="{}" height="{}" viewBox="0 0 {} {}" fill="none" font-family="system-ui,sans-serif" role="img">'
+        '<title>{}</title><style>{}</style><rect width="{}" height="{}" fill="#fff"/>{}{}</svg>\n'
+    )
+    name = title or f"{puzzle.title}: the film of {source.kernel}"
+    verdict = f" · {film.flaws.said}" if film.flaws else ""
+    head = text(Text(8, 22, name + verdict, "name", 13))
+    return re.sub(r' data-(?:s|fade|choose)="\d+"', "", str(page.format(w, h, w, h, name, style, w, h, head, frames)))
 
 
 def film_document(html: str, title: str) -> str:
     """A whole page around a film (or a card), for opening in a browser."""
     page = Markup(
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        "<title>{}</title><style>:root{{color-scheme:light dark}}body{{max-width:1260px;margin:24px auto;padding:0 12px;"
+        "<title>{}</title><style>:root{{color-scheme:light dark}}body{{max-width:1880px;margin:24px auto;padding:0 12px;"
         "background:#f0f2f4}}@media(prefers-color-scheme:dark){{body{{background:#0d0f12}}}}</style></head>"
         "<body>{}</body></html>\n"
     )
@@ -85,10 +141,31 @@ def film_document(html: str, title: str) -> str:
 
 
 def side_by_side(*films: str) -> str:
-    """Films (or cards) next to one another where there is room, below one another where there is not."""
-    columns = "repeat(auto-fit,minmax(min(520px,100%),1fr))"
-    page = Markup('<div style="display:grid;grid-template-columns:{};gap:12px;align-items:start">{}</div>')
-    return str(page.format(columns, Markup("").join(map(Markup, films))))
+    """Films (or cards) next to one another where there is room for their stages, below one another where there is not."""
+    page = Markup('<div style="display:flex;flex-wrap:wrap;gap:12px;align-items:flex-start">{}</div>')
+    return str(page.format(Markup("").join(map(Markup, films))))
+
+
+def linked(*films: str) -> str:
+    """Films of the same data side by side, with one play button and one time line for all of them."""
+    buttons = [_button("back", "One step back"), _button("play", "Play"), _button("next", "One step on")]
+    page = Markup(
+        '<div class="tbt-linked" role="group" aria-label="{} films that play together" data-lm-suppress-shortcuts="true">{}'
+        '<div class="together"><div class="lanes"></div><input class="scrub" type="range" min="0" value="0" aria-label="Moment of all films">'
+        '<div class="buttons">{}<span class="clock"></span>{}</div></div>{}<script>{}</script></div>'
+    )
+    style = style_element("tbt-linked", asset("checker.films", "linked.css"))
+    script = Markup(asset("checker.films", "linked.js"))  # noqa: S704 (ours)
+    beside = Markup(side_by_side(*films))  # noqa: S704 (made by `film_html`)
+    return str(
+        page.format(len(films), style, Markup("").join(buttons), _listed("speed", "Speed", SPEEDS, "1"), beside, script)
+    )
+
+
+def card_film(words: str, film: str) -> Markup:
+    """A film behind a button below a card, which opens it."""
+    page = Markup('<details class="tbt-fold">{}<summary>{}</summary>{}</details>')
+    return page.format(style_element("tbt-fold", asset("checker.films", "fold.css")), f"▶ {words}", Markup(film))  # noqa: S704 (made by `film_html`)
 
 
 def _style() -> Markup:
@@ -108,18 +185,47 @@ def _captions(film: FilmData, scenes: Scenes) -> None:
         scenes.put(step.at, "kind", badge.format(kind, "tl.dot" if kind == "dot" else kind), own=True)
         scenes.put(step.at, "what", what, own=True)
         scenes.put(step.at, "facts", film.facts(step), own=True)
+        scenes.put(step.at, "sentence", film.sentence(step), own=True)
+        scenes.put(step.at, "change", film.change(step), own=True)
         scenes.flash(step.at, "alarm", film.alarm(step))
 
 
-def _caption(stage_: Stage) -> Markup:
+def _caption(stage_: Stage, alarms: bool) -> Markup:
+    """What the step does and changes. With `alarms` there is always room for one, so that the stage below stays where it is."""
     slot = Markup('<{} class="{}" data-s="{}">{}</{}>')
 
     def said(tag: str, name: str, key: str) -> Markup:
         return slot.format(tag, name, stage_.scenes.number(key), stage_.html(key), tag)
 
     line = said("span", "badge", "kind") + " " + said("span", "what", "what") + " " + said("span", "facts", "facts")
-    page = Markup('<div class="captions"><div class="caption">{}{}</div>{}</div>')
-    return page.format(line, said("span", "facts", "updaters"), said("div", "alarm", "alarm"))
+    page = Markup(
+        '<div class="captions{}"><div class="caption">{}{}</div><div class="says" aria-live="polite">{} {}</div>{}</div>'
+    )
+    sentence, change = said("span", "unseen", "sentence"), said("span", "change", "change")
+    room = Markup(" alarms") if alarms else NOTHING
+    return page.format(room, line, said("span", "facts", "updaters"), sentence, change, said("div", "alarm", "alarm"))
+
+
+def _verdict(film: FilmData) -> Markup:
+    """That the kernel does not pass, and the first wrong element, with a way to the step that stores it."""
+    if film.flaws is None:
+        return NOTHING
+    note = next((n for n in film.notes if n.kind == WRONG), None)
+    more = Markup("")
+    if note is not None:
+        more = Markup("<b>{}</b> ").format(note.message)
+        if note.at is not None:
+            more += Markup('<button type="button" data-at="{}">Go to step {}</button>').format(note.at, note.at + 1)
+    page = Markup('<p class="verdict"><i aria-hidden="true">✗</i> {} {}</p>')
+    return page.format(prose(film.flaws.said), more)
+
+
+def _charts(panels: Sequence[Chart], stage_: Stage) -> Markup:
+    picture = Markup(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="{}" viewBox="0 0 300 {}" fill="none" role="img" aria-label="{}">{}</svg>'
+    )
+    drawn = [picture.format(round(p.height), round(p.height), p.about, stage_.pictures(p.parts)) for p in panels]
+    return Markup('<div class="charts">{}</div>').format(Markup("").join(drawn)) if drawn else NOTHING
 
 
 def _stage(film: FilmData, parts: Sequence[Part], stage_: Stage) -> Markup:
@@ -149,31 +255,43 @@ def _strip(film: FilmData, parts: Sequence[Part], scenes: Scenes) -> Markup:
     return Markup('<div class="strip">{}</div>').format(Markup("").join(frames)) if frames else Markup("")
 
 
+ICONS = {
+    "back": (("", "M3 2h2v12H3zM14 2v12L6 8z"),),
+    "play": (("play-icon", "M4 2l10 6-10 6z"), ("pause-icon", "M3 2h4v12H3zM9 2h4v12H9z")),
+    "next": (("", "M11 2h2v12h-2zM2 2l8 6-8 6z"),),
+    "save": (("", "M7 1h2v7h3l-4 4-4-4h3zM2 13h12v2H2z"),),
+}
+
+
+def _button(name: str, label: str) -> Markup:
+    icon = Markup('<svg class="{}" viewBox="0 0 16 16" aria-hidden="true"><path d="{}"/></svg>')
+    icons = Markup("").join(icon.format(*drawn) for drawn in ICONS[name])
+    return Markup('<button type="button" class="{}" aria-label="{}" title="{}">{}</button>').format(name, label, label, icons)  # fmt: skip
+
+
+def _listed(name: str, label: str, options: Mapping[str, str], chosen: str) -> Markup:
+    option = Markup('<option value="{}"{}>{}</option>')
+    inside = (option.format(v, SELECTED if v == chosen else NOTHING, text) for v, text in options.items())
+    return Markup('<select class="{}" aria-label="{}">{}</select>').format(name, label, Markup("").join(inside))
+
+
 def _controls(film: FilmData) -> Markup:
     """Buttons, lists and time line; they are seen once the player is alive."""
     names = [program_name(p, film.trace.grid) for p in film.programs]
-    icon = Markup('<svg class="{}" viewBox="0 0 16 16" aria-hidden="true"><path d="{}"/></svg>')
-    button = Markup('<button type="button" class="{}" aria-label="{}">{}</button>')
-    option = Markup('<option value="{}"{}>{}</option>')
-
-    def listed(name: str, label: str, options: Mapping[str, str], chosen: str) -> Markup:
-        inside = (option.format(v, SELECTED if v == chosen else NOTHING, text) for v, text in options.items())
-        return Markup('<select class="{}" aria-label="{}">{}</select>').format(name, label, Markup("").join(inside))
-
-    play = icon.format("play-icon", "M4 2l10 6-10 6z") + icon.format("pause-icon", "M3 2h4v12H3zM9 2h4v12H9z")
     programs = {"-1": "all programs"} | {str(i): f"program {name}" for i, name in enumerate(names)}
     buttons = [
-        button.format("back", "One step back", icon.format("", "M3 2h2v12H3zM14 2v12L6 8z")),
-        button.format("play", "Play", play),
-        button.format("next", "One step on", icon.format("", "M11 2h2v12h-2zM2 2l8 6-8 6z")),
+        _button("back", "One step back"),
+        _button("play", "Play"),
+        _button("next", "One step on"),
         Markup('<span class="clock"></span>'),
-        listed("speed", "Speed", SPEEDS, "1"),
-        listed("who", "Which programs", programs, "-1"),
-        listed("order", "Order of programs", {"one": "one at a time", "wave": "all in a wave"}, "one"),
+        _listed("speed", "Speed", SPEEDS, "1"),
+        _listed("who", "Which programs", programs, "-1"),
+        _listed("order", "Order of programs", {"one": "one at a time", "wave": "all in a wave"}, "one"),
+        _button("save", "Save this film as a page"),
     ]
     row = Markup("")
     if 1 < len(names) <= 32:
-        each = (button.format("", f"Only program {name}", name) for name in names)
+        each = (Markup('<button type="button" aria-label="Only program {}">{}</button>').format(n, n) for n in names)
         row = Markup('<div class="programs"><span>programs</span>{}</div>').format(Markup("").join(each))
     page = Markup(
         '<div class="controls"><div class="time"><div class="marks"></div><svg class="bars" preserveAspectRatio="none" aria-hidden="true"></svg></div>'

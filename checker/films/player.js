@@ -44,6 +44,7 @@ const boxed = (html) => html.replace(/(<span class="?vector[^>]*>)([^<]*)/g, (_,
 const triples = ([stay = [], go = [], both = []]) => [stay.flatMap((n, i) => (i % 2 ? [n, n] : [n])), go.flatMap((n, i) => (i % 2 ? [n, 0] : [n])), both].flat();
 
 function start(root) {
+  const pristine = root.outerHTML;
   const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
   const find = (name) => root.querySelector("." + name);
   const list = (selector) => [...root.querySelectorAll(selector)];
@@ -98,6 +99,7 @@ function start(root) {
     }
     for (const node of fading) [...node.children].forEach((child, age) => (child.innerHTML = faded(past[now.k - 1 - age], +node.dataset.fade)));
     for (const node of choices) [...node.children].forEach((child, i) => child.setAttribute("display", i === (data.values[values[node.dataset.choose]] || 0) ? "inline" : "none"));
+    find("stage").setAttribute("aria-label", find("says").textContent.trim());
     for (const node of hiding) node.hidden = ![...node.querySelectorAll("[data-s]")].some((slot) => slot.textContent);
     source(step.line);
     bytes(past);
@@ -183,18 +185,36 @@ function start(root) {
 
   function seek(k) { stop(); frame(k); }
 
+  function name(label) {
+    find("play").setAttribute("aria-label", label);
+    find("play").title = label;
+  }
+
+  // the film as it came, as a page of its own
+  function save() {
+    const title = find("title").textContent, link = document.createElement("a"), head = document.createElement("title");
+    head.textContent = title;
+    const page = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">${head.outerHTML}</head><body>${pristine}</body></html>`;
+    link.href = URL.createObjectURL(new Blob([page], { type: "text/html" }));
+    link.download = title.replace(/[^\w]+/g, "_").replace(/^_|_$/g, "") + ".html";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
   function stop() {
     clearInterval(now.timer);
     now.timer = 0;
     root.classList.remove("playing");
-    find("play").setAttribute("aria-label", "Play");
+    name("Play");
+    find("says").setAttribute("aria-live", "polite");
   }
 
   function play() {
     stop();
     if (now.k >= now.sequence.length - 1) frame(0);
     root.classList.add("playing");
-    find("play").setAttribute("aria-label", "Pause");
+    name("Pause");
+    find("says").setAttribute("aria-live", "off"); // sentences that nobody could listen to in time
     const pace = Math.min(Math.max(36000 / now.sequence.length, 80), 900) / now.speed;
     now.timer = setInterval(() => {
       if (!root.isConnected || now.k >= now.sequence.length - 1) stop(); else frame(now.k + 1);
@@ -218,7 +238,8 @@ function start(root) {
   find("who").onchange = (event) => choose(+event.target.value);
   find("order").onchange = (event) => { now.wave = event.target.value === "wave"; stop(); arrange(); };
   list(".programs button").forEach((node, i) => (node.onclick = () => choose(now.program === i ? -1 : i)));
-  list(".finding[data-at]").forEach((node) => (node.onclick = () => { if (now.program >= 0) choose(-1); seek(now.sequence.indexOf(+node.dataset.at)); }));
+  find("save").onclick = save;
+  list("button[data-at]").forEach((node) => (node.onclick = () => { if (now.program >= 0) choose(-1); seek(now.sequence.indexOf(+node.dataset.at)); }));
 
   root.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("select")) return;
@@ -231,6 +252,8 @@ function start(root) {
   });
 
   root.classList.add("live");
+  root.closest("details")?.addEventListener("toggle", () => frame(now.k)); // what is folded has no lines to scroll to
+  root.film = { seek, title: find("title").textContent, bars: () => now.sequence.map((i) => data.kinds[steps[i].kind]), notes: () => data.notes.map(([at, ...said]) => [now.sequence.indexOf(at), ...said]).filter(([k]) => k >= 0) };
   arrange();
 }
 

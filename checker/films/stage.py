@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from checker.films.diagram import PlacedTensor
-from checker.films.film_data import FilmData
+from checker.films.film_data import FilmData, elements
 from checker.films.scene import Choice, Fading, Part, Scenes, Slot, Word
 from checker.films.square import Pair
 from checker.films.state import held_rows, levels, vector
@@ -60,7 +60,8 @@ def _tensor(film: FilmData, t: PlacedTensor, scenes: Scenes) -> list[Part]:
     for s in range(t.plane.slices):
         under = [Slot(key) for key in seen.get(s, ())] + [Slot((t.name, s, "under"))]
         over = (Fading((t.name, s, "trail")), Slot((t.name, s, "over")))
-        layers.append((*under, *_grid(t, film), *_values(film, t, s, scenes), *over))
+        bad = [Slot(key) for key in _wrong(film, t, s, steps, scenes)]
+        layers.append((*under, *_grid(t, film), *bad, *_values(film, t, s, scenes), *over))
     if t.plane.slices > 1:
         _choose_slices(film, (t.name, "slice"), {st.at: st.tile.slice for st in steps if st.tile}, scenes)
     body: list[Part] = [rects(t.bodies, "body"), Choice((t.name, "slice"), tuple(layers))] if len(layers) > 1 else [rects(t.bodies, "body"), *layers[0]]  # fmt: skip
@@ -84,7 +85,7 @@ def _label(film: FilmData, t: PlacedTensor, scenes: Scenes) -> list[Part]:
     y = t.top - t.head - (14 if t.lines == 2 else 0)
     label = Text(x, y, name, "name", 13)
     about = (x + 7.9 * len(t.title) + 8, y) if t.lines == 1 else (x, y + 14)
-    parts: list[Part] = [label, Text(*about, t.about, "about", 11 if t.lines == 1 else 10.5)]
+    parts: list[Part] = [label, Text(*about, t.about, "about", 11)]
     if t.plane.slices > 1:
         key = (t.name, "name")
         lead = t.plane.shape[:-2]
@@ -127,7 +128,7 @@ def _axis(t: PlacedTensor) -> list[Part]:
     wide, pitch = t.plane.blocks
     if wide > 1:  # the numbers of the blocks
         middles = ((i, t.x + (c + wide / 2) * t.ux) for i, c in enumerate(range(0, t.cols, pitch)))
-        out += [Text(middle, t.top - 5, f"chunk {i}", "", 10, "middle") for i, middle in middles]
+        out += [Text(middle, t.top - 5, f"chunk {i}", "", 11, "middle") for i, middle in middles]
     across, down = (t.rows, t.cols) if t.turned else (t.cols, t.rows)
     for extent, unit, start, along in ((across, t.ux, t.x, "x"), (down, t.uy, t.y, "y")):
         if along not in t.numbers or (extent == 1 and (along == "y" or t.lines == 0)):
@@ -138,7 +139,7 @@ def _axis(t: PlacedTensor) -> list[Part]:
         for i in range(0, extent, step):
             middle = start + (i + 0.5 * min(1, unit / 9)) * unit
             at = (middle, t.top - 5) if along == "x" else (t.edge - 6, middle + 3.5)
-            out.append(Text(*at, str(i), "", 10, "middle" if along == "x" else "end"))
+            out.append(Text(*at, str(i), "", 11, "middle" if along == "x" else "end"))
     return out
 
 
@@ -146,7 +147,7 @@ def _values(film: FilmData, t: PlacedTensor, slice_: int, scenes: Scenes) -> lis
     """Numbers in the elements; of what the kernel writes, each appears at its last store."""
     if t.name not in film.cells:
         return []
-    size, area = 12 if t.ux >= 40 else 11 if t.ux >= 36 else 10 if t.ux >= 30 else 9, t.rows * t.cols
+    size, area = 12 if t.ux >= 40 else 11, t.rows * t.cols
     out: list[Part] = []
     for i in range(area):
         x, y, w, h = t.place((i // t.cols, i // t.cols + 1, i % t.cols, i % t.cols + 1))
@@ -155,25 +156,54 @@ def _values(film: FilmData, t: PlacedTensor, slice_: int, scenes: Scenes) -> lis
         out.append(Word((t.name, slice_, i), at) if t.name in film.written else at)
     if t.name in film.written:
         last: dict[int, int] = {}
-        stores = [(s, list(_elements(t, s))) for s in film.steps if s.event.tensor == t.name and s.stores and s.tile and s.tile.slice == slice_]  # fmt: skip
-        for step, elements in stores:
-            last |= dict.fromkeys(elements, step.at)
-        for step, elements in stores:
-            for i in elements:
+        stores = [(s, elements(t, s)) for s in film.steps if s.event.tensor == t.name and s.stores and s.tile and s.tile.slice == slice_]  # fmt: skip
+        for step, touched in stores:
+            last |= dict.fromkeys(touched, step.at)
+        for step, touched in stores:
+            for i in touched:
                 said = film.cells[t.name][slice_ * area + i] if last[i] == step.at else "…"
                 scenes.put(step.at, (t.name, slice_, i), said)
     return out
 
 
-def _elements(t: PlacedTensor, step: Step) -> list[int]:
-    """Row-major indices in their slice of what a step touches."""
-    boxes = step.tile.touched if step.tile else []
-    return [
-        r * t.cols + c
-        for r0, r1, c0, c1 in boxes
-        for r in range(max(r0, 0), min(r1, t.rows))
-        for c in range(max(c0, 0), min(c1, t.cols))
-    ]
+def _wrong(film: FilmData, t: PlacedTensor, slice_: int, steps: Sequence[Step], scenes: Scenes) -> list[Key]:
+    """Red over the wrong elements from the step that stores them last, a thick frame around the first; their slots.
+
+    What no step stores is wrong from the beginning.
+    """
+    wrong = film.wrong(t.name)
+    if wrong is None or not wrong[slice_].any():
+        return []
+    last: dict[int, int] = dict.fromkeys((int(i) for i in np.flatnonzero(wrong[slice_])), 0)
+    for step in steps:
+        if step.stores and step.tile and step.tile.slice == slice_:
+            last |= {i: step.at for i in elements(t, step) if i in last}
+    first_slice, first = film.first_wrong(t.name)
+    keys: list[Key] = []
+    for at in sorted(set(last.values())):
+        mine = [divmod(i, t.cols) for i, stored in last.items() if stored == at]
+        boxes = [t.place(box) for box in joined_boxes([(r, r + 1, c, c + 1) for r, c in mine])]
+        shapes: list[Shape] = [rects(boxes, "wrong"), Path("wrong-lines", "".join(hatch(q, 7) for q in boxes))]
+        if slice_ == first_slice and last.get(first) == at:
+            shapes += _first_wrong(film, t, first)
+        keys.append((t.name, slice_, "wrong", at))
+        scenes.put(at, keys[-1], tuple(shapes))
+    return keys
+
+
+def _first_wrong(film: FilmData, t: PlacedTensor, element: int) -> list[Shape]:
+    """The frame around the first wrong element; where numbers are written, also what it should be, below the tensor."""
+    assert film.flaws is not None
+    row, column = divmod(element, t.cols)
+    x, y, w, h = t.place((row, row + 1, column, column + 1), 4)
+    out: list[Shape] = [rect((x, y, w, h), "first-wrong")]
+    if t.cells:
+        wide, high = t.drawn_size
+        said, below = f"should be {film.flaws.outputs[t.name].expected_words}", t.top + high + 15
+        out.append(Path("points", f"M{pixels(x + w / 2)} {pixels(y + h)}L{pixels(x + w / 2)} {pixels(below - 11)}"))
+        left = t.edge + wide / 2 > x + w / 2
+        out.append(Text(x + (2 if left else w - 2), below, said, "side warn", 12, "start" if left else "end"))
+    return out
 
 
 # ---- tiles on a tensor -------------------------------------------------------------------------------------------------
@@ -205,7 +235,7 @@ def _shared(film: FilmData, t: PlacedTensor, steps: Sequence[Step], scenes: Scen
     slots: list[tuple[int, Key]] = []
     for step in (s for s in steps if s.event.kind == "atomic" and s.tile):
         assert step.tile is not None
-        mine = [(step.tile.slice, e) for e in _elements(t, step)]
+        mine = [(step.tile.slice, e) for e in elements(t, step)]
         fresh = [divmod(e, t.cols) for s, e in mine if len(who[s, e] - {step.program}) == 1 and step.program not in who[s, e]]  # fmt: skip
         for place in mine:
             who[place].add(step.program)
@@ -482,7 +512,7 @@ def _lens(film: FilmData, scenes: Scenes) -> list[Part]:
     for i, (enlarged, (x, y, w, h)) in enumerate(zip(square.lens, boxes, strict=True)):
         out.append(Text(x + w / 2, y - 6, visits.names[i], "mono", 11, "middle"))
         note = "" if enlarged.vector and not any(i in held.pictures for held in visits.at) else visits.notes[i]
-        out += [rect((x, y, w, h), "body frame"), Text(x + w / 2, y + h + 14, note, "", 10.5, "middle")]
+        out += [rect((x, y, w, h), "body frame"), Text(x + w / 2, y + h + 14, note, "", 11, "middle")]
         if enlarged.sign:
             left = boxes[i - 1]
             out.append(Text((left[0] + left[2] + x) / 2, y + h / 2 + 4, enlarged.sign, "", 13, "middle"))
@@ -532,7 +562,7 @@ def _state(film: FilmData, scenes: Scenes) -> list[Part]:
     bx, by, bw, _ = boxes["before"]
     out.append(Text(bx, by - 8, "before this step"))
     if spec.flat:
-        out.append(Text(bx + bw, by - 8, ", ".join(state.ranges), "", 10.5, "end"))
+        out.append(Text(bx + bw, by - 8, ", ".join(state.ranges), "", 11, "end"))
     else:
         lines = [(spec.about if any(at.reads for at in state.at) else spec.unread)] if film.layout.square else []
         lines.append(f"{state.name or 'state'}: {', '.join(state.ranges)}")

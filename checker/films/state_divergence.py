@@ -52,8 +52,8 @@ def _say(value: float) -> str:
 
 
 @dataclass(frozen=True)
-class _Chunk:
-    """One load of the walked tensor, and the step at which its work is done."""
+class Chunk:
+    """One load of the walked tensor, the step at which its work is done, and what the state must be before and after it."""
 
     at: int
     end: int | None
@@ -88,15 +88,15 @@ class _Walked:
         return max(rows[0], 0), min(rows[1], self.shape[-2])
 
 
-def state_divergences(
+def walks_of(
     steps: Sequence[Step],
     shape: Sequence[int],
     walked_shape: Sequence[int],
     running: RunningState,
     case: Case,
     tensors: Mapping[str, Any],
-) -> list[Divergence]:
-    """The first divergence of every variable of every row, in the order of steps; none where the kernel is right.
+) -> list[list[Chunk]]:
+    """The chunks of every program in turn, with what its state must be before and after each.
 
     `shape` and `walked_shape` are those of ``running.rows`` and ``running.walked``. `steps` are whole programs.
     """
@@ -104,16 +104,26 @@ def state_divergences(
     walked = _Walked(running, case, inputs, shape, walked_shape)
     chunks = _visited if running.in_memory else _chunks
     with _one_thread():
-        walks = [list(chunks(mine, walked)) for mine in by_program(steps)]
+        return [list(chunks(mine, walked)) for mine in by_program(steps)]
+
+
+def state_divergences(
+    steps: Sequence[Step], walks: list[list[Chunk]], running: RunningState
+) -> tuple[int, list[Divergence]]:
+    """Which honest way the kernel walks, and the first divergence of every variable of every row from it, in the order of steps.
+
+    There are none where the kernel is right.
+    """
     ways = next((len(c.after) for w in walks for c in w), 0)
     own: list[tuple[int, list[Divergence]]] = []
     for way in range(ways):
         found, agreed = _compare(steps, walks, running, way, lag=0)
         if not found or not (running.in_memory or _compare(steps, walks, running, way, lag=1)[0]):
-            return []
+            return way, []
         own.append((agreed, found))
     # the kernel's own way is the one it followed longest; of equals, the puzzle's
-    return max(own, key=lambda w: w[0])[1] if own else []
+    way = max(range(len(own)), key=lambda i: own[i][0], default=0)
+    return way, own[way][1] if own else []
 
 
 @contextmanager
@@ -127,7 +137,7 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _chunks(mine: Sequence[Step], walked: _Walked) -> Iterator[_Chunk]:
+def _chunks(mine: Sequence[Step], walked: _Walked) -> Iterator[Chunk]:
     running, shape = walked.running, walked.shape
     alone = running.walked == running.rows
     columns = shape[-1] if alone else walked.walked_shape[-2]
@@ -154,10 +164,10 @@ def _chunks(mine: Sequence[Step], walked: _Walked) -> Iterator[_Chunk]:
         passes = int(seen[max(r0, 0) : r1, max(c0, 0) : c1].amax())
         end = next((later.at for later in mine[position + 1 :] if _done(later, step, running)), None)
         last, held_at = walked.exact(seen, lead), (slice_, rows)
-        yield _Chunk(step.at, end, rows, tall, lead, before, last, count, passes)
+        yield Chunk(step.at, end, rows, tall, lead, before, last, count, passes)
 
 
-def _visited(mine: Sequence[Step], walked: _Walked) -> Iterator[_Chunk]:
+def _visited(mine: Sequence[Step], walked: _Walked) -> Iterator[Chunk]:
     """As `_chunks`, of a kernel whose state lives in memory: every visit leaves exact values behind."""
     planes: dict[int, torch.Tensor] = {}
     for visit in visits_in_memory(mine, walked.running):
@@ -172,7 +182,7 @@ def _visited(mine: Sequence[Step], walked: _Walked) -> Iterator[_Chunk]:
         passes = int(seen[rows[0] : rows[1], max(start, 0) : stop].amax())
         count = max(visit.walked.box[0], 0) // max(block, 1) + 1
         after, tall = walked.exact(seen, lead), visit.rows[1] - visit.rows[0]
-        yield _Chunk(mine[visit.at].at, mine[visit.end].at, rows, tall, lead, after, after, count, passes)
+        yield Chunk(mine[visit.at].at, mine[visit.end].at, rows, tall, lead, after, after, count, passes)
 
 
 def _done(later: Step, chunk: Step, running: RunningState) -> bool:
@@ -184,7 +194,7 @@ def _done(later: Step, chunk: Step, running: RunningState) -> bool:
 
 
 def _compare(
-    steps: Sequence[Step], walks: list[list[_Chunk]], running: RunningState, way: int, lag: int
+    steps: Sequence[Step], walks: list[list[Chunk]], running: RunningState, way: int, lag: int
 ) -> tuple[list[Divergence], int]:
     """Divergences from one way, and how often the variable that agreed least agreed before the first of them."""
     found: dict[tuple[Any, ...], Divergence] = {}
@@ -208,7 +218,7 @@ def _compare(
                     want, *others = honest[name][:, row].tolist()
                     if math.isnan(want):
                         continue
-                    if any(_close(got[i], value, running.tolerance) for value in (want, *others)):
+                    if any(close(got[i], value, running.tolerance) for value in (want, *others)):
                         agreed[name] += not found
                         continue
                     key = (event.program, name, chunk.lead, row)
@@ -219,7 +229,7 @@ def _compare(
     return sorted(found.values(), key=lambda d: d.at), min(agreed.values(), default=0)
 
 
-def _settled(chunks: list[_Chunk], way: int, name: str) -> int:
+def _settled(chunks: list[Chunk], way: int, name: str) -> int:
     """The last chunk of the last walk that has a say in a variable: from then on the kernel may do with it what it likes."""
     last = -1
     for position, chunk in enumerate(chunks):
@@ -231,14 +241,14 @@ def _settled(chunks: list[_Chunk], way: int, name: str) -> int:
     return last
 
 
-def _same_walk(chunk: _Chunk, following: _Chunk | None, steps: Sequence[Step], running: RunningState) -> bool:
+def _same_walk(chunk: Chunk, following: Chunk | None, steps: Sequence[Step], running: RunningState) -> bool:
     """Whether a chunk's work ends with the load of the next chunk of its walk: a kernel that loads ahead is then one behind."""
     if chunk.end is None or steps[chunk.end].event.tensor != running.walked:
         return False
     return following is None or following.at != chunk.end or following.walk == chunk.walk
 
 
-def _left_alone(steps: Sequence[Step], chunks: list[_Chunk], position: int, name: str) -> bool:
+def _left_alone(steps: Sequence[Step], chunks: list[Chunk], position: int, name: str) -> bool:
     """Whether a last chunk outside of the loop, taken apart, did not touch a variable: nobody needs it any more."""
     chunk = chunks[position]
     load = steps[chunk.at].event
@@ -247,6 +257,7 @@ def _left_alone(steps: Sequence[Step], chunks: list[_Chunk], position: int, name
     return chunk.end is not None and load.state.get(name) == steps[chunk.end].event.state.get(name)
 
 
-def _close(got: float, want: float, tolerance: float) -> bool:
+def close(got: float, want: float, tolerance: float) -> bool:
+    """Whether a number of a trace is what it must be."""
     # values in a trace have four digits
     return math.isfinite(got) and abs(got - want) <= (tolerance + 5e-4) * max(abs(want), 0.1)

@@ -62,6 +62,17 @@ class Plane:
     def slices(self) -> int:
         return math.prod(self.shape[:-2]) if len(self.shape) > 2 else 1
 
+    def lay(self, array: np.ndarray, fill: bool | int) -> np.ndarray:
+        """An array of the tensor's shape as [slices, rows, columns] of this plane; `fill` stands between blocks."""
+        wide, pitch = self.blocks
+        if wide:
+            blocks = array[..., None] if self.vector else array
+            out = np.full((*blocks.shape[:-3], blocks.shape[-2], self.columns), fill, array.dtype)
+            for i in range(blocks.shape[-3]):
+                out[..., i * pitch : i * pitch + wide] = blocks[..., i, :, :]
+            array = out
+        return array.reshape(self.slices, self.rows, self.columns)
+
     def flat(self, tile: Tile, shape: Sequence[int]) -> FlatTile:
         """A tile of a tensor of `shape` in this plane; its label keeps the tensor's own indices."""
         label = flatten(tile, shape).label

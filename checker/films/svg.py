@@ -119,12 +119,14 @@ _STROKE = {
     "grid": ("faint", 1), "tiles": ("faint", 0.7), "masked": ("mask", 1.1), "outside-lines": ("warn", 1.5), "box": ("", 1.2),
     "trail": ("", 1.4), "edge": ("", 2.4), "inner": ("bg", 1.6), "departs": ("warn", 2), "pulse": ("dot", 3),
     "guides": ("dot", 0.8), "skipped": ("mask", 1), "shared": ("atomic", 1), "plus-sign": ("bg", 6.5), "frame": ("soft", 1.2),
+    "wrong-lines": ("warn", 1.2), "first-wrong": ("warn", 3), "points": ("warn", 1.5), "axis": ("soft", 1), "course": ("mask", 1.6),
 }  # fmt: skip
 _FILL = {
     "body": ("panel", 1), "seen": ("", 0.12), "ground": ("bg", 1), "fill": ("", 0.28), "outside": ("warn", 0.16),
     "visited": ("dot", 0.14), "told": ("mask", 0.3), "telling": ("mask", 0.4), "changes": ("mark", 1), "veil": ("bg", 0.8),
     "bar-now": ("dot", 1), "bar-past": ("mask", 1), "heat": ("dot", 1), "plus": ("store", 1), "minus": ("load", 1),
     "lost": ("warn", 1), "held": ("dot", 0.45),
+    "wrong": ("warn", 0.16), "bar-new": ("load", 1), "bar-got": ("warn", 0.3),
 }  # fmt: skip
 _DASHED = {"box": "4 3", "guides": "3 3", "skipped": "2 3", "reads": "5 3"}
 _BLOCK = re.compile(r"M(-?[\d.]+) (-?[\d.]+)h([\d.]+)v([\d.]+)h-[\d.]+z")

@@ -14,6 +14,7 @@ from checker.films.film_data import FilmData
 from checker.films.scene import Scenes, Stage
 from checker.films.steps import by_program
 from checker.films.svg import NOTHING
+from checker.films.variables import Variables, counts
 from checker.puzzle import Allowance
 from checker.view.code import body_start, highlight
 from checker.view.formats import count, number, short, size
@@ -38,7 +39,7 @@ def source_listing(film: FilmData) -> Markup:
             name = Markup(" class=current") if i == current else ""
             lines.append(Markup("<span{}><i>{}</i>{}\n</span>").format(name, source.locate(i)[1], html))
     page = Markup(
-        '<div><h4>{}</h4><pre class="source" tabindex="0" data-first="{}" aria-label="Source of the kernel">{}</pre></div>'
+        '<h4>{}</h4><pre class="source" tabindex="0" data-first="{}" aria-label="Source of the kernel">{}</pre>'
     )
     return page.format(source.locate(first)[0], first, Markup("").join(lines).rstrip("\n"))
 
@@ -60,37 +61,34 @@ def state_table(film: FilmData, scenes: Scenes) -> list[tuple[str, str, str]]:
 
 
 def _variables(film: FilmData, named: Mapping[str, str], scenes: Scenes) -> list[tuple[str, str, str]]:
+    """What holds before each step, and what is new after it; those that count, such as offsets, come last."""
     drawn = {film.state.name} if film.state else set()  # on the stage, and not in the table too
+    variables = Variables(film.source.source)
+    moments = [(variables.before(s.event), variables.after(s)) for s in film.steps]
+    whole = {n for s in film.steps for n in s.event.state if counts(s.event.state, n)} - set(named)
+    loops = {name for s in film.steps for name, _ in s.event.loops}
     said: dict[int, Markup] = {}
     for unnamed, most, room in ROOM:
-        names = [n for n in named if any(n in s.event.state for s in film.steps)]
-        kept: list[dict[str, Markup]] = []
-        for step in film.steps:
-            now: dict[str, Markup] = {}
-            loops = dict(step.event.loops)
-            for name, value in step.event.state.items():
-                if name in drawn or _rank(value) > (most if name in named else unnamed):
-                    continue
-                if name not in names:
-                    if name in loops or len(names) >= STATE_ROWS + len(named):
-                        continue
-                    names.append(name)
-                now[name] = NOTHING if name in loops else said.setdefault(id(value), _shown(value))
-            kept.append(now)
-        if not room or sum(map(len, {text for now in kept for text in now.values()})) <= room:
+        seen = dict.fromkeys(n for before, after in moments for n in (*before, *after))
+        others = sorted((n for n in seen if n not in named and n not in loops | drawn), key=lambda n: n in whole)
+        names = [n for n in named if n in seen] + others
+
+        def kept(values: Mapping[str, Any], names: Sequence[str] = names, unnamed: int = unnamed, most: int = most) -> dict[str, Markup]:  # fmt: skip
+            fits = (n for n in names if n in values and _rank(values[n]) <= (most if n in named else unnamed))
+            return {n: said.setdefault(id(values[n]), _shown(values[n])) for n in fits}
+
+        shown = [(kept(before), kept(after)) for before, after in moments]
+        there = [n for n in names if any(n in values for pair in shown for values in pair)]
+        if not room or sum(map(len, {text for pair in shown for values in pair for text in values.values()})) <= room:
             break
-    for mine in by_program(film.steps):
-        last: dict[str, Markup] = {}
-        for step in mine:
-            fresh = {n: v for n, v in kept[step.at].items() if last.get(n) != v}
-            for name, text in fresh.items():
-                scenes.put(step.at, ("state", name), text, own=True)
-            last |= fresh
-            following = mine[mine.index(step) + 1] if step is not mine[-1] else step
-            for name, text in kept[following.at].items():
-                if name in named and last.get(name) != text and _rank(following.event.state[name]) < 2:
-                    scenes.flash(step.at, ("then", name), text)
-    return [(name, name, named.get(name, "")) for name in names]
+    there = there[: STATE_ROWS + len(named)]
+    for step, (before, after) in zip(film.steps, shown, strict=True):
+        for name in there:
+            scenes.put(step.at, ("state", name), before.get(name, NOTHING), own=True)
+            # of tiles only one moment is shown: two would fill the table
+            if name in after and (name not in before or _rank((step.later or step.event).state[name]) < 2):
+                scenes.flash(step.at, ("then", name), after[name])
+    return [(name, name, named.get(name, "")) for name in there]
 
 
 def _rank(value: Any) -> int:
@@ -133,7 +131,7 @@ def state_html(rows: Sequence[tuple[str, str, str]], stage: Stage) -> Markup:
         else:
             out.append(plain.format(NOTHING if now else HIDDEN, name, small, number_, now))
     page = Markup(
-        '<div><h4>state before this step → after it</h4><div class="stateBox"><table class="state">{}</table></div></div>'
+        '<div class="now"><h4>state before this step → after it</h4><div class="stateBox"><table class="state">{}</table></div></div>'
     )
     return page.format(Markup("").join(out))
 

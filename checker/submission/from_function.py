@@ -66,8 +66,6 @@ def _asked_for(kernel: Any, verb: str) -> tuple[Puzzle, FunctionType]:
     example = f"{verb}({LADDER[min(1, len(LADDER) - 1)].kernel})"
     if kernel is None:
         raise SubmissionError(f"{verb} needs a kernel: {example}")
-    if isinstance(kernel, str):
-        raise SubmissionError(_for_text(kernel, verb, example))
     name, function = kernel_name(kernel), _unwrapped(kernel)
     if name == "<lambda>":
         raise SubmissionError(
@@ -87,15 +85,6 @@ def _asked_for(kernel: Any, verb: str) -> tuple[Puzzle, FunctionType]:
         )
     assert isinstance(function, FunctionType)
     return KERNELS[name], function
-
-
-def _for_text(text: str, verb: str, example: str) -> str:
-    if "/" in text or "\\" in text or text.endswith((".py", ".ipynb", ".zip")):
-        return f"{verb} takes the kernel, not a file. For a file, in a shell: python -m checker {verb} {text}"
-    name = PUZZLES[text].kernel if text in PUZZLES else text
-    if name in KERNELS:
-        return f"{verb} takes the kernel itself, not its name. Without the quotation marks: {verb}({name})"
-    return f"{verb} takes the kernel itself, not a text: {example}.{_did_you_mean(text, [*PUZZLES, *KERNELS])}"
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the verbs are imported where torch is missing, too
@@ -36,22 +38,80 @@ def need(*packages: str) -> None:
         )
 
 
-def live_kernel(kernel: Any, verb: str) -> tuple[Puzzle, KernelSource]:
-    """The puzzle that `kernel` (a ``@triton.jit`` function, autotuned or not) answers, and its source. Raises UsageError."""
+def kernel_named(what: Any, verb: str) -> tuple[Puzzle, KernelSource]:
+    """The puzzle and the source of the kernel that people pass to `verb`. Raises UsageError.
+
+    `what` is the ``@triton.jit`` function, autotuned or not; the name of a puzzle or of its kernel, which means the session's own kernel
+    where it has one, else the learner's file; or the path of a .py, .ipynb or .zip that holds one kernel.
+    """
     from checker.course import PUZZLES
     from checker.submission.from_function import SubmissionError, from_function
+    from checker.submission.notebook import shell
 
+    if isinstance(what, str | Path):
+        path = path_of(str(what), verb)
+        if path.stem in PUZZLES and not _is_path(str(what)):
+            own = getattr(shell(), "user_ns", {}).get(PUZZLES[path.stem].kernel)
+            if own is not None:
+                return kernel_named(own, verb)
+        try:
+            return one_kernel(kernels_in(path, verb), path, f"{verb} takes one: pass the kernel itself")
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise UsageError(f"{error}. Is the path right, seen from {Path.cwd()}?") from None
     try:
-        source = from_function(kernel, verb)
+        source = from_function(what, verb)
     except SubmissionError as error:
         raise UsageError(str(error)) from None
     return PUZZLES[source.puzzle], source
 
 
+def _is_path(text: str) -> bool:
+    path = Path(text)
+    return path.exists() or path.parent != Path() or bool(path.suffix)
+
+
+def path_of(text: str, verb: str) -> Path:
+    """The file that a path or a puzzle's name stands for. Raises UsageError for a name that is none."""
+    from checker import workspace
+
+    return Path(text) if _is_path(text) else workspace.find().puzzle_file(puzzle_named(text, verb).name)
+
+
+def kernels_in(path: Path, verb: str, puzzle: str = "") -> list[tuple[Puzzle, KernelSource]]:
+    """The kernels of a file, only that of `puzzle` where one is named; what else cannot be read is said on standard error.
+
+    Raises UsageError where there is none, and FileNotFoundError.
+    """
+    from checker.course import LADDER, PUZZLES
+    from checker.submission.from_path import from_path
+
+    wanted = [puzzle_named(puzzle, verb)] if puzzle else list(LADDER)
+    found = from_path(path, wanted)
+    kernels = [(PUZZLES[f.puzzle], f.source) for f in found if f.puzzle is not None and f.source is not None]
+    broken = [f for f in found if f.source is None and f.reason != "no_kernel"]
+    if not kernels:
+        told = "; ".join(f"{f.submission}: {f.error}" for f in (broken or found)[:3])
+        asked = f" The kernel of {wanted[0].name} is called {wanted[0].kernel}." if puzzle else ""
+        raise UsageError(f"{path}: {told or 'no kernel of this course is in it'}.{asked}")
+    for f in broken:
+        print(f"checker: {f.submission}: {f.error}", file=sys.stderr)
+    return kernels
+
+
+def one_kernel(kernels: Sequence[tuple[Puzzle, KernelSource]], path: Path, advice: str) -> tuple[Puzzle, KernelSource]:
+    """The only one of several kernels. Raises UsageError, with the `advice` and their names, where there are more."""
+    if len(kernels) > 1:
+        names = ", ".join(dict.fromkeys(puzzle.name for puzzle, _ in kernels))
+        raise UsageError(f"{path} holds several kernels ({names}). {advice[:1].upper()}{advice[1:]}.")
+    return kernels[0]
+
+
 def puzzle_named(what: Any, verb: str) -> Puzzle:
-    """The puzzle named by `what`: its name, its kernel's name, or the kernel. Raises UsageError."""
+    """The puzzle named by `what`: its name, its kernel's name, the kernel, or a file that holds it. Raises UsageError."""
     from checker.submission import from_function
 
+    if isinstance(what, Path) or (isinstance(what, str) and what.endswith((".py", ".ipynb", ".zip"))):
+        return kernel_named(what, verb)[0]
     try:
         return from_function.puzzle_named(what, verb)
     except from_function.SubmissionError as error:

@@ -14,7 +14,7 @@ from checker.puzzle import Case, Launch, Puzzle, Scalar
 from checker.sandbox import Sandbox
 from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource
-from checker.verbs.arguments import UnavailableHere, live_kernel, sizes_as_usage_errors
+from checker.verbs.arguments import UnavailableHere, kernel_named, sizes_as_usage_errors
 from checker.view import display
 from checker.view.panel import Cell, Panel
 
@@ -23,7 +23,7 @@ HEADS = ("case", "yours", "spread", "bytes/s", "the course's", "yours is")
 
 def bench(kernel: Any) -> Panel | Verdict:
     """Time a live kernel. Raises UsageError."""
-    return bench_and_show(*live_kernel(kernel, "bench"))
+    return bench_and_show(*kernel_named(kernel, "bench"))
 
 
 def bench_and_show(puzzle: Puzzle, source: KernelSource) -> Panel | Verdict:

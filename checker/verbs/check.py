@@ -10,14 +10,15 @@ from checker.judge.verdict import Verdict
 from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource
 from checker.verbs import progress_file
-from checker.verbs.arguments import UnavailableHere, UsageError, live_kernel
+from checker.verbs.arguments import UnavailableHere, UsageError, kernel_named
+from checker.verbs.film import folded
 from checker.view import display
 from checker.view.panel import Panel
 
 
 def check(kernel: Any, device: str = "auto") -> Verdict:
-    """Judge a live kernel. Raises UsageError."""
-    return check_and_show(*live_kernel(kernel, "check"), device)
+    """Judge a kernel. Raises UsageError."""
+    return check_and_show(*kernel_named(kernel, "check"), device)
 
 
 def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", seed: int | None = None) -> Verdict:
@@ -30,7 +31,11 @@ def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", s
         except ValueError as error:
             raise UsageError(str(error)) from None
         progress, _ = progress_file.record(workspace.find(), verdict, source.source)
-        area.show(display.verdict_card(verdict))
+        card = display.verdict_card(verdict)
+        area.show(card)
+        # the film comes after the verdict, which nobody should have to wait for
+        if display.in_notebook() and (film := folded(verdict, source)):
+            area.show(display.Output(lambda: card.html() + film, card.print))
     if progress.messages:
         footer = f"The verdict stands all the same. {workspace.UNWRITABLE}"
         Panel("Your progress", progress.messages, footer=(footer,)).show()

@@ -14,7 +14,7 @@ from checker.puzzle import DTYPES, Case, Launch, Puzzle
 from checker.sandbox import Sandbox
 from checker.submission import rules
 from checker.submission.kernel import KernelSource
-from checker.verbs.arguments import UsageError, case_for, live_kernel
+from checker.verbs.arguments import UsageError, case_for, kernel_named
 from checker.verbs.bench import allowed_bytes
 from checker.view import display
 from checker.view.formats import count
@@ -54,7 +54,7 @@ class Compiled:
 
 def xray(kernel: Any, wanted: Mapping[str, Any]) -> Panel:
     """Show what the compiler makes of a live kernel. Raises UsageError."""
-    return xray_and_show(*live_kernel(kernel, "xray"), wanted)[0]
+    return xray_and_show(*kernel_named(kernel, "xray"), wanted)[0]
 
 
 def xray_and_show(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any]) -> tuple[Panel, bool]:

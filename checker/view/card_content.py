@@ -12,6 +12,7 @@ from checker.course import PUZZLES, after
 from checker.course.families import in_name
 from checker.judge.verdict import Diagnosis, Gate, GateResult, Mismatch, Status, Verdict
 from checker.puzzle import Case
+from checker.submission.notebook import shell
 from checker.view.formats import count, number, short, size
 
 Tone = Literal["good", "bad", "soft", "invite"]
@@ -175,14 +176,14 @@ def card_of(verdict: Verdict) -> Card:
     return Card(
         "invite" if verdict.status == "not_attempted" else words.tone,
         words.icon,
-        _headline(verdict),
+        headline(verdict),
         f"{verdict.score:g} of {count(int(verdict.max_score), 'point')}" if judged else "",
         f"{verdict.seconds:.1f} s" if verdict.seconds >= 0.05 else "",
         tuple(_parts(verdict)),
     )
 
 
-def _headline(verdict: Verdict) -> str:
+def headline(verdict: Verdict) -> str:
     puzzle, failure = PUZZLES.get(verdict.puzzle), verdict.failure
     failed = verdict.status == "failed" and failure is not None
     does = _FAILED[failure.gate] if failed and failure is not None else STATUS[verdict.status].puzzle
@@ -255,10 +256,24 @@ def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
         yield Paragraph(f"Seen with {_case_words(gate.case)}.", "aside")
     if verdict.smallest is not None:
         yield Paragraph(f"{_case_words(verdict.smallest)}.", label="Smallest failing shape")
+    if failing_case(verdict) is not None and verdict.puzzle in PUZZLES:
+        yield Paragraph(f"`{_film_call(verdict)}`", label="Film it")
     yield from _traffic(gate)
     told = {f.message for f in gate.findings}
     if detail := "\n".join(line for line in gate.detail.splitlines() if line not in told).strip():
         yield Detail("Triton’s own words" if gate.gate == "compile" else "The details", detail)
+
+
+def failing_case(verdict: Verdict) -> Case | None:
+    """The case that shows best what is wrong: the smallest that was found to fail, else the one that the gate speaks of."""
+    return verdict.smallest or (verdict.failure.case if verdict.failure else None)
+
+
+def _film_call(verdict: Verdict) -> str:
+    """What films the failing case, where the learner types."""
+    if shell() is not None or not verdict.submission:
+        return f'film({PUZZLES[verdict.puzzle].kernel}, case="failing")'
+    return f"python -m checker film {verdict.submission} --case failing"
 
 
 def _passed(verdict: Verdict) -> Iterator[Part]:

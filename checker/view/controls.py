@@ -11,6 +11,8 @@ from markupsafe import Markup
 from checker.puzzle import Case, Puzzle
 from checker.submission.kernel import KernelSource
 
+Area = Callable[[str], None]
+"""Puts HTML in the place of what stands there."""
 Run = Callable[[Case], str]
 """From a case to the HTML of its film; may raise, and the message is then shown in place of the film."""
 
@@ -32,22 +34,20 @@ def case_with(case: Case, chosen: Mapping[str, int]) -> Case:
     return replace(case, name=name, sizes=parts["sizes"], meta=parts["meta"], flags=parts["flags"])
 
 
-def film_controls(kernel_source: KernelSource, puzzle: Puzzle, run: Run) -> Any:
-    """Drop-down lists from `FilmSpec.choices` below the first film; `run` makes the others. Returns an `ipywidgets.Widget`.
+def film_controls(kernel_source: KernelSource, puzzle: Puzzle, run: Run, area: Area) -> Any:
+    """Drop-down lists from `FilmSpec.choices`, which put another film into `area`. Returns an `ipywidgets.Widget`.
 
-    The first film is displayed as plain HTML, so that a saved notebook shows it without widgets. Without ipywidgets it is
-    all there is, with a sentence that says how to get more, and None is returned.
+    What stands in the area is plain HTML, so that a saved notebook shows it without widgets. Without ipywidgets there is only a
+    sentence that says how to get more, and None is returned.
     """
-    from IPython.display import HTML, display
-
-    html = safe_film(run, puzzle.film.case)
     try:
         import ipywidgets
     except ImportError:
-        display(HTML(html + NO_WIDGETS))
+        from IPython.display import HTML, display
+
+        display(HTML(NO_WIDGETS))
         return None
-    display(HTML(html))
-    return _Controls(ipywidgets, kernel_source.kernel, puzzle, run).box
+    return _Controls(ipywidgets, kernel_source.kernel, puzzle, run, area).box
 
 
 def safe_film(run: Run, case: Case) -> Markup:
@@ -61,10 +61,10 @@ def safe_film(run: Run, case: Case) -> Markup:
 
 
 class _Controls:
-    """Lists, a line of status, and the place where the film goes."""
+    """Lists and a line of status."""
 
-    def __init__(self, widgets: Any, kernel: str, puzzle: Puzzle, run: Run) -> None:
-        self._case, self._run, self._busy = puzzle.film.case, run, False
+    def __init__(self, widgets: Any, kernel: str, puzzle: Puzzle, run: Run, area: Area) -> None:
+        self._case, self._run, self._area, self._busy = puzzle.film.case, run, area, False
         current = {**self._case.sizes, **self._case.meta, **self._case.flags}
         self.lists = {
             name: widgets.Dropdown(
@@ -77,10 +77,13 @@ class _Controls:
             for name, choices in puzzle.film.choices.items()
             if name in current
         }
-        self.status = widgets.HTML(Markup("<small>Film <code>{}</code> at another size:</small>").format(kernel))
-        self.film = widgets.Output()
+        self.status = widgets.HTML(
+            Markup("<small>Film <code>{}</code> at another size; it takes the place of the one above:</small>").format(
+                kernel
+            )
+        )
         row = widgets.HBox(list(self.lists.values()), layout=widgets.Layout(flex_flow="row wrap"))
-        self.box = widgets.VBox([self.status, row, self.film])
+        self.box = widgets.VBox([self.status, row])
         for box in self.lists.values():
             box.observe(self._changed, names="value")
 
@@ -98,6 +101,4 @@ class _Controls:
             for box in self.lists.values():
                 box.disabled = False
             self.status.value, self._busy = before, False
-        # set as data, not with display(): a callback's prints and displays would go elsewhere
-        bundle = {"text/html": str(html), "text/plain": "film"}
-        self.film.outputs = ({"output_type": "display_data", "data": bundle, "metadata": {}},)
+        self._area(html)

@@ -124,7 +124,11 @@ def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int
             room -= max(len(head), *(len(cell.text) for cell in column))
             whole = room >= 4 * (len(heads) - i)
         justify: Literal["left", "right"] = "right" if column[0].number else "left"
-        table.add_column(head, justify=justify, overflow="fold", no_wrap=whole)
+        # no name is ever broken, however little room there is: columns of sentences give way
+        longest = max(
+            len(word) for text in (head, *(_plain(cell.text) for cell in column)) for word in text.split() or [""]
+        )
+        table.add_column(head, justify=justify, overflow="fold", no_wrap=whole, min_width=min(longest, width // 2))
     for row in rows:
         cells = []
         for cell in row:

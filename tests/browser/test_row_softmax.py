@@ -53,6 +53,13 @@ def test_right_kernel_turns_green_and_its_film_plays(row_softmax: Notebook) -> N
     film.locator("button.back").click()
     expect(scrub).to_have_value(str(last - 1))
 
+    # another size takes the place of the film
+    before = film.locator(".title").inner_text()
+    row_softmax.cell(FILM_CELL).locator(".widget-dropdown select").nth(1).select_option("13")
+    expect(film.locator(".title")).not_to_have_text(before)
+    expect(film).to_have_count(1)
+    expect(film.locator("svg.stage")).to_contain_text("[4, 13]")
+
 
 def test_masked_lanes_without_other_are_diagnosed(row_softmax: Notebook) -> None:
     wrong = SOLUTION.replace(', other=float("-inf")', "")
@@ -75,6 +82,21 @@ def test_masked_lanes_that_hold_zero_are_diagnosed(row_softmax: Notebook) -> Non
     expect(card).to_have_class("tbt-card bad")
     expect(card.locator(".gates li.bad")).to_contain_text("values")
     expect(card).to_contain_text("Smallest failing shape")
+
+    # one click opens the film of the smallest failing case
+    below = row_softmax.cell(CHECK_CELL)
+    film = below.locator(".tbt-film")
+    expect(film).to_have_count(1)
+    expect(film).not_to_be_visible()
+    below.locator("summary", has_text="Watch it fail").click()
+    expect(film).to_be_visible()
+    expect(film.locator(".verdict")).to_contain_text("This kernel does not pass. Row softmax gives wrong numbers.")
+    expect(film.locator(".stage .first-wrong")).to_have_count(0)
+    film.locator(".verdict button").click()
+    expect(film.locator(".stage .first-wrong")).to_have_count(1)
+    expect(film.locator(".stage")).to_contain_text("should be")
+    expect(film.locator(".kind").first).to_have_text("store")
+    expect(film.locator(".marks button")).to_have_count(1)
 
 
 def test_endless_loop_ends_as_a_timeout_and_the_notebook_goes_on(row_softmax: Notebook) -> None:

@@ -1,4 +1,4 @@
-"""Two films in Chromium: beside each other where both are legible, else one below the other; each plays by itself."""
+"""Two films in Chromium: beside each other where both are legible, else one below the other; alone, or on one time line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from checker.films import side_by_side
+from checker.films import linked, side_by_side
 from tests.films import films, traces
 from tests.films.test_player import show  # noqa: F401 (a fixture)
 
@@ -16,17 +16,19 @@ Open = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def orders(tmp_path_factory: pytest.TempPathFactory) -> str:
+def both(tmp_path_factory: pytest.TempPathFactory) -> list[films.Shot]:
     """Both loop orders of FlashAttention at one size, as notebook 05 has them."""
-    shots = [
-        films.shoot(name, traces.solution(name), tmp_path_factory.mktemp(name))
-        for name in ("flash_attention", "flash_attention_v1")
-    ]
-    return side_by_side(*(shot.html for shot in shots))
+    names = ("flash_attention", "flash_attention_v1")
+    return [films.shoot(name, traces.solution(name), tmp_path_factory.mktemp(name)) for name in names]
+
+
+@pytest.fixture(scope="module")
+def orders(both: list[films.Shot]) -> str:
+    return side_by_side(*(shot.html for shot in both))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(("width", "beside"), [(1400, True), (1100, True), (950, False), (600, False)])
+@pytest.mark.parametrize(("width", "beside"), [(1500, True), (1100, False), (600, False)])
 def test_films_stand_beside_each_other_where_there_is_room(
     show: Open,  # noqa: F811
     orders: str,
@@ -38,13 +40,12 @@ def test_films_stand_beside_each_other_where_there_is_room(
     first, second = (film.bounding_box() for film in page.locator(".tbt-film").all())
     assert (first["y"] == second["y"]) == beside
     assert (first["x"] == second["x"]) != beside
-    assert min(first["width"], second["width"]) >= 520
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     for film in page.locator(".tbt-film").all():
         stage, whole = film.locator("svg.stage").bounding_box(), film.bounding_box()
         assert stage["x"] + stage["width"] <= whole["x"] + whole["width"]
         drawn = float(film.locator("svg.stage").evaluate("e => e.viewBox.baseVal.width"))
-        assert stage["width"] / drawn > 0.7, "the stage's 12-pixel letters stay above 8"
+        assert stage["width"] >= min(drawn, width - 60), "the stage is never made smaller than its letters allow"
 
 
 def test_each_film_keeps_its_own_time(show: Open, orders: str) -> None:  # noqa: F811
@@ -60,3 +61,29 @@ def test_each_film_keeps_its_own_time(show: Open, orders: str) -> None:  # noqa:
     done, of = clocks.nth(1).inner_text().split(" / ")
     assert done == of
     assert clocks.nth(0).inner_text().startswith("3 /")
+
+
+def test_linked_films_have_one_play_button_and_one_time_line(show: Open, both: list[films.Shot]) -> None:  # noqa: F811
+    """Both stand at the same step; the shorter one waits at its end. Keys in one of them are meant for both."""
+    page = show(linked(*(shot.html for shot in both)), 1500)
+    lengths = [len(shot.trace.events) for shot in both]
+    clocks = page.locator(".tbt-film .clock")
+
+    def at() -> list[int]:
+        return [int(text.split(" / ")[0]) for text in clocks.all_text_contents()]
+
+    assert page.locator("button.play:visible").count() == 1
+    assert page.locator(".lane").count() == 2
+    page.locator(".together .next").click()
+    assert at() == [2, 2]
+    page.locator(".tbt-film").first.focus()
+    page.keyboard.press("End")
+    assert at() == lengths
+    assert page.locator(".together .clock").inner_text() == f"{max(lengths)} / {max(lengths)}"
+    page.locator(".together .scrub").fill("4")
+    assert at() == [5, 5]
+    page.select_option(".together .speed", "4")
+    page.locator(".together .play").click()
+    page.wait_for_function("() => document.querySelectorAll('.tbt-film .clock')[1].textContent.startsWith('8 /')")
+    page.locator(".together .play").click()
+    assert at()[0] == at()[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,7 +11,8 @@ import triton
 
 import checker
 from checker.course import PUZZLES
-from checker.verbs.arguments import UsageError, live_kernel, need, puzzle_named
+from checker.verbs.arguments import UsageError, kernel_named, need, puzzle_named
+from checker.workspace import Workspace
 
 
 @triton.jit
@@ -25,10 +28,11 @@ def plain_kernel(x_ptr: Any) -> None:
     ("given", "words"),
     [
         (None, r"check needs a kernel: check\(row_softmax_kernel\)"),
-        ("row_softmax", r"Without the quotation marks: check\(row_softmax_kernel\)"),
+        ("rowsoftmax", "There is no puzzle called rowsoftmax. Did you mean row_softmax"),
+        ("gone.py", "there is no file or folder called gone.py. Is the path right"),
         (plain_kernel, "plain_kernel is an ordinary Python function.*@triton.jit"),
     ],
-    ids=["nothing", "name", "undecorated"],
+    ids=["nothing", "no name", "no file", "undecorated"],
 )
 def test_what_is_no_kernel_is_a_usage_error_with_what_to_do(given: Any, words: str) -> None:
     with pytest.raises(UsageError, match=words):
@@ -36,9 +40,30 @@ def test_what_is_no_kernel_is_a_usage_error_with_what_to_do(given: Any, words: s
 
 
 def test_a_kernel_is_found_with_its_puzzle() -> None:
-    puzzle, source = live_kernel(row_softmax_kernel, "check")
+    puzzle, source = kernel_named(row_softmax_kernel, "check")
     assert puzzle is PUZZLES["row_softmax"]
     assert source.kernel == "row_softmax_kernel"
+
+
+@pytest.mark.parametrize("given", ["row_softmax", "row_softmax_kernel", "solutions/row_softmax.py", Path("solutions/row_softmax.py")])  # fmt: skip
+@pytest.mark.parametrize("verb", ["check", "film", "xray", "bench"])
+def test_a_kernel_is_found_by_name_and_by_path(space: Workspace, verb: str, given: str | Path) -> None:
+    puzzle, source = kernel_named(given, verb)
+    assert (puzzle.name, source.kernel) == ("row_softmax", "row_softmax_kernel")
+    assert puzzle_named(given, "hint") is puzzle
+
+
+def test_a_name_means_the_kernel_of_the_session_where_there_is_one(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    session = SimpleNamespace(user_ns={"row_softmax_kernel": row_softmax_kernel})
+    monkeypatch.setattr("checker.submission.notebook.shell", lambda: session)
+    assert "def row_softmax_kernel(x_ptr):" in kernel_named("row_softmax", "check")[1].source
+
+
+def test_a_file_of_several_kernels_names_them(space: Workspace) -> None:
+    texts = [(space.root / "solutions" / f"{name}.py").read_text() for name in ("row_softmax", "vector_add")]
+    (space.root / "two.py").write_text("\n".join(texts))
+    with pytest.raises(UsageError, match=r"two.py holds several kernels \(vector_add, row_softmax\). Film takes one"):
+        kernel_named("two.py", "film")
 
 
 @pytest.mark.parametrize("given", ["row_softmax", "row_softmax_kernel", row_softmax_kernel], ids=str)

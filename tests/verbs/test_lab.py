@@ -138,13 +138,33 @@ class TestFilms:
         monkeypatch.setattr(lab.display, "show", lambda thing: outputs.append(thing.html()))
         films(names, beside=True)
         (html,) = outputs
-        assert html.startswith('<div style="display:grid')
+        assert html.startswith('<div style="display:flex')
         assert html.count('class="tbt-film"') == 1
         assert "atomic update" in html
         assert html.index("tbt-film") < html.index("once your kernel has passed")
 
+    def test_together_a_known_mistake_stands_beside_the_learners_kernel(self, solve, monkeypatch):
+        solve("online_softmax")
+        sizes = {"N": 6, "BLOCK_N": 4}
+        outputs = []
+        monkeypatch.setattr(lab.display, "show", lambda thing: outputs.append(thing.html()))
+        films({"chunked_softmax/chunk_local_max": sizes, "online_softmax": sizes}, together=True)
+        (html,) = outputs
+        assert 'class="tbt-linked"' in html
+        assert html.count('class="tbt-film"') == 2
+        assert html.count('class="verdict"') == 1, "the mistake does not pass"
+        with pytest.raises(UsageError, match=r"no wrong kernel called nothing_wrong. They are .*chunk_local_max"):
+            films({"chunked_softmax/nothing_wrong": sizes})
+
 
 class TestFigures:
+    def test_the_memories_of_a_gpu_with_a_kernels_bytes_on_them(self):
+        assert "HBM: 80 GB, 3.35 TB/s, 834 cycles away" in lab.memory_hierarchy().alt
+        alt = lab.memory_hierarchy("row_softmax", {"M": 1 << 20, "N": 4096, "BLOCK_N": 4096}).alt
+        assert "one program: 32,768 B." in alt
+        assert "all tensors: 34.4 GB." in alt
+        assert "At HBM's bandwidth that takes 10.26 ms." in alt
+
     def test_a_demonstration_is_filmed_and_counted_without_being_solved(self, capsys):
         films({"feature_slices": {"N": 5}})
         assert "film of feature_slices" in capsys.readouterr().out

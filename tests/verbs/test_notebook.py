@@ -20,7 +20,7 @@ CELLS = (
     'verdict = check(vector_add_kernel, device="cpu")',
     "verdict",
     "shot = film(vector_add_kernel, N=6)",
-    "check('vector_add')",
+    "check('vector_add', device='cpu')",
     "progress()",
     "hint(vector_add_kernel)",
     "reset('vector_add')",
@@ -61,7 +61,7 @@ def error_of(outputs: list[Any]) -> str:
 
 
 def test_what_a_learner_sees(outputs: list[list[Any]], space: Workspace) -> None:
-    loaded, defined, checked, value, filmed, misused, standing, hinted, done, again, controlled, impossible = outputs
+    loaded, defined, checked, value, filmed, by_name, standing, hinted, done, again, controlled, impossible = outputs
     assert (loaded, defined) == ([], [])
 
     (card,) = checked  # "Checking …" has become the card
@@ -77,12 +77,14 @@ def test_what_a_learner_sees(outputs: list[list[Any]], space: Workspace) -> None
     assert "N = 6" in html(film)
 
     status, error = impossible
+    assert error["traceback"] == [error["evalue"]]
     assert "Filming" not in html(status), "nothing goes on any more"
     assert error["ename"] == "UsageError"
 
-    (error,) = misused
-    assert error["traceback"] == [error["evalue"]]
-    assert "Without the quotation marks: check(vector_add_kernel)" in error["evalue"]
+    (named,) = by_name
+    assert "tbt-card good" in html(named), "a name means the kernel of the session"
+    assert "Watch it and share it" in html(named)
+    assert "tbt-film" in html(named)
 
     for panel in (standing, hinted, done, again):
         assert len(panel) == 1, "the panel, and nothing below it"
@@ -95,6 +97,27 @@ def test_what_a_learner_sees(outputs: list[list[Any]], space: Workspace) -> None
 
     (kept,) = (space.ours / "passed").iterdir()
     assert "def vector_add_kernel(" in kept.read_text()
+
+
+WRONG = RIGHT.replace("x + y", "x - y")
+FAILS = (
+    "from checker import check, film",
+    WRONG,
+    "check(vector_add_kernel, device='cpu')",
+    "film(vector_add_kernel, case='failing')",
+    "film(vector_add_kernel)",
+)
+
+
+def test_a_red_card_holds_the_film_of_the_failing_case(run: Callable[..., list[list[Any]]]) -> None:
+    """One click opens it; `film` shows the same below a cell, and no film of a wrong kernel is without its verdict."""
+    _, _, (card,), (asked,), (own, *_) = run(FAILS)
+    assert "tbt-card bad" in html(card)
+    assert "Watch it fail" in html(card)
+    assert "film(vector_add_kernel, case=&#34;failing&#34;)" in html(card)
+    for film in (card, asked, own):
+        assert "This kernel does not pass. Vector addition gives wrong numbers." in html(film)
+        assert 'class="first-wrong"' in html(film)
 
 
 UNCLOSED = RIGHT.replace("tl.program_id(0)", "tl.program_id(0")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import fields, replace
 
 import pytest
 from rich.console import Console
 
+from checker.course import LADDER
 from checker.view.panel import Cell, Panel
 from tests.view.pages import HOSTILE, Page
 
@@ -77,3 +79,14 @@ def test_names_and_numbers_are_broken_only_where_they_do_not_fit() -> None:
 def test_parts_may_be_missing() -> None:
     assert Page(Panel("Bare").html()).words == "Bare"
     assert printed(Panel("Bare"), 80) == "Bare\n"
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_no_name_is_broken_in_a_terminal(width: int) -> None:
+    rows = [[Cell(p.name), Cell(p.kernel), Cell(p.statement)] for p in LADDER]
+    out = io.StringIO()
+    panel = Panel("The ladder", (f"`{LADDER[-1].kernel}` comes last, and {LADDER[-2].kernel} before it.",), ("puzzle", "kernel", "asked"), rows)  # fmt: skip
+    panel.print(Console(file=out, width=width, color_system=None))
+    text = out.getvalue()
+    assert [p.name for p in LADDER if not re.search(rf"\b{p.name}\b", text)] == []
+    assert [p.kernel for p in LADDER if p.kernel not in text] == []

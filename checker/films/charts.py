@@ -1,0 +1,168 @@
+"""The running state beside the stage: one row's sums as bars, ``old × factor + new``, and its variables over the steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from checker.films.film_data import FilmData
+from checker.films.scene import Part, Scenes, Slot, Word
+from checker.films.state import vector
+from checker.films.steps import Step, by_program
+from checker.films.svg import Path, Picture, Rect, Shape, Text, block, hatch, pixels, rect
+from checker.films.updates import Taken
+from checker.view.formats import number
+
+WIDTH, LEFT, RIGHT = 300.0, 84.0, 236.0
+"""Of a panel; its bars and lines lie between LEFT and RIGHT, with their names before and numbers behind them."""
+TOP, ROW = 24.0, 20.0
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One panel: what it shows, for those who cannot see it, its parts, and its height."""
+
+    about: str
+    parts: list[Part]
+    height: float
+
+
+def charts(film: FilmData, scenes: Scenes) -> list[Chart]:
+    """The panels that a film has: bars where sums are mended, lines where the rows of a tensor have a running state."""
+    out = []
+    taken = [(key, [getattr(row, key) for row in film.updates]) for key in ("sums", "accumulators")]
+    wrong = any(not t.right for _, rows in taken for by_step in rows for t in by_step.values())
+    height = TOP + ROW * (5 if wrong else 4)
+    for key, rows in taken:
+        if any(rows):
+            name = next(t.name for by_step in rows for t in by_step.values()).partition("[")[0]
+            about = f"{name}: what it was, times the factor, plus the new terms"
+            out.append(Chart(about, _bars(film, key, wrong, scenes), height))
+    if film.lines:
+        out.append(Chart(f"{' and '.join(film.lines)} over the steps", _lines(film, scenes), height))
+    return out
+
+
+# ---- old × factor + new ------------------------------------------------------------------------------------------------
+
+LABELS = ("before", "", "+ new terms", "= after", "≠ it holds")
+
+
+def _bars(film: FilmData, key: str, wrong: bool, scenes: Scenes) -> list[Part]:
+    """What was there, what the factor leaves of it, the new terms, and their sum; where a film needs it, what the kernel holds."""
+    out: list[Part] = [Word((key, "name"), Text(0, 12, "", "mono", 12))]
+    for i in range(5 if wrong else 4):
+        y, name = TOP + i * ROW + 13, "side warn" if i == 4 else "side"
+        out.append(Word((key, "label", i), Text(0, y, "", name, 12)))
+        out.append(Word((key, "value", i), Text(RIGHT + 6, y, "", name, 12)))
+    for row in film.updates:
+        taken: dict[int, Taken] = getattr(row, key)
+        for step in (s for s in film.steps if s.at in row.steps):
+            now = taken.get(step.at)
+            shown = _numbers(now) if now else {}
+            named = now.name + ("" if "[" in now.name else film.row_words(row)) if now else ""
+            scenes.put(step.at, (key, "name"), named, own=True)
+            for i in range(5 if wrong else 4):
+                label = f"× {_short(now.factor)}" if now and i == 1 else LABELS[i]
+                scenes.put(step.at, (key, "label", i), label if i in shown else "", own=True)
+                scenes.put(step.at, (key, "value", i), shown.get(i, ""), own=True)
+            scenes.put(step.at, (key, "bars"), _shapes(now) if now else (), own=True)
+    return [*out, Slot((key, "bars"))]
+
+
+def _short(factor: float) -> str:
+    return f"{factor:.3g}" if factor == 0 or factor >= 1e-3 else number(factor, 6)
+
+
+def _numbers(taken: Taken) -> dict[int, str]:
+    values = [taken.old, taken.kept, taken.new, taken.want, *([] if taken.right else [taken.got])]
+    return {i: number(value, 6) for i, value in enumerate(values)}
+
+
+def _shapes(taken: Taken) -> Picture:
+    finite = [v for v in (taken.old, taken.kept, taken.want, taken.got) if math.isfinite(v)]
+    low, high = min(0.0, *finite), max(0.0, *finite)
+    unit = (RIGHT - LEFT) / ((high - low) or 1.0)
+    bars = [
+        (0, "bar-past", 0.0, taken.old),
+        (1, "bar-now", 0.0, taken.kept),
+        (2, "bar-new", taken.kept, taken.want),
+        (3, "bar-now", 0.0, taken.kept),
+        (3, "bar-new", taken.kept, taken.want),
+        *([] if taken.right else [(4, "bar-got", 0.0, taken.got)]),
+    ]
+    out: list[Shape] = []
+    for line, name, start, stop in bars:
+        if not (math.isfinite(start) and math.isfinite(stop)):
+            continue
+        a, b = sorted((start, stop))
+        q = LEFT + (a - low) * unit, TOP + line * ROW + 2, max((b - a) * unit, 1.0), ROW - 7
+        out.append(rect(q, name))
+        out += [Path("outside-lines", hatch(q, 6))] if line == 4 else []
+    zero = LEFT - low * unit
+    return (*out, Path("axis", f"M{pixels(zero)} {pixels(TOP)}v{pixels(4 * ROW - 4)}"))
+
+
+# ---- over the steps ----------------------------------------------------------------------------------------------------
+
+
+def _lines(film: FilmData, scenes: Scenes) -> list[Part]:
+    """One line for each variable, all of it faint, and where it stands now."""
+    for mine in by_program(film.steps):
+        row = next((r for r in film.updates if mine[0].at in r.steps), None)
+        scenes.put(mine[0].at, "over the steps", f"over the steps{film.row_words(row).replace(' of', ',')}", own=True)
+        for place, name in enumerate(film.lines):
+            values = [_held(step, name, row.index if row else 0) for step in mine]
+            scenes.put(mine[0].at, ("line", place), _line(place, values), own=True)
+            for at, step in enumerate(mine):
+                value = values[at]
+                scenes.put(step.at, ("value", place), "" if value is None else number(value, 6), own=True)
+                scenes.put(step.at, ("now", place), _now(place, values, at), own=True)
+    out: list[Part] = [Word("over the steps", Text(0, 12, "", "side", 12))]
+    for place, name in enumerate(film.lines):
+        q = _area(place)
+        out += [rect(q, "body"), Text(0, q[1] + 22, name, "mono", 12), Slot(("line", place)), Slot(("now", place))]
+        out.append(Word(("value", place), Text(RIGHT + 6, q[1] + 22, "", "side", 12)))
+    return out
+
+
+def _held(step: Step, name: str, index: int) -> float | None:
+    """What holds after a step."""
+    values = vector((step.later or step.event).state.get(name))
+    return values[index] if values is not None and index < len(values) else None
+
+
+def _area(place: int) -> Rect:
+    return LEFT, TOP + place * 44 - 4, RIGHT - LEFT, 36.0
+
+
+def _points(place: int, values: Sequence[float | None]) -> list[tuple[float, float] | None]:
+    """Where the value of each step stands; None where it is no number."""
+    x, y, w, h = _area(place)
+    finite = [v for v in values if v is not None and math.isfinite(v)]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)
+    low, high = (low, high) if high > low else (low - 1, high + 1)
+    step = w / max(len(values), 1)
+    return [
+        (x + (i + 0.5) * step, y + h - 3 - (h - 6) * (v - low) / (high - low)) if v is not None and math.isfinite(v) else None
+        for i, v in enumerate(values)
+    ]  # fmt: skip
+
+
+def _line(place: int, values: Sequence[float | None]) -> Picture:
+    step = (RIGHT - LEFT) / max(len(values), 1)
+    d, pen = "", False
+    for point in _points(place, values):
+        if point is not None:
+            x, y = point
+            d += f"{'L' if pen else 'M'}{pixels(x - step / 2)} {pixels(y)}h{pixels(step)}"
+        pen = point is not None
+    return (Path("course", d),)
+
+
+def _now(place: int, values: Sequence[float | None], at: int) -> Picture:
+    q, point = _area(place), _points(place, values)[at]
+    x = q[0] + (at + 0.5) * q[2] / max(len(values), 1)
+    cursor = Path("axis", f"M{pixels(x)} {pixels(q[1])}v{pixels(q[3])}")
+    return (cursor,) if point is None else (cursor, Path("bar-now", block((point[0] - 3, point[1] - 3, 6, 6))))

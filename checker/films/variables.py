@@ -1,0 +1,118 @@
+"""Which of a kernel's variables belong to a step: a loop's variables still hold the turn before until they are assigned again.
+
+Read from the kernel's text. A variable belongs to a step if an assignment that this turn has passed gave it its value: one
+above the loop, or one above the step's line in the same turn.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from checker.films.state import same
+from checker.films.steps import Step
+from checker.simulator.trace import Event
+
+Loops = tuple[int, ...]
+"""First lines of the loops around a statement, from the outside in."""
+
+
+@dataclass(frozen=True)
+class _Assignment:
+    """A statement that gives a variable a value, from its first to its last line."""
+
+    first: int
+    last: int
+    loops: Loops
+
+
+class Variables:
+    """The assignments of every function in a kernel's text; of text that cannot be read every variable belongs to every step."""
+
+    def __init__(self, source: str) -> None:
+        self._functions: dict[str, dict[str, list[_Assignment]]] = {}
+        self._loops: dict[str, list[tuple[int, int]]] = {}
+        try:
+            tree = ast.parse(source)
+        except SyntaxError:
+            return
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                known = self._functions.setdefault(node.name, {})
+                loops = self._loops.setdefault(node.name, [])
+                for name, assignment in _assignments(node.body, (), loops):
+                    known.setdefault(name, []).append(assignment)
+
+    def before(self, event: Event) -> dict[str, Any]:
+        """What holds just before an event, without what is left over from another turn of a loop or from a loop that has ended."""
+        return {name: value for name, value in event.state.items() if self._belongs(name, event)}
+
+    def after(self, step: Step) -> dict[str, Any]:
+        """What the step and the lines behind it make of this turn's variables, up to the next step; only what is new."""
+        event, later = step.event, step.later
+        if later is None:
+            return {}
+        around, old, out = self._around(event), self.before(event), {}
+        again = later.line <= event.line and later.loops != event.loops
+        for name, value in later.state.items():
+            known = self._of(event, name)
+            mine = [a for a in known if a.last >= event.line and around[: len(a.loops)] == a.loops]
+            made = any(a.loops for a in mine) if again else any(a.last < later.line for a in mine)
+            if (made or not known) and not self._renewed(name, event, later, again) and not _alike(old, name, value):
+                out[name] = value
+        return out
+
+    def _renewed(self, name: str, event: Event, later: Event, again: bool) -> bool:
+        """Whether the next step's turn, or a loop that starts before it, has given a variable another value already."""
+        around = self._around(event)
+        for a in self._of(later, name):
+            inside = around[: len(a.loops)] == a.loops
+            if a.last < later.line and ((again and a.loops and inside) or (not inside and a.first > event.line)):
+                return True
+        return False
+
+    def _of(self, event: Event, name: str) -> Sequence[_Assignment]:
+        return self._functions.get(event.function, {}).get(name, ())
+
+    def _around(self, event: Event) -> Loops:
+        return tuple(first for first, last in self._loops.get(event.function, ()) if first <= event.line <= last)
+
+    def _belongs(self, name: str, event: Event) -> bool:
+        around = self._around(event)
+        known = self._of(event, name)
+        return not known or any(a.last < event.line and around[: len(a.loops)] == a.loops for a in known)
+
+
+def _alike(old: Mapping[str, Any], name: str, value: Any) -> bool:
+    return name in old and same(old[name], value)
+
+
+def _assignments(body: Sequence[ast.stmt], loops: Loops, found: list[tuple[int, int]]) -> Iterator[tuple[str, _Assignment]]:  # fmt: skip
+    for statement in body:
+        last = statement.end_lineno or statement.lineno
+        inner = loops
+        if isinstance(statement, ast.For | ast.While):
+            found.append((statement.lineno, last))
+            inner = (*loops, statement.lineno)
+            if isinstance(statement, ast.For):
+                yield from ((n, _Assignment(statement.lineno, statement.lineno, inner)) for n in _names([statement.target]))  # fmt: skip
+        elif isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            yield from ((name, _Assignment(statement.lineno, last, loops)) for name in _names(targets))
+        for part in ("body", "orelse"):
+            yield from _assignments(getattr(statement, part, ()), inner, found)
+
+
+def _names(targets: Sequence[ast.AST]) -> Iterator[str]:
+    for target in targets:
+        yield from (n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+
+
+def counts(values: Mapping[str, Any], name: str) -> bool:
+    """Whether a variable holds whole numbers or truth values: index arithmetic and masks."""
+    value = values.get(name)
+    while isinstance(value, list) and value:
+        value = value[0]
+    return isinstance(value, int)

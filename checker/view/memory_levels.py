@@ -1,0 +1,120 @@
+"""The memories of a GPU as a picture: how large each is, how fast, how far away; and amounts of bytes laid on them."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from checker.view.formats import size
+from checker.view.plots import Plot
+from checker.view.theme import LIGHT
+
+
+@dataclass(frozen=True)
+class Level:
+    """One kind of memory. `each` is how many bytes one has, of `count`; `bandwidth` is in bytes per second, of all together."""
+
+    name: str
+    where: str
+    each: int
+    count: int
+    bandwidth: float
+    cycles: int
+    colour: str
+
+
+SMS, CLOCK = 132, 1.98e9
+H100: tuple[Level, ...] = (
+    Level("registers", "in each SM", 256 * 1024, SMS, 0.0, 0, "dot"),
+    Level("shared memory", "in each SM", 228 * 1024, SMS, SMS * 128 * CLOCK, 30, "atomic"),
+    Level("L2 cache", "one for all", 50 * 2**20, 1, 4529 * 2**30, 219, "load"),
+    Level("HBM", "beside the chip", 80 * 10**9, 1, 3.35e12, 834, "store"),
+)
+"""An H100 SXM. Sizes, 132 SMs and HBM's bandwidth: NVIDIA, H100 Tensor Core GPU Architecture, 2022. Shared memory answers 32 banks of
+4 bytes a cycle and SM (NVIDIA, CUDA C++ Programming Guide), here at 1.98 GHz. L2's bandwidth and the latencies were measured: MT4G
+(CAPS, TU München), its report of an H100 80GB HBM3."""
+SOURCES = (
+    "An H100 SXM. Sizes and HBM's bandwidth: NVIDIA's H100 whitepaper, 2022. Shared memory: 128 bytes a cycle in each of 132 SMs at 1.98 GHz. "
+    "L2's bandwidth and the latencies: measured by MT4G (TU München) on an H100 80GB."
+)
+WIDE, LEFT, RIGHT, ROW = 640.0, 116.0, 394.0, 42.0
+LEAST, MOST = 1e3, 1e11  # of the scale of sizes, in bytes
+
+
+def memory_levels(marks: Sequence[tuple[str, int]] = (), words: str = "") -> Plot:
+    """The memories of an H100, nearest first, on a logarithmic scale of bytes; each mark is a name with so many bytes.
+
+    `words` stand below, above the sources.
+    """
+    top = 34.0 + 16 * len(marks)
+    bottom = top + len(H100) * ROW
+    heads = ((LEFT, "size; a line is ten times the one before"), (RIGHT + 12, "bandwidth"), (RIGHT + 100, "latency"))
+    out = [_text(x, 14, head, "soft") for x, head in heads]
+    out += [_line(_at(10.0**power), top - 6, bottom - 8, "faint") for power in range(3, 12)]
+    out += [_level(level, top + i * ROW) for i, level in enumerate(H100)]
+    for i, (name, amount) in enumerate(marks):
+        x, y = _at(amount), 34 + 16 * i
+        end = "end" if x > (LEFT + RIGHT) / 2 else "start"
+        out.append(_line(x, y - 10, bottom - 8, "warn", dash="4 3"))
+        out.append(_text(x + (-5 if end == "end" else 5), y, f"{name}: {size(amount)}", "warn", end, bold=True))
+    said = [*([words] if words else []), *textwrap.wrap(SOURCES, 92)]
+    for i, line in enumerate(said):
+        out.append(_text(0, bottom + 14 + 16 * i, line, "ink" if words and i == 0 else "soft"))
+    high = bottom + 16 * len(said) + 6
+    svg = Markup('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {:g} {:g}" width="100%" font-family="system-ui,sans-serif" font-size="12">{}</svg>')  # fmt: skip
+    return Plot(svg.format(WIDE, high, Markup("").join(out)), _alt(marks, words))
+
+
+def _level(level: Level, y: float) -> Markup:
+    """A bar as long as one of it is large, and all of them together behind it."""
+    rect = Markup('<rect x="{:.1f}" y="{:g}" width="{:.1f}" height="22" rx="3" fill="{}" fill-opacity="{:g}"/>')
+    colour, total = _colour(level.colour), level.each * level.count
+    bars = rect.format(LEFT, y, _at(total) - LEFT, colour, 0.28) + rect.format(LEFT, y, _at(level.each) - LEFT, colour, 1)  # fmt: skip
+    held = f"{level.count} × {_size(level.each)}" if level.count > 1 else _size(level.each)
+    full = level.count == 1 and _at(total) > RIGHT - 60
+    amount = _text(_at(total) - 6, y + 15, held, "bg", "end", bold=True) if full else _text(_at(total) + 6, y + 15, held, "ink")  # fmt: skip
+    names = _text(0, y + 9, level.name, "ink", bold=True) + _text(0, y + 24, level.where, "soft")
+    speed = f"{level.bandwidth / 1e12:.3g} TB/s" if level.bandwidth else "no wait"
+    latency = f"{level.cycles} cycles, {level.cycles / CLOCK * 1e9:.0f} ns" if level.cycles else "none"
+    return names + bars + amount + _text(RIGHT + 12, y + 15, speed, "ink") + _text(RIGHT + 100, y + 15, latency, "ink")
+
+
+def _size(amount: int) -> str:
+    for unit, scale in (("GB", 10**9), ("MB", 2**20), ("kB", 2**10)):
+        if amount >= scale:
+            return f"{amount / scale:g} {unit}"
+    return f"{amount} B"
+
+
+def _at(amount: float) -> float:
+    """Where so many bytes stand on the scale."""
+    share = math.log(max(min(amount, MOST), LEAST) / LEAST) / math.log(MOST / LEAST)
+    return LEFT + (RIGHT - LEFT) * share
+
+
+def _colour(name: str) -> str:
+    return f"var(--{name},{LIGHT[name]})"
+
+
+def _text(x: float, y: float, said: str, colour: str, anchor: str = "start", bold: bool = False) -> Markup:
+    weight = Markup(' font-weight="650"') if bold else Markup("")
+    return Markup('<text x="{:.1f}" y="{:g}" fill="{}" text-anchor="{}"{}>{}</text>').format(x, y, _colour(colour), anchor, weight, said)  # fmt: skip
+
+
+def _line(x: float, top: float, bottom: float, colour: str, dash: str = "") -> Markup:
+    dashed = Markup(' stroke-dasharray="{}"').format(dash) if dash else Markup("")
+    return Markup('<path d="M{:.1f} {:g}V{:g}" stroke="{}" stroke-width="{}"{}/>').format(x, top, bottom, _colour(colour), 1.6 if dash else 0.8, dashed)  # fmt: skip
+
+
+def _alt(marks: Sequence[tuple[str, int]], words: str) -> str:
+    levels = "; ".join(
+        f"{level.name}: {f'{level.count} times ' if level.count > 1 else ''}{_size(level.each)}"
+        + (f", {level.bandwidth / 1e12:.3g} TB/s, {level.cycles} cycles away" if level.cycles else "")
+        for level in H100
+    )
+    laid = "".join(f" {name}: {size(amount)}." for name, amount in marks)
+    return f"The memories of an H100. {levels}.{laid}{' ' + words if words else ''}"

@@ -1,0 +1,67 @@
+"""Everyone can read films and cards: axe-core finds nothing serious in them, light and dark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.films import Flaws, card_film, linked
+from checker.view.card import card_html
+from tests.films import films, traces
+from tests.films.test_flaws import filmed, flaws_of
+from tests.films.test_player import show  # noqa: F401 (a fixture)
+from tests.view import verdicts
+from tools.browser import find_axe
+
+pytestmark = pytest.mark.browser
+Open = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    path = find_axe()
+    if path is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("there is no axe-core; in CI films and cards have to be tested with it (tools/browser.py)")
+        pytest.skip("there is no axe-core: WHETHER EVERYONE CAN READ CARDS AND FILMS IS NOT TESTED (tools/browser.py)")
+    return path.read_text("utf-8")
+
+
+def pages(kind: str, tmp_path: Path) -> str:
+    if kind == "cards":
+        every = [verdicts.wrong_values(), verdicts.passed(), verdicts.too_much_traffic(), verdicts.compile_error()]
+        return "".join(map(card_html, every))
+    wrong = films.shoot("online_softmax", films.wrong("online_softmax", "sum_not_rescaled"), tmp_path)
+    _, html = filmed(wrong, Flaws("This kernel does not pass.", flaws_of(wrong).outputs))
+    if kind == "wrong":
+        return str(card_film("Watch it fail", html)).replace("<details", "<details open")
+    right = films.shoot("online_softmax", traces.solution("online_softmax"), tmp_path)
+    if kind == "linked":
+        return linked(html, right.html)
+    return films.shoot("flash_attention", traces.solution("flash_attention"), tmp_path).html
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", ["cards", "flash", "wrong", "linked"])
+def test_axe_finds_nothing_serious(show: Open, axe: str, kind: str, scheme: str, tmp_path: Path) -> None:  # noqa: F811
+    page = show(pages(kind, tmp_path), 1400, color_scheme=scheme)
+    if kind != "cards":
+        page.locator(".scrub:visible").first.fill("2")
+    assert serious(page, axe) == []
+
+
+def serious(page: Any, axe: str) -> list[tuple[str, str, str]]:
+    """What axe-core calls serious or critical: the rule, where, and why."""
+    page.evaluate(axe)
+    found = page.evaluate("() => axe.run(document.body, { resultTypes: ['violations'] }).then((r) => r.violations)")
+    bad = (v for v in found if v["impact"] in ("serious", "critical"))
+    return [(v["id"], v["nodes"][0]["html"][:160], v["nodes"][0]["failureSummary"]) for v in bad]
+
+
+def test_what_cannot_be_read_is_found(show: Open, axe: str) -> None:  # noqa: F811
+    page = show('<p style="color:#ccc;background:#fff">pale</p><button></button>')
+    assert {rule for rule, *_ in serious(page, axe)} == {"color-contrast", "button-name"}
