@@ -185,15 +185,26 @@ def install():
             stop(explain(text))
 
 
+def tell_ipython():
+    """Have every notebook session of `.venv` run tools/kernel_start.py as it starts."""
+    folder = os.path.join(VENV, "etc", "ipython")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "ipython_kernel_config.py"), "w") as file:
+        start = os.path.join(ROOT, "tools", "kernel_start.py")
+        file.write("c = get_config()\nc.InteractiveShellApp.exec_files.append(%r)\n" % start)
+
+
 def main():
     if not sys.platform.startswith("linux"):
         say("Triton exists for Linux only. On Windows use WSL 2, on a Mac use Colab or a Linux machine; see README.md.")
     if installed():
+        tell_ipython()
         return
     make_venv()
     install()
     with open(STAMP, "w") as file:
         file.write(wanted() + "\n")
+    tell_ipython()
     say("Set up: .venv holds everything, and from now on no network is needed.")
 
 

@@ -86,7 +86,7 @@ PUZZLE = Puzzle(
     title="Causal linear attention",
     kernel="causal_linear_attention_kernel",
     parameters=("q_ptr", "k_ptr", "v_ptr", "o_ptr", *CARRIED, *STRIDES, "N", "D_V", "BLOCK_V", "D"),
-    notebook="08_linear_attention",
+    notebook="10_linear_attention",
     points=5,
     outputs=OUTPUTS,
     statement="o_i = φ(q_i) · S_i / (φ(q_i) · z_i + 1e-6) with S_i = S_{i-1} + φ(k_i)ᵀ v_i, z_i = z_{i-1} + φ(k_i) and φ(x) = elu(x) + 1. "

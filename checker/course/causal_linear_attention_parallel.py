@@ -103,7 +103,7 @@ PUZZLE = Puzzle(
         "BLOCK_V",
         "D",
     ),
-    notebook="08_linear_attention",
+    notebook="12_few_heads",
     points=3,
     outputs=("o_ptr",),
     statement="Every chunk of CHUNK tokens is a program's, all at once: the states that the chunks start from, s and z, were made by the two "

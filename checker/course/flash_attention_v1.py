@@ -144,7 +144,7 @@ PUZZLE = Puzzle(
         *("stride_qh", "stride_kh", "stride_qm", "stride_kn"),
         *("scale", "N_Q", "N_KV", "BLOCK_M", "BLOCK_N", "D"),
     ),
-    notebook="05_flash_attention",
+    notebook="06_other_loop_order",
     points=3,
     outputs=("o_ptr", "m_ptr", "l_ptr"),
     statement="The same attention with the loops swapped: one program per head, tiles of keys outside, tiles of queries inside. "

@@ -207,7 +207,7 @@ PUZZLE = Puzzle(
         "BLOCK_V",
         "D",
     ),
-    notebook="08_linear_attention",
+    notebook="10_linear_attention",
     points=5,
     outputs=("o_ptr",),
     statement="o_i = φ(q_i) · Σ_j φ(k_j)ᵀ v_j / (φ(q_i) · Σ_j φ(k_j) + 1e-6) with φ(x) = elu(x) + 1, over the keys below "

@@ -96,7 +96,7 @@ PUZZLE = Puzzle(
         "BLOCK_V",
         "D",
     ),
-    notebook="08_linear_attention",
+    notebook="12_few_heads",
     points=3,
     outputs=("s_ptr", "z_ptr"),
     statement="The first of three kernels for few heads. For every chunk of CHUNK tokens by itself, all chunks at once: its state "

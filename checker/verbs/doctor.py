@@ -25,6 +25,9 @@ ML_DTYPES_FROM = (0, 5)
 PYTHON_FROM = (3, 11)
 PAIR = f'"torch=={TORCH}" "triton=={TRITON}"'
 
+VERSIONS = ("Python", "torch", "triton")
+"""What the brief report names."""
+
 Level = Literal["ok", "note", "warning", "problem"]
 """A note is worth knowing and nothing to mend; a warning may be mended; with a problem, nothing can be checked."""
 
@@ -63,6 +66,16 @@ class DoctorReport(list[HealthCheck]):
         return Panel("What works on this machine", heads=("", "", ""), rows=rows, footer=(self.summary,))
 
     @property
+    def line(self) -> str:
+        """One line for a machine without problems."""
+        versions = [f"{c.what} {c.message.split()[0].rstrip(',.')}" for c in self if c.what in VERSIONS]
+        gpu = next((check for check in self if check.what == "GPU"), None)
+        place = "with a GPU" if gpu is not None and gpu.level == "ok" else "no GPU, so kernels run in the simulator"
+        warnings = sum(check.level == "warning" for check in self)
+        more = f"{warnings} warning{'s' * (warnings != 1)}: doctor() says what." if warnings else "doctor() says more."
+        return f"Ready: {', '.join([*versions, place])}. {more}"
+
+    @property
     def summary(self) -> str:
         """One sentence: how far one gets on this machine."""
         if any(check.level == "problem" for check in self):
@@ -77,11 +90,14 @@ class DoctorReport(list[HealthCheck]):
         )
 
 
-def doctor() -> DoctorReport:
-    """Show what works on this machine and the command that mends what does not."""
+def doctor(brief: bool = False) -> DoctorReport:
+    """Show what works on this machine and the command that mends what does not; `brief`: one line where there is no problem."""
     with display.working("Looking at this machine …") as area:
         report = examine(this_machine())
-        if importlib.util.find_spec("rich") is None and not display.in_notebook():
+        if brief and all(check.level != "problem" for check in report):
+            area.show(display.NOTHING)
+            print(report.line)
+        elif importlib.util.find_spec("rich") is None and not display.in_notebook():
             print(f"{report.text}\n{report.summary}")
         else:
             area.show(report.panel)

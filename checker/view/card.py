@@ -27,7 +27,7 @@ def _head(card: content.Card) -> Markup:
     return Markup(
         '<div class="head"><span class="mark" aria-hidden="true">{}</span><span class="title">{}</span>'
         '<span class="meta">{}</span></div>'
-    ).format(card.icon, card.headline, " · ".join(filter(None, [card.points, card.took])))
+    ).format(card.icon, card.headline, " · ".join(filter(None, [card.cell, card.points, card.took])))
 
 
 def _part(part: content.Part) -> Markup:

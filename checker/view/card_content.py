@@ -166,6 +166,8 @@ class Card:
     """Empty where the kernel was not judged."""
     took: str
     """``0.8 s``; empty where nothing was run."""
+    cell: str
+    """``In [7]``, the cell that was judged; empty where the kernel comes from a file."""
     parts: tuple[Part, ...]
 
 
@@ -178,6 +180,7 @@ def card_of(verdict: Verdict) -> Card:
         _headline(verdict),
         f"{verdict.score:g} of {count(int(verdict.max_score), 'point')}" if judged else "",
         f"{verdict.seconds:.1f} s" if verdict.seconds >= 0.05 else "",
+        verdict.submission.replace("[", " [") if verdict.submission.startswith("In[") else "",
         tuple(_parts(verdict)),
     )
 
