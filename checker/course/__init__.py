@@ -52,6 +52,6 @@ RENAMED: dict[str, tuple[str, ...]] = {
 
 
 def after(name: str) -> Puzzle | None:
-    """The rung of the ladder that follows the puzzle called `name`; None after the last and where there is no such puzzle."""
+    """The puzzle that follows the one called `name`; None after the last and where there is no such puzzle."""
     names = list(PUZZLES)
     return dict(zip(names, LADDER[1:], strict=False)).get(name)

@@ -26,7 +26,7 @@ NOT_AN_ATTEMPT = ("not_attempted", "infra_error", "skipped")
 
 @dataclass(frozen=True)
 class BestTraffic:
-    """Bytes a passing kernel moved in `case`, and the bytes the rung allows."""
+    """Bytes a passing kernel moved in `case`, and the bytes the puzzle allows."""
 
     moved: int
     allowed: int
@@ -101,7 +101,11 @@ def update(space: Workspace, puzzle: str, change: Callable[[Record], Record]) ->
 
 def keep_prediction(space: Workspace, question: str, prediction: Prediction) -> Progress:
     """Keep a prediction, unless the question was answered before: after the first time the answer is known."""
-    return _change(space, lambda progress: progress.predictions.setdefault(question, prediction) and None)
+
+    def kept(progress: Progress) -> None:
+        progress.predictions.setdefault(question, prediction)
+
+    return _change(space, kept)
 
 
 def _change(space: Workspace, change: Callable[[Progress], None]) -> Progress:

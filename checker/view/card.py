@@ -49,6 +49,8 @@ def _part(part: content.Part) -> Markup:
             text = Markup().join(_paragraph(text, label=label) for label, text in part.sentences)
             if part.kind == "why":
                 return Markup("<h4>{}</h4>{}").format(part.heading, text)
+            if part.notebook:
+                text += Markup('<p><a href="{0}.ipynb">Open {0}</a></p>').format(part.notebook)
             name = " looks" if part.kind == "cause" else ""
             return Markup('<div class="box{}"><b class="tag">{}</b>{}</div>').format(name, part.heading, text)
         case content.Comparison():

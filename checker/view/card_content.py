@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -110,6 +110,8 @@ class Section:
     kind: Literal["cause", "next", "why"]
     heading: str
     sentences: tuple[tuple[str, str], ...]
+    notebook: str = ""
+    """The name of a notebook to go on with, beside the one that shows the card."""
 
 
 @dataclass(frozen=True)
@@ -278,10 +280,13 @@ def _passed(verdict: Verdict) -> Iterator[Part]:
         return
     yield Section("why", "Why it works", (("", puzzle.explanation),))  # after passing it spoils nothing
     following = after(puzzle.name)
-    step = "That was the last rung of this ladder."
-    if following is not None:
-        step = f"{following.title} ({following.kernel}, notebook {following.notebook})"
-    yield _next("What is next", step)
+    if following is None:
+        yield _next("What is next", "That was the last puzzle of the course.")
+    elif following.notebook == puzzle.notebook:
+        yield _next("What is next", f"{following.title}: `{following.kernel}`, further down in this notebook")
+    else:
+        step = f"{following.title}: `{following.kernel}`, in the notebook {following.notebook}"
+        yield replace(_next("What is next", step), notebook=following.notebook)
 
 
 def _cause(diagnosis: Diagnosis) -> Section | Paragraph:
