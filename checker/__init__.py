@@ -121,7 +121,7 @@ def reset(puzzle: Any = None) -> Reset:
 
 
 def doctor(brief: bool = False) -> DoctorReport:
-    """Show what works on this machine, what does not, and the exact command that mends it; `brief`: one line where all is well."""
+    """Show what works on this machine, what does not, and the exact command that mends it; `brief`: one line where nothing is missing."""
     from checker.verbs.doctor import doctor
 
     return doctor(brief)

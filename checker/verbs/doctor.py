@@ -11,6 +11,8 @@ import re
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
 from typing import Literal
 
 from checker.verbs.machine import ENOUGH_DISK, Gpu, Machine, this_machine
@@ -25,8 +27,9 @@ ML_DTYPES_FROM = (0, 5)
 PYTHON_FROM = (3, 11)
 PAIR = f'"torch=={TORCH}" "triton=={TRITON}"'
 
-VERSIONS = ("Python", "torch", "triton")
-"""What the brief report names."""
+NEEDED = ("torch", "triton")
+GPU_DEVICES = ("/dev/nvidia0", "/dev/dxg")
+"""What a driver puts there, on Linux and in WSL."""
 
 Level = Literal["ok", "note", "warning", "problem"]
 """A note is worth knowing and nothing to mend; a warning may be mended; with a problem, nothing can be checked."""
@@ -66,16 +69,6 @@ class DoctorReport(list[HealthCheck]):
         return Panel("What works on this machine", heads=("", "", ""), rows=rows, footer=(self.summary,))
 
     @property
-    def line(self) -> str:
-        """One line for a machine without problems."""
-        versions = [f"{c.what} {c.message.split()[0].rstrip(',.')}" for c in self if c.what in VERSIONS]
-        gpu = next((check for check in self if check.what == "GPU"), None)
-        place = "with a GPU" if gpu is not None and gpu.level == "ok" else "no GPU, so kernels run in the simulator"
-        warnings = sum(check.level == "warning" for check in self)
-        more = f"{warnings} warning{'s' * (warnings != 1)}: doctor() says what." if warnings else "doctor() says more."
-        return f"Ready: {', '.join([*versions, place])}. {more}"
-
-    @property
     def summary(self) -> str:
         """One sentence: how far one gets on this machine."""
         if any(check.level == "problem" for check in self):
@@ -91,13 +84,21 @@ class DoctorReport(list[HealthCheck]):
 
 
 def doctor(brief: bool = False) -> DoctorReport:
-    """Show what works on this machine and the command that mends what does not; `brief`: one line where there is no problem."""
+    """Show what works on this machine and the command that mends what does not.
+
+    `brief` looks only whether what is needed is installed, and says so in one line; where something is missing, all is shown.
+    """
+    if brief and all(map(importlib.util.find_spec, NEEDED)):
+        versions = ", ".join(f"{name} {metadata.version(name)}" for name in NEEDED)
+        gpu = any(Path(device).exists() for device in GPU_DEVICES)
+        place = (
+            "Kernels run in the simulator and on the GPU" if gpu else "There is no GPU: kernels run in the simulator"
+        )
+        print(f"Ready: {versions}. {place}. doctor() says more.")
+        return display.shown(DoctorReport())
     with display.working("Looking at this machine …") as area:
         report = examine(this_machine())
-        if brief and all(check.level != "problem" for check in report):
-            area.show(display.NOTHING)
-            print(report.line)
-        elif importlib.util.find_spec("rich") is None and not display.in_notebook():
+        if importlib.util.find_spec("rich") is None and not display.in_notebook():
             print(f"{report.text}\n{report.summary}")
         else:
             area.show(report.panel)

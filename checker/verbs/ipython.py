@@ -23,14 +23,15 @@ class Session:
         self.ended = -math.inf
         self.waited = False
         self.ran: dict[int, float] = {}
-        """By number, when a cell was last run, as `time.time` counts."""
+        """By number, when a cell ended, as `time.time` counts."""
 
     def starts(self, _: Any) -> None:
         self.waited = time.monotonic() - self.ended < QUEUED
-        self.ran[display.shell().execution_count] = time.time()
 
-    def ends(self, _: Any) -> None:
+    def ends(self, result: Any) -> None:
         self.ended = time.monotonic()
+        if result.execution_count is not None:
+            self.ran[result.execution_count] = time.time()
 
 
 def install(shell: Any) -> None:

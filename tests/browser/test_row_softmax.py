@@ -96,3 +96,19 @@ def test_figures_are_shown(row_softmax: Notebook) -> None:
     expect(figures).to_have_count(2)
     for figure in figures.all():
         assert figure.evaluate("image => image.decode().then(() => image.naturalWidth)") > 400
+
+
+def test_a_cell_that_was_edited_and_not_run_is_not_shown_green(row_softmax: Notebook) -> None:
+    row_softmax.write(STUB_CELL, SOLUTION)
+    row_softmax.run(STUB_CELL)
+    output = row_softmax.run(CHECK_CELL)
+    expect(output.locator(".tbt-card.good")).to_be_visible()
+    expect(output.get_by_role("alert")).to_be_hidden()
+
+    row_softmax.write(STUB_CELL, SOLUTION.replace('float("-inf")', "0.0"))
+    output = row_softmax.run(CHECK_CELL)
+    expect(output.get_by_role("alert")).to_contain_text("was edited after it was run")
+    expect(output.locator(".tbt-card")).to_be_hidden()
+
+    row_softmax.run(STUB_CELL)
+    expect(row_softmax.run(CHECK_CELL).locator(".tbt-card.bad")).to_be_visible()
