@@ -8,6 +8,7 @@ syntax plain. The environment variable TORCH chooses torch's build on the first 
 import glob
 import hashlib
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -186,12 +187,14 @@ def install():
 
 
 def tell_ipython():
-    """Have every notebook session of `.venv` run tools/kernel_start.py as it starts."""
+    """Have every notebook session of `.venv` run tools/kernel_start.py, of which a copy is kept there, as it starts."""
     folder = os.path.join(VENV, "etc", "ipython")
     os.makedirs(folder, exist_ok=True)
+    shutil.copyfile(os.path.join(ROOT, "tools", "kernel_start.py"), os.path.join(folder, "kernel_start.py"))
     with open(os.path.join(folder, "ipython_kernel_config.py"), "w") as file:
-        start = os.path.join(ROOT, "tools", "kernel_start.py")
-        file.write("c = get_config()\nc.InteractiveShellApp.exec_files.append(%r)\n" % start)
+        file.write("import os\n\nc = get_config()\n")
+        file.write("start = os.path.join(os.path.dirname(__file__), 'kernel_start.py')\n")
+        file.write("c.InteractiveShellApp.exec_files.append(start)\n")
 
 
 def main():

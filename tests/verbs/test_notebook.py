@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -12,6 +13,7 @@ from nbclient import NotebookClient
 
 from checker.workspace import Workspace
 from tests.verbs.conftest import ROOT
+from tools import setup_venv
 
 RIGHT = (ROOT / "solutions" / "vector_add.py").read_text().split('"""', 2)[2].strip()
 CELLS = (
@@ -227,15 +229,14 @@ def test_run_all_uses_up_no_hint(run: Callable[..., list[list[Any]]], space: Wor
 
 
 def test_after_a_restart_the_first_cell_is_named(
-    run: Callable[..., list[list[Any]]], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    run: Callable[..., list[list[Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = tmp_path / "ipython" / "profile_default"
-    settings.mkdir(parents=True)
-    start = str(ROOT / "tools" / "kernel_start.py")
-    (settings / "ipython_kernel_config.py").write_text(
-        f"c = get_config()\nc.InteractiveShellApp.exec_files.append({start!r})\n"
-    )
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    (missing,) = run(("check(vector_add_kernel)",))
+    """The settings that set-up writes into `.venv`, in a session of their own."""
+    monkeypatch.setattr(setup_venv, "VENV", str(tmp_path))
+    setup_venv.tell_ipython()
+    (tmp_path / "etc/ipython").rename(tmp_path / "profile_default")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    missing, other = run(("check(vector_add_kernel)", "undefined"))
     said = "".join(output.get("text", "") for output in missing)
     assert "does not know `check` yet. Run the first cell of this notebook" in said
+    assert len(other) == 1, "any other name is left to Python"
