@@ -87,7 +87,7 @@ PUZZLE = Puzzle(
         "four numbers must you have seen before you know it? When you stand in the first chunk, what do you know already?",
         idea="The maximum and the sum belong to the row, not to the chunk. Nothing can be written before both are known, so walk the "
         "row three times: once to find the maximum, once to add up exp(x - maximum) over all chunks, once to write. Between the "
-        "walks only two numbers stay on chip.",
+        "passes only two numbers stay on chip.",
         skeleton="row = tl.program_id(0).to(tl.int64)\n"
         'm_i = float("-inf")\n'
         "for start_n in range(0, N, BLOCK_N):\n"
@@ -104,7 +104,7 @@ PUZZLE = Puzzle(
     ),
     explanation="Softmax has two numbers that depend on the whole row, and the second needs the first: the sum cannot start before the "
     "maximum is known, and nothing can be written before the sum is. A row that does not fit on the chip is therefore read three "
-    "times, and only m and l stay behind between the walks. That makes 4·M·N elements moved where a row that fits moves 2·M·N. "
+    "times, and only m and l stay behind between the passes. That makes 4·M·N elements moved where a row that fits moves 2·M·N. "
     "A chunk that is -inf throughout does no harm: by the time its exponentials are taken, m is the maximum of the row and finite.",
     film=FilmSpec(
         case=_case(3, 10, 4),

@@ -62,7 +62,7 @@ PUZZLE = Puzzle(
     points=3,
     outputs=("y_ptr",),
     long=(Long(("x_ptr", "y_ptr")),),
-    statement="y = softmax of each row of x, one program per row, chunks of BLOCK_N columns, maximum and sum found in the same walk. "
+    statement="y = softmax of each row of x, one program per row, chunks of BLOCK_N columns, maximum and sum found in the same pass. "
     "x may be read twice and y written once. Whole chunks may be -inf, the first one too; a whole row never is.",
     cases=(
         *covered([{"BLOCK_N": 16}, {"BLOCK_N": 64}, {"BLOCK_N": 1024}], rows_=(9, 1, 3)),
@@ -102,7 +102,7 @@ PUZZLE = Puzzle(
     ),
     explanation="The invariant is: after each chunk, m is the maximum of what was seen and l the sum of exp(x - m) over it. When m grows, "
     "every old term is too large by the same factor exp(m_new - m_old), so one multiplication mends the whole sum (Milakov & "
-    "Gimelshein 2018, algorithm 3). Maximum and sum come out of one walk and x is read twice: 3·M·N elements moved where three walks "
+    "Gimelshein 2018, algorithm 3). Maximum and sum come out of one pass and x is read twice: 3·M·N elements moved where three passes "
     "move 4·M·N. As long as only -inf was seen, the invariant says l = 0, and any finite stand-in for m keeps it.",
     film=FilmSpec(
         case=_case(2, 10, 4, family="ascending"),
