@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from checker.submission.kernel import KernelSource
-from checker.submission.notebook import cells, cells_run
+from checker.submission.notebook import cells, without_magics
 from checker.verbs import ipython
 from checker.verbs.arguments import UsageError
 from checker.view import display
@@ -39,8 +39,7 @@ def refuse_edited(source: KernelSource) -> None:
         return
     written = re.compile(rf"^[ \t]*def[ \t]+{re.escape(source.kernel)}\b", re.MULTILINE)
     defining = [text.strip() for text in saved if written.search(text)]
-    ran = {count: text.text.strip() for count, text in cells_run()}
-    if defining and ran.get(number) not in defining:
+    if defining and without_magics(_as_typed(number)).strip() not in defining:
         raise UsageError(EDITED.format(kernel=f"`{source.kernel}`", number=number))
 
 
@@ -48,6 +47,11 @@ def cell_number(source: KernelSource) -> int | None:
     """n, for a kernel of the cell In [n]."""
     found = re.fullmatch(r"In\[(\d+)\]", source.main_piece()[1])
     return int(found[1]) if found else None
+
+
+def _as_typed(number: int) -> str:
+    """The text of In [number], which IPython keeps beside what it made of it."""
+    return str(display.shell().history_manager.input_hist_raw[number])
 
 
 def _notebook_file() -> Path | None:
