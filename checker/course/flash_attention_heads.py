@@ -245,8 +245,9 @@ PUZZLE = Puzzle(
     notebook="07_attention_as_models_use_it",
     points=8,
     outputs=("o_ptr", "lse_ptr"),
-    statement="Attention over batch and heads with grouped K/V heads, any strides, causal with the ends aligned, keys padded to "
-    "key_lengths[b], the log-sum-exp saved. A query that sees no key gives 0 and a log-sum-exp of -inf.",
+    statement="Attention over batches and heads: any strides, query heads that share key heads, a causal mask with the ends"
+    " aligned, keys padded to key_lengths[b], and the log-sum-exp stored. A query that sees no key gives 0 and a "
+    "log-sum-exp of -inf.",
     cases=(
         *covered(_built, _FACTORS, _allowed),
         _case(1, (1, 1), (1, 1), 16, (16, 16)),

@@ -106,10 +106,11 @@ PUZZLE = Puzzle(
         "    x = ...\n"
         "    tl.store(..., ..., mask=mask)",
     ),
-    explanation="Each row of the tile runs its own online softmax; the rows share nothing but the loop. A vector holds the state, the reductions "
-    "run along the columns, and [:, None] lays the vector against the tile. Short rows no longer leave most of a program's lanes idle, "
-    "because BLOCK_M of them share one. The tile has two ragged edges, so the mask has two sides: a row past M would be written into "
-    "foreign memory, a column past N would enter the sum. The bytes are those of online softmax: 3·M·N elements.",
+    explanation="Each row of the tile runs its own online softmax; the rows share nothing but the loop. A vector holds the "
+    "state, the reductions run along the columns, and [:, None] lays the vector against the tile. Short rows no "
+    "longer leave most of a program's lanes idle, because BLOCK_M of them share one. The tile has two ragged "
+    "edges, so the mask has two sides: a row past M would be written to memory outside y, and a column past N "
+    "would enter the sum. The bytes are those of online softmax: 3·M·N elements.",
     film=FilmSpec(
         case=_case(5, 10, 2, 4, family="ascending"),
         diagram=matrices(running(walks=1)),
