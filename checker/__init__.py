@@ -7,6 +7,7 @@ What a learner types, in a notebook or in Python:
     hint(row_softmax_kernel)           a question, then an idea, then a skeleton
     xray(row_softmax_kernel)           what the compiler makes of it
     bench(row_softmax_kernel)          how fast it is on this machine's GPU
+    predicted("…", prediction, answer) what you guessed before a cell ran, beside what came out
     progress()                         what is solved and what comes next
     reset("row_softmax")               the empty stub again; your version is kept
     doctor()                           what works on this machine
@@ -17,7 +18,7 @@ The same in a shell: `python -m checker --help`.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from checker.verbs.arguments import need as _need
 
@@ -26,23 +27,29 @@ if TYPE_CHECKING:  # `import checker` imports neither torch nor triton
     from checker.verbs.doctor import DoctorReport
     from checker.verbs.film import Film
     from checker.verbs.hint import ShownHint
+    from checker.verbs.parts import CheckedParts
     from checker.verbs.progress import ProgressSummary
     from checker.verbs.reset import Reset
     from checker.view.panel import Panel
 
-__all__ = ["bench", "check", "doctor", "film", "hint", "progress", "reset", "xray"]
+__all__ = ["bench", "check", "doctor", "film", "hint", "predicted", "progress", "reset", "xray"]
 
 
-def check(kernel: Any = None, device: str = "auto") -> Verdict:
+@overload
+def check(kernel: Any = None, device: str = "auto") -> Verdict: ...
+@overload
+def check(kernel: Any = None, device: str = "auto", *, only: str) -> Verdict | CheckedParts: ...
+def check(kernel: Any = None, device: str = "auto", *, only: str = "") -> Verdict | CheckedParts:
     """Judge a kernel, show the verdict as a card and return it.
 
-    `kernel` is the ``@triton.jit`` function, the name of a puzzle, or the path of a file that holds one kernel. `device` is "auto" (the GPU too, where there is one), "cpu" or
-    "cuda".
+    `kernel` is the ``@triton.jit`` function, the name of a puzzle, or the path of a file that holds one kernel. `device` is "auto"
+    (the GPU too, where there is one), "cpu" or "cuda". `only` names a part of the puzzle, where it has parts: the kernel is judged
+    up to that one, and need not be whole.
     """
     _need("torch", "triton")
     from checker.verbs.check import check
 
-    return check(kernel, device)
+    return check(kernel, device, only)
 
 
 def film(kernel: Any = None, case: str = "", **sizes: int) -> Film | None:
@@ -88,8 +95,19 @@ def hint(kernel: Any = None, level: int | str | None = None) -> ShownHint:
     return hint(kernel, level)
 
 
+def predicted(question: str, said: Any, answer: Any, within: float = 0.1) -> None:
+    """Say how a prediction stands beside the answer, and keep whether the first one was right; `progress` counts them.
+
+    Numbers are right where they differ by no more than `within` of the answer.
+    """
+    _need("torch")
+    from checker.verbs.predicted import predicted
+
+    predicted(question, said, answer, within)
+
+
 def progress() -> ProgressSummary:
-    """Show what you tried and solved, and what comes next. It is kept in `.tile-by-tile/` in your folder."""
+    """Show what you tried and solved, how your predictions stand, and what comes next. It is kept in `.tile-by-tile/` in your folder."""
     _need("torch")
     from checker.verbs.progress import progress
 
@@ -104,11 +122,11 @@ def reset(puzzle: Any = None) -> Reset:
     return reset(puzzle)
 
 
-def doctor() -> DoctorReport:
-    """Show what works on this machine, what does not, and the exact command that mends it."""
+def doctor(brief: bool = False) -> DoctorReport:
+    """Show what works on this machine, what does not, and the exact command that mends it; `brief`: one line where nothing is missing."""
     from checker.verbs.doctor import doctor
 
-    return doctor()
+    return doctor(brief)
 
 
 def _warm_up() -> None:

@@ -212,7 +212,9 @@ class Comparison:
             if k.seconds
         ]
         if not all(kernel.own for kernel in self.kernels):
-            words.append("Rungs marked with * you have not solved yet: what is counted there is the course's solution.")
+            words.append(
+                "Kernels marked with * you have not solved yet: what is counted there is the course's solution."
+            )
         return plot + "".join(map(Markup("<p>{}</p>").format, words))
 
     def __repr__(self) -> str:

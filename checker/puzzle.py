@@ -369,6 +369,20 @@ class Long:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A step on the way to a whole kernel, which can be checked before the rest is written. It is never a pass of the puzzle.
+
+    It is judged on the cases that it `takes` and that no part before it was judged on for the same `outputs`. An output
+    that is not among them is judged only if the kernel mentions it.
+    """
+
+    name: str
+    asks: str
+    takes: Callable[[Case], bool]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Puzzle:
     """One exercise: what is asked, how it is launched, how it is judged, how it is helped with."""
 
@@ -402,6 +416,8 @@ class Puzzle:
     """What has to be addressed in 64 bits; empty for a puzzle that comes before this is taught."""
     drawn: Callable[[Random], tuple[Case, ...]] = lambda draw: ()
     """Cases of the same construction as `cases`, sizes and tiles as they fall: what a graded run is tried on besides."""
+    parts: tuple[Part, ...] = ()
+    """In the order in which they are written; each includes the ones before it."""
     slips: Slips | None = None
     """Without it mutants are compared with the solution on the puzzle's own cases only."""
 

@@ -1,4 +1,4 @@
-"""Online softmax: one program per row, maximum and sum in one walk, so that the row is read twice and not three times."""
+"""Online softmax: one program per row, maximum and sum in one pass, so that the row is read twice and not three times."""
 
 import triton
 import triton.language as tl

@@ -151,7 +151,8 @@ class TestHabits:
 def fresh(tmp_path: Path) -> Path:
     """A folder with what the set-up reads, and no `.venv`."""
     (tmp_path / "tools").mkdir()
-    shutil.copy(ROOT / "tools/setup_venv.py", tmp_path / "tools")
+    for name in ("setup_venv.py", "kernel_start.py"):
+        shutil.copy(ROOT / "tools" / name, tmp_path / "tools")
     for name in ("constraints.txt", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
     return tmp_path

@@ -8,6 +8,7 @@ syntax plain. The environment variable TORCH chooses torch's build on the first 
 import glob
 import hashlib
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -185,15 +186,28 @@ def install():
             stop(explain(text))
 
 
+def tell_ipython():
+    """Have every notebook session of `.venv` run tools/kernel_start.py, of which a copy is kept there, as it starts."""
+    folder = os.path.join(VENV, "etc", "ipython")
+    os.makedirs(folder, exist_ok=True)
+    shutil.copyfile(os.path.join(ROOT, "tools", "kernel_start.py"), os.path.join(folder, "kernel_start.py"))
+    with open(os.path.join(folder, "ipython_kernel_config.py"), "w") as file:
+        file.write("import os\n\nc = get_config()\n")
+        file.write("start = os.path.join(os.path.dirname(__file__), 'kernel_start.py')\n")
+        file.write("c.InteractiveShellApp.exec_files.append(start)\n")
+
+
 def main():
     if not sys.platform.startswith("linux"):
         say("Triton exists for Linux only. On Windows use WSL 2, on a Mac use Colab or a Linux machine; see README.md.")
     if installed():
+        tell_ipython()
         return
     make_venv()
     install()
     with open(STAMP, "w") as file:
         file.write(wanted() + "\n")
+    tell_ipython()
     say("Set up: .venv holds everything, and from now on no network is needed.")
 
 

@@ -44,7 +44,14 @@ PUZZLES: dict[str, Puzzle] = {puzzle.name: puzzle for puzzle in LADDER}
 KERNELS: dict[str, Puzzle] = {puzzle.kernel: puzzle for puzzle in LADDER}
 
 
+RENAMED: dict[str, tuple[str, ...]] = {
+    "05_flash_attention": ("05_flash_attention", "06_other_loop_order", "07_attention_as_models_use_it"),
+    "08_linear_attention": ("10_linear_attention", "11_in_chunks", "12_few_heads"),
+}
+"""Notebooks that were divided, and what they became. Progress is kept by puzzle, so it counts as before."""
+
+
 def after(name: str) -> Puzzle | None:
-    """The rung of the ladder that follows the puzzle called `name`; None after the last and where there is no such puzzle."""
+    """The puzzle that follows the one called `name`; None after the last and where there is no such puzzle."""
     names = list(PUZZLES)
     return dict(zip(names, LADDER[1:], strict=False)).get(name)

@@ -86,12 +86,13 @@ PUZZLE = Puzzle(
     title="Causal linear attention",
     kernel="causal_linear_attention_kernel",
     parameters=("q_ptr", "k_ptr", "v_ptr", "o_ptr", *CARRIED, *STRIDES, "N", "D_V", "BLOCK_V", "D"),
-    notebook="08_linear_attention",
+    notebook="10_linear_attention",
     points=5,
     outputs=OUTPUTS,
-    statement="o_i = φ(q_i) · S_i / (φ(q_i) · z_i + 1e-6) with S_i = S_{i-1} + φ(k_i)ᵀ v_i, z_i = z_{i-1} + φ(k_i) and φ(x) = elu(x) + 1. "
-    "One program per head and slice of BLOCK_V value columns walks over the tokens, one a step. S and z start from s0_ptr and "
-    "z0_ptr, stay on chip, and end in s_ptr and z_ptr, so that the text that follows can go on from there.",
+    statement="o_i = φ(q_i) · state_i / (φ(q_i) · z_i + 1e-6) with state_i = state_{i-1} + φ(k_i)ᵀ v_i, z_i = z_{i-1} + "
+    "φ(k_i) and φ(x) = elu(x) + 1. One program per head and slice of BLOCK_V value columns walks over the tokens,"
+    " one per step. The state and z start from s0_ptr and z0_ptr, stay on chip, and end in s_ptr and z_ptr, so "
+    "that the next text can continue from there.",
     cases=(
         *_covered(),
         _case(1, 1, 521, (16, 16), 16, dtype="float16", family="many_small", flags=_FIRST),
@@ -113,8 +114,8 @@ PUZZLE = Puzzle(
     tolerance=TOLERANCE,
     output_tolerance=OUTPUT_TOLERANCE,
     hint=Hint(
-        question="What of the first i tokens does token i + 1 need to know, and how many numbers is that? A token sees itself: which comes "
-        "first, adding it to the state or reading the state for it?",
+        question="What does token i + 1 need to know of the tokens before it, and how many numbers is that? A token sees "
+        "itself: which comes first, adding it to the state or reading the state for it?",
         idea="Load state [D, BLOCK_V] and z [D] once. For every token: φ of its query and key, then state += φ(k) ⊗ v and z += φ(k), and "
         "only then the output φ(q) · state / (φ(q) · z + 1e-6). After the loop store the state; z is the same in every slice of the "
         "values, so one of them stores it.",

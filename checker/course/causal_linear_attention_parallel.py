@@ -103,12 +103,13 @@ PUZZLE = Puzzle(
         "BLOCK_V",
         "D",
     ),
-    notebook="08_linear_attention",
+    notebook="12_few_heads",
     points=3,
     outputs=("o_ptr",),
-    statement="Every chunk of CHUNK tokens is a program's, all at once: the states that the chunks start from, s and z, were made by the two "
-    "kernels before. Inside the chunk, weights φ(q) · φ(k) with a causal mask; for everything before it, φ(q) times the state; one division "
-    "by the sum of both normalisers and 1e-6. φ(x) = elu(x) + 1. Each program has BLOCK_V columns of the values.",
+    statement="One program per chunk of CHUNK tokens, all chunks at once. s and z hold the states that the chunks start "
+    "from; the two kernels before made them. Inside the chunk, weights φ(q) · φ(k) with a causal mask; for "
+    "everything before it, φ(q) times the state; one division by the sum of both normalisers and 1e-6. φ(x) = "
+    "elu(x) + 1. Each program has BLOCK_V columns of the values.",
     cases=(
         *covered((11, 0)),
         *long({"PAST": 0}),
@@ -127,8 +128,9 @@ PUZZLE = Puzzle(
     scale=magnitude,
     tolerance=TOLERANCE,
     hint=Hint(
-        question="A token sees the tokens up to itself. Some of them lie in its own chunk, all others in the chunks before. For which of the "
-        "two is a causal mask needed, and for which is the state enough? And by what are the two shares divided, once they are added?",
+        question="A token sees the tokens up to itself. Some of them lie in its own chunk, all others in the chunks before. "
+        "Which of the two needs a causal mask, and for which is the state enough? By what do you divide the two "
+        "shares, once they are added?",
         idea="Two products make the numerator: the masked weights φ(q) φ(k)ᵀ of the chunk times its values, and φ(q) times the state that "
         "the chunk starts from. The normaliser has the same two parts: the sum of the masked weights, and φ(q) · z. Add the parts first, "
         "divide once. Keys past the end come after every query that is stored, so the causal mask takes care of them.",
@@ -137,11 +139,12 @@ PUZZLE = Puzzle(
         "num = tl.dot(q, state)\nnum = tl.dot(a.to(v.dtype), v, num)\nden = ... + tl.sum(a, axis=1) + 1e-6\n"
         "tl.store(..., num / den[:, None], mask=mask_n[:, None] & mask_v[None, :])",
     ),
-    explanation="A sum over all earlier tokens falls apart into those of this chunk and those before it, and the second part is the same for "
-    "all tokens of the chunk: that is the state. Once every chunk knows its state, no chunk waits for another, and B · H · N / CHUNK programs "
-    "run where the recurrent kernel had B · H. The price is paid in bytes: each state of D · D_V numbers is written by the first kernel, read "
-    "and written by the second and read by this one, so a chunk has to be long enough for its tokens to outweigh its state. With enough "
-    "heads to fill the GPU the chunked kernel, which keeps its state on chip, moves less.",
+    explanation="A sum over all earlier tokens splits into those of this chunk and those before it. The second part is the "
+    "same for all tokens of the chunk: the state. Once every chunk knows its state, no chunk waits for another, "
+    "and B · H · N / CHUNK programs run where the recurrent kernel had B · H. The price is paid in bytes: each "
+    "state of D · D_V numbers is written by the first kernel, read and written by the second and read by this "
+    "one, so a chunk has to be long enough for its tokens to outweigh its state. With enough heads to fill the "
+    "GPU the chunked kernel, which keeps its state on chip, moves less.",
     long=(Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),),
     film=FilmSpec(
         case=chunked_case(1, 1, 56, (16, 16), (16, 16), family="growing"),

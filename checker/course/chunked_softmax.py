@@ -62,8 +62,9 @@ PUZZLE = Puzzle(
     points=2,
     outputs=("y_ptr",),
     long=(Long(("x_ptr", "y_ptr")),),
-    statement="y = softmax of each row of x, one program per row, the row walked in chunks of BLOCK_N columns however long it is. "
-    "x may be read three times and y written once. A whole chunk may be -inf; a whole row never is.",
+    statement="y = softmax of each row of x, one program per row. A row may have any length and is read in chunks of "
+    "BLOCK_N columns. x may be read three times and y written once. A whole chunk may be -inf; a whole row never "
+    "is.",
     cases=(
         *covered([{"BLOCK_N": 16}, {"BLOCK_N": 64}, {"BLOCK_N": 1024}], rows_=(9, 1, 3)),
         _case(37, 23, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
@@ -85,11 +86,11 @@ PUZZLE = Puzzle(
     scale=row_magnitude,
     tolerance=TOLERANCE,
     hint=Hint(
-        question="A row is 1, 2, 3, 4 and a chunk has 2 columns. Every output is divided by one number: what is it, and which of the "
-        "four numbers must you have seen before you know it? When you stand in the first chunk, what do you know already?",
+        question="A row is 1, 2, 3, 4 and a chunk has 2 columns. Every output is divided by one number. Which one is it, and "
+        "which of the four numbers must you have seen before you know it? What do you know after the first chunk?",
         idea="The maximum and the sum belong to the row, not to the chunk. Nothing can be written before both are known, so walk the "
         "row three times: once to find the maximum, once to add up exp(x - maximum) over all chunks, once to write. Between the "
-        "walks only two numbers stay on chip.",
+        "passes only two numbers stay on chip.",
         skeleton="row = tl.program_id(0).to(tl.int64)\n"
         'm_i = float("-inf")\n'
         "for start_n in range(0, N, BLOCK_N):\n"
@@ -106,7 +107,7 @@ PUZZLE = Puzzle(
     ),
     explanation="Softmax has two numbers that depend on the whole row, and the second needs the first: the sum cannot start before the "
     "maximum is known, and nothing can be written before the sum is. A row that does not fit on the chip is therefore read three "
-    "times, and only m and l stay behind between the walks. That makes 4·M·N elements moved where a row that fits moves 2·M·N. "
+    "times, and only m and l stay behind between the passes. That makes 4·M·N elements moved where a row that fits moves 2·M·N. "
     "A chunk that is -inf throughout does no harm: by the time its exponentials are taken, m is the maximum of the row and finite.",
     film=FilmSpec(
         case=_case(3, 10, 4),

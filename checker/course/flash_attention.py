@@ -66,7 +66,7 @@ def budget(case: Case) -> dict[str, Allowance]:
     itemsize = DTYPES[case.dtype].itemsize
     rows, keys = (case.sizes[name] * case.sizes["D"] * itemsize for name in ("N_Q", "N_KV"))
     tiles = -(-case.sizes["N_Q"] // case.meta["BLOCK_M"])
-    once_a_tile = "every tile of queries walks over all keys and values once; a running maximum needs no second walk"
+    once_a_tile = "every tile of queries walks over all keys and values once; a running maximum needs no second pass"
     return {
         "q_ptr": Allowance(rows, 0, "a tile of queries is loaded once and kept"),
         "k_ptr": Allowance(tiles * keys, 0, once_a_tile),

@@ -27,7 +27,7 @@ from checker.course.attention_inputs import attention, queries_keys_values, runn
 from checker.course.covering import Row
 from checker.course.diagrams import attention as attention_diagram
 from checker.course.families import row_magnitude
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Part, Puzzle, Scalar, Tensors
 
 
 def _sizes(case: Case) -> tuple[int, int, int, int, int, int]:
@@ -211,6 +211,28 @@ def _grouped_heads(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags
     return {"IS_CAUSAL": number % 3 > 0, "RAGGED": (sizes["B"] > 1 and number % 2 == 0) * draw.choice((1, 2))}
 
 
+def _one_key_head_each(case: Case) -> bool:
+    return _full_texts(case) and case.sizes["H_Q"] == case.sizes["H_KV"]
+
+
+def _full_texts(case: Case) -> bool:
+    return not case.flags["IS_CAUSAL"] and not case.flags["RAGGED"]
+
+
+def _something_to_see(case: Case) -> bool:
+    return not case.flags["RAGGED"] and (not case.flags["IS_CAUSAL"] or case.sizes["N_Q"] <= case.sizes["N_KV"])
+
+
+_OUTPUT = ("o_ptr",)
+PARTS = (
+    Part("heads", "several heads and texts, any strides", _one_key_head_each, _OUTPUT),
+    Part("groups", "query heads share key heads", _full_texts, _OUTPUT),
+    Part("causal", "no query sees a later key", _something_to_see, _OUTPUT),
+    Part("lengths", "texts of different lengths, and queries that see nothing", lambda case: True, _OUTPUT),
+    Part("lse", "the log-sum-exp", lambda case: True, ("o_ptr", "lse_ptr")),
+)
+
+
 PUZZLE = Puzzle(
     name="flash_attention_heads",
     title="FlashAttention as models use it",
@@ -220,11 +242,12 @@ PUZZLE = Puzzle(
         *_STRIDES,
         *("scale", "H_Q", "H_KV", "N_Q", "N_KV", "IS_CAUSAL", "BLOCK_M", "BLOCK_N", "D"),
     ),
-    notebook="05_flash_attention",
+    notebook="07_attention_as_models_use_it",
     points=8,
     outputs=("o_ptr", "lse_ptr"),
-    statement="Attention over batch and heads with grouped K/V heads, any strides, causal with the ends aligned, keys padded to "
-    "key_lengths[b], the log-sum-exp saved. A query that sees no key gives 0 and a log-sum-exp of -inf.",
+    statement="Attention over batches and heads: any strides, query heads that share key heads, a causal mask with the ends"
+    " aligned, keys padded to key_lengths[b], and the log-sum-exp stored. A query that sees no key gives 0 and a "
+    "log-sum-exp of -inf.",
     cases=(
         *covered(_built, _FACTORS, _allowed),
         _case(1, (1, 1), (1, 1), 16, (16, 16)),
@@ -305,5 +328,6 @@ PUZZLE = Puzzle(
         choices={"N_Q": (64, 128), "N_KV": (64, 128, 160), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
     ),
     drawn=drawn(_built, _FACTORS, _allowed),
+    parts=PARTS,
     slips=slips.attention(("contiguous", "transposed", "strided"), _grouped_heads),
 )

@@ -144,11 +144,11 @@ PUZZLE = Puzzle(
         *("stride_qh", "stride_kh", "stride_qm", "stride_kn"),
         *("scale", "N_Q", "N_KV", "BLOCK_M", "BLOCK_N", "D"),
     ),
-    notebook="05_flash_attention",
+    notebook="06_other_loop_order",
     points=3,
     outputs=("o_ptr", "m_ptr", "l_ptr"),
-    statement="The same attention with the loops swapped: one program per head, tiles of keys outside, tiles of queries inside. "
-    "O (divided by l, always), m and l live in global memory and are brought up to date at every visit.",
+    statement="The same attention with the loops swapped: one program per head, tiles of keys outside, tiles of queries "
+    "inside. O, which is always divided by l, and m and l are kept in global memory and updated at every visit.",
     cases=(
         *covered(_built, _FACTORS, _allowed),
         _case(1, 1, 1, 16, (16, 16)),
@@ -187,8 +187,8 @@ PUZZLE = Puzzle(
     tolerance=TOLERANCE,
     output_tolerance={"m_ptr": STATISTICS, "l_ptr": STATISTICS},
     hint=Hint(
-        question="A query tile comes back for its second tile of keys. Its row of O was divided by the l of then. What must O be "
-        "multiplied by, before the new tile's share is added, so that dividing by the new l is right?",
+        question="A query tile comes back for its second tile of keys. Its rows of O were divided by the l of the first visit."
+        " By what must O be multiplied before the new tile's share is added, so that dividing by the new l is right?",
         idea="Multiply the loaded O by its old l_i (that undoes the division) and by exp(m_i - m_new), add p @ v, divide by the new "
         "sum, store O, m and l. On the first visit there is nothing to load: start from m = -inf, l = 0, O = 0.",
         skeleton="for start_n in range(0, N_KV, BLOCK_N):\n    k, v = ...\n    for start_m in range(0, N_Q, BLOCK_M):\n"

@@ -207,12 +207,13 @@ PUZZLE = Puzzle(
         "BLOCK_V",
         "D",
     ),
-    notebook="08_linear_attention",
+    notebook="10_linear_attention",
     points=5,
     outputs=("o_ptr",),
     statement="o_i = φ(q_i) · Σ_j φ(k_j)ᵀ v_j / (φ(q_i) · Σ_j φ(k_j) + 1e-6) with φ(x) = elu(x) + 1, over the keys below "
-    "key_lengths[b]. One program per head and slice of BLOCK_V value columns: it gathers a state [D, BLOCK_V] and z [D] from all "
-    "keys and values, then answers every query from those two. A batch without a key gives 0.",
+    "key_lengths[b]. One program per head and slice of BLOCK_V value columns: it gathers a state [D, BLOCK_V] and"
+    " z [D] from all keys and values, and then computes every output from those two. A batch without a key gives "
+    "0.",
     cases=(
         *_covered(),
         _case(1, 1, (17, 1003), (16, 16), (16, 16, 16), dtype="float16", family="many_small"),
@@ -246,9 +247,10 @@ PUZZLE = Puzzle(
         "    state = tl.dot(tl.trans(...), v, state)\n    z += ...\nfor start_m in range(0, N_Q, BLOCK_M):\n    q = ...\n"
         "    num = tl.dot(...)\n    den = ... + 1e-6\n    tl.store(..., num / den[:, None], mask=...)",
     ),
-    explanation="Softmax stands between the two products, so their order is fixed. A feature map on each side leaves it free: "
-    "keys and values are summed first, into D × D_V numbers that no longer know how many keys there were, and every query costs the same "
-    "whether there are 100 keys or 65,536. The normaliser is the same sum with 1 in the place of the value.",
+    explanation="Softmax stands between the two products, so their order is fixed. A feature map on each side leaves it free:"
+    " keys and values are summed first, into D × D_V numbers that no longer know how many keys there were, and "
+    "every query costs the same whether there are 100 keys or 65,536. The normaliser is the same sum with 1 in "
+    "place of the value.",
     long=(Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),),
     film=FilmSpec(
         case=_case(1, 1, (32, 40), (16, 16), (16, 16, 16), family="growing"),

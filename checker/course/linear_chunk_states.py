@@ -96,11 +96,12 @@ PUZZLE = Puzzle(
         "BLOCK_V",
         "D",
     ),
-    notebook="08_linear_attention",
+    notebook="12_few_heads",
     points=3,
     outputs=("s_ptr", "z_ptr"),
-    statement="The first of three kernels for few heads. For every chunk of CHUNK tokens by itself, all chunks at once: its state "
-    "φ(K)ᵀ V and z, the sum of its φ(K), both in float32. Nothing from other chunks; the last chunk may be short.",
+    statement="The first of three kernels for few heads. For every chunk of CHUNK tokens by itself, all chunks at once: its"
+    " state φ(K)ᵀ V and z, the sum of its φ(K), both in float32. No program needs another chunk. The last chunk "
+    "may be short.",
     cases=(
         *covered((None,)),
         *long({}),
@@ -118,8 +119,8 @@ PUZZLE = Puzzle(
     tolerance=TOLERANCE,
     output_tolerance=OUTPUT_TOLERANCE,
     hint=Hint(
-        question="One program walks over a head's chunks because each needs the state before it. But what a chunk adds to the state: "
-        "which other tokens does that depend on? So how many programs can work on one head at the same time?",
+        question="One program walks over a head's chunks because each needs the state before it. On which other tokens does "
+        "the part that a chunk adds depend? So how many programs can work on one head at the same time?",
         idea="The chunk is the first program id, the head the second, the slice of the values the third. Load the chunk's keys and "
         "values, make features of the keys, then state = φ(k)ᵀ @ v and z = the sum of φ(k) over the tokens. Where there is no token, "
         "φ(0) is 1: make those features 0. States lie one after the other, chunk by chunk and head by head: N_CHUNKS of them for "
@@ -129,9 +130,9 @@ PUZZLE = Puzzle(
         "row = (head * N_CHUNKS + chunk) * D + offs_d\ntl.store(s_ptr + row[:, None] * D_V + ..., state, mask=...)\n"
         "tl.store(z_ptr + row, ..., mask=...)  # by one slice only",
     ),
-    explanation="Addition may be grouped as one likes. What a chunk adds to the state needs no other chunk, so B · H · N_CHUNKS programs "
-    "work side by side where the chunked kernel had B · H. Each reads its tokens once; what it costs is memory for one [D, D_V] state a "
-    "chunk, which the next kernel turns into running sums.",
+    explanation="A sum may be grouped in any way. What a chunk adds to the state needs no other chunk, so B · H · N_CHUNKS "
+    "programs work side by side where the chunked kernel had B · H. Each reads its tokens once; what it costs is "
+    "memory for one [D, D_V] state a chunk, which the next kernel turns into running sums.",
     long=(Long(("k_ptr", "v_ptr"), "head", (0, 1)),),
     film=FilmSpec(
         case=chunked_case(1, 1, 56, (16, 16), (16, 16), family="growing"),

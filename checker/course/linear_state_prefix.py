@@ -140,7 +140,7 @@ PUZZLE = Puzzle(
     title="A prefix over states",
     kernel="linear_state_prefix_kernel",
     parameters=("x_ptr", "x0_ptr", "start_ptr", "end_ptr", "N_CHUNKS", "SIZE", "BLOCK_SIZE"),
-    notebook="08_linear_attention",
+    notebook="12_few_heads",
     points=2,
     outputs=("start_ptr", "end_ptr"),
     statement="Every chunk adds x[c] to a state, SIZE numbers wide, and the text starts from x0. Write what each chunk starts from, "
@@ -166,19 +166,21 @@ PUZZLE = Puzzle(
     # Who takes a chunk out of a sum again to have its start loses 1000 half steps, 6e-5, where that chunk is a thousand times as large
     tolerance={"float32": Tolerance(rtol=1e-4, c=64.0)},
     hint=Hint(
-        question="Three chunks add 1, 2 and 3, and the text starts from 10. The first chunk starts from 10. What do the second and the "
-        "third start from, and what is there at the end? In which order, then, do the store and the addition stand in the loop?",
+        question="Three chunks add 1, 2 and 3, and the text starts from 10. The first chunk starts from 10. What do the second"
+        " and the third start from, and what is there at the end? So which comes first in the loop, the store or the "
+        "addition?",
         idea="Keep one running sum, begin it with x0, and for every chunk first store it as the chunk's start and then add what the chunk "
         "brings. After the loop it is the end. Number n of chunk c of group g lies at (g * N_CHUNKS + c) * SIZE + n.",
         skeleton="group = tl.program_id(1).to(tl.int64)\noffs = ...\nmask = ...\nstate = tl.load(x0_ptr + ..., mask=mask, other=0.0)\n"
         "for chunk in range(N_CHUNKS):\n    row = ...\n    tl.store(start_ptr + row, ..., mask=mask)\n    state += ...\n"
         "tl.store(end_ptr + ..., state, mask=mask)",
     ),
-    explanation="This is an exclusive prefix sum: a chunk starts from what came before it and not from itself, which is why the store comes "
-    "before the addition. The loop is the only part of the three kernels that has to go in order, and it is short: N / CHUNK additions, each "
-    "over all numbers of all states at once, SIZE / BLOCK_SIZE programs a group. Addition is associative, so a tree would do it in about "
-    'log2(N_CHUNKS) steps (Blelloch 1990, "Prefix Sums and Their Applications"); each state is read and written once either way, '
-    "and that is what takes the time here. The same kernel serves S, with SIZE = D · D_V, and z, with SIZE = D.",
+    explanation="This is an exclusive prefix sum: a chunk starts from what came before it and not from itself, which is why "
+    "the store comes before the addition. The loop is the only part of the three kernels that has to go in order,"
+    " and it is short: N / CHUNK additions, each over all numbers of all states at once, SIZE / BLOCK_SIZE "
+    "programs a group. Addition is associative, so a tree would do it in about log2(N_CHUNKS) steps (Blelloch "
+    '1990, "Prefix Sums and Their Applications"); each state is read and written once either way, and that is '
+    "what takes the time here. The same kernel serves the state, with SIZE = D · D_V, and z, with SIZE = D.",
     film=FilmSpec(
         case=_case(2, 5, 24, 16, family="counting"),
         diagram=PREFIX,

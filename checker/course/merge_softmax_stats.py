@@ -138,9 +138,10 @@ PUZZLE = Puzzle(
     notebook="03_online_softmax",
     points=2,
     outputs=("m_ptr", "l_ptr"),
-    statement="Each row was cut into SPLITS parts, and a program of its own found the maximum m and the sum l = Σ exp(x - m) of each part. "
-    "Merge them: m and l of the whole row, one program per row, all parts in one tile of BLOCK_S ≥ SPLITS lanes. A part that is empty "
-    "or -inf throughout has m = -inf and l = 0; a row of nothing but such parts has m = -inf and l = 0 as well, and no NaN.",
+    statement="Each row was cut into SPLITS parts, and another program found the maximum m and the sum l = Σ exp(x - m) of "
+    "each part. Merge them: m and l of the whole row, one program per row, all parts in one tile of BLOCK_S ≥ "
+    "SPLITS lanes. A part that is empty or -inf throughout has m = -inf and l = 0; a row of nothing but such "
+    "parts has m = -inf and l = 0 as well, and no NaN.",
     cases=(
         *_covered(),
         _case(67, 20, 7, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
@@ -165,10 +166,12 @@ PUZZLE = Puzzle(
         "m_part = tl.load(..., mask=mask, other=...)\nl_part = tl.load(..., mask=mask, other=...)\n"
         "m_i = ...\nm_safe = ...\nl_i = tl.sum(..., axis=0)\ntl.store(m_ptr + row, m_i)\ntl.store(l_ptr + row, l_i)",
     ),
-    explanation="(m, l) ⊕ (m', l') = (max, l·exp(m - max) + l'·exp(m' - max)) is associative and commutative, with (-inf, 0) as its zero "
-    "(Milakov & Gimelshein 2018, section 3.1). So the parts of a row may be found by any programs, in any order, and merged in any order: "
-    "many programs can share one long row. The kernel does all merges at once, since the maximum of maxima and a sum of sums brought to it "
-    "are what any order of ⊕ ends with. The same step ends split-K decoding, where each part carries an accumulator besides m and l.",
+    explanation="(m, l) ⊕ (m', l') = (max, l·exp(m - max) + l'·exp(m' - max)) is associative and commutative, with (-inf, 0) "
+    "as its zero (Milakov & Gimelshein 2018, section 3.1). So the parts of a row may be found by any programs, in"
+    " any order, and merged in any order: many programs can share one long row. The kernel does all merges at "
+    "once, because every order of ⊕ ends with the maximum of the maxima and with the sum of the sums, each "
+    "measured against it. The same step ends split-K decoding, where each part carries an accumulator besides m "
+    "and l.",
     long=(Long(("m_part_ptr", "l_part_ptr")),),
     film=FilmSpec(
         case=_case(3, 18, 5, 8, family="ascending"),

@@ -62,8 +62,9 @@ PUZZLE = Puzzle(
     points=3,
     outputs=("y_ptr",),
     long=(Long(("x_ptr", "y_ptr")),),
-    statement="y = softmax of each row of x, one program per row, chunks of BLOCK_N columns, maximum and sum found in the same walk. "
-    "x may be read twice and y written once. Whole chunks may be -inf, the first one too; a whole row never is.",
+    statement="y = softmax of each row of x, one program per row, in chunks of BLOCK_N columns. One pass finds maximum and "
+    "sum together. x may be read twice and y written once. Whole chunks may be -inf, the first one too; a whole "
+    "row never is.",
     cases=(
         *covered([{"BLOCK_N": 16}, {"BLOCK_N": 64}, {"BLOCK_N": 1024}], rows_=(9, 1, 3)),
         _case(37, 23, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
@@ -85,11 +86,13 @@ PUZZLE = Puzzle(
     scale=row_magnitude,
     tolerance=TOLERANCE,
     hint=Hint(
-        question="You have walked over 1, 2 and hold m = 2 and l = exp(1 - 2) + exp(2 - 2). Now come 3, 4. What would l be for the first "
-        "two numbers had you known from the start that the maximum is 4? By what single number must you multiply the l you have?",
-        idea="exp(x - m_new) = exp(x - m_old) · exp(m_old - m_new) for every x, so for their sum as well. When the maximum grows, multiply "
-        "the old sum by exp(m_old - m_new), then add the new chunk measured against m_new. If all was -inf so far, both maxima are "
-        "-inf and their difference is NaN: use any finite number in place of m_new there.",
+        question="You have walked over 1, 2 and hold m = 2 and l = exp(1 - 2) + exp(2 - 2). Now come 3, 4. If you had known "
+        "from the start that the maximum is 4, what would l be for the first two numbers? By which one number must "
+        "you multiply the l you have?",
+        idea="exp(x - m_new) = exp(x - m_old) · exp(m_old - m_new) for every x, so for their sum as well. When the maximum"
+        " grows, multiply the old sum by exp(m_old - m_new), then add the new chunk measured against m_new. If "
+        "everything was -inf so far, both maxima are -inf and their difference is NaN. Then use any finite number in "
+        "place of m_new.",
         skeleton='m_i = float("-inf")\n'
         "l_i = 0.0\n"
         "for start_n in range(0, N, BLOCK_N):\n"
@@ -104,7 +107,7 @@ PUZZLE = Puzzle(
     ),
     explanation="The invariant is: after each chunk, m is the maximum of what was seen and l the sum of exp(x - m) over it. When m grows, "
     "every old term is too large by the same factor exp(m_new - m_old), so one multiplication mends the whole sum (Milakov & "
-    "Gimelshein 2018, algorithm 3). Maximum and sum come out of one walk and x is read twice: 3·M·N elements moved where three walks "
+    "Gimelshein 2018, algorithm 3). Maximum and sum come out of one pass and x is read twice: 3·M·N elements moved where three passes "
     "move 4·M·N. As long as only -inf was seen, the invariant says l = 0, and any finite stand-in for m keeps it.",
     film=FilmSpec(
         case=_case(2, 10, 4, family="ascending"),

@@ -117,10 +117,11 @@ PUZZLE = Puzzle(
         'x = tl.load(x_ptr + row * stride_xm + offs_n, mask=mask, other=float("-inf")).to(tl.float32)\n'
         "m_i = ...\np = ...\nl_i = ...\ntl.store(y_ptr + row * stride_ym + offs_n, ..., mask=mask)",
     ),
-    explanation="Subtracting the row's maximum changes nothing on paper, since numerator and denominator are both divided by "
-    "exp(max), but it keeps every exponent at or below 0, so nothing overflows. The lanes past N hold -inf: they cannot be the "
-    "maximum and exp(-inf) = 0 adds nothing to the sum. Each element of x is read once and each of y written once: 2·M·N elements, "
-    "the least that any softmax must move. The row's number has 64 bits because row · stride passes 2³¹ in a large matrix.",
+    explanation="Subtracting the row's maximum changes nothing on paper: numerator and denominator are both divided by "
+    "exp(max). It keeps every exponent at or below 0, so nothing overflows. The lanes past N hold -inf: they "
+    "cannot be the maximum and exp(-inf) = 0 adds nothing to the sum. Each element of x is read once and each of "
+    "y written once: 2·M·N elements, the least that any softmax must move. The row's number has 64 bits because "
+    "row · stride passes 2³¹ in a large matrix.",
     film=FilmSpec(
         case=_case(4, 7, 8),
         diagram=matrices(),

@@ -93,7 +93,7 @@ PUZZLE = Puzzle(
     hint=Hint(
         question="A tile holds 4 rows and 16 columns. How many maxima must you keep while you walk to the right? Along which axis of the tile "
         "does tl.max go, and what shape comes out? What shape must it have before you can subtract it from the tile?",
-        idea="Everything from the last rung stays, with a vector where a number was: m_i and l_i have shape [BLOCK_M], tl.max and tl.sum run "
+        idea="Everything from the last kernel stays, with a vector where a number was: m_i and l_i have shape [BLOCK_M], tl.max and tl.sum run "
         "along axis=1, and m[:, None] gives the vector a second axis to subtract along. The mask has two sides: rows below M and "
         "columns below N.",
         skeleton="pid = tl.program_id(0)\noffs_m = pid * BLOCK_M + tl.arange(0, BLOCK_M)\n"
@@ -108,10 +108,11 @@ PUZZLE = Puzzle(
         "    x = ...\n"
         "    tl.store(..., ..., mask=mask)",
     ),
-    explanation="Each row of the tile runs its own online softmax; the rows share nothing but the walk. A vector holds the state, the reductions "
-    "run along the columns, and [:, None] lays the vector against the tile. Short rows no longer leave most of a program's lanes idle, "
-    "because BLOCK_M of them share one. The tile has two ragged edges, so the mask has two sides: a row past M would be written into "
-    "foreign memory, a column past N would enter the sum. The bytes are those of the online rung: 3·M·N elements.",
+    explanation="Each row of the tile runs its own online softmax; the rows share nothing but the loop. A vector holds the "
+    "state, the reductions run along the columns, and [:, None] lays the vector against the tile. Short rows no "
+    "longer leave most of a program's lanes idle, because BLOCK_M of them share one. The tile has two ragged "
+    "edges, so the mask has two sides: a row past M would be written to memory outside y, and a column past N "
+    "would enter the sum. The bytes are those of online softmax: 3·M·N elements.",
     film=FilmSpec(
         case=_case(5, 10, 2, 4, family="ascending"),
         diagram=matrices(running(walks=1)),

@@ -134,9 +134,9 @@ PUZZLE = Puzzle(
         skeleton="pid = tl.program_id(0)\noffs_n = ...\nmask = ...\nx = tl.load(x_ptr + offs_n, mask=mask, other=0.0)\n"
         "y = ...\ntl.store(z_ptr + ..., ..., mask=mask)",
     ),
-    explanation="Every program runs the same code; only `tl.program_id` differs, and from it each computes which tile it owns. "
-    "The last tile usually hangs over the end: the mask switches those lanes off, so nothing outside the vector is read or "
-    "written. Each element is loaded once and stored once, which no kernel can beat.",
+    explanation="Every program runs the same code; only `tl.program_id` differs, and from it each computes which tile it "
+    "owns. The last tile usually passes the end, and the mask switches those lanes off, so nothing outside the "
+    "vector is read or written. Each element is loaded once and stored once, which no kernel can beat.",
     film=FilmSpec(
         case=_case(10, 4),
         diagram=flowing(x_ptr=("element",), y_ptr=("element",), z_ptr=("element",)),

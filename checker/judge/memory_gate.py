@@ -25,8 +25,10 @@ MEMORY_KINDS = (
 """Findings that fail the `memory` gate, the most urgent first."""
 
 
-MASK_LETS_THROUGH = "A mask lets them through: is each stride in that address this tensor's own, and does the mask ask about the same indices?"
-"""What to look at where lanes outside a tensor are not masked off."""
+STRIDE_OR_MASK = (
+    "Is each stride in that address this tensor's own? If so, does the mask ask about the same indices as the address?"
+)
+"""What to look at where lanes outside a tensor are not masked off: a wrong stride leads out of it whatever the mask says."""
 ZERO_TODAY = "On a GPU they are 0 today, because the machine code that Triton builds clears the register first; nothing promises it."
 """Of masked lanes without `other`: why a learner may have seen right numbers."""
 
@@ -108,14 +110,14 @@ def _message_and_advice(source: KernelSource, outcome: Outcome, f: Finding) -> t
         case "out_of_bounds_load":
             return (
                 f"{who} reads {lanes} outside {tensor}{shape}{example}{at}{case}. The values came out right all the same, but on a GPU such a load brings whatever lies there, or ends the launch.",
-                MASK_LETS_THROUGH
+                STRIDE_OR_MASK
                 if f.masked
                 else "Mask the load: lanes whose index is not below the size must be switched off. For the last tile, write down which lanes those are.",
             )
         case "out_of_bounds_store":
             return (
                 f"{who} writes {lanes} outside {tensor}{shape}{example}{at}{case}. No program may touch that memory: it is not part of {tensor}.",
-                MASK_LETS_THROUGH
+                STRIDE_OR_MASK
                 if f.masked
                 else "Mask the store as the load is masked: only lanes that own an element may write.",
             )

@@ -1,4 +1,4 @@
-"""The `traffic` gate: the bytes that were loaded and stored, against what the rung allows."""
+"""The `traffic` gate: the bytes that were loaded and stored, against what the puzzle allows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def overdrawn(puzzle: Puzzle, outcome: Outcome) -> list[tuple[str, str, int, int
 
 
 def _budget(puzzle: Puzzle, outcome: Outcome) -> Mapping[str, Allowance]:
-    """What the rung allows with the tiles that ran: those of the learner's own configuration, where there is one."""
+    """What the puzzle allows with the tiles that ran: those of the learner's own configuration, where there is one."""
     case, config = outcome.case, outcome.prepared.config
     tiles = {} if config is None else {name: int(value) for name, value in config.meta.items()}
     return puzzle.budget(replace(case, meta={**case.meta, **tiles}))
@@ -91,8 +91,8 @@ def _times(outcome: Outcome, name: str, verb: str, moved: int, allowed: int) -> 
     full = _tensor_bytes(outcome, name)
     tensor = name_of(name)
     if full == 0:
-        return f"{tensor} was {verb} more than this rung allows"
-    rung = "this rung allows none" if allowed == 0 else f"this rung allows {allowed / full:.3g}"
+        return f"{tensor} was {verb} more than this puzzle allows"
+    rung = "this puzzle allows none" if allowed == 0 else f"this puzzle allows {allowed / full:.3g}"
     return f"{tensor} was {verb} {moved / full:.3g} times over; {rung}"
 
 
@@ -131,7 +131,7 @@ def _table(puzzle: Puzzle, outcome: Outcome) -> dict[str, tuple[Traffic, int, in
 
 def _passes(outcome: Outcome | None) -> str:
     if outcome is None or outcome.trace is None:
-        return "Nothing was moved that the rung does not allow."
+        return "Nothing was moved that the puzzle does not allow."
     parts = []
     for name, traffic in outcome.trace.traffic.items():
         full = _tensor_bytes(outcome, name)
@@ -139,4 +139,4 @@ def _passes(outcome: Outcome | None) -> str:
             if moved and full:
                 times = moved / full
                 parts.append(f"{name_of(name)} {verb} {'once' if abs(times - 1) < 0.005 else f'{times:.3g} times'}")
-    return f"{join(parts)}: within what this rung allows." if parts else "Nothing was moved."
+    return f"{join(parts)}: within what this puzzle allows." if parts else "Nothing was moved."

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from checker.judge.memory_gate import MASK_LETS_THROUGH, ZERO_TODAY
+from checker.judge.memory_gate import STRIDE_OR_MASK, ZERO_TODAY
 from checker.judge.outcome import Outcome
 from checker.judge.phrases import count, element, in_own_lines, name_of, number, program
 from checker.judge.verdict import Gate, GateResult, Mismatch
@@ -230,7 +230,7 @@ def _advice(
         return "Write down, for a small case, which elements each program stores. Together they must be all of them."
     if outside is not None:
         where = source.line_words(outside.line)
-        check = MASK_LETS_THROUGH if outside.masked else "Check that pointer first: it has no mask."
+        check = STRIDE_OR_MASK if outside.masked else "Check that pointer first: it has no mask."
         return f"Lanes {f'of {where} ' if where else ''}also fall outside {name_of(outside.tensor or 'the tensor')}. {check} {apart}".strip()
     if found_there is not None:
         return "Nobody has set the output to 0 for you. Keep the sum in a variable of the program, and store it once, when it is final."

@@ -62,7 +62,7 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class GateResult:
-    """One rung of the verdict: `message` is a sentence for the learner, `detail` text to fold below it (Triton's own words)."""
+    """One gate of the verdict: `message` is a sentence for the learner, `detail` text to fold below it (Triton's own words)."""
 
     gate: Gate
     status: Status

@@ -1,4 +1,4 @@
-"""`bench`: times a kernel on this machine's GPU, beside the course's own solution and the bytes that the rung has to move."""
+"""`bench`: times a kernel on this machine's GPU, beside the course's own solution and the bytes that the puzzle has to move."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _panel(puzzle: Puzzle, source: KernelSource) -> Panel:
     path = workspace.find().solution_file(puzzle.name)
     solution = kernel_in(path, puzzle) if path else None
     footer = (
-        "The median of several launches, each with a cold L2 cache. `bytes/s` counts the bytes that the rung has to move: "
+        "The median of several launches, each with a cold L2 cache. `bytes/s` counts the bytes that the puzzle has to move: "
         "compare it with the memory bandwidth of the GPU.",
     )
     rows = [_row(puzzle, source, solution, case) for case in cases]

@@ -11,27 +11,31 @@ from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource
 from checker.verbs import progress_file
 from checker.verbs.arguments import UnavailableHere, UsageError, kernel_named
+from checker.verbs.edited import refuse_edited, with_note
 from checker.verbs.film import folded
+from checker.verbs.parts import CheckedParts, check_parts
 from checker.view import display
 from checker.view.panel import Panel
 
 
-def check(kernel: Any, device: str = "auto") -> Verdict:
-    """Judge a kernel. Raises UsageError."""
-    return check_and_show(*kernel_named(kernel, "check"), device)
+def check(kernel: Any, device: str = "auto", only: str = "") -> Verdict | CheckedParts:
+    """Judge a kernel, or the parts of its puzzle up to `only`. Raises UsageError."""
+    puzzle, source = kernel_named(kernel, "check")
+    refuse_edited(source)
+    return check_parts(puzzle, source, only) if only else check_and_show(puzzle, source, device)
 
 
 def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", seed: int | None = None) -> Verdict:
     """Judge a kernel that was read, with cases drawn with a seed where one is given. Raises UsageError."""
     with display.working(f"Checking {source.kernel} …") as area:
         try:
-            verdict = check_source(puzzle, source, device, submission=source.pieces[0].origin, seed=seed)
+            verdict = check_source(puzzle, source, device, submission=source.main_piece()[1], seed=seed)
         except DeviceMissing as missing:
             raise UnavailableHere(str(missing)) from None
         except ValueError as error:
             raise UsageError(str(error)) from None
         progress, _ = progress_file.record(workspace.find(), verdict, source.source)
-        card = display.verdict_card(verdict)
+        card = with_note(display.verdict_card(verdict), source)
         area.show(card)
         # the film comes after the verdict, which nobody should have to wait for
         if display.in_notebook() and (film := folded(verdict, source)):

@@ -11,6 +11,8 @@ import re
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
 from typing import Literal
 
 from checker.verbs.machine import ENOUGH_DISK, Gpu, Machine, this_machine
@@ -24,6 +26,10 @@ NUMPY_FROM = (2, 0)
 ML_DTYPES_FROM = (0, 5)
 PYTHON_FROM = (3, 11)
 PAIR = f'"torch=={TORCH}" "triton=={TRITON}"'
+
+NEEDED = ("torch", "triton")
+GPU_DEVICES = ("/dev/nvidia0", "/dev/dxg")
+"""What a driver puts there, on Linux and in WSL."""
 
 Level = Literal["ok", "note", "warning", "problem"]
 """A note is worth knowing and nothing to mend; a warning may be mended; with a problem, nothing can be checked."""
@@ -77,8 +83,19 @@ class DoctorReport(list[HealthCheck]):
         )
 
 
-def doctor() -> DoctorReport:
-    """Show what works on this machine and the command that mends what does not."""
+def doctor(brief: bool = False) -> DoctorReport:
+    """Show what works on this machine and the command that mends what does not.
+
+    `brief` looks only whether what is needed is installed, and says so in one line; where something is missing, all is shown.
+    """
+    if brief and all(map(importlib.util.find_spec, NEEDED)):
+        versions = ", ".join(f"{name} {metadata.version(name)}" for name in NEEDED)
+        gpu = any(Path(device).exists() for device in GPU_DEVICES)
+        place = (
+            "Kernels run in the simulator and on the GPU" if gpu else "There is no GPU: kernels run in the simulator"
+        )
+        print(f"Ready: {versions}. {place}. doctor() says more.")
+        return display.shown(DoctorReport())
     with display.working("Looking at this machine …") as area:
         report = examine(this_machine())
         if importlib.util.find_spec("rich") is None and not display.in_notebook():

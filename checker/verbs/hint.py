@@ -9,7 +9,7 @@ from typing import Any
 from checker import workspace
 from checker.puzzle import Puzzle
 from checker.submission.marked_region import region
-from checker.verbs import progress_file
+from checker.verbs import ipython, progress_file
 from checker.verbs.arguments import UsageError, puzzle_named
 from checker.verbs.progress_file import Record
 from checker.view import display
@@ -40,12 +40,23 @@ class ShownHint:
 def hint(what: Any, level: int | str | None = None) -> ShownHint:
     """Show the next hint of a puzzle, or the one asked for. Raises UsageError."""
     puzzle, space = puzzle_named(what, "hint"), workspace.find()
-    shown = hint_at(puzzle, _level(progress_file.load(space).of(puzzle.name), level), space)
+    record = progress_file.load(space).of(puzzle.name)
+    if level is None and not record.passed and ipython.ran_with_others():
+        return _held_back(puzzle, record)
+    shown = hint_at(puzzle, _level(record, level), space)
     counted = shown.level if shown.level < EXPLANATION else 0  # the explanation after passing is no help
     progress = progress_file.update(space, puzzle.name, lambda old: replace(old, hints=max(old.hints, counted)))
     source = (f"From `{shown.source}`:",) if shown.source else ()
     prose = [*progress.messages, *([shown.prose] if shown.prose else []), *source]
     Panel(f"{shown.title} · {shown.heading}", prose, code=shown.code, footer=(shown.footer,)).show()
+    return display.shown(shown)
+
+
+def _held_back(puzzle: Puzzle, record: Record) -> ShownHint:
+    """Nothing is given away to a cell that ran together with others."""
+    prose = "Run this cell by itself for a hint. It ran together with other cells, so no hint was used up."
+    shown = ShownHint(puzzle.name, puzzle.title, record.hints, "No hint shown", prose)
+    Panel(f"{shown.title} · hints", (prose,)).show()
     return display.shown(shown)
 
 

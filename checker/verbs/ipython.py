@@ -1,19 +1,58 @@
-"""What `checker` adds to a notebook's session: after a NameError for a kernel of the course, which cell has to be run first.
+"""What `checker` adds to a notebook's session: when each cell ran, and after a NameError for a kernel which cell to run first.
 
 IPython's own hooks are used, and nothing of what is there is replaced.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from typing import Any
 
 from checker.view import display
 from checker.view.panel import Panel
 
+QUEUED = 0.3
+"""A cell that starts so few seconds after the one before it was waiting for it: nobody read what came out of that."""
+
+
+class Session:
+    """When the cells of a session ran."""
+
+    def __init__(self) -> None:
+        self.ended = -math.inf
+        self.waited = False
+        self.ran: dict[int, float] = {}
+        """By number, when a cell ended, as `time.time` counts."""
+
+    def starts(self, _: Any) -> None:
+        self.waited = time.monotonic() - self.ended < QUEUED
+
+    def ends(self, result: Any) -> None:
+        self.ended = time.monotonic()
+        if result.execution_count is not None:
+            self.ran[result.execution_count] = time.time()
+
 
 def install(shell: Any) -> None:
     """Hook into `shell`, a running IPython; a second time changes nothing."""
+    if session() is not None:
+        return
+    shell.tile_by_tile = Session()
+    shell.events.register("pre_run_cell", shell.tile_by_tile.starts)
+    shell.events.register("post_run_cell", shell.tile_by_tile.ends)
     shell.events.register("post_run_cell", name_the_missing_cell)
+
+
+def session() -> Session | None:
+    """The running notebook's, None outside of one."""
+    return getattr(display.shell(), "tile_by_tile", None)
+
+
+def ran_with_others() -> bool:
+    """Whether the running cell had been waiting for the one before it, as after "Run all"."""
+    found = session()
+    return found is not None and found.waited
 
 
 def name_the_missing_cell(result: Any) -> None:

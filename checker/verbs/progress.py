@@ -1,18 +1,21 @@
-"""`progress`: what was tried and solved, and what comes next."""
+"""`progress`: what was tried and solved, what was predicted, which mistakes were met, and what comes next."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from checker import workspace
-from checker.course import LADDER
+from checker.course import LADDER, PUZZLES, RENAMED
+from checker.misconceptions import bank
 from checker.puzzle import Puzzle
 from checker.verbs import progress_file
-from checker.verbs.progress_file import Record
+from checker.verbs.progress_file import Progress, Record
 from checker.view import display
 from checker.view.panel import Cell, Panel
+from checker.workspace import Workspace
 
 HEADS = ("puzzle", "notebook", "status", "attempts", "hints", "bytes moved", "first passed")
+MOST_MISTAKES = 8
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,40 @@ def progress() -> ProgressSummary:
         else "Every puzzle of the ladder is solved."
     )
     rows = [_row(puzzle, saved.of(puzzle.name)) for puzzle in LADDER]
-    Panel(title, saved.messages, HEADS, rows, footer=(closing, f"Kept in {space.ours}")).show()
+    mistakes = _mistakes(saved)
+    lists = [("Mistakes the checker recognised", mistakes)] if mistakes else []
+    footer = (*_predicted(saved), closing, *_divided(space), f"Kept in {space.ours}")
+    Panel(title, saved.messages, HEADS, rows, footer=footer, lists=lists).show()
     return display.shown(ProgressSummary(len(passed), len(LADDER), points, ahead.name if ahead else None))
+
+
+def _predicted(saved: Progress) -> list[str]:
+    """How often the first prediction was right."""
+    if not saved.predictions:
+        return []
+    right = sum(one.right for one in saved.predictions.values())
+    return [f"Predictions: {right} of {len(saved.predictions)} right at the first try."]
+
+
+def _mistakes(saved: Progress) -> list[str]:
+    """What was believed and is not so, the most frequent first."""
+    met = [(n, puzzle, name) for puzzle, entry in saved.puzzles.items() for name, n in entry.mistakes.items()]
+    told = []
+    for count, puzzle, name in sorted(met, key=lambda one: -one[0])[:MOST_MISTAKES]:
+        believed = {m.name: m.believed for m in bank(puzzle)}.get(name) if puzzle in PUZZLES else None
+        times = f" ({count} times)" if count > 1 else ""
+        told.append(f"`{puzzle}`{times}, believed: {believed or name.replace('_', ' ')}")
+    return told
+
+
+def _divided(space: Workspace) -> list[str]:
+    """Notebooks of an earlier course that still lie in the learner's folder under names that are gone."""
+    folder = space.root / "notebooks"
+    return [
+        f"`{old}.ipynb` is now {', '.join(f'`{name}`' for name in new)}. What you solved in it counts."
+        for old, new in RENAMED.items()
+        if old not in new and (folder / f"{old}.ipynb").is_file()
+    ]
 
 
 def _row(puzzle: Puzzle, record: Record) -> list[Cell]:

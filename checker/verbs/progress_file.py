@@ -26,7 +26,7 @@ NOT_AN_ATTEMPT = ("not_attempted", "infra_error", "skipped")
 
 @dataclass(frozen=True)
 class BestTraffic:
-    """Bytes a passing kernel moved in `case`, and the bytes the rung allows."""
+    """Bytes a passing kernel moved in `case`, and the bytes the puzzle allows."""
 
     moved: int
     allowed: int
@@ -47,17 +47,28 @@ class Record:
     last_attempt: str | None = None
     first_passed: str | None = None
     best_traffic: BestTraffic | None = None
+    mistakes: dict[str, int] = field(default_factory=dict)
+    """How often the checker recognised each misconception, by its name."""
 
     @property
     def passed(self) -> bool:
         return self.first_passed is not None
 
 
+@dataclass(frozen=True)
+class Prediction:
+    """What a learner said before a cell ran, and whether it was right."""
+
+    said: str
+    right: bool
+
+
 @dataclass
 class Progress:
-    """Records by puzzle, and what went wrong with reading or writing them, for the learner to know."""
+    """Records by puzzle, first predictions by question, and what went wrong with reading or writing them, for the learner to know."""
 
     puzzles: dict[str, Record] = field(default_factory=dict)
+    predictions: dict[str, Prediction] = field(default_factory=dict)
     messages: tuple[str, ...] = ()
 
     def of(self, puzzle: str) -> Record:
@@ -81,14 +92,31 @@ def update(space: Workspace, puzzle: str, change: Callable[[Record], Record]) ->
 
     A folder that cannot be written does not stop anything: the message says that nothing was saved.
     """
+
+    def changed(progress: Progress) -> None:
+        progress.puzzles[puzzle] = change(progress.of(puzzle))
+
+    return _change(space, changed)
+
+
+def keep_prediction(space: Workspace, question: str, prediction: Prediction) -> Progress:
+    """Keep a prediction, unless the question was answered before: after the first time the answer is known."""
+
+    def kept(progress: Progress) -> None:
+        progress.predictions.setdefault(question, prediction)
+
+    return _change(space, kept)
+
+
+def _change(space: Workspace, change: Callable[[Progress], None]) -> Progress:
     try:
         with workspace.locked(space.progress):
             progress = _read_or_rescue(space.progress)
-            progress.puzzles[puzzle] = change(progress.of(puzzle))
+            change(progress)
             _save(space.progress, progress)
     except OSError as error:  # TimeoutError is one
         progress = load(space)
-        progress.puzzles[puzzle] = change(progress.of(puzzle))
+        change(progress)
         progress.messages += (f"Progress was not saved in {space.ours} ({error.strerror or error}).",)
     return progress
 
@@ -101,9 +129,12 @@ def record(space: Workspace, verdict: Verdict, module: str) -> tuple[Progress, P
     if verdict.status in NOT_AN_ATTEMPT:
         return load(space), None
     moment, moved = workspace.now(), _traffic(verdict)
+    mistake = verdict.diagnosis.misconception if verdict.diagnosis is not None else None
 
     def counted(old: Record) -> Record:
         new = replace(old, attempts=old.attempts + 1, status=verdict.status, last_attempt=moment)
+        if mistake is not None:
+            new = replace(new, mistakes={**old.mistakes, mistake: old.mistakes.get(mistake, 0) + 1})
         if not verdict.passed:
             return new
         best = min((t for t in (old.best_traffic, moved) if t is not None), key=lambda t: t.ratio, default=None)
@@ -142,7 +173,8 @@ def _backup(path: Path) -> Path:
 
 def _dumped(progress: Progress) -> str:
     puzzles = {name: asdict(entry) for name, entry in sorted(progress.puzzles.items())}
-    return json.dumps({"schema": SCHEMA, "puzzles": puzzles}, indent=2) + "\n"
+    predictions = {question: asdict(one) for question, one in sorted(progress.predictions.items())}
+    return json.dumps({"schema": SCHEMA, "puzzles": puzzles, "predictions": predictions}, indent=2) + "\n"
 
 
 def _read(path: Path) -> Progress:
@@ -162,7 +194,15 @@ def _parse(text: str) -> Progress:
         if str(schema).startswith("progress/"):
             raise OSError(f"it was written by another version of the course, as {schema}, and is left as it is")
         raise ValueError("it is not a progress document")
-    return Progress({str(name): _record(entry) for name, entry in document["puzzles"].items()})
+    puzzles = {str(name): _record(entry) for name, entry in document["puzzles"].items()}
+    return Progress(puzzles, _predictions(document.get("predictions", {})))
+
+
+def _predictions(entries: Any) -> dict[str, Prediction]:
+    try:
+        return {str(question): Prediction(str(one["said"]), one["right"] is True) for question, one in entries.items()}
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError("a prediction is damaged") from error
 
 
 def _record(entry: Any) -> Record:
@@ -175,7 +215,8 @@ def _record(entry: Any) -> Record:
             known["best_traffic"] = BestTraffic(int(traffic["moved"]), int(traffic["allowed"]), str(traffic["case"]))
         for name in ("attempts", "hints"):
             known[name] = int(known.get(name, 0))
-    except (KeyError, TypeError) as error:
+        known["mistakes"] = {str(name): int(count) for name, count in known.get("mistakes", {}).items()}
+    except (AttributeError, KeyError, TypeError) as error:
         raise ValueError("a puzzle's entry is damaged") from error
     return Record(**known)
 

@@ -27,7 +27,7 @@ def _head(card: content.Card) -> Markup:
     return Markup(
         '<div class="head"><span class="mark" aria-hidden="true">{}</span><span class="title">{}</span>'
         '<span class="meta">{}</span></div>'
-    ).format(card.icon, card.headline, " · ".join(filter(None, [card.points, card.took])))
+    ).format(card.icon, card.headline, " · ".join(filter(None, [card.cell, card.points, card.took])))
 
 
 def _part(part: content.Part) -> Markup:
@@ -49,6 +49,8 @@ def _part(part: content.Part) -> Markup:
             text = Markup().join(_paragraph(text, label=label) for label, text in part.sentences)
             if part.kind == "why":
                 return Markup("<h4>{}</h4>{}").format(part.heading, text)
+            if part.notebook:
+                text += Markup('<p><a href="{0}.ipynb">Open {0}</a></p>').format(part.notebook)
             name = " looks" if part.kind == "cause" else ""
             return Markup('<div class="box{}"><b class="tag">{}</b>{}</div>').format(name, part.heading, text)
         case content.Comparison():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -111,6 +111,8 @@ class Section:
     kind: Literal["cause", "next", "why"]
     heading: str
     sentences: tuple[tuple[str, str], ...]
+    notebook: str = ""
+    """The name of a notebook to go on with, beside the one that shows the card."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +169,8 @@ class Card:
     """Empty where the kernel was not judged."""
     took: str
     """``0.8 s``; empty where nothing was run."""
+    cell: str
+    """``In [7]``, the cell that was judged; empty where the kernel comes from a file."""
     parts: tuple[Part, ...]
 
 
@@ -179,6 +183,7 @@ def card_of(verdict: Verdict) -> Card:
         headline(verdict),
         f"{verdict.score:g} of {count(int(verdict.max_score), 'point')}" if judged else "",
         f"{verdict.seconds:.1f} s" if verdict.seconds >= 0.05 else "",
+        verdict.submission.replace("[", " [") if verdict.submission.startswith("In[") else "",
         tuple(_parts(verdict)),
     )
 
@@ -290,10 +295,13 @@ def _passed(verdict: Verdict) -> Iterator[Part]:
         return
     yield Section("why", "Why it works", (("", puzzle.explanation),))  # after passing it spoils nothing
     following = after(puzzle.name)
-    step = "That was the last rung of this ladder."
-    if following is not None:
-        step = f"{following.title} ({following.kernel}, notebook {following.notebook})"
-    yield _next("What is next", step)
+    if following is None:
+        yield _next("What is next", "That was the last puzzle of the course.")
+    elif following.notebook == puzzle.notebook:
+        yield _next("What is next", f"{following.title}: `{following.kernel}`, further down in this notebook")
+    else:
+        step = f"{following.title}: `{following.kernel}`, in the notebook {following.notebook}"
+        yield replace(_next("What is next", step), notebook=following.notebook)
 
 
 def _cause(diagnosis: Diagnosis) -> Section | Paragraph:

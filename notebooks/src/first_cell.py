@@ -14,4 +14,6 @@ else:
     COURSE = next((p for p in [Path.cwd(), *Path.cwd().parents] if (p / "checker").is_dir()), Path.cwd())
 sys.path.insert(0, str(COURSE))
 
-from checker import check, doctor, film, hint, progress, reset
+from checker import check, doctor, film, hint, predicted, progress, reset
+
+doctor(brief=True)

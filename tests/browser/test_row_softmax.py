@@ -118,3 +118,38 @@ def test_figures_are_shown(row_softmax: Notebook) -> None:
     expect(figures).to_have_count(2)
     for figure in figures.all():
         assert figure.evaluate("image => image.decode().then(() => image.naturalWidth)") > 400
+
+
+def test_a_cell_that_was_edited_and_not_run_is_not_shown_green(row_softmax: Notebook) -> None:
+    row_softmax.write(STUB_CELL, SOLUTION)
+    row_softmax.run(STUB_CELL)
+    output = row_softmax.run(CHECK_CELL)
+    expect(output.locator(".tbt-card.good")).to_be_visible()
+    expect(output.get_by_role("alert")).to_be_hidden()
+
+    row_softmax.write(STUB_CELL, SOLUTION.replace('float("-inf")', "0.0"))
+    output = row_softmax.run(CHECK_CELL)
+    expect(output.get_by_role("alert")).to_contain_text("was edited after it was run")
+    expect(output.locator(".tbt-card")).to_be_hidden()
+
+    row_softmax.run(STUB_CELL)
+    expect(row_softmax.run(CHECK_CELL).locator(".tbt-card.bad")).to_be_visible()
+
+
+def test_run_all_uses_up_no_hint(row_softmax: Notebook) -> None:
+    row_softmax.page.locator(".lm-MenuBar-itemLabel", has_text="Run").first.click()
+    row_softmax.page.locator(".lm-Menu-itemLabel", has_text="Run All Cells").first.click()
+    hint = row_softmax.cell("hint(row_softmax_kernel)")
+    expect(hint.locator(".jp-Cell-outputArea")).to_contain_text("no hint was used up", timeout=240_000)
+    expect(row_softmax.cell("progress()").locator(".jp-Cell-outputArea")).to_contain_text("0 of 15", timeout=240_000)
+
+    expect(row_softmax.run("hint(row_softmax_kernel)")).to_contain_text("Hint 1 of 3")
+
+
+def test_a_green_card_leads_to_the_next_notebook(row_softmax: Notebook) -> None:
+    row_softmax.write(STUB_CELL, SOLUTION)
+    row_softmax.run(STUB_CELL)
+    link = row_softmax.run(CHECK_CELL).locator("a", has_text="02_chunked_softmax")
+    expect(link).to_be_visible()
+    link.click()
+    expect(row_softmax.page.locator(".lm-TabBar-tabLabel", has_text="02_chunked_softmax.ipynb")).to_be_visible()

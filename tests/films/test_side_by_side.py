@@ -17,7 +17,7 @@ Open = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> list[films.Shot]:
-    """Both loop orders of FlashAttention at one size, as notebook 05 has them."""
+    """Both loop orders of FlashAttention at one size, as notebook 06 has them."""
     names = ("flash_attention", "flash_attention_v1")
     return [films.shoot(name, traces.solution(name), tmp_path_factory.mktemp(name)) for name in names]
 

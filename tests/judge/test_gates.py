@@ -134,7 +134,7 @@ def test_traffic_names_the_lines(runner):
     failure = verdict.failure
     assert failure is not None
     assert failure.gate == "traffic"
-    assert "x was loaded 2 times over; this rung allows 1" in failure.message
+    assert "x was loaded 2 times over; this puzzle allows 1" in failure.message
     traffic, loaded, stored = failure.traffic["x_ptr"]
     assert (traffic.loaded, stored) == (2 * loaded, 0)
     assert "again" in source.source.splitlines()[failure.line - 1]

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+import checker
 from checker.verbs.doctor import HealthCheck, examine
 from checker.verbs.machine import Gpu, Machine
 
@@ -215,3 +216,9 @@ def test_the_doctor_needs_neither_torch_nor_triton_nor_numpy() -> None:
     assert run.returncode == 0, run.stderr
     assert "Colab" in run.stdout
     assert "macOS" in run.stdout
+
+
+def test_brief_is_one_line_where_nothing_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    checker.doctor(brief=True)
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("Ready: torch ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -12,6 +13,7 @@ from nbclient import NotebookClient
 
 from checker.workspace import Workspace
 from tests.verbs.conftest import ROOT
+from tools import setup_venv
 
 RIGHT = (ROOT / "solutions" / "vector_add.py").read_text().split('"""', 2)[2].strip()
 CELLS = (
@@ -208,3 +210,56 @@ def test_a_kernel_that_is_not_defined_yet_names_the_cell_to_run(run: Callable[..
     assert 'Run the cell above that defines <code class="whole">vector_add_kernel</code> first' in html(early[1])
     assert "(In[3]) has a syntax error on line" in html(broken[1])
     assert len(other) == len(ordinary) == 1, "names that are none of the course's kernels are left alone"
+
+
+SAVED_LATER = """\
+import json, os, time
+from pathlib import Path
+later = vector_add_source.replace("x + y", "x - y")
+cell = {"cell_type": "code", "source": later, "metadata": {}, "outputs": [], "execution_count": None, "id": "a"}
+Path("open.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+os.environ["JPY_SESSION_NAME"] = str(Path("open.ipynb").resolve())
+"""
+STALE = (
+    "from checker import check, hint",
+    RIGHT,
+    "check(vector_add_kernel, device='cpu')",
+    f"vector_add_source = {RIGHT!r}\n{SAVED_LATER}",
+    "check(vector_add_kernel, device='cpu')",
+    "import time; os.utime('open.ipynb', (time.time() - 1000,) * 2)",
+    "check(vector_add_kernel, device='cpu')",
+)
+
+
+def test_a_cell_that_was_edited_and_not_run_is_not_judged(run: Callable[..., list[list[Any]]]) -> None:
+    """The saved notebook holds another text than the one that was run; an older file says nothing."""
+    _, _, before, _, stale, _, old_file = run(STALE)
+    assert "tbt-card good" in html(before[0])
+    assert "In [2]" in html(before[0]), "the card names the cell it judged"
+    assert "was edited after it was run as In [2]. Run it (Shift+Enter), then check again." in error_of(stale)
+    assert not any("tbt-card" in html(output) for output in stale)
+    assert "tbt-card good" in html(old_file[0])
+
+
+def test_run_all_uses_up_no_hint(run: Callable[..., list[list[Any]]], space: Workspace) -> None:
+    together = ("from checker import hint", "hint('vector_add')", "hint('vector_add')")
+    _, first, second = run(together)
+    assert "no hint was used up" in html(first[0])
+    assert "no hint was used up" in html(second[0])
+    assert not space.progress.exists()
+    _, asked_for = run(("from checker import hint", "hint('vector_add', 1)"))
+    assert "Hint 1 of 3" in html(asked_for[0]), "one that is asked for by its number is shown"
+
+
+def test_after_a_restart_the_first_cell_is_named(
+    run: Callable[..., list[list[Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The settings that set-up writes into `.venv`, in a session of their own."""
+    monkeypatch.setattr(setup_venv, "VENV", str(tmp_path))
+    setup_venv.tell_ipython()
+    (tmp_path / "etc/ipython").rename(tmp_path / "profile_default")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    missing, other = run(("check(vector_add_kernel)", "undefined"))
+    said = "".join(output.get("text", "") for output in missing)
+    assert "does not know `check` yet. Run the first cell of this notebook" in said
+    assert len(other) == 1, "any other name is left to Python"

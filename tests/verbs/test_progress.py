@@ -15,7 +15,7 @@ import pytest
 
 import checker
 from checker import workspace
-from checker.judge.verdict import GateResult, Status, Verdict
+from checker.judge.verdict import Diagnosis, GateResult, Status, Verdict
 from checker.simulator.trace import Traffic as Moved
 from checker.verbs import progress_file
 from checker.verbs.progress_file import BestTraffic, Record
@@ -78,6 +78,33 @@ def test_each_passing_kernel_is_kept_once_and_never_written_over(space: Workspac
     assert other.read_text() == KERNEL + "# faster\n"
     assert len(saved(space)) == 2
     assert all(name.startswith("row_softmax-") for name in saved(space))
+
+
+def test_mistakes_are_counted_and_told_as_what_was_believed(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(workspace.HOME_VARIABLE, str(space.root))
+    recognised = replace(verdict("failed"), diagnosis=Diagnosis("zero_in_masked_lanes"))
+    for _ in range(2):
+        progress_file.record(space, recognised, KERNEL)
+    assert progress_file.load(space).of("row_softmax").mistakes == {"zero_in_masked_lanes": 2}
+    checker.progress()
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "row_softmax (2 times), believed: a lane past the end of the row should hold 0" in shown
+
+
+def test_a_notebook_that_was_divided_is_named_where_it_still_lies(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(workspace.HOME_VARIABLE, str(space.root))
+    (space.root / "notebooks").mkdir()
+    (space.root / "notebooks" / "05_flash_attention.ipynb").touch()
+    checker.progress()
+    assert "is now" not in capsys.readouterr().out
+    (space.root / "notebooks" / "08_linear_attention.ipynb").touch()
+    checker.progress()
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "08_linear_attention.ipynb is now 10_linear_attention, 11_in_chunks, 12_few_heads." in shown
 
 
 def test_several_processes_merge_and_lose_no_attempt(space: Workspace) -> None:

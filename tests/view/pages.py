@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"' onload='&<!--&amp;{0}{x}\u202eevil\u2066"
@@ -48,11 +49,11 @@ class Page(HTMLParser):
 
     @property
     def harmless(self) -> bool:
-        """Whether nothing runs or is loaded: no script, no picture but those inlined, no handler, no address."""
+        """Whether nothing runs or is loaded: no script, no picture but those inlined, no handler, no address but a notebook's beside it."""
         names = {name for _, attrs in self.tags for name in attrs}
         sources = [attrs.get("src") or attrs.get("href") or "data:" for _, attrs in self.tags]
         return (
             "script" not in [tag for tag, _ in self.tags]
             and not any(name.startswith("on") for name in names)
-            and all(source.startswith(("data:", "#")) for source in sources)
+            and all(source.startswith(("data:", "#")) or re.fullmatch(r"\w+\.ipynb", source) for source in sources)
         )

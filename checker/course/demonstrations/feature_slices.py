@@ -99,7 +99,7 @@ DEMONSTRATION = Puzzle(
         *("stride_qh", "stride_kh", "stride_vh", "stride_qm", "stride_kn", "stride_vn"),
         *("N", "D", "D_V", "BLOCK_D", "BLOCK_V"),
     ),
-    notebook="08_linear_attention",
+    notebook="10_linear_attention",
     points=0,
     outputs=("num_ptr", "den_ptr"),
     statement="Numerator and normaliser of causal linear attention. One program per head and slice of BLOCK_D features keeps "

@@ -1,0 +1,106 @@
+"""A kernel that is not whole yet, judged on the parts of its puzzle up to one of them: a line each, and never a pass of the puzzle."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+from checker.checking import check_source
+from checker.judge.verdict import Verdict
+from checker.puzzle import Case, Launch, Puzzle, Scalar, Tensors
+from checker.submission.kernel import KernelSource
+from checker.verbs.arguments import UsageError
+from checker.view import display
+from checker.view.panel import Cell, Panel
+
+
+@dataclass(frozen=True)
+class CheckedParts:
+    """The parts of a puzzle that passed, in order, up to the one asked for. `stopped` is the verdict of the first that did not."""
+
+    puzzle: str
+    passed: tuple[str, ...]
+    asked: str
+    stopped: Verdict | None = None
+
+    def __repr__(self) -> str:
+        done = ", ".join(self.passed) or "nothing yet"
+        return f"<{self.puzzle}, up to {self.asked}: {done}{'' if self.stopped is None else '; then it stopped'}>"
+
+
+def check_parts(puzzle: Puzzle, source: KernelSource, only: str) -> CheckedParts:
+    """Judge the parts of a puzzle up to `only`, in the simulator, until one does not pass; show a line for each.
+
+    Raises UsageError for a puzzle without parts and for a part that it has not.
+    """
+    names = [part.name for part in puzzle.parts]
+    if only not in names:
+        said = f"Its parts are {', '.join(names)}." if names else f"Check the whole: check({puzzle.kernel})"
+        raise UsageError(f"{puzzle.name} has no part called {only!r}. {said}")
+    passed: list[str] = []
+    stopped: Verdict | None = None
+    with display.working(f"Checking {source.kernel}, up to {only} …") as area:
+        for name, part in list(narrowed(puzzle, source).items())[: names.index(only) + 1]:
+            if part.cases:
+                verdict = check_source(part, source, "cpu", submission=source.main_piece()[1])
+                if not verdict.passed:
+                    stopped = verdict
+                    break
+            passed.append(name)
+        if stopped is not None and stopped.status == "not_attempted":
+            area.show(display.verdict_card(stopped))
+        else:
+            area.show(_panel(puzzle, passed, stopped is not None))
+            if stopped is not None:
+                display.show(display.verdict_card(stopped))
+    return display.shown(CheckedParts(puzzle.name, tuple(passed), only, stopped))
+
+
+def _panel(puzzle: Puzzle, passed: list[str], stopped: bool) -> Panel:
+    rows = []
+    for number, part in enumerate(puzzle.parts):
+        if part.name in passed:
+            mark = Cell("✓ passed", "good")
+        elif stopped and number == len(passed):
+            mark = Cell("✗ not yet", "bad")
+        else:
+            mark = Cell("· not checked", "soft")
+        rows.append([Cell(part.name), mark, Cell(part.asks)])
+    missing = puzzle.parts[len(passed)].name if len(passed) < len(puzzle.parts) else ""
+    footer = "The card below says what went wrong." if stopped else f"Next: {missing}." if missing else ""
+    whole = f"The puzzle itself passes with check({puzzle.kernel}), on every gate."
+    title = f"{puzzle.title}: {len(passed)} of {len(puzzle.parts)} parts"
+    return Panel(title, rows=rows, footer=tuple(filter(None, (footer, whole))))
+
+
+def narrowed(puzzle: Puzzle, source: KernelSource) -> dict[str, Puzzle]:
+    """The puzzle once for each part, with the cases that are new in it and the outputs that this kernel is judged by there.
+
+    A part may have no case left: the parts before it were judged on them, by the same outputs.
+    """
+    found: dict[str, Puzzle] = {}
+    judged: set[tuple[str, tuple[str, ...]]] = set()
+    for part in puzzle.parts:
+        outputs = tuple(o for o in puzzle.outputs if o in part.outputs or _mentions(source, o))
+        new = [case for case in puzzle.cases if part.takes(case) and (case.name, outputs) not in judged]
+        judged |= {(case.name, outputs) for case in new}
+        launch = partial(_launch, puzzle, outputs)
+        found[part.name] = replace(puzzle, cases=tuple(new), outputs=outputs, launch=launch, long=())
+    return found
+
+
+def _launch(
+    puzzle: Puzzle, outputs: tuple[str, ...], case: Case, tensors: Tensors, meta: Mapping[str, Scalar]
+) -> Launch:
+    return replace(puzzle.launch(case, tensors, meta), outputs=outputs)
+
+
+def _mentions(source: KernelSource, name: str) -> bool:
+    """Whether the kernel uses a parameter. One that is only listed is not used."""
+    try:
+        tree = ast.parse(source.source)
+    except SyntaxError:
+        return True
+    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(tree))

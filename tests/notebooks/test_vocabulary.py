@@ -1,0 +1,97 @@
+"""What a solution needs is taught before it: every name of `tl`, and the idioms and signs beside them. Optional notebooks teach nothing."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from checker.puzzle import Puzzle
+from tests.written import WRITTEN
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "notebooks" / "src").glob("*.md"))
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+IDIOMS = {
+    "@triton.jit": (r"@triton\.jit", r"`@triton\.jit`"),
+    "tl.constexpr": (r": tl\.constexpr", r"`tl\.constexpr`"),
+    "64-bit offsets": (r"\.to\(tl\.int64\)", r"`[^`]*\.to\(tl\.int64\)`[^\n]*64"),
+    "a scalar load": (
+        r"tl\.load\(key_lengths_ptr \+ [\w /]+\)",
+        r"`tl\.load\(key_lengths_ptr \+ \w+\)`[^\n]*one number",
+    ),
+    "a scalar store": (r"tl\.store\(m_ptr \+ row, m_i\)", r"`tl\.store\(m_ptr \+ row, m_i\)` stores a single number"),
+    "a column of a vector": (r"\[:, None\]", r"`offs_m\[:, None\]`"),
+    "a choice at compile time": (r"if IS_CAUSAL:", r"`if IS_CAUSAL:`"),
+    "a carried number": (r"m_i = float\(\"-inf\"\)\n +for", r"`m_i = float\(\"-inf\"\)` before the loop"),
+}
+"""What is no name of `tl`: how it is written in a solution, and how a text tells it."""
+
+
+def optional(source: Path) -> bool:
+    return "\n\nOptional. " in source.read_text("utf-8")
+
+
+def taught_before(puzzle: Puzzle) -> str:
+    """Prose that a learner has read when the whole kernel is asked for: of the main road, and of this notebook up to its check."""
+    told = ""
+    for source in SOURCES:
+        text = source.read_text("utf-8")
+        if source.stem == puzzle.notebook:
+            return told + FENCE.sub("", text.split(f"```python\ncheck({puzzle.kernel})\n```")[0])
+        if not optional(source):
+            told += FENCE.sub("", text)
+    raise AssertionError(f"{puzzle.name} has no notebook")
+
+
+def solution(puzzle: Puzzle) -> str:
+    return (ROOT / "solutions" / f"{puzzle.name}.py").read_text("utf-8")
+
+
+def names_of_tl(code: str) -> set[str]:
+    return {
+        f"tl.{node.attr}"
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "tl"
+    }
+
+
+@pytest.mark.parametrize("puzzle", WRITTEN, ids=lambda p: p.name)
+def test_every_name_of_tl_is_taught_before_it_is_needed(puzzle: Puzzle) -> None:
+    code = "".join(re.findall(r"`[^`\n]+`", taught_before(puzzle)))
+    assert {name for name in names_of_tl(solution(puzzle)) if not re.search(rf"\b{re.escape(name)}\b", code)} == set()
+
+
+@pytest.mark.parametrize("puzzle", WRITTEN, ids=lambda p: p.name)
+def test_every_idiom_is_taught_before_it_is_needed(puzzle: Puzzle) -> None:
+    needed = [name for name, (written, _) in IDIOMS.items() if re.search(written, solution(puzzle))]
+    assert [name for name in needed if not re.search(IDIOMS[name][1], taught_before(puzzle))] == []
+
+
+def test_every_idiom_is_needed_somewhere() -> None:
+    everything = "".join(map(solution, WRITTEN))
+    assert [name for name, (written, _) in IDIOMS.items() if not re.search(written, everything)] == []
+
+
+def test_rounding_up_is_explained_where_it_is_first_written() -> None:
+    first = next(s.read_text("utf-8") for s in SOURCES if "⌈" in s.read_text("utf-8"))
+    assert "⌈ ⌉ rounds up" in first.split("## ")[1]
+
+
+FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$\n]+\$", re.DOTALL)
+LETTERS = {"S": {"05_flash_attention"}, "M": {"01_row_softmax", "02_chunked_softmax"}, "L": set()}
+"""Letters that once stood for two things. Now S is the matrix of scores, M the number of rows, and L is nothing."""
+
+
+@pytest.mark.parametrize(("letter", "notebooks"), LETTERS.items(), ids=LETTERS)
+def test_a_letter_of_formulas_has_one_meaning(letter: str, notebooks: set[str]) -> None:
+    alone = re.compile(rf"(?<![A-Za-z\\_{{]){letter}(?![A-Za-z}}])")
+    used = {
+        source.stem
+        for source in SOURCES
+        for formula in FORMULA.findall(FENCE.sub("", source.read_text("utf-8")))
+        if alone.search(re.sub(r"\\text\{[^}]*\}", "", formula))
+    }
+    assert used == notebooks
