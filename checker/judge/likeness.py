@@ -22,6 +22,8 @@ from checker.simulator.trace import Trace
 
 _UNDEFINED = ("undefined_lanes", "out_of_bounds_load")
 _MAKE_NAN = (*_UNDEFINED, "nan_born")
+_TF32 = 2.0**-11
+"""What tensor cores round a float32 operand by."""
 _PLAINLY = 4.0
 """Beyond this multiple of the tolerance no rounding makes a value wrong."""
 Lanes = Mapping[tuple[str, str], tuple[int, frozenset[tuple[int, ...]]]]
@@ -131,7 +133,7 @@ def _same_values(
 
     Of an element that is wrong, the two differ by a quarter of its error at most, since a small error says little about its cause,
     and by no more than two tolerances, one of each, or a fiftieth of the error where that is larger. Of a kernel that is plainly wrong elsewhere,
-    they may differ by two roundings to the dtype of the case, which says little in 16 bits and nothing in float32.
+    they may differ by three roundings to the dtype of the case, or to TF32.
     """
     if not torch.equal(mine.stored[name], wrong.stored[name]):
         return False
@@ -144,9 +146,8 @@ def _same_values(
         near |= (a.isnan() | b.isnan()) & (least > 1)
     scale = puzzle.scale(learner.case, name, learner.prepared.expected[name]).nan_to_num(posinf=0.0, neginf=0.0)
     if plainly:
-        near |= (a - b).abs() <= 2 * torch.finfo(DTYPES[learner.case.dtype]).eps * torch.maximum(
-            scale, torch.maximum(a.abs(), b.abs())
-        )
+        eps = max(torch.finfo(DTYPES[learner.case.dtype]).eps, _TF32)
+        near |= (a - b).abs() <= 3 * eps * torch.maximum(scale, torch.maximum(a.abs(), b.abs()))
     if noise:
         near |= ((a - b).abs() <= noise * scale) & _noisy_alike(errors)
     return bool((near | (largest <= 1))[mine.stored[name]].all())
