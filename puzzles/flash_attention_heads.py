@@ -28,7 +28,7 @@ def flash_attention_heads_kernel(
     stride_oh,  # o: from one head to the next
     stride_om,  # o: from one row to the next
     stride_od,  # o: from one number of a row to the next
-    scale,  # a float, usually 1 / sqrt(D)
+    scale,  # a float above 0, usually 1 / sqrt(D)
     H_Q,  # query heads
     H_KV,  # key and value heads; H_Q is a multiple of it
     N_Q,  # number of queries

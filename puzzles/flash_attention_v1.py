@@ -16,7 +16,7 @@ def flash_attention_v1_kernel(
     stride_kh,  # elements from one head to the next, of k and v
     stride_qm,  # elements from one query to the next, of q and o
     stride_kn,  # elements from one key to the next, of k and v
-    scale,  # a float, usually 1 / sqrt(D)
+    scale,  # a float above 0, usually 1 / sqrt(D)
     N_Q,  # number of queries
     N_KV,  # number of keys and values
     BLOCK_M: tl.constexpr,  # queries per tile

@@ -14,7 +14,7 @@ def flash_attention_kernel(
     stride_kn,  # elements from one key to the next
     stride_vn,  # elements from one value to the next
     stride_om,  # elements from one output row to the next
-    scale,  # a float, usually 1 / sqrt(D)
+    scale,  # a float above 0, usually 1 / sqrt(D)
     N_Q,  # number of queries
     N_KV,  # number of keys and values
     BLOCK_M: tl.constexpr,  # queries per tile

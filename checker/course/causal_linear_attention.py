@@ -97,6 +97,7 @@ PUZZLE = Puzzle(
         *_covered(),
         _case(1, 1, 521, (16, 16), 16, dtype="float16", family="many_small", flags=_FIRST),
         _case(1, 1, 67, (32, 16), 16, dtype="bfloat16", family="many_small", layout="padded", flags=_FIRST),
+        _case(1, 3, 7, (16, 16), 16, family="halfway", flags=_FIRST),
         _case(1, 1, 5, (16, 16), 16, family="frozen", flags=_AFTER),
         _case(1, 1, 3, (16, 16), 16, family="warm", flags=_FIRST),
         _case(1, 1, 5, (16, 33), 16, family="huge", flags=_FIRST),
@@ -128,7 +129,11 @@ PUZZLE = Puzzle(
     "same whether it is the tenth or the ten-thousandth, and nothing but the new token is read. Slicing the values lets several "
     "programs share a head without atomics, because column c of the output needs column c of the state only; slices of D would have "
     "to add up their parts. The price is that the tokens come one after the other, and no tensor core is used.",
-    long=(Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),),
+    long=(
+        Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),
+        Long(("q_ptr", "o_ptr"), "token", (2,)),
+        Long(("k_ptr", "v_ptr"), "token", (2,)),
+    ),
     film=FilmSpec(
         case=_case(1, 1, 8, (16, 16), 16, family="growing"),
         diagram=linear(),

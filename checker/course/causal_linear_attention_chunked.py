@@ -67,7 +67,11 @@ PUZZLE = Puzzle(
     "at a time is the chunk of 1: no weights, but also nothing for a tensor core to do. One chunk of N is the quadratic form. In "
     "between, a chunk of C costs C (D + D_V) products a token for its masked square and 2 D D_V for the state, all of them in tl.dot, "
     "and the whole grows in proportion to N.",
-    long=(Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),),
+    long=(
+        Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),
+        Long(("q_ptr", "o_ptr"), "token", (2,)),
+        Long(("k_ptr", "v_ptr"), "token", (2,)),
+    ),
     film=FilmSpec(
         case=chunked_case(1, 1, 48, (16, 16), (16, 16), family="growing"),
         diagram=linear(weights=True),

@@ -145,7 +145,11 @@ PUZZLE = Puzzle(
     "state of D · D_V numbers is written by the first kernel, read and written by the second and read by this "
     "one, so a chunk has to be long enough for its tokens to outweigh its state. With enough heads to fill the "
     "GPU the chunked kernel, which keeps its state on chip, moves less.",
-    long=(Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),),
+    long=(
+        Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),
+        Long(("q_ptr", "o_ptr"), "token", (2,)),
+        Long(("k_ptr", "v_ptr"), "token", (2,)),
+    ),
     film=FilmSpec(
         case=chunked_case(1, 1, 56, (16, 16), (16, 16), family="growing"),
         diagram=linear(ends=False, chunks=True, weights=True),

@@ -20,6 +20,7 @@ SIZES: dict[str, str] = {
 
 FLAGS: dict[str, tuple[str, str]] = {
     "SCALE": ("with a scale that is not 1 / sqrt(D)", "with scale = 1 / sqrt(D)"),
+    "PAST": ("after earlier tokens, whose state is given", "without earlier tokens"),
     "RAGGED": ("with keys padded to a length for each batch", "with all keys of every batch"),
 }
 """A flag that is on and the same flag off, where the name says too little."""

@@ -320,6 +320,8 @@ PUZZLE = Puzzle(
         Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "batch"),
         Long(("q_ptr", "o_ptr"), "head", (1,)),
         Long(("k_ptr", "v_ptr"), "head", (1,)),
+        Long(("q_ptr", "o_ptr"), "query", (2,)),
+        Long(("k_ptr", "v_ptr"), "key", (2,)),
     ),
     film=FilmSpec(
         case=_case(1, (1, 1), (128, 128), 16, (32, 32), {"IS_CAUSAL": True}, family="ramp"),

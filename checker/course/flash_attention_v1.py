@@ -199,7 +199,11 @@ PUZZLE = Puzzle(
     explanation="Both orders compute the same sums. This one reads K and V once but carries O, m and l back and forth for every "
     "tile of keys, and only batch × heads programs can run at a time. With queries outside, O stays on chip and every tile of "
     "queries is a program of its own: that is why the second paper swapped the loops.",
-    long=(Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head"),),
+    long=(
+        Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head"),
+        Long(("q_ptr", "o_ptr"), "query", (1,)),
+        Long(("k_ptr", "v_ptr"), "key", (1,)),
+    ),
     film=FilmSpec(
         case=_case(1, 48, 64, 16, (16, 16), family="ramp"),
         diagram=attention_diagram(

@@ -251,7 +251,11 @@ PUZZLE = Puzzle(
     " keys and values are summed first, into D × D_V numbers that no longer know how many keys there were, and "
     "every query costs the same whether there are 100 keys or 65,536. The normaliser is the same sum with 1 in "
     "place of the value.",
-    long=(Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),),
+    long=(
+        Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),
+        Long(("q_ptr", "o_ptr"), "token", (2,)),
+        Long(("k_ptr", "v_ptr"), "token", (2,)),
+    ),
     film=FilmSpec(
         case=_case(1, 1, (32, 40), (16, 16), (16, 16, 16), family="growing"),
         diagram=linear(ends=False),

@@ -133,7 +133,7 @@ PUZZLE = Puzzle(
     explanation="A sum may be grouped in any way. What a chunk adds to the state needs no other chunk, so B · H · N_CHUNKS "
     "programs work side by side where the chunked kernel had B · H. Each reads its tokens once; what it costs is "
     "memory for one [D, D_V] state a chunk, which the next kernel turns into running sums.",
-    long=(Long(("k_ptr", "v_ptr"), "head", (0, 1)),),
+    long=(Long(("k_ptr", "v_ptr"), "head", (0, 1)), Long(("k_ptr", "v_ptr"), "token", (2,))),
     film=FilmSpec(
         case=chunked_case(1, 1, 56, (16, 16), (16, 16), family="growing"),
         diagram=linear(ends=False, chunks=True, queries=False),

@@ -237,7 +237,7 @@ def _advice(
     if math.isnan(got):
         return f"NaN is what 0 / 0, inf - inf and inf / inf give. Ask which of them can happen there, and with what values. {apart}".strip()
     if math.isinf(got):
-        return f"Something grew past the largest number of its type. Ask what bounds it from above. {apart}".strip()
+        return f"Something grew past the largest number of its type, or was divided by 0. Ask what bounds it from above, and what is below the fraction. {apart}".strip()
     if apart:
         return apart
     return "Work the first row of the window out by hand for the smallest failing case, or watch `film` go through it: where does your program first hold something else?"
