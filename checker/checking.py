@@ -191,8 +191,9 @@ class _Check:
 
         replay = self.replay(failing) if failing.ran else None
         # only where some case is right is there anything that may turn this one right
-        mixed = failing.ran and not all(fails(outcome) for outcome in outcomes)
-        apart = what_turns_it_right(puzzle, source, runner, failing.prepared, fails) if mixed else ""
+        alike = [outcome.case for outcome in outcomes if fails(outcome)]
+        mixed = failing.ran and len(alike) < len(outcomes)
+        apart = what_turns_it_right(puzzle, source, runner, failing.prepared, fails, alike) if mixed else ""
         self.add(gate.failed(puzzle, source, outcomes, failing, replay, apart))
         if failing.result.status not in ("passed", "runtime_error"):
             return False  # it was ended from outside: nothing is learnt from running it again

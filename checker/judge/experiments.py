@@ -5,7 +5,7 @@ Only what was tried is said. The number of runs is bounded, so the words do not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -23,36 +23,48 @@ MOST_RUNS = 24
 class Change:
     """A case with one factor changed. It was ``fails``, as the end of a sentence that begins with "It fails", and is ``right`` now.
 
-    Of changes of one `factor` the first that turns the case right is told.
+    Of changes of one `factor` the first that turns the case right is told. `already` says whether another case is as plain in this
+    respect: where one such case fails, this factor is not the cause.
     """
 
     case: Case
     factor: str
     fails: str
     right: str
+    already: Callable[[Case], bool]
 
 
 def what_turns_it_right(
-    puzzle: Puzzle, source: KernelSource, runner: Runner, failing: Prepared, fails: Callable[[Outcome], bool]
+    puzzle: Puzzle,
+    source: KernelSource,
+    runner: Runner,
+    failing: Prepared,
+    fails: Callable[[Outcome], bool],
+    others: Sequence[Case] = (),
 ) -> str:
-    """``It fails in float16; in float32 it is right.`` Empty where no single change does it. At most MOST_RUNS simulations."""
+    """``It fails in float16; in float32 it is right.`` Empty where no single change does it. At most MOST_RUNS simulations.
+
+    `others` are all cases that fail like this one: with a float32 case among them, nothing is said of float32.
+    """
     told: dict[str, Change] = {}
-    for change, outcome in _outcomes(puzzle, source, runner, failing):
+    for change, outcome in _outcomes(puzzle, source, runner, failing, others):
         if outcome.ran and not fails(outcome):
             told.setdefault(change.factor, change)
     if not told:
         return ""
-    first, *others = told.values()
-    more = "".join(f", and so it is {change.right}" for change in others[:2])
+    first, *rest = told.values()
+    more = "".join(f", and so it is {change.right}" for change in rest[:2])
     return f"It fails {first.fails}; {first.right} it is right{more}."
 
 
 def _outcomes(
-    puzzle: Puzzle, source: KernelSource, runner: Runner, failing: Prepared
+    puzzle: Puzzle, source: KernelSource, runner: Runner, failing: Prepared, others: Sequence[Case]
 ) -> Iterator[tuple[Change, Outcome]]:
     """Every change that the puzzle can make, with what came of it; one that does not run to its end does not keep the next from running."""
     left = []
     for change in changes(failing.case, tiles=failing.config is None):
+        if any(change.already(case) for case in others):
+            continue
         try:
             left.append((change, prepare(puzzle, change.case, failing.config)))
         except (ValueError, IndexError, RuntimeError, ZeroDivisionError):
@@ -72,21 +84,31 @@ def _outcomes(
 def changes(case: Case, tiles: bool = True) -> Iterator[Change]:
     """The case with one factor at a time made as plain as it can be, the most telling first. Without `tiles` those stay."""
     for family, kind in families.with_a_kind_left_out(case.family).items():
-        yield Change(replace(case, family=family), "family", f"with parts of a row {kind}", "without them")
+        yield Change(
+            replace(case, family=family),
+            "family",
+            f"with parts of a row {kind}",
+            "without them",
+            lambda other: other.family not in families.CONSTRUCTED,
+        )
     if case.family != "normal":
         rows = families.IN_WORDS.get(case.family, f"{case.family.replace('_', ' ')} values")
-        yield Change(replace(case, family="normal"), "family", f"with {rows}", "with ordinary values")
+        ordinary = replace(case, family="normal")
+        yield Change(ordinary, "family", f"with {rows}", "with ordinary values", lambda other: other.family == "normal")
     if case.dtype != "float32":
-        yield Change(replace(case, dtype="float32"), "dtype", f"in {case.dtype}", "in float32")
+        exact = replace(case, dtype="float32")
+        yield Change(exact, "dtype", f"in {case.dtype}", "in float32", lambda other: other.dtype == "float32")
     if case.layout != "contiguous":
         lies = factors.LAYOUTS.get(case.layout, f"the {case.layout} layout")
-        yield Change(replace(case, layout="contiguous"), "layout", f"with {lies}", "with a contiguous layout")
+        dense = replace(case, layout="contiguous")
+        with_it = f"with {lies}"
+        yield Change(dense, "layout", with_it, "with a contiguous layout", lambda other: other.layout == "contiguous")
     for name, value in case.flags.items():
         if value:
             plain = type(value)(0)
             changed = replace(case, flags={**case.flags, name: plain})
             on, off = factors.FLAGS.get(name, (f"with {name} = {value}", f"with {name} = {plain}"))
-            yield Change(changed, name, on, off)
+            yield Change(changed, name, on, off, lambda other, name=name: not other.flags.get(name))  # type: ignore[misc]
     yield from _as_many(case)
     yield from _fewer_tiles(case)
     if tiles:
@@ -104,7 +126,13 @@ def _as_many(case: Case) -> Iterator[Change]:
         fails = f"with more {words[0]} than {words[1]}"
         for changed, size in ((larger, min(a, b)), (smaller, max(a, b))):
             right = f"with as many ({larger} = {smaller} = {size})"
-            yield Change(_resized(case, changed, size), f"{one} {other}", fails, right)
+            yield Change(
+                _resized(case, changed, size),
+                f"{one} {other}",
+                fails,
+                right,
+                lambda c, one=one, other=other: c.sizes[one] == c.sizes[other],  # type: ignore[misc]
+            )
 
 
 def _fewer_tiles(case: Case) -> Iterator[Change]:
@@ -117,10 +145,22 @@ def _fewer_tiles(case: Case) -> Iterator[Change]:
         if size % tile:
             full = max(size // tile, 1) * tile
             fails = f"with {name} = {size}, which is no multiple of {block} = {tile}"
-            yield Change(_resized(case, name, full), name, fails, f"with {name} = {full}")
+            yield Change(
+                _resized(case, name, full),
+                name,
+                fails,
+                f"with {name} = {full}",
+                lambda c, name=name, block=block: c.sizes[name] % c.meta.get(block, 1) == 0,  # type: ignore[misc]
+            )
         if size > tile:
             fails = f"with {name} = {size}, more than one tile of {block} = {tile}"
-            yield Change(_resized(case, name, tile), name, fails, f"with {name} = {tile}")
+            yield Change(
+                _resized(case, name, tile),
+                name,
+                fails,
+                f"with {name} = {tile}",
+                lambda c, name=name, block=block: c.sizes[name] <= c.meta.get(block, 0),  # type: ignore[misc]
+            )
 
 
 def _equal_tiles(case: Case) -> Iterator[Change]:
@@ -128,7 +168,13 @@ def _equal_tiles(case: Case) -> Iterator[Change]:
         a, b = case.meta[one], case.meta[other]
         if a != b:
             changed = replace(case, meta={**case.meta, one: max(a, b), other: max(a, b)})
-            yield Change(changed, f"{one} {other}", f"with {one} = {a} and {other} = {b}", f"with both {max(a, b)}")
+            yield Change(
+                changed,
+                f"{one} {other}",
+                f"with {one} = {a} and {other} = {b}",
+                f"with both {max(a, b)}",
+                lambda c, one=one, other=other: c.meta[one] == c.meta[other],  # type: ignore[misc]
+            )
 
 
 def _resized(case: Case, name: str, size: int) -> Case:

@@ -95,7 +95,13 @@ def alike(
         return False
     if gate == "traffic":  # their values are right; in a further case both may be wrong, which says nothing about bytes
         return mine.traffic == wrong.traffic and ("values" in mine.fails) == ("values" in wrong.fails)
+    if any(_loaded(mine, name) != _loaded(wrong, name) for name in mine.values):
+        return False  # a belief about what an output holds is not theirs who never look
     return all(_same_values(puzzle, learner, mine, wrong, name, plainly, noise) for name in mine.values)
+
+
+def _loaded(mine: Behaviour, output: str) -> bool:
+    return mine.traffic.get(output, (0, 0))[0] > 0
 
 
 def alike_in_everything(mine: Behaviour, wrong: Behaviour) -> bool:

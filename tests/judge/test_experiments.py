@@ -72,7 +72,7 @@ EXPERIMENTS = {
 def test_the_factor_that_turns_it_right_is_named(kernel, factors, words, runner):
     name, old, new = kernel
     puzzle, source = PUZZLES[name], changed(solution(name), old, new)
-    case = replace(puzzle.cases[0], **factors)
+    case = replace(puzzle.cases[0], **{"dtype": "float32", "family": "normal", **factors})
     failing = prepare(puzzle, case)
     (outcome,) = simulate(puzzle, source, runner, [failing])
     assert not outcome.right
@@ -113,3 +113,16 @@ def test_a_verdict_says_it_where_some_cases_are_right_and_only_there(runner):
     assert "which is no multiple of BLOCK_N = 16; with N = 16 it is right." in some.failure.advice
     every = judge(puzzle, changed(solution("vector_add"), "x + y, mask", "x - y, mask"), runner, diagnose=False)
     assert "it is right" not in every.failure.advice
+
+
+def test_nothing_is_said_of_a_factor_that_another_failing_case_is_plain_in(runner):
+    puzzle, source = PUZZLES["row_softmax"], changed(solution("row_softmax"), "p / l_i,", "p / l_i * 2,")
+    half = replace(puzzle.cases[0], dtype="float16", family="normal", layout="padded")
+    single = replace(half, dtype="float32")
+
+    def only_in_half(outcome):
+        return outcome.case.dtype == "float16"
+
+    failing = prepare(puzzle, half)
+    assert "float32" in what_turns_it_right(puzzle, source, runner, failing, only_in_half)
+    assert "float32" not in what_turns_it_right(puzzle, source, runner, failing, only_in_half, [half, single])

@@ -198,7 +198,7 @@ def test_a_wrong_case_counts_even_if_the_checker_fails_later(runner):
 
 
 def test_configurations_are_all_tried(runner):
-    good, small = Config({"BLOCK_N": 1024}, {}), Config({"BLOCK_N": 16}, {})
+    good, small = Config({"BLOCK_N": 8192}, {}), Config({"BLOCK_N": 16}, {})
     source = solution("row_softmax")
     assert judge(ROW, replace(source, configs=(good,)), runner).passed
     verdict = judge(ROW, replace(source, configs=(good, small)), runner, diagnose=False)
