@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -125,11 +126,11 @@ class _Budget:
     """What may still be unpacked of one submission, zips in zips included."""
 
     files: int = MAX_MEMBERS
-    bytes: int = MAX_ARCHIVE
+    size: int = MAX_ARCHIVE
 
     def read(self, entry: Entry, most: int) -> bytes:
-        data = entry.read(min(most, self.bytes + 1))
-        self.bytes -= len(data)
+        data = entry.read(min(most, self.size + 1))
+        self.size -= len(data)
         return data
 
 
@@ -144,13 +145,13 @@ def unzipped(data: bytes, name: str) -> Iterator[Entry]:
 def _unzipped(data: bytes, name: str, budget: _Budget, zips: int) -> Iterator[Entry]:
     for entry in _members(io.BytesIO(data), name, MAX_MEMBERS):
         budget.files -= 1
-        if budget.files < 0 or budget.bytes < 0:
+        if budget.files < 0 or budget.size < 0:
             most = f"more than {MAX_MEMBERS} files, or {MAX_ARCHIVE // 2**20} MiB"
             problem = f"this zip holds {most}, together with the zips in it: the rest was not opened"
             yield Entry(entry.name, problem=problem, reason="too_large")
             return
         if entry.problem or entry.suffix != ".zip":
-            yield replace(entry, read=lambda most, e=entry: budget.read(e, most))
+            yield replace(entry, read=partial(budget.read, entry))
         elif zips >= MAX_ZIPS:
             deep = f"zips lie more than {MAX_ZIPS} deep in one another here and were not opened"
             yield Entry(entry.name, problem=deep, reason="too_large")

@@ -212,8 +212,8 @@ class FunctionRules:
                     self.refuse(
                         "expressions", node, "`in` is not part of Triton's language: compare with == and combine with |"
                     )
-                for op, other in zip(ops, comparators, strict=True):
-                    if isinstance(op, ast.Is | ast.IsNot) and not _is_none(other):
+                for compare, other in zip(ops, comparators, strict=True):
+                    if isinstance(compare, ast.Is | ast.IsNot) and not _is_none(other):
                         message = "`is` asks whether two names are one object, which numbers never are on a GPU: use =="
                         self.refuse("expressions", node, message)
                 self.each([left, *comparators])
