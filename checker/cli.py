@@ -466,7 +466,9 @@ def _refuse_unwritable(*targets: str | None) -> None:
         if path.is_dir():
             raise UsageError(f"{target} is a folder; the result needs the name of a file")
         if path.exists() and not path.is_file():
-            raise UsageError(f"{target} is a device or a pipe, which cannot be replaced by a file; - is standard output")
+            raise UsageError(
+                f"{target} is a device or a pipe, which cannot be replaced by a file; - is standard output"
+            )
         folder = next(parent for parent in path.absolute().parents if parent.exists())
         if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
             raise UsageError(f"{target} cannot be written: {folder} is no folder that you may write to")
