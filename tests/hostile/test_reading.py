@@ -167,8 +167,8 @@ def next_is_read(reader: Reader) -> bool:
 MENDED_BY_THE_LEARNER: dict[str, str] = {
     "5,000 hex digits in a decorator": before_the_kernel(f"@triton.autotune({HEX})"),
     "5,000 hex digits in another decorator": before_the_kernel(f"@memo({HEX})"),
-    "5,000 hex digits in a constant": before_the_kernel(f"N = tl.constexpr({HEX})").replace(
-        START, f"    x = N\n{START}"
+    "5,000 hex digits in a constant": before_the_kernel(f"HUGE = tl.constexpr({HEX})").replace(
+        START, f"    x = HUGE\n{START}"
     ),
     "5,000 hex digits in the body": in_the_body(f"x = {HEX}"),
     "a power tower": autotuned('{"BLOCK_N": 9**9**9**9}'),
