@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 import time
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from checker.verbs.arguments import UnavailableHere, UsageError, puzzle_named
 
 if TYPE_CHECKING:
-    from checker.grading.judging import Judged, Task
+    from checker.grading.judging import Engine, Judged, Task
     from checker.grading.keys import Setting
     from checker.grading.policy import Policy
     from checker.grading.records import Collected, Fault, Result, VerdictRecord
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from checker.puzzle import Puzzle
 
 DONE, USAGE, BROKEN = 0, 2, 3
-STAGES = ("collect", "judge", "rescore", "report")
+STAGES = ("collect", "judge", "rescore", "report", "one")
 DEVICES = ("auto", "cpu", "cuda")
 
 
@@ -88,6 +89,19 @@ def _parser() -> ArgumentParser:
     p.add_argument("--gradebook", metavar="CSV", help="the grade book that Canvas or Moodle exported, to be filled in")
     p.add_argument("--column", metavar="NAME", default="Tile by Tile", help="its column, in Canvas's")
     p.add_argument("--anonymous", action="store_true", help="name no one")
+    p = stages.add_parser("one", help="one submission, inside Gradescope's container or on a Classroom 50 runner")
+    p.set_defaults(run=one)
+    p.add_argument("submission", metavar="PATH", help="the learner's file or folder")
+    p.add_argument(
+        "--puzzle", metavar="NAME", action="append", default=[], help="a puzzle of the assignment; repeat it"
+    )
+    p.add_argument("--gradescope", metavar="JSON", help="write Gradescope's results.json to this file")
+    p.add_argument(
+        "--classroom50", metavar="JSON", help="write Classroom 50's result.json, and release-body.md beside it"
+    )
+    p.add_argument("--secret", metavar="FILE", help="draw the cases from what is in this file")
+    p.add_argument("--policy", metavar="TOML", help="points by gate")
+    p.add_argument("-o", "--output", metavar="RUN", help="keep what was found out in this folder")
     return parser
 
 
@@ -202,7 +216,9 @@ def _judge(
         return Judged()
     sandbox = Sandbox.shared()
     _isolated(sandbox, options.require_isolation)
-    engine = Local(sandbox, secret, options.jobs)
+    engine: Engine = Local(sandbox, secret, options.jobs)
+    if options.engine == "ray":
+        engine = _ray_engine(options.ray_address, secret)
     puzzles = {task.key: task.puzzle.name for task in wanted}
     with Progress(missing) as shown:
 
@@ -213,6 +229,16 @@ def _judge(
             )
 
         return judge_missing(folder, wanted, setting, engine, learner_seconds=options.learner_limit, report=done)
+
+
+def _ray_engine(address: str, secret: bytes | None) -> Engine:
+    import importlib.util
+
+    if importlib.util.find_spec("ray") is None:
+        raise UnavailableHere("--engine ray needs Ray: pip install 'tile-by-tile[ray]'")
+    from checker.grading.ray_engine import RayEngine
+
+    return RayEngine(address, secret)
 
 
 def _tell_judged(judged: Judged, folder: RunFolder, wanted: int) -> int:
@@ -394,3 +420,54 @@ def _shard(text: str) -> tuple[int, int]:
     if not (index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count)):
         raise UsageError(f"--shard takes I/N with I from 1 to N, for example 1/8, not {text}")
     return int(index), int(count)
+
+
+# --------------------------------------------------------------------------------------------------------- one submission
+
+
+def one(options: Namespace) -> int:
+    """Exit status 0 also where a kernel is wrong: only what the grader could not do is an error there."""
+    import tempfile
+
+    from checker.grading.judging import Local
+    from checker.grading.keys import Setting, secret_id
+    from checker.grading.policy import Policy
+    from checker.grading.single import grade_one, write_classroom50, write_gradescope
+    from checker.grading.store import RunFolder
+    from checker.sandbox import Sandbox
+
+    if not options.puzzle:
+        raise UsageError("grade one needs the puzzles of the assignment: --puzzle NAME, once for each")
+    puzzles = [puzzle_named(name, "grade one") for name in dict.fromkeys(options.puzzle)]
+    secret = Path(options.secret).read_bytes() if options.secret else None
+    setting = Setting(device=_device_name("auto"), secret_id=secret_id(secret))
+    policy = _policy(options.policy) if options.policy else Policy()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = RunFolder(Path(options.output or temporary))
+        engine = Local(Sandbox.shared(), secret)
+        learner, result = grade_one(Path(options.submission), puzzles, folder, engine, setting, policy)
+    if (
+        learner.status == "ungraded"
+    ):  # without a result the platform says that grading failed, and gives no points, nor none
+        raise UnavailableHere("the kernels could not be judged here; this says nothing about them. Run it again")
+    if options.gradescope:
+        write_gradescope(Path(options.gradescope), learner, result, _metadata())
+    if options.classroom50:
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        try:
+            write_classroom50(Path(options.classroom50), learner, os.environ, now)
+        except KeyError as missing:
+            raise UnavailableHere(f"the runner sets no {missing.args[0]}: is this Classroom 50?") from None
+    print(f"{learner.score:g} of {learner.max_score:g} points")
+    return DONE
+
+
+def _metadata() -> dict[str, object]:
+    """What Gradescope says of the submission; empty elsewhere."""
+    import json
+
+    try:
+        found = json.loads(Path("/autograder/submission_metadata.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

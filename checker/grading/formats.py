@@ -36,7 +36,7 @@ def said(puzzle: PuzzleResult, *, hidden: bool = False) -> str:
 
 
 def gradescope(learner: LearnerResult, result: Result) -> dict[str, Any]:
-    """``results.json`` of Gradescope's autograder. What could not be graded is said, and has no score of 0."""
+    """``results.json`` of Gradescope's autograder, for a learner whose kernels were all judged."""
     tests = []
     for number, puzzle in enumerate(learner.puzzles, start=1):
         if puzzle.dropped:
@@ -56,7 +56,7 @@ def gradescope(learner: LearnerResult, result: Result) -> dict[str, Any]:
         )
     told = "\n".join(f"{told.file}: {told.message}" for told in learner.told)
     seconds = sum(result.seconds.get(p.verdict or "", 0.0) for p in learner.puzzles)
-    document: dict[str, Any] = {
+    return {
         "output": told,
         "output_format": "text",
         "visibility": "visible",
@@ -65,11 +65,6 @@ def gradescope(learner: LearnerResult, result: Result) -> dict[str, Any]:
         "tests": tests,
         "extra_data": {"schema": result.schema, "verdicts": [p.verdict for p in learner.puzzles if p.verdict]},
     }
-    if learner.status == "ungraded":
-        document["output"] = (
-            "The autograder could not do its work; this says nothing about your kernel. Submit again.\n" + told
-        )
-    return document
 
 
 def junit(result: Result) -> str:

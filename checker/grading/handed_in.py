@@ -69,7 +69,7 @@ def collect(
     layout = layout_of(visible, path.resolve().name, text, [p.name for p in puzzles])
     if len(layout.assignments) > 1 and assignment not in layout.assignments:
         raise SeveralAssignments(layout.assignments)
-    collector = _Collector(puzzles, reader, roster or Roster(()), layout, assignment)
+    collector = Collector(puzzles, reader, roster or Roster(()), layout, assignment)
     for entry in found:
         if entry is not metadata:
             collector.add(entry)
@@ -94,7 +94,9 @@ def _below(path: Path) -> Iterator[Entry]:
         yield Entry(name.removeprefix(strip), entry.read, entry.problem, entry.reason, entry.modified)
 
 
-class _Collector:
+class Collector:
+    """Takes files one after another, and knows whose they are by a layout and a roster."""
+
     def __init__(
         self, puzzles: Sequence[Puzzle], reader: Reader, roster: Roster, layout: Layout, assignment: str | None
     ) -> None:

@@ -19,12 +19,15 @@ from checker.grading.records import (
     PuzzleResult,
     Result,
 )
+from checker.grading.similarity import Cluster
 from checker.judge.verdict import GATES, Diagnosis, GateResult, Status, Verdict
 from checker.puzzle import Case
 from checker.view.card import card_html
 from checker.view.card_content import STATUS
+from checker.view.formats import count
 from checker.view.theme import asset, prose, style_element
 
+_NUMBERS = ("learners", "tried", "passed", "points")
 _OURS = {"unreadable": ("?", "warn", "could not be read"), "ungraded": ("!", "warn", "not graded")}
 
 
@@ -161,20 +164,20 @@ def case_of(record: CaseRecord) -> Case:
 # --------------------------------------------------------------------------------------------------------------- a class
 
 
-def class_page(result: Result, clusters: Markup | None = None) -> str:
+def class_page(result: Result, alike: Sequence[Cluster] = ()) -> str:
     """What the instructor reads: who is where, which belief how many hold, the hardest case, when tries came in."""
     learners = result.learners
     passed = sum(p.status == "passed" for x in learners for p in x.puzzles)
     asked = len(learners) * len(result.puzzles)
     parts = [
-        Markup("<h1>The class</h1><p>{} learners, {} puzzles, {} of {} passed</p>").format(
-            len(learners), len(result.puzzles), passed, asked
+        Markup("<h1>The class</h1><p>{}, {}, {} of {} passed</p>").format(
+            count(len(learners), "learner"), count(len(result.puzzles), "puzzle"), passed, asked
         ),
         _beliefs(result),
         _puzzles(result),
         _where(result),
         _times(result),
-        clusters or Markup(),
+        _alike(result, alike),
         _unread(result),
         _foot(result),
     ]
@@ -196,12 +199,12 @@ def _beliefs(result: Result) -> Markup:
         Markup(
             '<tr><td class="number">{}</td><td><span class="bar" style="width:{}rem"></span></td><td>{}</td><td>{}</td></tr>'
         ).format(
-            count,
-            round(5 * count / most, 2),
+            n,
+            round(5 * n / most, 2),
             Markup("<b>{}</b><br>{}").format(_title(puzzle), name.replace("_", " ")),
             prose(believed),
         )
-        for (puzzle, name, believed), count in sorted(held.items(), key=lambda item: (-item[1], item[0]))
+        for (puzzle, name, believed), n in sorted(held.items(), key=lambda item: (-item[1], item[0]))
     ]
     return _table("What to teach again", ("learners", "", "belief", "what they believe"), rows)
 
@@ -213,12 +216,12 @@ def _puzzles(result: Result) -> Markup:
         mine = [x.puzzles[at] for x in result.learners]
         statuses = Counter(p.status for p in mine)
         hardest = Counter(g.case.name for p in mine for g in p.gates if g.case is not None and g.status != "passed")
-        name, count = next(iter(hardest.most_common(1)), ("", 0))
+        name, failed = next(iter(hardest.most_common(1)), ("", 0))
         stopped = Counter(
             next((g.gate for g in p.gates if g.status not in ("passed", "skipped")), "") for p in mine if p.gates
         )
         gates = ", ".join(f"{gate} {n}" for gate, n in stopped.most_common() if gate and gate != "source")
-        case = f"{name} ({count})" if name else ""
+        case = f"{name} ({failed})" if name else ""
         tried = sum(n for status, n in statuses.items() if status != "not_attempted")
         rows.append(
             Markup(
@@ -252,7 +255,7 @@ def _where(result: Result) -> Markup:
 def _times(result: Result) -> Markup:
     """Tries by the hour they were handed in, as bars."""
     times = sorted(moment(f.time) for x in result.learners for f in x.files if f.time)
-    if len(times) < 2:
+    if len(times) < 2 or (times[-1] - times[0]).total_seconds() < 60:  # it says when the zip was made
         return Markup()
     first, last = times[0], times[-1]
     span = max((last - first).total_seconds(), 1.0)
@@ -270,6 +273,27 @@ def _times(result: Result) -> Markup:
     return Markup(
         '<h2>When it was handed in</h2><svg viewBox="0 0 800 100" role="img" aria-label="Files by time">{}{}</svg>'
     ).format(Markup().join(bars), ends)
+
+
+def _alike(result: Result, clusters: Sequence[Cluster]) -> Markup:
+    """Kernels that are alike, for a person to look at."""
+    names = {learner.person.id: name_of(learner.person) for learner in result.learners}
+    rows = [
+        Markup('<tr><td>{}</td><td class="number">{}</td><td>{}</td><td>{}</td></tr>').format(
+            _title(one.puzzle),
+            len(one.learners),
+            ", ".join(names[learner] for learner in one.learners),
+            "as the published solution is" if one.published else "",
+        )
+        for one in clusters
+    ]
+    if not rows:
+        return Markup()
+    note = Markup(
+        '<p class="soft">Kernels that differ in names, comments and layout at most. Short ones agree by nature: this says nothing '
+        "about who wrote them.</p>"
+    )
+    return _table("Alike", ("puzzle", "learners", "whose", ""), rows) + note
 
 
 def _unread(result: Result) -> Markup:
@@ -293,7 +317,10 @@ def _foot(result: Result) -> Markup:
 
 
 def _table(title: str, heads: Sequence[str], rows: Sequence[Markup]) -> Markup:
-    head = Markup().join(Markup('<th scope="col">{}</th>').format(text) for text in heads)
+    head = Markup().join(
+        Markup('<th scope="col"{}>{}</th>').format(Markup(' class="number"') if text in _NUMBERS else "", text)
+        for text in heads
+    )
     return Markup(
         '<h2>{}</h2><div class="wide"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>'
     ).format(title, head, Markup().join(rows))

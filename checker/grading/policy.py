@@ -38,7 +38,7 @@ class Late:
     due: str = ""
     grace_minutes: float = 0
     free_days: int = 0
-    per_day: float = 0.1
+    per_day: float = 0.0
     last_day: int = 0
 
 

@@ -15,6 +15,7 @@ from checker.grading.formats import gradescope, junit
 from checker.grading.gradebook import filled, otter_csv, scores_csv
 from checker.grading.pages import class_page, learner_page
 from checker.grading.records import LearnerResult, Result
+from checker.grading.similarity import clusters
 from checker.grading.store import RunFolder
 from checker.workspace import write_atomically
 
@@ -38,11 +39,11 @@ def write_report(
     for learner in shown.learners:
         name = file_name(learner.person.id)
         write_atomically(target / "learners" / f"{name}.html", pages[learner.person.id])
-        write_atomically(
-            target / "gradescope" / f"{name}.json", json.dumps(gradescope(learner, shown), indent=1) + "\n"
-        )
+        if learner.status != "ungraded":
+            document = json.dumps(gradescope(learner, shown), indent=1) + "\n"
+            write_atomically(target / "gradescope" / f"{name}.json", document)
     records.write(target / "results.json", shown)
-    write_atomically(target / "class.html", class_page(shown))
+    write_atomically(target / "class.html", class_page(shown, clusters(shown, _solutions(shown))))
     write_atomically(target / "scores.csv", scores_csv(shown))
     write_atomically(target / "final_grades.csv", otter_csv(shown))
     write_atomically(target / "junit.xml", junit(shown))
@@ -52,6 +53,13 @@ def write_report(
     said.append(f"{target / 'class.html'}: the class; {target / 'learners'}: a page for each learner")
     said.append(f"{target / 'scores.csv'}, final_grades.csv, junit.xml, results.json, gradescope/")
     return said
+
+
+def _solutions(result: Result) -> dict[str, str]:
+    """The published kernels, where they are at hand."""
+    folder = Path(__file__).resolve().parents[2] / "solutions"
+    paths = {asked.puzzle: folder / f"{asked.puzzle}.py" for asked in result.puzzles}
+    return {name: path.read_text("utf-8") for name, path in paths.items() if path.is_file()}
 
 
 def feedback_zip(result: Result, pages: dict[str, str], layout: str) -> bytes:
