@@ -57,7 +57,9 @@ class RayEngine:
 def _read(answer: bytes, task: Task) -> VerdictRecord | Fault:
     """Raises ValueError for what is no verdict on `task`."""
     kind, _, body = answer.partition(b"\n")
-    made = msgspec.json.decode(body, type=VerdictRecord if kind == b"verdict" else Fault)
+    made: VerdictRecord | Fault = (
+        msgspec.json.decode(body, type=VerdictRecord) if kind == b"verdict" else msgspec.json.decode(body, type=Fault)
+    )
     if made.key != task.key:
         raise ValueError("the node has another checker, or other versions: its key is another one")
     return made
@@ -71,5 +73,5 @@ def _judged(key: str, source: bytes, setting: bytes, secret: bytes | None) -> by
     kernel = msgspec.json.decode(source, type=KernelSource)
     puzzle, asked = PUZZLES[kernel.puzzle], msgspec.json.decode(setting, type=Setting)
     task = Task(key_of(puzzle, kernel, asked), puzzle, kernel)
-    made = verdict_record(task, asked, secret, Sandbox.shared())  # type: ignore[arg-type]
+    made = verdict_record(task, asked, secret, Sandbox.shared())
     return (b"verdict" if isinstance(made, VerdictRecord) else b"fault") + b"\n" + msgspec.json.encode(made)
