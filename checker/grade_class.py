@@ -74,6 +74,10 @@ def _parser() -> ArgumentParser:
     p.add_argument(
         "--learner-limit", metavar="S", type=float, default=0.0, help="seconds for one learner (default: none)"
     )
+    engine = "this machine (default), or a Ray cluster"
+    p.add_argument("--engine", choices=("local", "ray"), default="local", help=engine)
+    address = "of the cluster (default: the one that runs here)"
+    p.add_argument("--ray-address", metavar="ADDRESS", default="auto", help=address)
     p.add_argument(
         "--require-isolation", metavar="LAYERS", help="do not start below this, e.g. landlock+seccomp, or full"
     )

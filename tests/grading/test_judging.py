@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from checker import grade_class
 from checker.grading.judging import RETRIES, Local, Task, judge_missing, shard, tasks, verdict_record
 from checker.grading.keys import Setting, normalised, puzzle_version, secret_id
 from checker.grading.records import Facts, Fault, GateRecord, Run, VerdictRecord
@@ -241,3 +242,23 @@ def test_normalising_keeps_the_lines_of_the_module(tmp_path: Path) -> None:
     source = from_path(tmp_path / "a.py", [VECTOR_ADD])[0].source
     assert source is not None
     assert len(normalised(source).source.splitlines()) == len(source.source.splitlines())
+
+
+def test_a_watched_folder_is_graded_as_things_arrive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched, sleeps = tmp_path / "inbox", 0
+    watched.mkdir()
+    (watched / "anna.py").write_text(STUB)
+
+    def sleep(_: float) -> None:
+        nonlocal sleeps
+        sleeps += 1
+        seen.append([x.person.id for x in RunFolder(tmp_path / "run").results.learners])
+        if sleeps == 1:
+            (watched / "bob.py").write_text(STUB)
+        elif sleeps == 2:
+            raise KeyboardInterrupt
+
+    seen: list[list[str]] = []
+    monkeypatch.setattr("checker.grade_class.time.sleep", sleep)
+    assert grade_class.main(["judge", str(tmp_path / "run"), "--device", "cpu", "--watch", str(watched)]) == 0
+    assert seen == [["anna"], ["anna", "bob"]]

@@ -29,7 +29,9 @@ def test_a_lost_node_loses_no_verdict_and_changes_none(tmp_path: Path) -> None:
 
     folder = run_folder(tmp_path, {f"learner{n}.py": text for n, text in enumerate(differing(4))})
     wanted = list(tasks(folder.collected, folder, {"vector_add": VECTOR_ADD}, CPU).values())
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    cluster = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False, "node_ip_address": "127.0.0.1"}
+    )
     lost = cluster.add_node(num_cpus=1)
     killed = []
 
