@@ -52,7 +52,16 @@ def test_nbgrader_gives_the_same_points(tmp_path: Path) -> None:
 
     def nbgrader(*arguments: str) -> None:
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-        environment = {**os.environ, "PYTHONPATH": path, "JUPYTER_PLATFORM_DIRS": "1", "HOME": str(tmp_path)}
+        programs = (
+            f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # nbgrader calls alembic by its name
+        )
+        environment = {
+            **os.environ,
+            "PATH": programs,
+            "PYTHONPATH": path,
+            "JUPYTER_PLATFORM_DIRS": "1",
+            "HOME": str(tmp_path),
+        }
         command = [sys.executable, "-m", "nbgrader", *arguments]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
