@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from checker.grading.policy import Policy
     from checker.grading.records import Collected, Fault, Result, VerdictRecord
     from checker.grading.store import RunFolder
+    from checker.grading.written import Films
     from checker.puzzle import Puzzle
 
 DONE, USAGE, BROKEN = 0, 2, 3
@@ -93,6 +94,7 @@ def _parser() -> ArgumentParser:
     p.add_argument("--gradebook", metavar="CSV", help="the grade book that Canvas or Moodle exported, to be filled in")
     p.add_argument("--column", metavar="NAME", default="Tile by Tile", help="its column, in Canvas's")
     p.add_argument("--anonymous", action="store_true", help="name no one")
+    p.add_argument("--films", action="store_true", help="with a film of the smallest case that each wrong kernel fails")
     p = stages.add_parser("one", help="one submission, inside Gradescope's container or on a Classroom 50 runner")
     p.set_defaults(run=one)
     p.add_argument("submission", metavar="PATH", help="the learner's file or folder")
@@ -358,15 +360,26 @@ def report(options: Namespace) -> int:
     result = _result(folder)
     if options.anonymous and options.gradebook:
         raise UsageError("a grade book names everyone: leave out --anonymous or --gradebook")
-    try:
-        written = write_report(
-            folder, result, Path(options.gradebook) if options.gradebook else None, options.column, options.anonymous
+    if options.anonymous and options.films:
+        raise UsageError(
+            "a film shows the kernel as it was written, names in comments too: leave out --anonymous or --films"
         )
+    try:
+        book = Path(options.gradebook) if options.gradebook else None
+        films = _films(folder) if options.films else lambda learner: {}
+        written = write_report(folder, result, book, options.column, options.anonymous, films)
     except GradeBookError as error:
         raise UsageError(str(error)) from None
     for line in written:
         print(line)
     return DONE
+
+
+def _films(folder: RunFolder) -> Films:
+    from checker.grading.failing_film import FailingFilms
+    from checker.sandbox import Sandbox
+
+    return FailingFilms(folder, _collected(folder), Sandbox.shared())
 
 
 def _result(folder: RunFolder) -> Result:

@@ -184,6 +184,7 @@ class Collector:
                     source=self._kept(found.source) if found.source else None,
                     attempt=place.attempt,
                     time=time,
+                    file_time=place.time is None,
                     late=place.late,
                     reason=found.reason,
                     message=found.error,
@@ -224,7 +225,7 @@ class Collector:
                 on_roster=mine.on_roster,
                 returned_as=mine.returned_as,
                 files=tuple(msgspec.structs.replace(one, time=mine.time or one.time) for one in mine.files),
-                kernels=tuple(msgspec.structs.replace(one, time=mine.time or one.time) for one in mine.kernels),
+                kernels=tuple(_at(mine.time, one) for one in mine.kernels),
                 told=tuple(mine.told),
             )
             for mine in sorted(self.learners.values(), key=lambda one: (not one.on_roster, one.person.id))
@@ -237,6 +238,11 @@ class Collector:
             told=tuple(self.told),
         )
         return Collection(record, self.sources)
+
+
+def _at(time: str | None, kernel: Kernel) -> Kernel:
+    """The kernel as handed in at the platform's `time`, where it has one."""
+    return kernel if time is None else msgspec.structs.replace(kernel, time=time, file_time=False)
 
 
 def iso(seconds: float) -> str:

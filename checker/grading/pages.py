@@ -47,14 +47,14 @@ def page(title: str, body: Markup) -> str:
 
 
 def learner_page(learner: LearnerResult, result: Result, films: Mapping[str, str] | None = None) -> str:
-    """What one learner reads: points, a card for each puzzle, what could not be read. `films` by the key of a verdict."""
+    """What one learner reads: points, a card for each puzzle, what could not be read. `films` by puzzle."""
     name = name_of(learner.person)
     parts = [Markup("<h1>{}</h1>").format(name), _total(learner)]
     if learner.told:
         rows = [Markup("<li><code>{}</code>: {}</li>").format(told.file, told.message) for told in learner.told]
         parts.append(Markup("<h2>Not read</h2><ul>{}</ul>").format(Markup().join(rows)))
     for puzzle in learner.puzzles:
-        parts.append(_puzzle(puzzle, result, (films or {}).get(puzzle.verdict or "")))
+        parts.append(_puzzle(puzzle, result, (films or {}).get(puzzle.puzzle)))
     parts.append(_foot(result))
     return page(f"{name}: Tile by Tile", Markup().join(parts))
 

@@ -32,7 +32,7 @@ class Attempts:
 class Late:
     """`due` is ISO 8601. Each day begun after it and after `grace_minutes` costs `per_day` of the score, the first `free_days` nothing.
 
-    After `last_day` days nothing counts; 0 is no end.
+    After `last_day` days nothing counts; 0 is no end. Times of files count only with `file_times`: copying and unpacking change them.
     """
 
     due: str = ""
@@ -40,6 +40,7 @@ class Late:
     free_days: int = 0
     per_day: float = 0.0
     last_day: int = 0
+    file_times: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,11 @@ class Policy:
     late: Late = Late()
     drop_lowest: int = 0
 
-    def lateness(self, time: str | None, flagged: bool) -> Lateness | None:
+    def lateness(self, time: str | None, flagged: bool, file_time: bool = False) -> Lateness | None:
         """What the time of a try costs; None where it is not late. What a platform calls late is a day late at least."""
         late = self.late
         days = 0.0
-        if late.due and time:
+        if late.due and time and (late.file_times or not file_time):
             after = moment(time) - moment(late.due) - timedelta(minutes=late.grace_minutes)
             days = max(0.0, after / timedelta(days=1))
         if not days and not flagged:
@@ -132,8 +133,11 @@ def _fields(table: Mapping[str, Any], kind: type[Attempts] | type[Late], where: 
     for name, value in table.items():
         if isinstance(value, datetime):  # TOML has times of its own
             value = value.isoformat()
-        numeric = isinstance(default[name], int | float)
-        if numeric != (isinstance(value, int | float) and not isinstance(value, bool)) or (numeric and value < 0):
+        numeric = isinstance(default[name], int | float) and not isinstance(default[name], bool)
+        right = isinstance(value, int | float if numeric else type(default[name])) and isinstance(
+            value, bool
+        ) == isinstance(default[name], bool)
+        if not right or (numeric and value < 0):
             raise PolicyError(f"[{where}] {name} cannot be {value!r}")
         fields[name] = value
     return fields

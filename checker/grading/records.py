@@ -58,7 +58,8 @@ class HandedIn(Record, frozen=True, kw_only=True):
 class Kernel(Record, frozen=True, kw_only=True):
     """One kernel of a learner, or (`source` None) why there is none. `source` names a file in the folder `kernels`.
 
-    `place` is the file, and the cell in it; `line` where the kernel begins there, or where it is broken.
+    `place` is the file, and the cell in it; `line` where the kernel begins there, or where it is broken. `file_time`: the time
+    is the file's own, which copying and unpacking change, and not the platform's.
     """
 
     puzzle: str
@@ -68,6 +69,7 @@ class Kernel(Record, frozen=True, kw_only=True):
     source: str | None
     attempt: int = 1
     time: str | None = None
+    file_time: bool = False
     late: bool = False
     reason: str = ""
     message: str = ""

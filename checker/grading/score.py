@@ -151,7 +151,7 @@ class _Scorer:
         return self._result(self._chosen(tries), puzzle, len({one.kernel.source or one.kernel.place for one in tries}))
 
     def _try(self, kernel: Kernel, puzzle: Puzzle) -> _Try:
-        late = self.policy.lateness(kernel.time, kernel.late)
+        late = self.policy.lateness(kernel.time, kernel.late, kernel.file_time)
         if kernel.source is None:
             return _Try(kernel, None, None, None, {}, late)
         if kernel.source not in self.sources:

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import zipfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from checker.grading import records
@@ -22,10 +23,18 @@ from checker.workspace import write_atomically
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
+Films = Callable[[LearnerResult], Mapping[str, str]]
+
+
 def write_report(
-    folder: RunFolder, result: Result, gradebook: Path | None, column: str, without_names: bool
+    folder: RunFolder,
+    result: Result,
+    gradebook: Path | None,
+    column: str,
+    without_names: bool,
+    films: Films = lambda learner: {},
 ) -> list[str]:
-    """Write all of a report; what was written, a line each. Raises OSError, GradeBookError."""
+    """Write all of a report; what was written, a line each. `films` gives a learner's, by puzzle. Raises OSError, GradeBookError."""
     shown = anonymous(result) if without_names else result
     target = folder.report / "anonymous" if without_names else folder.report
     said = []
@@ -35,7 +44,7 @@ def write_report(
         said.append(f"{target / gradebook.name}: the grade book, to be imported")
         if book.not_in_it:
             said.append(f"not in the grade book: {', '.join(book.not_in_it)}")
-    pages = {learner.person.id: learner_page(learner, shown) for learner in shown.learners}
+    pages = {learner.person.id: learner_page(learner, shown, films(learner)) for learner in shown.learners}
     for learner in shown.learners:
         name = file_name(learner.person.id)
         write_atomically(target / "learners" / f"{name}.html", pages[learner.person.id])

@@ -22,7 +22,9 @@ pytestmark = [
 CPU = Setting(diagnose=False)
 
 
-def test_a_lost_node_loses_no_verdict_and_changes_none(tmp_path: Path) -> None:
+def test_a_lost_node_loses_no_verdict_and_changes_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # before Ray is imported: both nodes stay on 127.0.0.1, since not every machine can reach itself by another address
+    monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     from ray.cluster_utils import Cluster
 
     from checker.grading.ray_engine import RayEngine

@@ -169,6 +169,16 @@ def test_late_days_cost_what_the_policy_says(
     assert (late and late.factor) == factor
 
 
+def test_a_file_s_own_time_costs_nothing_unless_the_policy_believes_it(tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text(LATE)
+    (tmp_path / "q.toml").write_text(LATE + "file_times = true\n")
+    strict, trusting = (read_policy(tmp_path / name, {}) for name in ("p.toml", "q.toml"))
+    assert strict.lateness("2026-11-30T12:00:00+00:00", False, file_time=True) is None
+    late = trusting.lateness("2026-11-30T12:00:00+00:00", False, file_time=True)
+    assert late is not None
+    assert late.factor == 0.0
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -179,6 +189,7 @@ def test_late_days_cost_what_the_policy_says(
         ('[attempts]\ncount = "first"\n', "best"),
         ('[late]\ndue = "yesterday"\n', "cannot be used"),
         ("[late]\nper_day = true\n", "cannot be"),
+        ("[late]\nfile_times = 1\n", "cannot be"),
         ("points = [\n", "is not TOML"),
     ],
 )
