@@ -15,9 +15,12 @@ from typing import Any
 import pytest
 
 from checker import grade_class
+from checker.grading.failing_film import FailingFilms
 from checker.grading.judging import RETRIES, Local, Task, judge_missing, shard, tasks, verdict_record
 from checker.grading.keys import Setting, normalised, puzzle_version, secret_id
+from checker.grading.policy import Policy
 from checker.grading.records import Facts, Fault, GateRecord, Run, VerdictRecord
+from checker.grading.score import score
 from checker.grading.store import RunFolder
 from checker.sandbox import Sandbox
 from checker.submission.from_path import from_path
@@ -262,3 +265,13 @@ def test_a_watched_folder_is_graded_as_things_arrive(tmp_path: Path, monkeypatch
     monkeypatch.setattr("checker.grade_class.time.sleep", sleep)
     assert grade_class.main(["judge", str(tmp_path / "run"), "--device", "cpu", "--watch", str(watched)]) == 0
     assert seen == [["anna"], ["anna", "bob"]]
+
+
+def test_a_wrong_kernel_has_a_film_of_its_smallest_case_made_once(tmp_path: Path, sandbox: Sandbox) -> None:
+    folder = run_folder(tmp_path, {"anna.py": UNMASKED, "bob.py": RIGHT})
+    judge_missing(folder, wanted(folder), CPU, Local(sandbox))  # type: ignore[arg-type]
+    anna, bob = score(folder, [VECTOR_ADD], Policy(), CPU).learners
+    films = FailingFilms(folder, folder.collected, sandbox)  # type: ignore[arg-type]
+    assert films(bob) == {}
+    assert "<svg" in films(anna)["vector_add"]
+    assert FailingFilms(folder, folder.collected, None)(anna) == films(anna)  # type: ignore[arg-type]
