@@ -222,7 +222,7 @@ def _judge(
         return Judged()
     sandbox = Sandbox.shared()
     _isolated(sandbox, options.require_isolation)
-    engine: Engine = Local(sandbox, secret, options.jobs)
+    engine: Engine = Local(sandbox, secret, options.jobs if setting.device == "cpu" else 1)
     if options.engine == "ray":
         engine = _ray_engine(options.ray_address, secret)
     puzzles = {task.key: task.puzzle.name for task in wanted}

@@ -111,7 +111,7 @@ def _moodle(name: str) -> tuple[Place, ...]:
         return ()
     kind: Kind = "text" if found["kind"] == "onlinetext" else "file"
     file = rest or found["file"] or top
-    returned = f"{found['name']}_{found['id']}_assignsubmission_{found['kind']}"
+    returned = f"{found['name']}_{found['id']}_assignsubmission_file"
     return (Place((found["id"], found["name"]), file, returned, kind=kind),)
 
 
