@@ -9,7 +9,7 @@ JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n : 4)))
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test quick browser sync sync-check test-matrix mutants gpu-test lint lock
+.PHONY: help setup lab test quick browser sync sync-check test-matrix mutants gpu-test gradescope nbgrader lint lock
 
 help:  ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +37,12 @@ mutants: setup  ## Judge every wrong kernel and mutant, and write docs/mutants.m
 
 gpu-test: setup  ## Run what needs a GPU, and write reports/gpu-<device>.json and .md
 	$(RUN) tools/gpu_report.py -n $(JOBS) --dist worksteal
+
+gradescope: setup  ## Make the autograder for Gradescope: PUZZLES="row_softmax chunked_softmax"
+	$(RUN) tools/gradescope.py $(PUZZLES) $(ARGS)
+
+nbgrader: setup  ## Make a course for nbgrader: ASSIGNMENT=softmax PUZZLES="row_softmax chunked_softmax"
+	$(RUN) tools/nbgrader_course.py $(PUZZLES) $(if $(ASSIGNMENT),--assignment $(ASSIGNMENT)) $(ARGS)
 
 lint: setup  ## Check formatting, style and types
 	$(RUN) -m ruff format --check .

@@ -97,6 +97,7 @@ class _Check:
         self.gates: dict[Gate, GateResult] = {}
         self.diagnosis: Diagnosis | None = None
         self.smallest: Case | None = None
+        self.right = self.run = 0
 
     def verdict(self, submission: str) -> Verdict:
         started = time.perf_counter()
@@ -120,6 +121,8 @@ class _Check:
             source=text,
             first_line=first_line,
             seed=self.seed,
+            cases_right=self.right,
+            cases_run=self.run,
         )
 
     def judge(self) -> None:
@@ -141,6 +144,7 @@ class _Check:
         far = int64_overflow.far_launches(self.puzzle, launches)
         seen = simulate_cases(self.puzzle, self.source, self.runner, [*launches, *(one.far for one in far)])
         outcomes, far_outcomes = seen[: len(launches)], seen[len(launches) :]
+        self.right, self.run = sum(outcome.right for outcome in outcomes), len(launches)
 
         # values, memory, traffic: each looks at the same outcomes and runs nothing, unless it fails
         if not self.passes(values_gate, outcomes):

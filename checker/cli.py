@@ -31,11 +31,12 @@ DEVICE = "auto (default) also uses a GPU where there is one"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     parser = _parser()
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        options = parser.parse_args(arguments)
+        options = Namespace(run=_grade_class, arguments=given[1:]) if _is_stage(given) else parser.parse_args(given)
     except SystemExit as stop:  # argparse ends with 2 for wrong usage and with 0 for --help
         return int(stop.code or 0)
-    if options.verb is None:
+    if "verb" in options and options.verb is None:
         parser.print_help()
         return USAGE
     try:
@@ -148,6 +149,7 @@ def _parser() -> ArgumentParser:
         "grade solutions/",
         "grade submissions/ --puzzle row_softmax --json results.json",
         "grade alice.ipynb --json -",
+        "grade collect canvas.zip --roster roster.csv   (then judge, rescore, report: a class, see docs/grading.md)",
     )
     paths = "a file is one submission, and so is each thing in a folder"
     p.add_argument("paths", nargs="*", metavar="PATH", help=paths)
@@ -295,6 +297,19 @@ def doctor(options: Namespace) -> int:
 # --- the grader's commands ----------------------------------------------------------------------------------------------
 
 
+def _is_stage(arguments: Sequence[str]) -> bool:
+    """Whether this is a stage of grading a class. A file called like one is written ``./collect``."""
+    from checker.grade_class import STAGES
+
+    return list(arguments[:1]) == ["grade"] and len(arguments) > 1 and arguments[1] in STAGES
+
+
+def _grade_class(options: Namespace) -> int:
+    from checker import grade_class
+
+    return grade_class.main(options.arguments)
+
+
 def grade(options: Namespace) -> int:
     from checker.course import LADDER
     from checker.grading import collect, result_json, run
@@ -433,6 +448,10 @@ def _refuse_unwritable(*targets: str | None) -> None:
         path = Path(target)
         if path.is_dir():
             raise UsageError(f"{target} is a folder; the result needs the name of a file")
+        if path.exists() and not path.is_file():
+            raise UsageError(
+                f"{target} is a device or a pipe, which cannot be replaced by a file; - is standard output"
+            )
         folder = next(parent for parent in path.absolute().parents if parent.exists())
         if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
             raise UsageError(f"{target} cannot be written: {folder} is no folder that you may write to")

@@ -23,9 +23,11 @@ ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LOCK_LINES = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")]
 LOCK = {canonicalize_name(name): version for name, version in (line.split("==") for line in LOCK_LINES)}
+ON_DEMAND = {"ray"}
+"""Extras that nobody needs for the course, and that only those install who ask for them: 240 MB and open ports."""
+EXTRAS = {name: extra for name, extra in PROJECT["optional-dependencies"].items() if name not in ON_DEMAND}
 REQUIREMENTS = [
-    Requirement(text)
-    for text in [*PROJECT["dependencies"], *(r for extra in PROJECT["optional-dependencies"].values() for r in extra)]
+    Requirement(text) for text in [*PROJECT["dependencies"], *(r for extra in EXTRAS.values() for r in extra)]
 ]
 
 
@@ -77,7 +79,7 @@ class TestConda:
         [project] = [line for line in pip if line.startswith("-e")]
         extras = re.fullmatch(r"-e \.\[([\w,]+)\]", project)
         assert extras
-        assert set(extras.group(1).split(",")) == set(PROJECT["optional-dependencies"])
+        assert set(extras.group(1).split(",")) == set(EXTRAS)
 
     def test_nothing_is_installed_past_the_lock(self) -> None:
         names = [d for d in self.ENVIRONMENT["dependencies"] if isinstance(d, str)]

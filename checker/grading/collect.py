@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checker.course.demonstrations import DEMONSTRATIONS
+from checker.grading.layouts import layout_of
+from checker.grading.reader import Reader
 from checker.judge.verdict import GATES, GateResult, Status, Verdict
 from checker.puzzle import Puzzle
-from checker.submission.from_path import Found, from_path
+from checker.submission.files import MAX_ARCHIVE, entries, skipped
+from checker.submission.files import Entry as File
+from checker.submission.from_path import Found
 from checker.submission.kernel import KernelSource
 
-READABLE = (".py", ".ipynb", ".zip")
-SKIPPED = ("__pycache__", "__MACOSX", "node_modules")
+PLATFORMS = ("canvas", "moodle", "gradescope")
+"""Layouts that nobody's own files have by chance."""
+QUIET = ("left_out", "other_kind", "empty")
 
 _UNREADABLE: Mapping[str, Status] = {"syntax": "compile_error", "no_kernel": "not_attempted"}
 """The status of a file without a kernel, by the reason; everything else is ``forbidden``."""
@@ -46,50 +51,64 @@ class Submission:
 def submissions(paths: Sequence[Path], puzzles: Sequence[Puzzle]) -> list[Submission]:
     """A file is one submission, and so is each file and each folder that lies directly in a folder.
 
-    Raises FileNotFoundError for a path that does not exist, PermissionError for a folder that cannot be listed.
+    What a learning platform exported, folder or zip, is a class: one submission a learner. Raises FileNotFoundError for a path
+    that does not exist.
     """
     found: list[Submission] = []
-    for path in paths:
-        if not path.exists():
-            raise FileNotFoundError(f"there is no file or folder called {path}")
-        for one in _members(path) if path.is_dir() else [path]:
-            name = one.name if one.is_dir() or path == one else one.relative_to(path).as_posix()
-            submission = read(name, one, puzzles)
-            if path == one or not _holds_only_demonstrations(submission):
-                found.append(submission)
+    with Reader() as reader:
+        for path in paths:
+            found += _at(path, puzzles, reader)
     return _told_apart(found)
 
 
-def read(name: str, path: Path, puzzles: Sequence[Puzzle]) -> Submission:
-    """One submission. Notes that a folder's other files hold no kernel are left out where some file has one."""
-    try:
-        entries = [_entry(found, puzzles) for found in from_path(path, puzzles)]
-    except OSError:  # among the members of a folder: a link that leads nowhere
-        broken = Found(
-            path.name, error="this file cannot be read: it is a link that leads nowhere", reason="unreadable"
-        )
-        entries = [_entry(broken, puzzles)]
-    if any(entry.source is not None for entry in entries):
-        entries = [entry for entry in entries if entry.reason != "no_kernel"]
-    return Submission(name, path, tuple(entries))
+def _at(path: Path, puzzles: Sequence[Puzzle], reader: Reader) -> list[Submission]:
+    files = list(entries(path))
+    one = path.is_file()
+    inside = [entry.name.removeprefix(f"{path.name}/") if one else entry.name for entry in files]
+    layout = layout_of([name for name in inside if name and not skipped(name.split("/")[0])], path.resolve().name)
+    platform = layout.name in PLATFORMS
+    if one and not platform:
+        return [read(path.name, path, [File(path.name, lambda most: _bytes(path, most))], puzzles, reader)]
+    groups: dict[str, list[File]] = {}
+    for file, name in zip(files, inside, strict=True):
+        if skipped(name.split("/")[0]):
+            continue
+        for place in layout.place(name) if platform else [None]:
+            owner = place.names[0] if place else name.split("/")[0]
+            own = place.file if place else name
+            groups.setdefault(owner, []).append(File(own, file.read, file.problem, file.reason, file.modified))
+    made = [read(name, path / name, group, puzzles, reader) for name, group in groups.items()]
+    return [submission for submission in made if submission.entries]
 
 
-def _holds_only_demonstrations(submission: Submission) -> bool:
-    """They lie beside the course's solutions, and nobody hands them in."""
-    if any(entry.reason != "no_kernel" for entry in submission.entries):
-        return False
-    found = from_path(submission.path, DEMONSTRATIONS)
-    return bool(found) and all(one.source is not None for one in found)
+def _bytes(path: Path, most: int) -> bytes:
+    with path.open("rb") as file:
+        return file.read(most)
 
 
-def _members(folder: Path) -> list[Path]:
-    names = sorted(folder.iterdir(), key=lambda path: path.name)
-    names = [path for path in names if not path.name.startswith((".", "_")) and path.name not in SKIPPED]
-    return [path for path in names if (path.is_dir() and _holds_readable(path)) or path.suffix.lower() in READABLE]
+def read(name: str, path: Path, files: Sequence[File], puzzles: Sequence[Puzzle], reader: Reader) -> Submission:
+    """One submission. Notes that its other files hold no kernel are left out where some file has one, and so is what is no code.
 
-
-def _holds_readable(folder: Path) -> bool:
-    return any(path.suffix.lower() in READABLE for path in folder.rglob("*"))
+    It has no entries where nothing in it is code, or where it only holds demonstrations, which lie beside the course's solutions.
+    """
+    kernels = {p.kernel: p.name for p in (*DEMONSTRATIONS.values(), *puzzles)}
+    found: list[Found] = []
+    for file in files:
+        if file.problem:
+            found.append(Found(file.name, error=file.problem, reason=file.reason))
+            continue
+        try:
+            data = file.read(MAX_ARCHIVE + 1)
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            found.append(Found(file.name, error=f"this file cannot be read: {why}", reason="unreadable"))
+            continue
+        found += [one for inner in reader.read(file.name, data, kernels) for one in inner.found]
+    shown = {p.name for p in DEMONSTRATIONS.values()}
+    kept = [one for one in found if one.reason not in QUIET and one.puzzle not in shown]
+    if any(one.source is not None for one in found):
+        kept = [one for one in kept if one.reason != "no_kernel"]
+    return Submission(name, path, tuple(_entry(one, puzzles) for one in kept))
 
 
 def _entry(found: Found, puzzles: Sequence[Puzzle]) -> Entry:

@@ -7,12 +7,13 @@ from types import TracebackType
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
 from checker.grading.mutants import Row
+from checker.grading.records import Result
 from checker.grading.run import Batch, Graded
 
 _STYLES = {"passed": "green", "not_attempted": "dim", "skipped": "dim", "infra_error": "bold magenta"}
@@ -24,7 +25,13 @@ class Progress:
     def __init__(self, total: int, quiet: bool = False) -> None:
         self._console = Console(stderr=True)
         self._quiet = quiet
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+        )
         self._bar = Bar(*columns, console=self._console, transient=True, disable=not self._console.is_terminal)
         self._task = self._bar.add_task("judging", total=total)
 
@@ -38,12 +45,13 @@ class Progress:
         self._bar.stop()
 
     def done(self, graded: Graded) -> None:
-        self._step(graded.submission.name, ", ".join(f"{v.puzzle} {words(v.status)}" for v in graded.verdicts))
+        self.step(graded.submission.name, ", ".join(f"{v.puzzle} {words(v.status)}" for v in graded.verdicts))
 
     def row(self, row: Row) -> None:
-        self._step(f"{row.puzzle}/{row.name}", f"caught by {row.gate}" if row.caught else "survives")
+        self.step(f"{row.puzzle}/{row.name}", f"caught by {row.gate}" if row.caught else "survives")
 
-    def _step(self, name: str, outcome: str) -> None:
+    def step(self, name: str, outcome: str) -> None:
+        """One more is done: `name`, with what `outcome`."""
         self._bar.update(self._task, advance=1, description=plain(name))
         if not self._console.is_terminal and not self._quiet:
             print(f"{plain(name)}: {outcome or 'no kernel'}", file=sys.stderr, flush=True)
@@ -75,6 +83,21 @@ def summary(batch: Batch) -> None:
         console.print(table)
     passed = sum(verdict.passed for verdict in batch.verdicts)
     console.print(Text(f"{passed} of {len(batch.verdicts)} passed"))
+
+
+def class_table(result: Result) -> None:
+    """One row a learner: their points, and the sign of each puzzle."""
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for head in ("learner", "status", "points", *(asked.puzzle for asked in result.puzzles)):
+        table.add_column(head, overflow="fold", justify="right" if head == "points" else "left")
+    for learner in result.learners:
+        cells = [
+            Text(f"{words(p.status)} {p.score:g}/{p.max_score:g}", style=_STYLES.get(p.status, "red"))
+            for p in learner.puzzles
+        ]
+        points = f"{learner.score:g}/{learner.max_score:g}"
+        table.add_row(Text(plain(learner.person.name or learner.person.id)), learner.status, points, *cells)
+    _console().print(table)
 
 
 def kill_table(rows: list[Row], device: str) -> None:

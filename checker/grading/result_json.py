@@ -21,9 +21,9 @@ def environment(device: str, sandbox: str) -> dict[str, str]:
     """What the verdicts depend on besides the kernels. `sandbox` names the isolation they ran under."""
     return {
         "python": platform.python_version(),
-        "torch": _version("torch"),
-        "triton": _version("triton"),
-        "numpy": _version("numpy"),
+        "torch": version("torch"),
+        "triton": version("triton"),
+        "numpy": version("numpy"),
         "device": _device_name(device),
         "sandbox": sandbox,
     }
@@ -38,6 +38,7 @@ def document(graded: Iterable[tuple[str, Iterable[Verdict]]], facts: Mapping[str
 def write(target: str, content: Mapping[str, Any]) -> None:
     """Write JSON to the file `target`, or to standard output where it is ``-``. Raises OSError."""
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = text.encode("utf-8", "replace").decode()  # half a surrogate pair is no text
     if target == "-":
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -45,7 +46,7 @@ def write(target: str, content: Mapping[str, Any]) -> None:
         write_atomically(Path(target), text)
 
 
-def _version(package: str) -> str:
+def version(package: str) -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

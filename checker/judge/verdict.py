@@ -112,6 +112,9 @@ class Verdict:
     first_line: int = 1
     seed: int | None = None
     """What the cases were drawn with, where they were not the puzzle's own."""
+    cases_right: int = 0
+    cases_run: int = 0
+    """Of the cases that the simulator was to run, those whose values are right."""
 
     def __repr__(self) -> str:
         """One line: in a notebook the card stands above it already."""

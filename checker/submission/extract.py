@@ -9,9 +9,13 @@ from dataclasses import dataclass, field
 from checker.submission.allowed_names import LIBDEVICE, LIBDEVICES, MODULES
 from checker.submission.kernel import Config, KernelSource, Piece, Violation
 from checker.submission.literals import NotLiteral, autotune_configs
-from checker.submission.scope import DEFAULT_IMPORTS, Definition, Scope, Text, dotted, free_names, parse
+from checker.submission.scope import DEFAULT_IMPORTS, Definition, Scope, Text, dotted, free_names, parse, quoted
 
 MAX_DEFINITIONS = 64
+MAX_CONSTANTS = 256
+MAX_PROBLEMS = 100
+MAX_LINE = 1 << 16
+_LARGEST = 2**64
 _LANGUAGE = "triton.language"
 
 
@@ -47,21 +51,30 @@ class _Extraction:
         self.aliases: dict[str, str] = {}
         self.values: dict[str, Definition] = {}
         self.functions: dict[str, Definition] = {}
-        self.problems: list[Violation] = []
+        self.problems: dict[Violation, None] = {}
 
     def problem(self, rule: str, line: int, message: str, text: Text) -> None:
-        violation = Violation(rule, line, message, text.origin)
-        if violation not in self.problems:
-            self.problems.append(violation)
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems[Violation(rule, line, message, text.origin)] = None
 
     def visit(self, definition: Definition) -> None:
         self.functions[definition.name] = definition
         assert isinstance(definition.node, ast.FunctionDef)
         assert definition.text is not None
+        self.numbers(definition)
         for name, line in free_names(definition.node).items():
             if name in self.functions or name in self.values or name in self.aliases:
                 continue
             self.resolve(name, definition.text.first + line - 1, definition.text)
+
+    def numbers(self, definition: Definition) -> None:
+        """Python does not even print an integer of thousands of digits, so what comes later is spared it."""
+        assert definition.node is not None
+        assert definition.text is not None
+        for node in ast.walk(definition.node):
+            if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= _LARGEST:
+                line = definition.text.first + node.lineno - 1
+                self.problem("numbers", line, "this number does not fit in 64 bits", definition.text)
 
     def resolve(self, name: str, line: int, text: Text) -> None:
         found = self.scope.find(name)
@@ -70,7 +83,11 @@ class _Extraction:
         if found.kind == "import":
             self.imported(name, found.target, line, text)
         elif found.kind == "value":
+            if len(self.values) >= MAX_CONSTANTS:
+                self.problem("size", line, f"the kernel reads more than {MAX_CONSTANTS} values from outside", text)
+                return
             self.values[name] = found
+            self.numbers(found)
         elif found.kind == "other":
             self.problem("names", line, _not_for_kernels(name, found.what), text)
         elif jit_decorator(found, self.scope) is None and not self.decorated(found):
@@ -135,7 +152,7 @@ class _Extraction:
                     text,
                 )
             else:
-                shown = f"@{ast.unparse(decorator).splitlines()[0][:60]}"
+                shown = f"@{quoted(decorator)}"
                 self.problem(
                     "decorators",
                     line,
@@ -207,7 +224,7 @@ def _statement_lines(node: ast.stmt, text: Text) -> list[str]:
     encoded = lines[-1].encode()  # columns count bytes of UTF-8
     rest = encoded[node.end_col_offset :].decode().strip()
     if node.col_offset or (rest and not rest.startswith("#")):
-        return ast.unparse(node).split("\n")[:1]
+        return [quoted(node, MAX_LINE)]
     return lines
 
 

@@ -5,24 +5,21 @@ from __future__ import annotations
 import ast
 import io
 import re
-import stat
 import tokenize
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from checker.puzzle import Puzzle
 from checker.submission.extract import extract
+from checker.submission.files import MAX_ARCHIVE, MAX_FILE, Entry, entries, skipped, unzipped
 from checker.submission.kernel import KernelSource
 from checker.submission.notebook import cells
-from checker.submission.scope import StaticScope, Text, parse
+from checker.submission.scope import StaticScope, Text, parse, quoted
 
-MAX_FILE = 2 * 1024 * 1024
-MAX_ARCHIVE = 64 * 1024 * 1024
-MAX_MEMBERS = 2000
-SKIPPED = ("__MACOSX", "__pycache__", "node_modules")
+if TYPE_CHECKING:  # the grader reads in a process without torch
+    from checker.puzzle import Puzzle
+
 KINDS = (".py", ".ipynb")
 
 
@@ -50,20 +47,17 @@ def from_path(path: Path | str, puzzles: Iterable[Puzzle] | Mapping[str, Puzzle]
     What cannot be read is in the list too, as a Found with an `error`: one bad file never stops the others. Raises
     FileNotFoundError if `path` does not exist.
     """
-    kernels = {p.kernel: p for p in (puzzles.values() if isinstance(puzzles, Mapping) else puzzles)}
-    found: list[Found] = []
-    for item in _documents(Path(path)):
-        if isinstance(item, Found):
-            found.append(item)
-            continue
-        try:
-            found += _in_document(item, kernels)
-        except RecursionError:
-            found.append(_unread(item.name, "the code in this file is nested too deeply to be read", "syntax"))
-    return found
+    kernels = {p.kernel: p.name for p in (puzzles.values() if isinstance(puzzles, Mapping) else puzzles)}
+    whole = Path(path)
+    return [
+        found
+        for entry in _entries(whole)
+        if entry.name == whole.name or _wanted(entry)
+        for found in read_entry(entry, kernels)
+    ]
 
 
-def _in_document(document: _Document, kernels: Mapping[str, Puzzle]) -> list[Found]:
+def _in_document(document: _Document, kernels: Mapping[str, str]) -> list[Found]:
     scope = StaticScope()
     broken: dict[str, Found] = {}  # kernels in text that does not parse
     unparsed: Found | None = None
@@ -80,12 +74,12 @@ def _in_document(document: _Document, kernels: Mapping[str, Puzzle]) -> list[Fou
             unparsed = unparsed or Found(document.name, None, None, message, where, text.origin, "syntax")
             for name in re.findall(r"^[ \t]*def[ \t]+(\w+)", text.text, re.MULTILINE):
                 if name in kernels:
-                    broken[name] = Found(document.name, kernels[name].name, None, message, where, text.origin, "syntax")
+                    broken[name] = Found(document.name, kernels[name], None, message, where, text.origin, "syntax")
             continue
-        before = dict(scope.names)
+        before = {name: scope.names.get(name) for name in broken}
         scope.add(text, tree)
         for name in list(broken):
-            if scope.names.get(name) is not before.get(name):
+            if scope.names.get(name) is not before[name]:
                 del broken[name]  # written again further down, and that one counts
     found: list[Found] = []
     for name, puzzle in kernels.items():
@@ -98,22 +92,20 @@ def _in_document(document: _Document, kernels: Mapping[str, Puzzle]) -> list[Fou
             assert definition.text is not None
             message = f"`{name}` is defined last in a way the checker cannot follow ({definition.what or 'an assignment'}): write it as @triton.jit and def"
             found.append(
-                Found(
-                    document.name, puzzle.name, None, message, definition.line, definition.text.origin, "not_a_function"
-                )
+                Found(document.name, puzzle, None, message, definition.line, definition.text.origin, "not_a_function")
             )
         else:
-            found.append(Found(document.name, puzzle.name, extract(definition, puzzle.name, scope)))
+            found.append(Found(document.name, puzzle, extract(definition, puzzle, scope)))
     if not found:
         found.append(unparsed or _unread(document.name, _nothing(scope, kernels), "no_kernel"))
     return found
 
 
-def _nothing(scope: StaticScope, kernels: Mapping[str, Puzzle]) -> str:
+def _nothing(scope: StaticScope, kernels: Mapping[str, str]) -> str:
     others = [
         d.name
         for d in scope.names.values()
-        if isinstance(d.node, ast.FunctionDef) and any("jit" in ast.unparse(x) for x in d.node.decorator_list)
+        if isinstance(d.node, ast.FunctionDef) and any("jit" in quoted(x) for x in d.node.decorator_list)
     ]
     if not others:
         return "no kernel of this course is defined here"
@@ -134,61 +126,30 @@ def _unread(name: str, message: str, reason: str) -> Found:
     return Found(name, error=message, reason=reason)
 
 
-def _documents(path: Path) -> Iterator[_Document | Found]:
-    """Every .py and .ipynb at or below `path`, sorted by name, zips opened. Raises FileNotFoundError."""
-    if not path.exists():
-        raise FileNotFoundError(f"there is no file or folder called {path}")
-    if path.is_dir():
-        yield from _folder(path, path)
-    elif path.suffix.lower() == ".zip":
-        yield from _zip(path, path.name)
-    elif path.suffix.lower() in KINDS:
-        yield _file(path, path.name)
-    else:
-        yield _unread(path.name, "this is not a .py, an .ipynb or a .zip file", "unreadable")
+def _entries(path: Path) -> Iterator[Entry]:
+    """Every file at or below `path`, zips in folders opened too. Raises FileNotFoundError."""
+    for entry in entries(path):
+        if entry.suffix == ".zip" and not entry.problem:
+            try:
+                yield from unzipped(entry.read(MAX_ARCHIVE + 1), entry.name)
+            except (OSError, ValueError) as error:
+                yield Entry(entry.name, problem=f"this file cannot be read: {error}", reason="unreadable")
+        else:
+            yield entry
 
 
-def _skipped(name: str) -> bool:
-    return name.startswith(".") or name in SKIPPED
+def _wanted(entry: Entry) -> bool:
+    """Whether a learner should hear of this file: hidden ones and other kinds are nobody's kernel."""
+    parts = PurePosixPath(entry.name).parts
+    return (
+        not any(skipped(part) for part in parts if part != "..")
+        and entry.reason != "empty"
+        and entry.suffix in ("", *KINDS, ".zip")
+    )
 
 
-def _folder(folder: Path, root: Path) -> Iterator[_Document | Found]:
-    try:
-        entries = sorted(folder.iterdir(), key=lambda p: p.name)
-    except OSError as error:
-        yield _unread(
-            folder.relative_to(root).as_posix(), f"this folder cannot be read: {error.strerror}", "unreadable"
-        )
-        return
-    for entry in entries:
-        name = entry.relative_to(root).as_posix()
-        if _skipped(entry.name):
-            continue
-        if entry.is_symlink():
-            if entry.is_dir() or entry.suffix.lower() in (*KINDS, ".zip"):
-                yield _unread(
-                    name, "this is a link to somewhere else and was not followed: put the file itself here", "unsafe"
-                )
-        elif entry.is_dir():
-            yield from _folder(entry, root)
-        elif entry.suffix.lower() == ".zip":
-            yield from _zip(entry, name)
-        elif entry.suffix.lower() in KINDS:
-            yield _file(entry, name)
-
-
-def _file(path: Path, name: str) -> _Document | Found:
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            return _unread(name, "this is not an ordinary file", "unsafe")
-        with path.open("rb") as file:
-            data = file.read(MAX_FILE + 1)
-    except OSError as error:
-        return _unread(name, f"this file cannot be read: {error.strerror}", "unreadable")
-    return _decoded(name, data)
-
-
-def _decoded(name: str, data: bytes) -> _Document | Found:
+def decoded(name: str, data: bytes) -> _Document | Found:
+    """The text of a .py or an .ipynb."""
     if len(data) > MAX_FILE:
         return _unread(
             name,
@@ -199,6 +160,7 @@ def _decoded(name: str, data: bytes) -> _Document | Found:
     try:
         encoding = "utf-8-sig" if notebook else tokenize.detect_encoding(io.BytesIO(data).readline)[0]
         text = data.decode(encoding)
+        text.encode("utf-8")  # some encodings decode to what is no text
     except (UnicodeError, SyntaxError, LookupError):
         return _unread(name, "this file is not text in UTF-8; save it as UTF-8", "undecodable")
     if "\0" in text:
@@ -206,52 +168,18 @@ def _decoded(name: str, data: bytes) -> _Document | Found:
     return _Document(name, "ipynb" if notebook else "py", text)
 
 
-def _zip(path: Path, name: str) -> Iterator[_Document | Found]:
+def read_entry(entry: Entry, kernels: Mapping[str, str]) -> list[Found]:
+    """The kernels in one file, by the names of `kernels`, each with its puzzle's name."""
+    if entry.problem:
+        return [_unread(entry.name, entry.problem, entry.reason)]
+    if entry.suffix not in KINDS:
+        return [_unread(entry.name, "this is not a .py, an .ipynb or a .zip file", "unreadable")]
     try:
-        with zipfile.ZipFile(path) as archive:
-            yield from _members(archive, name)
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError, UnicodeError) as error:
-        yield _unread(name, f"this zip cannot be opened: {str(error)[:100]}", "unreadable")
-
-
-def _members(archive: zipfile.ZipFile, name: str) -> Iterator[_Document | Found]:
-    members = sorted((m for m in archive.infolist() if not m.is_dir()), key=lambda m: m.filename)
-    if len(members) > MAX_MEMBERS:
-        yield _unread(name, f"this zip holds more than {MAX_MEMBERS} files and was not opened", "too_large")
-        return
-    unpacked = 0
-    for member in members:
-        inside = PurePosixPath(member.filename.replace("\\", "/"))
-        inner = f"{name}/{inside}"
-        if inside.is_absolute() or ".." in inside.parts or (inside.parts and ":" in inside.parts[0]):
-            yield _unread(inner, "this name points outside the zip and was not opened", "unsafe")
-            continue
-        if any(_skipped(part) for part in inside.parts) or inside.suffix.lower() not in (*KINDS, ".zip"):
-            continue
-        if stat.S_ISLNK(member.external_attr >> 16):
-            yield _unread(
-                inner, "this is a link to somewhere else and was not followed: put the file itself here", "unsafe"
-            )
-        elif inside.suffix.lower() == ".zip":
-            yield _unread(inner, "a zip inside a zip is not opened: put its files in one zip", "unsafe")
-        elif member.flag_bits & 0x1:
-            yield _unread(inner, "this file is encrypted", "unreadable")
-        elif unpacked > MAX_ARCHIVE:
-            yield _unread(
-                inner, f"the files in this zip are larger than {MAX_ARCHIVE // 2**20} MiB together", "too_large"
-            )
-            return
-        else:
-            item, size = _member(archive, member, inner)
-            unpacked += size
-            yield item
-
-
-def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> tuple[_Document | Found, int]:
-    """Reads at most MAX_FILE bytes, whatever size the zip claims."""
-    try:
-        with archive.open(member) as file:
-            data = file.read(MAX_FILE + 1)
-    except Exception as error:  # zipfile and zlib raise many kinds for a damaged member
-        return _unread(name, f"this file in the zip is damaged: {str(error)[:100]}", "unreadable"), 0
-    return _decoded(name, data), len(data)
+        document = decoded(entry.name, entry.read(MAX_FILE + 1))
+        return [document] if isinstance(document, Found) else _in_document(document, kernels)
+    except RecursionError:
+        return [_unread(entry.name, "the code in this file is nested too deeply to be read", "syntax")]
+    except (OSError, ValueError) as error:
+        return [
+            _unread(entry.name, f"this file cannot be read: {getattr(error, 'strerror', None) or error}", "unreadable")
+        ]

@@ -28,6 +28,7 @@ from checker.submission.allowed_names import (
 )
 from checker.submission.kernel import Violation
 from checker.submission.literals import NotLiteral, number
+from checker.submission.scope import quoted
 
 MAX_STATIC_TURNS = 1024
 ITERATORS = ("range", "tl.range", "tl.static_range")
@@ -108,10 +109,9 @@ class FunctionRules:
                 self.expression(value)
             case ast.AnnAssign(target=target, annotation=annotation, value=value):
                 self.target(target)
-                if self.language_name(annotation) not in {"constexpr", "tensor", *DTYPES}:
-                    self.refuse(
-                        "annotations", node, "annotate a variable with tl.constexpr, or leave the annotation out"
-                    )
+                if self.language_name(annotation) != "constexpr":  # Triton would run the right side twice
+                    message = "annotate a variable with tl.constexpr, or leave the annotation out"
+                    self.refuse("annotations", node, message)
                 if value is not None:
                     self.expression(value)
             case ast.For():
@@ -248,6 +248,10 @@ class FunctionRules:
                     self.refuse(
                         "expressions", node, "`in` is not part of Triton's language: compare with == and combine with |"
                     )
+                for compare, other in zip(ops, comparators, strict=True):
+                    if isinstance(compare, ast.Is | ast.IsNot) and not _is_none(other):
+                        message = "`is` asks whether two names are one object, which numbers never are on a GPU: use =="
+                        self.refuse("expressions", node, message)
                 self.each([left, *comparators])
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 self.each([test, body, orelse])
@@ -257,7 +261,7 @@ class FunctionRules:
                 self.expression(value)
                 self.index(index)
             case _:
-                what = EXPRESSIONS.get(type(node), f"`{ast.unparse(node)[:40]}`: it is not part of Triton's language")
+                what = EXPRESSIONS.get(type(node), f"`{quoted(node, 40)}`: it is not part of Triton's language")
                 self.refuse("expressions", node, f"a kernel cannot hold {what}")
 
     def each(self, nodes: list[ast.expr]) -> None:
@@ -337,7 +341,7 @@ class FunctionRules:
                 self.refuse("attributes", node, no_attribute(node.attr))
             self.value(node.value)
             return
-        self.refuse("names", node, f"`{ast.unparse(node)[:60]}` is not available to kernels")
+        self.refuse("names", node, f"`{quoted(node, 60)}` is not available to kernels")
 
     def value(self, node: ast.expr) -> None:
         """What an attribute is taken of: any value but text and literal numbers, whose methods are Python's."""
@@ -369,7 +373,7 @@ class FunctionRules:
         elif module == f"{_LANGUAGE}.math":
             self.refuse("names", function, no_math(name))
         elif isinstance(function, ast.Attribute):
-            self.refuse("names", function, f"`{ast.unparse(function)[:60]}` is not available to kernels")
+            self.refuse("names", function, f"`{quoted(function, 60)}` is not available to kernels")
         elif not isinstance(function, ast.Name):
             self.refuse("expressions", function, "only a function written by its name can be called")
         elif function.id in self.locals or function.id in self.constants:
@@ -469,3 +473,7 @@ def _literal(node: ast.expr) -> bool:
     except NotLiteral:
         return False
     return True
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None

@@ -7,9 +7,8 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 
-from checker.puzzle import Scalar
-from checker.submission.kernel import Config
-from checker.submission.scope import Scope, dotted
+from checker.submission.kernel import Config, Scalar
+from checker.submission.scope import Scope, dotted, quoted
 
 OPTIONS = ("num_warps", "num_stages")
 MAX_CONFIGS = 64
@@ -64,7 +63,7 @@ def _number(node: ast.expr) -> Scalar:
         case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))], keywords=[]):
             if text.strip().lower().lstrip("+-") in ("inf", "infinity", "nan"):
                 return float(text)
-    raise NotLiteral(node, f"`{ast.unparse(node)[:60]}` is not a literal number")
+    raise NotLiteral(node, f"`{quoted(node)}` is not a literal number")
 
 
 def _power(node: ast.expr, base: Scalar, exponent: Scalar) -> Scalar:
@@ -132,7 +131,10 @@ def _config(node: ast.expr, scope: Scope) -> Config:
     for key, value in zip(table.keys, table.values, strict=True):
         if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
             raise NotLiteral(table, "the names in triton.Config must be strings, written out")
-        meta[key.value] = number(value)
+        size = number(value)
+        if not isinstance(size, bool) and not 0 < size < math.inf:
+            raise NotLiteral(value, f"`{key.value[:40]}` has to be a number larger than 0")
+        meta[key.value] = size
     options: dict[str, int] = {}
     for name, value in arguments.items():
         option = number(value)

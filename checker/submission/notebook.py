@@ -17,14 +17,8 @@ RUN_AS_STRINGS = ("prun", "time", "timeit")
 """The words behind ``%%`` whose cells have no file that a function's source could be read from."""
 _OTHER_LANGUAGE = re.compile(r"\s*%%(?!time\b|timeit\b|capture\b|prun\b|python3?\b|pypy\b)\w+")
 _CELL_MAGIC = re.compile(r"\s*%%")
-_MAGIC_LINE = re.compile(
-    r"""^(?P<indent>\s*)(?:
-        [%!?].*            # %matplotlib inline, !ls, ?tl.load
-      | [\w.\[\]]+\?{1,2}  # tl.load?
-      | (?P<name>[\w., ]+?)\s*=\s*[%!].*  # files = !ls
-    )\s*$""",
-    re.VERBOSE,
-)
+_ASKED = re.compile(r"[\w.\[\]]+\?{1,2}")  # tl.load?
+_NAMES = re.compile(r"[\w., ]+")
 
 
 def cells(text: str, origin: str) -> list[Text]:
@@ -40,6 +34,7 @@ def cells(text: str, origin: str) -> list[Text]:
         if isinstance(source, list):
             source = "".join(line for line in source if isinstance(line, str))
         if isinstance(source, str):
+            source = source.encode("utf-8", "replace").decode()  # JSON can spell what is no character
             found.append(Text(without_magics(source), f"{origin}, cell {number}"))
     return found
 
@@ -72,32 +67,69 @@ def without_magics(source: str) -> str:
         return "\n" * (len(lines) - 1)
     if _CELL_MAGIC.match(lines[first]):
         lines[first] = ""
-    for _ in range(len(lines)):
-        try:
-            parse("\n".join(lines))
-        except SyntaxError as error:
-            at = (error.lineno or 0) - 1
-            if not 0 <= at < len(lines) or not _blank_magic(lines, at):
-                break
-        else:
-            return "\n".join(lines)
-    repaired = list(lines)  # the error is reported on another line than the magic: take them all
-    for at in range(len(repaired)):
-        _blank_magic(repaired, at)
     try:
-        parse("\n".join(repaired))
+        parse("\n".join(lines))
     except SyntaxError:
-        return "\n".join(lines)
-    return "\n".join(repaired)
+        _blank_magics(lines)
+    return "\n".join(lines)
 
 
-def _blank_magic(lines: list[str], at: int) -> bool:
-    found = _MAGIC_LINE.match(lines[at])
-    if found is None:
-        return False
-    name = found["name"]
-    lines[at] = f"{found['indent']}{name} = None" if name and "," not in name else f"{found['indent']}pass"
-    return True
+def _blank_magics(lines: list[str]) -> None:
+    """Every line that IPython would read itself: one that begins a statement. Looks at each line once."""
+    depth, quote = 0, ""
+    continued = False
+    for at, line in enumerate(lines):
+        if not (depth or quote or continued):
+            plain = _without_magic(line)
+            if plain is not None:
+                lines[at] = plain
+                continue
+        depth, quote = _after(line, depth, quote)
+        continued = line.endswith("\\")
+
+
+def _without_magic(line: str) -> str | None:
+    """What stands for the line in Python where it is IPython's (``%matplotlib inline``, ``!ls``, ``files = !ls``, ``tl.load?``)."""
+    said = line.strip()
+    indent = line[: len(line) - len(line.lstrip())]
+    if said.startswith(("%", "!", "?")) or (said.endswith("?") and _ASKED.fullmatch(said)):
+        return f"{indent}pass"
+    names, _, value = said.partition("=")
+    if value.lstrip()[:1] not in ("%", "!") or not value.strip() or not _NAMES.fullmatch(names):
+        return None
+    return f"{indent}pass" if "," in names else f"{indent}{names.strip()} = None"
+
+
+def _after(line: str, depth: int, quote: str) -> tuple[int, str]:
+    """How many brackets are open at the end of a line, and which quotation marks."""
+    at = 0
+    while at < len(line):
+        if quote:
+            closed = line.find(quote, at)
+            while closed > 0 and _escaped(line, closed, at):
+                closed = line.find(quote, closed + 1)
+            if closed < 0:
+                return depth, quote if len(quote) == 3 else ""
+            at, quote = closed + len(quote), ""
+            continue
+        character = line[at]
+        if character == "#":
+            break
+        if character in "\"'":
+            quote = character * 3 if line.startswith(character * 3, at) else character
+            at += len(quote)
+            continue
+        depth = max(0, depth + (character in "([{") - (character in ")]}"))
+        at += 1
+    return depth, quote if len(quote) == 3 else ""
+
+
+def _escaped(line: str, at: int, since: int) -> bool:
+    """Whether an odd number of backslashes stands before `at`."""
+    first = at
+    while first > since and line[first - 1] == "\\":
+        first -= 1
+    return bool((at - first) % 2)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from checker.submission.allowed_names import LIBDEVICE, LIBDEVICES, MODULES
 from checker.submission.function_rules import FunctionRules
 from checker.submission.kernel import KernelSource, Violation
 from checker.submission.literals import NotLiteral, number
-from checker.submission.scope import parse
+from checker.submission.scope import parse, quoted
 
 RULES: dict[str, str] = {
     "name": "The kernel keeps the name the course gave it, `<puzzle>_kernel`.",
@@ -34,7 +34,7 @@ RULES: dict[str, str] = {
     "expressions": "Values are made with arithmetic, comparisons, calls, indexing with None and `:`, tuples and conditional expressions.",
     "arguments": "Arguments are written out one by one: no `*args`, no `**kwargs`, and defaults are literal numbers.",
     "text": 'Text in quotes is a docstring or a direct argument of a call, such as `input_precision="ieee"`; it is never formatted.',
-    "annotations": "Parameters are annotated with `tl.constexpr` or not at all; variables with `tl.constexpr` or a dtype of `tl`.",
+    "annotations": "Parameters and variables are annotated with `tl.constexpr` or not at all.",
     "numbers": "Numbers fit in 64 bits, exponents and shifts are small literals.",
     "shadowing": "`tl`, `triton`, constants and helpers keep their meaning: no parameter or variable takes their name.",
     "ascii_names": "Names are written in plain ASCII letters, digits and underscores.",
@@ -148,7 +148,7 @@ class _Module:
                 if name in self.functions or name in self.constants:
                     self.refuse("names", node, f"`{name}` is defined twice")
                 self.functions[name] = node
-                if [ast.unparse(decorator) for decorator in node.decorator_list] != ["triton.jit"]:
+                if [quoted(decorator) for decorator in node.decorator_list] != ["triton.jit"]:
                     self.refuse("decorators", node, f"write plain @triton.jit, and nothing else, above `def {name}(`")
             case _:
                 self.refuse("statements", node, "outside a function only imports of triton and constants may stand")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Protocol
 
 Kind = Literal["function", "value", "import", "other"]
@@ -21,7 +22,7 @@ class Text:
     origin: str
     first: int = 1
 
-    @property
+    @cached_property
     def lines(self) -> list[str]:
         # not splitlines(): that also splits at form feeds and Unicode separators, which Python does not count as lines
         return self.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -64,6 +65,14 @@ def parse(text: str) -> ast.Module:
         raise SyntaxError(f"this text cannot be parsed ({type(error).__name__})", ("<submission>", 1, 0, "")) from None
     assert isinstance(tree, ast.Module)
     return tree
+
+
+def quoted(node: ast.AST, most: int = 60) -> str:
+    """An expression as it may be quoted in a message: its first line, at most `most` characters of it."""
+    try:
+        return ast.unparse(node).split("\n")[0][:most]
+    except (ValueError, RecursionError):  # an integer of thousands of digits, or thousands of brackets
+        return "…"
 
 
 class StaticScope:

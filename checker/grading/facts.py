@@ -1,0 +1,122 @@
+"""From a verdict to what is kept of it, and back to the learner's own lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+import numpy as np
+
+from checker.grading.records import (
+    CaseCounts,
+    CaseRecord,
+    DiagnosisRecord,
+    Facts,
+    GateRecord,
+    MismatchRecord,
+)
+from checker.judge.verdict import Diagnosis, GateResult, Mismatch, Verdict
+from checker.puzzle import Case
+from checker.submission.kernel import KernelSource
+
+MAX_TEXT = 20_000
+"""Characters of one text: messages quote what learners wrote."""
+
+
+def plain(text: str) -> str:
+    """Text that can be written and shown anywhere: no half surrogate pairs, nothing that steers a terminal."""
+    whole = text.encode("utf-8", "replace").decode()
+    shown = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in whole)
+    return shown if len(shown) <= MAX_TEXT else shown[:MAX_TEXT] + " …"
+
+
+def facts_of(verdict: Verdict) -> Facts:
+    counted = CaseCounts(right=verdict.cases_right, run=verdict.cases_run) if verdict.cases_run else None
+    return Facts(
+        puzzle=verdict.puzzle,
+        status=verdict.status,
+        device=verdict.device,
+        gates=tuple(map(_gate, verdict.gates)),
+        cases=counted,
+        diagnosis=_diagnosis(verdict.diagnosis) if verdict.diagnosis is not None else None,
+        smallest=_case(verdict.smallest) if verdict.smallest is not None else None,
+    )
+
+
+def _gate(gate: GateResult) -> GateRecord:
+    return GateRecord(
+        gate=gate.gate,
+        status=gate.status,
+        message=plain(gate.message),
+        line=gate.line,
+        advice=plain(gate.advice),
+        detail=plain(gate.detail),
+        case=_case(gate.case) if gate.case is not None else None,
+        mismatch=_mismatch(gate.mismatch) if gate.mismatch is not None else None,
+    )
+
+
+def _case(case: Case) -> CaseRecord:
+    return CaseRecord(
+        name=case.name,
+        sizes=dict(case.sizes),
+        meta=dict(case.meta),
+        dtype=case.dtype,
+        family=case.family,
+        layout=case.layout,
+        flags=dict(case.flags),
+        seed=case.seed,
+    )
+
+
+def _mismatch(mismatch: Mismatch) -> MismatchRecord:
+    def texts(array: np.ndarray) -> tuple[str, ...]:
+        return tuple(f"{value:.8g}" for value in np.asarray(array, dtype=np.float64).ravel()[:400])
+
+    return MismatchRecord(
+        output=mismatch.output,
+        shape=tuple(map(int, mismatch.shape)),
+        first=tuple(map(int, mismatch.first)),
+        wrong=int(mismatch.wrong),
+        total=int(mismatch.total),
+        window=tuple((int(a), int(b)) for a, b in mismatch.window),
+        expected=texts(mismatch.expected),
+        got=texts(mismatch.got),
+        writer=None
+        if mismatch.writer is None
+        else (int(mismatch.writer[0]), int(mismatch.writer[1]), int(mismatch.writer[2])),
+        line=mismatch.line,
+    )
+
+
+def _diagnosis(diagnosis: Diagnosis) -> DiagnosisRecord:
+    return DiagnosisRecord(
+        misconception=diagnosis.misconception,
+        believed=diagnosis.believed,
+        instead=diagnosis.instead,
+        try_=diagnosis.try_,
+        note=diagnosis.note,
+        line=diagnosis.line,
+    )
+
+
+def in_own_lines(facts: Facts, source: KernelSource) -> Facts:
+    """Facts about a normalised kernel, told in the lines of `source`, which is how one learner wrote it."""
+    if source.problems:
+        return facts
+
+    def texts(*given: str) -> Iterable[str]:
+        return (source.with_own_lines(text) for text in given)
+
+    def gate(one: GateRecord) -> GateRecord:
+        message, advice, detail = texts(one.message, one.advice, one.detail)
+        mismatch = one.mismatch
+        if mismatch is not None:
+            mismatch = msgspec.structs.replace(mismatch, line=source.own_line(mismatch.line))
+        line = source.own_line(one.line)
+        return msgspec.structs.replace(one, message=message, advice=advice, detail=detail, line=line, mismatch=mismatch)
+
+    diagnosis = facts.diagnosis
+    if diagnosis is not None:
+        diagnosis = msgspec.structs.replace(diagnosis, line=source.own_line(diagnosis.line))
+    return msgspec.structs.replace(facts, gates=tuple(map(gate, facts.gates)), diagnosis=diagnosis)

@@ -1,0 +1,178 @@
+"""Grade books: the one that Canvas or Moodle exported, filled in; and a table for every other use. No cell is a formula."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from checker.grading.records import LearnerResult, Person, Result
+from checker.grading.roster import Roster
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+class GradeBookError(ValueError):
+    """The file is no grade book that can be filled in; the message says why."""
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A grade book with scores in it, and who of the class is not in it."""
+
+    text: str
+    not_in_it: tuple[str, ...]
+
+
+def guarded(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula. Numbers stay numbers."""
+    flat = " ".join(text.replace("\0", "").split()) if any(c in text for c in "\r\n\t\0") else text
+    if flat.lstrip().startswith(_FORMULA) and not re.fullmatch(r"-|[+-]?\d+([.,]\d+)?", flat):
+        return f"'{flat}"
+    return flat
+
+
+def table(rows: Sequence[Sequence[object]]) -> str:
+    """Rows as CSV, each cell guarded."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([[guarded(str(cell)) for cell in row] for row in rows])
+    return out.getvalue()
+
+
+def number(value: float) -> str:
+    return f"{round(value, 2):g}"
+
+
+def filled(book: Path, result: Result, column: str = "Tile by Tile") -> Filled:
+    """The exported grade book of Canvas, or Moodle's grading worksheet, with the scores of the class.
+
+    Learners who are ungraded, and rows that are nobody's, keep what they have. In Canvas's, `column` is found by its name, with or
+    without the number behind it, or added. Raises FileNotFoundError, GradeBookError.
+    """
+    try:
+        rows = list(csv.reader(io.StringIO(book.read_text("utf-8-sig"))))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise GradeBookError(f"{book} is no CSV in UTF-8: {error}") from None
+    heads = [head.strip() for head in rows[0]] if rows else []
+    if "Student" in heads and "ID" in heads:
+        return _canvas(rows, heads, result, column)
+    if "Identifier" in heads and "Grade" in heads:
+        return _moodle(rows, heads, result)
+    raise GradeBookError(
+        f"{book} is neither Canvas's grade book (Student, ID, …) nor Moodle's worksheet (Identifier, …, Grade)"
+    )
+
+
+def _canvas(rows: list[list[str]], heads: list[str], result: Result, column: str) -> Filled:
+    named = re.compile(rf"{re.escape(column)}( \(\d+\))?")
+    at = next((n for n, head in enumerate(heads) if named.fullmatch(head)), None)
+    if at is None:
+        at = len(heads)
+        rows[0].append(guarded(column))
+    most = max((learner.max_score for learner in result.learners), default=0.0)
+
+    def names(row: Sequence[str]) -> list[str]:
+        wanted = ("ID", "SIS User ID", "SIS Login ID", "Student")
+        return [row[heads.index(head)].strip() for head in wanted if head in heads and row[heads.index(head)].strip()]
+
+    def set_cell(row: list[str], text: str) -> None:
+        row += [""] * (at + 1 - len(row))
+        row[at] = text
+
+    body = []
+    for row in rows[1:]:
+        if row and row[0].strip().casefold().startswith("points possible"):
+            set_cell(row, row[at] if len(row) > at and row[at].strip() else number(most))
+        elif any(row):
+            body.append(row)
+    return _fill(rows, body, names, set_cell, result)
+
+
+def _moodle(rows: list[list[str]], heads: list[str], result: Result) -> Filled:
+    grade, most = heads.index("Grade"), heads.index("Maximum Grade") if "Maximum Grade" in heads else None
+    share = {"most": 0.0}
+
+    def names(row: Sequence[str]) -> list[str]:
+        wanted = [row[heads.index("Identifier")].rpartition(" ")[2]]
+        wanted += [row[heads.index(h)] for h in ("ID number", "Email address", "Full name") if h in heads]
+        share["most"] = _float(row[most]) if most is not None and len(row) > most else 0.0
+        return [name.strip() for name in wanted if name.strip()]
+
+    def set_cell(row: list[str], text: str) -> None:
+        row += [""] * (grade + 1 - len(row))
+        row[grade] = text
+
+    return _fill(rows, [row for row in rows[1:] if any(row)], names, set_cell, result, lambda: share["most"])
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        return 0.0
+
+
+def _fill(
+    rows: list[list[str]],
+    body: list[list[str]],
+    names: Callable[[Sequence[str]], list[str]],
+    set_cell: Callable[[list[str], str], None],
+    result: Result,
+    scale: Callable[[], float] = lambda: 0.0,
+) -> Filled:
+    """Rows are matched to learners by ids first; `scale` is the maximum that the grade book has for the row, if it has one."""
+    by_id = {learner.person.id: learner for learner in result.learners}
+    roster = Roster([learner.person for learner in result.learners])
+    found: set[str] = set()
+    for row in body:
+        person = roster.find(names(row))
+        if person is None:
+            continue
+        found.add(person.id)
+        learner = by_id[person.id]
+        if learner.status == "ungraded":
+            continue
+        most = scale()
+        worth = learner.score * most / learner.max_score if most and learner.max_score else learner.score
+        set_cell(row, number(worth))
+    left = tuple(name_of(learner.person) for learner in result.learners if learner.person.id not in found)
+    return Filled(table(rows), left)
+
+
+def name_of(person: Person) -> str:
+    return person.name or person.id
+
+
+def scores_csv(result: Result) -> str:
+    """One row a learner: who, status, total, and each puzzle."""
+    heads = ["id", "name", "email", "section", "status", "score", "max_score", *(p.puzzle for p in result.puzzles)]
+    rows = [_scores(learner) for learner in result.learners]
+    return table([heads, *rows])
+
+
+def _scores(learner: LearnerResult) -> list[object]:
+    who = learner.person
+    head: list[object] = [who.id, who.name, who.email, who.section, learner.status]
+    cells = [number(p.score) if p.status != "ungraded" else "ungraded" for p in learner.puzzles]
+    total = number(learner.score) if learner.status != "ungraded" else "ungraded"
+    return [*head, total, number(learner.max_score), *cells]
+
+
+def otter_csv(result: Result) -> str:
+    """As `otter grade` writes ``final_grades.csv``: a column a question, their points below the heads, total and percentage last."""
+    questions = [p.puzzle for p in result.puzzles]
+    most = sum(p.points for p in result.puzzles)
+    rows: list[list[object]] = [
+        ["file", *questions, "total_points_earned", "percent_correct", "grading_status"],
+        ["points-per-question", *(number(p.points) for p in result.puzzles), number(most), "", ""],
+    ]
+    for learner in result.learners:
+        file = learner.files[0].file if learner.files else learner.person.id
+        percent = round(100 * learner.score / learner.max_score, 2) if learner.max_score else 0.0
+        scores = [number(p.score) for p in learner.puzzles]
+        done = "Completed" if learner.status == "graded" else learner.status
+        rows.append([f"{learner.person.id}/{file}", *scores, number(learner.score), f"{percent:g}", done])
+    return table(rows)

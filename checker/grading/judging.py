@@ -1,0 +1,254 @@
+"""`judge`: the verdicts that are missing, and nothing else. Every one is stored as soon as it is there."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
+
+from checker.checking import Device, check_source, infra_verdict
+from checker.compiler import CompileRequest, CompileResult
+from checker.grading.facts import facts_of, plain
+from checker.grading.keys import Setting, key_of, normalised
+from checker.grading.records import Collected, Fault, Run, VerdictRecord
+from checker.grading.store import RunFolder
+from checker.judge.launches import seed_from
+from checker.judge.runner import Runner, RunResult, session
+from checker.judge.verdict import Verdict
+from checker.puzzle import Launch, Puzzle
+from checker.simulator.trace import SimulateOptions
+from checker.submission.kernel import KernelSource
+
+RETRIES = 2
+"""Of a fault of the machine, before a kernel is left ungraded."""
+MOST_TRIES = 20
+"""Different kernels of one learner for one puzzle that are judged: the last ones."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One verdict to make. `learners` are those whose kernel it is."""
+
+    key: str
+    puzzle: Puzzle
+    source: KernelSource
+    learners: tuple[str, ...] = ()
+
+
+@dataclass
+class Judged:
+    """What came of a run of `judge`."""
+
+    stored: int = 0
+    faults: list[Fault] = field(default_factory=list)
+    interrupted: bool = False
+
+
+def tasks(collected: Collected, folder: RunFolder, puzzles: Mapping[str, Puzzle], setting: Setting) -> dict[str, Task]:
+    """Every different kernel of the class, by the key of its verdict, in the order of the roster."""
+    found: dict[str, Task] = {}
+    for learner in collected.learners:
+        for source in dict.fromkeys(k.source for k in tried(learner.kernels) if k.source and k.puzzle in puzzles):
+            kernel = normalised(folder.kernel(source))
+            puzzle = puzzles[kernel.puzzle]
+            key = key_of(puzzle, kernel, setting)
+            known = found.get(key)
+            owners = (*(known.learners if known else ()), learner.person.id)
+            found[key] = Task(key, puzzle, kernel, tuple(dict.fromkeys(owners)))
+    return found
+
+
+def tried(kernels: Sequence[Any]) -> list[Any]:
+    """Of each puzzle the last `MOST_TRIES`."""
+    kept: list[Any] = []
+    for puzzle in dict.fromkeys(kernel.puzzle for kernel in kernels):
+        mine = [kernel for kernel in kernels if kernel.puzzle == puzzle]
+        kept += sorted(mine, key=lambda kernel: (kernel.attempt, kernel.time or ""))[-MOST_TRIES:]
+    return kept
+
+
+def shard(wanted: Iterable[Task], index: int, count: int) -> list[Task]:
+    """The `index`-th of `count` parts (from 1), the same on every machine."""
+    return [task for task in wanted if int(task.key[:8], 16) % count == index - 1]
+
+
+class Engine(Protocol):
+    """Makes verdicts somewhere, in any order. One that the machine could not make comes as a Fault."""
+
+    def verdicts(self, wanted: Sequence[Task], setting: Setting) -> Iterator[VerdictRecord | Fault]: ...
+
+
+def judge_missing(
+    folder: RunFolder,
+    wanted: Sequence[Task],
+    setting: Setting,
+    engine: Engine,
+    *,
+    learner_seconds: float = 0.0,
+    report: Callable[[VerdictRecord | Fault], None] = lambda made: None,
+) -> Judged:
+    """Judge what has no verdict yet, and store each. Ctrl-C ends it; what is stored stays. Raises OSError where nothing can be stored.
+
+    A learner whose verdicts took more than `learner_seconds` so far is left ungraded with the rest of theirs (0: no such limit).
+    """
+    folder.sweep()
+    judged = Judged()
+    missing = set(folder.missing(task.key for task in wanted))
+    spent = _Spent(folder, wanted, learner_seconds)
+    left = [task for task in wanted if task.key in missing]
+    over = [task for task in left if spent.over(task)]
+    for task in over:
+        message = f"the kernels of this learner took more than the {learner_seconds:g} s that one learner may use"
+        judged.faults.append(Fault(key=task.key, message=message, tried=0))
+        folder.keep_fault(judged.faults[-1])
+    try:
+        for made in engine.verdicts([task for task in left if not spent.over(task)], setting):
+            if isinstance(made, Fault):
+                judged.faults.append(made)
+                folder.keep_fault(made)
+            else:
+                folder.keep_verdict(made)
+                judged.stored += 1
+                spent.add(made)
+            report(made)
+    except KeyboardInterrupt:
+        judged.interrupted = True
+    return judged
+
+
+class _Spent:
+    """Seconds that each learner's verdicts took. A kernel that several share counts for each."""
+
+    def __init__(self, folder: RunFolder, wanted: Sequence[Task], limit: float) -> None:
+        self.limit, self.seconds = limit, dict[str, float]()
+        self.owners = {task.key: task.learners for task in wanted}
+        if limit:
+            for task in wanted:
+                verdict = folder.verdict(task.key)
+                if verdict is not None:
+                    self.add(verdict)
+
+    def add(self, verdict: VerdictRecord) -> None:
+        for learner in self.owners.get(verdict.key, ()):
+            self.seconds[learner] = self.seconds.get(learner, 0.0) + verdict.run.seconds
+
+    def over(self, task: Task) -> bool:
+        """Whether everyone who wants it has used up their time."""
+        return bool(self.limit and task.learners) and all(self.seconds.get(x, 0.0) > self.limit for x in task.learners)
+
+
+# ------------------------------------------------------------------------------------------------------- one at a time
+
+
+def verdict_record(
+    task: Task, setting: Setting, secret: bytes | None, runner: Runner, stopped: threading.Event | None = None
+) -> VerdictRecord | Fault:
+    """Judge one kernel; a fault of the machine is tried again. Never raises for what a kernel does."""
+    seed = None if secret is None else seed_from(secret, task.puzzle)
+    device: Device = "cpu" if setting.device == "cpu" else "cuda"
+    bounded = cast(Runner, Bounded(runner, setting.seconds, stopped or threading.Event()))
+    for _ in range(1 + RETRIES):
+        verdict = _verdict(task, device, setting, bounded, seed)
+        if verdict.status != "infra_error":
+            run = Run(seconds=round(verdict.seconds, 3), isolation=str(getattr(runner, "tier", "")))
+            return VerdictRecord(key=task.key, facts=facts_of(verdict), run=run)
+    failure = verdict.failure
+    return Fault(key=task.key, message=plain(failure.message) if failure else "the grader failed", tried=1 + RETRIES)
+
+
+def _verdict(task: Task, device: Device, setting: Setting, runner: Runner, seed: int | None) -> Verdict:
+    try:
+        return check_source(task.puzzle, task.source, device, diagnose=setting.diagnose, runner=runner, seed=seed)
+    except Exception as error:
+        return infra_verdict(task.puzzle, "", device, error)
+
+
+class Bounded:
+    """A runner that has `seconds` for one verdict: what is asked for later ends as ``timeout``, however short it is itself."""
+
+    def __init__(self, runner: Runner, seconds: float, stopped: threading.Event) -> None:
+        self._runner, self._seconds, self._stopped = runner, seconds, stopped
+
+    def session(self, *, gpu: bool) -> _BoundedSession:
+        return _BoundedSession(session(self._runner, gpu=gpu), self._seconds, self._stopped)
+
+
+class _BoundedSession:
+    def __init__(self, opened: Any, seconds: float, stopped: threading.Event) -> None:
+        self._opened, self._seconds, self._stopped = opened, seconds, stopped
+
+    def __enter__(self) -> _BoundedSession:
+        self._runner: Runner = self._opened.__enter__()
+        self._deadline = time.monotonic() + self._seconds
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._opened.__exit__(*error)
+
+    @property
+    def _over(self) -> bool:
+        return self._stopped.is_set() or time.monotonic() >= self._deadline
+
+    @property
+    def _message(self) -> str:
+        return f"Judging this kernel took longer than the {self._seconds:g} s that one kernel may use."
+
+    def compile(self, kernel: KernelSource, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]:
+        done = 0
+        if not self._over:
+            for result in self._runner.compile(kernel, requests):
+                yield result
+                done += 1
+                if self._over:
+                    break
+        from checker.sandbox.compile_pool import failed
+
+        yield from (failed(request, "timeout", self._message) for request in requests[done:])
+
+    def simulate(
+        self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions
+    ) -> Iterator[RunResult]:
+        return self._until_the_end(len(launches), lambda: self._runner.simulate(kernel, launches, options))
+
+    def launch(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[RunResult]:
+        return self._until_the_end(1, lambda: self._runner.launch(kernel, launches))
+
+    def _until_the_end(self, count: int, start: Callable[[], Iterator[RunResult]]) -> Iterator[RunResult]:
+        if self._over and count:
+            yield RunResult("timeout", message=self._message)
+            return
+        for result in start():
+            yield result
+            if self._over:
+                yield RunResult("timeout", message=self._message)
+                return
+
+
+@dataclass
+class Local:
+    """This machine's processors: `jobs` verdicts at a time in one warm sandbox."""
+
+    runner: Runner
+    secret: bytes | None = None
+    jobs: int = 1
+
+    def verdicts(self, wanted: Sequence[Task], setting: Setting) -> Iterator[VerdictRecord | Fault]:
+        stopped = threading.Event()
+        make = lambda task: verdict_record(task, setting, self.secret, self.runner, stopped)  # noqa: E731
+        if self.jobs <= 1:
+            yield from map(make, wanted)
+            return
+        pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="judge")
+        waiting: set[Future[VerdictRecord | Fault]] = {pool.submit(make, task) for task in wanted}
+        try:
+            while waiting:
+                ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                yield from (future.result() for future in ready)
+        finally:
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            if waiting and hasattr(self.runner, "close"):  # what runs now ends now, and counts as never begun
+                self.runner.close()

@@ -1,0 +1,70 @@
+"""A class as platforms export it: right and wrong kernels, and what people hand in besides."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from checker.course import PUZZLES
+from checker.grading import handed_in
+from checker.grading.reader import Reader
+from checker.grading.records import Learner
+from checker.grading.roster import Roster
+from checker.grading.store import RunFolder
+from tests.grading.conftest import RIGHT
+
+VECTOR_ADD = PUZZLES["vector_add"]
+CANVAS_BOOK = (
+    "Student,ID,SIS User ID,SIS Login ID,Section,Tile by Tile (77)\n"
+    "    Points Possible,,,,,1\n"
+    '"Smith, Anna",101,s1,anna,A,\n"Jones, Bob",102,s2,bob,A,\n"Le, Carol",103,,,A,\n"Green, Gus",106,,,B,\n'
+)
+
+
+def notebook(*cells: str) -> str:
+    made = [
+        {"cell_type": "code", "id": f"c{n}", "metadata": {}, "outputs": [], "execution_count": None, "source": text}
+        for n, text in enumerate(cells)
+    ]
+    return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+def zipped(members: Mapping[str, str | bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def laid_out(root: Path, files: Mapping[str, str | bytes]) -> Path:
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return root
+
+
+def collected(path: Path, roster: Roster | None = None, assignment: str | None = None) -> handed_in.Collection:
+    with Reader() as reader:
+        return handed_in.collect(path, [VECTOR_ADD], reader, roster=roster, assignment=assignment)
+
+
+def by_id(collection: handed_in.Collection) -> dict[str, Learner]:
+    return {learner.person.id: learner for learner in collection.record.learners}
+
+
+def run_folder(path: Path, files: Mapping[str, str | bytes], roster: Roster | None = None) -> RunFolder:
+    """A run for which the files have been collected."""
+    found = collected(laid_out(path / "class", files), roster)
+    folder = RunFolder(path / "run")
+    folder.keep_collected(found.record, found.sources)
+    return folder
+
+
+def differing(count: int) -> list[str]:
+    """Right kernels that differ in a comment inside, so that each is judged."""
+    return [RIGHT.replace("    # your code starts", f"    # kernel {n}\n    # your code starts") for n in range(count)]

@@ -1,0 +1,393 @@
+"""Scores from verdicts and a policy; and everything that is made of a result."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jsonschema
+import msgspec
+import pytest
+
+from checker import grade_class
+from checker.checking import check_source
+from checker.grading import records
+from checker.grading.anonymous import anonymous
+from checker.grading.facts import facts_of, in_own_lines
+from checker.grading.formats import SCALE, classroom50, gradescope, junit, release_body
+from checker.grading.gradebook import GradeBookError, filled, guarded, otter_csv, scores_csv
+from checker.grading.judging import tasks
+from checker.grading.keys import Setting, normalised
+from checker.grading.policy import Policy, PolicyError, read_policy
+from checker.grading.records import (
+    CaseCounts,
+    DiagnosisRecord,
+    Facts,
+    GateRecord,
+    Result,
+    Run,
+    VerdictRecord,
+)
+from checker.grading.roster import read_roster
+from checker.grading.score import points_of, score
+from checker.grading.store import RunFolder
+from checker.grading.written import write_report
+from checker.judge.verdict import GATES, Status
+from checker.sandbox import Sandbox
+from checker.submission.from_path import from_path
+from checker.verbs.arguments import UnavailableHere, UsageError
+from tests.grading.classes import CANVAS_BOOK, VECTOR_ADD, notebook, run_folder
+from tests.grading.conftest import RIGHT, STUB, UNMASKED
+
+CPU = Setting(diagnose=False)
+WEIGHTS = Policy().points
+
+
+def facts(stopped: str | None, status: Status = "failed", right: int = 0, run: int = 20, device: str = "cpu") -> Facts:
+    """What a kernel that stopped at a gate (None: at none) leaves behind."""
+    at = GATES.index(stopped) if stopped else len(GATES)  # type: ignore[arg-type]
+    statuses: list[Status] = ["passed" if n < at else status if n == at else "skipped" for n in range(len(GATES))]
+    gates = [
+        GateRecord(gate=g, status=s, message=f"{g} says {s}.", line=3) for g, s in zip(GATES, statuses, strict=True)
+    ]
+    if device == "cpu" and stopped is None:
+        gates[5] = GateRecord(gate="gpu", status="skipped", message="")
+    known = DiagnosisRecord(
+        misconception="no_mask", believed="All lanes exist.", instead="Some do not.", try_="Mask them."
+    )
+    return Facts(
+        puzzle="vector_add",
+        status=status if stopped else "passed",
+        device=device,
+        gates=tuple(gates),
+        cases=CaseCounts(right=right, run=run),
+        diagnosis=known if stopped == "values" else None,
+    )
+
+
+def keep(folder: RunFolder, *found: Facts) -> None:
+    """A verdict for each different kernel of the run, in order."""
+    every = tasks(folder.collected, folder, {"vector_add": VECTOR_ADD}, CPU)
+    for task, one in zip(every.values(), found, strict=True):
+        folder.keep_verdict(VerdictRecord(key=task.key, facts=one, run=Run(seconds=0.5, isolation="landlock+rlimits")))
+
+
+def statuses(result: Result) -> dict[str, tuple[str, str, float]]:
+    return {x.person.id: (x.status, x.puzzles[0].status, x.score) for x in result.learners}
+
+
+# ------------------------------------------------------------------------------------------------------------------ points
+
+
+@pytest.mark.parametrize(
+    ("found", "points"),
+    [
+        (facts(None), 10.0),
+        (facts("traffic", right=20), 8.0),  # right everywhere, one read too many
+        (facts("memory", right=20), 7.0),
+        (facts("values", right=10), 3.5),
+        (facts("values", right=20), 6.65),  # failed all the same: never the whole share
+        (facts("values", "timeout", right=4), 1.4),
+        (facts("compile", "compile_error"), 0.0),
+        (facts("source", "forbidden"), 0.0),
+        (facts("gpu", right=20, device="cuda"), 10 * 10 / 12),
+    ],
+)
+def test_partial_credit_goes_by_gate_and_values_by_cases(found: Facts, points: float) -> None:
+    assert sum(points_of(found, 10.0, WEIGHTS).values()) == pytest.approx(points, abs=1e-5)
+
+
+def test_everyone_has_a_status_that_says_what_happened(tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text("id\nanna\nbob\ncarol\ndave\nerin\n")
+    files = {
+        "anna.py": RIGHT,
+        "bob.py": UNMASKED,
+        "carol.ipynb": notebook(RIGHT)[:99],
+        "dave.py": "def vector_add_kernel((:\n",
+    }
+    folder = run_folder(tmp_path, files, read_roster(tmp_path / "roster.csv"))
+    keep(folder, facts(None), facts("values", right=10))
+    result = score(folder, [VECTOR_ADD], Policy(), CPU)
+    assert statuses(result) == {
+        "anna": ("graded", "passed", 1.0),
+        "bob": ("graded", "failed", 0.35),
+        "carol": ("unreadable", "unreadable", 0.0),
+        "dave": ("unreadable", "compile_error", 0.0),
+        "erin": ("missing", "not_attempted", 0.0),
+    }
+    assert "not a notebook" in result.learners[2].told[0].message
+    jsonschema.validate(json.loads(msgspec.json.encode(result)), records.schema(Result))
+
+
+def test_what_was_not_judged_is_ungraded_and_no_zero(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, {"anna.py": RIGHT, "bob/1.py": UNMASKED, "bob/2.py": RIGHT})
+    every = list(tasks(folder.collected, folder, {"vector_add": VECTOR_ADD}, CPU).values())
+    folder.keep_fault(records.Fault(key=every[0].key, message="no more processes", tried=3))
+    result = score(folder, [VECTOR_ADD], Policy(), CPU)
+    assert [x.status for x in result.learners] == ["ungraded", "ungraded"]
+    assert "no more processes" in result.learners[0].puzzles[0].message
+    assert "ungraded" in scores_csv(result)
+
+
+def test_the_best_try_counts_or_the_last(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, {"a_1_7_x.py": RIGHT, "a_1_8_x-1.py": UNMASKED, "a_1_9_y.py": STUB})
+    keep(folder, facts(None), facts("source", "not_attempted"), facts("values", right=10))
+    best = score(folder, [VECTOR_ADD], Policy(), CPU).learners[0].puzzles[0]
+    assert (best.status, best.chosen and (best.chosen.file, best.chosen.tries)) == ("passed", ("x.py", 3))
+    (tmp_path / "p.toml").write_text('[attempts]\ncount = "last"\n')
+    last = score(folder, [VECTOR_ADD], read_policy(tmp_path / "p.toml", {}), CPU).learners[0].puzzles[0]
+    assert (last.status, last.chosen and last.chosen.attempt) == ("failed", 2)
+
+
+# ------------------------------------------------------------------------------------------------------------------ policy
+
+LATE = "[late]\ndue = 2026-11-20T12:00:00Z\ngrace_minutes = 10\nfree_days = 1\nper_day = 0.2\nlast_day = 3\n"
+
+
+@pytest.mark.parametrize(
+    ("time", "flagged", "factor"),
+    [
+        ("2026-11-20T12:09:00+00:00", False, None),
+        ("2026-11-20T12:11:00+00:00", False, 1.0),
+        ("2026-11-21T13:00:00+00:00", False, 0.8),
+        ("2026-11-23T12:00:00+00:00", False, 0.6),
+        ("2026-11-24T12:00:00+00:00", False, 0.0),
+        (None, False, None),
+        (None, True, 1.0),
+    ],
+)
+def test_late_days_cost_what_the_policy_says(
+    tmp_path: Path, time: str | None, flagged: bool, factor: float | None
+) -> None:
+    (tmp_path / "p.toml").write_text(LATE)
+    late = read_policy(tmp_path / "p.toml", {}).lateness(time, flagged)
+    assert (late and late.factor) == factor
+
+
+def test_a_file_s_own_time_costs_nothing_unless_the_policy_believes_it(tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text(LATE)
+    (tmp_path / "q.toml").write_text(LATE + "file_times = true\n")
+    strict, trusting = (read_policy(tmp_path / name, {}) for name in ("p.toml", "q.toml"))
+    assert strict.lateness("2026-11-30T12:00:00+00:00", False, file_time=True) is None
+    late = trusting.lateness("2026-11-30T12:00:00+00:00", False, file_time=True)
+    assert late is not None
+    assert late.factor == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[points]\nvalue = 3\n", "has no `value`"),
+        ("[points]\nvalues = -1\n", "0 or more"),
+        ("[points]\nvalues = 0\nmemory = 0\ntraffic = 0\ngpu = 0\n", "gives no gate anything"),
+        ("[puzzles]\nsoftmax = 1\n", "has no `softmax`"),
+        ('[attempts]\ncount = "first"\n', "best"),
+        ('[late]\ndue = "yesterday"\n', "cannot be used"),
+        ("[late]\nper_day = true\n", "cannot be"),
+        ("[late]\nfile_times = 1\n", "cannot be"),
+        ("points = [\n", "is not TOML"),
+    ],
+)
+def test_a_policy_with_a_mistake_is_refused_with_its_name(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "p.toml").write_text(text)
+    with pytest.raises(PolicyError, match=says):
+        read_policy(tmp_path / "p.toml", {"vector_add": VECTOR_ADD})
+
+
+def test_the_lowest_puzzle_is_dropped_but_never_the_only_one(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, {"anna.py": RIGHT})
+    keep(folder, facts("values"))
+    (tmp_path / "p.toml").write_text("[drop]\nlowest = 1\n[puzzles]\nvector_add = 5\n")
+    learner = score(folder, [VECTOR_ADD], read_policy(tmp_path / "p.toml", {"vector_add": 1}), CPU).learners[0]
+    assert (learner.max_score, learner.puzzles[0].dropped) == (5.0, False)
+
+
+# ------------------------------------------------------------------------------------------------------------------- lines
+
+
+def test_facts_are_told_in_the_learners_own_lines(tmp_path: Path) -> None:
+    """Judged where it stands, and judged without its place: the same lines in the end."""
+    (tmp_path / "a.py").write_text("import triton\n\n\n# a long preamble\nx = 1\n\n\n" + UNMASKED)
+    source = from_path(tmp_path / "a.py", [VECTOR_ADD])[0].source
+    assert source is not None
+    with Sandbox() as sandbox:
+        there, apart = (
+            facts_of(check_source(VECTOR_ADD, one, "cpu", diagnose=False, runner=sandbox))  # type: ignore[arg-type]
+            for one in (source, normalised(source))
+        )
+    assert there != apart
+    assert in_own_lines(apart, source) == there
+    failed = next(gate for gate in there.gates if gate.status == "failed")
+    assert failed.line is not None
+    assert "tl." in (tmp_path / "a.py").read_text().splitlines()[failed.line - 1]
+
+
+# ----------------------------------------------------------------------------------------------------------------- reports
+
+
+@pytest.fixture
+def graded(tmp_path: Path) -> RunFolder:
+    """Four of a Canvas class: right, wrong, unreadable, missing; one of them with a name made for spreadsheets and terminals."""
+    (tmp_path / "book.csv").write_text(CANVAS_BOOK.replace("Le, Carol", "=cmd()|Le, \x1b[31mCarol"))
+    files = {
+        "smithanna_101_9001_anna.py": RIGHT,
+        "jonesbob_102_9002_w.ipynb": notebook("# by Bob Jones\n" + UNMASKED),
+        "lecarol_103_9003_x.ipynb": "{",
+    }
+    folder = run_folder(tmp_path, files, read_roster(tmp_path / "book.csv"))
+    keep(folder, facts(None), facts("values", right=10))
+    folder.keep_setting(CPU)
+    folder.keep_results(score(folder, [VECTOR_ADD], Policy(), CPU))
+    return folder
+
+
+def rows(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def test_canvas_s_own_grade_book_is_filled_in(graded: RunFolder, tmp_path: Path) -> None:
+    book = filled(tmp_path / "book.csv", graded.results)
+    assert [row[-1] for row in rows(book.text)] == ["Tile by Tile (77)", "1", "1", "0.35", "0", "0"]
+    assert rows(book.text)[0] == rows(CANVAS_BOOK)[0]
+    assert book.not_in_it == ()
+    added = filled(tmp_path / "book.csv", graded.results, column="Softmax")
+    assert rows(added.text)[0][-2:] == ["Tile by Tile (77)", "Softmax"]
+
+
+def test_moodle_s_worksheet_is_filled_in_by_its_own_maximum(graded: RunFolder, tmp_path: Path) -> None:
+    text = (
+        "Identifier,Full name,Email address,Status,Grade,Maximum Grade\nParticipant 102,Bob Jones,,Submitted,,100.00\n"
+    )
+    (tmp_path / "sheet.csv").write_text(text)
+    book = filled(tmp_path / "sheet.csv", graded.results)
+    assert rows(book.text)[1][4] == "35"
+    assert len(book.not_in_it) == 3
+
+
+def test_another_csv_is_no_grade_book(graded: RunFolder, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(GradeBookError, match="neither Canvas"):
+        filled(tmp_path / "x.csv", graded.results)
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", " =1", "-1\n=2"])
+def test_no_cell_is_a_formula(cell: str) -> None:
+    assert guarded(cell).startswith("'")
+    assert guarded("-1.5") == "-1.5"
+    assert "\n" not in guarded(cell)
+
+
+def test_gradescope_s_document_has_a_test_a_puzzle(graded: RunFolder) -> None:
+    anna, bob, carol, _ = graded.results.learners
+    document = gradescope(bob, graded.results)
+    (test,) = document["tests"]
+    assert (test["score"], test["max_score"], test["status"]) == (0.35, 1.0, "failed")
+    assert "Believed: All lanes exist." in test["output"]
+    assert gradescope(anna, graded.results)["tests"][0]["status"] == "passed"
+    assert "not a notebook" in gradescope(carol, graded.results)["output"]
+
+
+def test_junit_tells_failures_from_what_was_not_tried(graded: RunFolder) -> None:
+    root = ElementTree.fromstring(junit(graded.results))
+    kinds = {suite.get("name"): [child.tag for case in suite for child in case] for suite in root}
+    assert kinds == {"101": [], "102": ["failure"], "103": ["failure"], "106": ["skipped"]}
+
+
+def test_classroom_50_gets_whole_numbers_and_only_its_own_fields(graded: RunFolder) -> None:
+    given = dict.fromkeys(("CLASSROOM", "ASSIGNMENT", "SUBMISSION_TAG", "COMMIT_URL", "RELEASE_URL"), "x")
+    document = classroom50(graded.results.learners[1], given, "2026-11-20T12:00:00Z")
+    assert (document["score"], document["max-score"]) == (35, SCALE)
+    assert set(document["tests"][0]) == {"test-name", "passed", "score", "max-score"}
+    assert "| vector_add | failed | 0.35 of 1 |" in release_body(graded.results.learners[1])
+
+
+def test_the_report_returns_feedback_under_the_platform_s_names(graded: RunFolder, tmp_path: Path) -> None:
+    write_report(graded, graded.results, tmp_path / "book.csv", "Tile by Tile", False)
+    with zipfile.ZipFile(graded.report / "feedback.zip") as archive:
+        assert archive.namelist() == [
+            "smithanna_101_9001_feedback.html",
+            "jonesbob_102_9002_feedback.html",
+            "lecarol_103_9003_feedback.html",
+        ]
+        page = archive.read("jonesbob_102_9002_feedback.html").decode()
+    assert "All lanes exist." in page
+    assert "<script" not in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+    assert rows((graded.report / "final_grades.csv").read_text()) == rows(otter_csv(graded.results))
+    names = {path.name for path in graded.report.iterdir()}
+    assert names >= {"class.html", "learners", "book.csv", "results.json", "scores.csv", "junit.xml", "gradescope"}
+
+
+def test_an_anonymous_report_names_no_one(graded: RunFolder) -> None:
+    write_report(graded, graded.results, None, "", True)
+    everything = "".join(p.read_text() + p.name for p in graded.report.rglob("*") if p.is_file()).casefold()
+    assert "learner-001" in everything
+    for name in ("anna", "smith", "bob", "jones", "carol", "101", "9001"):
+        assert name not in everything, name
+    assert anonymous(graded.results) == anonymous(graded.results)
+
+
+def test_names_cannot_write_html_nor_steer_a_terminal(graded: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("rescore", str(graded.path)) == 0
+    assert "\x1b[31m" not in capsys.readouterr().out
+    write_report(graded, graded.results, None, "", False)
+    assert "=cmd()" in (graded.report / "class.html").read_text()
+    assert "'=cmd()" in (graded.report / "scores.csv").read_text()
+
+
+# ---------------------------------------------------------------------------------------------------------------- commands
+
+
+def command(*arguments: str) -> int:
+    return grade_class.main(arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["judge", "nowhere"], "nothing was collected in nowhere"),
+        (["rescore", "nowhere"], "nothing was collected in nowhere"),
+        (["report", "nowhere"], "nothing was scored in nowhere"),
+        (["judge", "run", "--shard", "3/2"], "--shard takes I/N"),
+        (["judge", "run", "--jobs", "0"], "--jobs has to be at least 1"),
+        (["collect", ".", "--puzzle", "softmaxx"], "There is no puzzle called softmaxx"),
+        (["judge", "run", "--require-isolation", "moat"], "not moat"),
+    ],
+)
+def test_wrong_usage_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[str], says: str
+) -> None:
+    run_folder(tmp_path, {"anna.py": RIGHT})
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=says):
+        command(*arguments)
+
+
+def test_less_isolation_than_required_is_refused_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Weak:
+        tier, gaps = "rlimits", ()
+
+    monkeypatch.setattr(Sandbox, "shared", lambda: Weak())
+    folder = run_folder(tmp_path, {"anna.py": RIGHT})
+    with pytest.raises(UnavailableHere, match="this machine lacks landlock, namespaces, seccomp"):
+        command("judge", str(folder.path), "--device", "cpu", "--require-isolation", "full")
+
+
+def test_a_disk_that_cannot_be_written_is_the_machine_s_failing(
+    graded: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = (graded.path / "results.json").read_bytes()
+    monkeypatch.setattr("checker.grading.records.write_atomically", full)
+    with pytest.raises(UnavailableHere, match="No space left"):
+        command("rescore", str(graded.path))
+    assert (graded.path / "results.json").read_bytes() == before
