@@ -211,6 +211,7 @@ def test_in_a_persons_session_the_sandbox_starts_without_torch() -> None:
     [
         (["grade", "right.py", "--json", "puzzles"], "puzzles is a folder; the result needs the name of a file"),
         (["grade", "right.py", "--json", "right.py/result.json"], "is no folder that you may write to"),
+        (["grade", "right.py", "--json", "/dev/null"], "/dev/null is a device or a pipe"),
         (["mutants", "--markdown", "puzzles"], "puzzles is a folder"),
         (["film", "right.py", "-o", "puzzles"], "puzzles is a folder"),
     ],

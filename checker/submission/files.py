@@ -57,7 +57,7 @@ def skipped(name: str) -> bool:
 
 
 def entries(path: Path) -> Iterator[Entry]:
-    """Every file at or below `path`, sorted by name; of a zip its members. `path` itself may be a link. Raises FileNotFoundError."""
+    """Every file at or below `path`, sorted by name; of a zip its members. `path` itself may be a link. Raises OSError where it cannot be read."""
     if not path.exists():
         raise FileNotFoundError(f"there is no file or folder called {path}")
     if path.is_dir():
@@ -78,7 +78,9 @@ def _folder(folder: Path, prefix: str, depth: int) -> Iterator[Entry]:
         with os.scandir(folder) as listed:
             found = sorted(islice(listed, MAX_LISTED), key=lambda entry: entry.name)
     except OSError as error:
-        yield Entry(prefix or ".", problem=f"this folder cannot be read: {error.strerror}", reason="unreadable")
+        if not prefix:
+            raise
+        yield Entry(prefix, problem=f"this folder cannot be read: {error.strerror}", reason="unreadable")
         return
     if not found and prefix:
         yield Entry(prefix, problem="this folder is empty", reason="empty")
@@ -129,7 +131,7 @@ class _Budget:
     size: int = MAX_ARCHIVE
 
     def read(self, entry: Entry, most: int) -> bytes:
-        data = entry.read(min(most, self.size + 1))
+        data = entry.read(max(0, min(most, self.size + 1)))
         self.size -= len(data)
         return data
 

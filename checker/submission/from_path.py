@@ -49,12 +49,14 @@ def from_path(path: Path | str, puzzles: Iterable[Puzzle] | Mapping[str, Puzzle]
     """
     kernels = {p.kernel: p.name for p in (puzzles.values() if isinstance(puzzles, Mapping) else puzzles)}
     whole = Path(path)
-    return [
-        found
-        for entry in _entries(whole)
-        if entry.name == whole.name or _wanted(entry)
-        for found in read_entry(entry, kernels)
-    ]
+    found: list[Found] = []
+    try:
+        for entry in _entries(whole):
+            if entry.name == whole.name or _wanted(entry):
+                found += read_entry(entry, kernels)
+    except PermissionError as error:
+        found.append(_unread(whole.name, f"this folder cannot be read: {error.strerror}", "unreadable"))
+    return found
 
 
 def _in_document(document: _Document, kernels: Mapping[str, str]) -> list[Found]:
