@@ -109,8 +109,12 @@ class FunctionRules:
                 self.expression(value)
             case ast.AnnAssign(target=target, annotation=annotation, value=value):
                 self.target(target)
-                if self.language_name(annotation) != "constexpr":  # Triton would run the right side twice
+                known = self.language_name(annotation)
+                if known not in {"constexpr", "tensor", *DTYPES}:
                     message = "annotate a variable with tl.constexpr, or leave the annotation out"
+                    self.refuse("annotations", node, message)
+                elif known != "constexpr" and value is not None and "atomic" in ast.dump(value):
+                    message = "leave the annotation out: Triton runs the right side of an annotated assignment twice"
                     self.refuse("annotations", node, message)
                 if value is not None:
                     self.expression(value)

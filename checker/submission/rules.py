@@ -34,7 +34,7 @@ RULES: dict[str, str] = {
     "expressions": "Values are made with arithmetic, comparisons, calls, indexing with None and `:`, tuples and conditional expressions.",
     "arguments": "Arguments are written out one by one: no `*args`, no `**kwargs`, and defaults are literal numbers.",
     "text": 'Text in quotes is a docstring or a direct argument of a call, such as `input_precision="ieee"`; it is never formatted.',
-    "annotations": "Parameters and variables are annotated with `tl.constexpr` or not at all.",
+    "annotations": "Parameters are annotated with `tl.constexpr` or not at all; variables with `tl.constexpr` or a dtype of `tl`.",
     "numbers": "Numbers fit in 64 bits, exponents and shifts are small literals.",
     "shadowing": "`tl`, `triton`, constants and helpers keep their meaning: no parameter or variable takes their name.",
     "ascii_names": "Names are written in plain ASCII letters, digits and underscores.",

@@ -103,7 +103,6 @@ FORBIDDEN: dict[str, str] = {
     "tl by another name (33)": with_line("tl = 1"),
     "is on a number": with_line("if n is 5:", "    n = 4") if " n," in RIGHT else with_line("if 1 is 5:", "    pass"),
     "is not on a number": with_line("d = 1000 is not 1000"),
-    "a dtype behind a variable": with_line("d: tl.float32 = 1.0"),
     "letters that look alike": with_line("оffs = 1"),
     "a name in full width": with_line("ｅval = 1"),
     "a static_range of a million": with_line("for i in tl.static_range(1000000):", "    pass"),
