@@ -264,15 +264,19 @@ class TestSetUp:
 class TestBrowser:
     @pytest.fixture(autouse=True)
     def _nothing_here(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(browser, "find_browser", lambda: None)
-        monkeypatch.setattr(browser, "install_browser", lambda: None)
+        for found in ("find_browser", "find_axe"):
+            monkeypatch.setattr(browser, found, lambda: None)
+        monkeypatch.setattr(browser, "_install", lambda package: None)
+        monkeypatch.setattr(browser, "install_axe", lambda: None)
 
     def test_a_missing_one_is_said_loudly(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.delenv("CI", raising=False)
         assert browser.main() == 0
-        assert "THE BROWSER TESTS WILL NOT BE RUN" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "THE BROWSER TESTS WILL NOT BE RUN" in said
+        assert "there is no axe-core here" in said
 
     def test_a_missing_one_fails_in_ci(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("CI", "true")

@@ -2,7 +2,7 @@
 
 Looks for Chromium or Chrome on the PATH, then for the one that Playwright may have fetched; installs Debian's chromium
 where it may (as root, or with a sudo that asks for nothing). axe-core, which looks for what keeps people from reading a page,
-comes from npm into .venv. In CI a missing one is a failure.
+comes from npm into .venv. In CI a missing browser is a failure; without axe-core its tests are left out, which is said here.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def find_axe() -> Path | None:
 
 
 def install_axe() -> None:
-    """Asks npm for axe-core, where there is an npm."""
+    """Asks npm for axe-core, and apt for npm where there is none."""
+    if not shutil.which("npm"):
+        _install("npm")
     if npm := shutil.which("npm"):
         print("Fetching axe-core for the tests of cards and films.", flush=True)
         command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(ROOT / ".venv" / "node"), AXE]
@@ -67,8 +69,8 @@ def _fetched_by_playwright() -> list[str]:
     return [str(path) for path in sorted(home.glob("chromium-*/chrome-linux*/chrome"), reverse=True)]
 
 
-def install_browser() -> None:
-    """Asks apt for Debian's chromium, where there is an apt and it may be asked."""
+def _install(package: str) -> None:
+    """Asks apt for a package of Debian's, where there is an apt and it may be asked."""
     if not shutil.which("apt-get"):
         return
     if os.geteuid() == 0:
@@ -80,9 +82,9 @@ def install_browser() -> None:
         rights = ["sudo", "-n"]
     else:
         return
-    print("Installing Debian's chromium for the browser tests.", flush=True)
+    print(f"Installing Debian's {package} for the browser tests.", flush=True)
     apt = [*rights, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"]
-    install = [*apt, "install", "-y", "--no-install-recommends", "chromium"]
+    install = [*apt, "install", "-y", "--no-install-recommends", package]
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "check": False}
     if subprocess.run(install, **quiet).returncode:  # type: ignore[call-overload]
         subprocess.run([*apt, "update"], **quiet)  # type: ignore[call-overload]
@@ -90,14 +92,16 @@ def install_browser() -> None:
 
 
 def main() -> int:
-    missing = []
-    for find, install, told in ((find_browser, install_browser, MISSING), (find_axe, install_axe, NO_AXE)):
-        if find() is None:
-            install()
-        if find() is None:
-            missing.append(told)
-    print("".join(missing), file=sys.stderr, flush=True, end="")
-    return 1 if missing and os.environ.get("CI") == "true" else 0
+    if find_axe() is None:
+        install_axe()
+    if find_axe() is None:
+        print(NO_AXE, file=sys.stderr, flush=True)
+    if find_browser() is None:
+        _install("chromium")
+    if find_browser() is not None:
+        return 0
+    print(MISSING, file=sys.stderr, flush=True)
+    return 1 if os.environ.get("CI") == "true" else 0
 
 
 if __name__ == "__main__":
