@@ -91,6 +91,10 @@ INSTEAD: dict[str, str] = {
         ["block_type", "const", "constexpr_type", "dtype", "pi32_t", "str_to_ty", "tuple_type", "void"], _TYPE
     ),
     **dict.fromkeys(["float8e4b15", "float8e4b8", "float8e5b16"], _FLOAT8),
+    **dict.fromkeys(("atomic_load", "atomic_poll"), "use tl.load: programs of this course do not wait for one another"),
+    "atomic_store": "use tl.store: programs of this course do not wait for one another",
+    "aggregate_replace": "a kernel works with tensors, numbers and tuples: write the values out",
+    "expect_zero": "it is a hint to the compiler that this course has no use for: leave it out",
     "dot_scaled": f"{_FLOAT8}, and tl.dot multiplies them: scale its result",
     "map_elementwise": "the functions of `tl` work lane by lane already: write the arithmetic on whole tiles, with tl.where for a choice in each lane",
     "PropagateNan": "leave the option out: tl.where(x != x, x, tl.maximum(x, y)) keeps a NaN of x",
