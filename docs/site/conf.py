@@ -10,7 +10,6 @@ from latex2mathml.converter import convert
 project = "Tile by Tile"
 html_title = "Tile by Tile"
 html_theme = "furo"
-pygments_style, pygments_dark_style = "friendly", "monokai"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
@@ -22,6 +21,7 @@ html_use_index = False
 extensions = ["myst_nb"]
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
+nb_code_prompt_show, nb_code_prompt_hide = "Show the set-up", "Hide the set-up"
 nb_execution_mode = "off"  # tools/site.py has run the notebooks
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # would come from elsewhere
 html_math_renderer = "mathml"

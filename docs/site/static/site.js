@@ -10,6 +10,9 @@ function follow() {
 follow();
 new MutationObserver(follow).observe(body, { attributeFilter: ["data-theme"] });
 
+// Sphinx calls these headings and does not say of which level
+document.querySelectorAll(".caption[role=heading]").forEach((node) => node.setAttribute("aria-level", "2"));
+
 // the film on the front page plays by itself, unless the reader wants nothing to move
 if (!matchMedia("(prefers-reduced-motion: reduce)").matches) document.querySelector(".front .play")?.click();
 })();
