@@ -179,7 +179,7 @@ def _lines() -> Iterator[str]:
     yield f"As methods of a value (`x.sum(axis=0)`): {_listed(METHODS)}."
     yield ""
     yield "Where Triton reads the same words otherwise than Python (`//` of a negative number, `is`, sums of truth values, a loop's"
-    yield "variable), the simulator goes with the compiler: `tests/simulator/test_compiler_agrees.py` has the list, run both ways."
+    yield "variable), the simulator goes with the compiler: `tests/compiler/test_simulator_agrees.py` has the list, run both ways."
     yield ""
     yield "## Refused, and what a learner reads"
     yield ""

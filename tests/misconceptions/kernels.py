@@ -22,6 +22,12 @@ def correct(puzzle: str) -> dict[str, KernelSource]:
 
 
 @cache
+def styles(puzzle: str) -> dict[str, KernelSource]:
+    """The kernels of ``styles/<puzzle>.md`` by name: right ones that were written without sight of the cases."""
+    return _read("styles", puzzle, {})
+
+
+@cache
 def rewrites(puzzle: str) -> dict[str, KernelSource]:
     """The kernels of ``rewrites/<puzzle>.md`` by name, none where there is no such page. Raises `pages.PageError`."""
     return _read("rewrites", puzzle, {name: kernel.source for name, kernel in correct(puzzle).items()})

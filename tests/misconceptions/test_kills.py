@@ -10,7 +10,7 @@ from checker.judge.launches import plan, prepare_all
 from checker.judge.outcome import simulate
 from checker.misconceptions import bank
 from tests.judge.helpers import changed, judge, solution, written
-from tests.misconceptions.kernels import correct, rewrites
+from tests.misconceptions.kernels import correct, rewrites, styles
 from tools.mutant_reports import wrong_kernels
 
 REPORTED = {(row.puzzle, row.name): row.gate for row in wrong_kernels()}
@@ -54,6 +54,28 @@ def test_a_correct_kernel_passes_and_is_never_diagnosed(name, kernel, runner):
     for gate in ("values", "memory", "traffic"):
         for failing in (outcomes[0], outcomes[-1]):
             assert find_misconception(puzzle, source, runner, outcomes, failing, gate).misconception is None
+
+
+STYLES = [(puzzle.name, name) for puzzle in LADDER for name in styles(puzzle.name)]
+
+
+def test_forty_styles_of_every_family():
+    families = {"softmax": "softmax", "attention": "flash_attention", "linear attention": "linear"}
+    for family, part in families.items():
+        names = [p.name for p in LADDER if part in p.name]
+        assert sum(len(styles(name)) + len(correct(name)) for name in names) >= 40, family
+
+
+@pytest.mark.parametrize(("name", "style"), STYLES[::9])
+def test_another_style_passes(name, style, runner):
+    verdict = judge(PUZZLES[name], styles(name)[style], runner)
+    assert verdict.passed, verdict.failure
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("name", "style"), STYLES)
+def test_every_style_passes(name, style, runner):
+    test_another_style_passes(name, style, runner)
 
 
 UNKNOWN = {
