@@ -9,7 +9,7 @@ JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n : 4)))
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test quick browser sync sync-check test-matrix mutants gpu-test gradescope nbgrader lint lock
+.PHONY: help setup lab test quick browser sync sync-check test-matrix mutants gpu-test gradescope nbgrader site lint lock
 
 help:  ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,9 @@ gradescope: setup  ## Make the autograder for Gradescope: PUZZLES="row_softmax c
 
 nbgrader: setup  ## Make a course for nbgrader: ASSIGNMENT=softmax PUZZLES="row_softmax chunked_softmax"
 	$(RUN) tools/nbgrader_course.py $(PUZZLES) $(if $(ASSIGNMENT),--assignment $(ASSIGNMENT)) $(ARGS)
+
+site: setup  ## Build the site for people who want to look before they install: .site/html (the first time some minutes)
+	$(RUN) tools/site.py
 
 lint: setup  ## Check formatting, style and types
 	$(RUN) -m ruff format --check .

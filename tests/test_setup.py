@@ -23,8 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LOCK_LINES = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")]
 LOCK = {canonicalize_name(name): version for name, version in (line.split("==") for line in LOCK_LINES)}
-ON_DEMAND = {"ray"}
-"""Extras that nobody needs for the course, and that only those install who ask for them: 240 MB and open ports."""
+ON_DEMAND = {"ray", "site"}
+"""Extras that nobody needs for the course, and that only those install who ask for them: 240 MB each, and Ray opens ports."""
 EXTRAS = {name: extra for name, extra in PROJECT["optional-dependencies"].items() if name not in ON_DEMAND}
 REQUIREMENTS = [
     Requirement(text) for text in [*PROJECT["dependencies"], *(r for extra in EXTRAS.values() for r in extra)]
