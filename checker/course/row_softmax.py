@@ -74,7 +74,7 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
     """The last one is larger than all that are known."""
     found = []
     for block in (*(draw.choice((8, 32, 256, 512)) for _ in range(5)), 16384):
-        m, n = (40, draw.randint(8193, block)) if block == 16384 else (draw.randint(1, 12), draw.randint(1, block))
+        m, n = (72, draw.randint(8193, block)) if block == 16384 else (draw.randint(1, 12), draw.randint(1, block))
         found.append(_case(m, n, block, **drawn_values(draw, _FAMILIES)))
     return tuple(found)
 
@@ -94,7 +94,7 @@ PUZZLE = Puzzle(
     statement="y = softmax of each row of x, one program per row, the row in one tile of BLOCK_N ≥ N lanes.",
     cases=(
         *covered([{"BLOCK_N": 16}, {"BLOCK_N": 128}, {"BLOCK_N": 1024}], (9, 1, 3), _FAMILIES, _columns),
-        _case(37, 7, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
+        _case(67, 7, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
         _case(2, 5003, 8192),  # more columns than anyone thinks enough
         _case(3, 61, 64, family="vast", devices=CPU),
         _case(4096, 781, 1024, devices=GPU, family="negative"),

@@ -79,7 +79,7 @@ def test_cases_come_small_first_and_no_case_needs_much_memory(name):
     puzzle = PUZZLES[name]
     for seed in range(2):
         for case in (*cpu(name), *puzzle.drawn(Random(seed))):
-            assert sum(t.numel() * 8 for t in puzzle.make(case).values()) < 2**25, case.name
+            assert sum(t.numel() * 8 for t in puzzle.make(case).values()) < 2**26, case.name
     sizes = [sum(t.numel() for t in puzzle.make(case).values()) for case in cpu(name)[:3]]
     assert max(sizes) < 500
 
