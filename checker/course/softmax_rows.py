@@ -179,7 +179,7 @@ def drawn(tile: Callable[[Random], dict[str, int]]) -> Callable[[Random], tuple[
             tiles, values = tile(draw), drawn_values(draw, tuple(CHUNKS))
             m, n = draw.randint(1, 12), columns(str(values["family"]), tiles["BLOCK_N"], "none")
             if number == 5:
-                m, n, tiles = 72, _LONGER, {**tiles, "BLOCK_N": 2048}
+                m, n, tiles = 76, _LONGER, {**tiles, "BLOCK_N": 2048}
             found.append(named(tiles, m, n - draw.randrange(tiles["BLOCK_N"]), **values))
         return tuple(found)
 

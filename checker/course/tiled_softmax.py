@@ -73,6 +73,8 @@ PUZZLE = Puzzle(
     cases=(
         *covered(_TILES, rows_=(11, 1, 8)),
         _case(67, 23, 1, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
+        _case(71, 1, 4, 16),
+        _case(71, 23, 4, 16, family="chunk_pairs_in_sight"),
         _case(7, 605, 4, 16, family="chunk_triples"),
         _case(3, 2_053, 4, 16),  # more chunks than anyone writes out by hand
         _case(2, 33_003, 2, 1024),  # more columns than 16 bits can number
