@@ -40,8 +40,8 @@ PAGES = ("docs/mutants.md", "docs/language.md", "checker/misconceptions/*.md")
 """What is shown besides the notebooks. Pages keep their places in the repository, so the links between them hold."""
 LINKED = ("puzzles/*.py", "solutions/*.py")
 """Files that pages link to; a click downloads them."""
-FRONT = "online_softmax"
-"""The puzzle whose film plays on the front page."""
+FRONT = LADDER[3].name
+"""The puzzle whose film plays on the front page: the first that keeps a state."""
 WIDGET = "application/vnd.jupyter.widget-view+json"
 FIGURE = re.compile(r"data:image/svg\+xml;base64,([\w+/=]+)")
 STAGE = re.compile(r'<svg class="stage".*?</svg>', re.DOTALL)

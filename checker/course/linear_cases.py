@@ -93,7 +93,7 @@ def special(flags: dict[str, int]) -> tuple[Case, ...]:
     """Small texts of values that are not worth meeting every tile and dtype."""
     families = (("huge", "float32"), ("outlier", "float16"), ("constant", "bfloat16"))
     return (
-        chunked_case(1, 3, 48, (16, 16), (16, 16), family="halfway", flags=flags),
+        chunked_case(1, 4, 48, (16, 16), (16, 16), family="halfway", flags=flags),
         *(
             chunked_case(1, 1, 33, (16, 16), (16, 16), family=family, dtype=dtype, flags=flags)
             for family, dtype in families

@@ -121,12 +121,12 @@ def queries_keys_values(
             q, k, v = torch.full_like(q, 1 / 256), torch.zeros_like(k), torch.full_like(v, 1 + 1 / 256)
             k[..., 1::3, 1::2, :], v[..., 1::3, 1::2, :] = 1 / 256, -0.75  # weights of two sizes, values of two signs
             k[..., 2::3, :, :] = 1 / 256
-            # two features of the query, one of them rounded, that pull towards values of two signs
-            q[..., ::3, :, 1::2] = 0.0
-            k[..., ::3, ::2, 1::2], k[..., ::3, 1::2, ::2] = VANISHED, VANISHED
             v[..., 1::2] *= -1
-            v[..., ::3, 1::2, :-1] *= -1
-            v[..., ::3, :, -1] /= 2  # all of one sign, against which the error of a row is measured
+            # in the fourth head two features of the query, one of them rounded, that pull towards values of two signs
+            q[..., 3::4, :, 1::2], k[..., 3::4, :, :] = 0.0, 0.0
+            k[..., 3::4, ::2, 1::2], k[..., 3::4, 1::2, ::2] = VANISHED, VANISHED
+            v[..., 3::4, 1::2, :-1] *= -1
+            v[..., 3::4, :, -1] /= 2  # all of one sign, against which the error of a row is measured
         case "outlier":  # one large feature: after a dozen tokens its sums pass 65,504, and float16 cannot hold them
             k[..., 0] = 6000.0 + 100.0 * k[..., 0]
             v = v + 2.0
