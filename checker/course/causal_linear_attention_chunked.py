@@ -36,6 +36,7 @@ PUZZLE = Puzzle(
         *covered((11, 0)),
         *long({"PAST": 0}),
         *special({"PAST": 0}),
+        chunked_case(1, 1, 48, (16, 16), (32, 32), flags=_AFTER),  # 16 divides every size, a tile divides none
         chunked_case(1, 1, 17, (16, 16), (16, 16), family="frozen", flags=_AFTER),
         chunked_case(2, 3, 1031, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
         chunked_case(1, 2, 20_011, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", flags=_AFTER),

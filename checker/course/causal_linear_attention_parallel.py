@@ -114,6 +114,7 @@ PUZZLE = Puzzle(
         *covered((11, 0)),
         *long({"PAST": 0}),
         *special({"PAST": 0}),
+        chunked_case(1, 1, 48, (16, 16), (32, 32), flags={"PAST": 11}),  # 16 divides every size, a tile divides none
         chunked_case(1, 1, 20, (16, 16), (16, 16), family="half_frozen", flags={"PAST": 11}),
         chunked_case(1, 2, 16_384, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", family="growing"),
         chunked_case(1, 1, 16_383, (128, 128), (64, 64), devices=GPU, dtype="float16", flags={"PAST": 300}),

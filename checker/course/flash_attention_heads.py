@@ -254,6 +254,7 @@ PUZZLE = Puzzle(
         _case(1, (3, 3), (5, 23), 16, (16, 16)),
         _case(3, (2, 1), (1, 90), 64, (16, 16), {"RAGGED": 1}, dtype="float16", family="score_pairs_in_sight"),
         _case(2, (2, 1), (1, 45), 128, (16, 16), {"IS_CAUSAL": True}, dtype="bfloat16", layout="transposed"),
+        _case(2, (1, 1), (48, 80), 16, (32, 64), {"RAGGED": 1}),  # 16 divides every size, a tile divides none
         _case(1, (1, 1), (37, 1), 16, (16, 16), {"IS_CAUSAL": True}, layout="strided"),
         _case(1, (1, 1), (270, 20), 16, (16, 16), {"IS_CAUSAL": True}, family="score_pairs_in_sight"),
         _case(9, (2, 1), (5, 23), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}, family="score_pairs_in_sight"),
@@ -266,6 +267,9 @@ PUZZLE = Puzzle(
         _case(1, (1, 1), (9, 75), 128, (16, 16), dtype="bfloat16", family="extreme_scores"),
         _case(1, (1, 1), (5, 61), 16, (16, 16), {"IS_CAUSAL": True}, family="vast_scores", devices=CPU),
         _case(3, (1, 1), (19, 41), 16, (16, 16), {"RAGGED": 1}, family="constant"),
+        _case(
+            1, (1, 1), (5, 1), 16, (16, 16), family="constant"
+        ),  # a sum of exactly 1: its logarithm is 0 and nothing else
         _case(1, (1, 1), (19, 263), 32, (32, 64), dtype="bfloat16", family="constant"),
         _case(1, (1, 1), (19, 263), 128, (32, 64), {"IS_CAUSAL": True}, dtype="float16", family="constant"),
         _case(

@@ -153,6 +153,7 @@ PUZZLE = Puzzle(
         *covered(_built, _FACTORS, _allowed),
         _case(1, 1, 1, 16, (16, 16)),
         _case(2, 1, 45, 64, (16, 16), dtype="float16", family="score_pairs_in_sight"),
+        _case(1, 48, 80, 16, (32, 64)),  # 16 divides every size, a tile divides none
         _case(3, 20, 1, 128, (16, 16), dtype="bfloat16", layout="padded"),
         _case(17, 5, 7, 16, (16, 16), family="score_pairs_in_sight"),
         _case(1, 16, 445, 16, (16, 16), family="score_triples", flags={"SCALE": OTHER_SCALE}),

@@ -218,6 +218,7 @@ PUZZLE = Puzzle(
         *_covered(),
         _case(1, 1, (17, 1003), (16, 16), (16, 16, 16), dtype="float16", family="many_small"),
         _case(1, 1, (141, 401), (32, 16), (16, 32, 16), dtype="bfloat16", family="many_small", layout="padded"),
+        _case(1, 1, (48, 80), (16, 16), (32, 64, 32)),  # 16 divides every size, a tile divides none
         _case(1, 4, (17, 32), (16, 16), (16, 16, 16), family="halfway"),
         _case(1, 1, (17, 31), (16, 16), (16, 16, 16), family="half_frozen"),
         _case(1, 1, (17, 31), (16, 16), (16, 16, 16), family="warm"),

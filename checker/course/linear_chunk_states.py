@@ -106,6 +106,7 @@ PUZZLE = Puzzle(
         *covered((None,)),
         *long({}),
         *special({}),
+        chunked_case(1, 1, 48, (16, 16), (32, 32)),  # 16 divides every size, a tile divides none
         chunked_case(2, 3, 1031, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
         chunked_case(1, 4, 16_384, (64, 64), (64, 64), devices=GPU, dtype="bfloat16"),
         chunked_case(1, 2, 16_384, (64, 64), (64, 64), devices=GPU),

@@ -149,6 +149,7 @@ PUZZLE = Puzzle(
     cases=(
         *_covered(),
         _case(2, 133, 7, 8),
+        _case(1, 16, 48, 32),  # 16 divides every size, a tile divides none
         _case(1, 2, 523, 8, family="counting"),
         _case(2, 12, 24, 16, family="huge"),
         _case(1, 1, 65_536, 256, devices=GPU),

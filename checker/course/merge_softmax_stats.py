@@ -146,6 +146,7 @@ PUZZLE = Puzzle(
         *_covered(),
         _case(67, 20, 7, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
         _case(67, 20, 7, 8, family="empty"),
+        _case(16, 96, 48, 64),  # 16 divides every size, a tile divides none
         _case(6, 38 * 4 - 1, 38, 64, family="chunk_triples"),
         _case(3, 18, 5, 16, family="vast", devices=CPU),
         _case(4096, 1000, 127, 128, devices=GPU, family="ascending"),

@@ -114,6 +114,7 @@ PUZZLE = Puzzle(
         *_covered(),
         _case(70 * 8 - 3, 8),  # many programs
         _case(200_003, 1024),  # more than anyone thinks enough
+        _case(48, 64),  # 16 divides every size, a tile divides none
         _case(100_003, 1024, devices=frozenset({"gpu"})),
         _case(16_777_259, 1024, devices=frozenset({"gpu"})),
     ),

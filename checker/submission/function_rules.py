@@ -113,7 +113,7 @@ class FunctionRules:
                 if known not in {"constexpr", "tensor", *DTYPES}:
                     message = "annotate a variable with tl.constexpr, or leave the annotation out"
                     self.refuse("annotations", node, message)
-                elif known != "constexpr" and value is not None and "atomic" in ast.dump(value):
+                elif known != "constexpr" and value is not None and self.may_change_memory(value):
                     message = "leave the annotation out: Triton runs the right side of an annotated assignment twice"
                     self.refuse("annotations", node, message)
                 if value is not None:
@@ -183,6 +183,15 @@ class FunctionRules:
             self.expression(call)
         self.block(node.body)
         self.no_else(node.orelse, "for")
+
+    def may_change_memory(self, value: ast.expr) -> bool:
+        """Whether an expression calls an atomic operation, or a helper, which may hold one."""
+        for node in ast.walk(value):
+            if isinstance(node, ast.Call):
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
+                if name.startswith("atomic_") or name in self.functions:
+                    return True
+        return False
 
     def undefined_after_loops(self, body: list[ast.stmt], left: set[str]) -> None:
         """Refuse what reads a variable that a loop has `left` undefined; a static_range is written out and leaves its last number."""

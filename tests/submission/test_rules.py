@@ -88,6 +88,7 @@ HOSTILE = {
     "after_inner_loop": ("for j in range(3):\n    for i in range(3):\n        pass\n    y = i", "loops"),
     "after_loop_in_branch": ("for i in range(3):\n    pass\nif N > 1:\n    y = i", "loops"),
     "annotated_atomic": ("t: tl.float32 = tl.atomic_add(y_ptr, 1.0)", "annotations"),
+    "annotated_method": ("t: tl.float32 = y_ptr.atomic_add(1.0)", "annotations"),
     "is_between_numbers": ("t = N is 3", "expressions"),
     "shadow_tl": ("tl = x_ptr", "shadowing"),
     "shadow_in_loop": ("for tl in range(3):\n    pass", "shadowing"),
