@@ -275,7 +275,9 @@ def _isolated(sandbox: object, required: str | None) -> None:
     from checker.sandbox.isolation import LANDLOCK, LAYERS, NAMESPACES, SECCOMP
 
     tier, gaps = str(getattr(sandbox, "tier")), tuple(getattr(sandbox, "gaps"))  # noqa: B009
-    print(f"checker: kernels run behind {tier}" + (f"; gaps: {', '.join(gaps)}" if gaps else ""), file=sys.stderr)
+    lost = tuple(getattr(sandbox, "lost", ()))
+    said = [tier, *(("gaps: " + ", ".join(gaps),) if gaps else ()), *(f"not in force: {reason}" for reason in lost)]
+    print(f"checker: kernels run behind {'; '.join(said)}", file=sys.stderr)
     if required is None:
         return
     asked = {NAMESPACES, LANDLOCK, SECCOMP} if required == "full" else set(required.replace(",", "+").split("+"))

@@ -6,6 +6,7 @@ On the trusted side, from the call to its result:
     compile_pool   compilations side by side
     worker_client  the worker's process and its jobs: started, handed over, how they ended
     shared_memory  the tensors of a launch, in memory that both sides see
+    plausible      whether a trace can belong to a launch
 
 On the other side, from the warm process to the foreign code:
 

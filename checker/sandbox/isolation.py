@@ -2,7 +2,7 @@
 
 ``namespaces``  own processes, network, IPC and mounts (as an ordinary user: in an own user namespace)
 ``other_user``  the job gives up root for the user "nobody"
-``landlock``    writes only to its own folder, reads only Python and system folders, no TCP, no signals outside
+``landlock``    writes only to its own folder, reads only Python and system folders without /etc, no TCP, no signals outside
 ``seccomp``     no network, no other processes' memory, no kernel interfaces; a simulation starts no program at all
 ``rlimits``     processor time, memory, files; always there
 """
@@ -27,7 +27,10 @@ CACHE = "cache"
 ROOT = Path(__file__).resolve().parents[2]
 MiB, GiB = 1 << 20, 1 << 30
 PATIENCE = 5
-_SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/opt", "/nix/store", "/proc", "/sys", "/dev")
+_SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/opt", "/nix/store", "/proc", "/sys")
+# Of /etc and /dev what loader, C library and Python ask for: the rest holds passwords, keys and disks.
+_ETC = ("ld.so.cache", "ld.so.preload", "localtime", "nsswitch.conf", "ssl/openssl.cnf", "alternatives")
+_DEV = ("null", "zero", "full", "random", "urandom")
 
 
 class LayerFailed(Exception):
@@ -125,9 +128,9 @@ def confine(confinement: Confinement) -> None:
                 put_on(confinement)
             except OSError as error:
                 raise LayerFailed(layer, error) from error
-        if layer == OTHER_USER:
+        elif layer == OTHER_USER:
             with contextlib.suppress(OSError):
-                linux.drop_capabilities()
+                _drop_capabilities(confinement)
     # A change of user makes /proc/self unreadable to the job itself, which the CUDA driver does not survive.
     linux.prctl(linux.PR_SET_DUMPABLE, 1)
 
@@ -155,12 +158,35 @@ def _become_nobody(confinement: Confinement) -> None:
     os.chown(confinement.folder, NOBODY, NOBODY)
     with contextlib.suppress(FileNotFoundError):
         os.chown(confinement.folder / CACHE, NOBODY, NOBODY)
+    linux.prctl(linux.PR_SET_KEEPCAPS, 1)
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)
-    for file in (__file__, os.__file__):
-        if not os.access(file, os.R_OK):
-            raise PermissionError(f"the user nobody cannot read {file}")
+    if unreadable := _drop_capabilities(confinement):
+        raise PermissionError(f"the user nobody cannot read {unreadable}")
+
+
+def _drop_capabilities(confinement: Confinement) -> str:
+    """Give up what root may do, and return "". A file of Python's that cannot be read then is returned instead, and nothing given up.
+
+    Where Python lies in a folder of root's own, such as /root, the job keeps the right to read, behind Landlock only: that says
+    what it reads.
+    """
+    linux.suspend_capabilities()
+    unreadable = next((file for file in (__file__, os.__file__) if not _opens(file)), "")
+    if unreadable and LANDLOCK not in confinement.layers:
+        linux.suspend_capabilities(False)
+        return unreadable
+    linux.keep_only(linux.CAP_DAC_READ_SEARCH if unreadable else None)
+    return ""
+
+
+def _opens(path: str) -> bool:
+    try:
+        Path(path).open("rb").close()
+    except OSError:
+        return False
+    return True
 
 
 def _restrict_files(confinement: Confinement) -> None:
@@ -174,6 +200,7 @@ def _readable() -> list[Path]:
     """System folders, Python's own and the checker's, but not the folder of the course, which holds the solutions."""
     python = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, *sys.path]
     paths = [Path(p) for p in (*_SYSTEM, *python) if p]
+    paths += [*(Path("/etc", name) for name in _ETC), *(Path("/dev", name) for name in _DEV)]
     return [ROOT / "checker", *(p for p in paths if not ROOT.is_relative_to(p.resolve()))]
 
 

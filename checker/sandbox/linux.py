@@ -16,8 +16,13 @@ MACHINE = platform.machine()
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
+PR_SET_KEEPCAPS = 8
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
+PR_CAP_AMBIENT, _AMBIENT_RAISE = 47, 2
+
+CAP_DAC_READ_SEARCH = 2
+"""The right to read every file and folder that nothing else denies."""
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWIPC = 0x08000000
@@ -57,12 +62,25 @@ def no_new_privileges() -> None:
     prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
-def drop_capabilities() -> None:
-    """Give up every capability of this process, for good once `no_new_privileges` is set."""
+def suspend_capabilities(suspended: bool = True) -> None:
+    """Put every capability of this process out of force, or those that it still has in force again. Raises OSError."""
+    sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; low halves, then high halves
+    _check(_libc.capget(_this_process(), sets), "capget")
+    for half in (0, 3):
+        sets[half] = 0 if suspended else sets[half + 1]
+    _check(_libc.capset(_this_process(), sets), "capset")
 
-    header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # version 3, this process
-    none = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable, twice
-    _check(_libc.capset(header, none), "capset")
+
+def keep_only(capability: int | None) -> None:
+    """Leave this process and the programs it starts one capability or none, for good once `no_new_privileges` is set. Raises OSError."""
+    bits = 0 if capability is None else 1 << capability
+    _check(_libc.capset(_this_process(), (ctypes.c_uint32 * 6)(bits, bits, bits)), "capset")
+    if capability is not None:
+        _check(_libc.prctl(PR_CAP_AMBIENT, *map(ctypes.c_ulong, (_AMBIENT_RAISE, capability, 0, 0))), "prctl")
+
+
+def _this_process() -> ctypes.Array[ctypes.c_uint32]:
+    return (ctypes.c_uint32 * 2)(0x20080522, 0)  # version 3 of the kernel's structures, process 0 for this one
 
 
 # Landlock -------------------------------------------------------------------------------------------------------------

@@ -50,10 +50,11 @@ class Hidden(Message):
 
 
 class WorkerReady(Message):
-    """Worker: the layers of isolation in force, and what a job can do in spite of them (names of `self_test.GAPS`)."""
+    """Worker: the layers of isolation in force, what a job can do in spite of them (names of `self_test.GAPS`), and why others are not."""
 
     layers: tuple[str, ...]
     gaps: tuple[str, ...]
+    lost: tuple[str, ...]
     threads: int
     seconds: float
 

@@ -98,6 +98,11 @@ class Sandbox:
         """What a trial job was able to do although it should not (names of `self_test.GAPS`); empty where the isolation holds."""
         return self._worker.wait_ready().gaps
 
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Why layers that this machine seems to offer are not in force, a reason each."""
+        return self._worker.wait_ready().lost
+
     def ping(self) -> float:
         """Seconds that a job takes which does nothing."""
         from checker.sandbox.tasks import Ping
@@ -357,12 +362,16 @@ def _run_result(
 ) -> RunResult:
     """What became of launch `number`: waits until `deadline` (by `time.monotonic`). Raises JobEnded."""
     from checker.judge.runner import RunResult
+    from checker.sandbox import plausible
     from checker.sandbox.tasks import longest_trace, trace_from_bytes
 
     try:
         most = longest_trace(launch)
         report = _report(job, number, deadline, most)
         trace = None if report.trace is None else trace_from_bytes(report.trace, most)
+        tensors = shared.results(launch) if report.status == "passed" else {}
+        if report.status == "passed" and not job.spec.gpu:
+            plausible.verify(trace, shared.original(launch), tensors)
         if report.status != "passed":
             job.close()
     except ProtocolError as error:
@@ -370,7 +379,7 @@ def _run_result(
         return RunResult("protocol_error", message=no_result(error))
     return RunResult(
         report.status,
-        tensors=shared.results(launch) if report.status == "passed" else {},
+        tensors=tensors,
         trace=trace,
         message=_too_long(seconds) if report.status == "timeout" else report.message,
         detail=report.detail,

@@ -6,7 +6,8 @@ import ctypes
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,12 +15,14 @@ from checker.sandbox.isolation import LANDLOCK, NAMESPACES, OTHER_USER, ROOT, SE
 from checker.sandbox.protocol import Broken, Channel, Closed, Message, ProtocolError
 
 _PATIENCE = 20.0
+_SECRET = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/dev/mem", "/proc/kcore")
 GAPS = {
     "network": "open a connection",
     "write": "write outside its own folder",
     "memory": "read the memory of the checker's processes",
     "signal": "send signals to the checker's processes",
     "solutions": "read the folder of the course",
+    "secrets": "read files of the system that only root may read",
 }
 """What a job must not be able to do, by the name that a sandbox reports it under."""
 
@@ -37,21 +40,33 @@ class CudaStarted(Message):
 
 
 Result = TypeVar("Result", Attempted, CudaStarted)
+Thing = TypeVar("Thing", int, str)
 Layers = frozenset[str]
 StartJob = Callable[[Layers, socket.socket, socket.socket, Callable[[Channel], None]], None]
 """Starts a job within these layers, with its sockets for data and for its end, that calls the function."""
 
 
-def strongest_layers(start: StartJob, layers: Layers) -> tuple[Layers, Layers]:
-    """The layers that can be put on, out of `layers`, and the names in `GAPS` of what a job can do all the same."""
-    outside = (os.getpid(), os.getppid())
+@dataclass(frozen=True)
+class Strongest:
+    """The layers that can be put on, the names in `GAPS` of what a job can do all the same, and why other layers cannot be put on."""
+
+    layers: Layers
+    gaps: Layers
+    lost: tuple[str, ...]
+
+
+def strongest_layers(start: StartJob, layers: Layers) -> Strongest:
+    """What holds out of `layers`. Raises RuntimeError where no job can be started."""
+    outside, lost = (os.getpid(), os.getppid()), list[str]()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         while True:
             answer = _trial(start, layers, lambda channel: _attempt_all(channel, port, outside), Attempted)
             if isinstance(answer, Attempted):
-                return layers, frozenset(answer.gaps) & GAPS.keys()
-            layers = _without(layers, answer)
+                return Strongest(layers, frozenset(answer.gaps) & GAPS.keys(), tuple(lost))
+            fewer = _without(layers, answer)
+            lost += [answer.message or f"{layer} cannot be put on" for layer in layers - fewer]
+            layers = fewer
 
 
 def strongest_gpu_layers(start: StartJob, layers: Layers) -> Layers:
@@ -97,6 +112,7 @@ def _attempt_all(channel: Channel, port: int, outside: tuple[int, ...]) -> None:
         "memory": lambda: _any(outside, lambda pid: Path(f"/proc/{pid}/mem").open("rb").close()),
         "signal": lambda: _any(outside, lambda pid: os.kill(pid, 0)),
         "solutions": lambda: next((ROOT / "solutions").glob("*.py")).read_bytes(),
+        "secrets": lambda: _any(_SECRET, lambda path: Path(path).open("rb").close()),
     }
     done: list[str] = []
     for name, attempt in attempts.items():
@@ -114,15 +130,15 @@ def _write_outside() -> None:
     place.unlink()
 
 
-def _any(processes: tuple[int, ...], attempt: Callable[[int], object]) -> None:
-    """Raises OSError only where `attempt` fails for every process."""
+def _any(things: Sequence[Thing], attempt: Callable[[Thing], object]) -> None:
+    """Raises OSError only where `attempt` fails for every thing."""
     refused = 0
-    for pid in processes:
+    for thing in things:
         try:
-            attempt(pid)
+            attempt(thing)
         except OSError:
             refused += 1
-    if refused == len(processes):
+    if refused == len(things):
         raise PermissionError
 
 

@@ -31,6 +31,7 @@ class SharedLaunches:
             laid_out.append(arguments)
             sources.append(own)
         self.message = Launches(tuple(laid_out), max(end, _PAGE), options)
+        self._originals = tuple(launches)
         self.fd = os.memfd_create("launch", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             os.ftruncate(self.fd, self.message.size)
@@ -48,10 +49,15 @@ class SharedLaunches:
         private = [_bytes(self._map, place).clone() for place in launch.storages]
         return {name: _view(view, private[view.storage]) for name, view in launch.views.items()}
 
+    def original(self, launch: LaunchArguments) -> Launch:
+        """The launch as it was before it was handed over."""
+        return next(was for was, told in zip(self._originals, self.message.launches, strict=True) if told is launch)
+
     def close(self) -> None:
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
+        self._originals = ()
         del self._map
 
 

@@ -126,6 +126,7 @@ def _job(
         for target, source in ((0, null), (1, writer), (2, writer)):
             os.dup2(source, target)
         os.close(writer)
+        os.close(null)
         _clean_environment(confinement.folder)
         try:
             isolation.confine(confinement)

@@ -125,14 +125,15 @@ def main(arguments: list[str]) -> None:
         control.send(Broken(f"{type(error).__name__}: {error}"[:2000]))
         raise
     worker = Worker(control, folder, isolation.available_layers() & set(arguments[2].split("+")))
-    worker.layers, gaps = self_test.strongest_layers(worker.trial(gpu=False), worker.layers)
-    if "memory" in gaps:
+    found = self_test.strongest_layers(worker.trial(gpu=False), worker.layers)
+    if "memory" in found.gaps:
         # the process that started us can make itself unreadable, at a price: debuggers cannot attach to it
         control.send(Exposed())
         control.receive(Hidden)
-        worker.layers, gaps = self_test.strongest_layers(worker.trial(gpu=False), worker.layers)
-    threads = len(os.listdir("/proc/self/task"))
-    control.send(WorkerReady(tuple(sorted(worker.layers)), tuple(sorted(gaps)), threads, time.perf_counter() - began))
+        found = self_test.strongest_layers(worker.trial(gpu=False), worker.layers)
+    worker.layers, threads = found.layers, len(os.listdir("/proc/self/task"))
+    layers, gaps = tuple(sorted(found.layers)), tuple(sorted(found.gaps))
+    control.send(WorkerReady(layers, gaps, found.lost, threads, time.perf_counter() - began))
     worker.serve()
 
 

@@ -297,8 +297,11 @@ def _sandbox(machine: Machine) -> Iterator[Answer]:
             f"{machine.sandbox}: an endless loop or a crash in a kernel is caught here, but this machine does not keep a hostile "
             f"kernel from these: {', '.join(machine.sandbox_gaps)}. That is fine for your own kernels; grade other people's on "
             "a machine with unprivileged user namespaces or Landlock."
+            f"{''.join(f' Not in force: {reason}.' for reason in machine.sandbox_lost)}"
         )
         yield "warning", message
+    elif machine.sandbox_lost:
+        yield "note", f"{machine.sandbox}. Not in force: {'; '.join(machine.sandbox_lost)}."
     elif machine.sandbox is not None:
         yield "ok", machine.sandbox
 

@@ -63,7 +63,8 @@ class Machine:
     jupyter: str | None = None
     colab: bool = False
     sandbox: str | None = None
-    sandbox_gaps: tuple[str, ...] = ()  # names of what a job can do all the same (`checker.sandbox.probe.GAPS`)
+    sandbox_gaps: tuple[str, ...] = ()  # names of what a job can do all the same (`checker.sandbox.self_test.GAPS`)
+    sandbox_lost: tuple[str, ...] = ()  # why layers are not in force
     sandbox_error: str = ""
     folder: str = "."
     writable: bool = True
@@ -172,7 +173,8 @@ def _sandbox(seen: Mapping[str, Any]) -> dict[str, Any]:
     try:
         from checker.sandbox import Sandbox
 
-        return {"sandbox": Sandbox.shared().tier, "sandbox_gaps": Sandbox.shared().gaps}
+        shared = Sandbox.shared()
+        return {"sandbox": shared.tier, "sandbox_gaps": shared.gaps, "sandbox_lost": shared.lost}
     except Exception as error:  # whatever stops the sandbox is what the learner has to be told
         return {"sandbox_error": f"{type(error).__name__}: {error}"}
 

@@ -28,7 +28,16 @@ def sockets():
             pass
 """
 FORGED = """
-import msgspec, struct
+import msgspec, numpy, struct
+from checker.simulator import trace_codec
+from checker.simulator.trace import TensorInfo, Trace, Traffic
+def traffic(stored):
+    return {"x_ptr": Traffic(148, 0, 3, 0), "y_ptr": Traffic(148, 0, 3, 0), "z_ptr": Traffic(0, stored, 0, 3)}
+def trace(**changes):
+    '''What the simulator says of an honest kernel.'''
+    tensors = {name: TensorInfo((37,), (1,), "float32") for name in ("x_ptr", "y_ptr", "z_ptr")}
+    told = {"grid": (3, 1, 1), "tensors": tensors, "traffic": traffic(148), "writers": {"z_ptr": numpy.arange(37) // 16}}
+    return trace_codec.encode(Trace(events=[], findings=[], **(told | changes)))
 def frame(*messages):
     text = b"".join(map(msgspec.msgpack.encode, messages))
     return struct.pack("<Q", len(text)) + text
@@ -142,6 +151,11 @@ def test_a_tile_of_ten_gigabytes_is_a_matter_of_memory(sandbox: Sandbox) -> None
         pytest.param("report(trace=b'\\xdd' + b'\\xff' * 4)", id="a trace of four billion"),
         pytest.param("report(trace=msgspec.msgpack.encode([b'{}', [['|O', bytes(8)]]]))", id="an array of objects"),
         pytest.param("report(trace=msgspec.msgpack.encode([b'{}', []]))", id="half a trace"),
+        pytest.param("report()", id="no trace"),
+        pytest.param("report(trace=trace(grid=(1, 1, 1)))", id="the grid of another launch"),
+        pytest.param("report(trace=trace(tensors={}, traffic={}, writers={}))", id="no tensors"),
+        pytest.param("report(trace=trace(writers={}))", id="outputs that nobody stored"),
+        pytest.param("report(trace=trace(traffic=traffic(0)))", id="stores without bytes"),
     ],
 )
 def test_frames_that_are_not_results(sandbox: Sandbox, data: str) -> None:
@@ -150,13 +164,43 @@ def test_frames_that_are_not_results(sandbox: Sandbox, data: str) -> None:
     assert "something that is no result" in result.message
 
 
-def test_forging_a_pass_gains_nothing_but_its_own_bytes(sandbox: Sandbox) -> None:
-    attack = "for fd in sockets(): os.write(fd, report())\nos._exit(0)"
+def test_a_forged_pass_gains_nothing_but_its_own_bytes(sandbox: Sandbox) -> None:
+    """The report of an honest kernel, and no output: the judge compares what is there."""
+    attack = "for fd in sockets(): os.write(fd, report(trace=trace()))\nos._exit(0)"
     first, *rest = sandbox.simulate(kernel(FIND + FORGED + attack), [launch(), launch()])
-    assert first.status == "passed"  # it ran to what it calls its end ...
-    assert torch.isnan(first.tensors["z_ptr"]).all()  # ... and its output is still the poison, which the judge compares
+    assert first.status == "passed", first
+    assert torch.isnan(first.tensors["z_ptr"]).all()
     assert [r.status for r in rest] == ["protocol_error"]
     works(sandbox)
+
+
+def test_outputs_made_without_a_store_are_seen(sandbox: Sandbox) -> None:
+    """The kernel finds the shared memory and writes the answer there, past everything that counts."""
+    attack = """
+import gc, torch
+def answer():
+    tensors = [t for t in gc.get_objects() if isinstance(t, torch.Tensor) and t.shape == (37,)]
+    assert tensors
+    for tensor in tensors:
+        tensor.fill_(1.0)
+answer()
+for fd in sockets(): os.write(fd, report(trace=trace(writers={"z_ptr": numpy.full(37, -1)})))
+os._exit(0)
+"""
+    result = run(sandbox, FIND + FORGED + attack)
+    assert result.status == "protocol_error", result
+    assert "nothing stored" in result.message
+
+
+def test_a_job_holds_one_socket_and_the_memory_of_its_launches(sandbox: Sandbox) -> None:
+    """Not the control socket, not the supervisor's report, not the memory of another job."""
+    look = """
+doors = [f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd") if int(fd) > 2]
+kinds = sorted(os.readlink(door).split(":")[0] for door in doors if os.path.lexists(door))
+assert kinds == ["/memfd", "socket"], kinds
+"""
+    (result,) = sandbox.simulate(kernel(FIND + look), [launch()])
+    assert result.status == "passed", result.message
 
 
 def test_frames_on_stdout_are_output_and_nothing_else(sandbox: Sandbox) -> None:
@@ -244,6 +288,29 @@ def test_the_solutions_are_not_readable(sandbox: Sandbox) -> None:
     result = run(sandbox, f"open({str(ROOT / 'solutions' / 'row_softmax.py')!r}).read()")
     assert result.status == "runtime_error"
     assert "PermissionError" in result.message
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/shadow", "/etc/passwd", "/etc/ssh/sshd_config", "/dev/vda", "/root/.bashrc", "/etc/hosts"]
+)
+def test_the_system_is_not_readable_but_for_what_python_needs(sandbox: Sandbox, path: str) -> None:
+    result = run(sandbox, f"open({path!r}, 'rb').read(1)")
+    assert result.status == "runtime_error"
+    assert "PermissionError" in result.message or not Path(path).exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up root")
+def test_root_is_given_up_wherever_python_lies(sandbox: Sandbox) -> None:
+    """Also where only root may enter the folder of Python."""
+    assert "other_user" in sandbox.tier
+    look = """
+import os
+assert (os.geteuid(), os.getegid(), os.getgroups()) == (65534, 65534, [])
+held = [line.split()[1] for line in open("/proc/self/status") if line.startswith(("CapEff", "CapPrm"))]
+assert all(int(bits, 16) in (0, 1 << 2) for bits in held), held
+"""
+    (result,) = sandbox.simulate(kernel(look), [launch()])
+    assert result.status == "passed", result.message
 
 
 def test_the_environment_is_scrubbed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:

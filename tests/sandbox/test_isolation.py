@@ -17,7 +17,8 @@ def test_with_every_layer_there_is_no_gap(sandbox: Sandbox) -> None:
         assert "network" not in sandbox.gaps
     if isolation.LANDLOCK in sandbox.tier:
         assert not {"write", "solutions"} & set(sandbox.gaps)
-    assert "memory" not in sandbox.gaps
+    assert not {"memory", "secrets"} & set(sandbox.gaps)
+    assert sandbox.lost == ()
 
 
 @pytest.mark.parametrize(
@@ -78,6 +79,15 @@ def test_the_filter_is_a_valid_program(gpu: bool, programs: bool) -> None:
     assert verdict("clone", 0x10000011) == refuse, "a new user namespace"
     assert verdict("kill", 7) == verdict("tgkill", 7) == allow
     assert verdict("kill", 8) == verdict("kill", 0xFFFFFFFF) == refuse
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up root")
+def test_what_root_can_read_without_landlock_is_said() -> None:
+    """A Python in a folder of root's own keeps the job from giving up root; the reason is told with the gap."""
+    with Sandbox(layers=(isolation.OTHER_USER,)) as weaker:
+        lost = isolation.OTHER_USER not in weaker.tier
+        assert lost == ("secrets" in weaker.gaps)
+        assert [reason.split(":")[0] for reason in weaker.lost] == [isolation.OTHER_USER] * lost
 
 
 def test_landlock_is_told_apart_from_nothing() -> None:
