@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from checker.puzzle import Puzzle
 
 DONE, USAGE, BROKEN = 0, 2, 3
-STAGES = ("collect", "judge", "rescore", "report", "one")
+STAGES = ("all", "collect", "judge", "rescore", "report", "one")
 DEVICES = ("auto", "cpu", "cuda")
 
 
@@ -50,51 +50,27 @@ def _parser() -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
     )
     stages = parser.add_subparsers(dest="stage", required=True)
-    p = stages.add_parser("collect", help="who handed in what: collected.json")
+    collecting, judging, scoring, reporting = _collecting(), _judging(), _scoring(), _reporting()
+    p = stages.add_parser(
+        "all", help="the four stages one after another", parents=[collecting, judging, scoring, reporting]
+    )
+    p.set_defaults(run=all_stages, shard="1/1", watch=None)
+    p = stages.add_parser("collect", help="who handed in what: collected.json", parents=[collecting])
     p.set_defaults(run=collect)
-    p.add_argument("path", metavar="PATH", help="a folder or zip, as the learning platform gave it")
-    p.add_argument(
-        "--roster", metavar="CSV", help="everyone in the class: columns id, name, email; or the platform's export"
-    )
-    p.add_argument("--assignment", metavar="NAME", help="which assignment, where nbgrader's folder holds several")
-    p.add_argument(
-        "--puzzle", metavar="NAME", action="append", default=[], help="a puzzle of the assignment; repeat it"
-    )
-    p.add_argument("-o", "--output", metavar="RUN", default="run", help="the folder of this run (default: run)")
-    p = stages.add_parser("judge", help="judge what has no verdict yet: verdicts/")
+    p = stages.add_parser("judge", help="judge what has no verdict yet: verdicts/", parents=[judging])
     p.set_defaults(run=judge)
     p.add_argument("folder", metavar="RUN")
-    p.add_argument(
-        "--device", choices=DEVICES, default="auto", help="auto (default) also uses a GPU where there is one"
-    )
-    p.add_argument("--secret", metavar="FILE", help="draw the cases from what is in this file")
-    p.add_argument("--jobs", metavar="N", type=int, default=1, help="verdicts at a time (default 1)")
-    p.add_argument("--no-diagnosis", action="store_true", help="do not look for the misconception behind a failure")
     p.add_argument("--shard", metavar="I/N", default="1/1", help="only this part of N, for N processes on one folder")
-    p.add_argument("--time-limit", metavar="S", type=float, default=600.0, help="seconds for one kernel (default 600)")
-    p.add_argument(
-        "--learner-limit", metavar="S", type=float, default=0.0, help="seconds for one learner (default: none)"
-    )
-    engine = "this machine (default), or a Ray cluster"
-    p.add_argument("--engine", choices=("local", "ray"), default="local", help=engine)
-    address = "of the cluster (default: the one that runs here)"
-    p.add_argument("--ray-address", metavar="ADDRESS", default="auto", help=address)
-    p.add_argument(
-        "--require-isolation", metavar="LAYERS", help="do not start below this, e.g. landlock+seccomp, or full"
-    )
     p.add_argument("--watch", metavar="FOLDER", help="collect this folder again and again, and grade what arrives")
     p.add_argument("--policy", metavar="TOML", help="with --watch: how to score")
-    p = stages.add_parser("rescore", help="scores from verdicts and a policy, without judging: results.json")
+    p = stages.add_parser(
+        "rescore", help="scores from verdicts and a policy, without judging: results.json", parents=[scoring]
+    )
     p.set_defaults(run=rescore)
     p.add_argument("folder", metavar="RUN")
-    p.add_argument("--policy", metavar="TOML", help="points by gate, attempts, late days, puzzles that are dropped")
-    p = stages.add_parser("report", help="grade books, feedback and pages: report/")
+    p = stages.add_parser("report", help="grade books, feedback and pages: report/", parents=[reporting])
     p.set_defaults(run=report)
     p.add_argument("folder", metavar="RUN")
-    p.add_argument("--gradebook", metavar="CSV", help="the grade book that Canvas or Moodle exported, to be filled in")
-    p.add_argument("--column", metavar="NAME", default="Tile by Tile", help="its column, in Canvas's")
-    p.add_argument("--anonymous", action="store_true", help="name no one")
-    p.add_argument("--films", action="store_true", help="with a film of the smallest case that each wrong kernel fails")
     p = stages.add_parser("one", help="one submission, inside Gradescope's container or on a Classroom 50 runner")
     p.set_defaults(run=one)
     p.add_argument("submission", metavar="PATH", help="the learner's file or folder")
@@ -109,6 +85,64 @@ def _parser() -> ArgumentParser:
     p.add_argument("--policy", metavar="TOML", help="points by gate")
     p.add_argument("-o", "--output", metavar="RUN", help="keep what was found out in this folder")
     return parser
+
+
+def _collecting() -> ArgumentParser:
+    p = ArgumentParser(add_help=False)
+    p.add_argument("path", metavar="PATH", help="a folder or zip, as the learning platform gave it")
+    p.add_argument(
+        "--roster", metavar="CSV", help="everyone in the class: columns id, name, email; or the platform's export"
+    )
+    p.add_argument("--assignment", metavar="NAME", help="which assignment, where nbgrader's folder holds several")
+    p.add_argument(
+        "--puzzle", metavar="NAME", action="append", default=[], help="a puzzle of the assignment; repeat it"
+    )
+    p.add_argument("-o", "--output", metavar="RUN", default="run", help="the folder of this run (default: run)")
+    return p
+
+
+def _judging() -> ArgumentParser:
+    p = ArgumentParser(add_help=False)
+    p.add_argument(
+        "--device", choices=DEVICES, default="auto", help="auto (default) also uses a GPU where there is one"
+    )
+    p.add_argument("--secret", metavar="FILE", help="draw the cases from what is in this file")
+    p.add_argument("--jobs", metavar="N", type=int, default=1, help="verdicts at a time (default 1)")
+    p.add_argument("--no-diagnosis", action="store_true", help="do not look for the misconception behind a failure")
+    p.add_argument("--time-limit", metavar="S", type=float, default=600.0, help="seconds for one kernel (default 600)")
+    p.add_argument(
+        "--learner-limit", metavar="S", type=float, default=0.0, help="seconds for one learner (default: none)"
+    )
+    engine = "this machine (default), or a Ray cluster"
+    p.add_argument("--engine", choices=("local", "ray"), default="local", help=engine)
+    address = "of the cluster (default: the one that runs here)"
+    p.add_argument("--ray-address", metavar="ADDRESS", default="auto", help=address)
+    p.add_argument(
+        "--require-isolation", metavar="LAYERS", help="do not start below this, e.g. landlock+seccomp, or full"
+    )
+    return p
+
+
+def _scoring() -> ArgumentParser:
+    p = ArgumentParser(add_help=False)
+    p.add_argument("--policy", metavar="TOML", help="points by gate, attempts, late days, puzzles that are dropped")
+    return p
+
+
+def _reporting() -> ArgumentParser:
+    p = ArgumentParser(add_help=False)
+    p.add_argument("--gradebook", metavar="CSV", help="the grade book that Canvas or Moodle exported, to be filled in")
+    p.add_argument("--column", metavar="NAME", default="Tile by Tile", help="its column, in Canvas's")
+    p.add_argument("--anonymous", action="store_true", help="name no one")
+    p.add_argument("--films", action="store_true", help="with a film of the smallest case that each wrong kernel fails")
+    return p
+
+
+def all_stages(options: Namespace) -> int:
+    """In one process, which imports torch once. What is left ungraded is scored and reported all the same."""
+    options.folder = options.output
+    ends = [collect(options), judge(options), rescore(options), report(options)]
+    return max(ends)
 
 
 # ----------------------------------------------------------------------------------------------------------------- collect
@@ -211,6 +245,7 @@ def _tasks(folder: RunFolder, setting: Setting) -> dict[str, Task]:
 def _judge(
     options: Namespace, folder: RunFolder, wanted: Sequence[Task], setting: Setting, secret: bytes | None
 ) -> Judged:
+    from checker.grading import bank_table
     from checker.grading.judging import Judged, Local, judge_missing
     from checker.grading.records import Fault
     from checker.grading.report import Progress, words
@@ -226,6 +261,7 @@ def _judge(
     if options.engine == "ray":
         engine = _ray_engine(options.ray_address, secret)
     puzzles = {task.key: task.puzzle.name for task in wanted}
+    asked = list({task.puzzle.name: task.puzzle for task in wanted if setting.diagnose}.values())
     with Progress(missing) as shown:
 
         def done(made: VerdictRecord | Fault) -> None:
@@ -234,7 +270,11 @@ def _judge(
                 "not graded" if isinstance(made, Fault) else words(made.facts.status),
             )
 
-        return judge_missing(folder, wanted, setting, engine, learner_seconds=options.learner_limit, report=done)
+        bank_table.load(asked)
+        try:
+            return judge_missing(folder, wanted, setting, engine, learner_seconds=options.learner_limit, report=done)
+        finally:
+            bank_table.save(asked)
 
 
 def _ray_engine(address: str, secret: bytes | None) -> Engine:

@@ -99,13 +99,13 @@ def keep_copy(folder: Path, puzzle: str, content: str | bytes) -> Path:
     raise FileExistsError(f"no free name for {puzzle}-{stamp}.py in {folder}")
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Replace `path` by `text` in one step: a reader sees the old file or the new one, and a crash leaves the old."""
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Replace `path` by `content` in one step: a reader sees the old file or the new one, and a crash leaves the old."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, _mode(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
@@ -25,6 +26,7 @@ MOST_TURNS = 24
 """Turns of a loop in all programs together: what a case costs."""
 
 
+@functools.cache
 def length(family: str, tile: int, remainder: str) -> int:
     """How many tokens fill tiles as the remainder says; "short" is less than one tile, "alone" a single token."""
     full = tile * CHUNKS.get(family, 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from random import Random
@@ -130,6 +131,7 @@ def columns(family: str, block: int, remainder: str) -> int:
             return prime_below(full - 1, block)
 
 
+@functools.cache
 def prime_below(n: int, block: int = 1) -> int:
     """The largest prime below n > 2 that leaves neither 1 nor `block` - 1 when divided by `block`, if `block` is above 4."""
     edges = (1, block - 1) if block > 4 else ()

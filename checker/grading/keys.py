@@ -85,18 +85,20 @@ def normalised(source: KernelSource) -> KernelSource:
     return replace(source, source=text, pieces=(Piece(1, text.count("\n"), "kernel", 1),))
 
 
+def packages() -> list[str]:
+    """The versions of what computes."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return [python, *(version(name) for name in ("torch", "triton", "numpy", "ml_dtypes"))]
+
+
 def key_of(puzzle: Puzzle, source: KernelSource, setting: Setting) -> str:
     """Names the verdict on a `normalised` kernel."""
-    packages = [
-        ".".join(platform.python_version_tuple()[:2]),
-        *(version(name) for name in ("torch", "triton", "numpy", "ml_dtypes")),
-    ]
     parts = (
         FORMAT,
         puzzle.name,
         puzzle_version(puzzle.name),
         machinery(),
-        packages,
+        packages(),
         source,
         (setting.device, setting.secret_id, setting.diagnose, setting.seconds),
     )

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
+import msgspec
+
 from checker.judge.launches import Prepared
 from checker.judge.likeness import Behaviour, behaviour
 from checker.judge.outcome import Outcome, judged
@@ -57,9 +59,11 @@ def renamed(source: KernelSource, prefix: str) -> str:
 
 
 Task = tuple[Misconception, Prepared]
+Key = tuple[str, str]
+"""A misconception and a case with its configuration, the same in every process."""
 
 
-class _Remembered:
+class Remembered:
     """What the bank's kernels of one puzzle did, by kernel and case, so that none runs twice on the same numbers.
 
     A checker that judges a class, or a learner who tries again, asks for the same few hundred runs over and over.
@@ -67,34 +71,41 @@ class _Remembered:
 
     def __init__(self, puzzle: Puzzle) -> None:
         self.puzzle = puzzle
-        self._behaviours: OrderedDict[tuple[str, str], Behaviour] = OrderedDict()
+        self.behaviours: OrderedDict[Key, Behaviour] = OrderedDict()
 
     def get(self, task: Task) -> Behaviour | None:
-        return self._behaviours.get(_key(task))
+        return self.behaviours.get(_key(task))
 
     def keep(self, task: Task, behaviour: Behaviour) -> None:
         if not behaviour.ran:
             return  # whatever ended it from outside may not do so the next time
-        self._behaviours[_key(task)] = behaviour
-        if len(self._behaviours) > MOST_REMEMBERED:
-            self._behaviours.popitem(last=False)
+        self.behaviours[_key(task)] = behaviour
+        if len(self.behaviours) > MOST_REMEMBERED:
+            self.behaviours.popitem(last=False)
 
 
 MOST_REMEMBERED = 3000
 """Of each puzzle: about 40 kernels on all cases, some 10 to 50 MB."""
-_REMEMBERED: dict[str, _Remembered] = {}
+_REMEMBERED: dict[str, Remembered] = {}
 
 
-def _key(task: Task) -> tuple[str, str]:
+def _key(task: Task) -> Key:
     misconception, prepared = task
-    return misconception.name, f"{prepared.case!r} {prepared.config!r}"
+    case = msgspec.json.encode((prepared.case, prepared.config), order="deterministic")
+    return misconception.name, case.decode()
+
+
+def remembered(puzzle: Puzzle) -> Remembered:
+    """What this process knows of the bank's kernels of a puzzle."""
+    known = _REMEMBERED.get(puzzle.name)
+    if known is None or known.puzzle is not puzzle:
+        known = _REMEMBERED[puzzle.name] = Remembered(puzzle)
+    return known
 
 
 def behaviours(puzzle: Puzzle, runner: Runner, tasks: Sequence[Task]) -> Iterator[Behaviour]:
     """What each misconception's kernel does in the case beside it, in order; run where it is not remembered."""
-    known = _REMEMBERED.get(puzzle.name)
-    if known is None or known.puzzle is not puzzle:
-        known = _REMEMBERED[puzzle.name] = _Remembered(puzzle)
+    known = remembered(puzzle)
     missing = [task for task in tasks if known.get(task) is None]
     arriving = run_misconceptions(puzzle, runner, missing)
     for task in tasks:
