@@ -149,7 +149,7 @@ def _parser() -> ArgumentParser:
         "grade solutions/",
         "grade submissions/ --puzzle row_softmax --json results.json",
         "grade alice.ipynb --json -",
-        "grade collect canvas.zip --roster roster.csv   (then judge, rescore, report: a class, see docs/grading.md)",
+        "grade all canvas.zip --roster roster.csv   (a class, see docs/grading.md)",
     )
     paths = "a file is one submission, and so is each thing in a folder"
     p.add_argument("paths", nargs="*", metavar="PATH", help=paths)

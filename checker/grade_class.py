@@ -1,4 +1,4 @@
-"""``python -m checker grade collect | judge | rescore | report``: a class, in stages, each of which leaves a file behind."""
+"""``python -m checker grade all``, or ``collect | judge | rescore | report``: a class, in stages, each of which leaves a file behind."""
 
 from __future__ import annotations
 

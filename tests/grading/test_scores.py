@@ -124,6 +124,15 @@ def test_everyone_has_a_status_that_says_what_happened(tmp_path: Path) -> None:
     jsonschema.validate(json.loads(msgspec.json.encode(result)), records.schema(Result))
 
 
+def test_points_have_two_decimals_at_most_and_add_up(tmp_path: Path) -> None:
+    files = {"anna/1.py": RIGHT, "bob/1.py": UNMASKED}
+    folder = run_folder(tmp_path, files)
+    keep(folder, facts(None), facts("values", right=1, run=3))
+    anna, bob = score(folder, [VECTOR_ADD], Policy(), CPU).learners
+    assert (anna.score, bob.score, bob.puzzles[0].score) == (1.0, 0.23, 0.23)
+    assert "0.23" in scores_csv(score(folder, [VECTOR_ADD], Policy(), CPU))
+
+
 def test_what_was_not_judged_is_ungraded_and_no_zero(tmp_path: Path) -> None:
     folder = run_folder(tmp_path, {"anna.py": RIGHT, "bob/1.py": UNMASKED, "bob/2.py": RIGHT})
     every = list(tasks(folder.collected, folder, {"vector_add": VECTOR_ADD}, CPU).values())
@@ -366,6 +375,20 @@ def test_wrong_usage_says_what_to_do(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=says):
         command(*arguments)
+
+
+def test_one_command_does_the_four_stages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "class" / "anna").mkdir(parents=True)
+    (tmp_path / "class" / "anna" / "vector_add.py").write_text(RIGHT)
+    (tmp_path / "class" / "bob").mkdir()
+    (tmp_path / "class" / "bob" / "vector_add.py").write_text(UNMASKED)
+    asked = ("--puzzle", "vector_add", "--device", "cpu", "-o", str(tmp_path / "run"))
+    assert command("all", str(tmp_path / "class"), *asked) == grade_class.DONE
+    result = RunFolder(tmp_path / "run").results
+    assert {x.person.id: x.score for x in result.learners} == {"anna": 1.0, "bob": 0.7}
+    assert (tmp_path / "run" / "report" / "class.html").is_file()
+    assert list((tmp_path / "cache" / "tile-by-tile").glob("vector_add-*.bank"))
 
 
 def test_less_isolation_than_required_is_refused_before_anything_runs(
