@@ -18,9 +18,9 @@ def test_verdicts_side_by_side_do_not_take_each_others_runs(runner, monkeypatch)
     prepared = prepare(puzzle, puzzle.cases[0])
     tasks = [(wrong, prepared) for wrong in bank("vector_add")]
     first, second = behaviours(puzzle, runner, tasks), behaviours(puzzle, runner, tasks)
-    seen = [next(first)]
-    other = list(second)
+    seen, other = [next(first)], [next(second), next(second)]
     seen += first
+    other += second
     assert len(seen) == len(other) == len(tasks)
     for mine, theirs in zip(seen, other, strict=True):
         assert mine.traffic == theirs.traffic
