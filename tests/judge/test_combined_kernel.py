@@ -13,16 +13,18 @@ from checker.misconceptions import bank
 
 def test_verdicts_side_by_side_do_not_take_each_others_runs(runner, monkeypatch):
     """Two threads that judge kernels of one puzzle ask for the same runs at the same time."""
-    monkeypatch.setattr(combined_kernel, "_REMEMBERED", {})
     puzzle = PUZZLES["vector_add"]
     prepared = prepare(puzzle, puzzle.cases[0])
     tasks = [(wrong, prepared) for wrong in bank("vector_add")]
+    monkeypatch.setattr(combined_kernel, "_REMEMBERED", {})
+    alone = list(behaviours(puzzle, runner, tasks))
+    monkeypatch.setattr(combined_kernel, "_REMEMBERED", {})
     first, second = behaviours(puzzle, runner, tasks), behaviours(puzzle, runner, tasks)
-    seen, other = [next(first)], [next(second), next(second)]
+    seen = [next(first)]
+    next(second), next(second)
     seen += first
-    other += second
-    assert len(seen) == len(other) == len(tasks)
-    for mine, theirs in zip(seen, other, strict=True):
+    assert len(seen) == len(alone) == len(tasks)
+    for mine, theirs in zip(seen, alone, strict=True):
         assert mine.traffic == theirs.traffic
         assert mine.lanes == theirs.lanes
         torch.testing.assert_close(mine.values, theirs.values, rtol=0, atol=0, equal_nan=True)
