@@ -105,6 +105,11 @@ PUZZLE = Puzzle(
         _case(1, 1, 5, (16, 33), 16, family="huge", flags=_FIRST),
         _case(1, 1, 13, (16, 16), 16, dtype="float16", family="outlier", flags=_FIRST),
         _case(1, 1, 5, (16, 16), 16, dtype="bfloat16", family="constant", flags=_FIRST),
+        # what mistakes that show in few cases only asked for: `make mutants ARGS=--guarded`
+        _case(3, 1, 129, (64, 12), 32, dtype="bfloat16", family="signs", flags=_AFTER),
+        _case(1, 1, 66, (128, 32), 32, dtype="bfloat16", family="hot", layout="transposed", flags=_AFTER),
+        _case(1, 2, 19, (32, 33), 16, dtype="float16", layout="transposed", flags=_AFTER),
+        _case(2, 2, 1, (32, 40), 16, dtype="bfloat16", layout="padded", flags=_AFTER),
         _case(4, 16, 257, (128, 96), 32, devices=GPU, dtype="float16", layout="padded", flags={"PAST": 100}),
         _case(2, 4, 4099, (64, 64), 64, devices=GPU, family="signs"),
         _case(1, 2, 16_384, (64, 64), 32, devices=GPU, dtype="bfloat16", flags={"PAST": 100}),
