@@ -92,8 +92,13 @@ def _times(outcome: Outcome, name: str, verb: str, moved: int, allowed: int) -> 
     tensor = name_of(name)
     if full == 0:
         return f"{tensor} was {verb} more than this puzzle allows"
-    rung = "this puzzle allows none" if allowed == 0 else f"this puzzle allows {allowed / full:.3g}"
-    return f"{tensor} was {verb} {moved / full:.3g} times over; {rung}"
+    limit = "this puzzle allows none" if allowed == 0 else f"this puzzle allows {allowed / full:.3g}"
+    times = "once" if _is_once(moved / full) else f"{moved / full:.3g} times over"
+    return f"{tensor} was {verb} {times}; {limit}"
+
+
+def _is_once(times: float) -> bool:
+    return abs(times - 1) < 0.005
 
 
 def _because(puzzle: Puzzle, outcome: Outcome, name: str) -> str:
@@ -138,5 +143,5 @@ def _passes(outcome: Outcome | None) -> str:
         for verb, moved in (("loaded", traffic.loaded), ("stored", traffic.stored)):
             if moved and full:
                 times = moved / full
-                parts.append(f"{name_of(name)} {verb} {'once' if abs(times - 1) < 0.005 else f'{times:.3g} times'}")
+                parts.append(f"{name_of(name)} {verb} {'once' if _is_once(times) else f'{times:.3g} times'}")
     return f"{join(parts)}: within what this puzzle allows." if parts else "Nothing was moved."
