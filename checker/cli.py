@@ -156,7 +156,7 @@ def _parser() -> ArgumentParser:
     add_puzzles(p)
     p.add_argument("--device", choices=DEVICES, default="auto", help=DEVICE)
     p.add_argument("--json", metavar="FILE", help=json_help("write the result as result/v1"))
-    secret = "draw the cases from what is in this file: the same for all, and known to nobody before"
+    secret = "draw the cases from the contents of this file: the same for everyone, and known to nobody beforehand"
     p.add_argument("--secret", metavar="FILE", help=secret)
     p.add_argument("--jobs", metavar="N", type=int, default=1, help="submissions graded at a time (default 1)")
     faster = "do not look for the misconception behind a failure (faster)"
@@ -172,7 +172,7 @@ def _parser() -> ArgumentParser:
     p.add_argument("--device", choices=DEVICES, default="auto", help=DEVICE)
     p.add_argument("--json", metavar="FILE", help=json_help("write the table as mutants/v1"))
     p.add_argument("--markdown", metavar="FILE", help="write the table as a page")
-    p.add_argument("--show", metavar="NAME", help="judge nothing, print this wrong kernel whole")
+    p.add_argument("--show", metavar="NAME", help="print this whole wrong kernel and judge nothing")
     p = verb(puzzles, "list the puzzles", "puzzles", "puzzles --json -")
     p.add_argument("--json", metavar="FILE", help=json_help("write the list as puzzles/v1"))
     return parser

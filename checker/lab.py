@@ -213,7 +213,7 @@ class Comparison:
         ]
         if not all(kernel.own for kernel in self.kernels):
             words.append(
-                "Kernels marked with * you have not solved yet: what is counted there is the course's solution."
+                "You have not solved the kernels marked with * yet: for those, the course's solution was counted."
             )
         return plot + "".join(map(Markup("<p>{}</p>").format, words))
 
@@ -317,7 +317,7 @@ class PipelineRun:
             if found:
                 words.append(f"{place}, distance from float64, relative to its size: {self._told(found)}.")
         if not all(step.own for step in self.steps):
-            words.append("Kernels marked with * you have not solved yet: what ran there is the course's solution.")
+            words.append("You have not solved the kernels marked with * yet: for those, the course's solution ran.")
         return Panel(f"{self.pipeline.title}: {self.case.name}", heads=heads, rows=rows, footer=words).html()
 
     def __repr__(self) -> str:

@@ -89,9 +89,7 @@ def _named(case: Case) -> Case:
     if case.meta["CHUNK"] < 16 or case.meta["BLOCK_V"] < 16:
         raise ValueError("CHUNK and BLOCK_V are at least 16: tensor cores take no smaller tiles")
     if (largest := b * h * n * max(d, d_v)) > LARGEST:
-        raise ValueError(
-            f"A tensor of these sizes has {largest:,} numbers; {LARGEST:,} are the most that can be tried here"
-        )
+        raise ValueError(f"A tensor of these sizes has {largest:,} numbers, and {LARGEST:,} are the limit here")
     return pipeline_case(b, h, n, d, d_v, *case.meta.values(), dtype=case.dtype, flags={"PAST": past})
 
 

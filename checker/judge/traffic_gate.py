@@ -72,7 +72,7 @@ def failed(
     lines = _lines_moving(replay, name, verb)
     where = f", by {join(source.line_words(line) for line in lines)}" if lines else ""
     advice = (
-        "Is a tile loaded twice? It stays in the program's registers: name it once and use it again. Else one is loaded that nothing needs."
+        "Is a tile loaded twice? Load it once and use it again: it stays in the program's registers. If not, some load is not needed at all."
         if verb == "loaded"
         else "Store each result once, when it is final."
     )

@@ -72,7 +72,7 @@ class DoctorReport(list[HealthCheck]):
     def summary(self) -> str:
         """One sentence: how far one gets on this machine."""
         if any(check.level == "problem" for check in self):
-            return "Mend the problems above, from the top; nothing can be checked before."
+            return "Mend the problems above, from the top. Until then nothing can be checked."
         gpu = next((check for check in self if check.what == "GPU"), None)
         if gpu is not None and gpu.level == "ok":
             return "Everything works here: simulator, compiler, GPU and timing."
