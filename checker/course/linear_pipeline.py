@@ -21,7 +21,7 @@ STATES, PREFIX, OUTPUTS = (
     causal_linear_attention_parallel.PUZZLE,
 )
 KERNELS: tuple[Puzzle, ...] = (STATES, PREFIX, OUTPUTS)
-"""In the order in which they run. The prefix runs twice, over S and over z."""
+"""In the order in which they run. The prefix runs twice, over the state and over z."""
 META = {STATES.name: ("CHUNK", "BLOCK_V"), PREFIX.name: ("BLOCK_SIZE",), OUTPUTS.name: ("CHUNK", "BLOCK_V")}
 LARGEST = 1 << 25
 """Numbers in one tensor: the float64 reference is computed on the processor."""

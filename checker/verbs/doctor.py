@@ -244,7 +244,7 @@ def _usable_gpu(gpu: Gpu) -> Answer:
     if gpu.capability < (8, 0):
         return "warning", (
             f"{what}: it has no bfloat16 in hardware. bfloat16 cases still run and count: Triton computes them in float32 "
-            "and rounds, so the answers are the same and only the speed is not. It has no TF32 and no asynchronous "
+            "and rounds, so the results are the same and only the speed differs. It has no TF32 and no asynchronous "
             "copies either, so `tl.dot` in float32 is exact and slow, and `num_stages` changes nothing: do not "
             "draw conclusions about those from timings made here. float16 and float32 puzzles are unaffected."
         )
