@@ -78,7 +78,7 @@ def find_misconception(
 
 
 def _replayed(puzzle: Puzzle, source: KernelSource, runner: Runner, failing: Outcome) -> Trace | None:
-    """A kernel's trace in the failing case, with every operation followed to where a NaN is born."""
+    """A kernel's trace in the failing case, with every operation followed to where a NaN first appears."""
     outcomes = simulate(puzzle, source, runner, [failing.prepared], SimulateOptions(explain_nan=True))
     return next((outcome.trace for outcome in outcomes), None)
 
