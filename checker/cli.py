@@ -89,7 +89,7 @@ def _parser() -> ArgumentParser:
         made = verb(run, summary, *examples)
         file = "a .py, .ipynb or .zip, or a puzzle's name for puzzles/NAME.py"
         made.add_argument("file", nargs="?", metavar="FILE", help=file)
-        made.add_argument("--puzzle", metavar="NAME", help="which puzzle, where the file holds several")
+        made.add_argument("--puzzle", metavar="NAME", help="which puzzle, if the file holds several")
         return made
 
     def add_sizes(p: ArgumentParser) -> None:
@@ -119,9 +119,9 @@ def _parser() -> ArgumentParser:
         "film puzzles/row_softmax.py -o film.html --size N=13",
         "film row_softmax --case failing",
     )
-    failing = "film the smallest case that fails, of a kernel that does not pass"
+    failing = "film the smallest failing case of a kernel that does not pass"
     p.add_argument("--case", choices=("failing",), default="", help=failing)
-    page = "the page to write (default: <puzzle>.film.html), or a .svg that moves by itself"
+    page = "the page to write (default: <puzzle>.film.html), or a .svg that plays by itself"
     p.add_argument("-o", "--output", metavar="HTML", help=page)
     add_sizes(p)
     p = kernel_verb(
@@ -151,7 +151,7 @@ def _parser() -> ArgumentParser:
         "grade alice.ipynb --json -",
         "grade collect canvas.zip --roster roster.csv   (then judge, rescore, report: a class, see docs/grading.md)",
     )
-    paths = "a file is one submission, and so is each thing in a folder"
+    paths = "a file is one submission; of a folder, each entry is one"
     p.add_argument("paths", nargs="*", metavar="PATH", help=paths)
     add_puzzles(p)
     p.add_argument("--device", choices=DEVICES, default="auto", help=DEVICE)
@@ -163,7 +163,7 @@ def _parser() -> ArgumentParser:
     p.add_argument("--no-diagnosis", action="store_true", help=faster)
     p = verb(
         mutants,
-        "judge the wrong kernels of the course: the kill table",
+        "judge the wrong kernels of the course and show which gate catches each",
         "mutants",
         "mutants --puzzle row_softmax --json -",
         "mutants --puzzle row_softmax --show no_mask",

@@ -86,7 +86,7 @@ class DoctorReport(list[HealthCheck]):
 def doctor(brief: bool = False) -> DoctorReport:
     """Show what works on this machine and the command that mends what does not.
 
-    `brief` looks only whether what is needed is installed, and says so in one line; where something is missing, all is shown.
+    `brief` only looks whether everything needed is installed, and says so in one line; if something is missing, it shows everything.
     """
     if brief and all(map(importlib.util.find_spec, NEEDED)):
         versions = ", ".join(f"{name} {metadata.version(name)}" for name in NEEDED)

@@ -62,7 +62,7 @@ class Film:
 def film(kernel: Any, sizes: Mapping[str, Any], case: str = "") -> Film | None:
     """Show the film of a kernel; None where it cannot run, and then the card says why.
 
-    With the `case` "failing" it is the smallest case that fails. In a notebook, and where nothing is asked for, controls below the film
+    With the `case` "failing" it is the smallest case that fails. In a notebook, and where no case or size is given, controls below the film
     run the kernel again at other sizes. Raises UsageError.
     """
     puzzle, source = kernel_named(kernel, "film")
