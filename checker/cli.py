@@ -121,7 +121,7 @@ def _parser() -> ArgumentParser:
     )
     failing = "film the smallest failing case of a kernel that does not pass"
     p.add_argument("--case", choices=("failing",), default="", help=failing)
-    page = "the page to write (default: <puzzle>.film.html), or a .svg that plays by itself"
+    page = "the page to write (default: <puzzle>.film.html), or an animated .svg"
     p.add_argument("-o", "--output", metavar="HTML", help=page)
     add_sizes(p)
     p = kernel_verb(

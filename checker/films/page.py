@@ -98,7 +98,7 @@ def film_svg(
     values: Mapping[str, Any] | None = None,
     flaws: Flaws | None = None,
 ) -> str:
-    """The stage as one SVG that moves by itself, for a message or a page; what it takes is as in `film_html`.
+    """The stage as one animated SVG, for a message or a page; what it takes is as in `film_html`.
 
     Of more than FRAMES steps it shows every second one, or third. Where nothing moves, its first frame stands still.
     """

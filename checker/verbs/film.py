@@ -41,7 +41,7 @@ SMALLER = "It shows every step: a few dozen elements are enough."
 
 @dataclass(frozen=True)
 class Film:
-    """A film that was shown. `html` is one self-contained fragment, ``svg()`` a picture that moves by itself."""
+    """A film that was shown. `html` is one self-contained fragment, ``svg()`` an animated picture."""
 
     puzzle: str
     title: str
