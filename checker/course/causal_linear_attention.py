@@ -97,10 +97,11 @@ PUZZLE = Puzzle(
         *_covered(),
         _case(1, 1, 131, (16, 16), 16, dtype="float16", family="many_small", flags=_FIRST),
         _case(1, 1, 67, (32, 16), 16, dtype="bfloat16", family="many_small", layout="padded", flags=_FIRST),
-        _case(1, 1, 16, (16, 16), 32, flags=_AFTER),  # 16 divides every size, a tile divides none
+        _case(2, 1, 16, (16, 48), 32, flags=_AFTER),  # 16 divides every size, a tile divides none
         _case(1, 4, 7, (16, 16), 16, family="halfway", flags=_FIRST),
         _case(1, 1, 5, (16, 16), 16, family="frozen", flags=_AFTER),
         _case(1, 1, 3, (16, 16), 16, family="warm", flags=_FIRST),
+        _case(2, 2, 67, (16, 16), 16, family="cold", flags=_FIRST),
         _case(1, 1, 5, (16, 33), 16, family="huge", flags=_FIRST),
         _case(1, 1, 13, (16, 16), 16, dtype="float16", family="outlier", flags=_FIRST),
         _case(1, 1, 5, (16, 16), 16, dtype="bfloat16", family="constant", flags=_FIRST),

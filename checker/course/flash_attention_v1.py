@@ -156,6 +156,7 @@ PUZZLE = Puzzle(
         _case(1, 48, 80, 16, (32, 64)),  # 16 divides every size, a tile divides none
         _case(3, 20, 1, 128, (16, 16), dtype="bfloat16", layout="padded"),
         _case(17, 5, 7, 16, (16, 16), family="score_pairs_in_sight"),
+        _case(1, 270, 20, 16, (16, 16), family="score_pairs_in_sight"),
         _case(1, 16, 445, 16, (16, 16), family="score_triples", flags={"SCALE": OTHER_SCALE}),
         # so many terms that no sum in 16 bits holds them
         _case(1, 2, 649, 64, (16, 16), dtype="float16", family="spike"),

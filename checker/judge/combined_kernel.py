@@ -95,10 +95,9 @@ def behaviours(puzzle: Puzzle, runner: Runner, tasks: Sequence[Task]) -> Iterato
     known = _REMEMBERED.get(puzzle.name)
     if known is None or known.puzzle is not puzzle:
         known = _REMEMBERED[puzzle.name] = _Remembered(puzzle)
-    missing = [task for task in tasks if known.get(task) is None]
-    arriving = run_misconceptions(puzzle, runner, missing)
-    for task in tasks:
-        found = known.get(task)
+    kept = [known.get(task) for task in tasks]  # read once: verdicts beside this one keep and drop others meanwhile
+    arriving = run_misconceptions(puzzle, runner, [t for t, found in zip(tasks, kept, strict=True) if found is None])
+    for task, found in zip(tasks, kept, strict=True):
         if found is None:
             outcome = next(arriving, None)
             if outcome is None:
