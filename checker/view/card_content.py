@@ -44,7 +44,7 @@ ASKS: dict[Gate, str] = {
     "source": "Does it keep the rules?",
     "compile": "Does it compile for real GPUs?",
     "values": "Are the numbers right?",
-    "memory": "Does it touch only what it may?",
+    "memory": "Does it read and write only where it may?",
     "traffic": "Does it move no more bytes than needed?",
     "gpu": "Does it hold on a GPU?",
     "speed": "How fast is it?",
