@@ -236,7 +236,7 @@ def infra_verdict(puzzle: Puzzle, submission: str, device: str, error: Exception
     """The verdict when the machinery itself broke: nothing is said about the kernel."""
     message = (
         f"The checker could not do its work ({type(error).__name__}: {error}). This says nothing about your kernel. "
-        "Run it again; if it stays, `doctor` looks for what is missing on this machine."
+        "Run it again. If this stays, `doctor` shows what is missing on this machine."
     )
     first = GateResult(GATES[0], "infra_error", message, detail="".join(traceback.format_exception(error)))
     gates = (first, *(GateResult(gate, "skipped", "") for gate in GATES[1:]))

@@ -36,11 +36,11 @@ DRAWN_CASES = 8
 """To tell two kernels apart that agree on all cases of the puzzle."""
 NONE_KNOWN = Diagnosis(
     None,
-    note="This is no known misconception: what the kernel did matches none of the wrong kernels that this puzzle keeps.",
+    note="This is no known mistake: the kernel behaves like none of the wrong kernels that are known for this puzzle.",
 )
 ONLY_ON_GPU = Diagnosis(
     None,
-    note="This is no known misconception: in the simulator the kernel does everything right, and only the GPU shows a difference.",
+    note="This is no known mistake: in the simulator the kernel does everything right, and only the GPU shows a difference.",
 )
 
 
@@ -78,7 +78,7 @@ def find_misconception(
 
 
 def _replayed(puzzle: Puzzle, source: KernelSource, runner: Runner, failing: Outcome) -> Trace | None:
-    """A kernel's trace in the failing case, with every operation followed to where a NaN is born."""
+    """A kernel's trace in the failing case, with every operation followed to where a NaN first appears."""
     outcomes = simulate(puzzle, source, runner, [failing.prepared], SimulateOptions(explain_nan=True))
     return next((outcome.trace for outcome in outcomes), None)
 
