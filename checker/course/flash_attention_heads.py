@@ -284,7 +284,7 @@ PUZZLE = Puzzle(
             {"IS_CAUSAL": True, "RAGGED": 1, "SCALE": OTHER_SCALE},
             layout="transposed",
         ),
-        _case(3, (3, 1), (48, 1), 64, (128, 32), {"RAGGED": 1}, layout="strided"),
+        _case(3, (3, 1), (48, 1), 16, (128, 32), {"RAGGED": 1}, family="constant", layout="strided"),
         _case(2, (3, 1), (20, 700), 16, (16, 64), {"IS_CAUSAL": True, "RAGGED": 1}, dtype="float16", layout="strided"),
         _case(1, (2, 2), (27, 9), 128, (32, 16), {"IS_CAUSAL": True, "RAGGED": 1}, dtype="float16", layout="strided"),
         _case(3, (3, 1), (64, 23), 16, (64, 32), {"IS_CAUSAL": True}, dtype="bfloat16", layout="strided"),

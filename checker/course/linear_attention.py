@@ -160,7 +160,7 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
     for large in (False,) * 5 + (True,):
         tile = (64, 64, 64) if large else (draw.choice((16, 32)), draw.choice((16, 32, 64)), draw.choice((16, 32)))
         n_q, n_kv = (
-            (draw.randint(150, 250), draw.randint(1100, 1300))
+            (draw.randint(200, 300), draw.randint(1300, 1500))
             if large
             else (
                 draw.randint(1, 3 * tile[0]),
@@ -238,7 +238,7 @@ PUZZLE = Puzzle(
             ragged=True,
         ),
         _case(1, 1, (15, 65), (16, 33), (64, 64, 16), dtype="float16", family="outlier", ragged=True),
-        _case(2, 3, (257, 31), (16, 8), (32, 32, 32), family="frozen", layout="padded", ragged=True),
+        _case(2, 3, (257, 31), (16, 8), (32, 32, 32), family="contributions", layout="padded", ragged=True),
         _case(1, 1, (162, 1160), (64, 115), (64, 64, 64), family="contributions", layout="transposed", ragged=True),
         _case(3, 1, (143, 129), (16, 16), (16, 64, 16), family="signs", layout="padded", ragged=True),
         _case(4, 16, (500, 517), (128, 96), (64, 64, 64), devices=GPU, dtype="float16", ragged=True, layout="padded"),
