@@ -90,11 +90,22 @@ def _key(task: Task) -> tuple[str, str]:
     return misconception.name, f"{prepared.case!r} {prepared.config!r}"
 
 
-def behaviours(puzzle: Puzzle, runner: Runner, tasks: Sequence[Task]) -> Iterator[Behaviour]:
-    """What each misconception's kernel does in the case beside it, in order; run where it is not remembered."""
+def remember(puzzle: Puzzle, misconception: Misconception, did: Sequence[tuple[Outcome, Behaviour]]) -> None:
+    """Keep what a misconception's kernel did in these cases."""
+    for outcome, seen in did:
+        _remembered(puzzle).keep((misconception, outcome.prepared), seen)
+
+
+def _remembered(puzzle: Puzzle) -> _Remembered:
     known = _REMEMBERED.get(puzzle.name)
     if known is None or known.puzzle is not puzzle:
         known = _REMEMBERED[puzzle.name] = _Remembered(puzzle)
+    return known
+
+
+def behaviours(puzzle: Puzzle, runner: Runner, tasks: Sequence[Task]) -> Iterator[Behaviour]:
+    """What each misconception's kernel does in the case beside it, in order; run where it is not remembered."""
+    known = _remembered(puzzle)
     kept = [known.get(task) for task in tasks]  # read once: verdicts beside this one keep and drop others meanwhile
     arriving = run_misconceptions(puzzle, runner, [t for t, found in zip(tasks, kept, strict=True) if found is None])
     for task, found in zip(tasks, kept, strict=True):
