@@ -151,17 +151,19 @@ class Cost:
     memory: float
 
 
-def measured(commands: Sequence[Sequence[str]], folder: Path, environment: Mapping[str, str]) -> Cost:
-    """Run the commands one after another. Raises RuntimeError where one does not end with 0 and leaves nothing to read."""
+def measured(
+    commands: Sequence[Sequence[str]], folder: Path, environment: Mapping[str, str], *, may_crash: bool = False
+) -> Cost:
+    """Run the commands one after another. Raises RuntimeError where one does not end with 0, unless a kernel may crash it."""
     began, before, peak = time.perf_counter(), _spent(), _Peak()
     for number, command in enumerate(commands):
         with (folder / f"command-{number}.log").open("ab") as log:
             process = subprocess.Popen(command, cwd=folder, env=dict(environment), stdout=log, stderr=log)
             with peak.of(process.pid):
                 process.wait()
-        if process.returncode not in (0, 1):
-            log_text = (folder / f"command-{number}.log").read_text(errors="replace")[-2000:]
-            print(f"ended with {process.returncode}: {' '.join(command)}\n{log_text}", file=sys.stderr)
+        if process.returncode and not may_crash:
+            said = (folder / f"command-{number}.log").read_text(errors="replace")[-2000:]
+            raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}:\n{said}")
     _reap()
     return Cost(_spent() - before, time.perf_counter() - began, peak.megabytes)
 
@@ -322,7 +324,7 @@ class Otter:
             (self.folder / "results" / learner.learner).mkdir(parents=True)
         run = [str(self.program), "run", "--no-logo", "-a", str(self.autograder)]
         commands = [[*run, "-o", f"results/{each.learner}", f"{each.learner}.ipynb"] for each in handed_in]
-        return measured(commands, self.folder, self.environment)
+        return measured(commands, self.folder, self.environment, may_crash=True)
 
     def points(self, handed_in: Sequence[HandedIn]) -> dict[str, dict[str, float]]:
         found: dict[str, dict[str, float]] = {}

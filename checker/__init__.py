@@ -55,8 +55,8 @@ def check(kernel: Any = None, device: str = "auto", *, only: str = "") -> Verdic
 def film(kernel: Any = None, case: str = "", **sizes: int) -> Film | None:
     """Show a kernel walking over its tensors, tile by tile, at small sizes: ``film(row_softmax_kernel, N=13, BLOCK_N=16)``.
 
-    ``case="failing"`` films the smallest case that fails. Keep one as a page with ``film(...).save("film.html")``, or as a picture
-    that moves by itself with ``.save("film.svg")``. Where the kernel cannot run, its verdict is shown instead.
+    ``case="failing"`` films the smallest case that fails. Keep one as a page with ``film(...).save("film.html")``, or as an
+    animated picture with ``.save("film.svg")``. Where the kernel cannot run, its verdict is shown instead.
     """
     _need("torch", "triton")
     from checker.verbs.film import film
@@ -65,10 +65,10 @@ def film(kernel: Any = None, case: str = "", **sizes: int) -> Film | None:
 
 
 def xray(kernel: Any = None, **choices: Any) -> Panel:
-    """Compile a kernel for each GPU of the course (none has to be present) and show what came of it.
+    """Compile a kernel for each GPU of the course (none has to be present) and show the result.
 
     ``xray(kernel, dtype="float16", BLOCK_N=128, num_warps=8, num_stages=3)``: any size, tile size or flag of the puzzle, the
-    ``dtype`` of its tensors, and the launch's options. Without them it is a case of the size that a GPU is used for.
+    ``dtype`` of its tensors, and the launch's options. Without them it takes a case as large as those run on a GPU.
     """
     _need("torch", "triton")
     from checker.verbs.xray import xray
@@ -96,7 +96,7 @@ def hint(kernel: Any = None, level: int | str | None = None) -> ShownHint:
 
 
 def predicted(question: str, said: Any, answer: Any, within: float = 0.1) -> None:
-    """Say how a prediction stands beside the answer, and keep whether the first one was right; `progress` counts them.
+    """Show a prediction beside the answer, and keep whether the first one was right; `progress` counts them.
 
     Numbers are right where they differ by no more than `within` of the answer.
     """
@@ -107,7 +107,7 @@ def predicted(question: str, said: Any, answer: Any, within: float = 0.1) -> Non
 
 
 def progress() -> ProgressSummary:
-    """Show what you tried and solved, how your predictions stand, and what comes next. It is kept in `.tile-by-tile/` in your folder."""
+    """Show what you tried and solved, how often you predicted right, and what comes next. It is kept in `.tile-by-tile/` in your folder."""
     _need("torch")
     from checker.verbs.progress import progress
 
@@ -123,7 +123,7 @@ def reset(puzzle: Any = None) -> Reset:
 
 
 def doctor(brief: bool = False) -> DoctorReport:
-    """Show what works on this machine, what does not, and the exact command that mends it; `brief`: one line where nothing is missing."""
+    """Show what works on this machine, what does not, and the exact command that mends it; with `brief`, one line if nothing is missing."""
     from checker.verbs.doctor import doctor
 
     return doctor(brief)

@@ -145,6 +145,7 @@ class _Check:
         seen = simulate_cases(self.puzzle, self.source, self.runner, [*launches, *(one.far for one in far)])
         outcomes, far_outcomes = seen[: len(launches)], seen[len(launches) :]
         self.right, self.run = sum(outcome.right for outcome in outcomes), len(launches)
+        outcomes = self.before_the_timeout(outcomes)
 
         # values, memory, traffic: each looks at the same outcomes and runs nothing, unless it fails
         if not self.passes(values_gate, outcomes):
@@ -206,6 +207,13 @@ class _Check:
             self.diagnosis = find_misconception(puzzle, source, runner, outcomes, failing, gate.GATE, replay)
         return False
 
+    def before_the_timeout(self, outcomes: list[Outcome]) -> list[Outcome]:
+        """Without a last case that took too long, where a smaller one shows what is wrong: its card says more than a time limit."""
+        if not outcomes or outcomes[-1].result.status != "timeout":
+            return outcomes
+        gates: tuple[SimulatedGate, ...] = (values_gate, memory_gate, traffic_gate)
+        return outcomes[:-1] if any(gate.failure(self.puzzle, outcomes[:-1]) for gate in gates) else outcomes
+
     def reaches_far(self, launches: Sequence[FarLaunch], outcomes: Sequence[Outcome]) -> bool:
         """Whether offsets past 2³¹ reach the right memory. Where they do not, the memory gate is added."""
         for launch, outcome in zip(launches, outcomes, strict=False):
@@ -228,7 +236,7 @@ def infra_verdict(puzzle: Puzzle, submission: str, device: str, error: Exception
     """The verdict when the machinery itself broke: nothing is said about the kernel."""
     message = (
         f"The checker could not do its work ({type(error).__name__}: {error}). This says nothing about your kernel. "
-        "Run it again; if it stays, `doctor` looks for what is missing on this machine."
+        "Run it again. If this stays, `doctor` shows what is missing on this machine."
     )
     first = GateResult(GATES[0], "infra_error", message, detail="".join(traceback.format_exception(error)))
     gates = (first, *(GateResult(gate, "skipped", "") for gate in GATES[1:]))

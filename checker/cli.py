@@ -89,7 +89,7 @@ def _parser() -> ArgumentParser:
         made = verb(run, summary, *examples)
         file = "a .py, .ipynb or .zip, or a puzzle's name for puzzles/NAME.py"
         made.add_argument("file", nargs="?", metavar="FILE", help=file)
-        made.add_argument("--puzzle", metavar="NAME", help="which puzzle, where the file holds several")
+        made.add_argument("--puzzle", metavar="NAME", help="which puzzle, if the file holds several")
         return made
 
     def add_sizes(p: ArgumentParser) -> None:
@@ -119,9 +119,9 @@ def _parser() -> ArgumentParser:
         "film puzzles/row_softmax.py -o film.html --size N=13",
         "film row_softmax --case failing",
     )
-    failing = "film the smallest case that fails, of a kernel that does not pass"
+    failing = "film the smallest failing case of a kernel that does not pass"
     p.add_argument("--case", choices=("failing",), default="", help=failing)
-    page = "the page to write (default: <puzzle>.film.html), or a .svg that moves by itself"
+    page = "the page to write (default: <puzzle>.film.html), or an animated .svg"
     p.add_argument("-o", "--output", metavar="HTML", help=page)
     add_sizes(p)
     p = kernel_verb(
@@ -151,19 +151,19 @@ def _parser() -> ArgumentParser:
         "grade alice.ipynb --json -",
         "grade all canvas.zip --roster roster.csv   (a class, see docs/grading.md)",
     )
-    paths = "a file is one submission, and so is each thing in a folder"
+    paths = "a file is one submission; of a folder, each entry is one"
     p.add_argument("paths", nargs="*", metavar="PATH", help=paths)
     add_puzzles(p)
     p.add_argument("--device", choices=DEVICES, default="auto", help=DEVICE)
     p.add_argument("--json", metavar="FILE", help=json_help("write the result as result/v1"))
-    secret = "draw the cases from what is in this file: the same for all, and known to nobody before"
+    secret = "draw the cases from the contents of this file: the same for everyone, and known to nobody beforehand"
     p.add_argument("--secret", metavar="FILE", help=secret)
     p.add_argument("--jobs", metavar="N", type=int, default=1, help="submissions graded at a time (default 1)")
     faster = "do not look for the misconception behind a failure (faster)"
     p.add_argument("--no-diagnosis", action="store_true", help=faster)
     p = verb(
         mutants,
-        "judge the wrong kernels of the course: the kill table",
+        "judge the wrong kernels of the course and show which gate catches each",
         "mutants",
         "mutants --puzzle row_softmax --json -",
         "mutants --puzzle row_softmax --show no_mask",
@@ -172,7 +172,7 @@ def _parser() -> ArgumentParser:
     p.add_argument("--device", choices=DEVICES, default="auto", help=DEVICE)
     p.add_argument("--json", metavar="FILE", help=json_help("write the table as mutants/v1"))
     p.add_argument("--markdown", metavar="FILE", help="write the table as a page")
-    p.add_argument("--show", metavar="NAME", help="judge nothing, print this wrong kernel whole")
+    p.add_argument("--show", metavar="NAME", help="print this whole wrong kernel and judge nothing")
     p = verb(puzzles, "list the puzzles", "puzzles", "puzzles --json -")
     p.add_argument("--json", metavar="FILE", help=json_help("write the list as puzzles/v1"))
     return parser

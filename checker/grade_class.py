@@ -83,7 +83,7 @@ def _parser() -> ArgumentParser:
     )
     p.add_argument("--secret", metavar="FILE", help="draw the cases from what is in this file")
     p.add_argument("--policy", metavar="TOML", help="points by gate")
-    p.add_argument("-o", "--output", metavar="RUN", help="keep what was found out in this folder")
+    p.add_argument("-o", "--output", metavar="RUN", help="keep the findings in this folder")
     return parser
 
 
@@ -118,7 +118,9 @@ def _judging() -> ArgumentParser:
     address = "of the cluster (default: the one that runs here)"
     p.add_argument("--ray-address", metavar="ADDRESS", default="auto", help=address)
     p.add_argument(
-        "--require-isolation", metavar="LAYERS", help="do not start below this, e.g. landlock+seccomp, or full"
+        "--require-isolation",
+        metavar="LAYERS",
+        help="refuse to start with less isolation than this, e.g. landlock+seccomp, or full",
     )
     return p
 
@@ -292,7 +294,7 @@ def _tell_judged(judged: Judged, folder: RunFolder, wanted: int) -> int:
     for fault in judged.faults[:5]:
         print(f"checker: not graded: {fault.message.splitlines()[0][:300]}", file=sys.stderr)
     if judged.interrupted:
-        print(f"checker: stopped. The same command goes on where it was: grade judge {folder.path}", file=sys.stderr)
+        print(f"checker: stopped. The same command continues where it was: grade judge {folder.path}", file=sys.stderr)
     return BROKEN if judged.interrupted or judged.faults else DONE
 
 
@@ -311,13 +313,13 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 
 def _isolated(sandbox: object, required: str | None) -> None:
-    """Say what the kernels run behind. Raises UnavailableHere where that is less than what is required."""
+    """Say how the kernels are isolated. Raises UnavailableHere where that is less than what is required."""
     from checker.sandbox.isolation import LANDLOCK, LAYERS, NAMESPACES, SECCOMP
 
     tier, gaps = str(getattr(sandbox, "tier")), tuple(getattr(sandbox, "gaps"))  # noqa: B009
     lost = tuple(getattr(sandbox, "lost", ()))
     said = [tier, *(("gaps: " + ", ".join(gaps),) if gaps else ()), *(f"not in force: {reason}" for reason in lost)]
-    print(f"checker: kernels run behind {'; '.join(said)}", file=sys.stderr)
+    print(f"checker: kernels are isolated by {'; '.join(said)}", file=sys.stderr)
     if required is None:
         return
     asked = {NAMESPACES, LANDLOCK, SECCOMP} if required == "full" else set(required.replace(",", "+").split("+"))

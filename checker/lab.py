@@ -73,7 +73,7 @@ would have more elements than `LARGEST`."""
 def films(names: Mapping[str, Sizes], beside: bool = False, together: bool = False) -> None:
     """Show the films of several puzzles at the given sizes, below one another; one that is not solved yet says so.
 
-    With `beside` they stand next to one another where the page is wide enough, and `together` they also have one play button and
+    With `beside` they are side by side where the page is wide enough, and with `together` they also have one play button and
     one time line: ``films({"chunked_softmax/chunk_local_max": sizes, "online_softmax": sizes}, together=True)``. A name with a
     slash is one of the course's wrong kernels, the puzzle and the mistake (`python -m checker mutants` lists them).
     """
@@ -130,9 +130,9 @@ def timed(name: str, sizes: Sequence[Sizes], dtype: str = "") -> list[float] | N
 def memory_hierarchy(name: str = "", sizes: Sizes | None = None) -> Plot:
     """The memories of an H100: how large each is, how fast, and how far away, with their sources.
 
-    With a puzzle's `name`, the bytes of its kernel at these `sizes` are laid on it: those of all tensors, and what one program
-    loads and stores within the budget: ``memory_hierarchy("row_softmax", {"M": 4096, "N": 1024, "BLOCK_N": 1024})``. No memory
-    is taken for the tensors.
+    With a puzzle's `name`, the bytes of its kernel at these `sizes` are marked in it: those of all tensors, and what one program
+    loads and stores within the budget: ``memory_hierarchy("row_softmax", {"M": 4096, "N": 1024, "BLOCK_N": 1024})``. The
+    tensors are not allocated.
     """
     if not name:
         return memory_levels()
@@ -213,7 +213,7 @@ class Comparison:
         ]
         if not all(kernel.own for kernel in self.kernels):
             words.append(
-                "Kernels marked with * you have not solved yet: what is counted there is the course's solution."
+                "You have not solved the kernels marked with * yet: for those, the course's solution was counted."
             )
         return plot + "".join(map(Markup("<p>{}</p>").format, words))
 
@@ -317,7 +317,7 @@ class PipelineRun:
             if found:
                 words.append(f"{place}, distance from float64, relative to its size: {self._told(found)}.")
         if not all(step.own for step in self.steps):
-            words.append("Kernels marked with * you have not solved yet: what ran there is the course's solution.")
+            words.append("You have not solved the kernels marked with * yet: for those, the course's solution ran.")
         return Panel(f"{self.pipeline.title}: {self.case.name}", heads=heads, rows=rows, footer=words).html()
 
     def __repr__(self) -> str:

@@ -65,7 +65,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Allowance:
-    """How many bytes of one tensor a rung of the ladder may move, and why."""
+    """How many bytes of one tensor a kernel may move, and why."""
 
     loaded: int
     stored: int

@@ -50,8 +50,8 @@ FEW, TURNS, PROBED = 4, 40, 3
 """Of the drawn cases, so many of each family, with so few programs and turns, say which guards hold in place there."""
 BITS = 40
 """Guards that one run of the probe asks."""
-SECONDS = 20
-"""Longer than any launch takes; one that goes on has an endless loop."""
+SECONDS = 120
+"""Of processor time, longer than all launches of a puzzle take; one that goes on has an endless loop."""
 _TURN = {"turn", "turns"}
 _TOGETHER = SimulateOptions(together=True)
 

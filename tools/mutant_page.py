@@ -39,7 +39,7 @@ def _gpu() -> Iterator[str]:
     device = facts.get("device", "a GPU").removeprefix("cuda (").removesuffix(")")
     yield f"{len(rows)} were launched by themselves on a GPU ({device}, torch {facts.get('torch', '?')}, triton {facts.get('triton', '?')}), whatever"
     yield "the simulator had said of them: every small case with two poisons in the outputs and a guard band around every tensor."
-    yield "What `memory` and `traffic` catch may leave no mark there; all else has to be seen."
+    yield "What `memory` and `traffic` catch may leave no trace there. Everything else must show."
     yield ""
     yield "| on the GPU | wrong kernels |"
     yield "|---|--:|"
@@ -58,7 +58,7 @@ def _mechanical() -> Iterator[str]:
     yield f"`tools/mutations.py` makes {made:,} small changes to the solutions, one at a time: another operator, constant, name, index or"
     yield "bound, a mask or a line less. Each goes through the gates on the CPU (compiled for one GPU before it runs, for every dtype after)."
     yield f"{counts['killed']:,} are killed. {counts['equivalent']} are equivalent: outputs (but for rounding) and accesses are those of the solution on every case"
-    yield f"and on 16 more, drawn at random. {counts['survived']} pass although they behave differently; why that is right stands below, and"
+    yield f"and on 16 more, drawn at random. {counts['survived']} pass although they behave differently; the reasons are given below, and"
     yield "`tools/survivors.toml` lists them. `reports/mutants-mechanical.json` has every one by name."
     yield from _missing(tables)
     yield ""
@@ -75,11 +75,11 @@ def _semantic() -> Iterator[str]:
     tables = tables_of("semantic")
     made, counts = _totals(tables)
     yield ""
-    yield "## Changes by somebody who knows the kernel"
+    yield "## Changes that an expert might make"
     yield ""
     yield f"`tools/semantic.py` makes {made:,} changes to single lines of the solutions: a value, a factor or an operand in a narrower type, an"
     yield "index of fewer bits, a clamp, an epsilon, a guard common to the tile, a parameter left out for what it usually equals, a loop that ends"
-    yield f"after some turns, a path for full tiles that others take, too. {counts['killed']:,} are killed, {counts['equivalent']} are equivalent, {counts['tolerated']} differ within the"
+    yield f"after some turns, a path for full tiles that other tiles take, too. {counts['killed']:,} are killed, {counts['equivalent']} are equivalent, {counts['tolerated']} differ within the"
     yield f"tolerance and fail on no drawn case either. {counts['survived']} pass although they fail on a drawn case."
     yield from _missing(tables)
     outcomes = ("killed", "equivalent", "tolerated", "survived")
@@ -96,7 +96,7 @@ def _guarded() -> Iterator[str]:
     yield ""
     yield f"`tools/guarded.py` joins every wrong kernel with the solution, {made:,} times: right in general, wrong only where a guard of the"
     yield "course (`checker/course/guards.py`) holds. A guard asks about a size, a remainder, a dtype, a layout, a program, a flag, two of these, or,"
-    yield "in the turns of a loop, about the chunk in hand. Equivalent are those that fail on no drawn case in which the guard holds either."
+    yield "in the turns of a loop, about the current chunk. Equivalent are those that fail on no drawn case in which the guard holds either."
     yield f"{counts['killed']:,} are killed, {counts['equivalent']:,} are equivalent, {counts['survived']:,} survive: each is a case that is missing."
     yield from _missing(tables)
     outcomes = ("killed", "equivalent", "survived")

@@ -86,7 +86,7 @@ def executed(name: str, notebook: NotebookNode) -> NotebookNode:
 
 
 def _fingerprint(notebook: NotebookNode) -> str:
-    """What the outputs of a notebook hang on: its cells and the checker."""
+    """What the outputs of a notebook depend on: its cells and the checker."""
     digest = hashlib.sha256("\0".join(cell.source for cell in notebook.cells).encode())
     for path in sorted((ROOT / "checker").rglob("*.*")):
         if path.suffix in (".py", ".js", ".css"):
@@ -258,7 +258,7 @@ def build(names: Sequence[str]) -> None:
     if subprocess.run(command, check=False).returncode:
         raise SiteError("Sphinx did not build the site; what it said stands above.")
     if found := list(flaws(HTML)):
-        raise SiteError("The site is not as it must be:\n  " + "\n  ".join(found))
+        raise SiteError("The site is not as it should be:\n  " + "\n  ".join(found))
 
 
 def main(names: Sequence[str]) -> int:

@@ -192,7 +192,7 @@ def check(root: Path) -> list[str]:
         if state.here is None:
             problems.append(f"{state.path} is missing")
         elif state.edited:
-            problems.append(f"{state.path} was edited by hand; such a change belongs into its source")
+            problems.append(f"{state.path} was edited by hand; such a change belongs in its source")
         elif state.stale or state.here != state.wanted:
             problems.append(f"{state.path} is older than its source")
         elif (root / state.path).read_text("utf-8") != files[state.path]:

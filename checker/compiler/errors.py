@@ -146,7 +146,7 @@ def _shared_data(match: re.Match[str], place: Place, request: CompileRequest) ->
 def _unsupported(match: re.Match[str], place: Place, request: CompileRequest) -> str:
     kind = match[1]
     instead = {
-        "Break": "`break` does not exist in Triton: write the loop's bounds so that it ends in time, or use `while` with a condition.",
+        "Break": "`break` does not exist in Triton: write the loop's bounds so that it ends where it should, or use `while` with a condition.",
         "Continue": "`continue` does not exist in Triton: put the rest of the loop's body under an `if`, or use a mask.",
         "Lambda": "A lambda does not exist in Triton: write a helper with @triton.jit.",
         "Dict": "A dict does not exist in Triton: use variables.",
@@ -187,8 +187,8 @@ RULES: tuple[Rule, ...] = (
     _rule("arguments", r"input_precision must be one of \((.*?)\)\. Got (\w+)", 'input_precision="{2}" does not exist; choose one of {1}.'),
     # types
     _rule("loop_type", r"Loop-carried variable (\w+) has initial type (.*?) but is re-assigned to (.*?) in loop", _loop_type),
-    _rule("branch_type", r"initial value for `(\w+)` is of type (.*?), but the (\w+) block redefines it as (.*?)['\")]*$", "`{1}` is {2} before the `if` and {4} after it. It must have one type and shape on both ways: convert with .to(...), or start with a value of the same type (0.0 instead of 0)."),
-    _rule("branch_type", r"Mismatched type for (\w+) between then block \((.*?)\) and else block \((.*?)\)", "`{1}` is {2} after the `if` part and {3} after the `else` part: it must have one type and shape on both ways."),
+    _rule("branch_type", r"initial value for `(\w+)` is of type (.*?), but the (\w+) block redefines it as (.*?)['\")]*$", "`{1}` is {2} before the `if` and {4} after it. It must have the same type and shape in both cases: convert with .to(...), or start with a value of the same type (0.0 instead of 0)."),
+    _rule("branch_type", r"Mismatched type for (\w+) between then block \((.*?)\) and else block \((.*?)\)", "`{1}` is {2} after the `if` part and {3} after the `else` part: it must have the same type and shape after both."),
     _rule("branch_type", r"Ternary expression with dynamic condition has inconsistent types (.*?) and (.*?)['\")]*$", "The two values of this `… if … else …` are {1} and {2}: they must have the same type."),
     _rule("return_type", r"(?:Return type mismatch|Inconsistent return types): (.*?) and (.*?)(?:\. Note|['\")]*$)", "This helper returns {1} in one place and {2} in another: every `return` must give the same type and shape."),
     _rule("pointer", r"Expected dtype \[(.*?)\] but got (pointer<.*?>)", "This function was given {2}, an address. Read the values first, with tl.load."),
@@ -210,17 +210,17 @@ RULES: tuple[Rule, ...] = (
     _rule("shape", r"Expected (\w+) argument to have shape \[(.*)\] but got \[(.*)\]", "The {1} here has the shape [{3}], and [{2}] is needed: addresses, values and mask must have one shape."),
     _rule("shape", r"Cannot broadcast, rank mismatch|Cannot broadcast, the expanded size|rank mismatch|cannot view block of|reshape\(\) cannot change total number", "These shapes do not fit together: compare the sides of the tiles in this line."),
     _rule("axis", r"invalid axis (-?\d+)\. Expected (-?\d+) <= axis < (\d+)", "There is no axis {1}: the tile has {3} of them, counted from 0."),
-    _rule("axis", r"permute dims must have the same length as input shape", ".T and tl.trans turn tiles with two sides; this one has another number of sides. x[:, None] makes a column of a vector."),
+    _rule("axis", r"permute dims must have the same length as input shape", ".T and tl.trans swap the two sides of a tile; this tile does not have two sides. x[:, None] makes a column of a vector."),
     _rule("unsupported_syntax", r"unsupported tensor index", "A tile cannot be cut up or indexed with numbers: only x[:, None] and x[None, :] exist. Load the part you need with its own offsets, or pick with tl.where and tl.sum."),
     # names
-    _rule("undefined_name", r"NameError\(['\"](\w+) is not defined", "`{1}` is not defined here{helper}. Look for a typing mistake; a variable that is first assigned inside a loop or an `if` does not exist after it, so give it a value before."),
+    _rule("undefined_name", r"NameError\(['\"](\w+) is not defined", "`{1}` is not defined here{helper}. Check the spelling; a variable that is first assigned inside a loop or an `if` does not exist after it, so give it a value before."),
     _rule("global", r"Cannot access global variable (\w+) from within", "`{1}` is an ordinary Python value from outside the kernel. Write `{1} = tl.constexpr(...)`, or pass it as a parameter."),
     _rule("not_jitted", r"Unsupported function referenced: <function (\w+)", "`{1}` is an ordinary Python function: write @triton.jit above it so that the kernel can call it."),
     _rule("unknown_function", r"module 'triton\.language(?:\.\w+)?' has no attribute '(make_block_ptr|advance)'|Block pointers have been removed", "Block pointers are gone since Triton 3.8: use tl.make_tensor_descriptor, or pointers with a mask."),
     _rule("unknown_function", r"module 'triton\.language\.math' has no attribute '(\w+)'", "`tl.math.{1}` does not exist in this Triton. The functions of CUDA's library are called as tl.extra.libdevice.{1}."),
-    _rule("unknown_function", r"module 'triton\.language\.extra\.(?:cuda\.)?libdevice' has no attribute '(\w+)'", "libdevice has no function `{1}`. Look for a typing mistake."),
+    _rule("unknown_function", r"module 'triton\.language\.extra\.(?:cuda\.)?libdevice' has no attribute '(\w+)'", "libdevice has no function `{1}`. Check the spelling."),
     _rule("dtype", r"^\(triton\.language\.(\w+)(?:, triton\.language\.\w+)*\)$", "This function of libdevice does not take {1}: convert to float32 first, with .to(tl.float32)."),
-    _rule("unknown_function", r"module 'triton\.language(?:\.\w+)?' has no attribute '(\w+)'", "`tl.{1}` does not exist. Look for a typing mistake, or at the list of functions in the notebook."),
+    _rule("unknown_function", r"module 'triton\.language(?:\.\w+)?' has no attribute '(\w+)'", "`tl.{1}` does not exist. Check the spelling, or look at the list of functions in the notebook."),
     _rule("unsupported_syntax", r"'tensor' object has no attribute '__pow__'|unsupported operand type\(s\) for \*\*", "`**` does not work on tensors: write x * x, or tl.exp2(y * tl.log2(x))."),
     _rule("unsupported_syntax", r"'tensor' object has no attribute 'values'|cannot unpack non-iterable", "A tile cannot be unpacked into several variables: only a tuple that a helper returns can."),
     _rule("unsupported_syntax", r"'MatMult' object has no attribute|operator 'MatMult'", "`@` does not exist in Triton: use tl.dot(a, b)."),

@@ -1,4 +1,4 @@
-"""What the attention rungs are tried on: cases in which each two factors meet, long ones, and drawn ones.
+"""What the attention puzzles are tried on: cases in which each two factors meet, long ones, and drawn ones.
 
 A puzzle adds its own factors (heads, flags, lengths), and builds a `Case` from a row of them and two lengths.
 """

@@ -97,13 +97,19 @@ PUZZLE = Puzzle(
         *_covered(),
         _case(1, 1, 131, (16, 16), 16, dtype="float16", family="many_small", flags=_FIRST),
         _case(1, 1, 67, (32, 16), 16, dtype="bfloat16", family="many_small", layout="padded", flags=_FIRST),
-        _case(1, 1, 16, (16, 16), 32, flags=_AFTER),  # 16 divides every size, a tile divides none
+        _case(2, 1, 16, (16, 48), 32, flags=_AFTER),  # 16 divides every size, a tile divides none
         _case(1, 4, 7, (16, 16), 16, family="halfway", flags=_FIRST),
         _case(1, 1, 5, (16, 16), 16, family="frozen", flags=_AFTER),
         _case(1, 1, 3, (16, 16), 16, family="warm", flags=_FIRST),
+        _case(2, 2, 67, (16, 16), 16, family="cold", flags=_FIRST),
         _case(1, 1, 5, (16, 33), 16, family="huge", flags=_FIRST),
         _case(1, 1, 13, (16, 16), 16, dtype="float16", family="outlier", flags=_FIRST),
         _case(1, 1, 5, (16, 16), 16, dtype="bfloat16", family="constant", flags=_FIRST),
+        # what mistakes that show in few cases only asked for: `make mutants ARGS=--guarded`
+        _case(3, 1, 129, (64, 12), 32, dtype="bfloat16", family="signs", flags=_AFTER),
+        _case(1, 1, 66, (128, 32), 32, dtype="bfloat16", family="hot", layout="transposed", flags=_AFTER),
+        _case(1, 2, 19, (32, 33), 16, dtype="float16", layout="transposed", flags=_AFTER),
+        _case(2, 2, 1, (32, 40), 16, dtype="bfloat16", layout="padded", flags=_AFTER),
         _case(4, 16, 257, (128, 96), 32, devices=GPU, dtype="float16", layout="padded", flags={"PAST": 100}),
         _case(2, 4, 4099, (64, 64), 64, devices=GPU, family="signs"),
         _case(1, 2, 16_384, (64, 64), 32, devices=GPU, dtype="bfloat16", flags={"PAST": 100}),

@@ -38,6 +38,15 @@ PUZZLE = Puzzle(
         *special({"PAST": 0}),
         chunked_case(1, 1, 48, (16, 16), (32, 32), flags=_AFTER),  # 16 divides every size, a tile divides none
         chunked_case(1, 1, 17, (16, 16), (16, 16), family="frozen", flags=_AFTER),
+        # what mistakes that show in few cases only asked for: `make mutants ARGS=--guarded`
+        chunked_case(
+            1, 1, 1109, (64, 79), (64, 64), dtype="bfloat16", family="cold", layout="padded", flags={"PAST": 0}
+        ),
+        chunked_case(3, 1, 32, (16, 40), (16, 32), family="half_frozen", layout="padded", flags={"PAST": 11}),
+        chunked_case(
+            2, 1, 640, (16, 12), (16, 32), dtype="bfloat16", family="hot", layout="padded", flags={"PAST": 11}
+        ),
+        chunked_case(1, 1, 211, (128, 31), (64, 16), dtype="float16", family="growing", flags={"PAST": 11}),
         chunked_case(2, 3, 1031, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
         chunked_case(1, 2, 20_011, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", flags=_AFTER),
         chunked_case(1, 2, 16_384, (64, 64), (64, 64), devices=GPU),

@@ -116,6 +116,14 @@ PUZZLE = Puzzle(
         *special({"PAST": 0}),
         chunked_case(1, 1, 48, (16, 16), (32, 32), flags={"PAST": 11}),  # 16 divides every size, a tile divides none
         chunked_case(1, 1, 20, (16, 16), (16, 16), family="half_frozen", flags={"PAST": 11}),
+        # what mistakes that show in few cases only asked for: `make mutants ARGS=--guarded`
+        chunked_case(
+            1, 1, 1109, (64, 79), (64, 64), dtype="bfloat16", family="cold", layout="padded", flags={"PAST": 0}
+        ),
+        chunked_case(
+            2, 1, 640, (16, 12), (16, 32), dtype="bfloat16", family="hot", layout="padded", flags={"PAST": 11}
+        ),
+        chunked_case(1, 1, 211, (128, 31), (64, 16), dtype="float16", family="growing", flags={"PAST": 11}),
         chunked_case(1, 2, 16_384, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", family="growing"),
         chunked_case(1, 1, 16_383, (128, 128), (64, 64), devices=GPU, dtype="float16", flags={"PAST": 300}),
         chunked_case(1, 2, 4099, (128, 72), (128, 32), devices=GPU, dtype="bfloat16", family="signs", layout="padded"),

@@ -272,6 +272,25 @@ PUZZLE = Puzzle(
         ),  # a sum of exactly 1: its logarithm is 0 and nothing else
         _case(1, (1, 1), (19, 263), 32, (32, 64), dtype="bfloat16", family="constant"),
         _case(1, (1, 1), (19, 263), 128, (32, 64), {"IS_CAUSAL": True}, dtype="float16", family="constant"),
+        # what mistakes that show in few cases only asked for: `make mutants ARGS=--guarded`
+        _case(3, (3, 1), (2, 1), 16, (32, 16), {"IS_CAUSAL": True}, dtype="bfloat16", layout="strided"),
+        _case(3, (1, 1), (17, 2), 16, (32, 64), {"IS_CAUSAL": True, "RAGGED": 1}, layout="strided"),
+        _case(
+            1,
+            (8, 1),
+            (61, 22),
+            16,
+            (32, 32),
+            {"IS_CAUSAL": True, "RAGGED": 1, "SCALE": OTHER_SCALE},
+            layout="transposed",
+        ),
+        _case(3, (3, 1), (48, 1), 16, (128, 32), {"RAGGED": 1}, family="constant", layout="strided"),
+        _case(2, (3, 1), (20, 700), 16, (16, 64), {"IS_CAUSAL": True, "RAGGED": 1}, dtype="float16", layout="strided"),
+        _case(1, (2, 2), (27, 9), 128, (32, 16), {"IS_CAUSAL": True, "RAGGED": 1}, dtype="float16", layout="strided"),
+        _case(3, (3, 1), (64, 23), 16, (64, 32), {"IS_CAUSAL": True}, dtype="bfloat16", layout="strided"),
+        _case(
+            2, (3, 1), (277, 37), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}, dtype="float16", layout="transposed"
+        ),
         _case(
             2,
             (8, 2),

@@ -156,6 +156,7 @@ PUZZLE = Puzzle(
         _case(1, 48, 80, 16, (32, 64)),  # 16 divides every size, a tile divides none
         _case(3, 20, 1, 128, (16, 16), dtype="bfloat16", layout="padded"),
         _case(17, 5, 7, 16, (16, 16), family="score_pairs_in_sight"),
+        _case(1, 270, 20, 16, (16, 16), family="score_pairs_in_sight"),
         _case(1, 16, 445, 16, (16, 16), family="score_triples", flags={"SCALE": OTHER_SCALE}),
         # so many terms that no sum in 16 bits holds them
         _case(1, 2, 649, 64, (16, 16), dtype="float16", family="spike"),
@@ -166,6 +167,9 @@ PUZZLE = Puzzle(
         _case(1, 5, 61, 16, (16, 16), family="vast_scores", devices=CPU),
         _case(1, 19, 41, 16, (16, 16), family="constant"),
         _case(1, 19, 263, 32, (32, 64), dtype="bfloat16", family="constant"),
+        # what mistakes that show in few cases only asked for: `make mutants ARGS=--guarded`
+        _case(1, 143, 640, 64, (128, 64), family="negative", layout="padded"),
+        _case(3, 65, 16, 64, (128, 128), family="score_pairs_in_sight", layout="padded"),
         _case(64, 258, 259, 64, (64, 32), devices=GPU, family="score_pairs_in_sight"),
         _case(132, 200, 260, 64, (32, 64), devices=GPU, dtype="float16"),
         _case(

@@ -160,7 +160,7 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
     for large in (False,) * 5 + (True,):
         tile = (64, 64, 64) if large else (draw.choice((16, 32)), draw.choice((16, 32, 64)), draw.choice((16, 32)))
         n_q, n_kv = (
-            (draw.randint(150, 250), draw.randint(1100, 1300))
+            (draw.randint(200, 300), draw.randint(1300, 1500))
             if large
             else (
                 draw.randint(1, 3 * tile[0]),
@@ -225,6 +225,22 @@ PUZZLE = Puzzle(
         _case(1, 1, (40, 20), (16, 33), (16, 16, 16), family="huge"),
         _case(1, 1, (33, 37), (64, 40), (32, 16, 32), dtype="float16", family="outlier"),
         _case(1, 1, (17, 33), (16, 16), (16, 16, 16), dtype="bfloat16", family="constant"),
+        # what mistakes that show in few cases only asked for: `make mutants ARGS=--guarded`
+        _case(
+            1,
+            1,
+            (198, 1263),
+            (64, 7),
+            (64, 32, 64),
+            dtype="float16",
+            family="contributions",
+            layout="transposed",
+            ragged=True,
+        ),
+        _case(1, 1, (15, 65), (16, 33), (64, 64, 16), dtype="float16", family="outlier", ragged=True),
+        _case(2, 3, (257, 31), (16, 8), (32, 32, 32), family="contributions", layout="padded", ragged=True),
+        _case(1, 1, (162, 1160), (64, 115), (64, 64, 64), family="contributions", layout="transposed", ragged=True),
+        _case(3, 1, (143, 129), (16, 16), (16, 64, 16), family="signs", layout="padded", ragged=True),
         _case(4, 16, (500, 517), (128, 96), (64, 64, 64), devices=GPU, dtype="float16", ragged=True, layout="padded"),
         _case(2, 4, (4099, 4099), (64, 64), (64, 64, 64), devices=GPU, family="signs"),
         _case(1, 1, (2048, 65_536), (64, 64), (64, 64, 64), devices=GPU, dtype="float16", family="outlier"),

@@ -21,7 +21,7 @@ STATES, PREFIX, OUTPUTS = (
     causal_linear_attention_parallel.PUZZLE,
 )
 KERNELS: tuple[Puzzle, ...] = (STATES, PREFIX, OUTPUTS)
-"""In the order in which they run. The prefix runs twice, over S and over z."""
+"""In the order in which they run. The prefix runs twice, over the state and over z."""
 META = {STATES.name: ("CHUNK", "BLOCK_V"), PREFIX.name: ("BLOCK_SIZE",), OUTPUTS.name: ("CHUNK", "BLOCK_V")}
 LARGEST = 1 << 25
 """Numbers in one tensor: the float64 reference is computed on the processor."""
@@ -89,9 +89,7 @@ def _named(case: Case) -> Case:
     if case.meta["CHUNK"] < 16 or case.meta["BLOCK_V"] < 16:
         raise ValueError("CHUNK and BLOCK_V are at least 16: tensor cores take no smaller tiles")
     if (largest := b * h * n * max(d, d_v)) > LARGEST:
-        raise ValueError(
-            f"A tensor of these sizes has {largest:,} numbers; {LARGEST:,} are the most that can be tried here"
-        )
+        raise ValueError(f"A tensor of these sizes has {largest:,} numbers, and {LARGEST:,} are the limit here")
     return pipeline_case(b, h, n, d, d_v, *case.meta.values(), dtype=case.dtype, flags={"PAST": past})
 
 

@@ -152,6 +152,10 @@ PUZZLE = Puzzle(
         _case(1, 16, 48, 32),  # 16 divides every size, a tile divides none
         _case(1, 2, 523, 8, family="counting"),
         _case(2, 12, 24, 16, family="huge"),
+        _case(1, 17, 17, 64, family="huge"),
+        # what mistakes that show in few cases only asked for: `make mutants ARGS=--guarded`
+        _case(2, 5, 1100, 64, family="contributions"),
+        _case(3, 3, 70 * 8 + 3, 8, family="contributions"),
         _case(1, 1, 65_536, 256, devices=GPU),
         _case(4, 1024, 4096, 128, devices=GPU),  # the states of 65,536 tokens of four heads, in chunks of 64
         _case(4, 1024, 64, 64, devices=GPU),  # and their z

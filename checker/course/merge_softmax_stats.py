@@ -159,7 +159,7 @@ PUZZLE = Puzzle(
     scale=scale,
     tolerance={"float32": Tolerance(rtol=5e-5, c=1.0)},
     hint=Hint(
-        question="One part says (m, l) = (2, 1.5), the other (4, 1.5). The first measured its terms against 2. What would its 1.5 have been, "
+        question="One part has (m, l) = (2, 1.5), the other (4, 1.5). The first measured its terms against 2. What would its 1.5 have been, "
         "measured against 4? And what if a part is empty: which m and which l change nothing?",
         idea="The maximum of the row is the maximum of the maxima. Every part's sum must be brought to that maximum before it is added: "
         "multiply l_part by exp(m_part - m). An empty part has exp(-inf - m) = 0 and drops out by itself, unless m is -inf too: "

@@ -69,6 +69,7 @@ PUZZLE = Puzzle(
         *covered([{"BLOCK_N": 16}, {"BLOCK_N": 64}, {"BLOCK_N": 1024}], rows_=(9, 1, 3)),
         _case(67, 23, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
         _case(2, 80, 64),  # 16 divides every size, a tile divides none
+        _case(3, 1, 16, dtype="bfloat16", layout="padded"),
         _case(3, 1, 16),
         _case(6, 605, 16, family="chunk_triples"),
         _case(1, 2_053, 16),  # more chunks than anyone writes out by hand

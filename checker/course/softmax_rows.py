@@ -1,4 +1,4 @@
-"""What the softmax rungs over a long row share: tensors, reference, tolerance, names of cases."""
+"""What the softmax puzzles over a long row share: tensors, reference, tolerance, names of cases."""
 
 from __future__ import annotations
 

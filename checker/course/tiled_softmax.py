@@ -74,6 +74,7 @@ PUZZLE = Puzzle(
         *covered(_TILES, rows_=(11, 1, 8)),
         _case(67, 23, 1, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
         _case(48, 80, 32, 64),  # 16 divides every size, a tile divides none
+        _case(71, 1, 4, 16, dtype="bfloat16", layout="padded"),
         _case(71, 1, 4, 16),
         _case(71, 23, 4, 16, family="chunk_pairs_in_sight"),
         _case(7, 605, 4, 16, family="chunk_triples"),

@@ -45,7 +45,7 @@ def film_html(
     """One self-contained HTML fragment: static SVG, style, data and player. Needs no server and survives saving.
 
     `trace` must hold events (``SimulateOptions(events=True, state=True)``). `case` is what was run, the film's
-    own if not given. `budget` is the rung's allowance for it, ``puzzle.budget(case)``; without it the bars only count.
+    own if not given. `budget` is what the puzzle allows for it, ``puzzle.budget(case)``; without it the bars only count.
     `values` are tensors or arrays by parameter, inputs as they were and outputs as the kernel left them; small ones are
     written into the cells. Output values appear at the moment of their last store. `flaws`: the kernel does not pass, which the
     film says above its stage, and these elements are wrong.
@@ -98,7 +98,7 @@ def film_svg(
     values: Mapping[str, Any] | None = None,
     flaws: Flaws | None = None,
 ) -> str:
-    """The stage as one SVG that moves by itself, for a message or a page; what it takes is as in `film_html`.
+    """The stage as one animated SVG, for a message or a page; what it takes is as in `film_html`.
 
     Of more than FRAMES steps it shows every second one, or third. Where nothing moves, its first frame stands still.
     """
@@ -296,7 +296,7 @@ def _controls(film: FilmData) -> Markup:
     page = Markup(
         '<div class="controls"><div class="time"><div class="marks"></div><svg class="bars" preserveAspectRatio="none" aria-hidden="true"></svg></div>'
         '<input class="scrub" type="range" min="0" value="0" aria-label="Moment"><div class="buttons">{}</div>{}'
-        '<p class="note">A GPU runs programs side by side and in no promised order; the order you see here is a choice of the film.</p></div>'
+        '<p class="note">A GPU runs programs side by side, and their order is not fixed. This film shows one possible order.</p></div>'
     )
     return page.format(Markup("").join(buttons), row)
 

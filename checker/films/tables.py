@@ -187,7 +187,7 @@ def _percent(part: float) -> str:
 
 
 def meters_html(listed: Sequence[Meter]) -> Markup:
-    """What the whole launch loads and stores of each tensor, against the rung's budget."""
+    """What the whole launch loads and stores of each tensor, against the puzzle's budget."""
     row = Markup(
         '<div class="row{}{}" data-meter="{} {} {} {} {}"><span class="what2"><b>{}</b> <small>{}</small></span>'
         '<span class="bar" style="--moved:{};--budget:{}"></span> <span class="words">{}</span></div>'

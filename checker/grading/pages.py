@@ -290,7 +290,7 @@ def _alike(result: Result, clusters: Sequence[Cluster]) -> Markup:
     if not rows:
         return Markup()
     note = Markup(
-        '<p class="soft">Kernels that differ in names, comments and layout at most. Short ones agree by nature: this says nothing '
+        '<p class="soft">Kernels that differ at most in names, comments and layout. Short kernels are often alike, so this says nothing '
         "about who wrote them.</p>"
     )
     return _table("Alike", ("puzzle", "learners", "whose", ""), rows) + note
@@ -311,7 +311,7 @@ def _unread(result: Result) -> Markup:
 def _foot(result: Result) -> Markup:
     e = result.environment
     drawn = f", cases drawn with the secret {e.secret}" if e.secret else ""
-    return Markup('<p class="soft">Judged on {} behind {}; triton {}, torch {}, checker {}{}.</p>').format(
+    return Markup('<p class="soft">Judged on {}, isolated by {}; triton {}, torch {}, checker {}{}.</p>').format(
         e.device, " and ".join(e.isolation) or "nothing yet", e.triton, e.torch, e.checker, drawn
     )
 

@@ -1,4 +1,4 @@
-"""Kernels that are alike: information for a person, never a verdict. Short kernels agree by nature, and with the solution."""
+"""Kernels that are alike: information for a person, never a verdict. Short kernels are often alike, and like the solution."""
 
 from __future__ import annotations
 

@@ -103,13 +103,18 @@ def remembered(puzzle: Puzzle) -> Remembered:
     return known
 
 
+def remember(puzzle: Puzzle, misconception: Misconception, did: Sequence[tuple[Outcome, Behaviour]]) -> None:
+    """Keep what a misconception's kernel did in these cases."""
+    for outcome, seen in did:
+        remembered(puzzle).keep((misconception, outcome.prepared), seen)
+
+
 def behaviours(puzzle: Puzzle, runner: Runner, tasks: Sequence[Task]) -> Iterator[Behaviour]:
     """What each misconception's kernel does in the case beside it, in order; run where it is not remembered."""
     known = remembered(puzzle)
-    missing = [task for task in tasks if known.get(task) is None]
-    arriving = run_misconceptions(puzzle, runner, missing)
-    for task in tasks:
-        found = known.get(task)
+    kept = [known.get(task) for task in tasks]  # read once: verdicts beside this one keep and drop others meanwhile
+    arriving = run_misconceptions(puzzle, runner, [t for t, found in zip(tasks, kept, strict=True) if found is None])
+    for task, found in zip(tasks, kept, strict=True):
         if found is None:
             outcome = next(arriving, None)
             if outcome is None:

@@ -189,11 +189,11 @@ def _failed(source: KernelSource, result: CompileResult) -> GateResult:
             status, message = "resource_limit", "Triton's compiler needed more memory than a check may use."
             advice = "A very large tile is the usual reason: try a smaller one."
         case "protocol_error":
-            status, message = "protocol_error", "The compiler's process answered in a way it should not."
+            status, message = "protocol_error", "The compiler's process sent back something unexpected."
             advice = "Run the check again."
         case "infra_error":
             status, message = "infra_error", "The compiler could not be run, which says nothing about your kernel."
-            advice = "Run the check again; if it stays, `doctor` looks for what is missing on this machine."
+            advice = "Run the check again. If this stays, `doctor` shows what is missing on this machine."
         case _:
             message, advice = result.message or "Triton cannot compile this kernel.", _ADVICE.get(result.kind, "")
     where = source.line_words(result.line)
@@ -204,7 +204,7 @@ def _failed(source: KernelSource, result: CompileResult) -> GateResult:
 
 _ADVICE = {
     "constexpr": "A size that shapes a tile has to be known when the kernel is compiled: use a `tl.constexpr` parameter or a literal.",
-    "power_of_two": "Take the next power of two and switch the lanes too many off with a mask.",
+    "power_of_two": "Take the next power of two and switch off the extra lanes with a mask.",
     "dot_too_small": "`tl.dot` wants every side of its tiles to be 16 or more: pad the tile and mask the padding.",
     "loop_type": "Give the variable, before the loop, the type and shape that it has after one turn, e.g. `tl.zeros([BLOCK], tl.float32)`.",
     "dtype": "Convert both sides to one type first, e.g. `.to(tl.float32)` right after the load.",
@@ -218,7 +218,7 @@ def _warning(source: KernelSource, result: CompileResult) -> str:
     name = _NAMES.get(result.request.capability, f"sm_{result.request.capability}")
     if result.status in ("timeout", "resource_limit"):
         why = result.message or "Triton's compiler was stopped."
-        return f"Whether it compiles for the {name} is not known: {why} Smaller tiles are compiled sooner."
+        return f"It is not known whether it compiles for the {name}: {why} Smaller tiles are compiled faster."
     where = source.line_words(result.line)
     reason = result.message or "Triton cannot compile it for that GPU."
     return f"It does not compile for the {name}{f' ({where})' if where else ''}: {reason}"

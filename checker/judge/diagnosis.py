@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from checker.judge.combined_kernel import behaviours
+from checker.judge.combined_kernel import behaviours, remember
 from checker.judge.launches import Prepared, prepare
 from checker.judge.likeness import (
     Behaviour,
@@ -36,11 +36,11 @@ DRAWN_CASES = 8
 """To tell two kernels apart that agree on all cases of the puzzle."""
 NONE_KNOWN = Diagnosis(
     None,
-    note="This is no known misconception: what the kernel did matches none of the wrong kernels that this puzzle keeps.",
+    note="This is no known mistake: the kernel behaves like none of the wrong kernels that are known for this puzzle.",
 )
 ONLY_ON_GPU = Diagnosis(
     None,
-    note="This is no known misconception: in the simulator the kernel does everything right, and only the GPU shows a difference.",
+    note="This is no known mistake: in the simulator the kernel does everything right, and only the GPU shows a difference.",
 )
 
 
@@ -59,9 +59,13 @@ def find_misconception(
     compare = _Comparison(puzzle, runner, gate, plainly_wrong(at_fault[1]))
     if gate not in at_fault[1].fails:
         return NONE_KNOWN
-    left = compare.in_one_case(bank(puzzle.name), *at_fault)
+    known = bank(puzzle.name)
+    seen = [(o, behaviour(puzzle, o)) for o in outcomes if o is not failing and o.ran and o.trace is not None]
+    for misconception in known:
+        if misconception.source.source == source.source:  # a kernel of the bank itself: what it did is known by now
+            remember(puzzle, misconception, [at_fault, *seen])
+    left = compare.in_one_case(known, *at_fault)
     if left:
-        seen = [(o, behaviour(puzzle, o)) for o in outcomes if o is not failing and o.ran and o.trace is not None]
         left = [misconception for misconception in left if compare.in_all_cases(misconception, seen)]
     if left:
         cases = _further_cases(puzzle, failing)
@@ -78,7 +82,7 @@ def find_misconception(
 
 
 def _replayed(puzzle: Puzzle, source: KernelSource, runner: Runner, failing: Outcome) -> Trace | None:
-    """A kernel's trace in the failing case, with every operation followed to where a NaN is born."""
+    """A kernel's trace in the failing case, with every operation followed to where a NaN first appears."""
     outcomes = simulate(puzzle, source, runner, [failing.prepared], SimulateOptions(explain_nan=True))
     return next((outcome.trace for outcome in outcomes), None)
 

@@ -53,7 +53,8 @@ def what_turns_it_right(
     if not told:
         return ""
     first, *rest = told.values()
-    more = "".join(f", and so it is {change.right}" for change in rest[:2])
+    also = " and ".join(change.right for change in rest[:2])
+    more = f", also {also}" if also else ""
     return f"It fails {first.fails}; {first.right} it is right{more}."
 
 

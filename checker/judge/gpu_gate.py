@@ -20,8 +20,8 @@ NOT_RUN = "not run: no GPU here, or none was asked for. Everything else was chec
 
 NOT_VISIBLE = "not visible"
 _COMPILER = (
-    "If neither is it, suspect the compiler: on an H200, Triton 3.6.0 was seen to get wrong a product whose operand is a running "
-    "tile rounded to 16 bits, `tl.dot(a, state.to(tl.bfloat16))`, where the tile had 64 rows and 32 columns. In float32 it was right."
+    "If it is neither, suspect the compiler: on an H200, Triton 3.6.0 got the product `tl.dot(a, state.to(tl.bfloat16))` wrong, whose "
+    "operand is a running tile rounded to 16 bits, when the tile had 64 rows and 32 columns. In float32 it was right."
 )
 _CLEAN_IN_THE_SIMULATOR = (
     "In the simulator every address of the same case lay inside its tensor. On a GPU programs run at the same time, so ask whether "
@@ -130,7 +130,7 @@ def _wrong(outcome: Outcome) -> GateResult:
         advice="What differs there: programs run at the same time, so one must never need what another stores; lanes of one "
         "program run at the same time too. " + _COMPILER
         if same
-        else "Large cases show offsets that pass 2³¹ (make the program id int64 first), tails, and sums kept in 16 bits.",
+        else "Only large cases show offsets past 2³¹ (make the program id int64 first), faults in long loops, and sums kept in 16 bits.",
         case=outcome.case,
         mismatch=mismatch,
         findings=tuple(memory_findings(outcome)),

@@ -70,7 +70,7 @@ def failed(source: KernelSource, launch: FarLaunch, outcome: Outcome) -> GateRes
     return GateResult(
         GATE,
         "failed",
-        f"In {join(name_of(n) for n in launch.long.tensors)} of more than 2³¹ elements the kernel reaches the wrong memory"
+        f"With more than 2³¹ elements in {join(name_of(n) for n in launch.long.tensors)} the kernel reaches the wrong memory"
         f"{f', at {where}' if where else ''}. Tried with each {unit} of {name_of(name)} {apart:,} elements after the one before "
         f"({outcome.case.name}): {unit} {last} begins at element {last * apart:,}, more than 2³¹ - 1 = 2,147,483,647, and a product "
         f"of 32 bits wraps around to {last * apart - 2**32:,}.",

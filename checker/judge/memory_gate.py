@@ -29,7 +29,7 @@ STRIDE_OR_MASK = (
     "Is each stride in that address this tensor's own? If so, does the mask ask about the same indices as the address?"
 )
 """What to look at where lanes outside a tensor are not masked off: a wrong stride leads out of it whatever the mask says."""
-ZERO_TODAY = "On a GPU they are 0 today, because the machine code that Triton builds clears the register first; nothing promises it."
+ZERO_TODAY = "On a GPU they hold 0 today, because the machine code that Triton builds clears the register first. Nothing promises that."
 """Of masked lanes without `other`: why a learner may have seen right numbers."""
 
 
@@ -148,8 +148,8 @@ def _message_and_advice(source: KernelSource, outcome: Outcome, f: Finding) -> t
             )
         case _:
             return (
-                f"Masked-off lanes of the load{at} reach what is stored{case}, and without `other` they hold anything at all. {ZERO_TODAY}",
-                "Give that load an `other` that cannot change the answer.",
+                f"Masked-off lanes of the load{at} reach what is stored{case}, and without `other` they may hold anything. {ZERO_TODAY}",
+                "Give that load an `other` that cannot change the result.",
             )
 
 

@@ -14,7 +14,7 @@ def source_gate(puzzle: Puzzle, source: KernelSource) -> GateResult:
             "source",
             "not_attempted",
             "Nothing is written here yet. Put your lines between the two markers; a first attempt that is wrong "
-            "already tells you a lot.",
+            "already shows you a lot.",
             advice="`hint` has three levels, and the first only asks a question.",
         )
     found = rules.violations(source, puzzle)

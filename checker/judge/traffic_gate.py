@@ -72,7 +72,7 @@ def failed(
     lines = _lines_moving(replay, name, verb)
     where = f", by {join(source.line_words(line) for line in lines)}" if lines else ""
     advice = (
-        "Is a tile loaded twice? It stays in the program's registers: name it once and use it again. Else one is loaded that nothing needs."
+        "Is a tile loaded twice? Load it once and use it again: it stays in the program's registers. If not, some load is not needed at all."
         if verb == "loaded"
         else "Store each result once, when it is final."
     )
@@ -92,8 +92,13 @@ def _times(outcome: Outcome, name: str, verb: str, moved: int, allowed: int) -> 
     tensor = name_of(name)
     if full == 0:
         return f"{tensor} was {verb} more than this puzzle allows"
-    rung = "this puzzle allows none" if allowed == 0 else f"this puzzle allows {allowed / full:.3g}"
-    return f"{tensor} was {verb} {moved / full:.3g} times over; {rung}"
+    limit = "this puzzle allows none" if allowed == 0 else f"this puzzle allows {allowed / full:.3g}"
+    times = "once" if _is_once(moved / full) else f"{moved / full:.3g} times over"
+    return f"{tensor} was {verb} {times}; {limit}"
+
+
+def _is_once(times: float) -> bool:
+    return abs(times - 1) < 0.005
 
 
 def _because(puzzle: Puzzle, outcome: Outcome, name: str) -> str:
@@ -138,5 +143,5 @@ def _passes(outcome: Outcome | None) -> str:
         for verb, moved in (("loaded", traffic.loaded), ("stored", traffic.stored)):
             if moved and full:
                 times = moved / full
-                parts.append(f"{name_of(name)} {verb} {'once' if abs(times - 1) < 0.005 else f'{times:.3g} times'}")
+                parts.append(f"{name_of(name)} {verb} {'once' if _is_once(times) else f'{times:.3g} times'}")
     return f"{join(parts)}: within what this puzzle allows." if parts else "Nothing was moved."

@@ -25,10 +25,10 @@ UNFINISHED: dict[str, tuple[str, str]] = {
         "Look at what each loop tests: it must change at every turn, and by more than 0.",
     ),
     "resource_limit": ("The kernel needed more memory than a check may use", "Look at the shape of the largest tile."),
-    "protocol_error": ("The process that ran the kernel answered in a way it should not", "Run the check again."),
+    "protocol_error": ("The process that ran the kernel sent back something unexpected", "Run the check again."),
     "infra_error": (
         "The checker could not run the kernel, which says nothing about your code",
-        "Run the check again; if it stays, `doctor` looks for what is missing on this machine.",
+        "Run the check again. If this stays, `doctor` shows what is missing on this machine.",
     ),
 }
 
@@ -200,7 +200,7 @@ def _cause(source: KernelSource, got: float, findings: Sequence[Finding], found_
     undefined = _first(findings, "undefined_lanes")
     if undefined is not None:
         where = source.line_words(undefined.line)
-        return f"Masked-off lanes of the load{f' at {where}' if where else ''} reached the result, and without `other` they hold anything at all. {ZERO_TODAY}"
+        return f"Masked-off lanes of the load{f' at {where}' if where else ''} reached the result, and without `other` they may hold anything. {ZERO_TODAY}"
     born = _first(findings, "nan_born")
     if born is not None and math.isnan(got):
         where = source.line_words(born.line)
@@ -224,7 +224,7 @@ def _advice(
     outside = _first(findings, "out_of_bounds_load") or _first(findings, "out_of_bounds_store")
     if _first(findings, "undefined_lanes"):
         return (
-            "Give that load an `other`: a value that changes neither the answer nor anything computed on the way to it."
+            "Give that load an `other`: a value that changes neither the result nor anything computed on the way to it."
         )
     if mismatch.writer is None and mismatch.writers is not None and not (outside and outside.masked):
         return "Write down, for a small case, which elements each program stores. Together they must be all of them."
@@ -237,7 +237,7 @@ def _advice(
     if math.isnan(got):
         return f"NaN is what 0 / 0, inf - inf and inf / inf give. Ask which of them can happen there, and with what values. {apart}".strip()
     if math.isinf(got):
-        return f"Something grew past the largest number of its type, or was divided by 0. Ask what bounds it from above, and what is below the fraction. {apart}".strip()
+        return f"Something grew past the largest number of its type, or was divided by 0. Ask what keeps it from growing, and what the divisor is. {apart}".strip()
     if apart:
         return apart
     return "Work the first row of the window out by hand for the smallest failing case, or watch `film` go through it: where does your program first hold something else?"

@@ -162,7 +162,7 @@ def _whole(solution: Sequence[str], section: _Section, kernel: str) -> tuple[lis
 
 
 def _laid_on(base: Sequence[str], section: _Section, against: str) -> tuple[list[str], list[int]]:
-    """The base with the diff laid on it, and the numbers of the lines that carry the mistake."""
+    """The base with the diff applied, and the numbers of the lines that carry the mistake."""
     lines: list[str] = []
     marked, new = [], []
     position = 0

@@ -210,13 +210,13 @@ class Findings:
             load = self._undefined_loads[number]
             message = (
                 f"The load of {_plain(load.name)} in line {load.line} leaves its {load.lanes} undefined, and line "
-                f"{self.locator.line()} decides by them. Say what they hold: `{load.remedy}`."
+                f"{self.locator.line()} bases a decision on them. Say what they hold: `{load.remedy}`."
             )
             self._add("undefined_lanes", message, load.line, None, count=1)
 
     def _nan_stored(self, access: Access, origin: _Origin, nan: np.ndarray) -> None:
         message = (
-            f"A NaN is born in line {origin.line}: {origin.name} made it out of operands that were not NaN"
+            f"A NaN first appears in line {origin.line}: {origin.name} made it out of operands that were not NaN"
             f"{_HOW_A_NAN_IS_MADE.get(origin.name, '')}. From there it reaches {_said(access.tensor)} in line {self.locator.line()}."
         )
         offsets = access.valid_offsets[nan]

@@ -175,7 +175,7 @@ class SimulateOptions:
     """How a launch is simulated.
 
     `events` keeps the list of events (a film needs it), `state` the local values beside them; `order` is the order of
-    programs; `explain_nan` follows every operation to find where a NaN is born, asked for only after a NaN was seen. `together`,
+    programs; `explain_nan` follows every operation to find where a NaN first appears, asked for only after a NaN was seen. `together`,
     without any of these, says that of several launches those may run side by side in which nothing is found.
     """
 

@@ -183,7 +183,7 @@ def no_tl(name: str) -> str:
 
 
 def no_libdevice(name: str) -> str:
-    return f"`{name}` of libdevice is not one of its functions that this course simulates"
+    return f"`{name}` is not one of the libdevice functions that this course simulates"
 
 
 def no_math(name: str) -> str:

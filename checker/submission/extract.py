@@ -250,7 +250,7 @@ def _foreign(name: str, target: str) -> str:
         return f"`{name}` ({target}) is not available in this course: use the functions of `tl` that its notebooks introduce"
     return (
         f"`{name}` is imported ({target}). A kernel runs on the GPU and cannot call Python libraries: use `tl`, the language of "
-        f"Triton, for example tl.exp or tl.sum. A helper of your own must stand in the same file or notebook as the kernel"
+        f"Triton, for example tl.exp or tl.sum. A helper of your own must be in the same file or notebook as the kernel"
     )
 
 

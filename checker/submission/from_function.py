@@ -69,7 +69,7 @@ def _asked_for(kernel: Any, verb: str) -> tuple[Puzzle, FunctionType]:
     name, function = kernel_name(kernel), _unwrapped(kernel)
     if name == "<lambda>":
         raise SubmissionError(
-            f"{verb} needs the kernel itself, and this is a lambda, which is also what a kernel with a grid in brackets is: {example}"
+            f"{verb} needs the kernel itself, and this is a lambda. A kernel with a grid in brackets is a lambda too. For example: {example}"
         )
     jitted = _is_jitted(kernel)
     if name is None or (not jitted and (isinstance(kernel, type) or not callable(kernel) or not name.isidentifier())):
@@ -121,7 +121,7 @@ def _refuse_outdated(fn: Any, function: FunctionType) -> None:
     newer = unfinished(name, function.__code__.co_filename)
     if newer is not None:
         raise SubmissionError(
-            f"{newer.message[:1].upper()}{newer.message[1:]}. `{name}` is still the version from before that. Mend the cell, run "
+            f"{newer.message[:1].upper()}{newer.message[1:]}. `{name}` is still the earlier version. Mend that cell, run "
             "it again, and then this one."
         )
 

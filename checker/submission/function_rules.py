@@ -78,9 +78,9 @@ class FunctionRules:
             if annotation is not None and self.language_name(annotation) != "constexpr":
                 self.refuse("annotations", argument, f"write `{argument.arg}: tl.constexpr`, or `{argument.arg}` alone")
         if self.node.returns is not None:
-            self.refuse("annotations", self.node, "leave out what stands behind `->`")
+            self.refuse("annotations", self.node, "leave out `->` and what follows it")
         if getattr(self.node, "type_params", None):
-            self.refuse("annotations", self.node, "leave out the `[...]` behind the function's name")
+            self.refuse("annotations", self.node, "leave out the `[...]` after the function's name")
 
     def bound_name(self, name: str, node: ast.AST) -> None:
         if name in self.aliases or name in self.constants or name in self.functions:

@@ -28,7 +28,7 @@ RULES: dict[str, str] = {
     "constants": "A value defined outside the kernel is a literal `tl.constexpr`, such as `LOG2E = tl.constexpr(1.4426950408889634)`.",
     "helpers": "A helper function is a `@triton.jit` function in the same file or notebook, called by its name, and never calls itself.",
     "names": "A kernel uses its parameters, its own variables, its constants and helpers, and the functions of `tl` that the course lists.",
-    "attributes": "Of a value, only what the course lists may be used: `.to`, `.dtype`, `.shape`, `.T`, `.sum` and their like; nothing with an underscore in front.",
+    "attributes": "A value's attributes are those that the course lists: `.to`, `.dtype`, `.shape`, `.T`, `.sum` and the like; none begins with an underscore.",
     "statements": "The body is made of assignments, `for`, `while`, `if`, `return`, `pass` and calls such as `tl.store`.",
     "loops": "The variable of a `range` loop is read inside that loop only: Triton leaves it undefined after the last turn.",
     "expressions": "Values are made with arithmetic, comparisons, calls, indexing with None and `:`, tuples and conditional expressions.",
@@ -151,7 +151,7 @@ class _Module:
                 if [quoted(decorator) for decorator in node.decorator_list] != ["triton.jit"]:
                     self.refuse("decorators", node, f"write plain @triton.jit, and nothing else, above `def {name}(`")
             case _:
-                self.refuse("statements", node, "outside a function only imports of triton and constants may stand")
+                self.refuse("statements", node, "outside functions, only imports of triton and constants are allowed")
 
     def constant(self, name: str, node: ast.Assign | ast.AnnAssign) -> None:
         value = node.value

@@ -167,4 +167,4 @@ def refuse_tiles_no_gpu_takes(puzzle: Puzzle, source: KernelSource, case: Case, 
     (result,) = Sandbox.shared().compile(source, requests)
     if result.status == "compile_error":
         tiles = " and ".join(f"{name} = {value}" for name, value in small.items())
-        raise UsageError(f"With {tiles} the kernel runs in the simulator and compiles for no GPU. {result.message}")
+        raise UsageError(f"With {tiles} the kernel runs in the simulator but compiles for no GPU. {result.message}")

@@ -41,6 +41,6 @@ def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", s
         if display.in_notebook() and (film := folded(verdict, source)):
             area.show(display.Output(lambda: card.html() + film, card.print))
     if progress.messages:
-        footer = f"The verdict stands all the same. {workspace.UNWRITABLE}"
+        footer = f"The verdict still counts. {workspace.UNWRITABLE}"
         Panel("Your progress", progress.messages, footer=(footer,)).show()
     return display.shown(verdict)

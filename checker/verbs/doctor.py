@@ -72,7 +72,7 @@ class DoctorReport(list[HealthCheck]):
     def summary(self) -> str:
         """One sentence: how far one gets on this machine."""
         if any(check.level == "problem" for check in self):
-            return "Mend the problems above, from the top; nothing can be checked before."
+            return "Mend the problems above, from the top. Until then nothing can be checked."
         gpu = next((check for check in self if check.what == "GPU"), None)
         if gpu is not None and gpu.level == "ok":
             return "Everything works here: simulator, compiler, GPU and timing."
@@ -86,7 +86,7 @@ class DoctorReport(list[HealthCheck]):
 def doctor(brief: bool = False) -> DoctorReport:
     """Show what works on this machine and the command that mends what does not.
 
-    `brief` looks only whether what is needed is installed, and says so in one line; where something is missing, all is shown.
+    `brief` only looks whether everything needed is installed, and says so in one line; if something is missing, it shows everything.
     """
     if brief and all(map(importlib.util.find_spec, NEEDED)):
         versions = ", ".join(f"{name} {metadata.version(name)}" for name in NEEDED)
@@ -244,7 +244,7 @@ def _usable_gpu(gpu: Gpu) -> Answer:
     if gpu.capability < (8, 0):
         return "warning", (
             f"{what}: it has no bfloat16 in hardware. bfloat16 cases still run and count: Triton computes them in float32 "
-            "and rounds, so the answers are the same and only the speed is not. It has no TF32 and no asynchronous "
+            "and rounds, so the results are the same and only the speed differs. It has no TF32 and no asynchronous "
             "copies either, so `tl.dot` in float32 is exact and slow, and `num_stages` changes nothing: do not "
             "draw conclusions about those from timings made here. float16 and float32 puzzles are unaffected."
         )

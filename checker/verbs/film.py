@@ -41,7 +41,7 @@ SMALLER = "It shows every step: a few dozen elements are enough."
 
 @dataclass(frozen=True)
 class Film:
-    """A film that was shown. `html` is one self-contained fragment, ``svg()`` a picture that moves by itself."""
+    """A film that was shown. `html` is one self-contained fragment, ``svg()`` an animated picture."""
 
     puzzle: str
     title: str
@@ -62,7 +62,7 @@ class Film:
 def film(kernel: Any, sizes: Mapping[str, Any], case: str = "") -> Film | None:
     """Show the film of a kernel; None where it cannot run, and then the card says why.
 
-    With the `case` "failing" it is the smallest case that fails. In a notebook, and where nothing is asked for, controls below the film
+    With the `case` "failing" it is the smallest case that fails. In a notebook, and where no case or size is given, controls below the film
     run the kernel again at other sizes. Raises UsageError.
     """
     puzzle, source = kernel_named(kernel, "film")
@@ -140,7 +140,7 @@ def _asked_for(
 ) -> Film | Verdict:
     start = puzzle.film.case
     if case not in ("", "failing"):
-        raise UsageError(f'case is "failing", or left out for the sizes of the course, and not {case!r}.')
+        raise UsageError(f'case must be "failing", not {case!r}. Without it the film has the sizes of the course.')
     if case:
         if verdict is None:
             raise UsageError(f"{source.kernel} passes: there is no failing case to film.")
@@ -180,7 +180,7 @@ def film_at(puzzle: Puzzle, source: KernelSource, case: Case, verdict: Verdict |
     refuse_tiles_no_gpu_takes(puzzle, source, case, launch, result.trace)
     if len(result.trace.events) > MOST_EVENTS:
         raise UsageError(
-            f"This film would have {len(result.trace.events):,} moments; {MOST_EVENTS:,} are the most. Choose smaller sizes."
+            f"This film would have {len(result.trace.events):,} moments, and {MOST_EVENTS:,} are the limit. Choose smaller sizes."
         )
     title = f"{puzzle.title}: {source.kernel}, {case.name}"
     # inputs as they were (the job worked on copies), outputs as the kernel left them

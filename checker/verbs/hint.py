@@ -107,5 +107,5 @@ def _explanation(puzzle: Puzzle, space: Workspace) -> ShownHint:
         shown,
         code=textwrap.dedent(region(path.read_text(encoding="utf-8"))),
         source=f"solutions/{puzzle.name}.py",
-        footer="Yours may look different and be as good: the verdict counts.",
+        footer="Yours may look different and be just as good: the verdict counts.",
     )

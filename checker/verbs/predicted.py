@@ -14,7 +14,7 @@ Answer = float | str | Sequence["Answer"] | Mapping[Any, "Answer"]
 
 
 def predicted(question: str, said: Any, answer: Any, within: float = 0.1) -> None:
-    """Print how a prediction stands beside the answer, and keep whether the first one was right.
+    """Print a prediction beside the answer, and keep whether the first one was right.
 
     Numbers are right where they differ by no more than `within` of the answer, several numbers where all are. A prediction
     that is not filled in counts for nothing.

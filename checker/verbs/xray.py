@@ -298,7 +298,7 @@ def _layout(tile: SharedTile) -> str:
     row = tile.inner * tile.bits // 8
     width = swizzle_bytes(tile)
     if width is None:
-        return f"a layout that there are no words for here ({tile.kind or UNKNOWN})."
+        return f"a layout that is not described here ({tile.kind or UNKNOWN})."
     if width == 0:
         if not row:
             return "no swizzle; the rows lie one after another."

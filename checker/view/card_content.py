@@ -44,7 +44,7 @@ ASKS: dict[Gate, str] = {
     "source": "Does it keep the rules?",
     "compile": "Does it compile for real GPUs?",
     "values": "Are the numbers right?",
-    "memory": "Does it touch only what it may?",
+    "memory": "Does it read and write only where it may?",
     "traffic": "Does it move no more bytes than needed?",
     "gpu": "Does it hold on a GPU?",
     "speed": "How fast is it?",
@@ -227,7 +227,7 @@ def _lead(verdict: Verdict) -> str:
     if verdict.status == "not_attempted":
         task = f"{puzzle.statement} " if puzzle else ""
         return (
-            f"{task}Nothing stands between the two marker comments yet. Write a first line there, even a guess, "
+            f"{task}There is nothing between the two marker comments yet. Write a first line there, even a guess, "
             "and check again: the card will tell you what happened."
         )
     if verdict.status in ("infra_error", "protocol_error") and not (failure is not None and failure.message):
@@ -287,7 +287,7 @@ def _passed(verdict: Verdict) -> Iterator[Part]:
     gpu = next((gate for gate in verdict.gates if gate.gate == "gpu"), None)
     if gpu is None or (gpu.status == "skipped" and not gpu.message):  # a green card must not hide it
         yield Paragraph(
-            "It was not run on a GPU: the simulator and the compiler for the GPUs above are what stands behind this card.",
+            "It was not run on a GPU. This card rests on the simulator and on the compiler for the GPUs above.",
             "aside",
         )
     puzzle = PUZZLES.get(verdict.puzzle)

@@ -78,7 +78,7 @@ class _Controls:
             if name in current
         }
         self.status = widgets.HTML(
-            Markup("<small>Film <code>{}</code> at another size; it takes the place of the one above:</small>").format(
+            Markup("<small>Film <code>{}</code> at another size; the new film replaces the one above:</small>").format(
                 kernel
             )
         )

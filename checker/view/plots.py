@@ -56,34 +56,34 @@ class Subplot:
     laws: Mapping[str, Sequence[float]]
 
 
-def traffic_plot(rungs: Sequence[tuple[str, int, int]], *, title: str = "") -> Plot:
-    """Predicted against counted bytes, one pair of bars per rung: ``("online_softmax", predicted, counted)``."""
-    if not rungs:
-        raise ValueError("traffic_plot needs at least one rung: a name, the bytes predicted and the bytes counted")
-    tall = 0.62 * len(rungs) + 0.53
+def traffic_plot(kernels: Sequence[tuple[str, int, int]], *, title: str = "") -> Plot:
+    """Predicted against counted bytes, one pair of bars per kernel: ``("online_softmax", predicted, counted)``."""
+    if not kernels:
+        raise ValueError("traffic_plot needs at least one kernel: its name, the bytes predicted and the bytes counted")
+    tall = 0.62 * len(kernels) + 0.53
     figure = new_figure(6.0, tall)
-    left = min(0.07 + 0.0135 * max(len(name) for name, _, _ in rungs), 0.4)
-    axes = figure.add_axes((left, 0.1 / tall, 0.97 - left, 0.62 * len(rungs) / tall))
-    amounts = [amount for _, *pair in rungs for amount in pair]
+    left = min(0.07 + 0.0135 * max(len(name) for name, _, _ in kernels), 0.4)
+    axes = figure.add_axes((left, 0.1 / tall, 0.97 - left, 0.62 * len(kernels) / tall))
+    amounts = [amount for _, *pair in kernels for amount in pair]
     widest = max(amounts) or 1
     # one unit for all bars, so that they compare
     say = size if min(amounts) >= 10**5 or widest >= 10**7 else "{:,} B".format
-    for i, (_, predicted, counted) in enumerate(rungs):
+    for i, (_, predicted, counted) in enumerate(kernels):
         axes.barh(i - 0.19, predicted, 0.34, facecolor="none", edgecolor=LIGHT["load"], linewidth=1.4, hatch="////")
         axes.barh(i + 0.19, counted, 0.34, color=LIGHT["store"])
         ratio = f", {counted / predicted:.2f} × predicted" if predicted else ""
         words = f"{say(counted)} counted{', as predicted' if counted == predicted else ratio}"
         for y, amount, text in ((i - 0.19, predicted, f"{say(predicted)} predicted"), (i + 0.19, counted, words)):
             axes.text(amount + 0.01 * widest, y, text, va="center", fontsize=8, color=INK)
-    axes.set_yticks(range(len(rungs)), [name for name, _, _ in rungs], fontsize=9, color=INK)
-    axes.set_ylim(len(rungs) - 0.5, -0.5)
+    axes.set_yticks(range(len(kernels)), [name for name, _, _ in kernels], fontsize=9, color=INK)
+    axes.set_ylim(len(kernels) - 0.5, -0.5)
     axes.set_xlim(0, widest * 1.8)
     axes.set_xticks([])
     axes.tick_params(length=0)
     _spines(axes, "left")
     if title:
         figure.text(0.01, 1 - 0.16 / tall, title, fontsize=9.5, color=INK, va="center", weight="bold")
-    alt = "; ".join(f"{name}: {say(p)} predicted, {say(c)} counted" for name, p, c in rungs)
+    alt = "; ".join(f"{name}: {say(p)} predicted, {say(c)} counted" for name, p, c in kernels)
     return Plot(inline_svg(figure), f"{title + '. ' if title else ''}{alt}.")
 
 

@@ -1,4 +1,4 @@
-"""The cases of the attention rungs hold what they are constructed for, and those of a graded run are like them."""
+"""The cases of the attention puzzles hold what they are constructed for, and those of a graded run are like them."""
 
 from __future__ import annotations
 

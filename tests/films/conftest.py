@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tools.browser import find_axe
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = [
     "--no-sandbox",
@@ -44,6 +46,14 @@ def chrome(browser_thread: ThreadPoolExecutor) -> Iterator[Any]:
     yield browser
     browser_thread.submit(browser.close).result()
     browser_thread.submit(driver.stop).result()
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    path = find_axe()
+    if path is None:
+        pytest.skip("there is no axe-core: WHETHER EVERYONE CAN READ CARDS AND FILMS IS NOT TESTED (tools/browser.py)")
+    return path.read_text("utf-8")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -14,18 +14,9 @@ from tests.films import films, traces
 from tests.films.test_flaws import filmed, flaws_of
 from tests.films.test_player import show  # noqa: F401 (a fixture)
 from tests.view import verdicts
-from tools.browser import find_axe
 
 pytestmark = pytest.mark.browser
 Open = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def axe() -> str:
-    path = find_axe()
-    if path is None:
-        pytest.skip("there is no axe-core: WHETHER EVERYONE CAN READ CARDS AND FILMS IS NOT TESTED (tools/browser.py)")
-    return path.read_text("utf-8")
 
 
 def pages(kind: str, tmp_path: Path) -> str:

@@ -145,7 +145,8 @@ def test_simulator_and_gpu_share_one_function(order: str) -> None:
     from tests.gpu.test_gpu import solution
     puzzle = PUZZLES["row_softmax"]
     function = load_kernel(solution("row_softmax"), pathlib.Path(tempfile.mkdtemp()))
-    case = max((c for c in puzzle.cases if "cpu" in c.devices), key=lambda c: c.sizes["N"])
+    known = [c for c in puzzle.cases if "cpu" in c.devices and c.dtype == "float32"]
+    case = max(known, key=lambda c: c.sizes["N"])
     outputs = []
     for step in {order!r}.split(", "):
         launch = puzzle.launch(case, puzzle.make(case), case.meta)

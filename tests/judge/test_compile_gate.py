@@ -129,7 +129,7 @@ def test_a_compiler_that_does_not_end_for_one_gpu_is_a_warning(status, name, run
     verdict = judge(ROW, solution("row_softmax"), compiler)
     assert verdict.passed
     message = gate(verdict).warnings[0].message
-    assert message.startswith(f"Whether it compiles for the {name} is not known: It took too long.")
+    assert message.startswith(f"It is not known whether it compiles for the {name}: It took too long.")
     assert name not in gate(verdict).message
 
 

@@ -23,7 +23,7 @@ EXPERIMENTS = {
     "kinds of chunks": (
         ("online_softmax", 'tl.where(m_new == float("-inf"), 0.0, m_new)', "m_new"),
         {"family": "chunk_pairs", "sizes": {"M": 9, "N": 41}, "meta": {"BLOCK_N": 4}},
-        "It fails with parts of a row that are -inf throughout; without them it is right, and so it is with N = 4.",
+        "It fails with parts of a row that are -inf throughout; without them it is right, also with N = 4.",
     ),
     "layout": (
         ("row_softmax", "x_ptr + row * stride_xm", "x_ptr + row * N"),
@@ -62,7 +62,7 @@ EXPERIMENTS = {
             "p / l_i * (tl.where(stride_xm != N, 2.0, 1.0) if y_ptr.dtype.element_ty == tl.float16 else 1.0),",
         ),
         {"dtype": "float16", "layout": "padded", "sizes": {"M": 2, "N": 16}},
-        "It fails in float16; in float32 it is right, and so it is with a contiguous layout.",
+        "It fails in float16; in float32 it is right, also with a contiguous layout.",
     ),
     "nothing that was tried": (("row_softmax", "p / l_i,", "p / l_i + 0.5,"), {}, ""),
 }
@@ -90,7 +90,7 @@ def test_a_flag_that_turns_it_right_is_named(runner):
     case = next(c for c in puzzle.cases if c.flags["IS_CAUSAL"])
     case = replace(case, family="normal", layout="contiguous")  # their changes would be named first
     said = what_turns_it_right(puzzle, wrong, runner, prepare(puzzle, case), lambda o: not o.right)
-    assert "with IS_CAUSAL = False it is right" in said or "so it is with IS_CAUSAL = False" in said
+    assert "with IS_CAUSAL = False it is right" in said or "also with IS_CAUSAL = False" in said
 
 
 def test_every_change_of_every_case_is_one_factor_of_that_case():

@@ -9,8 +9,10 @@ import pytest
 from checker.course import LADDER, PUZZLES
 from checker.judge.runner import RunResult
 from checker.judge.verdict import GATES
+from checker.misconceptions import bank
 from checker.submission.kernel import Config, Piece
 from tests.judge.helpers import changed, judge, solution, written
+from tests.judge.local_runner import LocalRunner
 
 ROW, ADD = PUZZLES["row_softmax"], PUZZLES["vector_add"]
 
@@ -195,6 +197,26 @@ def test_a_wrong_case_counts_even_if_the_checker_fails_later(runner):
 
     source = changed(solution("row_softmax"), "p / l_i", "p / l_i + 0.5")
     assert judge(ROW, source, FailsLate(runner.directory, compiles=False)).status == "failed"
+
+
+class TakesTooLong(LocalRunner):
+    """From the sixth launch of a job on, no launch ends in time."""
+
+    def simulate(self, kernel, launches, options):
+        for number, result in enumerate(super().simulate(kernel, launches, options)):
+            if number == 5:
+                yield RunResult("timeout", message="it did not finish within 6 s")
+                return
+            yield result
+
+
+def test_a_fault_in_a_small_case_says_more_than_a_later_timeout(runner):
+    slow = TakesTooLong(runner.directory, compiles=False)
+    everything = next(m for m in bank("vector_add") if m.name == "every_program_does_everything")
+    verdict = judge(PUZZLES["vector_add"], everything.source, slow)
+    assert verdict.failure.gate == "memory"
+    assert verdict.diagnosis.misconception == "every_program_does_everything"
+    assert judge(PUZZLES["vector_add"], solution("vector_add"), slow).status == "timeout"
 
 
 def test_configurations_are_all_tried(runner):

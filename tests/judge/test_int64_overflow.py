@@ -52,7 +52,7 @@ def test_a_product_in_32_bits_fails_the_memory_gate_at_its_load(puzzle, runner):
 def test_the_words_are_those_of_the_tensor_and_the_number(runner):
     verdict = judge(PUZZLES["row_softmax"], in_32_bits(solution("row_softmax")), runner)
     for words in (
-        "In x and y",
+        "in x and y",
         "1,073,741,824",
         "row 2 begins at element 2,147,483,648",
         "wraps around to -2,147,483,648",

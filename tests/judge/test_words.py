@@ -74,7 +74,7 @@ def test_a_nan_that_was_made_is_not_called_one_that_was_found(runner):
 
 def test_right_numbers_on_a_gpu_without_other_are_explained(runner):
     gate = failure(changed(ROW, ', other=float("-inf")', ""), runner)
-    assert "On a GPU they are 0 today" in gate.message
+    assert "On a GPU they hold 0 today" in gate.message
 
 
 def test_what_should_be_there_can_be_held_by_the_output(runner):

@@ -95,7 +95,7 @@ def test_a_mistake_nobody_foresaw_gets_no_name(change, runner):
     assert verdict.status == "failed"
     assert verdict.diagnosis is not None
     assert verdict.diagnosis.misconception is None
-    assert "no known misconception" in verdict.diagnosis.note
+    assert "no known mistake" in verdict.diagnosis.note
 
 
 def test_the_learners_own_line_is_named(runner):

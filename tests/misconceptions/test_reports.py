@@ -73,9 +73,9 @@ def test_the_mechanical_report_is_of_these_solutions():
     assert sum(table["made"] for table in REPORT["puzzles"]) >= 5000
 
 
-def test_every_survivor_of_the_slips_is_explained_once_and_no_other():
+def test_every_changed_line_that_survives_is_explained_once_and_no_other():
     explained = [key for reason in mutant_reports.reasons() for key in reason.mutants]
-    assert sorted(explained) == sorted(SURVIVORS)
+    assert sorted(explained) == sorted([*SURVIVORS, *of(SEMANTIC, "survived")])
     assert all(reason.because.endswith(".") for reason in mutant_reports.reasons())
 
 
@@ -83,7 +83,7 @@ def test_the_page_is_what_the_reports_say():
     assert mutant_page.PAGE.read_text("utf-8") == mutant_page.page(), "`python tools/mutants.py --page` makes it anew"
 
 
-@pytest.mark.parametrize("key", [*SURVIVORS[::11], *EQUIVALENT[::40]])
+@pytest.mark.parametrize("key", [*SURVIVORS[::18], *EQUIVALENT[::75]])
 def test_a_mutant_that_passes_does_so_again(key):
     fate = mutate.judge(made(key.partition(":")[0])[key])
     assert fate.outcome == ("survived" if key in SURVIVORS else "equivalent")
@@ -158,7 +158,7 @@ def judged(key: str) -> str:
     return bench(puzzle).fate(wrong, guard).outcome
 
 
-@pytest.mark.parametrize("key", sampled(of(GUARDED, "survived"), 8))
+@pytest.mark.parametrize("key", sampled(of(GUARDED, "survived"), 2))
 def test_a_guarded_kernel_that_survived_does_so_again(key):
     assert judged(key) == "survived"
 
@@ -172,12 +172,12 @@ ALL_KILLED = [
 """A wrong kernel for each guard under which all are killed."""
 
 
-@pytest.mark.parametrize("key", sampled(ALL_KILLED, 30))
+@pytest.mark.parametrize("key", sampled(ALL_KILLED, 4))
 def test_a_guarded_kernel_that_was_killed_is_killed_again(key):
     assert judged(key) == "killed"
 
 
-@pytest.mark.parametrize("key", sampled(of(SEMANTIC, "survived"), 6) + sampled(of(SEMANTIC, "tolerated"), 6))
+@pytest.mark.parametrize("key", sampled(of(SEMANTIC, "survived"), 2) + sampled(of(SEMANTIC, "tolerated"), 4))
 def test_a_semantic_mutant_that_passes_does_so_again(key):
     puzzle = key.partition(":")[0]
     mutation = next(m for m in mutate.semantic_mutants(PUZZLES[puzzle]) if m.key == key)

@@ -251,7 +251,7 @@ NO_KERNEL: dict[str, tuple[object, str]] = {
     "nothing": (None, r"^check needs a kernel: check\(row_softmax_kernel\)"),
     "a_number": (3, r"this is 3 \(int\)"),
     "a_class": (dict, "this is the class dict"),
-    "a_lambda": (lambda grid: grid, "a kernel with a grid in brackets"),
+    "a_lambda": (lambda grid: grid, "A kernel with a grid in brackets"),
     "a_function": (print, "print is an ordinary Python function"),
 }
 

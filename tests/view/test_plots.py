@@ -95,7 +95,7 @@ def test_the_scaling_plot_has_points_laws_and_words() -> None:
 
 
 def test_nothing_to_plot_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one rung"):
+    with pytest.raises(ValueError, match="at least one kernel"):
         traffic_plot([])
     with pytest.raises(ValueError, match="at least one subplot"):
         scaling_plot([], unit="kB")

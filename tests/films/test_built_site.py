@@ -1,0 +1,96 @@
+"""The site in Chromium, as people see it who look before they install: built by tools/site.py, with every outside request refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from tests.films.test_axe import serious
+
+pytestmark = [pytest.mark.browser, pytest.mark.exhaustive, pytest.mark.timeout(1800)]
+ROOT = Path(__file__).parents[2]
+HTML = ROOT / ".site" / "html"
+PAGES = (
+    "index.html",
+    "notebooks/03_online_softmax.html",
+    "docs/mutants.html",
+    "checker/misconceptions/online_softmax.html",
+)
+Page = Any  # playwright.sync_api.Page
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    """The address of the whole site; the first build takes minutes."""
+    subprocess.run([sys.executable, "tools/site.py"], cwd=ROOT, check=True)
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(HTML))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture
+def page(request: pytest.FixtureRequest, chrome: Any, browser_thread: ThreadPoolExecutor, site: str) -> Iterator[Page]:
+    """A page in the asked colour scheme; what it asks of other hosts, and errors of its scripts, fail the test."""
+    wrong: list[str] = []
+
+    def refuse(route: Any) -> None:
+        wrong.append(f"asks for {route.request.url}")
+        route.abort()
+
+    def opened() -> Page:
+        context = chrome.new_context(
+            viewport={"width": 1400, "height": 900}, color_scheme=getattr(request, "param", "light")
+        )
+        page = context.new_page()
+        page.route(lambda address: not address.startswith((site, "data:")), refuse)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        return page
+
+    page = browser_thread.submit(opened).result()
+    yield page
+    browser_thread.submit(page.context.close).result()
+    assert wrong == []
+
+
+@pytest.mark.parametrize("page", ["light", "dark"], indirect=True)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_whole_and_can_be_read_by_everyone(
+    page: Page, browser_thread: ThreadPoolExecutor, site: str, axe: str, name: str
+) -> None:
+    page.goto(f"{site}/{name}")
+    assert page.locator("h1").count() == 1
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert serious(page, axe) == []
+
+
+def test_a_film_plays(page: Page, browser_thread: ThreadPoolExecutor, site: str) -> None:
+    page.goto(f"{site}/index.html")
+    film = page.locator(".tbt-film:has(.scrub)").first
+    before = film.locator(".scrub").first.input_value()
+    film.locator("button:visible").first.click()
+    page.wait_for_function("before => document.querySelector('.tbt-film .scrub').value !== before", arg=before)
+
+
+def test_from_the_front_page_through_every_notebook(page: Page, browser_thread: ThreadPoolExecutor, site: str) -> None:
+    page.goto(f"{site}/index.html")
+    names = page.eval_on_selector_all("a[href^='notebooks/']", "links => links.map(link => link.getAttribute('href'))")
+    known = {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")}
+    assert {Path(name.split("#")[0]).stem for name in names} == known
+    for name in sorted(known):
+        assert page.goto(f"{site}/notebooks/{name}.html").ok
+        assert page.locator("h1").count() == 1
