@@ -18,7 +18,7 @@ import msgspec
 import torch
 
 from checker.grading.keys import machinery, packages, puzzle_version
-from checker.judge.combined_kernel import Key, remembered
+from checker.judge.combined_kernel import MOST_REMEMBERED, Key, remembered
 from checker.judge.likeness import Behaviour
 from checker.judge.verdict import Gate
 from checker.puzzle import Puzzle
@@ -54,13 +54,14 @@ def load(puzzles: Iterable[Puzzle]) -> None:
 
 
 def save(puzzles: Iterable[Puzzle]) -> None:
-    """Keep what is known now, with what another run has found out meanwhile."""
+    """Keep what is known now, with what another run has found out meanwhile; of too much, what came last."""
     for puzzle in puzzles:
         path, known = _path(puzzle), dict(remembered(puzzle).behaviours)
         rows = _read(path)
         if known.keys() <= rows.keys():
             continue
-        data = msgspec.msgpack.encode([_row(key, behaviour) for key, behaviour in (rows | known).items()])
+        kept = list((rows | known).items())[-MOST_REMEMBERED:]
+        data = msgspec.msgpack.encode([_row(key, behaviour) for key, behaviour in kept])
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             _forget_others(path)
@@ -68,7 +69,7 @@ def save(puzzles: Iterable[Puzzle]) -> None:
 
 
 def _path(puzzle: Puzzle) -> Path:
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path(os.path.expanduser("~"), ".cache"))
     parts = (puzzle_version(puzzle.name), machinery(), packages())
     return cache / "tile-by-tile" / f"{puzzle.name}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}.bank"
 

@@ -206,6 +206,10 @@ def test_a_folder_that_cannot_be_written_or_is_full_is_a_warning() -> None:
 
 def test_a_sandbox_that_does_not_start_is_a_problem() -> None:
     assert finding(replace(LAPTOP, sandbox=None, sandbox_error="no fork"), "sandbox").level == "problem"
+    lost = finding(replace(LAPTOP, sandbox_lost=("other_user: the user nobody cannot read os.py",)), "sandbox")
+    assert (lost.level, "cannot read os.py" in lost.message) == ("note", True)
+    leaky = finding(replace(LAPTOP, sandbox_gaps=("secrets",), sandbox_lost=("other_user: no",)), "sandbox")
+    assert (leaky.level, "secrets" in leaky.message, "other_user: no" in leaky.message) == ("warning", True, True)
 
 
 def test_the_doctor_needs_neither_torch_nor_triton_nor_numpy() -> None:
