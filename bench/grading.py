@@ -554,7 +554,21 @@ def page(measured: Measured) -> str:
             for c in classes
         ]
         parts += [f"## A class with {len(LADDER)} puzzles each, every kernel different, this project", table(rows)]
+        parts.append(_growth(classes))
     return "\n\n".join(parts) + "\n"
+
+
+def _growth(classes: Sequence[Class]) -> str:
+    """What a further learner costs, from the smallest class to the largest."""
+    small, large = classes[0], classes[-1]
+    if small.learners == large.learners:
+        return "Only one size was run."
+    slope = (large.cost.processor - small.cost.processor) / (large.learners - small.learners)
+    rest = 300 - large.learners
+    return (
+        f"Each further learner costs {slope:.2f} s, memory stays the same. No larger class was run; 300 learners would take about "
+        f"{(large.cost.processor + rest * slope) / 60:.0f} processor minutes at that rate."
+    )
 
 
 _WORDS = (

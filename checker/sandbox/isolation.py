@@ -29,7 +29,16 @@ MiB, GiB = 1 << 20, 1 << 30
 PATIENCE = 5
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/opt", "/nix/store", "/proc", "/sys")
 # Of /etc and /dev what loader, C library and Python ask for: the rest holds passwords, keys and disks.
-_ETC = ("ld.so.cache", "ld.so.preload", "localtime", "nsswitch.conf", "ssl/openssl.cnf", "alternatives")
+_ETC = (
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "ld.so.preload",
+    "localtime",
+    "nsswitch.conf",
+    "ssl/openssl.cnf",
+    "alternatives",
+)
 _DEV = ("null", "zero", "full", "random", "urandom")
 
 
