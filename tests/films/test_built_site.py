@@ -78,12 +78,16 @@ def test_a_page_is_whole_and_can_be_read_by_everyone(
     assert serious(page, axe) == []
 
 
-def test_a_film_plays(page: Page, browser_thread: ThreadPoolExecutor, site: str) -> None:
+def test_a_film_plays_by_itself_and_stops_when_asked(page: Page, browser_thread: ThreadPoolExecutor, site: str) -> None:
     page.goto(f"{site}/index.html")
-    film = page.locator(".tbt-film:has(.scrub)").first
-    before = film.locator(".scrub").first.input_value()
-    film.locator("button:visible").first.click()
-    page.wait_for_function("before => document.querySelector('.tbt-film .scrub').value !== before", arg=before)
+    step = page.locator(".tbt-film .scrub").first
+    before = step.input_value()
+    moved = "before => document.querySelector('.tbt-film .scrub').value !== before"
+    page.wait_for_function(moved, arg=before)
+    page.get_by_role("button", name="pause").first.click()
+    stopped = step.input_value()
+    page.wait_for_timeout(2500)
+    assert step.input_value() == stopped
 
 
 def test_from_the_front_page_through_every_notebook(page: Page, browser_thread: ThreadPoolExecutor, site: str) -> None:
