@@ -566,7 +566,7 @@ def _growth(classes: Sequence[Class]) -> str:
     slope = (large.cost.processor - small.cost.processor) / (large.learners - small.learners)
     rest = 300 - large.learners
     return (
-        f"Each further learner costs {slope:.2f} s, memory stays the same. No larger class was run; 300 learners would take about "
+        f"Each further learner costs {slope:.2f} s. No larger class was run; 300 learners would take about "
         f"{(large.cost.processor + rest * slope) / 60:.0f} processor minutes at that rate."
     )
 
