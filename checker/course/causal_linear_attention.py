@@ -105,7 +105,7 @@ PUZZLE = Puzzle(
         _case(1, 1, 5, (16, 33), 16, family="huge", flags=_FIRST),
         _case(1, 1, 13, (16, 16), 16, dtype="float16", family="outlier", flags=_FIRST),
         _case(1, 1, 5, (16, 16), 16, dtype="bfloat16", family="constant", flags=_FIRST),
-        # what mistakes that show in few cases only asked for: `make mutants ARGS=--guarded`
+        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
         _case(3, 1, 129, (64, 12), 32, dtype="bfloat16", family="signs", flags=_AFTER),
         _case(1, 1, 66, (128, 32), 32, dtype="bfloat16", family="hot", layout="transposed", flags=_AFTER),
         _case(1, 2, 19, (32, 33), 16, dtype="float16", layout="transposed", flags=_AFTER),

@@ -38,7 +38,7 @@ PUZZLE = Puzzle(
         *special({"PAST": 0}),
         chunked_case(1, 1, 48, (16, 16), (32, 32), flags=_AFTER),  # 16 divides every size, a tile divides none
         chunked_case(1, 1, 17, (16, 16), (16, 16), family="frozen", flags=_AFTER),
-        # what mistakes that show in few cases only asked for: `make mutants ARGS=--guarded`
+        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
         chunked_case(
             1, 1, 1109, (64, 79), (64, 64), dtype="bfloat16", family="cold", layout="padded", flags={"PAST": 0}
         ),

@@ -116,7 +116,7 @@ PUZZLE = Puzzle(
         *special({"PAST": 0}),
         chunked_case(1, 1, 48, (16, 16), (32, 32), flags={"PAST": 11}),  # 16 divides every size, a tile divides none
         chunked_case(1, 1, 20, (16, 16), (16, 16), family="half_frozen", flags={"PAST": 11}),
-        # what mistakes that show in few cases only asked for: `make mutants ARGS=--guarded`
+        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
         chunked_case(
             1, 1, 1109, (64, 79), (64, 64), dtype="bfloat16", family="cold", layout="padded", flags={"PAST": 0}
         ),

@@ -124,7 +124,7 @@ PUZZLE = Puzzle(
         _case(5, 61, 16, (16, 16), family="vast_scores", devices=CPU),
         _case(19, 41, 16, (16, 16), family="constant"),
         _case(19, 263, 32, (32, 64), dtype="bfloat16", family="constant"),
-        # what mistakes that show in few cases only asked for: `make mutants ARGS=--guarded`
+        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
         _case(143, 640, 64, (128, 64), family="negative", layout="padded"),
         _case(65, 16, 64, (128, 128), family="score_pairs_in_sight", layout="padded"),
         _case(277, 65, 16, (16, 32), family="score_pairs_in_sight", layout="padded"),

@@ -272,7 +272,7 @@ PUZZLE = Puzzle(
         ),  # a sum of exactly 1: its logarithm is 0 and nothing else
         _case(1, (1, 1), (19, 263), 32, (32, 64), dtype="bfloat16", family="constant"),
         _case(1, (1, 1), (19, 263), 128, (32, 64), {"IS_CAUSAL": True}, dtype="float16", family="constant"),
-        # what mistakes that show in few cases only asked for: `make mutants ARGS=--guarded`
+        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
         _case(3, (3, 1), (2, 1), 16, (32, 16), {"IS_CAUSAL": True}, dtype="bfloat16", layout="strided"),
         _case(3, (1, 1), (17, 2), 16, (32, 64), {"IS_CAUSAL": True, "RAGGED": 1}, layout="strided"),
         _case(

@@ -225,7 +225,7 @@ PUZZLE = Puzzle(
         _case(1, 1, (40, 20), (16, 33), (16, 16, 16), family="huge"),
         _case(1, 1, (33, 37), (64, 40), (32, 16, 32), dtype="float16", family="outlier"),
         _case(1, 1, (17, 33), (16, 16), (16, 16, 16), dtype="bfloat16", family="constant"),
-        # what mistakes that show in few cases only asked for: `make mutants ARGS=--guarded`
+        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
         _case(
             1,
             1,

@@ -107,7 +107,7 @@ PUZZLE = Puzzle(
         *long({}),
         *special({}),
         chunked_case(1, 1, 48, (16, 16), (32, 32)),  # 16 divides every size, a tile divides none
-        # what mistakes that show in few cases only asked for: `make mutants ARGS=--guarded`
+        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
         chunked_case(1, 1, 129, (16, 24), (64, 32), dtype="float16", family="outlier", layout="padded"),
         chunked_case(2, 1, 15, (32, 33), (16, 16), dtype="bfloat16", family="outlier", layout="padded"),
         chunked_case(2, 1, 640, (16, 12), (16, 32), dtype="bfloat16", family="contributions", layout="padded"),

@@ -98,7 +98,7 @@ PUZZLE = Puzzle(
         _case(2, 5003, 8192),  # more columns than anyone thinks enough
         _case(2, 48, 64),  # 16 divides every size, a tile divides none
         _case(3, 61, 64, family="vast", devices=CPU),
-        # what mistakes that show in few cases only asked for: `make mutants ARGS=--guarded`
+        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
         _case(9, 2050, 4096, dtype="float16", family="chunk_pairs", layout="padded"),
         _case(4096, 781, 1024, devices=GPU, family="negative"),
         _case(1031, 16384, 16384, devices=GPU),
