@@ -111,7 +111,7 @@ def drawn(past: Sequence[int | None]) -> Callable[[Random], tuple[Case, ...]]:
         for large in (False,) * 5 + (True,):
             chunk, block = 64 if large else draw.choice((16, 32, 64)), draw.choice((16, 32, 64))
             b, h = (1, 1) if large else (draw.randint(1, 2), draw.randint(1, 3))
-            n, d_v = draw.randint(1100, 1300) if large else draw.randint(1, 6 * chunk), draw.randint(1, 2 * block)
+            n, d_v = draw.randint(1120, 1300) if large else draw.randint(1, 6 * chunk), draw.randint(1, 2 * block)
             values = drawn_values(draw, past)
             found.append(chunked_case(b, h, n, (draw.choice(WIDTHS), d_v), (chunk, block), **values))
         return tuple(found)

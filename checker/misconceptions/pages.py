@@ -137,6 +137,8 @@ def _section(page: str, name: str, body: str, labels: Collection[str]) -> _Secti
     for line in words.splitlines():
         label = _LABEL.fullmatch(line.rstrip())
         if not label:
+            if line.startswith("  ") and line.strip():
+                raise section.error(f"the words of a label take one line, and this goes on: {line.strip()}")
             continue
         if label[1] not in labels:
             raise section.error(f"**{label[1]}:** is none of {', '.join(sorted(labels))}")

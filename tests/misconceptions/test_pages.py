@@ -96,6 +96,10 @@ def test_bare_kernels_have_no_docstrings_and_no_region():
         (section(words=WORDS.replace("values", "looks")), "`looks` is no gate"),
         (section(words=WORDS.replace("Instead", "Rather")), r"\*\*Rather:\*\* is none of"),
         (section(words=WORDS + "- **Gate:** `values`\n"), r"\*\*Gate:\*\* stands there twice"),
+        (
+            section(words=f"{WORDS}- **Try:** a long\n  word.\n"),
+            "the words of a label take one line, and this goes on: word.",
+        ),
         (section(words=f"{WORDS}- **Same as:** `two`\n"), "same as `two`, which is not on the page"),
         (section(words=f"{WORDS}- **Noise:** little\n"), r"\*\*Noise:\*\* is no number: little"),
         (section(words=f"{WORDS}- **Against:** `two`\n"), "there is no kernel `two`"),
