@@ -7,7 +7,6 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -133,24 +132,20 @@ def survivors(kind: str) -> list[dict[str, str]]:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why some mutants may pass. `guarded` are patterns, as of file names, for ``puzzle: misconception if guard``."""
+    """Why some mutants may pass."""
 
     title: str
     because: str
     mutants: tuple[str, ...] = ()
-    guarded: tuple[str, ...] = ()
 
     def explains(self, key: str) -> bool:
-        return key in self.mutants or any(fnmatchcase(key, pattern) for pattern in self.guarded)
+        return key in self.mutants
 
 
 def reasons() -> list[Reason]:
     """The explanations of `survivors.toml`."""
     data = tomllib.loads(SURVIVORS.read_text("utf-8"))
-    return [
-        Reason(r["title"], " ".join(r["because"].split()), tuple(r.get("mutants", ())), tuple(r.get("guarded", ())))
-        for r in data["reason"]
-    ]
+    return [Reason(r["title"], " ".join(r["because"].split()), tuple(r.get("mutants", ()))) for r in data["reason"]]
 
 
 def explained(kind: str) -> Iterator[tuple[Reason | None, dict[str, str]]]:

@@ -25,6 +25,7 @@ IN_WORDS: dict[str, str] = {
     "positive": "rows of large positive numbers, whose exponentials overflow",
     "ascending": "ascending rows, whose maximum comes last",
     "descending": "descending rows, whose maximum comes first",
+    "creeping": "rows that rise by less than a thousandth from chunk to chunk",
     "one_hot": "rows in which the last element takes nearly everything",
     "constant": "rows in which all numbers are equal",
     "masked": "rows in which some elements are -inf",
@@ -113,6 +114,8 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
             return torch.sort(4 * x, dim=-1).values
         case "descending":
             return torch.sort(4 * x, dim=-1, descending=True).values
+        case "creeping":  # a rise too small to look like one, in every chunk: what is left out of each rescale adds up
+            return (5e-5 * torch.arange(n, dtype=torch.float64)).repeat(m, 1)
         case "one_hot":  # one lane takes all, the last one
             x = torch.full((m, n), -30.0, dtype=torch.float64)
             x[:, -1] = 20.0

@@ -1,6 +1,6 @@
 """What the bank's wrong kernels do in each case, kept from run to run: the course's own kernels do the same every time.
 
-A table lies in the user's cache, one for each puzzle, under a name that hangs on everything that decides. A table that cannot be
+A table lies in the user's cache, one for each puzzle, under a name made from everything that decides. A table that cannot be
 read or written is no fault: the kernels run again.
 """
 

@@ -103,12 +103,6 @@ def remembered(puzzle: Puzzle) -> Remembered:
     return known
 
 
-def remember(puzzle: Puzzle, misconception: Misconception, did: Sequence[tuple[Outcome, Behaviour]]) -> None:
-    """Keep what a misconception's kernel did in these cases."""
-    for outcome, seen in did:
-        remembered(puzzle).keep((misconception, outcome.prepared), seen)
-
-
 def behaviours(puzzle: Puzzle, runner: Runner, tasks: Sequence[Task]) -> Iterator[Behaviour]:
     """What each misconception's kernel does in the case beside it, in order; run where it is not remembered."""
     known = remembered(puzzle)

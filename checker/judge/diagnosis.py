@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from checker.judge.combined_kernel import behaviours, remember
+from checker.judge.combined_kernel import behaviours
 from checker.judge.launches import Prepared, prepare
 from checker.judge.likeness import (
     Behaviour,
@@ -59,13 +59,9 @@ def find_misconception(
     compare = _Comparison(puzzle, runner, gate, plainly_wrong(at_fault[1]))
     if gate not in at_fault[1].fails:
         return NONE_KNOWN
-    known = bank(puzzle.name)
-    seen = [(o, behaviour(puzzle, o)) for o in outcomes if o is not failing and o.ran and o.trace is not None]
-    for misconception in known:
-        if misconception.source.source == source.source:  # a kernel of the bank itself: what it did is known by now
-            remember(puzzle, misconception, [at_fault, *seen])
-    left = compare.in_one_case(known, *at_fault)
+    left = compare.in_one_case(bank(puzzle.name), *at_fault)
     if left:
+        seen = [(o, behaviour(puzzle, o)) for o in outcomes if o is not failing and o.ran and o.trace is not None]
         left = [misconception for misconception in left if compare.in_all_cases(misconception, seen)]
     if left:
         cases = _further_cases(puzzle, failing)
