@@ -179,6 +179,27 @@ def chosen_scores(
     return q, k
 
 
+def laid_out(x: torch.Tensor, layout: str, order: tuple[int, ...], step: int, gap: int) -> torch.Tensor:
+    """[B, H, N, D] in memory as a layout says. Raises ValueError for one that does not exist.
+
+    `transposed` lies as [B, N, H, D], the layout a projection leaves behind. In `strided` the dimensions lie in `order`, the
+    last one with `step` and a `gap` after it: with others for every tensor, no stride can be taken for another tensor's or left out.
+    """
+    match layout:
+        case "contiguous":
+            return x.contiguous()
+        case "transposed":
+            return x.transpose(1, 2).contiguous().transpose(1, 2)
+        case "strided":
+            along = x.permute(order)
+            wide = torch.full((*along.shape[:-1], along.shape[-1] * step + gap), torch.nan, dtype=x.dtype)
+            wide[..., : along.shape[-1] * step : step] = along
+            back = sorted(range(4), key=order.__getitem__)
+            return wide[..., : along.shape[-1] * step : step].permute(back)
+        case other:
+            raise ValueError(f"no layout is called {other!r}")
+
+
 def ten_bits(x: torch.Tensor) -> torch.Tensor:
     """`x` rounded to the ten bits of mantissa that a tensor core's TF32 keeps of a float32, of any exponent."""
     mantissa, exponent = torch.frexp(x)

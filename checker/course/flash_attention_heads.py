@@ -23,7 +23,7 @@ from checker.course.attention_cases import (
     magnitude,
     said,
 )
-from checker.course.attention_inputs import attention, queries_keys_values, running, scale_of
+from checker.course.attention_inputs import attention, laid_out, queries_keys_values, running, scale_of
 from checker.course.covering import Row
 from checker.course.diagrams import attention as attention_diagram
 from checker.course.families import row_magnitude
@@ -39,29 +39,7 @@ def _sizes(case: Case) -> tuple[int, int, int, int, int, int]:
 
 
 _STRIDED = {"q_ptr": ((0, 2, 1, 3), 2, 8), "k_ptr": ((0, 1, 3, 2), 1, 5), "v_ptr": ((1, 0, 2, 3), 3, 0), "o_ptr": ((2, 0, 1, 3), 4, 0)}  # fmt: skip
-"""Of a strided layout, for each tensor: the order of its dimensions in memory, the step of the last one, and the gap after it."""
-
-
-def _laid_out(x: torch.Tensor, case: Case, name: str) -> torch.Tensor:
-    """[B, H, N, D] in memory as the case says.
-
-    `transposed` lies as [B, N, H, D], the layout a projection leaves behind. `strided`: every tensor in an order of its own,
-    with gaps, so that no stride can be taken for another tensor's or left out; keys as caches hold them, D before N.
-    """
-    match case.layout:
-        case "contiguous":
-            return x.contiguous()
-        case "transposed":
-            return x.transpose(1, 2).contiguous().transpose(1, 2)
-        case "strided":
-            order, step, gap = _STRIDED[name]
-            along = x.permute(order)
-            wide = torch.full((*along.shape[:-1], along.shape[-1] * step + gap), torch.nan, dtype=x.dtype)
-            wide[..., : along.shape[-1] * step : step] = along
-            back = sorted(range(4), key=order.__getitem__)
-            return wide[..., : along.shape[-1] * step : step].permute(back)
-        case other:
-            raise ValueError(f"no layout is called {other!r}")
+"""Of a strided layout, for each tensor: the order of its dimensions in memory, the step of the last one, and the gap after it. Keys lie as caches hold them, D before N."""
 
 
 def _key_lengths(case: Case) -> torch.Tensor:
@@ -84,10 +62,10 @@ def make(case: Case) -> Tensors:
     # padded keys hold numbers, as large as any: whoever counts them is seen
     k, v = torch.where(padding, k.amax(), k), torch.where(padding, -v.abs().amax(), v)
     return {
-        "q_ptr": _laid_out(q, case, "q_ptr"),
-        "k_ptr": _laid_out(k, case, "k_ptr"),
-        "v_ptr": _laid_out(v, case, "v_ptr"),
-        "o_ptr": _laid_out(torch.zeros_like(q), case, "o_ptr"),
+        "q_ptr": laid_out(q, case.layout, *_STRIDED["q_ptr"]),
+        "k_ptr": laid_out(k, case.layout, *_STRIDED["k_ptr"]),
+        "v_ptr": laid_out(v, case.layout, *_STRIDED["v_ptr"]),
+        "o_ptr": laid_out(torch.zeros_like(q), case.layout, *_STRIDED["o_ptr"]),
         "lse_ptr": torch.zeros(b, h_q, n_q, dtype=torch.float32),
         "key_lengths_ptr": lengths,
     }
