@@ -68,7 +68,7 @@ def _values(case: Case, shape: tuple[int, ...]) -> tuple[torch.Tensor, torch.Ten
             do[..., 0] = 1.0
             return torch.ones_like(o), do
         case "unseen":  # every other query saw no key: its output is 0, and its gradient is as large as any
-            o[..., ::2, :] = 0.0
+            o[..., 1::2, :] = 0.0
             return o, do
         case other:
             raise ValueError(f"no family of outputs and gradients is called {other!r}")
