@@ -137,6 +137,13 @@ def attention(layouts: Sequence[str], own: Callable[[Random, int, Sizes], Flags]
     )
 
 
+def grouped_heads(draw: Random, number: int, sizes: Sizes) -> Flags:
+    """Heads and flags of `attention_heads.heads_case`."""
+    shared, h_kv = draw.choice((1, 2, 3)), draw.choice((1, 2))
+    sizes |= {"B": draw.choice((1, 2, 3)), "H_Q": shared * h_kv, "H_KV": h_kv}
+    return {"IS_CAUSAL": number % 3 > 0, "RAGGED": (sizes["B"] > 1 and number % 2 == 0) * draw.choice((1, 2))}
+
+
 # ----------------------------------------------------------------------------------------------------- linear attention
 
 FEATURES = ("normal", "growing", "constant", "warm", "hot", "cold", "frozen", "half_frozen", "huge", "signs", "outlier")
