@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from checker.course import (
+    attention_dkdv,
+    attention_dq,
     causal_linear_attention,
     causal_linear_attention_chunked,
     causal_linear_attention_parallel,
@@ -31,6 +33,8 @@ LADDER: tuple[Puzzle, ...] = (
     flash_attention.PUZZLE,
     flash_attention_v1.PUZZLE,
     flash_attention_heads.PUZZLE,
+    attention_dkdv.PUZZLE,
+    attention_dq.PUZZLE,
     linear_attention.PUZZLE,
     causal_linear_attention.PUZZLE,
     causal_linear_attention_chunked.PUZZLE,

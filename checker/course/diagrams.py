@@ -84,6 +84,106 @@ def attention(
     )
 
 
+_AGAIN = (
+    Enlarged(("p", "pT", "p_t", "weights")),
+    Enlarged(("ds", "dsT", "ds_t"), sign="→", signed=True),
+)
+"""Of a way back: the weights of a tile, made again, and dS."""
+
+
+def attention_dkdv() -> Diagram:
+    """The square of weights with keys down and queries across: what a program keeps stands left and right of it, what passes by above.
+
+    ::
+
+                  q [feature, query]
+                  do [value, query]
+                  lse, delta [query]
+        k, v      P and dS             dk, dv
+    """
+    return Diagram(
+        {
+            "q_ptr": Drawn(("query", "feature")),
+            "do_ptr": Drawn(("query", "value")),
+            "lse_ptr": Drawn(("query",), ("lse", "query")),
+            "delta_ptr": Drawn(("query",), ("delta", "query")),
+            "k_ptr": Drawn(("key", "feature")),
+            "v_ptr": Drawn(("key", "value")),
+            "dk_ptr": Drawn(("key", "feature"), ("key", "dk")),
+            "dv_ptr": Drawn(("key", "value"), ("key", "dv")),
+        },
+        down=(
+            Band("feature", 44),
+            Band("value", 44),
+            Band("lse", 8, 8),
+            Band("delta", 8, 8),
+            Band("key", 240, 8, numbered=True),
+        ),
+        across=(
+            Band("feature", 44),
+            Band("value", 44),
+            Band("query", 240, 8, numbered=True),
+            Band("dk", 44),
+            Band("dv", 44),
+        ),
+        square=Square(
+            "k_ptr",
+            "q_ptr",
+            ("p", "pT", "p_t", "weights"),
+            (
+                *_AGAIN,
+                Enlarged(("dv",), "after", sign="+ p·do →", note="after"),
+                Enlarged(("dk",), "after", sign="+ ds·q →", note="after"),
+            ),
+            made="{tile} of keys {rows} and queries {columns}, made again on chip",
+            used="{result} of keys {rows}: + what queries {columns} send",
+            here="keys {rows}, queries {columns}",
+            nothing="no weights are on chip now",
+            legend=("weights of the tile on chip", "masked scores, -∞"),
+            about=("P and dS: one tile at a time,", "on chip, never in memory"),
+        ),
+    )
+
+
+def attention_dq() -> Diagram:
+    """The same square with queries down and keys across.
+
+    ::
+
+                          k [feature, key]
+                          v [value, key]
+        q, do, lse, delta P and dS          dq
+    """
+    return Diagram(
+        {
+            "k_ptr": Drawn(("key", "feature")),
+            "v_ptr": Drawn(("key", "value")),
+            "q_ptr": Drawn(("query", "feature")),
+            "do_ptr": Drawn(("query", "value")),
+            "lse_ptr": Drawn(("query",), ("query", "lse")),
+            "delta_ptr": Drawn(("query",), ("query", "delta")),
+            "dq_ptr": Drawn(("query", "feature"), ("query", "dq")),
+        },
+        down=(Band("feature", 44), Band("value", 44), Band("query", 240, 8, numbered=True)),
+        across=(
+            *(Band("feature", 44), Band("value", 44), Band("lse", 10), Band("delta", 10)),
+            *(Band("key", 260, 8, numbered=True), Band("dq", 44)),
+        ),
+        square=Square(
+            "q_ptr",
+            "k_ptr",
+            ("p", "weights"),
+            (*_AGAIN, Enlarged(("dq",), "after", sign="+ ds·k →", note="after")),
+            made="{tile} of queries {rows} and keys {columns}, made again on chip",
+            used="{result} of queries {rows}: + what keys {columns} send",
+            here="queries {rows}, keys {columns}",
+            nothing="no weights are on chip now",
+            legend=("weights of the tile on chip", "masked scores, -∞"),
+            about=("P and dS: one tile at a time,", "on chip, never in memory"),
+        ),
+    )
+
+
 _LINEAR = KeptState(
     names=("state", "S", "kv", "mem", "s"),
     sums=("z", "z_i", "k_sum"),
