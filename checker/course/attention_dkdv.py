@@ -140,7 +140,7 @@ PUZZLE = Puzzle(
         Long(("k_ptr", "v_ptr", "dk_ptr", "dv_ptr"), "key", (2,)),
     ),
     film=FilmSpec(
-        case=heads_case(1, (2, 1), (128, 128), 16, (32, 32), {"IS_CAUSAL": True}),
+        case=heads_case(1, (2, 1), (64, 64), 16, (16, 16), {"IS_CAUSAL": True}, family="ramp"),
         diagram=stage(),
         state={
             "dk": "gradient of the keys",
@@ -148,7 +148,7 @@ PUZZLE = Puzzle(
             "p": "weights of this tile",
             "ds": "dS of this tile",
         },
-        choices={"N_Q": (64, 128), "N_KV": (64, 128, 160), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
+        choices={"N_Q": (32, 64), "N_KV": (32, 64, 80), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
     ),
     drawn=drawn(lambda long, short: (long, short)),
     parts=parts(*OUTPUTS),

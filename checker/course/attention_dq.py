@@ -139,10 +139,10 @@ PUZZLE = Puzzle(
         Long(("k_ptr", "v_ptr"), "key", (2,)),
     ),
     film=FilmSpec(
-        case=heads_case(1, (1, 1), (128, 128), 16, (32, 32), {"IS_CAUSAL": True}),
+        case=heads_case(1, (1, 1), (64, 64), 16, (16, 16), {"IS_CAUSAL": True}, family="ramp"),
         diagram=stage(),
         state={"dq": "gradient of the queries", "p": "weights of this tile", "ds": "dS of this tile"},
-        choices={"N_Q": (64, 128), "N_KV": (64, 128, 160), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
+        choices={"N_Q": (32, 64), "N_KV": (32, 64, 80), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
     ),
     drawn=drawn(lambda long, short: (short, long)),
     parts=parts(*OUTPUTS),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 
@@ -96,13 +97,13 @@ def heads_case(
     d: int,
     block: tuple[int, int],
     flags: Mapping[str, Scalar] | None = None,
-    **more: object,
+    **more: Any,
 ) -> Case:
     """B, H_Q and H_KV, N_Q and N_KV, D, BLOCK_M and BLOCK_N; neither causal nor ragged unless the flags say so."""
     flags = {"IS_CAUSAL": False, "RAGGED": 0} | (dict(flags) if flags else {})
     name = f"{b} × {h[0]}/{h[1]} heads, {said(*n, d, block, flags, **more)}"
     sizes = {"B": b, "H_Q": h[0], "H_KV": h[1], "N_Q": n[0], "N_KV": n[1], "D": d}
-    return Case(name, sizes, {"BLOCK_M": block[0], "BLOCK_N": block[1]}, flags=flags, **more)  # type: ignore[arg-type]
+    return Case(name, sizes, {"BLOCK_M": block[0], "BLOCK_N": block[1]}, flags=flags, **more)
 
 
 def _one_key_head_each(case: Case) -> bool:

@@ -155,7 +155,7 @@ def attention_gradients() -> Slips:
         + names(
             "lse delta", "q_row k_row v_row do_row dq_row", "dk_row dv_row", "begin_m start_m end_m", "group H_KV H_Q"
         ),
-        usual=found.usual
+        usual={**found.usual}
         | {f"stride_{x}b": (f"H_Q * stride_{x}h",) for x in ("do", "dq")}
         | {f"stride_{x}b": (f"H_KV * stride_{x}h",) for x in ("dk", "dv")}
         | {f"stride_{x}h": (f"N_Q * stride_{x}m",) for x in ("do", "dq")}
