@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from checker.course import (
     attention_delta,
+    attention_dkdv,
+    attention_dq,
     causal_linear_attention,
     causal_linear_attention_chunked,
     causal_linear_attention_parallel,
@@ -35,6 +37,8 @@ LADDER: tuple[Puzzle, ...] = (
     flash_attention_heads.PUZZLE,
     softmax_backward.PUZZLE,
     attention_delta.PUZZLE,
+    attention_dkdv.PUZZLE,
+    attention_dq.PUZZLE,
     linear_attention.PUZZLE,
     causal_linear_attention.PUZZLE,
     causal_linear_attention_chunked.PUZZLE,

@@ -11,7 +11,8 @@ import torch
 from checker.course import slips
 from checker.course.attention_cases import DTYPES as DTYPE_NAMES
 from checker.course.attention_cases import GPU
-from checker.course.attention_inputs import counted, laid_out
+from checker.course.attention_heads import laid_out, stride_names, strides
+from checker.course.attention_inputs import counted
 from checker.course.covering import Row, covering, smallest_first
 from checker.course.diagrams import flowing
 from checker.course.families import generator, in_name
@@ -27,8 +28,6 @@ TOLERANCE = {
 
 A sum of 128 products, one after another, loses 64 steps at most.
 """
-_STRIDED = {"o_ptr": ((2, 0, 1, 3), 2, 4), "do_ptr": ((0, 2, 1, 3), 3, 7)}
-"""Of a strided layout, for each tensor: the order of its dimensions in memory, the step of the last one, and the gap after it."""
 _FAMILIES = ("cancelling", "normal", "large", "many_small", "unseen")
 
 
@@ -42,8 +41,8 @@ def make(case: Case) -> Tensors:
     b, h_q, n_q, d = _sizes(case)
     o, do = (x.to(DTYPES[case.dtype]) for x in _values(case, (b, h_q, n_q, d)))
     return {
-        "o_ptr": laid_out(o, case.layout, *_STRIDED["o_ptr"]),
-        "do_ptr": laid_out(do, case.layout, *_STRIDED["do_ptr"]),
+        "o_ptr": laid_out(o, case, "o_ptr"),
+        "do_ptr": laid_out(do, case, "do_ptr"),
         "delta_ptr": torch.zeros(b, h_q, n_q, dtype=torch.float32),
     }
 
@@ -87,10 +86,9 @@ def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
 
 def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
     b, h_q, n_q, d = _sizes(case)
-    strides = {f"stride_{x}{axis}": tensors[f"{x}_ptr"].stride(i) for x in ("o", "do") for i, axis in enumerate("bhmd")}
     return Launch(
         grid=(-(-n_q // int(meta["BLOCK_M"])), b * h_q),
-        arguments={**tensors, **strides, "H_Q": h_q, "N_Q": n_q},
+        arguments={**tensors, **strides(tensors, "o", "do"), "H_Q": h_q, "N_Q": n_q},
         meta={**meta, "D": d},
         outputs=("delta_ptr",),
         options={"num_warps": 4},
@@ -172,7 +170,7 @@ PUZZLE = Puzzle(
     kernel="attention_delta_kernel",
     parameters=(
         *("o_ptr", "do_ptr", "delta_ptr"),
-        *(f"stride_{x}{axis}" for x in ("o", "do") for axis in "bhmd"),
+        *stride_names("o", "do"),
         *("H_Q", "N_Q", "BLOCK_M", "D"),
     ),
     notebook="08_the_way_back",

@@ -69,11 +69,11 @@ def queries_keys_values(
     plan = _plan(case)
     if plan is not None or case.family in ("spike", "constant"):
         q, k = _chosen(case, plan, q_shape, kv_shape)
-        v = _told_apart(kv_shape, g) * (LARGE[case.dtype] if case.family == "large" else 1.0)
+        v = told_apart(kv_shape, g) * (LARGE[case.dtype] if case.family == "large" else 1.0)
         return tuple(x.to(DTYPES[case.dtype]) for x in (q, k, v))  # type: ignore[return-value]
     match case.family:
         case "normal":  # scores spread by 1, whatever they are multiplied by
-            q, v = q * (d**-0.5 / scale_of(case)), _told_apart(kv_shape, g)
+            q, v = q * (d**-0.5 / scale_of(case)), told_apart(kv_shape, g)
         case "ramp":  # keys grow along the sequence, so that maxima keep coming: a missing rescale shows
             q = 3 * q
             k = k * torch.linspace(0.1, 6.0, n, dtype=torch.float64)[:, None]
@@ -145,7 +145,7 @@ def _chosen(
     return q / apart, k * apart
 
 
-def _told_apart(shape: tuple[int, ...], g: torch.Generator) -> torch.Tensor:
+def told_apart(shape: tuple[int, ...], g: torch.Generator) -> torch.Tensor:
     """Values between 1 and 2 in magnitude, exact in TF32, so that a wrong weight shows in every column.
 
     Of even columns all values are positive: there a sum that stops growing shows as well. In odd ones they have either sign.
@@ -177,27 +177,6 @@ def chosen_scores(
     q[torch.arange(n_q), at[torch.arange(n_q) % rows]] = long
     k[:, at] = ten_bits(scores.T.double() / (scale * long)).to(dtype).double()
     return q, k
-
-
-def laid_out(x: torch.Tensor, layout: str, order: tuple[int, ...], step: int, gap: int) -> torch.Tensor:
-    """[B, H, N, D] in memory as a layout says. Raises ValueError for one that does not exist.
-
-    `transposed` lies as [B, N, H, D], the layout a projection leaves behind. In `strided` the dimensions lie in `order`, the
-    last one with `step` and a `gap` after it: with others for every tensor, no stride can be taken for another tensor's or left out.
-    """
-    match layout:
-        case "contiguous":
-            return x.contiguous()
-        case "transposed":
-            return x.transpose(1, 2).contiguous().transpose(1, 2)
-        case "strided":
-            along = x.permute(order)
-            wide = torch.full((*along.shape[:-1], along.shape[-1] * step + gap), torch.nan, dtype=x.dtype)
-            wide[..., : along.shape[-1] * step : step] = along
-            back = sorted(range(4), key=order.__getitem__)
-            return wide[..., : along.shape[-1] * step : step].permute(back)
-        case other:
-            raise ValueError(f"no layout is called {other!r}")
 
 
 def ten_bits(x: torch.Tensor) -> torch.Tensor:
