@@ -140,7 +140,7 @@ PUZZLE = Puzzle(
         Long(("k_ptr", "v_ptr", "dk_ptr", "dv_ptr"), "key", (2,)),
     ),
     film=FilmSpec(
-        case=heads_case(1, (2, 1), (64, 64), 16, (16, 16), {"IS_CAUSAL": True}, family="ramp"),
+        case=heads_case(1, (2, 1), (64, 64), 16, (16, 16), {"IS_CAUSAL": True}, family="rising"),
         diagram=stage(),
         state={
             "dk": "gradient of the keys",

@@ -90,8 +90,8 @@ PUZZLE = Puzzle(
         *every_pair(),
         heads_case(1, (1, 1), (1, 1), 16, (16, 16)),
         # so many terms that no sum in 16 bits holds them
-        heads_case(1, (1, 1), (3, 661), 16, (16, 16), dtype="float16", family=MANY_SMALL),
-        heads_case(1, (1, 1), (3, 661), 32, (16, 16), dtype="bfloat16", family=MANY_SMALL),
+        heads_case(1, (1, 1), (1, 661), 16, (16, 16), dtype="float16", family=MANY_SMALL),
+        heads_case(1, (1, 1), (1, 661), 32, (16, 16), dtype="bfloat16", family=MANY_SMALL),
         heads_case(
             2, (8, 2), (400, 431), 64, (64, 32), {"IS_CAUSAL": True, "RAGGED": 1}, devices=GPU, family="negative"
         ),
@@ -139,7 +139,7 @@ PUZZLE = Puzzle(
         Long(("k_ptr", "v_ptr"), "key", (2,)),
     ),
     film=FilmSpec(
-        case=heads_case(1, (1, 1), (64, 64), 16, (16, 16), {"IS_CAUSAL": True}, family="ramp"),
+        case=heads_case(1, (1, 1), (64, 64), 16, (16, 16), {"IS_CAUSAL": True}, family="rising"),
         diagram=stage(),
         state={"dq": "gradient of the queries", "p": "weights of this tile", "ds": "dS of this tile"},
         choices={"N_Q": (32, 64), "N_KV": (32, 64, 80), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},

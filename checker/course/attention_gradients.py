@@ -165,7 +165,8 @@ def lost(case: Case, output: str) -> torch.Tensor:
         if output == "dv_ptr":
             total[i, g] += p_lost.T @ head.do.abs()
             continue
-        ds_lost = p * (away.abs() * rounded + single * (head.do.abs() @ head.v.abs().T)) + least * head.seen
+        ds_lost = p * (away.abs() * rounded + single * (head.do.abs() @ head.v.abs().T))
+        ds_lost = ds_lost + least / min(scale, 1.0) * head.seen  # scaled before it is rounded or after
         if output == "dq_ptr":
             total[i, h] = scale * (ds_lost @ head.k.abs())
         else:
