@@ -21,6 +21,7 @@ from markupsafe import Markup
 from rich.console import Console
 
 from checker import gpu, workspace
+from checker.checking import check_source
 from checker.compiler import TARGETS, CompileResult, compile_kernel, requests_for
 from checker.course import PUZZLES
 from checker.course.demonstrations import DEMONSTRATIONS, FOLDER, PIPELINES
@@ -45,14 +46,16 @@ from checker.view import display
 from checker.view.formats import count, size
 from checker.view.memory_levels import H100, memory_levels
 from checker.view.panel import Cell, Panel
-from checker.view.plots import Plot, Subplot, scaling_plot, traffic_plot
+from checker.view.plots import Plot, Subplot, curves_plot, scaling_plot, traffic_plot
 
 __all__ = [
     "Kernels",
     "Subplot",
     "bytes_moved",
+    "card",
     "compare",
     "compile_for",
+    "curves_plot",
     "errors",
     "films",
     "kernels",
@@ -85,6 +88,15 @@ def films(names: Mapping[str, Sizes], beside: bool = False, together: bool = Fal
     made = [_film(name, sizes) for name, sizes in _by_name("films", names).items()]
     for shown in [_beside(made, together)] if beside or together else made:
         display.show(shown)
+
+
+def card(name: str) -> None:
+    """Show the card of one of the course's wrong kernels, the puzzle and the mistake: ``card("row_softmax/no_mask")``. It counts as nobody's attempt."""
+    of, _, mistake = name.partition("/")
+    puzzle = _puzzle(of)
+    source = _wrong_kernel(puzzle, mistake)
+    with display.working(f"Checking {source.kernel} …") as area:
+        area.show(display.verdict_card(check_source(puzzle, source, "cpu")))
 
 
 def bytes_moved(name: str, sizes: Sequence[Sizes]) -> list[int]:

@@ -359,6 +359,14 @@ class TestPipeline:
             pipeline("cuda")
 
 
+def test_the_card_of_a_wrong_kernel_is_shown_and_is_no_attempt(capsys):
+    lab.card("row_softmax/not_normalised")
+    assert "known mistake: not normalised" in " ".join(capsys.readouterr().out.split())
+    assert not list(lab.workspace.find().ours.glob("passed/*"))
+    with pytest.raises(UsageError, match="no wrong kernel called unheard_of"):
+        lab.card("row_softmax/unheard_of")
+
+
 class TestKernels:
     X = torch.randn(3, 7, generator=torch.Generator().manual_seed(1))
 
