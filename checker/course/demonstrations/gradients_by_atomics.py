@@ -88,13 +88,17 @@ def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
 
 
 def _stage() -> Diagram:
-    """The square of the kernel for dK and dV, with dQ above it, along the queries."""
-    square = attention_dkdv()
-    tensors = {name: drawn for name, drawn in square.tensors.items() if name != "key_lengths_ptr"}
+    """The stage of the kernel for dK and dV, with dQ above it, along the queries."""
+    stage = attention_dkdv()
+    if stage.square is None:
+        raise TypeError("the stage of dK and dV has no square")
+    tensors = {name: drawn for name, drawn in stage.tensors.items() if name != "key_lengths_ptr"}
+    share = "a share of dq[{columns}]: ds[{rows}] · k[{rows}]"
     return replace(
-        square,
-        tensors={**tensors, "dq_ptr": Drawn(("query", "feature"), ("dq", "query"))},
-        down=(Band("dq", 44), *square.down),
+        stage,
+        tensors={"dq_ptr": Drawn(("query", "gradient")), **tensors},
+        down=(Band("gradient", 44), *stage.down),
+        square=replace(stage.square, products={**stage.square.products, "dq": share}),
     )
 
 
