@@ -1,11 +1,12 @@
 """What a warm verdict costs: each puzzle's solution judged again and again, changed by a comment so that nothing is remembered.
 
-    python bench/verdict.py [--puzzle NAME …] [--repeats 5] [--json FILE]
+    python bench/verdict.py [--puzzle NAME …] [--repeats 5] [--json FILE] [--device cuda] [--jobs 16]
 
 Prints, for each puzzle, the median seconds by the clock of a verdict on a changed and on an unchanged kernel, the processor seconds
 of a changed one (the notebook's process and the jobs'), what two idle cores are predicted to make of these, and how the
 processor seconds divide over the steps. On a busy machine the clock means little; processor seconds still do.
-The promise: row_softmax changed, on two idle cores, in at most 1.0 s.
+The promise: row_softmax changed, on two idle cores, in at most 1.0 s. With `--device cuda` the verdict is that of the GPU here, and
+`--jobs` says how many verdicts a minute come of so many at a time.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -92,6 +94,32 @@ def changed(source: KernelSource) -> KernelSource:
     return replace(source, source=f"{source.source}\n# {os.getpid()} {next(_NUMBERS)}\n")
 
 
+def on_device(puzzle: Puzzle, sandbox: Sandbox, device: str, repeats: int) -> tuple[float, float]:
+    """Seconds by the clock and of processors of a warm verdict on a changed kernel. Raises RuntimeError where it does not pass."""
+    meter, source = Meter(sandbox), solution(puzzle)
+
+    def verdict() -> None:
+        told = check_source(puzzle, changed(source), device, runner=sandbox)
+        if not told.passed:
+            raise RuntimeError(f"{puzzle.name} is {told.status}: {told.failure}")
+
+    verdict()
+    began = time.perf_counter()
+    processor = meter.of(lambda: [verdict() for _ in range(repeats)]) / repeats
+    return (time.perf_counter() - began) / repeats, processor
+
+
+def a_minute(puzzles: Sequence[Puzzle], sandbox: Sandbox, device: str, jobs: int, each: int) -> float:
+    """How many verdicts of changed solutions come in a minute, `jobs` at a time, `each` of every puzzle."""
+    asked = [(puzzle, changed(solution(puzzle))) for _ in range(each) for puzzle in puzzles]
+    began = time.perf_counter()
+    with ThreadPoolExecutor(jobs) as pool:
+        told = list(pool.map(lambda one: check_source(one[0], one[1], device, runner=sandbox), asked))
+    if not all(verdict.passed for verdict in told):
+        raise RuntimeError(f"not all pass: {[(v.puzzle, v.status) for v in told if not v.passed]}")
+    return 60 * len(told) / (time.perf_counter() - began)
+
+
 def cost(puzzle: Puzzle, sandbox: Sandbox, repeats: int) -> Cost:
     """Raises RuntimeError where the solution does not pass: the time of another verdict says nothing."""
     meter, source = Meter(sandbox), solution(puzzle)
@@ -147,10 +175,20 @@ def main() -> None:
     parser.add_argument("--puzzle", action="append", choices=list(PUZZLES), help="only this one; may be repeated")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--json", metavar="FILE", help="write the figures to FILE as well")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--jobs", type=int, default=0, help="so many verdicts at a time: how many a minute")
     options = parser.parse_args()
     chosen = [puzzle for puzzle in LADDER if not options.puzzle or puzzle.name in options.puzzle]
     with Sandbox() as sandbox:
         sandbox.ping()
+        if options.jobs or options.device == "cuda":
+            for puzzle in chosen:
+                clock, processor = on_device(puzzle, sandbox, options.device, options.repeats)
+                print(f"{puzzle.name:34}{clock:8.2f} s by the clock{processor:8.2f} s of processors", flush=True)
+            if options.jobs:
+                many = a_minute(chosen, sandbox, options.device, options.jobs, options.repeats)
+                print(f"{many:.0f} verdicts a minute, {options.jobs} at a time, on {os.cpu_count()} cores")
+            return
         costs = [cost(puzzle, sandbox, options.repeats) for puzzle in chosen]
     print(table(costs))
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; predicted for {CORES} idle cores")

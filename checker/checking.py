@@ -158,7 +158,7 @@ class _Check:
             return
 
         # compile, the rest: what a wrong kernel has no need of. For the GPU here, what its launches look up; without one,
-        # machine code of the other variants and for the other GPUs
+        # machine code for every other dtype, configuration and GPU
         on_gpu = [case for case in self.cases if "gpu" in case.devices]
         refused = compilation.rest() if here is None else compilation.for_launches(self.gpu_launches(on_gpu, launches))
         if not self.add(compile_gate.result(self.source, compilation, refused)):

@@ -89,6 +89,10 @@ PUZZLE = Puzzle(
     cases=(
         *every_pair(),
         heads_case(1, (1, 1), (1, 1), 16, (16, 16)),
+        heads_case(2, (1, 1), (48, 80), 16, (32, 64), {"RAGGED": 1}),  # 16 divides every size, a tile divides none
+        heads_case(1, (1, 1), (37, 1), 16, (16, 16), {"IS_CAUSAL": True}, layout="strided"),
+        heads_case(1, (1, 1), (20, 270), 16, (16, 16), {"IS_CAUSAL": True}, family="negative"),
+        heads_case(9, (2, 1), (5, 23), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}, family="negative"),
         # so many terms that no sum in 16 bits holds them
         heads_case(1, (1, 1), (661, 3), 16, (16, 16), dtype="float16", family=MANY_SMALL),
         heads_case(1, (1, 1), (661, 3), 32, (16, 16), dtype="bfloat16", family=MANY_SMALL),

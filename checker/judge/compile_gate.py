@@ -33,22 +33,25 @@ _NAMES = {capability: name for name, capability in TARGETS.items()}
 
 
 def variants(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
-    """One launch for each dtype, each setting of the flags and each configuration, the first of its kind.
+    """One launch for each dtype with each setting of the flags that the compiler knows, and for each configuration.
 
     Of sizes that are 1 Triton makes constants, and takes a kernel with them that it would refuse: they come last.
     """
     found: dict[str, Prepared] = {}
-    dtypes, flags, configs = set(), set(), set()
+    settings, configs = set(), set()
     for one in sorted(prepared, key=_has_a_size_of_one):
-        case = one.case
-        setting, config = tuple(sorted(case.flags.items())), repr(one.config)
-        if case.dtype in dtypes and setting in flags and config in configs:
+        setting, config = (one.case.dtype, _branches(one.launch)), repr(one.config)
+        if setting in settings and config in configs:
             continue
-        dtypes.add(case.dtype)
-        flags.add(setting)
+        settings.add(setting)
         configs.add(config)
-        found[f"{case.name} {config}"] = one
+        found[f"{one.case.name} {config}"] = one
     return dict(list(found.items())[:_MOST_VARIANTS])
+
+
+def _branches(launch: Launch) -> tuple[tuple[str, bool], ...]:
+    """What decides which lines of a kernel are compiled: flags among its constants."""
+    return tuple((name, value) for name, value in sorted(launch.meta.items()) if isinstance(value, bool))
 
 
 def _has_a_size_of_one(prepared: Prepared) -> bool:
@@ -88,8 +91,17 @@ class Compilation:
         return self._compile([self._largest, *others], asked)
 
     def rest(self) -> CompileResult | None:
-        """The machine code of every other variant, each for another GPU, until each GPU has had one. Gives what `first` gives."""
-        names = [name for name in self._variants if name != self._largest]
+        """The machine code of one variant for every other dtype and configuration, each for another GPU, until each GPU has had one.
+
+        Gives what `first` gives.
+        """
+        largest = self._variants[self._largest]
+        dtypes, configs, names = {largest.case.dtype}, {repr(largest.config)}, []
+        for name, one in self._variants.items():
+            if one.case.dtype not in dtypes or repr(one.config) not in configs:
+                dtypes.add(one.case.dtype)
+                configs.add(repr(one.config))
+                names.append(name)
         names += [self._largest] * (len(self.targets) - 1 - len(names))
         turns = cycle(self.targets[1:] or self.targets)
         return self._compile(names, [self._request(name, target) for name, target in zip(names, turns, strict=False)])

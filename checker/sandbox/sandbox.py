@@ -13,6 +13,7 @@ import time
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import islice
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 _AHEAD = 2  # messages with launches handed over before the first result is read, so that judging and running overlap
 _TOGETHER = 64  # launches in a message, where they may run side by side
+_WORTH_A_JOB = 4  # shapes of launches: about 100 ms of simulation
 _REMEMBERED = 512
 _GRACE = 2.0
 _ROOM = 64 << 20  # bytes for the tensors of a simulation, at least: the next may be larger
@@ -162,11 +164,36 @@ class Sandbox:
         options: SimulateOptions | None = None,
         kept: KeptJobs | None = None,
     ) -> Iterator[RunResult]:
-        """Each launch in the CPU simulator, with its trace. The job comes from `kept` and goes back there."""
-        from checker.sandbox.tasks import Simulate
+        """Each launch in the CPU simulator, with its trace. Jobs come from `kept` and go back there.
+
+        Launches that may run together are shared out over the processors, those of one shape in one share.
+        """
         from checker.simulator.trace import SimulateOptions
 
         asked = options or SimulateOptions()
+        shares = _shares(launches, os.cpu_count() or 1) if asked.together else []
+        if len(shares) < 2:
+            yield from self._simulate(kernel, launches, asked, kept)
+            return
+        with ThreadPoolExecutor(len(shares) - 1) as beside:
+            of_share = [self._simulate(kernel, [launches[i] for i in share], asked, kept) for share in shares]
+            waiting = [beside.submit(list, results) for results in of_share[1:]]
+            arriving = [of_share[0], *(_when_done(future) for future in waiting)]
+            share_of = {i: n for n, share in enumerate(shares) for i in share}
+            for i in range(len(launches)):
+                result = next(arriving[share_of[i]], None)
+                if result is None:
+                    return
+                yield result
+                if result.status != "passed":
+                    return
+
+    def _simulate(
+        self, kernel: KernelSource, launches: Sequence[Launch], asked: SimulateOptions, kept: KeptJobs | None
+    ) -> Iterator[RunResult]:
+        """In one job."""
+        from checker.sandbox.tasks import Simulate
+
         task = protocol.encode(Simulate(kernel, self.limits.simulate))
         memory = max(2 * _AHEAD * max((_bytes(launch) for launch in launches), default=0), _ROOM)
         start = lambda: self._job(task, cpu_seconds=_LONG, memory=memory)  # noqa: E731
@@ -391,6 +418,26 @@ def _run_result(
 
 def _too_long(seconds: float) -> str:
     return f"The kernel did not finish within {seconds:g} s."
+
+
+def _shares(launches: Sequence[Launch], most: int) -> list[list[int]]:
+    """The numbers of the launches in at most `most` shares of like size: launches with the same constants and types stay together."""
+    import torch
+
+    shapes: dict[str, list[int]] = {}
+    for number, launch in enumerate(launches):
+        dtypes = [value.dtype for value in launch.arguments.values() if isinstance(value, torch.Tensor)]
+        shapes.setdefault(repr((sorted(launch.meta.items()), dtypes)), []).append(number)
+    shares: list[list[int]] = [[] for _ in range(min(most, len(shapes) // _WORTH_A_JOB))]
+    for n, numbers in enumerate(shapes.values()):
+        if shares:
+            shares[n % len(shares)] += numbers
+    return [sorted(share) for share in shares]
+
+
+def _when_done(results: Future[list[_Answer]]) -> Iterator[_Answer]:
+    """What was gathered beside, waited for when it is asked for."""
+    yield from results.result()
 
 
 def _batches(launches: Sequence[Launch], most: int) -> Iterator[list[Launch]]:

@@ -213,6 +213,16 @@ def _front_end_asks(frame: FrameType) -> bool:
     return asking in ("triton.language.semantic", "triton.language.core")
 
 
+class _Semantic(TritonSemantic):
+    """Triton's front end, without the calls by which it makes tiles of one shape have one shape."""
+
+    def broadcast_impl_value(self, lhs: Any, rhs: Any) -> Any:
+        left, right = lhs.type, rhs.type
+        if left.is_block() and right.is_block() and left.shape == right.shape:
+            return lhs, rhs
+        return super().broadcast_impl_value(lhs, rhs)
+
+
 class Binding:
     """Triton's language, bound to one builder for the length of one launch.
 
@@ -221,7 +231,7 @@ class Binding:
     """
 
     def __init__(self, builder: Any) -> None:
-        self.semantic = TritonSemantic(builder)
+        self.semantic = _Semantic(builder)
         self.replaced: dict[int, Any] = {}
 
     def to_tensor(self, value: Any) -> Any:

@@ -6,6 +6,8 @@ import pytest
 
 from checker.compiler import TARGETS, CompileResult
 from checker.course import PUZZLES
+from checker.judge.compile_gate import Compilation
+from checker.judge.launches import plan, prepare_all
 from checker.judge.verdict import GATES
 from tests.judge.helpers import changed, judge, solution
 
@@ -72,6 +74,19 @@ def test_a_right_kernel_is_machine_code_in_every_dtype_and_for_every_gpu(runner)
     assert {r.capability for r in in_full(compiler.asked)} == set(TARGETS.values())
     assert {r.signature["x_ptr"] for r in in_full(compiler.asked)} == {"*fp32", "*fp16", "*bf16"}
     assert gate(verdict).message == "Compiles for T4, A100, L4 and H100."
+
+
+def test_the_front_end_sees_each_flag_in_each_dtype_and_machine_code_is_made_once_a_dtype_and_gpu(runner):
+    heads, compiler = PUZZLES["flash_attention_heads"], refusing(runner, lambda request: False)
+    cases = [case for case in heads.cases if "cpu" in case.devices]
+    launches = prepare_all(heads, plan(heads, cases, ()))
+    compilation = Compilation(heads, solution("flash_attention_heads"), compiler, launches)
+    assert compilation.first() is None
+    seen = {(r.signature["q_ptr"], r.constexprs["IS_CAUSAL"]) for r in compiler.asked}
+    assert len(seen) == len(compiler.asked) == 6
+    assert compilation.rest() is None
+    assert [r.capability for r in in_full(compiler.asked)] == [TARGETS[name] for name in ("A100", "T4", "L4", "H100")]
+    assert {r.signature["q_ptr"] for r in in_full(compiler.asked)} == {"*fp32", "*fp16", "*bf16"}
 
 
 def test_a_dtype_of_which_no_gpu_takes_the_machine_code_fails_a_kernel_that_is_right_otherwise(runner):

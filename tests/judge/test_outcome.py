@@ -16,8 +16,8 @@ ROW = PUZZLES["online_softmax"]
 
 
 def outcomes(runner, source, puzzle=ROW) -> tuple[list[Outcome], list[Outcome]]:
-    """The cases by themselves, and side by side."""
-    cases = [case for case in puzzle.cases if "cpu" in case.devices]
+    """The cases by themselves, and side by side. One program alone never runs side by side."""
+    cases = [case for case in puzzle.cases if "cpu" in case.devices and case.sizes["M"] > 1]
     prepared = prepare_all(puzzle, plan(puzzle, cases, source.configs))
     return list(simulate(puzzle, source, runner, prepared)), simulate_cases(puzzle, source, runner, prepared)
 

@@ -22,13 +22,36 @@ def test_results_come_in_the_order_asked_each_with_its_own_tensors(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_TOGETHER", 4)
-    sizes = (37, 5, 60, 61, 5, 90)
+    sizes = (37, 50, 60, 61, 51, 90)
     launches = [launch(n) for n in sizes]
     results = list(sandbox.simulate(kernel(), launches, TOGETHER))
     assert [right(result, n) for result, n in zip(results, sizes, strict=True)] == [True] * len(sizes)
     # the last two are a batch of their own: all the same in it are side by side
     assert [side_by_side(result) for result in results] == [True] * len(sizes)
     assert all(bool(one.arguments["z_ptr"].isnan().all()) for one in launches)  # type: ignore[union-attr]
+
+
+def test_launches_are_shared_out_by_shape_and_come_back_in_order(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module.os, "cpu_count", lambda: 2)
+    blocks = [2**i for i in range(8)]
+    launches = [launch(n, block) for n in (37, 50, 61) for block in blocks]
+    shares = module._shares(launches, 2)
+    assert sorted(number for share in shares for number in share) == list(range(24))
+    assert [{launches[i].meta["BLOCK_N"] for i in share} for share in shares] == [{*blocks[::2]}, {*blocks[1::2]}]
+    results = list(sandbox.simulate(kernel(), launches, TOGETHER))
+    sizes = [n for n in (37, 50, 61) for _ in blocks]
+    assert [right(result, n) for result, n in zip(results, sizes, strict=True)] == [True] * 24
+
+
+def test_of_shared_out_launches_the_first_that_does_not_end_is_the_last(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module.os, "cpu_count", lambda: 2)
+    launches = [launch(5 if number in (9, 12) else 40, 2 ** (number % 8)) for number in range(16)]
+    results = list(sandbox.simulate(kernel("", STOPS_AT_5), launches, TOGETHER))
+    assert [result.status for result in results] == ["passed"] * 9 + ["protocol_error"]
 
 
 def test_one_with_a_finding_runs_by_itself(sandbox: Sandbox) -> None:

@@ -63,12 +63,15 @@ def simulate_together(kernel: Any, launches: Sequence[Launch], seconds: float) -
 
 
 def _groups(kernel: Any, launches: Sequence[Launch]) -> list[list[int]]:
-    """Launches of one shape, by their numbers: as many as memory allows."""
+    """Launches of one shape and of like length, by their numbers: as many as memory allows.
+
+    Every program of a run goes on until the one with the longest loop has ended.
+    """
     if not isinstance(kernel, JITTED):
         return []
     by_shape: dict[Any, list[int]] = {}
     for i, launch in enumerate(launches):
-        by_shape.setdefault(_shape(launch), []).append(i)
+        by_shape.setdefault((_shape(launch), _length(launch)), []).append(i)
     groups: list[list[int]] = []
     for numbers in by_shape.values():
         most = MOST_LANES // _lanes(launches[numbers[0]].meta)
@@ -88,6 +91,12 @@ def _shape(launch: Launch) -> Any:
     """What launches have in common that may run together: constants, and types of everything else."""
     types = tuple((name, _type(value)) for name, value in launch.arguments.items())
     return types, tuple(sorted(launch.meta.items())), launch.outputs
+
+
+def _length(launch: Launch) -> int:
+    """The same for launches whose longest sides differ by less than a factor of eight."""
+    sides = (side for value in launch.arguments.values() if isinstance(value, torch.Tensor) for side in value.shape)
+    return max(sides, default=1).bit_length() // 3
 
 
 def _type(value: Any) -> Any:

@@ -1,0 +1,102 @@
+"""Judges on a GPU every mutant and guarded wrong kernel that passes without one, and writes `reports/survivors-gpu.json`.
+
+What the simulator's gates stop never reaches a GPU, so these are all kernels on which the two verdicts can differ. Run it on a
+machine with a GPU, after the sweeps of `mutants.py`:
+
+    python tools/survivors_on_gpu.py --jobs 14
+
+Exits 1 where the GPU fails a kernel that passes without it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from checker.checking import check_source  # noqa: E402
+from checker.course import PUZZLES  # noqa: E402
+from checker.grading.result_json import environment  # noqa: E402
+from checker.misconceptions import bank  # noqa: E402
+from checker.sandbox import Sandbox  # noqa: E402
+from checker.submission.kernel import KernelSource  # noqa: E402
+from tools import guarded, mutate  # noqa: E402
+from tools.mutant_reports import KINDS, survivors  # noqa: E402
+
+REPORT = ROOT / "reports" / "survivors-gpu.json"
+
+
+def kernels() -> Iterator[tuple[str, str, KernelSource]]:
+    """Kind, name and source of every survivor. Raises KeyError for one that is not made any more: sweep again."""
+    for kind in KINDS:
+        for entry in survivors(kind):
+            yield kind, entry["mutant"], _source(kind, entry["mutant"])
+
+
+def _source(kind: str, key: str) -> KernelSource:
+    puzzle = PUZZLES[key.partition(":")[0]]
+    if kind != "guarded":
+        made = mutate.generated(puzzle) if kind == "mechanical" else mutate.semantic_mutants(puzzle)
+        text = {mutation.key: mutation.source for mutation in made}[key]
+        return mutate.kernel_source(text, puzzle.name, puzzle.kernel, f"{puzzle.name}.py")
+    name, _, condition = key.removeprefix(f"{puzzle.name}: ").partition(" if ")
+    wrong = {misconception.name: misconception for misconception in bank(puzzle.name)}[name]
+    guard = {guard.name: guard for guard in guarded.guards(puzzle)}[condition]
+    joined = guarded.joined(puzzle, wrong.source, guard)
+    if joined is None:
+        raise KeyError(key)
+    return joined
+
+
+def judge(kind: str, key: str, source: KernelSource) -> dict[str, Any]:
+    """One row of the report."""
+    verdict = check_source(PUZZLES[key.partition(":")[0]], source, "cuda", submission=key, diagnose=False)
+    failure = verdict.failure
+    row = {"kind": kind, "mutant": key, "status": verdict.status, "seconds": round(verdict.seconds, 2)}
+    return {**row, "gate": failure.gate, "message": failure.message} if failure is not None else row
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="kernels judged at a time")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no kernel later than this")
+    options = parser.parse_args()
+    began = time.monotonic()
+    asked = list(kernels())
+    rows: list[dict[str, Any]] = []
+
+    def in_time(one: tuple[str, str, KernelSource]) -> dict[str, Any] | None:
+        return judge(*one) if time.monotonic() - began < options.seconds else None
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        rows += [row for row in pool.map(in_time, asked) if row is not None]
+    seconds = time.monotonic() - began
+    facts = environment("cuda", Sandbox.shared().tier)
+    report = {
+        "schema": "survivors/v1",
+        "environment": facts,
+        "seconds": round(seconds),
+        "asked": len(asked),
+        "rows": rows,
+    }
+    REPORT.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    different = [row for row in rows if row["status"] != "passed"]
+    for row in different:
+        print(f"{row['status']}: {row['mutant']}: {row.get('gate')}: {row.get('message', '')[:200]}")
+    print(
+        f"{len(rows)} of {len(asked)} survivors judged on the GPU in {seconds:.0f} s; {len(different)} do not pass there"
+    )
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
