@@ -74,7 +74,7 @@ def _values(case: Case, shape: tuple[int, ...]) -> tuple[torch.Tensor, torch.Ten
 
 
 def reference(case: Case, inputs: Tensors) -> Tensors:
-    """Dao et al. 2022 (FlashAttention), appendix B.2, equation 4, in float64."""
+    """Dao et al. 2022 (FlashAttention), appendix B.2, in float64."""
     return {"delta_ptr": (inputs["o_ptr"] * inputs["do_ptr"]).sum(dim=-1)}
 
 
