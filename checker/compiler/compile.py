@@ -61,16 +61,24 @@ def _run(kernel: JITFunction, request: CompileRequest) -> Any:
     from triton.compiler import ASTSource
 
     # as a launch says it, also where it knows nothing: then both have the same key in Triton's cache
+    silent = ("fp32", "u1") if _newer_than_3_6() else ("fp32", "u1", "constexpr")
     attributes = {
         (place,): [["tt.divisibility", 16]] if name in request.aligned else []
         for place, name in enumerate(kernel.arg_names)
-        if request.signature.get(name, "constexpr") not in ("fp32", "u1")
+        if request.signature.get(name, "constexpr") not in silent
     }
     source = ASTSource(kernel, dict(request.signature), dict(request.constexprs), attributes)
     # asked for by name, because Triton 3.9 warns where its default is taken
     options = {"enable_fp_fusion": True, **request.options}
     with _ends_with_front_end() if request.front_end_only else contextlib.nullcontext():
         return triton.compile(source, target=GPUTarget("cuda", request.capability, 32), options=options)
+
+
+def _newer_than_3_6() -> bool:
+    import triton
+
+    major, minor = triton.__version__.split(".")[:2]
+    return (int(major), int(minor)) > (3, 6)
 
 
 class _FrontEndDone(Exception):

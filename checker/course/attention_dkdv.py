@@ -8,7 +8,16 @@ import torch
 
 from checker.course import slips
 from checker.course.attention_cases import GPU, OTHER_SCALE
-from checker.course.attention_gradients import MANY_SMALL, TOLERANCE, drawn, every_pair, gradients, inputs, lost
+from checker.course.attention_gradients import (
+    MANY_SMALL,
+    TOLERANCE,
+    asked_for,
+    drawn,
+    every_pair,
+    gradients,
+    inputs,
+    lost,
+)
 from checker.course.attention_heads import heads_case, key_lengths, laid_out, parts, sizes, stride_names, strides
 from checker.course.attention_inputs import scale_of
 from checker.course.diagrams import attention_dkdv as stage
@@ -16,6 +25,11 @@ from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long
 
 OUTPUTS = ("dk_ptr", "dv_ptr")
 STRIDED = ("q", "k", "v", "do", "dk", "dv")
+
+
+def order(walked: int, shared: int) -> tuple[int, int]:
+    """N_Q and N_KV: a program walks over queries, and programs share the keys."""
+    return (walked, shared)
 
 
 def make(case: Case) -> Tensors:
@@ -93,6 +107,7 @@ PUZZLE = Puzzle(
         heads_case(1, (1, 1), (37, 1), 16, (16, 16), {"IS_CAUSAL": True}, layout="strided"),
         heads_case(1, (1, 1), (20, 270), 16, (16, 16), {"IS_CAUSAL": True}, family="negative"),
         heads_case(9, (2, 1), (5, 23), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}, family="negative"),
+        *asked_for(order),
         # so many terms that no sum in 16 bits holds them
         heads_case(1, (1, 1), (661, 3), 16, (16, 16), dtype="float16", family=MANY_SMALL),
         heads_case(1, (1, 1), (661, 3), 32, (16, 16), dtype="bfloat16", family=MANY_SMALL),
@@ -154,7 +169,7 @@ PUZZLE = Puzzle(
         },
         choices={"N_Q": (32, 64), "N_KV": (32, 64, 80), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
     ),
-    drawn=drawn(lambda long, short: (long, short)),
+    drawn=drawn(order),
     parts=parts(*OUTPUTS),
     slips=slips.attention_gradients(),
 )

@@ -202,11 +202,34 @@ def every_pair() -> tuple[Case, ...]:
     return covered(_built, _FACTORS, _allowed)
 
 
-def drawn(order: Callable[[int, int], tuple[int, int]]) -> Callable[[Random], tuple[Case, ...]]:
-    """Cases like those, with sizes, tiles and scales as they fall; the last is longer than all of those.
+Order = Callable[[int, int], tuple[int, int]]
+"""N_Q and N_KV, from how many a program walks over and how many the programs share."""
 
-    ``order(long, short)`` says which of them are queries and which keys: N_Q and N_KV.
-    """
+
+def asked_for(order: Order) -> tuple[Case, ...]:
+    """Mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`."""
+    causal, ragged, both = {"IS_CAUSAL": True}, {"RAGGED": 1}, {"IS_CAUSAL": True, "RAGGED": 1}
+    full_tiles = {"IS_CAUSAL": True, "RAGGED": 2}
+    return (
+        heads_case(2, (3, 1), order(37, 277), 16, (16, 16), both, dtype="float16", layout="transposed"),
+        heads_case(1, (2, 2), order(20, 300), 16, (16, 16), causal, layout="strided"),
+        heads_case(2, (3, 1), order(600, 20), 16, (16, 16), both, dtype="float16", layout="strided"),
+        heads_case(2, (2, 2), (27, 9), 128, (32, 16), both, dtype="float16", layout="strided"),
+        heads_case(2, (3, 1), (33, 45), 16, (32, 32), {"RAGGED": 2}, dtype="bfloat16", layout="transposed"),
+        heads_case(2, (3, 1), (90, 15), 16, (64, 32), dtype="float16", layout="transposed"),
+        heads_case(3, (2, 2), (31, 70), 16, (64, 32), dtype="float16", layout="strided"),
+        heads_case(2, (4, 2), (23, 103), 64, (32, 64), ragged, dtype="float16", layout="strided", family="large"),
+        heads_case(2, (4, 2), (40, 71), 16, (32, 64), full_tiles, dtype="bfloat16", layout="strided"),
+        heads_case(3, (4, 2), (71, 16), 16, (32, 16), full_tiles, layout="transposed"),
+        heads_case(1, (2, 1), (150, 130), 16, (64, 64), causal, family="large"),
+        heads_case(1, (2, 2), (5, 35), 128, (32, 64), causal, dtype="bfloat16", layout="strided"),
+        heads_case(1, (2, 1), (40, 31), 128, (32, 64), causal, family="rising"),
+        heads_case(3, (1, 1), (31, 32), 32, (16, 32), both, layout="strided", family="rising"),
+    )
+
+
+def drawn(order: Order) -> Callable[[Random], tuple[Case, ...]]:
+    """Cases like those, with sizes, tiles and scales as they fall; the last is longer than all of those."""
 
     def cases(draw: Random) -> tuple[Case, ...]:
         found: list[Case] = []

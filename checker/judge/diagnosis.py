@@ -22,9 +22,9 @@ from checker.judge.likeness import (
     same_origin_of_nan,
 )
 from checker.judge.matching_line import matching_line, resemblance
-from checker.judge.one_thread import one_thread
 from checker.judge.outcome import Outcome, simulate
 from checker.judge.runner import Runner
+from checker.judge.threads import one_thread
 from checker.judge.verdict import Diagnosis, Gate
 from checker.misconceptions import Misconception, bank
 from checker.puzzle import Puzzle

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from checker.judge.launches import Damage, Prepared, plan, poisoned, prepare, volume
+from checker.judge.launches import Damage, Prepared, plan, poisoned, prepare, prepare_all, volume
 from checker.judge.memory_gate import memory_findings
 from checker.judge.outcome import Outcome, judged
 from checker.judge.phrases import count, element, name_of, number
 from checker.judge.runner import Runner
+from checker.judge.threads import FEW, at_most, one_thread
 from checker.judge.values_gate import unfinished
 from checker.judge.verdict import GateResult
 from checker.puzzle import Case, Launch, Puzzle
@@ -62,17 +64,29 @@ def _outcomes(puzzle: Puzzle, source: KernelSource, runner: Runner, cases: Seque
     for result in runner.launch(source, asked):
         if not waiting:  # a runner that cannot launch at all says so before it asks for anything
             next(asked)
-        yield judged(puzzle, waiting.popleft(), result)
+        prepared = waiting.popleft()
+        with _threads(prepared.case):
+            outcome = judged(puzzle, prepared, result)
+        yield outcome
 
 
 def _prepared(puzzle: Puzzle, planned: Sequence[tuple[Case, Config | None]]) -> Iterator[Prepared]:
     """Small cases twice, with two poisons; then the large ones, none before it is asked for: they fill the memory."""
-    shared = [
-        prepare(puzzle, case, config) for case, config in planned if "cpu" in case.devices and "gpu" in case.devices
-    ]
+    shared = prepare_all(puzzle, [(case, config) for case, config in planned if {"cpu", "gpu"} <= case.devices])
     yield from shared
-    yield from (poisoned(puzzle, one, "finite") for one in shared)
-    yield from (prepare(puzzle, case, config) for case, config in planned if case.devices == {"gpu"})
+    for one in shared:
+        with one_thread():
+            again = poisoned(puzzle, one, "finite")
+        yield again
+    for case, config in planned:
+        if case.devices == {"gpu"}:
+            with _threads(case):
+                prepared = prepare(puzzle, case, config)
+            yield prepared
+
+
+def _threads(case: Case) -> AbstractContextManager[None]:
+    return one_thread() if "cpu" in case.devices else at_most(FEW)
 
 
 def seen_on_gpu(puzzle: Puzzle, source: KernelSource, runner: Runner, *, large: bool = True) -> str:

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 import torch
 
-from checker.judge.one_thread import one_thread
+from checker.judge.threads import one_thread
 from checker.puzzle import Case, Launch, Long, Puzzle, Scalar, Tensors
 from checker.submission.kernel import Config
 

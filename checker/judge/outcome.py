@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from checker.judge.comparison import Comparison, compare
 from checker.judge.launches import Damage, Prepared, damages
-from checker.judge.one_thread import one_thread
 from checker.judge.runner import Runner, RunResult
+from checker.judge.threads import one_thread
 from checker.puzzle import Case, Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource

@@ -6,7 +6,7 @@ import threading
 
 import torch
 
-from checker.judge.one_thread import one_thread
+from checker.judge.threads import one_thread
 
 
 def test_one_inside_and_as_many_as_before_afterwards_though_two_overlap() -> None:
