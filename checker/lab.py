@@ -471,7 +471,11 @@ class Kernels:
             self._calls[name] = run(puzzle, source)
             self._open.callback(self._calls[name].close)
             next(self._calls[name])
-        after = self._calls[name].send(launch)
+        try:
+            after = self._calls[name].send(launch)
+        except BaseException:  # its job has ended: the next call starts another
+            del self._calls[name]
+            raise
         return {parameter: after[parameter] for parameter in needed}
 
     def _simulated(self, puzzle: Puzzle, source: KernelSource) -> Generator[Mapping[str, torch.Tensor], Launch, None]:

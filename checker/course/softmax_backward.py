@@ -148,6 +148,10 @@ PUZZLE = Puzzle(
         _case(2, 5003, 8192),  # more columns than anyone thinks enough
         _case(2, 5003, 8192, family="alike_gradients", dtype="float16"),
         _case(2, 48, 64),  # 16 divides every size, a tile divides none
+        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
+        _case(67, 7, 8, family="alike_gradients", dtype="float16"),
+        _case(67, 15, 16, family="alike_gradients", dtype="bfloat16", layout="padded"),
+        _case(2, 2050, 4096, family="alike_gradients", dtype="bfloat16", layout="padded"),
         _case(4096, 781, 1024, devices=GPU, family="masked_weights"),
         _case(1031, 16384, 16384, devices=GPU),
         _case(512, 12_289, 16384, devices=GPU, dtype="float16", layout="padded"),

@@ -400,6 +400,18 @@ class TestKernels:
         assert not torch.equal(found[0]["dq_ptr"], found[1]["dq_ptr"])
         torch.testing.assert_close(found[0]["dq_ptr"], found[2]["dq_ptr"])
 
+    def test_after_a_launch_that_failed_the_next_one_runs(self, monkeypatch):
+        def fails(puzzle, result):
+            raise UsageError("it did not run")
+
+        with lab.kernels("row_softmax", device="cpu") as run:
+            with monkeypatch.context() as broken:
+                broken.setattr(lab, "_tensors", fails)
+                with pytest.raises(UsageError, match="it did not run"):
+                    run("row_softmax", self.given(), M=3, N=7, BLOCK_N=8)
+            after = run("row_softmax", self.given(), M=3, N=7, BLOCK_N=8)
+        torch.testing.assert_close(after["y_ptr"], torch.softmax(self.X, dim=-1))
+
     def test_what_cannot_be_run_says_why(self):
         with lab.kernels("row_softmax", device="cpu") as run:
             with pytest.raises(UsageError, match="needs y_ptr as well"):
