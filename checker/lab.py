@@ -1,4 +1,5 @@
-"""What notebook cells use beside the verbs: kernels side by side, their films, and what each moves, computes, rounds and takes.
+"""What notebook cells use beside the verbs: kernels side by side, their films, what each moves, computes, rounds and takes; and
+kernels to call.
 
 A puzzle that the learner has solved is shown with their own kernel, the newest that passed. One that they skipped is counted
 with the course's solution, so that the comparison is whole, but not filmed: a film shows the source. Demonstrations, which
@@ -447,7 +448,7 @@ class Kernels:
         self._open.close()
 
     @property
-    def theirs(self) -> list[str]:
+    def not_solved(self) -> list[str]:
         """The puzzles that are not solved yet, and for which the course's kernel runs."""
         return [name for name, (_, _, own) in self._chosen.items() if not own]
 
