@@ -15,7 +15,7 @@ from checker import gpu
 from checker.judge import compile_gate, int64_overflow, memory_gate, traffic_gate, values_gate
 from checker.judge.diagnosis import NONE_KNOWN, ONLY_ON_GPU, find_misconception
 from checker.judge.experiments import what_turns_it_right
-from checker.judge.gpu_gate import NOT_RUN, gpu_gate
+from checker.judge.gpu_gate import NOT_RUN, gpu_gate, worth_launching
 from checker.judge.int64_overflow import FarLaunch
 from checker.judge.launches import Prepared, cases_of, plan, prepare_all, without_numbers
 from checker.judge.outcome import Outcome, simulate, simulate_cases
@@ -159,7 +159,7 @@ class _Check:
 
         # compile, the rest: what a wrong kernel has no need of. For the GPU here, what its launches look up; without one,
         # machine code for every other dtype, configuration and GPU
-        on_gpu = [case for case in self.cases if "gpu" in case.devices]
+        on_gpu = worth_launching(self.puzzle, [case for case in self.cases if "gpu" in case.devices], launches)
         refused = compilation.rest() if here is None else compilation.for_launches(self.gpu_launches(on_gpu, launches))
         if not self.add(compile_gate.result(self.source, compilation, refused)):
             return

@@ -67,15 +67,15 @@ PUZZLE = Puzzle(
     "is.",
     cases=(
         *covered([{"BLOCK_N": 16}, {"BLOCK_N": 64}, {"BLOCK_N": 1024}], rows_=(9, 1, 3)),
-        _case(67, 23, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
+        _case(75, 23, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
         _case(2, 80, 64),  # 16 divides every size, a tile divides none
-        _case(3, 1, 16, dtype="bfloat16", layout="padded"),
-        _case(3, 1, 16),
-        _case(6, 605, 16, family="chunk_triples"),
+        _case(3, 1, 16, dtype="bfloat16", family="positive", layout="padded"),
+        _case(3, 1, 16, family="deep"),
+        _case(6, 605, 16, family="chunk_triples", layout="padded"),
         _case(1, 2_053, 16),  # more chunks than anyone writes out by hand
         _case(2, 33_003, 1024),  # more columns than 16 bits can number
-        _case(3, 1033, 64, dtype="float16", family="spike"),
-        _case(3, 1041, 64, dtype="bfloat16", family="spike", layout="padded"),
+        _case(3, 1033, 16, dtype="float16", family="spike"),
+        _case(3, 1024, 64, dtype="bfloat16", family="spike", layout="padded"),
         _case(3, 61, 16, family="vast", devices=CPU),
         _case(64, 200_003, 4096, devices=GPU),
         _case(16, 262_144, 16384, devices=GPU, dtype="bfloat16", family="spike"),

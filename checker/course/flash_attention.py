@@ -115,6 +115,14 @@ PUZZLE = Puzzle(
         _case(20, 11, 128, (64, 32), family="score_pairs_in_sight"),
         _case(270, 20, 16, (16, 16), family="score_pairs_in_sight"),
         _case(16, 445, 16, (16, 16), family="score_triples", flags={"SCALE": OTHER_SCALE}),
+        _case(
+            17, 577, 16, (16, 16), family="score_pairs_in_sight"
+        ),  # more tiles of keys than anyone writes out by hand
+        _case(17, 577, 128, (16, 16), dtype="bfloat16", family="score_pairs", flags={"SCALE": OTHER_SCALE}),
+        _case(277, 649, 16, (16, 16), dtype="bfloat16", family="large", layout="padded"),
+        _case(277, 211, 16, (16, 16), dtype="float16", family="large"),
+        _case(1, 15, 128, (32, 16), dtype="bfloat16", family="large"),
+        _case(5, 1, 16, (16, 16), family="extreme_scores"),
         # so many terms that no sum in 16 bits holds them
         _case(2, 649, 64, (16, 16), dtype="float16", family="spike"),
         _case(2, 2083, 64, (64, 32), dtype="bfloat16", family="spike", layout="padded"),

@@ -158,6 +158,12 @@ PUZZLE = Puzzle(
         _case(17, 5, 7, 16, (16, 16), family="score_pairs_in_sight"),
         _case(1, 270, 20, 16, (16, 16), family="score_pairs_in_sight"),
         _case(1, 16, 445, 16, (16, 16), family="score_triples", flags={"SCALE": OTHER_SCALE}),
+        _case(
+            5, 17, 577, 16, (16, 16), family="score_pairs_in_sight"
+        ),  # more tiles of keys than anyone writes out by hand
+        _case(2, 5, 577, 128, (16, 16), dtype="bfloat16", family="score_pairs", flags={"SCALE": OTHER_SCALE}),
+        _case(3, 37, 643, 16, (16, 64), dtype="float16", family="large", layout="padded"),
+        _case(5, 37, 71, 16, (16, 16), dtype="bfloat16", family="large", layout="padded"),
         # so many terms that no sum in 16 bits holds them
         _case(1, 2, 649, 64, (16, 16), dtype="float16", family="spike"),
         _case(1, 2, 2083, 64, (64, 32), dtype="bfloat16", family="spike", layout="padded"),

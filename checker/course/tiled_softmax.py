@@ -72,16 +72,18 @@ PUZZLE = Puzzle(
     "once. Any part of a row may be -inf; a whole row never is.",
     cases=(
         *covered(_TILES, rows_=(11, 1, 8)),
-        _case(67, 23, 1, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
+        _case(75, 23, 1, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
         _case(48, 80, 32, 64),  # 16 divides every size, a tile divides none
-        _case(71, 1, 4, 16, dtype="bfloat16", layout="padded"),
-        _case(71, 1, 4, 16),
+        _case(71, 1, 4, 16, dtype="bfloat16", family="positive", layout="padded"),
+        _case(71, 1, 4, 16, family="extreme"),
         _case(71, 23, 4, 16, family="chunk_pairs_in_sight"),
+        _case(64, 83, 16, 16, family="chunk_pairs"),
+        _case(64, 72, 8, 8, dtype="float16", family="chunk_pairs"),
         _case(7, 605, 4, 16, family="chunk_triples"),
         _case(3, 2_053, 4, 16),  # more chunks than anyone writes out by hand
         _case(2, 33_003, 2, 1024),  # more columns than 16 bits can number
-        _case(5, 1033, 4, 16, dtype="float16", family="spike"),
-        _case(5, 1041, 4, 16, dtype="bfloat16", family="spike", layout="padded"),
+        _case(71, 1033, 4, 16, dtype="float16", family="spike"),
+        _case(5, 1024, 4, 16, dtype="bfloat16", family="spike", layout="padded"),
         _case(3, 61, 4, 16, family="vast", devices=CPU),
         _case(3, 605, 4, 16, family="creeping"),
         _case(61, 200_003, 4, 2048, devices=GPU, family="ascending"),

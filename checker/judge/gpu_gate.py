@@ -1,4 +1,4 @@
-"""The `gpu` gate: the same cases, and large ones, on a real GPU."""
+"""The `gpu` gate: large cases and enough of the small ones, on a real GPU."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
+from checker.compiler import requests_for
 from checker.judge.launches import Damage, Prepared, plan, poisoned, prepare, prepare_all, volume
 from checker.judge.memory_gate import memory_findings
 from checker.judge.outcome import Outcome, judged
@@ -15,7 +16,7 @@ from checker.judge.runner import Runner
 from checker.judge.threads import FEW, at_most, one_thread
 from checker.judge.values_gate import unfinished
 from checker.judge.verdict import GateResult
-from checker.puzzle import Case, Launch, Puzzle
+from checker.puzzle import Case, Launch, Puzzle, Scalar
 from checker.submission.kernel import Config, KernelSource
 
 NOT_RUN = "not run: no GPU here, or none was asked for. Everything else was checked in the simulator."
@@ -29,6 +30,32 @@ _CLEAN_IN_THE_SIMULATOR = (
     "In the simulator every address of the same case lay inside its tensor. On a GPU programs run at the same time, so ask whether "
     "an address depends on what another program stores, or on what another lane of the same store writes. " + _COMPILER
 )
+
+
+def worth_launching(puzzle: Puzzle, cases: Sequence[Case], prepared: Sequence[Prepared]) -> list[Case]:
+    """Of the cases for a GPU, the large ones and enough small ones: every dtype meets every layout, flag and tile there.
+
+    Each shape of arguments is compiled anew, and the simulator has run the small ones (`prepared`) already. Those that need
+    nothing compiled beside the chosen ones come along.
+    """
+    launches = {one.case.name: one.launch for one in reversed(prepared)}  # of a case's configurations the first
+    small = [case for case in cases if "cpu" in case.devices]
+    chosen: list[Case] = []
+    left = set().union(*map(_factors, small))
+    while left:
+        chosen.append(max(small, key=lambda case: len(_factors(case) & left)))
+        left -= _factors(chosen[-1])
+
+    def compiled(case: Case) -> str:
+        return repr(requests_for(launches[case.name], puzzle.parameters, (0,)))
+
+    known = {compiled(case) for case in chosen}
+    return [case for case in cases if "cpu" not in case.devices or compiled(case) in known]
+
+
+def _factors(case: Case) -> set[tuple[str, str, Scalar | str]]:
+    factors: dict[str, Scalar | str] = {**case.meta, **case.flags, "layout": case.layout}
+    return {(case.dtype, name, value) for name, value in factors.items()}
 
 
 def gpu_gate(

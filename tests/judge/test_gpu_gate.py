@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from checker.course import PUZZLES
-from checker.judge.launches import GUARD, whole
+from checker.judge.gpu_gate import worth_launching
+from checker.judge.launches import GUARD, plan, prepare_all, whole
 from checker.judge.runner import RunResult
 from checker.simulator.trace import SimulateOptions
 from tests.judge.helpers import judge, solution
@@ -44,13 +45,34 @@ def judged(gpu):
     return verdict, next(g for g in verdict.gates if g.gate == "gpu")
 
 
+def test_small_cases_are_launched_until_every_dtype_met_every_factor():
+    heads = PUZZLES["flash_attention_heads"]
+    small = [case for case in heads.cases if {"cpu", "gpu"} <= case.devices]
+    cases = [case for case in heads.cases if "gpu" in case.devices]
+    chosen = worth_launching(heads, cases, prepare_all(heads, plan(heads, small, ())))
+    assert [case for case in chosen if "cpu" not in case.devices] == [c for c in cases if "cpu" not in c.devices]
+
+    def met(among):
+        return {
+            (case.dtype, *factor)
+            for case in among
+            for factor in [("layout", case.layout), *case.meta.items(), *case.flags.items()]
+        }
+
+    assert met(small) <= met(chosen)
+    assert 10 < len(chosen) < 30 < len(cases)
+
+
 def test_small_cases_twice_and_large_ones_once(runner):
     gpu = on_gpu(runner)
     verdict, gate = judged(gpu)
     assert verdict.passed, gate
     assert gate.status == "passed"
-    small = sum("cpu" in c.devices for c in PUZZLE.cases)
-    assert gpu.launches == 2 * small + len(PUZZLE.cases) - small
+    prepared = prepare_all(PUZZLE, plan(PUZZLE, PUZZLE.cases, ()))
+    launched = worth_launching(PUZZLE, PUZZLE.cases, prepared)
+    small = sum("cpu" in c.devices for c in launched)
+    assert gpu.launches == 2 * small + 2
+    assert len(launched) == small + 2
 
 
 def test_a_large_case_is_made_when_it_is_asked_for_and_a_small_one_once(runner):
