@@ -223,7 +223,8 @@ class Square:
     hold it [rows, columns], `lens` what is enlarged beside it. The words: `made` and `used` are the captions of a product
     that makes the tile and of one that does not, `here` and `nothing` what stands over the enlarged tile, `about` lines
     beside the square, `legend` what the tile is, and what its cells of -inf are. ``{rows}`` and ``{columns}`` are ranges,
-    ``{tile}`` and ``{result}`` names of variables. `skips`: tiles that were never made are crossed out in the end.
+    ``{tile}`` and ``{result}`` names of variables. `products` are captions of products that go to variables of these names, in
+    the place of `made` and `used`. `skips`: tiles that were never made are crossed out in the end.
     """
 
     rows: str
@@ -236,6 +237,7 @@ class Square:
     nothing: str
     legend: tuple[str, str]
     about: tuple[str, ...] = ()
+    products: Mapping[str, str] = field(default_factory=dict)
     skips: bool = True
 
 

@@ -207,6 +207,19 @@ def test_what_no_case_here_can_show_says_why():
     assert (barrier.kind, barrier.before, barrier.after) == ("barrier dropped", "tl.debug_barrier()", "(dropped)")
 
 
+def test_a_loop_with_two_bounds_begins_and_ends_elsewhere():
+    kernel = KERNEL.replace("range(0, N, BLOCK_N)", "range(BLOCK_N, N)")
+    assert kernel != KERNEL
+    found = mutations(kernel, "small", "small_kernel", PUZZLES["online_softmax"].slips)
+    bounds = {m.after for m in found if m.kind == "bounds" and m.after.startswith("for")}
+    assert bounds == {
+        "for start_n in range(BLOCK_N + 1, N):",
+        "for start_n in range(BLOCK_N, N - 1):",
+        "for start_n in range(BLOCK_N, N + 1):",
+        "for start_n in range(BLOCK_N, N, 2):",
+    }
+
+
 def test_statements_that_read_the_same_are_told_apart():
     twice = KERNEL.replace("    m_i += 1.0\n", "    m_i += 1.0\n    m_i += 1.0\n")
     keys = [m.key for m in mutations(twice, "small", "small_kernel")]

@@ -215,10 +215,12 @@ class Maker:
 
     def _bounds(self, walk: ast.expr) -> Iterator[Change]:
         assert isinstance(walk, ast.Call)
-        if len(walk.args) == 1:
-            (end,) = walk.args
-            every_other: list[ast.expr] = [ast.Constant(0), end, ast.Constant(2)]
-            for bounds in ([ast.Constant(1), end], [_less(end)], [_more(end)], every_other):
+        if len(walk.args) < 3:
+            *given, end = walk.args
+            start = given[0] if given else ast.Constant(0)
+            later = _more(start) if given else ast.Constant(1)
+            every_other: list[ast.expr] = [start, end, ast.Constant(2)]
+            for bounds in ([later, end], [*given, _less(end)], [*given, _more(end)], every_other):
                 yield "bounds", walk, ast.Call(walk.func, list(bounds), [])
             return
         start, end, step = walk.args

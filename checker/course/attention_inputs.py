@@ -69,11 +69,11 @@ def queries_keys_values(
     plan = _plan(case)
     if plan is not None or case.family in ("spike", "constant"):
         q, k = _chosen(case, plan, q_shape, kv_shape)
-        v = _told_apart(kv_shape, g) * (LARGE[case.dtype] if case.family == "large" else 1.0)
+        v = told_apart(kv_shape, g) * (LARGE[case.dtype] if case.family == "large" else 1.0)
         return tuple(x.to(DTYPES[case.dtype]) for x in (q, k, v))  # type: ignore[return-value]
     match case.family:
         case "normal":  # scores spread by 1, whatever they are multiplied by
-            q, v = q * (d**-0.5 / scale_of(case)), _told_apart(kv_shape, g)
+            q, v = q * (d**-0.5 / scale_of(case)), told_apart(kv_shape, g)
         case "ramp":  # keys grow along the sequence, so that maxima keep coming: a missing rescale shows
             q = 3 * q
             k = k * torch.linspace(0.1, 6.0, n, dtype=torch.float64)[:, None]
@@ -145,7 +145,7 @@ def _chosen(
     return q / apart, k * apart
 
 
-def _told_apart(shape: tuple[int, ...], g: torch.Generator) -> torch.Tensor:
+def told_apart(shape: tuple[int, ...], g: torch.Generator) -> torch.Tensor:
     """Values between 1 and 2 in magnitude, exact in TF32, so that a wrong weight shows in every column.
 
     Of even columns all values are positive: there a sum that stops growing shows as well. In odd ones they have either sign.

@@ -84,6 +84,122 @@ def attention(
     )
 
 
+_AGAIN = (
+    Enlarged(("p", "pT", "p_t", "weights")),
+    Enlarged(("ds", "dsT", "ds_t"), sign="→", signed=True),
+)
+"""Of a way back: the weights of a tile, made again, and dS."""
+
+
+def _said(captions: dict[str, str]) -> dict[str, str]:
+    """Captions of products by the variable, each under all of its names: ``"s sT": …``."""
+    return {name: said for names, said in captions.items() for name in names.split()}
+
+
+def attention_dkdv() -> Diagram:
+    """The square of weights with keys down and queries across: what a program keeps stands left and right of it, what passes by above.
+
+    ::
+
+                  q [feature, query]
+                  do [value, query]
+                  lse, delta [query]
+        k, v      P and dS             dk, dv
+    """
+    return Diagram(
+        {
+            "q_ptr": Drawn(("query", "feature")),
+            "do_ptr": Drawn(("query", "value")),
+            "lse_ptr": Drawn(("query",), ("lse", "query")),
+            "delta_ptr": Drawn(("query",), ("delta", "query")),
+            "k_ptr": Drawn(("key", "feature")),
+            "v_ptr": Drawn(("key", "value")),
+            "dk_ptr": Drawn(("key", "feature"), ("key", "dk")),
+            "dv_ptr": Drawn(("key", "value"), ("key", "dv")),
+            "key_lengths_ptr": Drawn(("text",), ("feature", "dv"), inset=True),
+        },
+        down=(
+            *(Band("feature", 44), Band("value", 44), Band("lse", 10, 10), Band("delta", 10, 10)),
+            Band("key", 260, 8, numbered=True),
+        ),
+        across=(
+            *(Band("feature", 19), Band("value", 19), Band("query", 260, 8, numbered=True)),
+            *(Band("dk", 19), Band("dv", 19)),
+        ),
+        square=Square(
+            "k_ptr",
+            "q_ptr",
+            ("p", "pT", "p_t", "weights"),
+            (
+                *_AGAIN,
+                Enlarged(("dv",), "after", sign="p·do →", note="after"),
+                Enlarged(("dk",), "after", sign="ds·q →", note="after"),
+            ),
+            made="a product of keys {rows} and queries {columns}, on chip",
+            used="{result} of keys {rows}: + what queries {columns} send",
+            here="keys {rows}, queries {columns}",
+            nothing="no weights are on chip now",
+            legend=("weights of the tile on chip", "masked scores, -∞"),
+            about=("P and dS: one tile at a time,", "on chip, never in memory"),
+            products=_said(
+                {
+                    "s sT s_t qk": "scores: k[{rows}] · q[{columns}]ᵀ, made again",
+                    "dp dpT dp_t": "dP: v[{rows}] · do[{columns}]ᵀ, on chip",
+                    "dv": "dv[{rows}] += p · do[{columns}]",
+                    "dk": "dk[{rows}] += ds · q[{columns}]",
+                }
+            ),
+        ),
+    )
+
+
+def attention_dq() -> Diagram:
+    """The same square with queries down and keys across.
+
+    ::
+
+                            k [feature, key]
+                            v [value, key]
+        q, do, lse, delta   P and dS           dq
+    """
+    return Diagram(
+        {
+            "k_ptr": Drawn(("key", "feature")),
+            "v_ptr": Drawn(("key", "value")),
+            "q_ptr": Drawn(("query", "feature")),
+            "do_ptr": Drawn(("query", "value")),
+            "lse_ptr": Drawn(("query",), ("query", "lse")),
+            "delta_ptr": Drawn(("query",), ("query", "delta")),
+            "dq_ptr": Drawn(("query", "feature"), ("query", "dq")),
+            "key_lengths_ptr": Drawn(("text",), ("feature", "dq"), inset=True),
+        },
+        down=(Band("feature", 44), Band("value", 44), Band("query", 260, 8, numbered=True)),
+        across=(
+            *(Band("feature", 19), Band("value", 19), Band("lse", 10), Band("delta", 10)),
+            *(Band("key", 260, 8, numbered=True), Band("dq", 19)),
+        ),
+        square=Square(
+            "q_ptr",
+            "k_ptr",
+            ("p", "weights"),
+            (*_AGAIN, Enlarged(("dq",), "after", sign="ds·k →", note="after")),
+            made="a product of queries {rows} and keys {columns}, on chip",
+            used="{result} of queries {rows}: + what keys {columns} send",
+            here="queries {rows}, keys {columns}",
+            nothing="no weights are on chip now",
+            legend=("weights of the tile on chip", "masked scores, -∞"),
+            about=("P and dS: one tile at a time,", "on chip, never in memory"),
+            products=_said(
+                {
+                    "s qk": "scores: q[{rows}] · k[{columns}]ᵀ, made again",
+                    "dp": "dP: do[{rows}] · v[{columns}]ᵀ, on chip",
+                    "dq": "dq[{rows}] += ds · k[{columns}]",
+                }
+            ),
+        ),
+    )
+
+
 _LINEAR = KeptState(
     names=("state", "S", "kv", "mem", "s"),
     sums=("z", "z_i", "k_sum"),

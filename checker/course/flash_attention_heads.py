@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from random import Random
-from typing import Any
 
 import torch
 
@@ -21,7 +19,17 @@ from checker.course.attention_cases import (
     covered,
     drawn,
     magnitude,
-    said,
+)
+from checker.course.attention_heads import (
+    heads_case,
+    key_lengths,
+    laid_out,
+    parts,
+    seen,
+    sizes,
+    stride_names,
+    strides,
+    with_padding,
 )
 from checker.course.attention_inputs import attention, queries_keys_values, running, scale_of
 from checker.course.covering import Row
@@ -30,86 +38,33 @@ from checker.course.families import row_magnitude
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Part, Puzzle, Scalar, Tensors
 
 
-def _sizes(case: Case) -> tuple[int, int, int, int, int, int]:
-    """B, H_Q, H_KV, N_Q, N_KV, D. Raises ValueError where the query heads do not fall into equal groups."""
-    b, h_q, h_kv, n_q, n_kv, d = (case.sizes[name] for name in ("B", "H_Q", "H_KV", "N_Q", "N_KV", "D"))
-    if h_q % h_kv:
-        raise ValueError(f"{h_q} query heads cannot share {h_kv} key heads evenly")
-    return b, h_q, h_kv, n_q, n_kv, d
-
-
-_STRIDED = {"q_ptr": ((0, 2, 1, 3), 2, 8), "k_ptr": ((0, 1, 3, 2), 1, 5), "v_ptr": ((1, 0, 2, 3), 3, 0), "o_ptr": ((2, 0, 1, 3), 4, 0)}  # fmt: skip
-"""Of a strided layout, for each tensor: the order of its dimensions in memory, the step of the last one, and the gap after it."""
-
-
-def _laid_out(x: torch.Tensor, case: Case, name: str) -> torch.Tensor:
-    """[B, H, N, D] in memory as the case says.
-
-    `transposed` lies as [B, N, H, D], the layout a projection leaves behind. `strided`: every tensor in an order of its own,
-    with gaps, so that no stride can be taken for another tensor's or left out; keys as caches hold them, D before N.
-    """
-    match case.layout:
-        case "contiguous":
-            return x.contiguous()
-        case "transposed":
-            return x.transpose(1, 2).contiguous().transpose(1, 2)
-        case "strided":
-            order, step, gap = _STRIDED[name]
-            along = x.permute(order)
-            wide = torch.full((*along.shape[:-1], along.shape[-1] * step + gap), torch.nan, dtype=x.dtype)
-            wide[..., : along.shape[-1] * step : step] = along
-            back = sorted(range(4), key=order.__getitem__)
-            return wide[..., : along.shape[-1] * step : step].permute(back)
-        case other:
-            raise ValueError(f"no layout is called {other!r}")
-
-
-def _key_lengths(case: Case) -> torch.Tensor:
-    """[B] int32: all keys, unless the case is ragged. Then batches in turn have some keys that end inside a tile, none, and all;
-    or, where ``case.flags["RAGGED"]`` is 2, full tiles, one key, and none.
-    """
-    n_kv, block = case.sizes["N_KV"], case.meta["BLOCK_N"]
-    tiles = -(-n_kv // block)
-    inside = min(tiles // 2 * block + block // 2 + 1, max(1, 3 * n_kv // 4))
-    full = min(max(tiles // 2, 1) * block, n_kv)
-    turns = {0: (n_kv,), 1: (inside, 0, n_kv), 2: (full, 1, 0)}[int(case.flags.get("RAGGED", 0))]
-    return torch.tensor([turns[b % len(turns)] for b in range(case.sizes["B"])], dtype=torch.int32)
-
-
 def make(case: Case) -> Tensors:
-    b, h_q, h_kv, n_q, n_kv, d = _sizes(case)
+    b, h_q, h_kv, n_q, n_kv, d = sizes(case)
     q, k, v = queries_keys_values(case, (b, h_q, n_q, d), (b, h_kv, n_kv, d))
-    lengths = _key_lengths(case)
-    padding = (torch.arange(n_kv) >= lengths[:, None])[:, None, :, None]  # [B, 1, N_KV, 1]
-    # padded keys hold numbers, as large as any: whoever counts them is seen
-    k, v = torch.where(padding, k.amax(), k), torch.where(padding, -v.abs().amax(), v)
+    lengths = key_lengths(case)
+    k, v = with_padding(k, v, lengths)
     return {
-        "q_ptr": _laid_out(q, case, "q_ptr"),
-        "k_ptr": _laid_out(k, case, "k_ptr"),
-        "v_ptr": _laid_out(v, case, "v_ptr"),
-        "o_ptr": _laid_out(torch.zeros_like(q), case, "o_ptr"),
+        "q_ptr": laid_out(q, case, "q_ptr"),
+        "k_ptr": laid_out(k, case, "k_ptr"),
+        "v_ptr": laid_out(v, case, "v_ptr"),
+        "o_ptr": laid_out(torch.zeros_like(q), case, "o_ptr"),
         "lse_ptr": torch.zeros(b, h_q, n_q, dtype=torch.float32),
         "key_lengths_ptr": lengths,
     }
 
 
 def reference(case: Case, inputs: Tensors) -> Tensors:
-    _, h_q, h_kv, n_q, n_kv, _ = _sizes(case)
+    _, h_q, h_kv, _, _, _ = sizes(case)
     group = h_q // h_kv
     k, v = (inputs[name].repeat_interleave(group, dim=1) for name in ("k_ptr", "v_ptr"))
-    keys = torch.arange(n_kv)
-    seen = (keys < inputs["key_lengths_ptr"][:, None])[:, None, None, :]  # [B, 1, 1, N_KV]
-    if case.flags["IS_CAUSAL"]:
-        seen = seen & (keys - torch.arange(n_q)[:, None] <= n_kv - n_q)
-    o, lse = attention(inputs["q_ptr"], k, v, scale_of(case), seen)
+    visible = seen(case, inputs["key_lengths_ptr"])
+    o, lse = attention(inputs["q_ptr"], k, v, scale_of(case), visible)
     return {"o_ptr": o, "lse_ptr": lse}
 
 
 def _visible(case: Case, tensors: Tensors, at: tuple[int, ...]) -> torch.Tensor:
-    """[N_Q, N_KV] of batch ``at[0]``: keys below its length and, under a causal mask, not past the query, the ends aligned."""
-    n_q, n_kv, keys = case.sizes["N_Q"], case.sizes["N_KV"], torch.arange(case.sizes["N_KV"])
-    seen = (keys < tensors["key_lengths_ptr"][at[0]]).expand(n_q, n_kv)
-    return seen & (keys - torch.arange(n_q)[:, None] <= n_kv - n_q) if case.flags["IS_CAUSAL"] else seen
+    """[N_Q, N_KV] of batch ``at[0]``."""
+    return seen(case, tensors["key_lengths_ptr"])[at[0], 0]
 
 
 def _head_kv(case: Case, at: tuple[int, ...]) -> tuple[int, ...]:
@@ -118,14 +73,18 @@ def _head_kv(case: Case, at: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
-    b, h_q, h_kv, n_q, n_kv, d = _sizes(case)
-    axes = {"q": "bhmd", "k": "bhnd", "v": "bhnd", "o": "bhmd"}
-    strides = {
-        f"stride_{name}{axis}": tensors[f"{name}_ptr"].stride(i) for name in axes for i, axis in enumerate(axes[name])
-    }
+    b, h_q, h_kv, n_q, n_kv, d = sizes(case)
     return Launch(
         grid=(-(-n_q // int(meta["BLOCK_M"])), b * h_q),
-        arguments={**tensors, **strides, "scale": scale_of(case), "H_Q": h_q, "H_KV": h_kv, "N_Q": n_q, "N_KV": n_kv},
+        arguments={
+            **tensors,
+            **strides(tensors, *"qkvo"),
+            "scale": scale_of(case),
+            "H_Q": h_q,
+            "H_KV": h_kv,
+            "N_Q": n_q,
+            "N_KV": n_kv,
+        },
         meta={**meta, "IS_CAUSAL": bool(case.flags["IS_CAUSAL"]), "D": d},
         outputs=("o_ptr", "lse_ptr"),
         options={"num_warps": 4, "num_stages": 2},
@@ -133,10 +92,10 @@ def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
 
 
 def budget(case: Case) -> dict[str, Allowance]:
-    b, h_q, _, n_q, n_kv, d = _sizes(case)
+    b, h_q, _, n_q, n_kv, d = sizes(case)
     block_m, block_n, itemsize = case.meta["BLOCK_M"], case.meta["BLOCK_N"], DTYPES[case.dtype].itemsize
     keys = 0  # keys loaded, over all programs of all batches
-    for length in _key_lengths(case).tolist():
+    for length in key_lengths(case).tolist():
         for start_m in range(0, n_q, block_m):
             end = min(length, start_m + block_m + n_kv - n_q) if case.flags["IS_CAUSAL"] else length
             keys += h_q * min(length, -(-max(end, 0) // block_n) * block_n)
@@ -161,25 +120,10 @@ def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     return row_magnitude(case, output, expected) if output == "o_ptr" else magnitude(case, expected)
 
 
-def _case(
-    b: int,
-    h: tuple[int, int],
-    n: tuple[int, int],
-    d: int,
-    block: tuple[int, int],
-    flags: Mapping[str, Scalar] | None = None,
-    **more: Any,
-) -> Case:
-    flags = {"IS_CAUSAL": False, "RAGGED": 0} | (dict(flags) if flags else {})
-    name = f"{b} × {h[0]}/{h[1]} heads, {said(*n, d, block, flags, **more)}"
-    sizes = {"B": b, "H_Q": h[0], "H_KV": h[1], "N_Q": n[0], "N_KV": n[1], "D": d}
-    return Case(name, sizes, {"BLOCK_M": block[0], "BLOCK_N": block[1]}, flags=flags, **more)
-
-
 def _built(row: Row, n_q: int, n_kv: int) -> Case:
     more = built(row)
     more["flags"] |= {"IS_CAUSAL": row["causal"], "RAGGED": row["ragged"]}
-    return _case(row["batches"], row["heads"], (n_q, n_kv), row["d"], row["tile"], **more)
+    return heads_case(row["batches"], row["heads"], (n_q, n_kv), row["d"], row["tile"], **more)
 
 
 _FACTORS = {
@@ -200,35 +144,8 @@ def _allowed(row: Row) -> bool:
     return programs <= (10 if row["more"] == "keys" else 4)
 
 
-_STRIDES = tuple(
-    f"stride_{name}{axis}" for name, axes in zip("qkvo", ("bhmd", "bhnd", "bhnd", "bhmd"), strict=True) for axis in axes
-)
-
-
-def _grouped_heads(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags:
-    shared, h_kv = draw.choice((1, 2, 3)), draw.choice((1, 2))
-    sizes |= {"B": draw.choice((1, 2, 3)), "H_Q": shared * h_kv, "H_KV": h_kv}
-    return {"IS_CAUSAL": number % 3 > 0, "RAGGED": (sizes["B"] > 1 and number % 2 == 0) * draw.choice((1, 2))}
-
-
-def _one_key_head_each(case: Case) -> bool:
-    return _full_texts(case) and case.sizes["H_Q"] == case.sizes["H_KV"]
-
-
-def _full_texts(case: Case) -> bool:
-    return not case.flags["IS_CAUSAL"] and not case.flags["RAGGED"]
-
-
-def _something_to_see(case: Case) -> bool:
-    return not case.flags["RAGGED"] and (not case.flags["IS_CAUSAL"] or case.sizes["N_Q"] <= case.sizes["N_KV"])
-
-
-_OUTPUT = ("o_ptr",)
 PARTS = (
-    Part("heads", "several heads and texts, any strides", _one_key_head_each, _OUTPUT),
-    Part("groups", "query heads share key heads", _full_texts, _OUTPUT),
-    Part("causal", "no query sees a later key", _something_to_see, _OUTPUT),
-    Part("lengths", "texts of different lengths, and queries that see nothing", lambda case: True, _OUTPUT),
+    *parts("o_ptr"),
     Part("lse", "the log-sum-exp", lambda case: True, ("o_ptr", "lse_ptr")),
 )
 
@@ -239,7 +156,7 @@ PUZZLE = Puzzle(
     kernel="flash_attention_heads_kernel",
     parameters=(
         *("q_ptr", "k_ptr", "v_ptr", "o_ptr", "lse_ptr", "key_lengths_ptr"),
-        *_STRIDES,
+        *stride_names(*"qkvo"),
         *("scale", "H_Q", "H_KV", "N_Q", "N_KV", "IS_CAUSAL", "BLOCK_M", "BLOCK_N", "D"),
     ),
     notebook="07_attention_as_models_use_it",
@@ -250,17 +167,17 @@ PUZZLE = Puzzle(
     "log-sum-exp of -inf.",
     cases=(
         *covered(_built, _FACTORS, _allowed),
-        _case(1, (1, 1), (1, 1), 16, (16, 16)),
-        _case(1, (3, 3), (5, 23), 16, (16, 16)),
-        _case(3, (2, 1), (1, 90), 64, (16, 16), {"RAGGED": 1}, dtype="float16", family="score_pairs_in_sight"),
-        _case(2, (2, 1), (1, 45), 128, (16, 16), {"IS_CAUSAL": True}, dtype="bfloat16", layout="transposed"),
-        _case(2, (1, 1), (48, 80), 16, (32, 64), {"RAGGED": 1}),  # 16 divides every size, a tile divides none
-        _case(1, (1, 1), (37, 1), 16, (16, 16), {"IS_CAUSAL": True}, layout="strided"),
-        _case(1, (1, 1), (270, 20), 16, (16, 16), {"IS_CAUSAL": True}, family="score_pairs_in_sight"),
-        _case(9, (2, 1), (5, 23), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}, family="score_pairs_in_sight"),
-        _case(1, (1, 1), (16, 445), 16, (16, 16), {"SCALE": OTHER_SCALE}, family="score_triples"),
+        heads_case(1, (1, 1), (1, 1), 16, (16, 16)),
+        heads_case(1, (3, 3), (5, 23), 16, (16, 16)),
+        heads_case(3, (2, 1), (1, 90), 64, (16, 16), {"RAGGED": 1}, dtype="float16", family="score_pairs_in_sight"),
+        heads_case(2, (2, 1), (1, 45), 128, (16, 16), {"IS_CAUSAL": True}, dtype="bfloat16", layout="transposed"),
+        heads_case(2, (1, 1), (48, 80), 16, (32, 64), {"RAGGED": 1}),  # 16 divides every size, a tile divides none
+        heads_case(1, (1, 1), (37, 1), 16, (16, 16), {"IS_CAUSAL": True}, layout="strided"),
+        heads_case(1, (1, 1), (270, 20), 16, (16, 16), {"IS_CAUSAL": True}, family="score_pairs_in_sight"),
+        heads_case(9, (2, 1), (5, 23), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}, family="score_pairs_in_sight"),
+        heads_case(1, (1, 1), (16, 445), 16, (16, 16), {"SCALE": OTHER_SCALE}, family="score_triples"),
         # many tiles, many heads, and queries that see nothing
-        _case(
+        heads_case(
             3,
             (6, 2),
             (130, 649),
@@ -271,9 +188,9 @@ PUZZLE = Puzzle(
             family="large",
             layout="strided",
         ),
-        _case(2, (6, 3), (66, 655), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}),
-        _case(3, (3, 1), (80, 640), 16, (16, 64), {"RAGGED": 1}, dtype="float16", layout="strided"),
-        _case(
+        heads_case(2, (6, 3), (66, 655), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}),
+        heads_case(3, (3, 1), (80, 640), 16, (16, 64), {"RAGGED": 1}, dtype="float16", layout="strided"),
+        heads_case(
             2,
             (3, 1),
             (140, 112),
@@ -284,24 +201,24 @@ PUZZLE = Puzzle(
             family="score_pairs",
             layout="transposed",
         ),
-        _case(3, (4, 2), (1, 15), 128, (32, 16), {"RAGGED": 1}, dtype="bfloat16", family="large"),
+        heads_case(3, (4, 2), (1, 15), 128, (32, 16), {"RAGGED": 1}, dtype="bfloat16", family="large"),
         # so many terms that no sum in 16 bits holds them
-        _case(1, (1, 1), (2, 649), 64, (16, 16), dtype="float16", family="spike"),
-        _case(1, (1, 1), (2, 2083), 64, (64, 32), dtype="bfloat16", family="spike", layout="strided"),
-        _case(1, (1, 1), (9, 75), 16, (16, 16), family="extreme_scores"),
-        _case(1, (1, 1), (9, 75), 64, (16, 16), {"IS_CAUSAL": True}, dtype="float16", family="extreme_scores"),
-        _case(1, (1, 1), (9, 75), 128, (16, 16), dtype="bfloat16", family="extreme_scores"),
-        _case(1, (1, 1), (5, 61), 16, (16, 16), {"IS_CAUSAL": True}, family="vast_scores", devices=CPU),
-        _case(3, (1, 1), (19, 41), 16, (16, 16), {"RAGGED": 1}, family="constant"),
-        _case(
+        heads_case(1, (1, 1), (2, 649), 64, (16, 16), dtype="float16", family="spike"),
+        heads_case(1, (1, 1), (2, 2083), 64, (64, 32), dtype="bfloat16", family="spike", layout="strided"),
+        heads_case(1, (1, 1), (9, 75), 16, (16, 16), family="extreme_scores"),
+        heads_case(1, (1, 1), (9, 75), 64, (16, 16), {"IS_CAUSAL": True}, dtype="float16", family="extreme_scores"),
+        heads_case(1, (1, 1), (9, 75), 128, (16, 16), dtype="bfloat16", family="extreme_scores"),
+        heads_case(1, (1, 1), (5, 61), 16, (16, 16), {"IS_CAUSAL": True}, family="vast_scores", devices=CPU),
+        heads_case(3, (1, 1), (19, 41), 16, (16, 16), {"RAGGED": 1}, family="constant"),
+        heads_case(
             1, (1, 1), (5, 1), 16, (16, 16), family="constant"
         ),  # a sum of exactly 1: its logarithm is 0 and nothing else
-        _case(1, (1, 1), (19, 263), 32, (32, 64), dtype="bfloat16", family="constant"),
-        _case(1, (1, 1), (19, 263), 128, (32, 64), {"IS_CAUSAL": True}, dtype="float16", family="constant"),
+        heads_case(1, (1, 1), (19, 263), 32, (32, 64), dtype="bfloat16", family="constant"),
+        heads_case(1, (1, 1), (19, 263), 128, (32, 64), {"IS_CAUSAL": True}, dtype="float16", family="constant"),
         # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
-        _case(3, (3, 1), (2, 1), 16, (32, 16), {"IS_CAUSAL": True}, dtype="bfloat16", layout="strided"),
-        _case(3, (1, 1), (17, 2), 16, (32, 64), {"IS_CAUSAL": True, "RAGGED": 1}, layout="strided"),
-        _case(
+        heads_case(3, (3, 1), (2, 1), 16, (32, 16), {"IS_CAUSAL": True}, dtype="bfloat16", layout="strided"),
+        heads_case(3, (1, 1), (17, 2), 16, (32, 64), {"IS_CAUSAL": True, "RAGGED": 1}, layout="strided"),
+        heads_case(
             1,
             (8, 1),
             (61, 22),
@@ -310,14 +227,18 @@ PUZZLE = Puzzle(
             {"IS_CAUSAL": True, "RAGGED": 1, "SCALE": OTHER_SCALE},
             layout="transposed",
         ),
-        _case(3, (3, 1), (48, 1), 16, (128, 32), {"RAGGED": 1}, family="constant", layout="strided"),
-        _case(2, (3, 1), (20, 700), 16, (16, 64), {"IS_CAUSAL": True, "RAGGED": 1}, dtype="float16", layout="strided"),
-        _case(1, (2, 2), (27, 9), 128, (32, 16), {"IS_CAUSAL": True, "RAGGED": 1}, dtype="float16", layout="strided"),
-        _case(3, (3, 1), (64, 23), 16, (64, 32), {"IS_CAUSAL": True}, dtype="bfloat16", layout="strided"),
-        _case(
+        heads_case(3, (3, 1), (48, 1), 16, (128, 32), {"RAGGED": 1}, family="constant", layout="strided"),
+        heads_case(
+            2, (3, 1), (20, 700), 16, (16, 64), {"IS_CAUSAL": True, "RAGGED": 1}, dtype="float16", layout="strided"
+        ),
+        heads_case(
+            1, (2, 2), (27, 9), 128, (32, 16), {"IS_CAUSAL": True, "RAGGED": 1}, dtype="float16", layout="strided"
+        ),
+        heads_case(3, (3, 1), (64, 23), 16, (64, 32), {"IS_CAUSAL": True}, dtype="bfloat16", layout="strided"),
+        heads_case(
             2, (3, 1), (277, 37), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}, dtype="float16", layout="transposed"
         ),
-        _case(
+        heads_case(
             2,
             (8, 2),
             (400, 431),
@@ -327,11 +248,11 @@ PUZZLE = Puzzle(
             devices=GPU,
             family="score_pairs_in_sight",
         ),
-        _case(
+        heads_case(
             2, (8, 8), (631, 577), 64, (64, 64), {"IS_CAUSAL": True}, devices=GPU, dtype="float16", layout="transposed"
         ),
-        _case(1, (8, 2), (1024, 1024), 128, (64, 64), {"IS_CAUSAL": True}, devices=GPU, dtype="bfloat16"),
-        _case(
+        heads_case(1, (8, 2), (1024, 1024), 128, (64, 64), {"IS_CAUSAL": True}, devices=GPU, dtype="bfloat16"),
+        heads_case(
             3,
             (4, 1),
             (512, 2048),
@@ -373,12 +294,12 @@ PUZZLE = Puzzle(
         Long(("k_ptr", "v_ptr"), "key", (2,)),
     ),
     film=FilmSpec(
-        case=_case(1, (1, 1), (128, 128), 16, (32, 32), {"IS_CAUSAL": True}, family="ramp"),
+        case=heads_case(1, (1, 1), (128, 128), 16, (32, 32), {"IS_CAUSAL": True}, family="ramp"),
         diagram=attention_diagram(running(_visible, _head_kv), ("lse_ptr",)),
         state={"m_i": "running max", "l_i": "running sum", "acc": "accumulator", "s": "scores of this tile"},
         choices={"N_Q": (64, 128), "N_KV": (64, 128, 160), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
     ),
     drawn=drawn(_built, _FACTORS, _allowed),
     parts=PARTS,
-    slips=slips.attention(("contiguous", "transposed", "strided"), _grouped_heads),
+    slips=slips.attention(("contiguous", "transposed", "strided"), slips.grouped_heads),
 )

@@ -8,6 +8,7 @@ draws (heads, flags, a tile that must hold a whole row) it passes in as a functi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from random import Random
 
 from checker.course import guards
@@ -82,6 +83,19 @@ def softmax(
     )
 
 
+def gradient_rows(own: Callable[[Random, Sizes, Sizes], None], families: Sequence[str]) -> Slips:
+    """Rows of y, dy and dx."""
+    return replace(
+        softmax(own, families, guards.GRADIENT_ROWS),
+        alike=names("y_ptr dy_ptr dx_ptr", "y dy delta"),
+        mistaken={
+            **{f"stride_{x}m": ("N", "BLOCK_N") for x in ("y", "dy", "dx")},
+            "N": ("BLOCK_N", "stride_ym"),
+        },
+        usual={"stride_dym": ("stride_ym",), "stride_dxm": ("stride_ym",), "N": ("stride_ym",)},
+    )
+
+
 def tile_holding(length: int, draw: Random) -> int:
     """A power of two that holds `length`, or twice that."""
     return 1 << (length - 1).bit_length() << draw.choice((0, 0, 1))
@@ -95,7 +109,11 @@ SCORES = ("normal", "ramp", "rising", "huge", "negative", "positive", "constant"
 FAR_LENGTHS = (1, 16, 17, 31, 32, 48, 65, 129, 143, 160, 257, 300, 640)
 
 
-def attention(layouts: Sequence[str], own: Callable[[Random, int, Sizes], Flags] | None = None) -> Slips:
+def attention(
+    layouts: Sequence[str],
+    own: Callable[[Random, int, Sizes], Flags] | None = None,
+    families: Sequence[str] = SCORES,
+) -> Slips:
     """More keys than queries and fewer, all widths of heads. ``own(draw, number, sizes)`` adds sizes and gives the flags."""
 
     def draw_case(puzzle: Puzzle, draw: Random, number: int) -> Case:
@@ -104,7 +122,7 @@ def attention(layouts: Sequence[str], own: Callable[[Random, int, Sizes], Flags]
         tiles = (16, 32, 64, 128) if number >= FAR else (16, 32, 64)
         meta = {"BLOCK_M": draw.choice(tiles), "BLOCK_N": draw.choice(tiles)}
         flags = own(draw, number, sizes) if own is not None else {}
-        family = drawn_family(SCORES, draw, number)
+        family = drawn_family(families, draw, number)
         # float16 cannot hold such numbers, and bfloat16 would say nothing that float32 does not
         dtype = drawn_dtype(puzzle, draw, wide=family in ("huge", "abyss"), share=0.5)
         layout = draw.choice(layouts)
@@ -135,6 +153,66 @@ def attention(layouts: Sequence[str], own: Callable[[Random, int, Sizes], Flags]
             "H_KV": ("H_Q",),
         },
     )
+
+
+def delta(families: Sequence[str]) -> Slips:
+    """Outputs of attention and their gradients, by query."""
+
+    def draw_case(puzzle: Puzzle, draw: Random, number: int) -> Case:
+        far = number >= FAR
+        sizes = {"B": draw.choice((1, 2, 3)), "H_Q": draw.choice((1, 2, 3, 5))}
+        sizes["N_Q"] = draw.choice(FAR_LENGTHS if far else (1, 2, 15, 16, 17, 23, 33, 45, 64, 71, 90))
+        sizes["D"] = draw.choice((16, 16, 32, 64, 128))
+        meta = {"BLOCK_M": draw.choice((16, 32, 64, 128) if far else (8, 16, 32, 64))}
+        family = drawn_family(families, draw, number)
+        dtype = drawn_dtype(puzzle, draw, wide=False, share=0.5)
+        layout = draw.choice(("contiguous", "transposed", "strided"))
+        name = f"extra {number}: {sizes}, {meta}, {dtype}, {family} values, {layout}"
+        return Case(name, sizes, meta, dtype, family, layout, seed=1000 + number)
+
+    return Slips(
+        draw_case,
+        alike=names("o_ptr do_ptr delta_ptr", "batch head", "o do", "o_row do_row", "o_ptrs do_ptrs", "offs_d offs_m"),
+        mistaken={
+            "N_Q": ("BLOCK_M", "stride_om"),
+            "D": ("BLOCK_M",),
+            **{f"stride_{x}{axis}": ("D",) for x in ("o", "do") for axis in "hm"},
+        },
+        guards=guards.DELTA,
+        usual={
+            **{f"stride_{x}b": (f"H_Q * stride_{x}h",) for x in ("o", "do")},
+            **{f"stride_{x}h": (f"N_Q * stride_{x}m",) for x in ("o", "do")},
+            **{f"stride_do{axis}": (f"stride_o{axis}",) for axis in "bhmd"},
+        },
+    )
+
+
+def attention_gradients() -> Slips:
+    """As `attention`. Without scores so large that float32 rounds a weight's exponent by more than the weight may lose."""
+    families = ("normal", "ramp", "rising", "negative", "positive", "large", "constant", "sink")
+    found = attention(("contiguous", "transposed", "strided"), grouped_heads, families)
+    return replace(
+        found,
+        alike=found.alike
+        + names(
+            "q_ptr k_ptr v_ptr do_ptr", "lse_ptr delta_ptr", "dk_ptr dv_ptr dq_ptr", "q k v do", "s p dp ds", "dk dv"
+        )
+        + names(
+            "lse delta", "q_row k_row v_row do_row dq_row", "dk_row dv_row", "begin_m start_m end_m", "group H_KV H_Q"
+        ),
+        usual={**found.usual}
+        | {f"stride_{x}b": (f"H_Q * stride_{x}h",) for x in ("do", "dq")}
+        | {f"stride_{x}b": (f"H_KV * stride_{x}h",) for x in ("dk", "dv")}
+        | {f"stride_{x}h": (f"N_Q * stride_{x}m",) for x in ("do", "dq")}
+        | {f"stride_{x}h": (f"N_KV * stride_{x}n",) for x in ("dk", "dv")},
+    )
+
+
+def grouped_heads(draw: Random, number: int, sizes: Sizes) -> Flags:
+    """Heads and flags of `attention_heads.heads_case`."""
+    shared, h_kv = draw.choice((1, 2, 3)), draw.choice((1, 2))
+    sizes |= {"B": draw.choice((1, 2, 3)), "H_Q": shared * h_kv, "H_KV": h_kv}
+    return {"IS_CAUSAL": number % 3 > 0, "RAGGED": (sizes["B"] > 1 and number % 2 == 0) * draw.choice((1, 2))}
 
 
 # ----------------------------------------------------------------------------------------------------- linear attention

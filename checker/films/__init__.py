@@ -5,6 +5,7 @@ In the order in which a launch becomes a page:
     steps             which events are shown, every tile laid flat
     state             variables as numbers, and the rows that they belong to
     state_divergence  where a running state first differs from what it must be
+    products          what the products in a kernel's text multiply, and where they go
     square            tiles made on chip of two others
     kept_state        a state that is kept on chip and added to
     diagram           where everything stands, by the axes that the course declares

@@ -12,6 +12,7 @@ import numpy as np
 from checker.films.diagram import Layout, PlacedTensor, banded, bare, flowing, lens_widths
 from checker.films.flaws import Flaws
 from checker.films.kept_state import StateSteps, state_steps, weights_in_words
+from checker.films.products import dot_of, dots_of
 from checker.films.square import Visits, visits
 from checker.films.state import matrix, vector
 from checker.films.state_divergence import Divergence, state_divergences, walks_of
@@ -87,7 +88,8 @@ class FilmData:
         makes = 0 in held.pictures and not any(i in held.pictures for i in after)
         result = next((self.visits.names[i] for i in after if i in held.pictures or makes), self.visits.names[after[-1]] if after else "")  # fmt: skip
         rows, columns = (f"{a}:{b}" for a, b in (held.pair.rows, held.pair.columns))
-        said = square.made if makes else square.used
+        dot = dot_of(dots_of(self.source.source), step.event)
+        said = (square.products.get(dot.target) if dot else None) or (square.made if makes else square.used)
         return said.format(tile=self.visits.names[0], result=result, rows=rows, columns=columns)
 
     def sentence(self, step: Step) -> str:

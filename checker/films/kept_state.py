@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from checker.films.products import Dot, dots_of, operands
 from checker.films.square import Visits
 from checker.films.state import Heat, levels, matrix, quantised, root, row, same, span_of, turned
 from checker.films.steps import Box, Span, Step, by_program, joined
@@ -71,7 +71,7 @@ class _Kernel:
 
     spec: KeptState
     name: str
-    dots: Sequence[_Dot]
+    dots: Sequence[Dot]
     stored: frozenset[int]
     """Steps at which a flat state goes to memory as it is."""
     chunk: int
@@ -88,7 +88,7 @@ def state_steps(
         name, held = _found(steps, [group[0] for group in memory], spec.names, values, flat=False)
         total = _found(steps, [n for group in memory for n in group[1:]], spec.sums, values, flat=True)[0]
     stored = {s.at for s in steps if spec.flat and _stores_it(s, held(s.event.state.get(name)), values)}
-    kernel = _Kernel(spec, name, _dots_of(source), frozenset(stored), chunk)
+    kernel = _Kernel(spec, name, dots_of(source), frozenset(stored), chunk)
     out = StateSteps([StateAt() for _ in steps], name, total)
     kept: list[list[tuple[StateAt, np.ndarray]]] = [[], [], [], []]  # state before and after, sums before and after
     for mine in by_program(steps):
@@ -254,36 +254,8 @@ def _load(walk: _Walk, step: Step, kernel: _Kernel) -> None:
         walk.seen = [(0, start)] if start > 0 else []
 
 
-@dataclass(frozen=True)
-class _Dot:
-    first: int
-    last: int
-    names: frozenset[str]
-    """Names in the two operands."""
-
-
-def _dots_of(source: str) -> list[_Dot]:
-    """Every product in the kernel's text."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        return []
-    found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "dot":
-            names = frozenset(n.id for a in node.args[:2] for n in ast.walk(a) if isinstance(n, ast.Name))
-            found.append(_Dot(node.lineno, node.end_lineno or node.lineno, names))
-    return found
-
-
-def _operands(dots: Sequence[_Dot], event: Event) -> frozenset[str]:
-    """Names in the operands of the product of a step; none where its line has several."""
-    here = [d for d in dots if event.kind == "dot" and d.first <= event.line <= d.last]
-    return here[0].names if len(here) == 1 else frozenset()
-
-
 def _reads(kernel: _Kernel, event: Event) -> bool:
-    return kernel.name in _operands(kernel.dots, event)
+    return kernel.name in operands(kernel.dots, event)
 
 
 def _words(deed: Deed, walk: _Walk, step: Step, kernel: _Kernel) -> str:
@@ -315,14 +287,14 @@ def _span(rows: Span | None) -> str:
 
 def weights_in_words(out: StateSteps, steps: Sequence[Step], source: str, square: Square, held: Visits) -> None:
     """Of products that do nothing with the state: what they make of the tile beside it."""
-    dots, tile = _dots_of(source), held.names[0]
+    dots, tile = dots_of(source), held.names[0]
     for step in steps:
         pair, at = held.at[step.at].pair, out.at[step.at]
         if step.event.kind != "dot" or at.words or pair is None:
             continue
         old, new = step.event.state.get(tile), (step.later or step.event).state.get(tile)
         said = "" if same(old, new) else square.made
-        said = said or (square.used if tile in _operands(dots, step.event) else "")
+        said = said or (square.used if tile in operands(dots, step.event) else "")
         at.words = said.format(tile=tile, rows=_colon(pair.rows), columns=_colon(pair.columns))
 
 

@@ -47,6 +47,30 @@ def shown(heat: tuple[int, int, str]) -> np.ndarray:
 # ---- tiles of scores ---------------------------------------------------------------------------------------------------
 
 
+def test_each_product_of_a_way_back_says_what_it_makes(tmp_path: Path) -> None:
+    shot = solution("attention_dkdv", tmp_path, N_Q=32, N_KV=32)
+    said = [shot.film.product(step) for step in shot.film.steps if step.event.kind == "dot"]
+    assert said[:4] == [
+        "scores: k[0:16] · q[0:16]ᵀ, made again",
+        "dv[0:16] += p · do[0:16]",
+        "dP: v[0:16] · do[0:16]ᵀ, on chip",
+        "dk[0:16] += ds · q[0:16]",
+    ]
+    assert len(said) == 4 * 2 * (2 + 1), "two heads, three tiles that are seen"
+    assert all(said)
+
+
+def test_products_under_other_names_are_spoken_of_in_general(tmp_path: Path) -> None:
+    source = traces.solution("attention_dq")
+    renamed = source.source.replace("dp = tl.dot", "upstream = tl.dot").replace("(dp - delta", "(upstream - delta")
+    shot = films.shoot("attention_dq", replace(source, source=renamed), tmp_path)
+    said = {shot.film.product(step) for step in shot.film.steps if step.event.kind == "dot"}
+    assert (
+        "a product of queries 0:16 and keys 0:16, on chip" in said
+        or "dq of queries 0:16: + what keys 0:16 send" in said
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "order"), [("flash_attention", "queries outside"), ("flash_attention_v1", "keys outside")]
 )

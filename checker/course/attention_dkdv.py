@@ -1,0 +1,175 @@
+"""attention_dkdv: the way back to keys and values: one program per tile of keys, which walks over the queries that see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+
+from checker.course import slips
+from checker.course.attention_cases import GPU, OTHER_SCALE
+from checker.course.attention_gradients import (
+    MANY_SMALL,
+    TOLERANCE,
+    asked_for,
+    drawn,
+    every_pair,
+    gradients,
+    inputs,
+    lost,
+)
+from checker.course.attention_heads import heads_case, key_lengths, laid_out, parts, sizes, stride_names, strides
+from checker.course.attention_inputs import scale_of
+from checker.course.diagrams import attention_dkdv as stage
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
+
+OUTPUTS = ("dk_ptr", "dv_ptr")
+STRIDED = ("q", "k", "v", "do", "dk", "dv")
+
+
+def order(walked: int, shared: int) -> tuple[int, int]:
+    """N_Q and N_KV: a program walks over queries, and programs share the keys."""
+    return (walked, shared)
+
+
+def make(case: Case) -> Tensors:
+    given = inputs(case)
+    lengths = given.pop("key_lengths_ptr")
+    outputs = {name: laid_out(torch.zeros_like(given["k_ptr"]), case, name) for name in OUTPUTS}
+    return {**given, **outputs, "key_lengths_ptr": lengths}
+
+
+def reference(case: Case, inputs: Tensors) -> Tensors:
+    found = gradients(case, inputs)
+    return {"dk_ptr": found.dk, "dv_ptr": found.dv}
+
+
+def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
+    b, h_q, h_kv, n_q, n_kv, d = sizes(case)
+    numbers = {"scale": scale_of(case), "H_Q": h_q, "H_KV": h_kv, "N_Q": n_q, "N_KV": n_kv}
+    return Launch(
+        grid=(-(-n_kv // int(meta["BLOCK_N"])), b * h_kv),
+        arguments={**tensors, **strides(tensors, *STRIDED), **numbers},
+        meta={**meta, "IS_CAUSAL": bool(case.flags["IS_CAUSAL"]), "D": d},
+        outputs=OUTPUTS,
+        options={"num_warps": 4, "num_stages": 2},
+    )
+
+
+def budget(case: Case) -> dict[str, Allowance]:
+    b, h_q, h_kv, n_q, n_kv, d = sizes(case)
+    block_m, block_n, row = case.meta["BLOCK_M"], case.meta["BLOCK_N"], d * DTYPES[case.dtype].itemsize
+    queries, keys = 0, 0  # queries loaded, over all programs of all batches, and keys that there are
+    for length in key_lengths(case).tolist():
+        keys += h_kv * length
+        for start_n in range(0, length, block_n):
+            begin = max(start_n - (n_kv - n_q), 0) // block_m * block_m if case.flags["IS_CAUSAL"] else 0
+            queries += h_q * max(n_q - begin, 0)
+    needed = "only the tiles that see a key of the tile, each once for every query head"
+    once = "written once, at the end, and never read: the sum over queries and heads stays on chip"
+    return {
+        "q_ptr": Allowance(queries * row, 0, needed),
+        "k_ptr": Allowance(keys * row, 0, "a tile of keys is loaded once and kept"),
+        "v_ptr": Allowance(keys * row, 0, "a tile of values is loaded once and kept"),
+        "do_ptr": Allowance(queries * row, 0, needed),
+        "lse_ptr": Allowance(queries * 4, 0, needed),
+        "delta_ptr": Allowance(queries * 4, 0, needed),
+        "dk_ptr": Allowance(0, b * h_kv * n_kv * row, once),
+        "dv_ptr": Allowance(0, b * h_kv * n_kv * row, once),
+        "key_lengths_ptr": Allowance(b * h_kv * -(-n_kv // block_n) * 4, 0, "one number a program"),
+    }
+
+
+def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
+    """The sum of the magnitudes that a gradient is made of, each with what it may lose."""
+    return lost(case, output)
+
+
+PUZZLE = Puzzle(
+    name="attention_dkdv",
+    title="The gradients of keys and values",
+    kernel="attention_dkdv_kernel",
+    parameters=(
+        *("q_ptr", "k_ptr", "v_ptr", "do_ptr", "lse_ptr", "delta_ptr", "dk_ptr", "dv_ptr", "key_lengths_ptr"),
+        *stride_names(*STRIDED),
+        *("scale", "H_Q", "H_KV", "N_Q", "N_KV", "IS_CAUSAL", "BLOCK_M", "BLOCK_N", "D"),
+    ),
+    notebook="09_two_loops_back",
+    points=8,
+    outputs=OUTPUTS,
+    statement="dV = PᵀdO and dK = scale · dSᵀQ with P = exp(scale · QKᵀ − lse) and dS = P ∘ (dO Vᵀ − Δ), for batches and heads, any"
+    " strides, query heads that share key heads, a causal mask with the ends aligned, and keys padded to key_lengths[b]. Padded keys"
+    " have gradients of 0. lse and Δ are given; the weights P are made again, tile by tile.",
+    cases=(
+        *every_pair(),
+        heads_case(1, (1, 1), (1, 1), 16, (16, 16)),
+        heads_case(2, (1, 1), (48, 80), 16, (32, 64), {"RAGGED": 1}),  # 16 divides every size, a tile divides none
+        heads_case(1, (1, 1), (37, 1), 16, (16, 16), {"IS_CAUSAL": True}, layout="strided"),
+        heads_case(1, (1, 1), (20, 270), 16, (16, 16), {"IS_CAUSAL": True}, family="negative"),
+        heads_case(9, (2, 1), (5, 23), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}, family="negative"),
+        *asked_for(order),
+        # so many terms that no sum in 16 bits holds them
+        heads_case(1, (1, 1), (661, 3), 16, (16, 16), dtype="float16", family=MANY_SMALL),
+        heads_case(1, (1, 1), (661, 3), 32, (16, 16), dtype="bfloat16", family=MANY_SMALL),
+        heads_case(
+            2, (8, 2), (400, 431), 64, (64, 32), {"IS_CAUSAL": True, "RAGGED": 1}, devices=GPU, family="negative"
+        ),
+        heads_case(
+            2, (8, 8), (631, 577), 64, (64, 64), {"IS_CAUSAL": True}, devices=GPU, dtype="float16", layout="transposed"
+        ),
+        heads_case(1, (8, 2), (1024, 1024), 128, (64, 64), {"IS_CAUSAL": True}, devices=GPU, dtype="bfloat16"),
+        heads_case(
+            3,
+            (4, 1),
+            (2048, 512),
+            128,
+            (32, 64),
+            {"RAGGED": 2, "SCALE": OTHER_SCALE},
+            devices=GPU,
+            dtype="bfloat16",
+            family="positive",
+            layout="strided",
+        ),
+    ),
+    make=make,
+    reference=reference,
+    launch=launch,
+    budget=budget,
+    scale=scale,
+    tolerance=TOLERANCE,
+    hint=Hint(
+        question="A program owns five keys of a causal text of as many keys as queries, the tile that begins with key 10: which queries "
+        "send it a gradient? And if three query heads share this key head, whose dK do they add to?",
+        idea="Keep k and v, walk over queries: for every head of the group, for every tile of queries from the first that sees a key of the "
+        "tile. Make s with keys down and queries across, k @ qᵀ: then p @ do and ds @ q are products as they stand. p = exp(s - lse) needs no "
+        "maximum and no sum; it is 0 where a key is hidden, and that has to be said after exp, since lse may be -inf. Multiply dk by scale once.",
+        skeleton="dk = dv = zeros of [BLOCK_N, D]\nbegin_m = ...\nfor head in range(head_kv * group, (head_kv + 1) * group):\n"
+        "    for start_m in range(begin_m, end_m, BLOCK_M):\n        q, do, lse, delta = ...\n        s = tl.dot(k, tl.trans(q)) * scale\n"
+        "        p = tl.where(seen, tl.exp(...), 0.0)\n        dv = tl.dot(p.to(do.dtype), do, dv)\n        dp = ...\n        ds = ...\n"
+        "        dk = ...\ntl.store(...)  # dk * scale\ntl.store(...)  # dv",
+    ),
+    explanation="The forward pass kept one number a query, the log-sum-exp, and that is enough to make every weight again: P = exp(S − lse) is "
+    "already divided by its sum. So a tile of keys can walk over the queries in any order and add up. Because one program owns the tile for all "
+    "query heads that share it, nobody else writes there: no atomics, and the same bits in every run.",
+    long=(
+        Long(("q_ptr", "k_ptr", "v_ptr", "do_ptr", "dk_ptr", "dv_ptr"), "batch"),
+        Long(("q_ptr", "do_ptr"), "head", (1,)),
+        Long(("k_ptr", "v_ptr", "dk_ptr", "dv_ptr"), "head", (1,)),
+        Long(("q_ptr", "do_ptr"), "query", (2,)),
+        Long(("k_ptr", "v_ptr", "dk_ptr", "dv_ptr"), "key", (2,)),
+    ),
+    film=FilmSpec(
+        case=heads_case(1, (2, 1), (64, 64), 16, (16, 16), {"IS_CAUSAL": True}, family="rising"),
+        diagram=stage(),
+        state={
+            "dk": "gradient of the keys",
+            "dv": "gradient of the values",
+            "p": "weights of this tile",
+            "ds": "dS of this tile",
+        },
+        choices={"N_Q": (32, 64), "N_KV": (32, 64, 80), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
+    ),
+    drawn=drawn(order),
+    parts=parts(*OUTPUTS),
+    slips=slips.attention_gradients(),
+)

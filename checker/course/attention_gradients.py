@@ -1,0 +1,249 @@
+"""The gradients of attention with heads: their inputs, the gradients in float64, and what honest arithmetic loses of them.
+
+With P = exp(scale · Q Kᵀ − lse), where a query sees a key, and dP = dO Vᵀ:
+
+    dV = Pᵀ dO,   dS = P ∘ (dP − Δ),   dQ = scale · dS K,   dK = scale · dSᵀ Q
+
+(Dao 2023, FlashAttention-2, algorithm 2). The log-sum-exp and Δ = rowsum(dO ∘ O) of every query are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from random import Random
+from typing import NamedTuple
+
+import torch
+
+from checker.course import attention_cases
+from checker.course.attention_cases import FACTORS, built, covered
+from checker.course.attention_heads import heads_case, key_lengths, laid_out, seen, sizes, with_padding
+from checker.course.attention_inputs import LARGE, attention, queries_keys_values, scale_of, told_apart
+from checker.course.covering import Row
+from checker.course.families import generator
+from checker.puzzle import DTYPES, Case, Tensors
+
+MANY_SMALL = "many_small"
+"""The family in which the first query and the first key add so much to every gradient that a sum in 16 bits loses all that follows."""
+
+
+TOLERANCE = {dtype: replace(of, c=1.5 * of.c) for dtype, of in attention_cases.TOLERANCE.items()}
+"""Two roundings of every term: the gradient may lose half a step by its own size, and three by what it is made of (`lost`).
+
+Honest arithmetic loses half of it at most: a product's operand half a step, a whole one where the tensor core cuts a float32 off, and
+the gradient itself half a step.
+"""
+
+
+class Gradients(NamedTuple):
+    dq: torch.Tensor
+    dk: torch.Tensor
+    dv: torch.Tensor
+
+
+def inputs(case: Case) -> Tensors:
+    """q, k, v and do, laid out as the case says, log-sum-exp and Δ of every query in float32, and the lengths.
+
+    A query that sees no key has a log-sum-exp of -inf and a Δ of 0.
+    """
+    b, h_q, h_kv, n_q, n_kv, d = sizes(case)
+    if case.family == MANY_SMALL:
+        q, k, v, do = _many_small(case)
+    else:
+        q, k, v = queries_keys_values(case, (b, h_q, n_q, d), (b, h_kv, n_kv, d))
+        do = told_apart(q.shape, _generator(case)) * _shrunk(case)
+    lengths = key_lengths(case)
+    k, v = with_padding(k, v, lengths)
+    do = do.to(q.dtype)
+    keys, values = (x.double().repeat_interleave(h_q // h_kv, dim=1) for x in (k, v))
+    o, lse = attention(q.double(), keys, values, scale_of(case), seen(case, lengths))
+    return {
+        "q_ptr": laid_out(q, case, "q_ptr"),
+        "k_ptr": laid_out(k, case, "k_ptr"),
+        "v_ptr": laid_out(v, case, "v_ptr"),
+        "do_ptr": laid_out(do, case, "do_ptr"),
+        "lse_ptr": lse.float(),
+        "delta_ptr": (do.double() * o).sum(dim=-1).float(),
+        "key_lengths_ptr": lengths,
+    }
+
+
+def _generator(case: Case) -> torch.Generator:
+    """Other numbers than those of q, k and v."""
+    return torch.Generator().manual_seed(generator(case).initial_seed() + 1)
+
+
+def _shrunk(case: Case) -> float:
+    """What dO is multiplied by so that dO Vᵀ is a number of every dtype, however large the values are."""
+    if case.family != "large":
+        return 1.0
+    return 4 / LARGE[case.dtype] if case.dtype == "float16" else 1 / LARGE[case.dtype]
+
+
+def _many_small(case: Case) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """q, k, v and do. Every tile of queries after the first adds a quarter of a step to dK and dV, every tile of keys to dQ.
+
+    Queries have even features and keys odd ones, so every score is 0. All rows of dO point one way, the first is the longest;
+    so do all values but the first, which points the other way: its dS is as large as that of all others together.
+    """
+    b, h_q, h_kv, n_q, n_kv, d = sizes(case)
+    g, dtype = _generator(case), DTYPES[case.dtype]
+    step = torch.finfo(dtype).eps / 4
+    q, k = told_apart((b, h_q, n_q, d), g).abs(), told_apart((b, h_kv, n_kv, d), g).abs()
+    q[..., 1::2], k[..., ::2] = 0.0, 0.0
+    k[..., 1:, :] *= step * max(n_kv - 1, 1) / case.meta["BLOCK_N"]
+    k[..., 0, :] *= -1
+    v = told_apart((b, h_kv, 1, d), g).repeat(1, 1, n_kv, 1)
+    v[..., 0, :] *= -1
+    do = 64 * told_apart((b, h_q, 1, d), g).repeat(1, 1, n_q, 1)
+    do[..., 1:, :] *= step / case.meta["BLOCK_M"]
+    return q.to(dtype), k.to(dtype), v.to(dtype), do
+
+
+class _Head(NamedTuple):
+    """One query head with its key head, all matrices in float64."""
+
+    at: tuple[int, int, int]  # batch, query head, key head
+    q: torch.Tensor  # [N_Q, D]
+    k: torch.Tensor  # [N_KV, D]
+    v: torch.Tensor  # [N_KV, D]
+    do: torch.Tensor  # [N_Q, D]
+    lse: torch.Tensor  # [N_Q, 1]
+    delta: torch.Tensor  # [N_Q, 1]
+    seen: torch.Tensor  # [N_Q, N_KV]
+
+
+def _heads(case: Case, tensors: Tensors) -> Iterator[_Head]:
+    b, h_q, h_kv, *_ = sizes(case)
+    visible = seen(case, tensors["key_lengths_ptr"])
+    for i in range(b):
+        for h in range(h_q):
+            g = h // (h_q // h_kv)
+            q, do, lse, delta = (tensors[f"{name}_ptr"][i, h].double() for name in ("q", "do", "lse", "delta"))
+            k, v = (tensors[f"{name}_ptr"][i, g].double() for name in "kv")
+            yield _Head((i, h, g), q, k, v, do, lse[:, None], delta[:, None], visible[i, 0])
+
+
+def gradients(case: Case, tensors: Tensors) -> Gradients:
+    """dQ, dK and dV in float64, from the log-sum-exp and Δ that are given; those of K and V summed over the heads that share them."""
+    dq, dk, dv = (torch.zeros(tensors[name].shape, dtype=torch.float64) for name in ("q_ptr", "k_ptr", "v_ptr"))
+    scale = scale_of(case)
+    for head in _heads(case, tensors):
+        i, h, g = head.at
+        p, away = _weights(head, scale)
+        ds = p * away
+        dq[i, h] = scale * (ds @ head.k)
+        dk[i, g] += scale * (ds.T @ head.q)
+        dv[i, g] += p.T @ head.do
+    return Gradients(dq, dk, dv)
+
+
+def _weights(head: _Head, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """P and dP − Δ [N_Q, N_KV]; both 0 where the key is not seen."""
+    p = torch.exp(((head.q @ head.k.T) * scale - head.lse).masked_fill(~head.seen, -torch.inf))
+    return p, (head.do @ head.v.T - head.delta).masked_fill(~head.seen, 0.0)
+
+
+def lost(case: Case, output: str) -> torch.Tensor:
+    """What an error in each element of a gradient is measured against: the sum of its terms' magnitudes, and 0 where it has none.
+
+    A term loses at most half a step of its dtype when its factor P or dS is rounded for the product (TF32 for float32). On top come,
+    in the same unit, what float32 loses: of a score, which is as large an error of P's exponent, of dP − Δ, where large
+    numbers may cancel, and of what is too small for the dtype.
+    """
+    given, scale, dtype = inputs(case), scale_of(case), DTYPES[case.dtype]
+    half, single = {torch.bfloat16: 2.0**-8}.get(dtype, 2.0**-11), 2.0**-22
+    least = 2.0**-25 if dtype == torch.float16 else 2.0**-126
+    total = torch.zeros(given["q_ptr" if output == "dq_ptr" else "k_ptr"].shape, dtype=torch.float64)
+    for head in _heads(case, given):
+        i, h, g = head.at
+        p, away = _weights(head, scale)
+        size = (head.q.abs() @ head.k.abs().T) * scale + head.lse.abs()
+        rounded = half + single * (1 + size.masked_fill(~head.seen, 0.0))
+        p_lost = p * rounded + least * head.seen
+        if output == "dv_ptr":
+            total[i, g] += p_lost.T @ head.do.abs()
+            continue
+        ds_lost = p * (away.abs() * rounded + single * (head.do.abs() @ head.v.abs().T))
+        ds_lost = ds_lost + least / min(scale, 1.0) * head.seen  # scaled before it is rounded or after
+        if output == "dq_ptr":
+            total[i, h] = scale * (ds_lost @ head.k.abs())
+        else:
+            total[i, g] += scale * (ds_lost.T @ head.q.abs())
+    total = total / half
+    return torch.where(total > 0, total.clamp(min=torch.finfo(dtype).tiny), 0.0)
+
+
+_FACTORS = {
+    "heads": ((4, 2), (2, 2), (6, 2), (8, 1)),
+    "batches": (1, 2, 3),
+    **FACTORS,
+    "family": ("large", "normal", "negative", "positive"),
+    "layout": ("strided", "transposed", "contiguous"),
+    "causal": (True, False),
+    "ragged": (0, 1, 2),
+}
+
+
+def _built(row: Row, n_q: int, n_kv: int) -> Case:
+    more = built(row)
+    more["flags"] |= {"IS_CAUSAL": row["causal"], "RAGGED": row["ragged"]}
+    return heads_case(row["batches"], row["heads"], (n_q, n_kv), row["d"], row["tile"], **more)
+
+
+def _allowed(row: Row) -> bool:
+    """Not many heads of many texts."""
+    return row["batches"] * row["heads"][0] <= 8
+
+
+def every_pair() -> tuple[Case, ...]:
+    """Small cases in which each two factors meet."""
+    return covered(_built, _FACTORS, _allowed)
+
+
+Order = Callable[[int, int], tuple[int, int]]
+"""N_Q and N_KV, from how many a program walks over and how many the programs share."""
+
+
+def asked_for(order: Order) -> tuple[Case, ...]:
+    """Mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`."""
+    causal, ragged, both = {"IS_CAUSAL": True}, {"RAGGED": 1}, {"IS_CAUSAL": True, "RAGGED": 1}
+    full_tiles = {"IS_CAUSAL": True, "RAGGED": 2}
+    return (
+        heads_case(2, (3, 1), order(37, 277), 16, (16, 16), both, dtype="float16", layout="transposed"),
+        heads_case(1, (2, 2), order(20, 300), 16, (16, 16), causal, layout="strided"),
+        heads_case(2, (3, 1), order(600, 20), 16, (16, 16), both, dtype="float16", layout="strided"),
+        heads_case(2, (2, 2), (27, 9), 128, (32, 16), both, dtype="float16", layout="strided"),
+        heads_case(2, (3, 1), (33, 45), 16, (32, 32), {"RAGGED": 2}, dtype="bfloat16", layout="transposed"),
+        heads_case(2, (3, 1), (90, 15), 16, (64, 32), dtype="float16", layout="transposed"),
+        heads_case(3, (2, 2), (31, 70), 16, (64, 32), dtype="float16", layout="strided"),
+        heads_case(2, (4, 2), (23, 103), 64, (32, 64), ragged, dtype="float16", layout="strided", family="large"),
+        heads_case(2, (4, 2), (40, 71), 16, (32, 64), full_tiles, dtype="bfloat16", layout="strided"),
+        heads_case(3, (4, 2), (71, 16), 16, (32, 16), full_tiles, layout="transposed"),
+        heads_case(1, (2, 1), (150, 130), 16, (64, 64), causal, family="large"),
+        heads_case(1, (2, 2), (5, 35), 128, (32, 64), causal, dtype="bfloat16", layout="strided"),
+        heads_case(1, (2, 1), (40, 31), 128, (32, 64), causal, family="rising"),
+        heads_case(3, (1, 1), (31, 32), 32, (16, 32), both, layout="strided", family="rising"),
+    )
+
+
+def drawn(order: Order) -> Callable[[Random], tuple[Case, ...]]:
+    """Cases like those, with sizes, tiles and scales as they fall; the last is longer than all of those."""
+
+    def cases(draw: Random) -> tuple[Case, ...]:
+        found: list[Case] = []
+        while len(found) < 6:
+            row = {name: draw.choice(values) for name, values in _FACTORS.items()}
+            if not _allowed(row):
+                continue
+            row |= {"tile": (draw.choice((16, 32)), draw.choice((16, 32, 64))), "seed": draw.getrandbits(32)}
+            row["scale"] = draw.choice((0.0, round(draw.uniform(0.05, 0.9), 3)))
+            n_q, n_kv = (draw.randint(1, 2 * tile + 9) for tile in row["tile"])
+            if len(found) == 5:
+                row |= {"tile": (32, 32), "d": draw.choice((16, 32)), "batches": 1, "heads": (2, 1)}
+                n_q, n_kv = order(draw.randint(700, 900), draw.randint(40, 90))
+            found.append(_built(row, n_q, n_kv))
+        return tuple(found)
+
+    return cases

@@ -1,0 +1,49 @@
+"""FlashAttention, backward: the gradient of the queries, one tile of queries after another, nothing remembered but two vectors."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def attention_dq_kernel(
+    q_ptr,  # [B, H_Q, N_Q, D] queries
+    k_ptr,  # [B, H_KV, N_KV, D] keys
+    v_ptr,  # [B, H_KV, N_KV, D] values
+    do_ptr,  # [B, H_Q, N_Q, D] gradient of the output
+    lse_ptr,  # [B, H_Q, N_Q] float32 log-sum-exp of each query's scaled scores, contiguous; -inf where it sees no key
+    delta_ptr,  # [B, H_Q, N_Q] float32 sum of do * o over each query's row, contiguous
+    dq_ptr,  # [B, H_Q, N_Q, D] gradient of the queries
+    key_lengths_ptr,  # [B] int32: keys past key_lengths[b] do not exist
+    stride_qb,  # q: elements from one batch to the next
+    stride_qh,  # q: from one head to the next
+    stride_qm,  # q: from one query to the next
+    stride_qd,  # q: from one number of a row to the next
+    stride_kb,  # k: elements from one batch to the next
+    stride_kh,  # k: from one head to the next
+    stride_kn,  # k: from one key to the next
+    stride_kd,  # k: from one number of a row to the next
+    stride_vb,  # v: elements from one batch to the next
+    stride_vh,  # v: from one head to the next
+    stride_vn,  # v: from one value to the next
+    stride_vd,  # v: from one number of a row to the next
+    stride_dob,  # do: elements from one batch to the next
+    stride_doh,  # do: from one head to the next
+    stride_dom,  # do: from one query to the next
+    stride_dod,  # do: from one number of a row to the next
+    stride_dqb,  # dq: elements from one batch to the next
+    stride_dqh,  # dq: from one head to the next
+    stride_dqm,  # dq: from one query to the next
+    stride_dqd,  # dq: from one number of a row to the next
+    scale,  # a float above 0, usually 1 / sqrt(D)
+    H_Q,  # query heads
+    H_KV,  # key and value heads; H_Q is a multiple of it
+    N_Q,  # number of queries
+    N_KV,  # number of keys in memory
+    IS_CAUSAL: tl.constexpr,  # query i sees key j only if j - i <= N_KV - N_Q: the ends are aligned
+    BLOCK_M: tl.constexpr,  # queries per tile
+    BLOCK_N: tl.constexpr,  # keys per tile
+    D: tl.constexpr,  # head dimension: 16, 32, 64 or 128
+):
+    """Program (i, j) owns query tile i of batch and head j = batch * H_Q + head. A query that sees no key has a gradient of 0."""
+    # your code starts here (about 38 lines)
+    # your code ends here
