@@ -111,15 +111,15 @@ def _named(kind: str, fates: Sequence[Fate]) -> dict[str, Any]:
 def merged(kind: str, old: Mapping[str, Any], fates: Sequence[Fate], facts: Mapping[str, str]) -> dict[str, Any]:
     """The report `old` with the rows of the swept puzzles put in place of theirs.
 
-    Raises ValueError where they were swept elsewhere than what stays in the report: one report, one machine.
+    A row that was made elsewhere than most says where, in an ``environment`` of its own.
     """
     new = report_of(kind, fates, facts)
+    usual = old["environment"]
     rows = {table["puzzle"]: table for table in new["puzzles"]}
-    kept = {table["puzzle"]: table for table in old["puzzles"] if table["puzzle"] not in rows}
-    if kept and old["environment"] != new["environment"]:
-        raise ValueError(f"the report was made with {old['environment']}, not with {new['environment']}: sweep all")
-    both = {**kept, **rows}
-    return {**new, "puzzles": [both[puzzle.name] for puzzle in LADDER if puzzle.name in both]}
+    if usual != new["environment"]:
+        rows = {name: {**table, "environment": new["environment"]} for name, table in rows.items()}
+    both = {**{table["puzzle"]: table for table in old["puzzles"]}, **rows}
+    return {**new, "environment": usual, "puzzles": [both[puzzle.name] for puzzle in LADDER if puzzle.name in both]}
 
 
 def survivors(kind: str) -> list[dict[str, str]]:

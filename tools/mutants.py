@@ -74,7 +74,7 @@ def look(kinds: Sequence[str], puzzles: Sequence[Puzzle], jobs: int, sample: int
 
 
 def renew(kind: str, puzzles: Sequence[Puzzle], jobs: int) -> None:
-    """Judge all mutants of these puzzles and write their rows of the report, puzzle by puzzle. Raises ValueError as `merged` does."""
+    """Judge all mutants of these puzzles and write their rows of the report, puzzle by puzzle."""
     path = path_of(kind)
     anew = len(puzzles) == len(LADDER) or not path.exists()
     report = {"environment": _environment(), "puzzles": []} if anew else load(path)

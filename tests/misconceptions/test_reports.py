@@ -64,7 +64,7 @@ def test_a_disagreement_is_named(tmp_path, monkeypatch, change, complaint):
 
 
 def test_the_mechanical_report_is_of_these_solutions():
-    assert [table["puzzle"] for table in REPORT["puzzles"]] == [puzzle.name for puzzle in mutate.SWEPT]
+    the_page_says_what_is_missing(REPORT["puzzles"])
     for table in REPORT["puzzles"]:
         counted = sum(table["killed"].values()) + len(table["equivalent"]) + len(table["survived"])
         assert counted == table["made"] == len(made(table["puzzle"])), "`make mutants` makes the report anew"
@@ -90,7 +90,7 @@ def test_a_mutant_that_passes_does_so_again(key):
 
 
 @pytest.mark.parametrize("nth", [1, 2], ids=["a third in", "two thirds in"])
-@pytest.mark.parametrize("puzzle", PUZZLES)
+@pytest.mark.parametrize("puzzle", [table["puzzle"] for table in REPORT["puzzles"]])
 def test_a_mutant_that_was_killed_is_killed_again(puzzle, nth):
     killed = [m for key, m in made(puzzle).items() if key not in {*SURVIVORS, *EQUIVALENT}]
     assert mutate.judge(killed[len(killed) * nth // 3]).outcome == "killed"
