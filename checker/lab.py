@@ -1,4 +1,5 @@
-"""What notebook cells use beside the verbs: kernels side by side, their films, and what each moves, computes, rounds and takes.
+"""What notebook cells use beside the verbs: kernels side by side, their films, what each moves, computes, rounds and takes; and
+kernels to call.
 
 A puzzle that the learner has solved is shown with their own kernel, the newest that passed. One that they skipped is counted
 with the course's solution, so that the comparison is whole, but not filmed: a film shows the source. Demonstrations, which
@@ -11,7 +12,8 @@ Everything here raises UsageError for a puzzle, a size or a type that does not e
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,11 +22,13 @@ from markupsafe import Markup
 from rich.console import Console
 
 from checker import gpu, workspace
+from checker.checking import check_source
 from checker.compiler import TARGETS, CompileResult, compile_kernel, requests_for
 from checker.course import PUZZLES
 from checker.course.demonstrations import DEMONSTRATIONS, FOLDER, PIPELINES
 from checker.films import linked, side_by_side
 from checker.judge.launches import prepare, without_numbers
+from checker.judge.runner import RunResult
 from checker.misconceptions import bank
 from checker.puzzle import DTYPES, Case, Launch, Pipeline, Puzzle, Scalar, Tensors
 from checker.sandbox import Sandbox
@@ -43,15 +47,19 @@ from checker.view import display
 from checker.view.formats import count, size
 from checker.view.memory_levels import H100, memory_levels
 from checker.view.panel import Cell, Panel
-from checker.view.plots import Plot, Subplot, scaling_plot, traffic_plot
+from checker.view.plots import Plot, Subplot, curves_plot, scaling_plot, traffic_plot
 
 __all__ = [
+    "Kernels",
     "Subplot",
     "bytes_moved",
+    "card",
     "compare",
     "compile_for",
+    "curves_plot",
     "errors",
     "films",
+    "kernels",
     "memory_hierarchy",
     "operations",
     "pipeline",
@@ -61,6 +69,7 @@ __all__ = [
 
 Sizes = Mapping[str, Scalar]
 
+ORDERS = ("row-major", "reversed", "shuffled")
 GROWN = 4096
 LARGEST = 1 << 25
 """On a GPU one size is made this many times as large, so that every multiprocessor has work, or fewer times where a tensor
@@ -80,6 +89,15 @@ def films(names: Mapping[str, Sizes], beside: bool = False, together: bool = Fal
     made = [_film(name, sizes) for name, sizes in _by_name("films", names).items()]
     for shown in [_beside(made, together)] if beside or together else made:
         display.show(shown)
+
+
+def card(name: str) -> None:
+    """Show the card of one of the course's wrong kernels, the puzzle and the mistake: ``card("row_softmax/no_mask")``. It counts as nobody's attempt."""
+    of, _, mistake = name.partition("/")
+    puzzle = _puzzle(of)
+    source = _wrong_kernel(puzzle, mistake)
+    with display.working(f"Checking {source.kernel} …") as area:
+        area.show(display.verdict_card(check_source(puzzle, source, "cpu")))
 
 
 def bytes_moved(name: str, sizes: Sequence[Sizes]) -> list[int]:
@@ -392,6 +410,96 @@ def _run(asked: Pipeline, case: Case, simulated: bool, on_gpu: bool, named: Coll
     if simulated and on_gpu:
         steps = [replace(a, seconds=b.seconds) for a, b in zip(simulated_steps, timed_steps, strict=True)]
     return PipelineRun(asked, case, tuple(steps), errors, gpu_errors, gpu.device_name() if on_gpu else "")
+
+
+# --- kernels as functions of tensors ------------------------------------------------------------------------------------
+
+
+def kernels(*names: str, device: str = "auto", order: str = "row-major") -> Kernels:
+    """The kernels of several puzzles, to be called on tensors of one's own: ``with kernels("row_softmax") as run: …``.
+
+    Each is the learner's newest that passed, else the course's. `device` is "cpu" (the simulator), "cuda", or "auto": a GPU where
+    there is one. `order` is that of the programs in the simulator: "row-major", "reversed" or "shuffled". Raises UnavailableHere for
+    "cuda" without a GPU.
+    """
+    if device not in ("auto", "cpu", "cuda"):
+        raise UsageError(f"device is 'auto', 'cpu' or 'cuda', not {device!r}.")
+    if order not in ORDERS:
+        raise UsageError(f"order is {', '.join(map(repr, ORDERS))}, not {order!r}.")
+    if device == "cuda" and not gpu.available():
+        raise UnavailableHere("There is no GPU here that PyTorch can use; kernels(device='cpu') uses the simulator.")
+    puzzles = [_puzzle(name) for name in names]
+    return Kernels({p.name: (p, *_kernel(p)) for p in puzzles}, device != "cpu" and gpu.available(), order)
+
+
+class Kernels:
+    """Kernels whose processes stay until the ``with`` statement is left, so that one launch after another starts at once."""
+
+    def __init__(self, chosen: Mapping[str, tuple[Puzzle, KernelSource, bool]], on_gpu: bool, order: str) -> None:
+        self._chosen, self._on_gpu = chosen, on_gpu
+        self._options = SimulateOptions(order=order, together=order == ORDERS[0])
+        self._open, self._calls = ExitStack(), dict[str, Generator[Mapping[str, torch.Tensor], Launch, None]]()
+
+    def __enter__(self) -> Kernels:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._calls.clear()
+        self._open.close()
+
+    @property
+    def not_solved(self) -> list[str]:
+        """The puzzles that are not solved yet, and for which the course's kernel runs."""
+        return [name for name, (_, _, own) in self._chosen.items() if not own]
+
+    def __call__(self, name: str, tensors: Tensors, **sizes: Scalar) -> Tensors:
+        """Launch a kernel on `tensors`, all that it takes, outputs included, and give them as they are afterwards: new ones, on the CPU.
+
+        `sizes` are those of the puzzle, its flags and tile sizes: ``run("row_softmax", {"x_ptr": x, "y_ptr": y}, M=4, N=7, BLOCK_N=8)``.
+        The kernel is passed the strides of the tensors. Raises UsageError where a tensor is missing or the kernel does not run.
+        """
+        if name not in self._chosen:
+            raise UsageError(f"{name} is not among these kernels: {', '.join(self._chosen)}.")
+        puzzle, source, _ = self._chosen[name]
+        needed = [parameter for parameter in puzzle.parameters if parameter.endswith("_ptr")]
+        if missing := [parameter for parameter in needed if parameter not in tensors]:
+            raise UsageError(f"{puzzle.kernel} needs {', '.join(missing)} as well.")
+        case = _case(puzzle, sizes)
+        with sizes_as_usage_errors():
+            launch = puzzle.launch(case, {parameter: tensors[parameter] for parameter in needed}, case.meta)
+        if name not in self._calls:
+            run = self._launched if self._on_gpu else self._simulated
+            self._calls[name] = run(puzzle, source)
+            self._open.callback(self._calls[name].close)
+            next(self._calls[name])
+        try:
+            after = self._calls[name].send(launch)
+        except BaseException:  # its job has ended: the next call starts another
+            del self._calls[name]
+            raise
+        return {parameter: after[parameter] for parameter in needed}
+
+    def _simulated(self, puzzle: Puzzle, source: KernelSource) -> Generator[Mapping[str, torch.Tensor], Launch, None]:
+        after: Mapping[str, torch.Tensor] = {}
+        with Sandbox.shared().session() as session:
+            while True:
+                launch = yield after
+                (result,) = session.simulate(source, [launch], self._options)
+                after = _tensors(puzzle, result)
+
+    def _launched(self, puzzle: Puzzle, source: KernelSource) -> Generator[Mapping[str, torch.Tensor], Launch, None]:
+        asked: list[Launch] = []
+        results = Sandbox.shared().launch(source, iter(asked.pop, None), ahead=1)
+        after: Mapping[str, torch.Tensor] = {}
+        while True:
+            asked.append((yield after))
+            after = _tensors(puzzle, next(results))
+
+
+def _tensors(puzzle: Puzzle, result: RunResult) -> Mapping[str, torch.Tensor]:
+    if result.status != "passed":
+        raise UsageError(f"{puzzle.kernel} did not run: {result.message or result.status}")
+    return result.tensors
 
 
 # --- which kernel stands for a puzzle -----------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from checker.course import (
+    attention_delta,
     attention_dkdv,
     attention_dq,
     causal_linear_attention,
@@ -18,6 +19,7 @@ from checker.course import (
     merge_softmax_stats,
     online_softmax,
     row_softmax,
+    softmax_backward,
     tiled_softmax,
     vector_add,
 )
@@ -33,6 +35,8 @@ LADDER: tuple[Puzzle, ...] = (
     flash_attention.PUZZLE,
     flash_attention_v1.PUZZLE,
     flash_attention_heads.PUZZLE,
+    softmax_backward.PUZZLE,
+    attention_delta.PUZZLE,
     attention_dkdv.PUZZLE,
     attention_dq.PUZZLE,
     linear_attention.PUZZLE,

@@ -94,7 +94,7 @@ PUZZLE = Puzzle(
         *stride_names(*STRIDED),
         *("scale", "H_Q", "H_KV", "N_Q", "N_KV", "IS_CAUSAL", "BLOCK_M", "BLOCK_N", "D"),
     ),
-    notebook="08_the_way_back",
+    notebook="09_two_loops_back",
     points=5,
     outputs=OUTPUTS,
     statement="dQ = scale · dS K with P = exp(scale · QKᵀ − lse) and dS = P ∘ (dO Vᵀ − Δ), for batches and heads, any strides, query"

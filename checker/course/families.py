@@ -52,6 +52,11 @@ IN_WORDS: dict[str, str] = {
     "score_triples": "scores whose tiles are level with the maximum so far, above or below it, in all orders of three",
     "extreme_scores": "scores of great magnitude, above zero and below it",
     "vast_scores": "scores near 1e20 and -1e20",
+    "masked_weights": "rows of y in which some elements are 0",
+    "alike_gradients": "gradients that are nearly alike",
+    "small_gradients": "gradients near the smallest number of the dtype",
+    "cancelling": "rows whose products nearly cancel",
+    "unseen": "queries that saw no key, whose output is 0",
     "ramp": "keys that grow along the sequence",
     "rising": "keys that slowly grow along the sequence",
 }
@@ -74,6 +79,11 @@ IN_NAMES: dict[str, str] = {
     "score_triples": "scores of all triples of kinds",
     "extreme_scores": "largest and smallest scores",
     "vast_scores": "scores near ±1e20",
+    "masked_weights": "zeros in y",
+    "alike_gradients": "gradients nearly alike",
+    "small_gradients": "smallest gradients",
+    "cancelling": "products that cancel",
+    "unseen": "queries that saw nothing",
     "ramp": "growing keys",
     "rising": "slowly growing keys",
 }

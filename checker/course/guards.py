@@ -83,37 +83,41 @@ TURNS = _guards(
 
 # -------------------------------------------------------------------------------------------------------------- softmax
 
-_X = _dtypes("x_ptr")
-_X16 = {name: _X[name] for name in ("float16", "bfloat16")}
-_PADDED = {"padded rows": "stride_xm != N"}
-_CHUNKS = {"more than one chunk": "N > BLOCK_N"}
-_SEVERAL = {"more than 4 chunks": "N > 4 * BLOCK_N"}
-_FULL = {"full chunks": "N % BLOCK_N == 0"}
 
-_ROWS_AT_LARGE = _guards(
-    {
-        **{f"more than {n:,} columns": f"N > {n}" for n in (64, 192, 1024)},
-        **_many("N", "BLOCK_N", (1, 4, 11, 32), "chunks"),
-        **_remainders("N", "BLOCK_N", "columns"),
-        **{f"tiles of {n} columns or more": f"BLOCK_N >= {n}" for n in (32, 64, 512)},
-        "tiles of 8 columns or fewer": "BLOCK_N <= 8",
-        **{f"tiles of {n} rows or more": f"BLOCK_M >= {n}" for n in (8, 16)},
-        "tiles of as many rows as columns": "BLOCK_M == BLOCK_N",
-        "tiles of more rows than columns": "BLOCK_M > BLOCK_N",
-        **_remainders("M", "BLOCK_M", "rows"),
-        **_many("M", "BLOCK_M", (4,), "tiles of rows"),
-        **_X,
-        "packed rows": "stride_xm == N",
-        **_PADDED,
-        "x and y of two strides": "stride_xm != stride_ym",
-        **_both(_PADDED, {**_CHUNKS, **_SEVERAL, **_FULL, **_X16}),
-        **_both(_X16, {**_SEVERAL, **_FULL}),
-        **_both(_FULL, {"more than 2 chunks": "N > 2 * BLOCK_N"}),
-        "not full rows and not full columns": "M % BLOCK_M != 0 and N % BLOCK_N != 0",
-        "full rows, not full columns": "M % BLOCK_M == 0 and N % BLOCK_N != 0",
-        "full columns, not full rows": "M % BLOCK_M != 0 and N % BLOCK_N == 0",
-    }
-)
+def _rows_at_large(x: str, y: str) -> tuple[Guard, ...]:
+    """Of kernels over the rows of two matrices, which are given as ``x_ptr`` and ``stride_xm``."""
+    dtypes = _dtypes(f"{x}_ptr")
+    in_16_bits = {name: dtypes[name] for name in ("float16", "bfloat16")}
+    padded = {"padded rows": f"stride_{x}m != N"}
+    chunks = {"more than one chunk": "N > BLOCK_N"}
+    several = {"more than 4 chunks": "N > 4 * BLOCK_N"}
+    full = {"full chunks": "N % BLOCK_N == 0"}
+    return _guards(
+        {
+            **{f"more than {n:,} columns": f"N > {n}" for n in (64, 192, 1024)},
+            **_many("N", "BLOCK_N", (1, 4, 11, 32), "chunks"),
+            **_remainders("N", "BLOCK_N", "columns"),
+            **{f"tiles of {n} columns or more": f"BLOCK_N >= {n}" for n in (32, 64, 512)},
+            "tiles of 8 columns or fewer": "BLOCK_N <= 8",
+            **{f"tiles of {n} rows or more": f"BLOCK_M >= {n}" for n in (8, 16)},
+            "tiles of as many rows as columns": "BLOCK_M == BLOCK_N",
+            "tiles of more rows than columns": "BLOCK_M > BLOCK_N",
+            **_remainders("M", "BLOCK_M", "rows"),
+            **_many("M", "BLOCK_M", (4,), "tiles of rows"),
+            **dtypes,
+            "packed rows": f"stride_{x}m == N",
+            **padded,
+            f"{x} and {y} of two strides": f"stride_{x}m != stride_{y}m",
+            **_both(padded, {**chunks, **several, **full, **in_16_bits}),
+            **_both(in_16_bits, {**several, **full}),
+            **_both(full, {"more than 2 chunks": "N > 2 * BLOCK_N"}),
+            "not full rows and not full columns": "M % BLOCK_M != 0 and N % BLOCK_N != 0",
+            "full rows, not full columns": "M % BLOCK_M == 0 and N % BLOCK_N != 0",
+            "full columns, not full rows": "M % BLOCK_M != 0 and N % BLOCK_N == 0",
+        }
+    )
+
+
 _PARTS = _guards(
     {
         "more than 8 parts": "SPLITS > 8",
@@ -167,7 +171,7 @@ def _dead(x: str, mask: str) -> str:
 
 
 SOFTMAX = (
-    *_ROWS_AT_LARGE,
+    *_rows_at_large("x", "y"),
     *_PARTS,
     *PROGRAMS,
     *TURNS,
@@ -175,12 +179,14 @@ SOFTMAX = (
     Guard("a second chunk of -inf in a row", f"tl.max(x, axis=0) == {_LOW}", "x", twice=True),
 )
 TILES = (
-    *_ROWS_AT_LARGE,
+    *_rows_at_large("x", "y"),
     *PROGRAMS,
     *TURNS,
     *_guards(_rows("x", "m_i", "offs_m < M"), "x"),
     Guard("a second chunk of -inf in a row, in some row", _dead("x", "offs_m < M"), "x", twice=True),
 )
+GRADIENT_ROWS = (*_rows_at_large("y", "dy"), *PROGRAMS)
+"""The way back through the softmax of a row that lies in one tile."""
 
 
 # ------------------------------------------------------------------------------------------------------------ attention
@@ -253,6 +259,37 @@ ATTENTION = (
     *_guards(_rows("s", "m_i", "mask_m"), "s"),
     Guard("a second tile of -inf in a row, in some row", _dead("s", "mask_m"), "s", twice=True),
 )
+
+_O = _dtypes("o_ptr")
+_O_STRIDED = {"strided": "stride_od != 1", "heads side by side": "stride_od == 1 and stride_om != D"}
+
+DELTA = (
+    *_guards(
+        {
+            **_WIDTHS,
+            **{f"more than {n} queries": f"N_Q > {n}" for n in (64, 128, 600)},
+            **_many("N_Q", "BLOCK_M", (1, 2, 4), "tiles of queries"),
+            **_remainders("N_Q", "BLOCK_M", "queries"),
+            **{f"tiles of {n} queries or more": f"BLOCK_M >= {n}" for n in (32, 64)},
+            "tiles of as many queries as features": "BLOCK_M == D",
+            **_O,
+            "packed rows": "stride_om == D",
+            "o and do of two strides": "stride_om != stride_dom",
+            **_O_STRIDED,
+            "several heads": "H_Q > 1",
+            **_both(_O_STRIDED, {"float16": _O["float16"], "bfloat16": _O["bfloat16"], "several heads": "H_Q > 1"}),
+        }
+    ),
+    *PROGRAMS,
+    *SECOND_AXIS,
+    *_guards(
+        {
+            "all batches but the first": "tl.program_id(1) >= H_Q",
+            "odd heads": "tl.program_id(1) % H_Q % 2 == 1",
+        }
+    ),
+)
+"""The dot product of each row of the output with its gradient."""
 
 
 # ----------------------------------------------------------------------------------------------------- linear attention

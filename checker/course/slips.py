@@ -83,6 +83,19 @@ def softmax(
     )
 
 
+def gradient_rows(own: Callable[[Random, Sizes, Sizes], None], families: Sequence[str]) -> Slips:
+    """Rows of y, dy and dx."""
+    return replace(
+        softmax(own, families, guards.GRADIENT_ROWS),
+        alike=names("y_ptr dy_ptr dx_ptr", "y dy delta"),
+        mistaken={
+            **{f"stride_{x}m": ("N", "BLOCK_N") for x in ("y", "dy", "dx")},
+            "N": ("BLOCK_N", "stride_ym"),
+        },
+        usual={"stride_dym": ("stride_ym",), "stride_dxm": ("stride_ym",), "N": ("stride_ym",)},
+    )
+
+
 def tile_holding(length: int, draw: Random) -> int:
     """A power of two that holds `length`, or twice that."""
     return 1 << (length - 1).bit_length() << draw.choice((0, 0, 1))
@@ -138,6 +151,38 @@ def attention(
             **{f"stride_{x}h": (f"N_Q * stride_{x}m",) for x in "qo"},
             **{f"stride_{x}h": (f"N_KV * stride_{x}n",) for x in "kv"},
             "H_KV": ("H_Q",),
+        },
+    )
+
+
+def delta(families: Sequence[str]) -> Slips:
+    """Outputs of attention and their gradients, by query."""
+
+    def draw_case(puzzle: Puzzle, draw: Random, number: int) -> Case:
+        far = number >= FAR
+        sizes = {"B": draw.choice((1, 2, 3)), "H_Q": draw.choice((1, 2, 3, 5))}
+        sizes["N_Q"] = draw.choice(FAR_LENGTHS if far else (1, 2, 15, 16, 17, 23, 33, 45, 64, 71, 90))
+        sizes["D"] = draw.choice((16, 16, 32, 64, 128))
+        meta = {"BLOCK_M": draw.choice((16, 32, 64, 128) if far else (8, 16, 32, 64))}
+        family = drawn_family(families, draw, number)
+        dtype = drawn_dtype(puzzle, draw, wide=False, share=0.5)
+        layout = draw.choice(("contiguous", "transposed", "strided"))
+        name = f"extra {number}: {sizes}, {meta}, {dtype}, {family} values, {layout}"
+        return Case(name, sizes, meta, dtype, family, layout, seed=1000 + number)
+
+    return Slips(
+        draw_case,
+        alike=names("o_ptr do_ptr delta_ptr", "batch head", "o do", "o_row do_row", "o_ptrs do_ptrs", "offs_d offs_m"),
+        mistaken={
+            "N_Q": ("BLOCK_M", "stride_om"),
+            "D": ("BLOCK_M",),
+            **{f"stride_{x}{axis}": ("D",) for x in ("o", "do") for axis in "hm"},
+        },
+        guards=guards.DELTA,
+        usual={
+            **{f"stride_{x}b": (f"H_Q * stride_{x}h",) for x in ("o", "do")},
+            **{f"stride_{x}h": (f"N_Q * stride_{x}m",) for x in ("o", "do")},
+            **{f"stride_do{axis}": (f"stride_o{axis}",) for axis in "bhmd"},
         },
     )
 

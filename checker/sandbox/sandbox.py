@@ -212,13 +212,13 @@ class Sandbox:
         yield from self._run(lend, left, seconds, wall=PATIENCE * seconds, options=asked)
 
     def launch(
-        self, kernel: KernelSource, launches: Iterable[Launch], kept: KeptJobs | None = None
+        self, kernel: KernelSource, launches: Iterable[Launch], kept: KeptJobs | None = None, ahead: int = _AHEAD
     ) -> Iterator[RunResult]:
         """Each launch on the GPU, in a process that ends with this call; ``infra_error`` where there is no GPU.
 
         What jobs of `kept` compiled is at hand there.
 
-        `launches` may be a generator: the next one is taken from it while the GPU works.
+        `launches` may be a generator: the next one is taken from it while the GPU works, or with `ahead` = 1 only when it is asked for.
         """
         from checker import gpu
         from checker.judge.runner import RunResult
@@ -231,7 +231,7 @@ class Sandbox:
         cache = kept.cache if kept else ""
         start = lambda: self._gpu_job(RunOnGpu(kernel, self.limits.launch), cache)  # noqa: E731
         each = ([launch] for launch in launches)
-        return self._run(start, each, self.limits.launch, wall=self.limits.launch + _GRACE)
+        return self._run(start, each, self.limits.launch, wall=self.limits.launch + _GRACE, ahead=ahead)
 
     def time(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[Timing]:
         """How long each launch takes on the GPU, all in one process. Raises RuntimeError with the reason at the first that cannot be timed."""
@@ -257,6 +257,7 @@ class Sandbox:
         seconds: float,
         wall: float,
         options: SimulateOptions | None = None,
+        ahead: int = _AHEAD,
     ) -> Iterator[RunResult]:
         """The result of each launch, up to the first that is not passed: `seconds` are its limit, `wall` ours by the clock.
 
@@ -273,7 +274,7 @@ class Sandbox:
                 message = _too_long(seconds) if ended.status == "timeout" else ended.message
                 return RunResult(ended.status, message=message, detail=ended.printed)  # type: ignore[arg-type]
 
-        results = self._exchange(start, batches, received, options=options)
+        results = self._exchange(start, batches, received, ahead, options)
         try:
             for result in results:
                 if result.status != "passed":

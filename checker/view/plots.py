@@ -122,6 +122,28 @@ def scaling_plot(subplots: Sequence[Subplot], *, unit: str, title: str = "") -> 
     return Plot(inline_svg(figure), f"{title + '. ' if title else ''}{unit}: {said}.")
 
 
+def curves_plot(curves: Mapping[str, Sequence[float]], *, x: str, y: str, title: str = "") -> Plot:
+    """Numbers that were measured one step after another, a line for each name. The first is the widest: it is seen below another that lies on it."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    if not curves:
+        raise ValueError("curves_plot needs at least one curve")
+    figure = new_figure(5.4, 2.7, layout=ConstrainedLayoutEngine())
+    axes = figure.subplots()
+    for i, ((name, values), (colour, _)) in enumerate(zip(curves.items(), _MARKS, strict=False)):
+        axes.plot(range(len(values)), values, color=LIGHT[colour], linewidth=4.0 if i == 0 else 1.5, label=name)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel(x, fontsize=9, color=INK)
+    axes.set_ylabel(y, fontsize=9, color=INK)
+    axes.tick_params(labelsize=8, colors=INK)
+    axes.legend(fontsize=8, frameon=False, labelcolor=INK)
+    _spines(axes, "left", "bottom")
+    if title:
+        figure.suptitle(title, fontsize=9.5, color=INK, weight="bold", x=0.01, ha="left")
+    said = "; ".join(f"{name} from {values[0]:.2f} to {values[-1]:.2f}" for name, values in curves.items() if values)
+    return Plot(inline_svg(figure), f"{title + '. ' if title else ''}{y}: {said}.")
+
+
 def new_figure(wide: float, tall: float, **options: Any) -> Figure:
     """An empty figure, its size in inches."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG

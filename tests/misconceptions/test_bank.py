@@ -22,6 +22,8 @@ LEAST = {
     "flash_attention": (14, 5, 6),
     "flash_attention_v1": (14, 3, 1),
     "flash_attention_heads": (14, 3, 4),
+    "softmax_backward": (15, 5, 5),
+    "attention_delta": (15, 4, 4),
     "attention_dkdv": (16, 5, 6),
     "attention_dq": (16, 5, 6),
     "linear_attention": (16, 3, 4),

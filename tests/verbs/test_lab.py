@@ -357,3 +357,82 @@ class TestPipeline:
         monkeypatch.setattr(gpu, "available", lambda: False)
         with pytest.raises(UnavailableHere, match="no GPU"):
             pipeline("cuda")
+
+
+def test_the_card_of_a_wrong_kernel_is_shown_and_is_no_attempt(capsys):
+    lab.card("row_softmax/not_normalised")
+    assert "known mistake: not normalised" in " ".join(capsys.readouterr().out.split())
+    assert not list(lab.workspace.find().ours.glob("passed/*"))
+    with pytest.raises(UsageError, match="no wrong kernel called unheard_of"):
+        lab.card("row_softmax/unheard_of")
+
+
+class TestKernels:
+    X = torch.randn(3, 7, generator=torch.Generator().manual_seed(1))
+
+    def given(self):
+        return {"x_ptr": self.X, "y_ptr": torch.full((3, 9), torch.nan)[:, :7]}
+
+    def test_a_kernel_is_called_on_tensors_of_ones_own_again_and_again(self, solve):
+        solve("row_softmax")
+        with lab.kernels("row_softmax", "chunked_softmax", device="cpu") as run:
+            assert run.not_solved == ["chunked_softmax"]
+            for more in (0.0, 1.0):
+                given = self.given() | {"x_ptr": self.X + more}
+                after = run("row_softmax", given, M=3, N=7, BLOCK_N=8)
+                torch.testing.assert_close(after["y_ptr"], torch.softmax(self.X, dim=-1))
+                assert given["y_ptr"].isnan().all(), "what was given stays as it was"
+            after = run("chunked_softmax", self.given(), M=3, N=7, BLOCK_N=4)
+            torch.testing.assert_close(after["y_ptr"], torch.softmax(self.X, dim=-1))
+
+    def test_the_order_of_programs_is_chosen_and_atomic_sums_depend_on_it(self):
+        g = torch.Generator().manual_seed(2)
+        q, k, v, do = (torch.randn(64, 16, generator=g) for _ in range(4))
+        lse = torch.logsumexp(q @ k.T / 4, dim=-1)
+        delta = (do * (torch.softmax(q @ k.T / 4, dim=-1) @ v)).sum(dim=-1)
+        given = {"q_ptr": q, "k_ptr": k, "v_ptr": v, "do_ptr": do, "lse_ptr": lse, "delta_ptr": delta}
+        given |= {f"d{name}_ptr": torch.empty(64, 16) for name in "qkv"}
+        found = []
+        for order in lab.ORDERS:
+            with lab.kernels("gradients_by_atomics", device="cpu", order=order) as run:
+                found.append(run("gradients_by_atomics", given, N_Q=64, N_KV=64, D=16, BLOCK_M=16, BLOCK_N=16))
+        assert torch.equal(found[0]["dk_ptr"], found[1]["dk_ptr"])
+        assert not torch.equal(found[0]["dq_ptr"], found[1]["dq_ptr"])
+        torch.testing.assert_close(found[0]["dq_ptr"], found[2]["dq_ptr"])
+
+    def test_after_a_launch_that_failed_the_next_one_runs(self, monkeypatch):
+        def fails(puzzle, result):
+            raise UsageError("it did not run")
+
+        with lab.kernels("row_softmax", device="cpu") as run:
+            with monkeypatch.context() as broken:
+                broken.setattr(lab, "_tensors", fails)
+                with pytest.raises(UsageError, match="it did not run"):
+                    run("row_softmax", self.given(), M=3, N=7, BLOCK_N=8)
+            after = run("row_softmax", self.given(), M=3, N=7, BLOCK_N=8)
+        torch.testing.assert_close(after["y_ptr"], torch.softmax(self.X, dim=-1))
+
+    def test_what_cannot_be_run_says_why(self):
+        with lab.kernels("row_softmax", device="cpu") as run:
+            with pytest.raises(UsageError, match="needs y_ptr as well"):
+                run("row_softmax", {"x_ptr": self.X}, M=3, N=7, BLOCK_N=8)
+            with pytest.raises(UsageError, match="not among these kernels: row_softmax"):
+                run("online_softmax", self.given(), M=3, N=7, BLOCK_N=8)
+            with pytest.raises(UsageError, match="no size"):
+                run("row_softmax", self.given(), M=3, N=7, BLOCK_S=8)
+        with pytest.raises(UsageError, match="order is"):
+            lab.kernels("row_softmax", order="backwards")
+        with pytest.raises(UsageError, match="device is"):
+            lab.kernels("row_softmax", device="tpu")
+        if not gpu.available():
+            with pytest.raises(UnavailableHere):
+                lab.kernels("row_softmax", device="cuda")
+
+    @pytest.mark.gpu
+    def test_on_a_gpu_one_launch_waits_for_the_one_before(self):
+        with lab.kernels("row_softmax", device="cuda") as run:
+            x = self.X
+            for _ in range(3):
+                x = run("row_softmax", self.given() | {"x_ptr": x}, M=3, N=7, BLOCK_N=8)["y_ptr"].contiguous()
+        expected = torch.softmax(torch.softmax(torch.softmax(self.X, dim=-1), dim=-1), dim=-1)
+        torch.testing.assert_close(x, expected)

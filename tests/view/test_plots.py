@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from checker.view.error_map import error_map
-from checker.view.plots import Plot, Subplot, scaling_plot, traffic_plot
+from checker.view.plots import Plot, Subplot, curves_plot, scaling_plot, traffic_plot
 from checker.view.theme import DARK, LIGHT
 from tests.view import verdicts
 from tests.view.pages import HOSTILE, Page
@@ -26,7 +26,11 @@ def scaling(name: str = "queries outside") -> Plot:
     return scaling_plot([subplot, subplot], unit="kB", title="Counted")
 
 
-PLOTS = {"traffic": traffic, "scaling": scaling}
+def curves(name: str = "by PyTorch") -> Plot:
+    return curves_plot({name: [2.5, 1.0, 0.5], "by your kernels": [2.5, 1.1]}, x="step", y="loss", title="Sorting")
+
+
+PLOTS = {"traffic": traffic, "scaling": scaling, "curves": curves}
 
 
 def luminance(colour: str) -> float:
@@ -94,8 +98,16 @@ def test_the_scaling_plot_has_points_laws_and_words() -> None:
     assert repr(plot) == "<plot: Counted>", "where HTML cannot be shown, its title is"
 
 
+def test_the_curves_plot_has_a_line_for_each_name_and_says_where_they_lead() -> None:
+    plot = curves()
+    assert plot.alt == "Sorting. loss: by PyTorch from 2.50 to 0.50; by your kernels from 2.50 to 1.10."
+    assert "by your kernels" in plot.svg
+
+
 def test_nothing_to_plot_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one kernel"):
         traffic_plot([])
     with pytest.raises(ValueError, match="at least one subplot"):
         scaling_plot([], unit="kB")
+    with pytest.raises(ValueError, match="at least one curve"):
+        curves_plot({}, x="step", y="loss")

@@ -7,10 +7,12 @@ films it, but it stands in no ladder and has no hints. Its kernel lies in `solut
 from __future__ import annotations
 
 from checker.course import linear_pipeline
-from checker.course.demonstrations import feature_slices
+from checker.course.demonstrations import feature_slices, gradients_by_atomics
 from checker.puzzle import Pipeline, Puzzle
 
-DEMONSTRATIONS: dict[str, Puzzle] = {shown.name: shown for shown in (feature_slices.DEMONSTRATION,)}
+DEMONSTRATIONS: dict[str, Puzzle] = {
+    shown.name: shown for shown in (feature_slices.DEMONSTRATION, gradients_by_atomics.DEMONSTRATION)
+}
 FOLDER = "demonstrations"
 """Where their kernels lie, below `solutions/`."""
 

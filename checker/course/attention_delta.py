@@ -1,0 +1,228 @@
+"""attention_delta: for each query, the dot product of attention's output with its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+import torch
+
+from checker.course import slips
+from checker.course.attention_cases import DTYPES as DTYPE_NAMES
+from checker.course.attention_cases import GPU
+from checker.course.attention_heads import laid_out, stride_names, strides
+from checker.course.attention_inputs import counted
+from checker.course.covering import Row, covering, smallest_first
+from checker.course.diagrams import flowing
+from checker.course.families import generator, in_name
+from checker.course.softmax_rows import prime_below
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
+
+TOLERANCE = {
+    "float32": Tolerance(rtol=0.0, c=96.0),
+    "float16": Tolerance(rtol=0.0, c=96 * 2.0**-13),
+    "bfloat16": Tolerance(rtol=0.0, c=96 * 2.0**-16),
+}
+"""96 steps of float32 of all that was added (`scale`), whatever the dtype: delta is float32, and so is the sum.
+
+A sum of 128 products, one after another, loses 64 steps at most.
+"""
+_FAMILIES = ("cancelling", "normal", "large", "many_small", "unseen")
+
+
+def _sizes(case: Case) -> tuple[int, int, int, int]:
+    """B, H_Q, N_Q, D."""
+    b, h_q, n_q, d = (case.sizes[name] for name in ("B", "H_Q", "N_Q", "D"))
+    return b, h_q, n_q, d
+
+
+def make(case: Case) -> Tensors:
+    b, h_q, n_q, d = _sizes(case)
+    o, do = (x.to(DTYPES[case.dtype]) for x in _values(case, (b, h_q, n_q, d)))
+    return {
+        "o_ptr": laid_out(o, case, "o_ptr"),
+        "do_ptr": laid_out(do, case, "do_ptr"),
+        "delta_ptr": torch.zeros(b, h_q, n_q, dtype=torch.float32),
+    }
+
+
+def _values(case: Case, shape: tuple[int, ...]) -> tuple[torch.Tensor, torch.Tensor]:
+    """o and do, float64. Raises ValueError for an unknown family."""
+    g = generator(case)
+    o, do = (torch.randn(shape, generator=g, dtype=torch.float64) for _ in range(2))
+    match case.family:
+        case "normal":
+            return o, do
+        case "large":  # a product is no number of float16
+            large = 2.0**9 if case.dtype == "float16" else 2.0**50
+            return o * large, do * large
+        case "cancelling":  # the second half of each row takes back what the first half gave, but for a little
+            half = shape[-1] // 2
+            o[..., half:], do[..., half:] = o[..., :half], -do[..., :half]
+            return o, do * (1 + 0.01 * torch.randn(shape, generator=g, dtype=torch.float64))
+        case "many_small":  # after the first product, each adds less than half a step to a sum in 16 bits
+            in_16_bits = torch.float16 if case.dtype == "float32" else DTYPES[case.dtype]
+            do = torch.full(shape, 0.45 * torch.finfo(in_16_bits).eps, dtype=torch.float64)
+            do[..., 0] = 1.0
+            return torch.ones_like(o), do
+        case "unseen":  # every other query saw no key: its output is 0, and its gradient is as large as any
+            o[..., 1::2, :] = 0.0
+            return o, do
+        case other:
+            raise ValueError(f"no family of outputs and gradients is called {other!r}")
+
+
+def reference(case: Case, inputs: Tensors) -> Tensors:
+    """Dao et al. 2022 (FlashAttention), appendix B.2, in float64."""
+    return {"delta_ptr": (inputs["o_ptr"] * inputs["do_ptr"]).sum(dim=-1)}
+
+
+def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
+    """The sum of all magnitudes that were added: where they cancel, their roundings stay."""
+    made = make(case)
+    return (made["o_ptr"].double() * made["do_ptr"].double()).abs().sum(dim=-1)
+
+
+def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
+    b, h_q, n_q, d = _sizes(case)
+    return Launch(
+        grid=(-(-n_q // int(meta["BLOCK_M"])), b * h_q),
+        arguments={**tensors, **strides(tensors, "o", "do"), "H_Q": h_q, "N_Q": n_q},
+        meta={**meta, "D": d},
+        outputs=("delta_ptr",),
+        options={"num_warps": 4},
+    )
+
+
+def budget(case: Case) -> dict[str, Allowance]:
+    b, h_q, n_q, d = _sizes(case)
+    rows = b * h_q * n_q
+    once = "each row is needed once"
+    return {
+        "o_ptr": Allowance(rows * d * DTYPES[case.dtype].itemsize, 0, once),
+        "do_ptr": Allowance(rows * d * DTYPES[case.dtype].itemsize, 0, once),
+        "delta_ptr": Allowance(0, rows * 4, "one number a query"),
+    }
+
+
+def _case(b: int, h_q: int, n_q: int, d: int, block: int, **more: Any) -> Case:
+    layout = more.get("layout", "contiguous")
+    said = [
+        f"{b} × {counted(h_q, 'head', 'heads')}",
+        counted(n_q, "query", "queries"),
+        f"D = {d}",
+        f"tiles of {block}",
+        more.get("dtype", "float32"),
+        in_name(more.get("family", "normal")),
+        layout if layout != "contiguous" else "",
+    ]
+    sizes = {"B": b, "H_Q": h_q, "N_Q": n_q, "D": d}
+    return Case(", ".join(filter(None, said)), sizes, {"BLOCK_M": block}, **more)
+
+
+_FACTORS: dict[str, tuple[Any, ...]] = {
+    "family": _FAMILIES,
+    "tiles": (2, 1, 5),
+    "queries": ("prime", "none", "one", "all but one"),
+    "heads": (3, 1, 2),
+    "batches": (1, 3, 2),
+    "dtype": DTYPE_NAMES,
+    "layout": ("strided", "transposed", "contiguous"),
+    "tile": (16, 64, 32),
+    "d": (16, 128, 64, 32),
+}
+"""`queries` says how full the last of `tiles` is."""
+
+
+def _covered() -> tuple[Case, ...]:
+    """Small cases in which each two of these factors meet in each of their values."""
+    found = covering(_FACTORS, lambda row: row["batches"] * row["heads"] <= 3 or row["tiles"] < 5)
+    return smallest_first(_built(row, _queries(row)) for row in found)
+
+
+def _queries(row: Row) -> int:
+    before, block = (row["tiles"] - 1) * row["tile"], row["tile"]
+    last = {"none": block, "one": 1, "all but one": block - 1}.get(row["queries"])
+    return prime_below(before + block - 1, block) if last is None else before + last
+
+
+def _built(row: Row, n_q: int) -> Case:
+    more = {name: row[name] for name in ("dtype", "layout", "family", "seed") if name in row}
+    return _case(row["batches"], row["heads"], n_q, row["d"], row["tile"], **more)
+
+
+def _drawn(draw: Random) -> tuple[Case, ...]:
+    """The last one has more queries than all that are known."""
+    found = []
+    for number in range(6):
+        row = {name: draw.choice(values) for name, values in _FACTORS.items()} | {"seed": draw.getrandbits(32)}
+        row |= {"tile": draw.choice((8, 16, 32, 128)), "heads": draw.choice((1, 2, 3, 5))}
+        if number == 5:
+            row |= {"batches": 1, "heads": 1, "d": 16}
+        found.append(_built(row, draw.randint(6000, 7000) if number == 5 else draw.randint(1, 3 * row["tile"])))
+    return tuple(found)
+
+
+PUZZLE = Puzzle(
+    name="attention_delta",
+    title="Delta of attention",
+    kernel="attention_delta_kernel",
+    parameters=(
+        *("o_ptr", "do_ptr", "delta_ptr"),
+        *stride_names("o", "do"),
+        *("H_Q", "N_Q", "BLOCK_M", "D"),
+    ),
+    notebook="08_the_way_back",
+    points=2,
+    outputs=("delta_ptr",),
+    statement="o is the output of attention and do the gradient of a loss with respect to it. delta of a query is the dot product of "
+    "its two rows, in float32. One program per tile of BLOCK_M queries of one head; o and do each have strides of their own.",
+    cases=(
+        *_covered(),
+        _case(1, 1, 1, 16, 16),
+        _case(1, 1, 5003, 16, 32, layout="strided"),  # more queries than anyone thinks enough
+        _case(5, 7, 3, 16, 16, layout="strided"),  # many heads
+        _case(2, 1, 48, 32, 64),  # 16 divides every size, a tile divides none
+        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
+        _case(2, 3, 641, 16, 16, dtype="float16", layout="strided"),
+        _case(1, 2, 2083, 32, 32, dtype="bfloat16", layout="transposed"),
+        _case(2, 2, 71, 16, 32, dtype="float16", layout="transposed"),
+        _case(3, 2, 33, 32, 16, dtype="bfloat16", layout="strided"),
+        _case(2, 8, 4096, 128, 64, devices=GPU, dtype="bfloat16", layout="transposed"),
+        _case(3, 5, 1031, 64, 32, devices=GPU, dtype="float16", layout="strided", family="cancelling"),
+        _case(1, 16, 8192, 64, 128, devices=GPU),
+    ),
+    make=make,
+    reference=reference,
+    launch=launch,
+    budget=budget,
+    scale=scale,
+    tolerance=TOLERANCE,
+    hint=Hint(
+        question="A row of o is (1, 2) and its gradient is (0.5, -1). What is delta? How many numbers does the kernel store for a tile of "
+        "16 queries and D = 64?",
+        idea="Two tiles of [BLOCK_M, D], multiplied element by element and added up along the features. What is hard is the addresses: "
+        "batch and head from tl.program_id(1), as in the forward pass, and four strides for each tensor. delta lies without gaps, as the "
+        "log-sum-exp did.",
+        skeleton="batch, head = ...\noffs_m = ...\noffs_d = tl.arange(0, D)\nmask_m = ...\n"
+        "o = tl.load(o_ptr + ..., mask=mask_m[:, None], other=0.0).to(tl.float32)\ndo = ...\n"
+        "tl.store(delta_ptr + ..., tl.sum(..., axis=1), mask=mask_m)",
+    ),
+    explanation="Going back through a softmax takes delta = Σ p · dp over a row of weights, as long as there are keys. But dp = do · vᵀ, and the "
+    "sum of p · v over the keys is the output o: so delta = do · o, D products instead of N. Both rows are in memory already, and four "
+    "bytes a query are all that it leaves.",
+    long=(
+        Long(("o_ptr", "do_ptr"), "batch"),
+        Long(("o_ptr", "do_ptr"), "head", (1,)),
+        Long(("o_ptr", "do_ptr"), "query", (2,)),
+    ),
+    film=FilmSpec(
+        case=_case(1, 2, 10, 16, 4),
+        diagram=flowing(o_ptr=("query", "feature"), do_ptr=("query", "feature"), delta_ptr=("query",)),
+        state={"delta": "dot product of each row"},
+        choices={"N_Q": (7, 10, 12), "BLOCK_M": (2, 4, 8), "H_Q": (1, 2)},
+    ),
+    drawn=_drawn,
+    slips=slips.delta(_FAMILIES),
+)

@@ -1,0 +1,145 @@
+"""gradients_by_atomics: the way back through attention in one kernel, whose programs have to add to one another's dQ.
+
+It is shown beside the two kernels that the learner writes, each of which owns what it adds up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from checker.course.attention_cases import GPU
+from checker.course.attention_gradients import TOLERANCE, gradients, inputs, lost
+from checker.course.attention_heads import heads_case
+from checker.course.attention_inputs import scale_of
+from checker.course.diagrams import attention_dkdv
+from checker.puzzle import (
+    DTYPES,
+    Allowance,
+    Band,
+    Case,
+    Diagram,
+    Drawn,
+    FilmSpec,
+    Hint,
+    Launch,
+    Puzzle,
+    Scalar,
+    Tensors,
+)
+
+
+def make(case: Case) -> Tensors:
+    """One head of one text, every key seen: [1, 1, N, D], and dq in float32 whatever the inputs are."""
+    given = inputs(case)
+    del given["key_lengths_ptr"]
+    outputs = {name: torch.zeros_like(given["k_ptr"]) for name in ("dk_ptr", "dv_ptr")}
+    return {**given, **outputs, "dq_ptr": torch.zeros(given["q_ptr"].shape, dtype=torch.float32)}
+
+
+def reference(case: Case, inputs: Tensors) -> Tensors:
+    lengths = torch.full((1,), case.sizes["N_KV"], dtype=torch.int32)
+    found = gradients(case, {**inputs, "key_lengths_ptr": lengths})
+    return {"dk_ptr": found.dk, "dv_ptr": found.dv, "dq_ptr": found.dq}
+
+
+def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
+    """What is added to has to be zero first: on a GPU that is one more pass over dQ, before the kernel starts."""
+    tensors["dq_ptr"].zero_()
+    return Launch(
+        grid=(_programs(case, meta),),
+        arguments={**tensors, "scale": scale_of(case), "N_Q": case.sizes["N_Q"], "N_KV": case.sizes["N_KV"]},
+        meta={**meta, "D": case.sizes["D"]},
+        outputs=("dk_ptr", "dv_ptr", "dq_ptr"),
+        options={"num_warps": 4, "num_stages": 1},
+    )
+
+
+def budget(case: Case) -> dict[str, Allowance]:
+    n_q, n_kv, d = (case.sizes[name] for name in ("N_Q", "N_KV", "D"))
+    row, programs = d * DTYPES[case.dtype].itemsize, _programs(case, case.meta)
+    every = "every program walks over all queries"
+    return {
+        "q_ptr": Allowance(programs * n_q * row, 0, every),
+        "k_ptr": Allowance(n_kv * row, 0, "a tile of keys is loaded once and kept"),
+        "v_ptr": Allowance(n_kv * row, 0, "a tile of values is loaded once and kept"),
+        "do_ptr": Allowance(programs * n_q * row, 0, every),
+        "lse_ptr": Allowance(programs * n_q * 4, 0, every),
+        "delta_ptr": Allowance(programs * n_q * 4, 0, every),
+        "dk_ptr": Allowance(0, n_kv * row, "written once, at the end"),
+        "dv_ptr": Allowance(0, n_kv * row, "written once, at the end"),
+        "dq_ptr": Allowance(
+            *(programs * n_q * d * 4,) * 2,
+            "every program reads, adds and writes back its share of every number, in one atomic step",
+        ),
+    }
+
+
+def _programs(case: Case, meta: Mapping[str, Scalar]) -> int:
+    return -(-case.sizes["N_KV"] // int(meta["BLOCK_N"]))
+
+
+def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
+    """The sum of the magnitudes that a gradient is made of, each with what it may lose."""
+    return lost(case, output)
+
+
+def _stage() -> Diagram:
+    """The stage of the kernel for dK and dV, with dQ above it, along the queries."""
+    stage = attention_dkdv()
+    if stage.square is None:
+        raise TypeError("the stage of dK and dV has no square")
+    tensors = {name: drawn for name, drawn in stage.tensors.items() if name != "key_lengths_ptr"}
+    share = "a share of dq[{columns}]: ds[{rows}] · k[{rows}]"
+    return replace(
+        stage,
+        tensors={"dq_ptr": Drawn(("query", "gradient")), **tensors},
+        down=(Band("gradient", 44), *stage.down),
+        square=replace(stage.square, products={**stage.square.products, "dq": share}),
+    )
+
+
+def _case(n_q: int, n_kv: int, d: int, block: tuple[int, int], **more: Any) -> Case:
+    return heads_case(1, (1, 1), (n_q, n_kv), d, block, **more)
+
+
+DEMONSTRATION = Puzzle(
+    name="gradients_by_atomics",
+    title="All gradients in one kernel",
+    kernel="gradients_by_atomics_kernel",
+    parameters=(
+        *("q_ptr", "k_ptr", "v_ptr", "do_ptr", "lse_ptr", "delta_ptr", "dk_ptr", "dv_ptr", "dq_ptr"),
+        *("scale", "N_Q", "N_KV", "BLOCK_M", "BLOCK_N", "D"),
+    ),
+    notebook="09_two_loops_back",
+    points=0,
+    outputs=("dk_ptr", "dv_ptr", "dq_ptr"),
+    statement="dQ, dK and dV of one head. One program per tile of keys walks over the queries, keeps dK and dV, and adds its share of "
+    "every dQ to memory.",
+    cases=(
+        _case(64, 64, 16, (16, 16)),
+        _case(1, 1, 16, (16, 16)),
+        _case(37, 53, 32, (16, 32), family="negative"),
+        _case(50, 20, 16, (32, 16), dtype="float16", family="positive"),
+        _case(33, 70, 64, (16, 16), dtype="bfloat16"),
+        _case(1000, 1031, 64, (32, 32), devices=GPU, dtype="float16"),
+        _case(512, 2048, 32, (32, 32), devices=GPU),
+    ),
+    make=make,
+    reference=reference,
+    launch=launch,
+    budget=budget,
+    scale=scale,
+    tolerance=TOLERANCE,
+    hint=Hint("", "", ""),
+    explanation="A program that owns keys has a share of every query's gradient. The programs have to add to the same numbers, at the same "
+    "time: atomically, one after another, in an order that nobody chooses.",
+    film=FilmSpec(
+        case=_case(64, 64, 16, (16, 16), family="ramp"),
+        diagram=_stage(),
+        state={"dk": "gradient of the keys", "dv": "gradient of the values", "dq": "share of the queries' gradient"},
+    ),
+)

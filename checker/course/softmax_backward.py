@@ -1,0 +1,187 @@
+"""softmax_backward: what is asked, how it is launched, what it may move."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from random import Random
+
+import torch
+
+from checker.course import slips
+from checker.course.diagrams import flowing
+from checker.course.families import generator, rows, stored
+from checker.course.softmax_rows import GPU, covered, drawn_values, matrix_bytes, named, prime_below
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
+
+TOLERANCE = {
+    "float32": Tolerance(rtol=2**-22, c=32.0),
+    "float16": Tolerance(rtol=5 * 2**-12, c=2.0**-8),
+    "bfloat16": Tolerance(rtol=5 * 2**-9, c=2.0**-11),
+}
+"""Two and a half times the rounding of dx to its dtype, and 32 steps of float32 of what was subtracted (`scale`), whatever the dtype."""
+_LEAST = {"float32": 2.0**-126, "float16": 5 * 2.0**-26, "bfloat16": 2.0**-126}
+"""What may be lost of a gradient however small it is: a GPU may take a number below 2⁻¹²⁶ for 0, and float16 rounds by 2⁻²⁵."""
+_SMALL = {"float32": 2.0**-86, "float16": 2.0**-8, "bfloat16": 2.0**-86}
+"""Of the family "small_gradients": large enough that a result is told from 0."""
+
+_FAMILIES = ("masked_weights", "alike_gradients", "normal", "large", "small_gradients", "one_hot", "constant")
+_ROWS = {"masked_weights": "masked", "one_hot": "one_hot", "constant": "constant"}
+"""The family of rows of which y is the softmax, where not ordinary ones."""
+
+
+def make(case: Case) -> Tensors:
+    """y, dy and dx, each [M, N]: y a softmax as a forward pass leaves it, rounded to the dtype. Padded, each has a row stride of its own."""
+    m, n = case.sizes["M"], case.sizes["N"]
+    x = rows(replace(case, family=_ROWS.get(case.family, "normal")), m, n)
+    if case.family == "one_hot":  # so that the others' weights are numbers of float16, too
+        x = x * 0.16
+    return {
+        "y_ptr": stored(torch.softmax(x, dim=-1), case),
+        "dy_ptr": stored(_gradients(case, m, n), case, gap=7),
+        "dx_ptr": stored(torch.zeros(m, n), case, gap=5),
+    }
+
+
+def _gradients(case: Case, m: int, n: int) -> torch.Tensor:
+    """[m, n] float64 of either sign, other numbers than those that y is made of. Raises ValueError for an unknown family."""
+    dy = torch.randn(m, n, generator=generator(replace(case, seed=case.seed + 1)), dtype=torch.float64)
+    match case.family:
+        case "normal" | "one_hot" | "constant":
+            return dy
+        case "masked_weights":  # what has no weight has the largest gradients
+            return dy * torch.where(rows(replace(case, family="masked"), m, n) == -torch.inf, 50.0, 1.0)
+        case "alike_gradients":  # nearly all of dy is subtracted again
+            return 100.0 + dy
+        case "large":  # their sum is no number in the dtype, their weighted mean is
+            return dy * (torch.finfo(DTYPES[case.dtype]).max / 32)
+        case "small_gradients":  # dy is a number in the dtype, y · dy in float16 hardly is one
+            return dy * _SMALL[case.dtype]
+        case other:
+            raise ValueError(f"no family of gradients is called {other!r}")
+
+
+def reference(case: Case, inputs: Tensors) -> Tensors:
+    """dxᵢ = Σⱼ dyⱼ ∂yⱼ/∂xᵢ with ∂yⱼ/∂xᵢ = yⱼ (δᵢⱼ - yᵢ), as in Dao et al. 2022 (FlashAttention), appendix B.2, in float64."""
+    y, dy = inputs["y_ptr"], inputs["dy_ptr"]
+    return {"dx_ptr": y * (dy - (y * dy).sum(dim=-1, keepdim=True))}
+
+
+def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
+    """Every element is measured against what it is the difference of: y · (|dy| + Σ y · |dy|). No weight, no gradient, and no error."""
+    made = make(case)
+    y, dy = made["y_ptr"].double(), made["dy_ptr"].double().abs()
+    one_step = TOLERANCE[case.dtype].c * torch.finfo(DTYPES[case.dtype]).eps
+    return (y * (dy + (y * dy).sum(dim=-1, keepdim=True)) + _LEAST[case.dtype] / one_step).where(y > 0, 0.0)
+
+
+def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
+    return Launch(
+        grid=(case.sizes["M"],),
+        arguments={
+            **{name: tensors[name] for name in ("y_ptr", "dy_ptr", "dx_ptr")},
+            **{f"stride_{x}m": tensors[f"{x}_ptr"].stride(0) for x in ("y", "dy", "dx")},
+            "N": case.sizes["N"],
+        },
+        meta=meta,
+        outputs=("dx_ptr",),
+        options={"num_warps": 4 if int(meta["BLOCK_N"]) < 8192 else 16},
+    )
+
+
+def budget(case: Case) -> dict[str, Allowance]:
+    once = "a row stays on chip between the sum and the product, so it is read once"
+    return {
+        "y_ptr": Allowance(matrix_bytes(case), 0, once),
+        "dy_ptr": Allowance(matrix_bytes(case), 0, once),
+        "dx_ptr": Allowance(0, matrix_bytes(case), "dx is written once"),
+    }
+
+
+def _case(m: int, n: int, block: int, **more: object) -> Case:
+    return named({"BLOCK_N": block}, m, n, **more)
+
+
+def _columns(family: str, block: int, remainder: str) -> int:
+    """N for a tile that holds all of it; "one" is a tile of which just more than half is needed."""
+    match remainder:
+        case "none":
+            return block
+        case "one":
+            return block // 2 + 1
+        case "all but one":
+            return block - 1
+        case "short":
+            return 1
+        case _:
+            return prime_below(block - 1)
+
+
+def _tile_holds_the_row(draw: Random, sizes: slips.Sizes, meta: slips.Sizes) -> None:
+    meta["BLOCK_N"] = slips.tile_holding(sizes["N"], draw)
+
+
+def _drawn(draw: Random) -> tuple[Case, ...]:
+    """The last one is larger than all that are known."""
+    found = []
+    for block in (*(draw.choice((8, 32, 256, 512)) for _ in range(5)), 16384):
+        m, n = (72, draw.randint(8193, block)) if block == 16384 else (draw.randint(1, 12), draw.randint(1, block))
+        found.append(_case(m, n, block, **drawn_values(draw, _FAMILIES)))
+    return tuple(found)
+
+
+PUZZLE = Puzzle(
+    name="softmax_backward",
+    title="Softmax, backward",
+    kernel="softmax_backward_kernel",
+    parameters=("y_ptr", "dy_ptr", "dx_ptr", "stride_ym", "stride_dym", "stride_dxm", "N", "BLOCK_N"),
+    notebook="08_the_way_back",
+    points=2,
+    outputs=("dx_ptr",),
+    long=(Long(("y_ptr", "dy_ptr", "dx_ptr")),),
+    statement="y is the softmax of each row of some x, and dy the gradient of a loss with respect to y. dx is the gradient with "
+    "respect to x: dx = y · (dy - delta) with delta = Σ y · dy of the row. One program per row, the row in one tile of "
+    "BLOCK_N ≥ N lanes.",
+    cases=(
+        *covered([{"BLOCK_N": 16}, {"BLOCK_N": 128}, {"BLOCK_N": 1024}], (9, 1, 3), _FAMILIES, _columns),
+        _case(67, 7, 8, family="alike_gradients", layout="padded"),  # many programs
+        _case(2, 5003, 8192),  # more columns than anyone thinks enough
+        _case(2, 5003, 8192, family="alike_gradients", dtype="float16"),
+        _case(2, 48, 64),  # 16 divides every size, a tile divides none
+        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
+        _case(67, 7, 8, family="alike_gradients", dtype="float16"),
+        _case(67, 15, 16, family="alike_gradients", dtype="bfloat16", layout="padded"),
+        _case(2, 2050, 4096, family="alike_gradients", dtype="bfloat16", layout="padded"),
+        _case(4096, 781, 1024, devices=GPU, family="masked_weights"),
+        _case(1031, 16384, 16384, devices=GPU),
+        _case(512, 12_289, 16384, devices=GPU, dtype="float16", layout="padded"),
+        _case(512, 12_289, 16384, devices=GPU, dtype="bfloat16", family="alike_gradients"),
+    ),
+    make=make,
+    reference=reference,
+    launch=launch,
+    budget=budget,
+    scale=scale,
+    tolerance=TOLERANCE,
+    hint=Hint(
+        question="Two outputs are 0.5 and 0.5, and the loss grows with the first one only: dy = (1, 0). If x[0] grows, what does y[1] do? "
+        "So what is dx[1], and what do the two numbers of dx add up to?",
+        idea="Every number of dx needs one sum over the whole row, delta = Σ y · dy. Once the program has it, each lane is on its own: "
+        "y · (dy - delta). Lanes past N must add nothing to the sum.",
+        skeleton="row = tl.program_id(0).to(tl.int64)\noffs_n = tl.arange(0, BLOCK_N)\nmask = ...\n"
+        "y = tl.load(y_ptr + row * stride_ym + offs_n, mask=mask, other=...).to(tl.float32)\n"
+        "dy = ...\ndelta = ...\ntl.store(dx_ptr + row * stride_dxm + offs_n, ..., mask=mask)",
+    ),
+    explanation="A softmax's outputs share one whole, so what one of them gains the others lose: delta, the mean of dy weighted by y, "
+    "is what they lose. The numbers of a row of dx add up to 0, because raising all of x by the same number changes nothing. x itself is not "
+    "needed: y says all that the gradient asks. Each element of y and of dy is read once and each of dx written once, 3·M·N elements, so the "
+    "kernel takes as long as the memory does. The same delta comes back in attention, where it can be had without y.",
+    film=FilmSpec(
+        case=_case(4, 7, 8),
+        diagram=flowing(y_ptr=("row", "column"), dy_ptr=("row", "column"), dx_ptr=("row", "column")),
+        state={"delta": "sum of y · dy"},
+        choices={"M": (2, 4, 6), "N": (5, 7, 8, 13), "BLOCK_N": (8, 16)},
+    ),
+    drawn=_drawn,
+    slips=slips.gradient_rows(_tile_holds_the_row, _FAMILIES),
+)

@@ -1,0 +1,30 @@
+"""Softmax, backward: one program per row, from the softmax itself and the gradient of the loss."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax_backward_kernel(
+    y_ptr,  # [M, N] softmax of each row of some x, made in the forward pass
+    dy_ptr,  # [M, N] gradient of the loss with respect to y
+    dx_ptr,  # [M, N] output: gradient of the loss with respect to x
+    stride_ym,  # elements from one row of y to the next
+    stride_dym,  # elements from one row of dy to the next
+    stride_dxm,  # elements from one row of dx to the next
+    N,  # columns
+    BLOCK_N: tl.constexpr,  # a power of two, at least N
+):
+    """Program `row` reads row `row` of y and of dy once and writes row `row` of dx once."""
+    # your code starts here (about 9 lines)
+    row = tl.program_id(0).to(tl.int64)
+    offs_n = tl.arange(0, BLOCK_N)
+    mask = offs_n < N
+    # [BLOCK_N], in float32 whatever y is
+    y = tl.load(y_ptr + row * stride_ym + offs_n, mask=mask, other=0.0).to(tl.float32)
+    # [BLOCK_N]
+    dy = tl.load(dy_ptr + row * stride_dym + offs_n, mask=mask, other=0.0).to(tl.float32)
+    delta = tl.sum(y * dy, axis=0)
+    # [BLOCK_N]
+    tl.store(dx_ptr + row * stride_dxm + offs_n, y * (dy - delta), mask=mask)
+    # your code ends here
