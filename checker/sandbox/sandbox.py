@@ -42,6 +42,7 @@ _Answer = TypeVar("_Answer")
 _AHEAD = 2  # messages with launches handed over before the first result is read, so that judging and running overlap
 _TOGETHER = 64  # launches in a message, where they may run side by side
 _WORTH_A_JOB = 4  # shapes of launches: about 100 ms of simulation
+_MOST_JOBS = 2  # for one simulation: each costs 60 ms, and whoever grades a class has work for the other processors
 _REMEMBERED = 512
 _GRACE = 2.0
 _ROOM = 64 << 20  # bytes for the tensors of a simulation, at least: the next may be larger
@@ -166,12 +167,12 @@ class Sandbox:
     ) -> Iterator[RunResult]:
         """Each launch in the CPU simulator, with its trace. Jobs come from `kept` and go back there.
 
-        Launches that may run together are shared out over the processors, those of one shape in one share.
+        Launches that may run together are shared out over two processors, those of one shape in one share.
         """
         from checker.simulator.trace import SimulateOptions
 
         asked = options or SimulateOptions()
-        shares = _shares(launches, os.cpu_count() or 1) if asked.together else []
+        shares = _shares(launches, min(os.cpu_count() or 1, _MOST_JOBS)) if asked.together else []
         if len(shares) < 2:
             yield from self._simulate(kernel, launches, asked, kept)
             return
