@@ -218,10 +218,10 @@ PUZZLE = Puzzle(
         Long(("o_ptr", "do_ptr"), "query", (2,)),
     ),
     film=FilmSpec(
-        case=_case(1, 2, 10, 16, 4),
+        case=_case(1, 2, 6, 16, 4),
         diagram=flowing(o_ptr=("query", "feature"), do_ptr=("query", "feature"), delta_ptr=("query",)),
         state={"delta": "dot product of each row"},
-        choices={"N_Q": (7, 10, 12), "BLOCK_M": (2, 4, 8), "H_Q": (1, 2)},
+        choices={"N_Q": (6, 7, 10), "BLOCK_M": (2, 4, 8), "H_Q": (1, 2)},
     ),
     drawn=_drawn,
     slips=slips.delta(_FAMILIES),

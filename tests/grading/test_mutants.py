@@ -121,7 +121,10 @@ def test_a_wrong_kernel_is_shown_whole_with_what_was_believed() -> None:
 
 @pytest.mark.parametrize(
     ("name", "complaint"),
-    [("no_maks", "no wrong kernel no_maks; near it: no_mask"), ("no_mask", "of vector_add, row_softmax: choose one")],
+    [
+        ("no_maks", "no wrong kernel no_maks; near it: no_mask"),
+        ("no_mask", "of vector_add, row_softmax, .*: choose one"),
+    ],
 )
 def test_a_name_that_no_puzzle_has_or_several_is_refused(name: str, complaint: str) -> None:
     with pytest.raises(LookupError, match=complaint):

@@ -79,7 +79,11 @@ def test_a_trivial_answer_fails_in_every_dtype(puzzle, dtype, answer):
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_zeros_fail_in_every_case(puzzle):
     for case in cpu_cases(puzzle):
-        assert _wrong(puzzle, case, zeros), case.name
+        expected = prepare(puzzle, case).expected.values()
+        if not any(bool(output.any()) for output in expected):
+            assert case.sizes["N"] == 1, case.name  # the gradient of a softmax of one number is 0
+        else:
+            assert _wrong(puzzle, case, zeros), case.name
 
 
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
