@@ -10,7 +10,7 @@ import pytest
 from checker.course import LADDER, PUZZLES
 from checker.grading.mutants import rows_of
 from checker.misconceptions import bank
-from tools import guarded, mutant_page, mutant_reports, mutate
+from tools import guarded, mutant_page, mutant_reports, mutate, survivors_on_gpu
 from tools.mutations import Mutation
 
 BANK = [(puzzle.name, wrong.name) for puzzle in LADDER for wrong in bank(puzzle.name)]
@@ -77,6 +77,11 @@ def test_everything_that_survives_is_explained_once_and_nothing_else():
     explained = [key for reason in mutant_reports.reasons() for key in reason.mutants]
     assert sorted(explained) == sorted([*SURVIVORS, *of(SEMANTIC, "survived"), *of(GUARDED, "survived")])
     assert all(reason.because.endswith(".") for reason in mutant_reports.reasons())
+
+
+def test_every_survivor_can_be_made_again_for_a_gpu():
+    asked = [(kind, name) for kind, name, source in survivors_on_gpu.kernels() if source.source]
+    assert asked == [(k, entry["mutant"]) for k in mutant_reports.KINDS for entry in mutant_reports.survivors(k)]
 
 
 def test_the_page_is_what_the_reports_say():
