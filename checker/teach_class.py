@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+import json
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from checker.verbs.arguments import UnavailableHere, UsageError
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -26,11 +30,61 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> ArgumentParser:
     parser = ArgumentParser(
         prog="python -m checker class",
-        description="Teach a class: a live board for the room.",
+        description="Teach a class: run sheets, slides, a folder for a room without network, and a live board.",
         epilog="exit status: 0 done, 2 wrong usage, 3 it could not be done here",
         formatter_class=RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for add in ():
+    for add in (_add_agenda,):
         add(commands)
     return parser
+
+
+# ------------------------------------------------------------------------------------------------------------------ agenda
+
+
+def _add_agenda(commands: Subcommands) -> None:
+    p = commands.add_parser("agenda", help="a run sheet for so many minutes")
+    p.set_defaults(run=agenda)
+    p.add_argument(
+        "--minutes", metavar="N", type=int, required=True, help="how long the workshop is, e.g. 90, 180 or 360"
+    )
+    p.add_argument(
+        "--json", metavar="FILE", help="write the rows to FILE as well, for the board; - for standard output"
+    )
+
+
+def agenda(options: Namespace) -> int:
+    from checker.workshop import run_sheets
+    from checker.workshop.agenda import agenda as plan
+    from checker.workshop.agenda import lessons
+
+    try:
+        sheet = plan(lessons(_course() / "notebooks"), options.minutes)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    rows = json.dumps(sheet.as_json(), indent=1, ensure_ascii=False) + "\n"
+    if options.json == "-":
+        print(rows, end="")
+        return DONE
+    if options.json:
+        Path(options.json).write_text(rows, "utf-8")
+    _show_markdown(run_sheets.sheet(sheet))
+    return DONE
+
+
+def _show_markdown(text: str) -> None:
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(text))
+
+
+def _course() -> Path:
+    """The course that the instructor stands in, or that `checker` was imported from. Raises UnavailableHere where there is none."""
+    from checker import workspace
+
+    for root in (workspace.find().root, Path(__file__).resolve().parent.parent):
+        if (root / "notebooks").is_dir():
+            return root
+    raise UnavailableHere("there is no folder notebooks/ here: run this in a copy of the course")

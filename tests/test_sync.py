@@ -107,10 +107,11 @@ class TestNotebooks:
         notebook = nbformat.reads(made()[f"notebooks/{source.stem}.ipynb"], as_version=4)
         nbformat.validate(notebook)
         assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
-        assert set(notebook.metadata) == {"kernelspec", "language_info"}
+        assert set(notebook.metadata) == {"kernelspec", "language_info", "workshop"}
         assert notebook.metadata.kernelspec.name == "python3"
         for cell in notebook.cells:
             assert "{{" not in cell.source, "a directive was left"
+            assert "<!--" not in cell.source, "a marker was left"
             if cell.cell_type == "code":
                 assert cell.outputs == []
                 assert cell.execution_count is None

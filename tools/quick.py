@@ -33,8 +33,13 @@ BEGUN, LEFT_OUT = pytest.StashKey[int](), pytest.StashKey[int]()
 TESTS_OF = {
     "puzzles": ("tests/test_sync.py",),
     "solutions": ("tests/test_sync.py", "tests/test_contributing.py"),
-    "notebooks": ("tests/test_sync.py", "tests/test_first_cell.py", "tests/notebooks/test_text.py"),
-    "docs": ("tests/notebooks/test_text.py",),
+    "notebooks": (
+        "tests/test_sync.py",
+        "tests/test_first_cell.py",
+        "tests/notebooks/test_text.py",
+        "tests/workshop/test_agenda.py",
+    ),
+    "docs": ("tests/notebooks/test_text.py", "tests/workshop/test_docs.py"),
     ".github": ("tests/test_setup.py",),
     "tools": (
         "tests/test_setup.py",

@@ -5,6 +5,10 @@ A puzzle is its solution without the learner's region. A notebook's source is Ma
     {{stub row_softmax}}        becomes the puzzle's file: the cell a learner works in
     {{first_cell}}              becomes `notebooks/src/first_cell.py`, with the address that Colab clones the course from
     ![words](figures/x.svg)     becomes the figure itself, so that a notebook is whole wherever it is opened
+    <!-- slide -->              and fragment, notes, skip: where what follows stands on the slides, up to the next such line
+
+A source begins with what a workshop needs to know of it, between two lines of `---` (`checker/workshop/agenda.py`). It becomes metadata
+of the notebook, and `docs/workshop/run-sheets.md` is made from it.
 
 The address is committed in `notebooks/src/repository.txt`, so that everybody makes the same notebooks. ``--repository`` sets it;
 where none is set yet, git's `origin` does, if it is one that everybody can clone. Without an address the first cell says, in
@@ -23,18 +27,21 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import jupytext
 import nbformat
+import yaml
 from nbformat import NotebookNode
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from checker.submission.marked_region import stub
+from checker.workshop import agenda, run_sheets
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = "tools/generated.json"
@@ -44,6 +51,8 @@ CODE_HOSTS = ("https://github.com/", "https://gitlab.com/", "https://codeberg.or
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 DIRECTIVE = re.compile(r"^\{\{(\w+)(?: (\w+))?\}\}$", re.MULTILINE)
 FIGURE = re.compile(r"\]\((figures/[\w-]+\.svg)\)")
+RUN_SHEETS = "docs/workshop/run-sheets.md"
+MARKER = re.compile(r"^<!-- (slide|fragment|notes|skip) -->\n*", re.MULTILINE)
 
 
 class SourceError(Exception):
@@ -92,8 +101,13 @@ def made(root: Path) -> dict[str, str]:
             files[f"puzzles/{path.name}"] = stub(path.read_text("utf-8"))
         except ValueError as error:
             raise SourceError(f"solutions/{path.name}: {error}") from error
+    lessons = []
     for path in sorted((root / "notebooks" / "src").glob("*.md")):
-        files[f"notebooks/{path.stem}.ipynb"] = nbformat.writes(notebook(path, root, files)) + "\n"
+        built = notebook(path, root, files)
+        files[f"notebooks/{path.stem}.ipynb"] = nbformat.writes(built) + "\n"
+        lessons.append(agenda.lesson_of(path.stem, built.metadata, agenda.title_of(built.cells[0].source)))
+    if known := [lesson for lesson in lessons if lesson]:
+        files[RUN_SHEETS] = run_sheets.page(known)
     return files
 
 
@@ -102,7 +116,10 @@ def notebook(source: Path, root: Path, puzzles: Mapping[str, str]) -> NotebookNo
     read = jupytext.reads(source.read_text("utf-8"), fmt="md")
     cells: list[NotebookNode] = []
     seen: dict[str, int] = {}
-    for cell in read.cells:
+    metadata: dict[str, Any] = {"kernelspec": dict(KERNELSPEC), "language_info": {"name": "python"}}
+    if read.cells[0].cell_type == "raw":
+        metadata[agenda.WORKSHOP] = _front_matter(source.name, read.cells.pop(0).source)
+    for cell in _placed(read.cells):
         named = DIRECTIVE.findall(cell.source)
         text = FIGURE.sub(lambda m: f"]({_embedded(source, m.group(1))})", cell.source)
         text = DIRECTIVE.sub(lambda m: _insertion(m.group(1), m.group(2), source, root, puzzles), text)
@@ -110,11 +127,34 @@ def notebook(source: Path, root: Path, puzzles: Mapping[str, str]) -> NotebookNo
         seen[name] = seen.get(name, 0) + 1
         identity = name if seen[name] == 1 else f"{name}-{seen[name]}"
         make = nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
-        cells.append(make(text, id=identity))
-    metadata = {"kernelspec": dict(KERNELSPEC), "language_info": {"name": "python"}}
+        cells.append(make(text, id=identity, metadata=cell.metadata))
     result = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
     nbformat.validate(result)
     return result
+
+
+def _front_matter(source: str, text: str) -> dict[str, Any]:
+    """What the lines between `---` say. Raises SourceError where that is no front matter."""
+    try:
+        told = yaml.safe_load(text.strip().strip("-"))
+        agenda.lesson_of(source, {agenda.WORKSHOP: told}, source)
+    except (yaml.YAMLError, TypeError) as error:
+        raise SourceError(f"{source}: the lines before its title say {error}") from error
+    return told
+
+
+def _placed(cells: Sequence[NotebookNode]) -> Iterator[NotebookNode]:
+    """The cells, divided where a marker says what belongs on a slide, each with its place in nbconvert's words."""
+    marked = any(cell.cell_type == "markdown" and MARKER.search(cell.source) for cell in cells)
+    place = "skip"
+    for cell in cells:
+        parts = MARKER.split(cell.source) if cell.cell_type == "markdown" else [cell.source]
+        for marker, text in zip(["", *parts[1::2]], parts[::2], strict=True):
+            place = marker or place
+            if text.strip():
+                shown = {"slideshow": {"slide_type": place}} if marked else {}
+                yield NotebookNode(cell_type=cell.cell_type, source=text.strip("\n"), metadata=shown)
+                place = "-" if place in ("slide", "fragment") else place
 
 
 def _insertion(directive: str, argument: str | None, source: Path, root: Path, puzzles: Mapping[str, str]) -> str:
@@ -216,7 +256,7 @@ def write(root: Path, force: bool) -> list[str]:
         if state.edited:
             print(f"kept a copy: {keep_copy(root, path).relative_to(root)}")
         if not path.exists() or path.read_text("utf-8") != files[state.path]:
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(files[state.path], "utf-8")
             print(f"made {state.path}")
         record[state.path] = state.wanted
@@ -249,7 +289,7 @@ def main(arguments: list[str] | None = None) -> int:
             for problem in problems:
                 print(problem, file=sys.stderr)
             if problems:
-                print("`make sync` makes puzzles/ and notebooks/ from their sources.", file=sys.stderr)
+                print("`make sync` makes puzzles/, notebooks/ and the run sheets from their sources.", file=sys.stderr)
             return 1 if problems else 0
         settle_address(options.root, options.repository)
         refused = write(options.root, options.force)

@@ -1,1 +1,1 @@
-"""A class in one room: the live board, and what a learner's notebook reports to it after `join`."""
+"""A class in one room: run sheets, slides and what goes into its folder; the live board, and what notebooks report to it after `join`."""

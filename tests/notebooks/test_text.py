@@ -14,12 +14,20 @@ from tests.written import UNWRITTEN, WRITTEN
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "notebooks" / "src").glob("*.md"))
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), *SOURCES]
+DOCS = [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/workshop").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS, *SOURCES]
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+FRONT_MATTER = re.compile(r"\A---\n.*?^---\n", re.MULTILINE | re.DOTALL)
+MARKER = re.compile(r"^<!-- \w+ -->$", re.MULTILINE)
+
+
+def read(path: Path) -> str:
+    """What a reader sees of a page."""
+    return MARKER.sub("", FRONT_MATTER.sub("", path.read_text("utf-8")))
 
 
 def prose(path: Path) -> str:
-    return FENCE.sub("", path.read_text("utf-8"))
+    return FENCE.sub("", read(path))
 
 
 def links(path: Path) -> list[str]:
@@ -88,7 +96,7 @@ def test_says_how_long_it_takes_and_takes_an_hour_at_most(path: Path) -> None:
 
 
 def test_the_first_check_comes_after_300_words() -> None:
-    before = (ROOT / "notebooks/src/00_start_here.md").read_text("utf-8").split("\ncheck(")[0]
+    before = read(ROOT / "notebooks/src/00_start_here.md").split("\ncheck(")[0]
     assert len(re.sub(r"!\[.*?\]\(.*?\)", "", FENCE.sub("", before)).split()) <= 300
 
 
