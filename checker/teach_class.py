@@ -35,7 +35,7 @@ def _parser() -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for add in (_add_agenda,):
+    for add in (_add_agenda, _add_slides):
         add(commands)
     return parser
 
@@ -71,6 +71,30 @@ def agenda(options: Namespace) -> int:
         Path(options.json).write_text(rows, "utf-8")
     _show_markdown(run_sheets.sheet(sheet))
     return DONE
+
+
+# ------------------------------------------------------------------------------------------------------------------ slides
+
+
+def _add_slides(commands: Subcommands) -> None:
+    p = commands.add_parser("slides", help="slides of the notebooks, with films that play, for a room without network")
+    p.set_defaults(run=slides)
+    p.add_argument("notebook", nargs="*", metavar="NOTEBOOK", help="e.g. 01_row_softmax (default: all)")
+    p.add_argument("--to", metavar="DIR", default=".slides/html", help="the folder to write (default: .slides/html)")
+
+
+def slides(options: Namespace) -> int:
+    from checker.workshop import deck
+
+    try:
+        pages = deck.write(options.notebook, _course(), Path(options.to))
+    except deck.SlidesError as error:
+        raise UnavailableHere(str(error)) from None
+    print(f"{len(pages)} decks: open {Path(options.to) / 'index.html'} in a browser. S opens your notes in a second window.")
+    return DONE
+
+
+# ------------------------------------------------------------------------------------------------------------------ shared
 
 
 def _show_markdown(text: str) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
 import shutil
 import subprocess
@@ -23,7 +22,6 @@ from pathlib import Path
 
 import nbformat
 from markupsafe import Markup
-from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,10 +29,12 @@ sys.path.insert(0, str(ROOT))
 
 from checker.course import LADDER, PUZZLES  # noqa: E402
 from checker.puzzle import Puzzle  # noqa: E402
+from checker.workshop.executed import executed, fill_in  # noqa: E402
 from tools import sync  # noqa: E402
 
 FOLDER = ROOT / ".site"
 HTML = FOLDER / "html"
+KEPT = FOLDER / "executed"
 CONFIG = ROOT / "docs" / "site"
 PAGES = ("docs/mutants.md", "docs/language.md", "checker/misconceptions/*.md")
 """What is shown besides the notebooks. Pages keep their places in the repository, so the links between them hold."""
@@ -63,35 +63,8 @@ def solved(root: Path = ROOT) -> dict[str, NotebookNode]:
     files = sync.made(root)
     found = {Path(path).stem: nbformat.reads(text, as_version=4) for path, text in files.items() if path.endswith(".ipynb")}  # fmt: skip
     for notebook in found.values():
-        for cell in notebook.cells:
-            name = cell.id.removeprefix("stub-")
-            if name in PUZZLES:
-                cell.source = sync.without_docstring((root / "solutions" / f"{name}.py").read_text("utf-8")).strip("\n")
+        fill_in(notebook, root / "solutions")
     return found
-
-
-def executed(name: str, notebook: NotebookNode) -> NotebookNode:
-    """The notebook with its outputs: run now, or kept from before. Raises nbclient's CellExecutionError."""
-    kept = FOLDER / "executed" / f"{name}-{_fingerprint(notebook)}.ipynb"
-    if not kept.exists():
-        print(f"running {name}", flush=True)
-        with tempfile.TemporaryDirectory() as home:  # nothing of this counts as somebody's progress
-            client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(ROOT / "notebooks")}})
-            client.execute(env=os.environ | {"TILE_BY_TILE_HOME": home})
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        for old in kept.parent.glob(f"{name}-*.ipynb"):
-            old.unlink()
-        kept.write_text(nbformat.writes(notebook).replace(f"{home}/", ""), "utf-8")
-    return nbformat.read(kept, as_version=4)
-
-
-def _fingerprint(notebook: NotebookNode) -> str:
-    """What the outputs of a notebook depend on: its cells and the checker."""
-    digest = hashlib.sha256("\0".join(cell.source for cell in notebook.cells).encode())
-    for path in sorted((ROOT / "checker").rglob("*.*")):
-        if path.suffix in (".py", ".js", ".css"):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
 
 
 def still(notebook: NotebookNode) -> NotebookNode:
@@ -250,7 +223,7 @@ def build(names: Sequence[str]) -> None:
     if unknown := set(names) - set(notebooks):
         raise SiteError(f"There is no notebook {', '.join(sorted(unknown))}. There are {', '.join(notebooks)}.")
     python = generator()
-    write_sources(FOLDER / "source", {name: executed(name, notebooks[name]) for name in names or notebooks})
+    write_sources(FOLDER / "source", {name: executed(name, notebooks[name], ROOT, KEPT) for name in names or notebooks})
     shutil.rmtree(HTML, ignore_errors=True)
     options = ["--quiet", "-c", str(CONFIG), "-d", str(FOLDER / "doctrees")]
     options += [] if names else ["--fail-on-warning"]  # some links of a part lead out of it

@@ -40,7 +40,7 @@ from nbformat import NotebookNode
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from checker.submission.marked_region import stub
+from checker.submission.marked_region import stub, without_docstring
 from checker.workshop import agenda, run_sheets
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -166,11 +166,6 @@ def _insertion(directive: str, argument: str | None, source: Path, root: Path, p
             raise SourceError(f"{source.name}: {{{{stub {argument}}}}} names no file in solutions/")
         return without_docstring(text).strip("\n")
     raise SourceError(f"{source.name}: there is no directive {{{{{directive}}}}}; sync knows stub and first_cell")
-
-
-def without_docstring(module: str) -> str:
-    """A puzzle's file without the title in its first lines: the notebook around the cell says that already."""
-    return re.sub(r'\A""".*?"""\n+', "", module, flags=re.DOTALL)
 
 
 def _embedded(source: Path, figure: str) -> str:
