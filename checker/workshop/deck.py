@@ -93,13 +93,23 @@ def _on_slide(cell: NotebookNode, ran: NotebookNode, lesson: Lesson | None) -> I
     if lesson and puzzle in lesson.exercise and place != "skip":
         yield _text(f"**Your turn: `{puzzle}`, {lesson.exercise[puzzle]} minutes.**", place)
         place = "-"
-    outputs = [output for output in ran.outputs if WIDGET not in output.get("data", {})]
+    source = cell.source if cell.id.startswith("stub-") else ""
+    yield nbformat.v4.new_code_cell(source, outputs=_outputs(ran), metadata={"slideshow": {"slide_type": place}})
+
+
+def _outputs(ran: NotebookNode) -> list[NotebookNode]:
+    """Without widgets, which need a kernel; what was printed as one block, without empty lines and what nobody in a room predicted."""
+    outputs: list[NotebookNode] = []
+    for output in ran.outputs:
+        if output.output_type == "stream" and outputs and outputs[-1].output_type == "stream":
+            outputs[-1].text += output.text
+        elif WIDGET not in output.get("data", {}):
+            outputs.append(nbformat.from_dict(output))
     for output in outputs:
         if output.output_type == "stream":
-            lines = [line for line in output.text.splitlines() if line.strip()]
-            output.text = "\n".join(line.split(" You had not written a prediction")[0] for line in lines)
-    source = cell.source if cell.id.startswith("stub-") else ""
-    yield nbformat.v4.new_code_cell(source, outputs=outputs, metadata={"slideshow": {"slide_type": place}})
+            lines = [line.split(" You had not written a prediction")[0] for line in output.text.splitlines()]
+            output.text = "\n".join(line for line in lines if line.strip())
+    return outputs
 
 
 def html(notebook: NotebookNode) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from checker import workspace
 from checker.submission.marked_region import without_docstring
 
 CHECKER = Path(__file__).resolve().parent.parent
@@ -45,6 +46,8 @@ def _run(name: str, notebook: NotebookNode, root: Path, file: Path) -> None:
 
     print(f"running {name}", flush=True)
     with tempfile.TemporaryDirectory() as home:  # nothing of this counts as somebody's progress
+        for solution in (root / "solutions").glob("*.py"):  # of a learner who solved every notebook before this one
+            workspace.keep_copy(workspace.Workspace(Path(home)).ours / "passed", solution.stem, solution.read_bytes())
         client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(root / "notebooks")}})
         client.execute(env=_environment(root, home))
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -62,6 +65,6 @@ def _fingerprint(notebook: NotebookNode) -> str:
     """What the outputs of a notebook depend on: its code and the checker."""
     digest = hashlib.sha256("\0".join(cell.source for cell in notebook.cells if cell.cell_type == "code").encode())
     for path in sorted(path for path in CHECKER.rglob("*.*") if path.suffix in IN):
-        if path.relative_to(CHECKER).parts[0] not in ("workshop", "grading", "teach_class.py"):
+        if path.relative_to(CHECKER).parts[0] not in ("workshop", "grading", "teach_class.py") or path == Path(__file__):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
