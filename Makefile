@@ -9,13 +9,22 @@ JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n : 4)))
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test quick browser sync sync-check test-matrix mutants gpu-test gradescope nbgrader site lint lock
+.PHONY: help setup lab ready slides workshop test quick browser sync sync-check test-matrix mutants gpu-test gradescope nbgrader site lint lock
 
 help:  ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 lab: setup  ## Set up and open JupyterLab on the first notebook
 	.venv/bin/jupyter lab $(ROOT_FLAG) --notebook-dir=. notebooks/00_start_here.ipynb
+
+ready: setup  ## Set up and say whether this machine is ready for a workshop
+	$(RUN) -m checker doctor --workshop
+
+slides: setup  ## Make slides of the notebooks, with films that play: .slides/html (NOTEBOOKS="01_row_softmax …" for some)
+	$(RUN) -m checker class slides $(NOTEBOOKS)
+
+workshop: setup  ## Rehearse alone: slides, the first notebook, and a board with a class that plays itself (MINUTES=180)
+	$(RUN) tools/rehearse.py $(if $(MINUTES),--minutes $(MINUTES)) $(ARGS)
 
 test: setup browser  ## Set up and run every test, those in a real browser included
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal $(ARGS)

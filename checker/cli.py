@@ -146,7 +146,9 @@ def _parser() -> ArgumentParser:
     verb(progress, "show what is solved and what comes next")
     p = verb(reset, "put a puzzle's empty stub back, after saving your version", "reset row_softmax")
     p.add_argument("puzzle", nargs="?", metavar="PUZZLE", help="the puzzle's name")
-    p = verb(doctor, "show what works on this machine and the commands that mend what does not")
+    p = verb(doctor, "show what works on this machine and the commands that mend what does not", "doctor", "doctor --workshop")
+    evening = "the evening before: also check a kernel, and say READY or NOT READY"
+    p.add_argument("--workshop", action="store_true", help=evening)
     p.add_argument("--json", metavar="FILE", help=json_help("also write the findings as JSON"))
     p = verb(
         grade,
@@ -294,7 +296,12 @@ def doctor(options: Namespace) -> int:
     from checker.verbs.doctor import doctor, examine
     from checker.verbs.machine import this_machine
 
-    report = doctor() if options.json is None else examine(this_machine())
+    if options.workshop:
+        from checker.verbs.evening import evening
+
+        report = evening()
+    else:
+        report = doctor() if options.json is None else examine(this_machine())
     if options.json is not None:
         _write_json(options.json, {"schema": "doctor/v1", "findings": [asdict(check) for check in report]})
     return FAILED if any(check.level == "problem" for check in report) else PASSED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,7 +36,7 @@ def _parser() -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for add in (_add_agenda, _add_slides):
+    for add in (_add_agenda, _add_slides, _add_pack, _add_size):
         add(commands)
     return parser
 
@@ -91,6 +92,71 @@ def slides(options: Namespace) -> int:
     except deck.SlidesError as error:
         raise UnavailableHere(str(error)) from None
     print(f"{len(pages)} decks: open {Path(options.to) / 'index.html'} in a browser. S opens your notes in a second window.")
+    return DONE
+
+
+# -------------------------------------------------------------------------------------------------------------------- pack
+
+
+def _add_pack(commands: Subcommands) -> None:
+    from checker.workshop.pack import TORCH
+
+    p = commands.add_parser("pack", help="a folder that installs the course in a room without network")
+    p.set_defaults(run=pack)
+    p.add_argument("folder", metavar="DIR", help="the folder to make")
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    p.add_argument("--pythons", metavar="X.Y", nargs="+", default=[here], help=f"Pythons of the room (default: {here})")
+    build = "the build of torch: cpu (default), cuda, or none where the machines have torch and Triton"
+    p.add_argument("--torch", choices=TORCH, default="cpu", help=build)
+    p.add_argument("--slides", metavar="DIR", help="a folder that `class slides` made, to go with it")
+
+
+def pack(options: Namespace) -> int:
+    from checker.workshop.pack import PackError, write
+
+    slides = Path(options.slides) if options.slides else None
+    if slides is not None and not (slides / "index.html").is_file():
+        raise UsageError(f"{slides} holds no slides; `python -m checker class slides --to {slides}` makes them")
+    try:
+        packed = write(_course(), Path(options.folder), options.pythons, options.torch, slides)
+    except PackError as error:
+        raise UnavailableHere(str(error)) from None
+    print(f"{options.folder}: {packed.wheels} wheels, {packed.size / 1e6:.0f} MB, for Python {', '.join(packed.pythons)}.")
+    print(f"Copy the folder to the machines; there: sh {Path(options.folder).name}/install.sh")
+    return DONE
+
+
+# -------------------------------------------------------------------------------------------------------------------- size
+
+
+def _add_size(commands: Subcommands) -> None:
+    p = commands.add_parser("size", help="what so many learners need of one server; measures a few checks here")
+    p.set_defaults(run=size)
+    p.add_argument("learners", metavar="N", type=int, help="learners in the room")
+    p.add_argument("--minutes", metavar="N", type=int, default=180, help="the run sheet whose kernels are checked (default 180)")
+
+
+def size(options: Namespace) -> int:
+    from checker.workshop import room_size
+    from checker.workshop.agenda import agenda, lessons
+    from checker.workshop.simulated import Try
+
+    if options.learners < 1:
+        raise UsageError("a room has at least one learner")
+    rows = agenda(lessons(_course() / "notebooks"), options.minutes).rows
+    tries = [Try(row.puzzles[0]) for row in rows if row.kind == "exercise"]
+    print(f"Three simulated learners check {', '.join(tried.puzzle for tried in tries)}. This takes a minute.", flush=True)
+    found = room_size.measure(tries)
+    need = room_size.needs(found, options.learners)
+    print(
+        f"Measured here: a learner's notebook and worker take {found.private:.0f} MB, {found.during:.0f} MB more during a check; "
+        f"all learners share {found.shared:.0f} MB.\n"
+        f"A check takes {found.processor:.1f} s of a processor; a verdict comes after {found.alone:.1f} s, or after "
+        f"{found.together:.1f} s with three checking at once.\n"
+        f"{need.learners} learners on one server need {need.memory:.0f} GB of memory and {need.cores} cores.\n"
+        f"That is one check every {room_size.PACE:.0f} s for each of them. If all check at the same moment, the last verdict comes "
+        f"after about {need.burst:.0f} s."
+    )
     return DONE
 
 

@@ -1,0 +1,82 @@
+"""`doctor --workshop`: the evening before, is this machine ready? All that `doctor` looks at, and one real check of a kernel."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from checker import workspace
+from checker.verbs.doctor import DoctorReport, HealthCheck, examine
+from checker.verbs.machine import this_machine
+from checker.view.panel import Cell, Panel
+
+ENOUGH_MEMORY = 1.5 * 2**30  # bytes: a browser, JupyterLab and a check beside each other
+PATIENCE = 20.0  # seconds of a warm check that nobody minds
+
+
+def evening() -> DoctorReport:
+    """Show whether this machine is ready for a workshop. Takes half a minute."""
+    report = examine(this_machine())
+    if not any(check.level == "problem" for check in report):
+        report = DoctorReport([*report, *_notebooks(), *_memory(), *_check()])
+    panel = report.panel
+    Panel("Is this machine ready for the workshop?", heads=panel.heads, rows=panel.rows, footer=()).show()
+    print(answer(report))
+    return report
+
+
+def answer(report: DoctorReport) -> str:
+    """The one line to read, and to send back."""
+    problems = [check.what for check in report if check.level == "problem"]
+    if problems:
+        return f"NOT READY: {', '.join(problems)}. What mends it stands above; if it does not help, send all of this back."
+    passed = next(check.message for check in report if check.what == "a check")
+    return f"READY for the workshop: {passed}"
+
+
+def _notebooks() -> Iterator[HealthCheck]:
+    folder = workspace.find().root / "notebooks"
+    found = len(list(folder.glob("*.ipynb")))
+    if found:
+        yield HealthCheck("notebooks", "ok", f"{found} in {folder}")
+    else:
+        yield HealthCheck("notebooks", "problem", f"There are no notebooks in {folder}. Run this in the folder of the course.")
+
+
+def _memory() -> Iterator[HealthCheck]:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return
+    free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    if free < ENOUGH_MEMORY:
+        message = f"Only {free / 2**30:.1f} GiB of memory are free. Close what you do not need before the workshop."
+        yield HealthCheck("memory", "warning", message)
+    else:
+        yield HealthCheck("memory", "ok", f"{free / 2**30:.1f} GiB free")
+
+
+def _check() -> Iterator[HealthCheck]:
+    """The course's first solution, with a worker that is warm."""
+    from checker.checking import check_source
+    from checker.course import LADDER
+    from checker.sandbox import Sandbox
+    from checker.submission.from_path import from_path
+
+    puzzle = LADDER[0]
+    path = workspace.find().solution_file(puzzle.name)
+    if path is None:
+        yield HealthCheck("a check", "problem", "The folder solutions/ is missing. Fetch the course again.")
+        return
+    source = next(found.source for found in from_path(path, [puzzle]) if found.source is not None)
+    Sandbox.shared().ping()
+    began = time.perf_counter()
+    verdict = check_source(puzzle, source, "cpu", runner=Sandbox.shared())
+    seconds = time.perf_counter() - began
+    if not verdict.passed:
+        yield HealthCheck("a check", "problem", f"The course's own {puzzle.name} did not pass here: {verdict.failure}")
+    elif seconds > PATIENCE:
+        yield HealthCheck("a check", "warning", f"{puzzle.name} passed, and took {seconds:.0f} s. Plug the machine in.")
+    else:
+        yield HealthCheck("a check", "ok", f"{puzzle.name} passed in {seconds:.1f} s.")
