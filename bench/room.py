@@ -5,7 +5,8 @@
 Each learner is a process with a sandbox of its own, as each notebook has. In every round each checks one kernel of the three-hour run
 sheet, all at once; half of the kernels are right and half are wrong kernels of the bank, whose diagnosis takes longer. A second round is
 paced: a learner every 90 / N seconds, as a class at work presses. Memory is PSS, which counts a shared page once. `--write` keeps the
-table in reports/room.{json,md}. A room that would leave less than 2 GB of this machine free is not measured, which is said.
+table in reports/room.{json,md}. Each room is measured twice: every notebook with a worker of its own, and with workers from one fork server
+(checker/sandbox/fork_server.py). A room that would leave less than 2 GB of this machine free is not measured, which is said.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ import json
 import os
 import random
 import statistics
+import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -26,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from checker.misconceptions import bank  # noqa: E402
+from checker.sandbox.forked_worker import VARIABLE  # noqa: E402
 from checker.workshop import simulated  # noqa: E402
 from checker.workshop.agenda import agenda, lessons  # noqa: E402
 from checker.workshop.room_size import PACE, SERVER, Watch, room  # noqa: E402
@@ -40,6 +45,7 @@ class Measured:
     """Seconds a verdict, and MB of all learners together, without their Jupyter servers."""
 
     learners: int
+    shared: bool
     checks: int
     median: float
     p95: float
@@ -63,10 +69,12 @@ def kernels(count: int, rng: random.Random) -> list[Try]:
     return tries
 
 
-def measure(count: int, rounds: int) -> Measured:
+def measure(count: int, rounds: int, shared: bool) -> Measured:
     rng = random.Random(0)
-    with room(count) as present:
-        for learner, tried in zip(present, kernels(count, rng), strict=True):  # one after another: starting is not measured
+    with fork_server() if shared else nullcontext(), room(count) as present:
+        for learner, tried in zip(
+            present, kernels(count, rng), strict=True
+        ):  # one after another: starting is not measured
             simulated.at_once([learner], [tried])
         idle = sum(simulated.memory(one.pid) for one in present)
         private = sum(simulated.private(one.pid) for one in present)
@@ -77,6 +85,7 @@ def measure(count: int, rounds: int) -> Measured:
         slow = paced(present, kernels(count, rng))
     return Measured(
         count,
+        shared,
         len(seconds),
         statistics.median(seconds),
         percentile(seconds),
@@ -88,6 +97,24 @@ def measure(count: int, rounds: int) -> Measured:
         private,
         used / len(seconds),
     )
+
+
+@contextmanager
+def fork_server() -> Iterator[None]:
+    """One for all learners who are started meanwhile."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "checker.sandbox.fork_server", f"{folder}/socket"]
+        server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        assert server.stdout is not None
+        server.stdout.readline()
+        os.environ[VARIABLE] = f"{folder}/socket"
+        try:
+            yield
+        finally:
+            del os.environ[VARIABLE]
+            server.terminate()
+            server.wait()
+            server.stdout.close()
 
 
 def paced(present: Sequence[Learner], tries: Sequence[Try]) -> list[float]:
@@ -123,13 +150,13 @@ def table(rows: Sequence[Measured], machine: str) -> str:
         "",
         f"Made by `python bench/room.py --write` on {machine}. Kernels of the three-hour run sheet, half of them wrong.",
         "",
-        "| learners | all at once: median s | p95 s | slowest s | at the pace of a class: median s | p95 s | "
+        "| learners | workers | all at once: median s | p95 s | slowest s | at the pace of a class: median s | p95 s | "
         "memory idle, GB | peak, GB | each more, MB | processor s a check |",
-        "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for row in rows:
         lines.append(
-            f"| {row.learners} | {row.median:.1f} | {row.p95:.1f} | {row.slowest:.1f} | {row.paced_median:.1f} | {row.paced_p95:.1f} | "
+            f"| {row.learners} | {'from one fork server' if row.shared else 'one each'} | {row.median:.1f} | {row.p95:.1f} | {row.slowest:.1f} | {row.paced_median:.1f} | {row.paced_p95:.1f} | "
             f"{row.idle / 1024:.1f} | {row.peak / 1024:.1f} | {row.private / row.learners:.0f} | {row.processor:.1f} |"
         )
     lines += [
@@ -150,15 +177,21 @@ def main() -> None:
     for count in sorted(options.learners):
         needed = count * (rows[-1].peak / rows[-1].learners if rows else 600)
         if free() - needed < LEAST_FREE:
-            print(f"{count} learners are not measured: they would need {needed:.0f} MB, and {free():.0f} MB are free", flush=True)
+            print(
+                f"{count} learners are not measured: they would need {needed:.0f} MB, and {free():.0f} MB are free",
+                flush=True,
+            )
             continue
-        rows.append(measure(count, options.rounds))
-        print(rows[-1], flush=True)
+        for shared in (True, False):
+            rows.append(measure(count, options.rounds, shared))
+            print(rows[-1], flush=True)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     machine = f"{os.cpu_count()} cores and {memory:.0f} GB"
     print(table(rows, machine))
     if options.write:
-        REPORT.with_suffix(".json").write_text(json.dumps({"machine": machine, "rows": [asdict(r) for r in rows]}, indent=1) + "\n")
+        REPORT.with_suffix(".json").write_text(
+            json.dumps({"machine": machine, "rows": [asdict(r) for r in rows]}, indent=1) + "\n"
+        )
         REPORT.with_suffix(".md").write_text(table(rows, machine))
 
 

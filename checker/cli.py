@@ -146,7 +146,12 @@ def _parser() -> ArgumentParser:
     verb(progress, "show what is solved and what comes next")
     p = verb(reset, "put a puzzle's empty stub back, after saving your version", "reset row_softmax")
     p.add_argument("puzzle", nargs="?", metavar="PUZZLE", help="the puzzle's name")
-    p = verb(doctor, "show what works on this machine and the commands that mend what does not", "doctor", "doctor --workshop")
+    p = verb(
+        doctor,
+        "show what works on this machine and the commands that mend what does not",
+        "doctor",
+        "doctor --workshop",
+    )
     evening = "the evening before: also check a kernel, and say READY or NOT READY"
     p.add_argument("--workshop", action="store_true", help=evening)
     p.add_argument("--json", metavar="FILE", help=json_help("also write the findings as JSON"))

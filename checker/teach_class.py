@@ -91,7 +91,9 @@ def slides(options: Namespace) -> int:
         pages = deck.write(options.notebook, _course(), Path(options.to))
     except deck.SlidesError as error:
         raise UnavailableHere(str(error)) from None
-    print(f"{len(pages)} decks: open {Path(options.to) / 'index.html'} in a browser. S opens your notes in a second window.")
+    print(
+        f"{len(pages)} decks: open {Path(options.to) / 'index.html'} in a browser. S opens your notes in a second window."
+    )
     return DONE
 
 
@@ -121,7 +123,9 @@ def pack(options: Namespace) -> int:
         packed = write(_course(), Path(options.folder), options.pythons, options.torch, slides)
     except PackError as error:
         raise UnavailableHere(str(error)) from None
-    print(f"{options.folder}: {packed.wheels} wheels, {packed.size / 1e6:.0f} MB, for Python {', '.join(packed.pythons)}.")
+    print(
+        f"{options.folder}: {packed.wheels} wheels, {packed.size / 1e6:.0f} MB, for Python {', '.join(packed.pythons)}."
+    )
     print(f"Copy the folder to the machines; there: sh {Path(options.folder).name}/install.sh")
     return DONE
 
@@ -133,7 +137,9 @@ def _add_size(commands: Subcommands) -> None:
     p = commands.add_parser("size", help="what so many learners need of one server; measures a few checks here")
     p.set_defaults(run=size)
     p.add_argument("learners", metavar="N", type=int, help="learners in the room")
-    p.add_argument("--minutes", metavar="N", type=int, default=180, help="the run sheet whose kernels are checked (default 180)")
+    p.add_argument(
+        "--minutes", metavar="N", type=int, default=180, help="the run sheet whose kernels are checked (default 180)"
+    )
 
 
 def size(options: Namespace) -> int:
@@ -145,7 +151,9 @@ def size(options: Namespace) -> int:
         raise UsageError("a room has at least one learner")
     rows = agenda(lessons(_course() / "notebooks"), options.minutes).rows
     tries = [Try(row.puzzles[0]) for row in rows if row.kind == "exercise"]
-    print(f"Three simulated learners check {', '.join(tried.puzzle for tried in tries)}. This takes a minute.", flush=True)
+    print(
+        f"Three simulated learners check {', '.join(tried.puzzle for tried in tries)}. This takes a minute.", flush=True
+    )
     found = room_size.measure(tries)
     need = room_size.needs(found, options.learners)
     print(

@@ -59,6 +59,21 @@ class WorkerReady(Message):
     seconds: float
 
 
+class ForkRequest(Message):
+    """To the fork server, with the worker's control socket and its log: the code it has to have, its folder, layers and environment."""
+
+    stamp: str
+    folder: str
+    layers: str
+    environment: dict[str, str]
+
+
+class Forked(Message):
+    """Fork server: the worker that was forked."""
+
+    pid: int
+
+
 class JobSpec(Message):
     """To the worker, with the job's two sockets. `memory` is in bytes, on top of `Limits.memory`; `task` is for the job to read.
 

@@ -55,9 +55,9 @@ class Strongest:
     lost: tuple[str, ...]
 
 
-def strongest_layers(start: StartJob, layers: Layers) -> Strongest:
-    """What holds out of `layers`. Raises RuntimeError where no job can be started."""
-    outside, lost = (os.getpid(), os.getppid()), list[str]()
+def strongest_layers(start: StartJob, layers: Layers, trusted: int) -> Strongest:
+    """What holds out of `layers`; `trusted` is the process that decides. Raises RuntimeError where no job can be started."""
+    outside, lost = (os.getpid(), os.getppid(), trusted), list[str]()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         while True:

@@ -111,11 +111,27 @@ class Worker:
         self.supervisors.add(supervisor.start(confinement, data, report, inside))
 
 
-def main(arguments: list[str]) -> None:
-    began = time.perf_counter()
+def work(control: Channel, folder: Path, layers: str, trusted: int, began: float) -> None:
+    """Be a worker, in a process that is warm: say what isolation holds, then serve. `trusted` is the process at the other end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     linux.prctl(linux.PR_SET_DUMPABLE, 0)
     linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+    worker = Worker(control, folder, isolation.available_layers() & set(layers.split("+")))
+    found = self_test.strongest_layers(worker.trial(gpu=False), worker.layers, trusted)
+    if "memory" in found.gaps:
+        # the process that started us can make itself unreadable, at a price: debuggers cannot attach to it
+        control.send(Exposed())
+        control.receive(Hidden)
+        found = self_test.strongest_layers(worker.trial(gpu=False), worker.layers, trusted)
+    worker.layers, threads = found.layers, len(os.listdir("/proc/self/task"))
+    in_force, gaps = tuple(sorted(found.layers)), tuple(sorted(found.gaps))
+    control.send(WorkerReady(in_force, gaps, found.lost, threads, time.perf_counter() - began))
+    worker.serve()
+
+
+def main(arguments: list[str]) -> None:
+    began = time.perf_counter()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     control, folder = Channel(socket.socket(fileno=int(arguments[0]))), Path(arguments[1])
     try:
         from checker.sandbox.warm_up import warm_up
@@ -124,17 +140,7 @@ def main(arguments: list[str]) -> None:
     except Exception as error:
         control.send(Broken(f"{type(error).__name__}: {error}"[:2000]))
         raise
-    worker = Worker(control, folder, isolation.available_layers() & set(arguments[2].split("+")))
-    found = self_test.strongest_layers(worker.trial(gpu=False), worker.layers)
-    if "memory" in found.gaps:
-        # the process that started us can make itself unreadable, at a price: debuggers cannot attach to it
-        control.send(Exposed())
-        control.receive(Hidden)
-        found = self_test.strongest_layers(worker.trial(gpu=False), worker.layers)
-    worker.layers, threads = found.layers, len(os.listdir("/proc/self/task"))
-    layers, gaps = tuple(sorted(found.layers)), tuple(sorted(found.gaps))
-    control.send(WorkerReady(layers, gaps, found.lost, threads, time.perf_counter() - began))
-    worker.serve()
+    work(control, folder, arguments[2], os.getppid(), began)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from checker.sandbox import linux
+from checker.sandbox.forked_worker import ForkedWorker, fork
 from checker.sandbox.isolation import CACHE, ROOT
 from checker.sandbox.protocol import (
     SMALL,
@@ -61,7 +62,7 @@ class WorkerProcess:
         self._layers = "+".join(layers)
         self._lock = threading.RLock()
         self._owner = -1
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | ForkedWorker | None = None
         self._control: Channel | None = None
         self._ready: WorkerReady | None = None
         self._folder = Path()
@@ -77,13 +78,15 @@ class WorkerProcess:
             self._folder.chmod(0o711)  # a job that runs as another user has to reach its own folder in it
             near, far = socket.socketpair()
             with far, (self._folder / "worker.log").open("wb") as log:
-                self._process = subprocess.Popen(
+                environment = _environment()
+                forked = fork(far, log.fileno(), self._folder, self._layers, environment)
+                self._process = forked or subprocess.Popen(
                     [*_COMMAND, str(far.fileno()), str(self._folder), self._layers],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
                     cwd=self._folder,
-                    env=_environment(),
+                    env=environment,
                     pass_fds=(far.fileno(),),
                     start_new_session=True,
                 )
@@ -145,7 +148,7 @@ class WorkerProcess:
                 self._control.close()
                 try:
                     self._process.wait(2)
-                except subprocess.TimeoutExpired:
+                except (subprocess.TimeoutExpired, TimeoutError):
                     self._process.kill()
                     self._process.wait()
                 shutil.rmtree(self._folder, ignore_errors=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from checker import workspace
 from checker.verbs.doctor import DoctorReport, HealthCheck, examine
 from checker.verbs.machine import this_machine
-from checker.view.panel import Cell, Panel
+from checker.view.panel import Panel
 
 ENOUGH_MEMORY = 1.5 * 2**30  # bytes: a browser, JupyterLab and a check beside each other
 PATIENCE = 20.0  # seconds of a warm check that nobody minds
@@ -30,7 +30,9 @@ def answer(report: DoctorReport) -> str:
     """The one line to read, and to send back."""
     problems = [check.what for check in report if check.level == "problem"]
     if problems:
-        return f"NOT READY: {', '.join(problems)}. What mends it stands above; if it does not help, send all of this back."
+        return (
+            f"NOT READY: {', '.join(problems)}. What mends it stands above; if it does not help, send all of this back."
+        )
     passed = next(check.message for check in report if check.what == "a check")
     return f"READY for the workshop: {passed}"
 
@@ -41,7 +43,9 @@ def _notebooks() -> Iterator[HealthCheck]:
     if found:
         yield HealthCheck("notebooks", "ok", f"{found} in {folder}")
     else:
-        yield HealthCheck("notebooks", "problem", f"There are no notebooks in {folder}. Run this in the folder of the course.")
+        yield HealthCheck(
+            "notebooks", "problem", f"There are no notebooks in {folder}. Run this in the folder of the course."
+        )
 
 
 def _memory() -> Iterator[HealthCheck]:

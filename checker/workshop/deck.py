@@ -127,7 +127,11 @@ def _ship(kept: Path, to: Path) -> None:
     """Put reveal.js, MathJax and our own two files into the folder of the decks."""
     modules = kept / "node_modules"
     lock = (HERE / "package-lock.json").read_bytes()
-    if not modules.is_dir() or not (kept / "package-lock.json").is_file() or (kept / "package-lock.json").read_bytes() != lock:
+    if (
+        not modules.is_dir()
+        or not (kept / "package-lock.json").is_file()
+        or (kept / "package-lock.json").read_bytes() != lock
+    ):
         _fetch(kept)
     for source, target in SHIPPED.items():
         (to / target).parent.mkdir(parents=True, exist_ok=True)
@@ -148,7 +152,9 @@ def _fetch(kept: Path) -> None:
     ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if ran.returncode:
         (kept / "package-lock.json").unlink()
-        raise SlidesError(f"npm could not fetch reveal.js and MathJax; it needs the network once. It said:\n{ran.stderr.strip()}")
+        raise SlidesError(
+            f"npm could not fetch reveal.js and MathJax; it needs the network once. It said:\n{ran.stderr.strip()}"
+        )
 
 
 def _index(folder: Path) -> str:

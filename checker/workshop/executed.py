@@ -65,6 +65,8 @@ def _fingerprint(notebook: NotebookNode) -> str:
     """What the outputs of a notebook depend on: its code and the checker."""
     digest = hashlib.sha256("\0".join(cell.source for cell in notebook.cells if cell.cell_type == "code").encode())
     for path in sorted(path for path in CHECKER.rglob("*.*") if path.suffix in IN):
-        if path.relative_to(CHECKER).parts[0] not in ("workshop", "grading", "teach_class.py") or path == Path(__file__):
+        if path.relative_to(CHECKER).parts[0] not in ("workshop", "grading", "teach_class.py") or path == Path(
+            __file__
+        ):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:12]

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from checker.workshop import simulated
 from checker.workshop.simulated import Learner, Try
 
-SERVER = 110.0  # MB of a learner's Jupyter server on a JupyterHub (measured with JupyterHub 6.1, docs/workshop/server.md)
+SERVER = (
+    110.0  # MB of a learner's Jupyter server on a JupyterHub (measured with JupyterHub 6.1, docs/workshop/server.md)
+)
 SYSTEM = 1500.0  # MB for the system, the hub and the board
 PACE = 90.0  # seconds between two checks of a learner who is at work; a class that is stuck checks less often
 ROOM = 0.7  # of the processors: the rest is for editing, films and bursts

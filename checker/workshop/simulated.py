@@ -43,7 +43,9 @@ class Learner:
         command = [sys.executable, "-m", "checker.workshop.simulated"]
         root = str(Path(__file__).resolve().parents[2])
         environment = os.environ | {"PYTHONPATH": root, "OMP_NUM_THREADS": "1"}
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
 
     @property
     def pid(self) -> int:

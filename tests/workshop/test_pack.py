@@ -22,14 +22,20 @@ OFFLINE = {"PIP_CONFIG_FILE": "/dev/null", "http_proxy": NOWHERE, "https_proxy":
 
 def cut_off() -> list[str]:
     """What runs a command without a network, where namespaces are allowed; elsewhere the proxy that is not there has to do."""
-    tried = subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False) if shutil.which("unshare") else None
+    tried = (
+        subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False)
+        if shutil.which("unshare")
+        else None
+    )
     return ["unshare", "-rn"] if tried is not None and tried.returncode == 0 else []
 
 
 def run(*command: str, home: Path) -> subprocess.CompletedProcess[str]:
     environment = os.environ | OFFLINE | {"HOME": str(home), "PYTHON": sys._base_executable}  # type: ignore[attr-defined]
     environment.pop("PYTHONPATH", None)
-    return subprocess.run([*cut_off(), *command], env=environment, cwd=home, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [*cut_off(), *command], env=environment, cwd=home, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.slow

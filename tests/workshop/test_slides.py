@@ -39,7 +39,9 @@ class TestEveryDeck:
         assert "notes" in places(built(name))
 
     def test_shows_a_kernel_and_its_film(self, name: str) -> None:
-        marked = [cell for cell in NOTEBOOKS[name].cells if cell.metadata.slideshow.slide_type in ("slide", "fragment", "-")]
+        marked = [
+            cell for cell in NOTEBOOKS[name].cells if cell.metadata.slideshow.slide_type in ("slide", "fragment", "-")
+        ]
         code = [cell for cell in marked if cell.cell_type == "code"]
         assert any(cell.id.startswith("stub-") for cell in code)
         assert any(cell.source.startswith("film(") or "films(" in cell.source for cell in code)
@@ -120,7 +122,9 @@ class TestInABrowserWithoutNetwork:
         assert total >= 10
         for number in range(total):
             page.evaluate(f"Reveal.slide({number}, 0, 99)")
-            box = page.evaluate("(s => [s.getBoundingClientRect().right, s.scrollHeight * s.getBoundingClientRect().width / s.offsetWidth])(Reveal.getCurrentSlide())")
+            box = page.evaluate(
+                "(s => [s.getBoundingClientRect().right, s.scrollHeight * s.getBoundingClientRect().width / s.offsetWidth])(Reveal.getCurrentSlide())"
+            )
             assert box[0] <= 1921, f"slide {number + 1} is cut off at the right"
             assert box[1] <= 1081, f"slide {number + 1} is cut off below"
         assert asked == []

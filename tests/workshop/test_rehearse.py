@@ -1,0 +1,33 @@
+"""`make workshop`: the run sheet that the board gets, and slides that are made only where they are missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tools import rehearse
+
+
+def test_slides_are_made_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[list[str]] = []
+
+    def write(names: list[str], root: Path, to: Path) -> None:
+        asked.append(names)
+        to.mkdir(parents=True)
+        for name in names:
+            (to / f"{name}.html").touch()
+
+    (tmp_path / "notebooks").symlink_to(rehearse.ROOT / "notebooks")
+    monkeypatch.setattr(rehearse, "ROOT", tmp_path)
+    monkeypatch.setattr(rehearse, "SLIDES", tmp_path / ".slides" / "html")
+    monkeypatch.setattr(rehearse.deck, "write", write)
+    rows = json.loads(rehearse.prepare(90).read_text())
+    assert sum(row["minutes"] for row in rows) == 90
+    rehearse.prepare(90)
+    assert asked == [["00_start_here", "01_row_softmax", "02_chunked_softmax"]]
+
+
+def test_jupyterlab_opens_the_first_notebook() -> None:
+    assert rehearse.lab()[-1] == "notebooks/00_start_here.ipynb"
