@@ -8,7 +8,7 @@ import time
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from checker.verbs.arguments import UnavailableHere, UsageError
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
     from checker.workshop.board_store import Store
+    from checker.workshop.live_class import LiveClass
+    from checker.workshop.schedule import Item
+    from checker.workshop.serving import Place
 
     Subcommands = _SubParsersAction[ArgumentParser]
 
@@ -39,7 +42,7 @@ def _parser() -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for add in (_add_open, _add_export, _add_close):
+    for add in (_add_open, _add_rehearse, _add_export, _add_close):
         add(commands)
     return parser
 
@@ -79,23 +82,31 @@ def open_class(options: Namespace) -> int:
         )
     path, store = class_files.open_or_new(folder, options.title)
     print(f"The class is kept in {path}.")
-    return _serve(options, store, folder / "films")
+    return _serve(options, store, folder / "films", _items(options))
 
 
-def _serve(options: Namespace, store: Store, films: Path) -> int:
-    """Serve a class until Ctrl-C or `class close`. Raises UsageError, UnavailableHere."""
-    from checker.workshop import serving
-    from checker.workshop.belief_films import BeliefFilms
+def _items(options: Namespace) -> list[Item]:
+    """The run sheet that was named, empty without one. Raises UsageError."""
     from checker.workshop.schedule import AgendaError, read
 
     try:
-        items = read(Path(options.agenda)) if options.agenda else []
+        return read(Path(options.agenda)) if options.agenda else []
+    except AgendaError as error:
+        raise UsageError(str(error)) from None
+
+
+def _serve(options: Namespace, store: Store, films: Path, items: list[Item], **more: Any) -> int:
+    """Serve a class until Ctrl-C or `class close`. Raises UsageError, UnavailableHere."""
+    from checker.workshop import serving
+    from checker.workshop.belief_films import BeliefFilms
+
+    try:
         place = serving.place(options.port, options.lan, options.public, os.environ)
-    except (AgendaError, serving.PlaceError) as error:
+    except serving.PlaceError as error:
         raise UsageError(str(error)) from None
     made = None if options.no_films else BeliefFilms(films, film_of_belief)
     try:
-        serving.serve(store, place, items, made)
+        serving.serve(store, place, items, made, **more)
     except serving.AlreadyOpen as error:
         raise UsageError(str(error)) from None
     except OSError as error:
@@ -103,6 +114,41 @@ def _serve(options: Namespace, store: Store, films: Path) -> int:
             f"the board cannot listen at {place.host}:{place.port}: {error.strerror or error}"
         ) from None
     return DONE
+
+
+def _add_rehearse(commands: Subcommands) -> None:
+    p = commands.add_parser("rehearse", help="a board with a class that plays itself, to rehearse alone")
+    p.set_defaults(run=rehearse)
+    p.add_argument("--learners", metavar="N", type=int, default=12, help="how many (default 12)")
+    p.add_argument("--speed", metavar="X", type=float, default=1.0, help="so many times as fast as a class (default 1)")
+    p.add_argument("--seed", metavar="N", type=int, default=0, help="another class")
+    _add_serving(p)
+    _add_folder(p)
+
+
+def rehearse(options: Namespace) -> int:
+    """The class is deleted at the end; only the films are kept."""
+    import tempfile
+
+    from checker.workshop import board_store, serving
+    from checker.workshop.rehearsal import Rehearsal, plain_sheet
+
+    if options.learners < 1 or options.speed <= 0:
+        raise UsageError("a rehearsal needs at least one learner, and a speed above 0")
+    items = _items(options) or plain_sheet()
+    began = time.time()
+
+    def ready(live: LiveClass, place: Place) -> None:
+        serving.announce(live, place)
+        code, _, _ = live.join_line.partition("@")
+        Rehearsal(
+            place.own, code, live.token_of("teacher"), items, options.learners, options.speed, options.seed
+        ).start()
+
+    with tempfile.TemporaryDirectory() as temporary:
+        store = board_store.create(Path(temporary) / "class-rehearsal.sqlite", "A rehearsal")
+        clock = lambda: began + (time.time() - began) * options.speed  # noqa: E731
+        return _serve(options, store, _folder(options) / "films", items, ready=ready, clock=clock)
 
 
 def film_of_belief(puzzle: str, name: str) -> str:

@@ -15,12 +15,13 @@ LETTERS = "abcdefghjkmnpqrstuvwxyz"
 DIGITS = "23456789"
 """Without those that look or sound like another: i, l, o, 0, 1."""
 WORDS = ("tile", "lane", "mask", "warp", "grid", "row", "sum", "max", "load", "store", "block", "chunk")
-ANIMALS = (
+_ANIMALS = (
     "Badger Bear Beaver Bison Camel Crane Crow Deer Dingo Dolphin Donkey Eagle Falcon Ferret Finch Fox Gecko Goose Hare "
     "Hawk Heron Horse Ibis Jackal Koala Lemur Lion Llama Lynx Magpie Marten Mole Moose Newt Otter Owl Panda Parrot Puffin "
     "Quail Rabbit Raven Robin Salmon Seal Shark Sloth Snail Stork Swan Tapir Tiger Toad Turtle Walrus Weasel Whale Wolf "
     "Wombat Yak Zebra"
-).split()
+)
+ANIMALS = _ANIMALS.split()
 LONGEST_NAME = 40
 
 

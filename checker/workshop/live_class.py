@@ -6,7 +6,7 @@ import hmac
 import math
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -55,6 +55,8 @@ class LiveClass:
     qr: Mapping[str, Any] | None = None
     changed: bool = True
     closed: bool = False
+    clock: Callable[[], float] = time.time
+    """Runs faster in a rehearsal."""
     room: Room = field(init=False)
     disk: ThreadPoolExecutor = field(init=False, repr=False)
     """One thread, so that what is written and what is deleted keep their order."""
@@ -89,7 +91,7 @@ class LiveClass:
     @property
     def door_open(self) -> bool:
         """Whether the join code works: until somebody shuts the door, and for 12 hours at most."""
-        return self._door and not self.closed and time.time() - float(self._meta["opened"]) < OPEN_FOR
+        return self._door and not self.closed and self.clock() - float(self._meta["opened"]) < OPEN_FOR
 
     def role_of(self, token: str) -> Role | None:
         given = token.encode("utf-8", "replace")
@@ -125,7 +127,7 @@ class LiveClass:
             raise Refused(429, "too many joined just now: wait a minute", 60)
         own = clean_name(asked.name)
         name = own or pseudonym({learner.name for learner in self.room.learners.values()})
-        now, token = time.time(), new_token()
+        now, token = self.clock(), new_token()
         learner = Learner(secrets.token_hex(8), name, now, last=now)
         self.store.add_learner(learner, bool(own), token)
         self.room.learners[learner.id] = learner
@@ -146,7 +148,7 @@ class LiveClass:
             raise Refused(403, "the instructor has muted these reports")
         if not self._requests.take(learner.id) or not self._events.take(learner.id, len(report.events)):
             raise Refused(429, "too much at once: wait", 20)
-        now = time.time()
+        now = self.clock()
         return [(learner.id, _known(event), max(learner.joined, now - event.ago)) for event in report.events]
 
     def still_here(self, who: str) -> bool:
@@ -166,7 +168,7 @@ class LiveClass:
 
     def want_films(self) -> None:
         """Have the films made of what the room believes already."""
-        for belief in self.room.beliefs(time.time()) if self.films is not None else ():
+        for belief in self.room.beliefs(self.clock()) if self.films is not None else ():
             self.films.want(belief.puzzle, belief.name)  # type: ignore[union-attr]
 
     def messages_for(self, learner: Learner, seen: int) -> list[Message]:
@@ -196,7 +198,7 @@ class LiveClass:
     def helped(self, who: str) -> None:
         """The hand is down again."""
         self._learner(who)
-        self.apply([(stored := (who, Event(new_token(), "hand_down"), time.time()))], self.store.add_events([stored]))
+        self.apply([(stored := (who, Event(new_token(), "hand_down"), self.clock()))], self.store.add_events([stored]))
 
     def mute(self, who: str, on: bool) -> None:
         self._learner(who).muted = on
@@ -214,7 +216,7 @@ class LiveClass:
             raise Refused(400, "there is nothing to send")
         to = list(self.room.learners)
         if push.belief:
-            held = self.room.beliefs(time.time())
+            held = self.room.beliefs(self.clock())
             to = [who for b in held if (b.puzzle, b.name) == (push.puzzle, push.belief) for who in b.holders]
         if not to:
             raise Refused(409, "nobody would get it")
@@ -230,7 +232,7 @@ class LiveClass:
 
     def go_to(self, step: int) -> None:
         """Begin the run sheet, or go to another row of it; green notes come off."""
-        now = time.time()
+        now = self.clock()
         if self._started is None:
             self._started = now
         self._step, self._step_at = min(step, max(len(self.items) - 1, 0)), now
@@ -251,7 +253,7 @@ class LiveClass:
 
     def view(self, role: Role) -> dict[str, Any]:
         """The state for a role. On the projector there is no name, no id, and no count in a class of fewer than five."""
-        now = time.time()
+        now = self.clock()
         planned = {name for item in self.items for name in item.puzzles}
         columns = self.room.columns(planned, NAMES)
         size = len(self.room.learners)
@@ -277,7 +279,6 @@ class LiveClass:
             "done": sum(self._is_done(one) for one in self.room.learners.values()) if counted else None,
             "agenda": self.items,
             "standing": schedule.standing(self.items, self._started, self._step, now),
-            "advice": self._advice() if counted else "",
         }
         return state if role == "screen" else state | self._names(columns, now)
 
@@ -285,6 +286,7 @@ class LiveClass:
         called = {learner.id: learner.name for learner in self.room.learners.values()}
         return {
             "door": self.door_open,
+            "advice": self._advice(),
             "learners": [
                 {
                     "id": one.id,

@@ -90,11 +90,12 @@ def serve(
     items: Sequence[Item] = (),
     films: Films | None = None,
     ready: Callable[[LiveClass, Place], None] | None = None,
+    clock: Callable[[], float] = time.time,
 ) -> None:
     """Serve a class until Ctrl-C, SIGTERM or `class close`. Raises OSError where it cannot listen, and AlreadyOpen."""
     try:
         with workspace.locked(store.path, patience=0.5):
-            asyncio.run(_serve(store, where, items, films, ready or announce))
+            asyncio.run(_serve(store, where, items, films, ready or announce, clock))
     except TimeoutError:
         raise AlreadyOpen(f"this class is open already, at {store.meta('address', 'another process')}") from None
 
@@ -105,6 +106,7 @@ async def _serve(
     items: Sequence[Item],
     films: Films | None,
     ready: Callable[[LiveClass, Place], None],
+    clock: Callable[[], float],
 ) -> None:
     stop, forget = asyncio.Event(), False
 
@@ -113,7 +115,7 @@ async def _serve(
         forget = and_forget
         asyncio.get_running_loop().call_later(0.3, stop.set)  # the answer goes out first
 
-    live = LiveClass(store, where.url, films, items)
+    live = LiveClass(store, where.url, films, items, clock=clock)
     origins = frozenset({"{0.scheme}://{0.netloc}".format(urlsplit(where.public))} if where.public else ())
     server = Server(live, where.prefix, origins, forwarded=bool(where.public) or where.prefix != "/", on_close=closed)
     http, port = server.listen(where.port, where.host)
