@@ -22,7 +22,7 @@ CREATE TABLE learner (id TEXT PRIMARY KEY, name TEXT NOT NULL, own_name INTEGER 
                       joined REAL NOT NULL, muted INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE event (who TEXT NOT NULL, uid TEXT NOT NULL, at REAL NOT NULL, received REAL NOT NULL, kind TEXT NOT NULL,
                     puzzle TEXT, status TEXT, gate TEXT, misconception TEXT, attempt INTEGER, hints INTEGER,
-                    seconds REAL, device TEXT, PRIMARY KEY (who, uid)) WITHOUT ROWID;
+                    seconds REAL, device TEXT, PRIMARY KEY (who, uid));
 CREATE TABLE message (id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, text TEXT NOT NULL, about TEXT NOT NULL);
 CREATE TABLE recipient (who TEXT NOT NULL, message INTEGER NOT NULL, PRIMARY KEY (who, message)) WITHOUT ROWID;
 CREATE TABLE claim (who TEXT PRIMARY KEY, by TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
@@ -127,7 +127,7 @@ class Store:
     def events(self) -> list[Stored]:
         """All events, in the order in which they happened."""
         with self._lock:
-            rows = self._db.execute(f"SELECT who, at, uid, {', '.join(FACTS)} FROM event ORDER BY at").fetchall()
+            rows = self._db.execute(f"SELECT who, at, uid, {', '.join(FACTS)} FROM event ORDER BY at, rowid").fetchall()
         return [(who, Event(uid, **dict(zip(FACTS, facts, strict=True))), at) for who, at, uid, *facts in rows]
 
     # ------------------------------------------------------------------------------------------------------- messages
@@ -187,8 +187,8 @@ def create(path: Path, title: str) -> Store:
 
 
 def delete(path: Path) -> None:
-    """Delete the file of a class and what SQLite keeps beside it."""
-    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+    """Delete the file of a class and what lies beside it."""
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}.lock"):
         path.with_name(name).unlink(missing_ok=True)
 
 

@@ -74,7 +74,7 @@ def shown(code: str, url: str) -> str:
     """What a learner passes to `join`: as short as `parse` allows."""
     bare = url.removeprefix("http://").rstrip("/").removesuffix(f":{PORT}")
     plain = url.startswith("http://") and "/" not in bare and parse(f"{code}@{bare}").url == url
-    return f"{code}@{bare if plain else url}"
+    return f"{code}@{bare if plain else url.rstrip('/')}"
 
 
 def pseudonym(taken: Collection[str]) -> str:

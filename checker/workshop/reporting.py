@@ -227,7 +227,7 @@ def deliver(box: Box) -> bool:
 
 def _post(identity: Identity, box: Box, waiting: list[Spooled]) -> ReportReply:
     now = time.time()
-    events = [msgspec.structs.replace(one.event, ago=max(0.0, round(now - one.at, 2))) for one in waiting]
+    events = [msgspec.structs.replace(one.event, ago=max(0.0, round(now - one.at, 3))) for one in waiting]
     answer = post(identity.url + "events", Report(events, box.inbox().seen), identity.joined.token)
     return _decoded(answer, ReportReply)
 
