@@ -12,7 +12,7 @@ from checker.workshop.belief_films import BeliefFilms
 from checker.workshop.schedule import Item
 from tests.workshop.conftest import Start, event, wrong
 
-EVIL = "<img src=x onerror=document.title='hacked'>"
+EVIL = "<img src=x onerror=alert(1)>"
 FILM = "<!doctype html><title>film</title><p>moving</p><script>document.body.append(' played')</script>"
 
 
@@ -34,6 +34,7 @@ def test_the_page_shows_the_room_and_takes_orders(
 
     def page(role: str, theme: str) -> Any:
         made = chrome.new_context(color_scheme=theme, viewport={"width": 1280, "height": 800}).new_page()
+        made.on("dialog", lambda dialog: problems.append(dialog.message))
         made.on("pageerror", lambda error: problems.append(str(error)))
         made.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
         made.goto(f"{board.url}#{role}={board.live.token_of(role)}")  # type: ignore[arg-type]
