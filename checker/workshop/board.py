@@ -118,7 +118,10 @@ class Server:
             ("teacher/(claim|helped)", Helping, at),
             ("teacher/(mute|push|door|step|close)", Teaching, at),
         ]
-        return web.Application([(f"{self.prefix}{path}", *rest) for path, *rest in routes], log_function=lambda _: None)
+        known: list[Any] = [(f"{self.prefix}{path}", *rest) for path, *rest in routes]
+        if self.prefix != "/":
+            known.append((self.prefix.rstrip("/"), web.RedirectHandler, {"url": self.prefix, "permanent": False}))
+        return web.Application(known, log_function=lambda _: None)
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)

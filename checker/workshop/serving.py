@@ -187,7 +187,12 @@ def announce(live: LiveClass, where: Place) -> None:
         print(f"This is plain http: right for a room's own network, and for nothing else. {ISOLATION}")
         threading.Thread(target=_try_from_outside, args=(where,), daemon=True).start()
     elif not where.public:
-        print("Only this machine reaches it. Others: --lan, or --public with the address of a proxy.")
+        other = (
+            "--lan, or --public with the address of a proxy"
+            if where.prefix == "/"
+            else "--public with the hub's address"
+        )
+        print(f"Only this machine reaches it. Others: {other}.")
     print("Ctrl-C stops the board; the same command goes on with the class. `class close` ends it.", flush=True)
 
 
