@@ -9,7 +9,7 @@ JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n : 4)))
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test quick browser hub sync sync-check test-matrix mutants gpu-test gradescope nbgrader site lint lock
+.PHONY: help setup lab test quick browser sync sync-check test-matrix mutants gpu-test gradescope nbgrader site lint lock
 
 help:  ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -17,7 +17,7 @@ help:  ## Say what can be made
 lab: setup  ## Set up and open JupyterLab on the first notebook
 	.venv/bin/jupyter lab $(ROOT_FLAG) --notebook-dir=. notebooks/00_start_here.ipynb
 
-test: setup browser hub  ## Set up and run every test, those in a real browser included
+test: setup browser  ## Set up and run every test, those in a real browser included
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 quick: setup  ## Check what changed, in about a minute: lint, the rooms touched, a sample of the wrong kernels
@@ -65,6 +65,4 @@ endif
 
 browser:
 	@$(RUN) tools/browser.py
-
-hub:
 	@$(RUN) tools/hub.py

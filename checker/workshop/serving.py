@@ -61,14 +61,16 @@ class Place:
 
 def place(port: int | None, lan: bool, public: str, environment: Mapping[str, str]) -> Place:
     """Where to listen: on this machine only unless told, or where JupyterHub wants its service. Raises PlaceError."""
-    public = public or environment.get("JUPYTERHUB_PUBLIC_URL", "")
+    # a terminal in a learner's own server has such variables too, and no JUPYTERHUB_SERVICE_NAME
+    service = "JUPYTERHUB_SERVICE_NAME" in environment
+    public = public or (environment.get("JUPYTERHUB_PUBLIC_URL", "") if service else "")
     if public:
         parts = urlsplit(public)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
             raise PlaceError(f"--public takes an address such as https://board.example.org/class/, not {public!r}")
         public = public.rstrip("/") + "/"
-    prefix = environment.get("JUPYTERHUB_SERVICE_PREFIX", "")
-    if prefix:
+    if service:
+        prefix = environment.get("JUPYTERHUB_SERVICE_PREFIX", "/")
         hub = urlsplit(environment.get("JUPYTERHUB_SERVICE_URL", ""))
         if not hub.hostname:
             raise PlaceError("JupyterHub gives this service no url: set one in jupyterhub_config.py")
@@ -180,7 +182,7 @@ def announce(live: LiveClass, where: Place) -> None:
     print(f"  Yours alone:      {link(live, where, 'teacher')}")
     print(f"  For helpers:      {link(live, where, 'helper')}\n")
     if (code := _qr(page_for_learners(live, where))) is None:
-        print("There is no QR code: it needs segno (pip install 'tile-by-tile[workshop]').")
+        print("There is no QR code: it needs segno (pip install segno).")
     else:
         code.terminal(compact=True)
     if where.host == "0.0.0.0":

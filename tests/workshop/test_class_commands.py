@@ -18,7 +18,7 @@ from checker.workshop import board_store, class_files, reporting
 from checker.workshop.join_code import parse
 from checker.workshop.rehearsal import mistakes, plain_sheet, script
 from checker.workshop.room import Learner, Room
-from checker.workshop.serving import PlaceError, place
+from checker.workshop.serving import PlaceError, place, qr_path
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -117,13 +117,16 @@ def test_wrong_usage_is_told(
 
 
 def test_a_hub_says_where_the_board_listens() -> None:
-    hub = {"JUPYTERHUB_SERVICE_PREFIX": "/services/board/", "JUPYTERHUB_SERVICE_URL": "http://127.0.0.1:10101"}
+    there = {"JUPYTERHUB_SERVICE_PREFIX": "/services/board/", "JUPYTERHUB_SERVICE_URL": "http://127.0.0.1:10101"}
+    hub = {"JUPYTERHUB_SERVICE_NAME": "board", **there}
     found = place(None, False, "https://hub.example.org/services/board", hub)
     assert (found.host, found.port, found.prefix) == ("127.0.0.1", 10101, "/services/board/")
     assert found.url == "https://hub.example.org/services/board/"
     assert place(None, False, "", hub).url == "http://127.0.0.1:10101/services/board/"
     with pytest.raises(PlaceError, match="no url"):
-        place(None, False, "", {"JUPYTERHUB_SERVICE_PREFIX": "/services/board/"})
+        place(None, False, "", {"JUPYTERHUB_SERVICE_NAME": "board"})
+    terminal = {"JUPYTERHUB_SERVICE_PREFIX": "/user/ada/", "JUPYTERHUB_SERVICE_URL": "http://127.0.0.1:5/user/ada/"}
+    assert place(None, False, "", terminal).own == "http://127.0.0.1:8787/", "a terminal in a hub is no service of it"
     assert place(None, True, "", {}).host == "0.0.0.0"
 
 
@@ -149,3 +152,14 @@ def test_a_store_is_opened_only_where_it_is_one(tmp_path: Path) -> None:
     board_store.create(tmp_path / "class.sqlite", "A").close()
     with pytest.raises(FileExistsError):
         board_store.create(tmp_path / "class.sqlite", "A")
+
+
+def test_the_way_to_join_is_drawn_where_it_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    segno = pytest.importorskip("segno", reason="it comes with the lock: make setup")
+    text = "http://192.0.2.1:8787/#join=tile-7k3fw"
+    drawn = qr_path(text)
+    assert drawn is not None
+    dark = sum(map(sum, segno.make(text, micro=False).matrix))
+    assert sum(int(run) for run in re.findall(r"h(\d+)", drawn["path"])) == dark
+    monkeypatch.setitem(sys.modules, "segno", None)
+    assert qr_path(text) is None

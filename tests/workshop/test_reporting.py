@@ -46,9 +46,9 @@ def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def failed() -> Verdict:
-    gate = GateResult("values", "failed", f"/home/ada/{SOURCE} is wrong", detail=SOURCE)
+    gate = GateResult("values", "failed", f"/course/ada/{SOURCE} is wrong", detail=SOURCE)
     return Verdict(
-        "row_softmax", f"/home/ada/{SOURCE}.py", "failed", "cpu", 1.234, 0.0, 1.0, (gate,),
+        "row_softmax", f"/course/ada/{SOURCE}.py", "failed", "cpu", 1.234, 0.0, 1.0, (gate,),
         diagnosis=Diagnosis("no_max_subtraction", note=SOURCE), source=SOURCE,
     )  # fmt: skip
 
@@ -81,7 +81,7 @@ def test_after_join_a_check_reports_the_facts_and_no_source(box: reporting.Box, 
     checked()
     kept = box.spool.read_text()
     assert SOURCE not in kept
-    assert "/home" not in kept
+    assert "/course" not in kept
     assert socket.gethostname() not in kept
     reporting.deliver(box)
     (event,) = stored(board)
