@@ -176,7 +176,7 @@ function sheet() {
   const bar = el("div", { className: "bar" }, agenda.map((item, n) => {
     const when = !standing || n > standing.step ? "" : n === standing.step ? " now" : " past";
     const go = { type: "button", onclick: () => act("teacher/step", { step: n }) };
-    const made = el(teacher ? "button" : "div", { className: `item${when}`, title: `${item.title}, ${item.minutes} min`, ...(teacher ? go : {}) }, item.title);
+    const made = el(teacher ? "button" : "div", { className: `item ${item.kind}${when}`, title: `${item.title}: ${item.kind}, ${item.minutes} min`, ...(teacher ? go : {}) }, item.title);
     made.style.setProperty("--minutes", item.minutes);
     return made;
   }));
@@ -190,7 +190,7 @@ function sheet() {
   const [now, next] = [agenda[standing.step], agenda[standing.step + 1]];
   const late = standing.over >= 1;
   return [bar, el("p", { className: "now-next" },
-    el("span", {}, "Now: ", el("b", {}, now.title)),
+    el("span", {}, "Now: ", el("b", {}, now.title), ["exercise", now.title.toLowerCase()].includes(now.kind) ? "" : ` (${now.kind})`),
     el("b", { className: late ? "over" : "" }, late ? `${Math.floor(standing.over)} min over` : `${Math.ceil(standing.left)} min left`),
     next && el("span", { className: "soft" }, `Next: ${next.title}`),
     next && step(standing.step + 1, "Go on"),
@@ -211,7 +211,8 @@ function showScreen() {
   const now = state.standing ? state.agenda[state.standing.step].puzzles : [];
   draw("room", [state.size, state.puzzles, now], () => {
     if (state.size === null) return [el("h2", {}, "The room"), el("p", { className: "few" }, "The room is shown from five learners up, without names.")];
-    const size = Math.max(.75, Math.min(1.9, 26 / Math.max(state.size, 1)));
+    const inRow = Math.ceil(state.size / (state.puzzles.length > 4 ? 2 : 3));
+    const size = Math.max(.6, Math.min(1.7, 14.5 / Math.max(inRow, 1)));
     const strips = el("div", { className: "strips" }, state.puzzles.map((puzzle) => [
       el("span", { className: now.includes(puzzle.name) ? "name now" : "name" }, puzzle.title),
       el("div", { className: "strip" }, SHAPES.flatMap((kind) => Array.from({ length: puzzle.counts[kind] ?? 0 }, () => shape(kind)))),
@@ -247,7 +248,7 @@ function showStaff() {
     $("main").replaceChildren(el("div", { className: "column" }, left), el("div", { className: "column" }, side));
   }
   const teacher = state.role === "teacher";
-  draw("room", [state.puzzles, state.learners], () => [el("h2", {}, "The room"), roomTable(teacher), legend()]);
+  draw("room", [state.puzzles, state.learners, state.standing?.step], () => [el("h2", {}, "The room"), roomTable(teacher), legend()]);
   draw("queue", state.queue.map((one) => ({ ...one, seconds: minutes(one.seconds) })), (queue) => [
     el("h2", {}, panels.queue, el("span", { className: "count" }, String(queue.length)),
       el("label", { className: "me" }, "I am ", el("input", { id: "me", maxLength: 40, value: $("me")?.value ?? "", placeholder: me() }))),
@@ -276,11 +277,12 @@ function claims(one, up) {
 }
 
 function roomTable(teacher) {
+  const working = !state.standing || state.agenda[state.standing.step].kind === "exercise";  // who listens is silent
   const head = el("tr", {}, el("th", {}, many(state.learners.length, "learner")), state.puzzles.map((p) => el("th", {}, p.title)), el("th"));
   const body = state.learners.map((one) => el("tr", { className: one.muted ? "muted" : "" },
     el("td", { className: "who", title: one.name }, one.name,
       one.hand && el("span", { className: "note hand" }, "hand"), one.done && el("span", { className: "note done" }, "done"),
-      one.silent && !one.done ? el("span", { className: "note silent" }, `silent ${one.silent} min`) : null),
+      one.silent && !one.done && working ? el("span", { className: "note silent" }, `silent ${one.silent} min`) : null),
     one.work.map(([kind, tries]) => el("td", {}, el("span", { className: "cell" }, shape(kind), tries ? el("span", { className: "tries", title: many(tries, "attempt") }, String(tries)) : null))),
     el("td", { className: "end" }, teacher && el("button", { type: "button", onclick: () => act("teacher/mute", { who: one.id, on: !one.muted }) }, one.muted ? "Unmute" : "Mute"))));
   return el("div", { className: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, body)));

@@ -254,7 +254,7 @@ class LiveClass:
     def view(self, role: Role) -> dict[str, Any]:
         """The state for a role. On the projector there is no name, no id, and no count in a class of fewer than five."""
         now = self.clock()
-        planned = {name for item in self.items for name in item.puzzles}
+        planned = {name for item in self.items for name in item.solved}
         columns = self.room.columns(planned, NAMES)
         size = len(self.room.learners)
         counted = role != "screen" or size >= room.FEWEST
@@ -346,7 +346,7 @@ class LiveClass:
     def _advice(self) -> str:
         if self._started is None or not self.items:
             return ""
-        puzzles = [name for name in self.items[self._step].puzzles if name in PUZZLES]
+        puzzles = [name for name in self.items[self._step].solved if name in PUZZLES]
         share = self.room.passed_share(puzzles)
         if share < room.MOVE_ON:
             return ""

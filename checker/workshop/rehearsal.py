@@ -46,7 +46,7 @@ def mistakes(puzzle: str) -> tuple[tuple[str, str], ...]:
 def plain_sheet(count: int = 6) -> list[Item]:
     """A run sheet of the first puzzles, one after another."""
     return [
-        Item(n * MINUTES, MINUTES, puzzle.title, puzzle.notebook, [puzzle.name], "exercise")
+        Item(n * MINUTES, MINUTES, puzzle.title, puzzle.notebook, [puzzle.name])
         for n, puzzle in enumerate(LADDER[:count])
     ]
 
@@ -57,7 +57,7 @@ def script(items: Sequence[Item], learners: int, seed: int = 0) -> list[Moment]:
     fast = [chance.uniform(0.6, 1.6) for _ in range(learners)]  # some need half the time of others
     moments: list[Moment] = []
     for item in items:
-        for puzzle in (name for name in item.puzzles if name in PUZZLES):
+        for puzzle in (name for name in item.solved if name in PUZZLES):
             wrong = list(mistakes(puzzle))
             chance.shuffle(wrong)
             weights = [1 / (n + 1) ** 1.3 for n in range(len(wrong))]  # a few beliefs are common, most are rare
@@ -102,6 +102,8 @@ def _at_puzzle(
             hand = True
             does(kind="hand")
         minute += chance.uniform(1.0, 3.0) * pace
+        if minute > item.start_minute + item.minutes + 3:
+            return found
     return found
 
 

@@ -16,7 +16,12 @@ class Item(msgspec.Struct, frozen=True):
     title: str
     notebook: str = ""
     puzzles: list[str] = []
-    kind: str = ""
+    kind: str = "exercise"
+
+    @property
+    def solved(self) -> list[str]:
+        """The puzzles at which the class works in this row, itself."""
+        return self.puzzles if self.kind == "exercise" else []
 
 
 class AgendaError(ValueError):
