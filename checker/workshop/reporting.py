@@ -181,8 +181,12 @@ def report(box: Box, event: Event, stays: bool) -> None:
 
 def overdue(box: Box) -> int:
     """How many results wait, where the oldest has waited long enough for the board not to be reached."""
-    waiting, _ = box.unsent(most=1000)
-    return len(waiting) if waiting and time.time() - waiting[0].at > OVERDUE else 0
+    oldest, _ = box.unsent(most=1)
+    if not oldest or time.time() - oldest[0].at <= OVERDUE:
+        return 0
+    with box.spool.open("rb") as file:
+        file.seek(box.sent())
+        return sum(1 for _ in file)
 
 
 def take_messages(box: Box) -> list[Message]:

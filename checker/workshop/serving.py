@@ -165,7 +165,9 @@ def close(store: Store, forget: bool) -> None:
 
 def link(live: LiveClass, where: Place, role: Any) -> str:
     """The page of a role. The token stands behind the #, which a browser sends to nobody."""
-    base = where.public or (where.own if role == "screen" or where.host != "0.0.0.0" else where.url)
+    base = where.public or (
+        where.url if role == "helper" else where.own
+    )  # the teacher's token stays off the room's network
     return f"{base}#{role}={live.token_of(role)}"
 
 
