@@ -305,7 +305,7 @@ def costs(board: Running, home: Path) -> dict[str, Cost]:
     ):
         box = reporting.Box(home / re.sub(r"\W", "-", words))
         box.folder.mkdir()
-        reporting._keep_identity(box, reporting.Identity(url, joined))
+        reporting._keep_identity(box, reporting.Identity(url, joined, time.time()))
         found[words] = cost(box)
     return found
 

@@ -122,6 +122,7 @@ def _add_rehearse(commands: Subcommands) -> None:
     p.add_argument("--learners", metavar="N", type=int, default=12, help="how many (default 12)")
     p.add_argument("--speed", metavar="X", type=float, default=1.0, help="so many times as fast as a class (default 1)")
     p.add_argument("--seed", metavar="N", type=int, default=0, help="another class")
+    p.add_argument("--browser", action="store_true", help="open the projector's page and yours")
     _add_serving(p)
     _add_folder(p)
 
@@ -129,6 +130,7 @@ def _add_rehearse(commands: Subcommands) -> None:
 def rehearse(options: Namespace) -> int:
     """The class is deleted at the end; only the films are kept."""
     import tempfile
+    import webbrowser
 
     from checker.workshop import board_store, serving
     from checker.workshop.rehearsal import Rehearsal, plain_sheet
@@ -140,6 +142,8 @@ def rehearse(options: Namespace) -> int:
 
     def ready(live: LiveClass, place: Place) -> None:
         serving.announce(live, place)
+        for role in ("screen", "teacher") if options.browser else ():
+            webbrowser.open(serving.link(live, place, role))
         code, _, _ = live.join_line.partition("@")
         Rehearsal(
             place.own, code, live.token_of("teacher"), items, options.learners, options.speed, options.seed

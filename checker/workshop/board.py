@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -46,19 +47,19 @@ class Server:
     forwarded: bool = False
     on_close: Callable[[bool], None] = lambda forget: None
     viewers: dict[Stream, Role] = field(default_factory=dict)
-    _waiting: list[tuple[list[Stored], asyncio.Future[list[bool]]]] = field(default_factory=list)
+    _waiting: list[tuple[list[Stored], asyncio.Future[None]]] = field(default_factory=list)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _writing: bool = False
     _sent: float = 0.0
 
-    async def keep(self, stored: list[Stored]) -> list[bool]:
-        """Store events; returns which are new, once they are on the disk. What comes meanwhile is stored together."""
+    async def keep(self, stored: list[Stored]) -> None:
+        """Store events; returns once they are on the disk. What comes meanwhile is stored together, in one commit."""
         future = asyncio.get_running_loop().create_future()
         self._waiting.append((stored, future))
         if not self._writing:
             self._writing = True
             self._spawn(self._write())
-        return await future
+        await future
 
     async def _write(self) -> None:
         loop = asyncio.get_running_loop()
@@ -67,15 +68,13 @@ class Server:
             batch = [one for stored, _ in waiting for one in stored if self.live.still_here(one[0])]
             try:
                 new = await loop.run_in_executor(self.live.disk, self.live.store.add_events, batch)
+                self.live.apply(batch, new)
             except Exception as error:  # a full disk: the notebooks keep what they have, and send it again
                 for _, future in waiting:
                     future.set_exception(error)
-                continue
-            self.live.apply(batch, new)
-            fresh = {(who, event.uid) for (who, event, _), is_new in zip(batch, new, strict=True) if is_new}
-            for stored, future in waiting:
-                if not future.done():
-                    future.set_result([(who, event.uid) in fresh for who, event, _ in stored])
+            else:
+                for _, future in waiting:
+                    future.set_result(None)
         self._writing = False
 
     async def show(self) -> None:
@@ -85,9 +84,12 @@ class Server:
             if not self.viewers or not (self.live.changed or time.monotonic() - self._sent > AT_LEAST_EVERY):
                 continue
             self.live.changed, self._sent = False, time.monotonic()
-            states = {role: self.state(role) for role in set(self.viewers.values())}
-            for viewer, role in list(self.viewers.items()):
-                viewer.send(states[role])
+            try:
+                states = {role: self.state(role) for role in set(self.viewers.values())}
+                for viewer, role in list(self.viewers.items()):
+                    viewer.send(states[role])
+            except Exception:  # the pages are still served what they ask for
+                traceback.print_exc()
 
     def state(self, role: Role) -> bytes:
         return msgspec.json.encode(self.live.view(role))

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from checker.workshop.board_store import NoClass, Store, create
-from checker.workshop.live_class import OPEN_FOR
+from checker.workshop.wire import OPEN_FOR
 
 FORGET_AFTER = 14 * 24 * 3600.0
 

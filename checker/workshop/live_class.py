@@ -19,11 +19,10 @@ from checker.workshop.join_code import clean_name, digest, new_token, pseudonym,
 from checker.workshop.limits import Limit
 from checker.workshop.room import Belief, Learner, Room
 from checker.workshop.schedule import Item
-from checker.workshop.wire import Event, Join, Joined, Message, Push, Report
+from checker.workshop.wire import OPEN_FOR, Event, Join, Joined, Message, Push, Report
 
 Role = Literal["screen", "helper", "teacher"]
 ROLES: tuple[Role, ...] = ("screen", "helper", "teacher")
-OPEN_FOR = 12 * 3600.0
 MOST_LEARNERS = 1000
 MOST_MESSAGES = 20
 NAMES = tuple(puzzle.name for puzzle in LADDER)

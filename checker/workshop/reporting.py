@@ -31,6 +31,7 @@ from checker.workshop.wire import (
     HEARTBEAT,
     MOST_BYTES,
     MOST_EVENTS,
+    OPEN_FOR,
     TOKEN_HEADER,
     Event,
     Join,
@@ -61,10 +62,11 @@ class Refused(Exception):
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Which class somebody joined, and as whom. `left`: nothing is reported any more, but the board could not be told."""
+    """Which class somebody joined, when, and as whom. `left`: nothing is reported any more."""
 
     url: str
     joined: Joined
+    at: float
     left: bool = False
 
 
@@ -105,12 +107,12 @@ class Box:
         return self.folder / "messages.json"
 
     def identity(self) -> Identity | None:
-        """Which class this folder is in; None before `join`, after `leave`, and where the file is damaged."""
+        """Which class this folder is in; None before `join`, after `leave`, when it is over, and where the file is damaged."""
         try:
             found = msgspec.json.decode(self.identity_file.read_bytes(), type=Identity)
         except (OSError, msgspec.DecodeError):
             return None
-        return None if found.left else found
+        return None if found.left or time.time() - found.at > OPEN_FOR else found
 
     def append(self, event: Event) -> None:
         """Add an event, in one write, so that two notebooks never mix their lines. Raises OSError."""
@@ -214,6 +216,8 @@ def deliver(box: Box) -> bool:
         try:
             reply = _post(identity, box, waiting)
         except Refused as refused:
+            if refused.status in (401, 410):  # the class is over, or knows us no more
+                _keep_identity(box, msgspec.structs.replace(identity, left=True))
             if refused.status != 400 or not waiting:
                 raise
             # a board of another version takes no such event: the others are still worth posting
@@ -266,8 +270,6 @@ class Reporter:
                 more = deliver(self.box)
                 wait = 1.0 if more else HEARTBEAT * random.uniform(0.8, 1.2)
             except Refused as refused:
-                if refused.status in (401, 410):  # another `join` starts it again
-                    return
                 wait = max(refused.wait, 5.0) * random.uniform(1.0, 1.5)
             except (OSError, ValueError):
                 wait = min(max(2 * wait, 1.0), SLOWEST) * random.uniform(0.5, 1.0)
@@ -315,7 +317,7 @@ def ask_to_join(box: Box, address: JoinAddress, name: str = "", token: str = "")
     if old is None or old.joined.who != joined.who:  # results of another class do not go to this one
         for path in (box.spool, box.sent_file, box.inbox_file):
             path.unlink(missing_ok=True)
-    _keep_identity(box, Identity(address.url, joined))
+    _keep_identity(box, Identity(address.url, joined, time.time()))
     reporter(box).wake()
     return joined
 

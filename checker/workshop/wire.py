@@ -12,6 +12,8 @@ MOST_EVENTS = 20
 """Of one request; also what a learner may send in a minute once the burst is used up."""
 TOKEN_HEADER = "X-Class-Token"
 HEARTBEAT = 15.0
+OPEN_FOR = 12 * 3600.0
+"""Seconds for which a class can be joined, and a notebook reports to it."""
 
 Kind = Literal["check", "done", "hand", "hand_down"]
 Status = Literal[

@@ -13,8 +13,8 @@ import pytest
 
 from checker.misconceptions import bank
 from checker.workshop import board_store
-from checker.workshop.live_class import OPEN_FOR
 from checker.workshop.schedule import Item
+from checker.workshop.wire import OPEN_FOR
 from tests.workshop.conftest import Board, Start, event, wrong
 
 SCRIPT = "<img src=x onerror=alert(1)>"

@@ -272,3 +272,22 @@ def test_notebooks_of_one_folder_append_whole_lines(box: reporting.Box, board: B
     assert [one.wait(60) for one in both] == [0, 0]
     lines = box.spool.read_text().splitlines()
     assert len([json.loads(line) for line in lines]) == 400
+
+
+def test_when_the_class_is_over_a_check_says_nothing_of_it_any_more(
+    box: reporting.Box, board: Board, by_hand: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checker.join(board.address)
+    monkeypatch.setattr(reporting, "OVERDUE", -1.0)
+    checked()
+    tomorrow = time.time() + reporting.OPEN_FOR + 1
+    with monkeypatch.context() as later:
+        later.setattr(reporting.time, "time", lambda: tomorrow)
+        assert box.identity() is None
+    board.live.closed = True
+    with pytest.raises(reporting.Refused, match="this class is over"):
+        reporting.deliver(box)
+    capsys.readouterr()
+    checked()
+    assert capsys.readouterr().out == ""
+    assert len(box.unsent()[0]) == 1
