@@ -6,7 +6,7 @@ const SHAPES = ["passed", "trying", "stuck", "untouched"];
 const WORDS = { passed: "passed", trying: "at work", stuck: "stuck", untouched: "not begun" };
 const $ = (id) => document.getElementById(id);
 const drawn = new Map();
-let token = "", state = null, qr = null, lastHeard = 0;
+let token = "", state = null, qr = null, lastStreamed = Date.now();
 
 function el(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -87,7 +87,7 @@ async function refresh() {
 async function follow() {
   for (let wait = 3000; ; wait = Math.min(2 * wait, 30000)) {
     const reading = new AbortController();
-    const watch = setInterval(() => { if (Date.now() - lastHeard > 3 * SILENCE) reading.abort(); }, 5000);
+    const watch = setInterval(() => { if (Date.now() - lastStreamed > 2 * SILENCE) reading.abort(); }, 5000);
     try {
       const headers = { "X-Class-Token": token, Accept: "text/event-stream" };
       const answer = await fetch("stream", { headers, signal: reading.signal });
@@ -97,6 +97,7 @@ async function follow() {
       for (let rest = ""; answer.ok; ) {
         const { done, value } = await reader.read();
         if (done) break;
+        lastStreamed = Date.now();
         const parts = (rest + value).split("\n\n");
         rest = parts.pop();
         const newest = parts.filter((part) => part.startsWith("data: ")).pop();
@@ -109,7 +110,7 @@ async function follow() {
 }
 
 async function poll() {
-  if (Date.now() - lastHeard < SILENCE) return;
+  if (Date.now() - lastStreamed < SILENCE) return;
   try {
     await refresh();
   } catch (error) {
@@ -126,7 +127,7 @@ function over(status) {
 
 function show(next) {
   if ($("status").textContent.startsWith("The board is not reached")) say("");
-  [state, lastHeard] = [next, Date.now()];
+  state = next;
   const staff = state.role !== "screen";
   document.body.className = staff ? "staff" : "screen";
   document.title = `${state.title}: ${staff ? state.role : "the board"}`;

@@ -10,7 +10,7 @@ import pytest
 
 from checker.workshop.belief_films import BeliefFilms
 from checker.workshop.schedule import Item
-from tests.workshop.conftest import Start, event, wrong
+from tests.workshop.conftest import Board, Start, event, wrong
 
 EVIL = "<img src=x onerror=alert(1)>"
 FILM = "<!doctype html><title>film</title><p>moving</p><script>document.body.append(' played')</script>"
@@ -70,3 +70,21 @@ def test_the_page_shows_the_room_and_takes_orders(
     assert problems == []
     for made in (screen, teacher):
         made.context.close()
+
+
+@pytest.mark.browser
+def test_a_page_whose_stream_is_held_back_asks_every_three_seconds(
+    board: Board, chrome: Any, browser_thread: ThreadPoolExecutor
+) -> None:
+    page = chrome.new_context().new_page()
+    page.route("**/stream", lambda route: None)  # as a proxy does that waits for the end
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/state") else None)
+    page.clock.install()
+    page.goto(f"{board.url}#screen={board.live.token_of('screen')}")
+    page.get_by_text("from five learners up").wait_for()
+    page.clock.run_for(19_000)
+    assert len(asked) == 1
+    page.clock.run_for(11_000)
+    assert len(asked) >= 4
+    page.context.close()
