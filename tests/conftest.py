@@ -8,6 +8,8 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
+from tools import judged
+
 # A busy machine is slow, and no test here is about time.
 settings.register_profile("course", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("course")
@@ -30,3 +32,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _the_same_random_numbers() -> None:
     """Whichever tests ran before: one that fails once in a hundred draws has to fail always, or never."""
     torch.manual_seed(0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many kernels were judged is said where any was to be."""
+    ran = [report for reports in terminalreporter.stats.values() for report in reports if hasattr(report, "nodeid")]
+    if any(report.nodeid.startswith(judged.TESTS) for report in ran):
+        terminalreporter.line(judged.summary(os.environ.get("JUDGE", "")))

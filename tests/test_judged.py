@@ -1,0 +1,80 @@
+"""Which kernels a test run judges: all where something that decides has changed, else a sample."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from checker.course import LADDER
+from tools import judged
+
+TESTS = {f"{p.name}-{i}": p.name for p in LADDER for i in range(10)}
+
+
+@pytest.fixture
+def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A report in which every puzzle stands as it is now."""
+    path = tmp_path / "judged.json"
+    path.write_text(json.dumps({"puzzles": {p.name: judged.decides(p.name) for p in LADDER}}))
+    monkeypatch.setattr(judged, "REPORT", path)
+    return path
+
+
+def changed_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> str:
+    monkeypatch.setattr(judged, "ROOT", tmp_path)
+    path = tmp_path / "gate.py"
+    path.write_text(text)
+    judged._code.cache_clear()
+    return judged._code(path)
+
+
+def test_what_does_not_run_decides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = changed_code(tmp_path, monkeypatch, "def f(x):\n    return x + 1\n")
+    assert (
+        changed_code(tmp_path, monkeypatch, 'def f(x):\n    """Adds."""\n    return (  # one\n        x + 1)\n')
+        == plain
+    )
+    assert changed_code(tmp_path, monkeypatch, "def f(x):\n    return x + 2\n") != plain
+
+
+def test_nothing_is_stale_where_nothing_changed(report: Path) -> None:
+    assert judged.stale() == []
+    assert judged.record(judged.stale(), lambda puzzle: False) == []
+
+
+def test_a_changed_wrong_kernel_makes_its_puzzle_stale_and_no_other(
+    report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Path.read_text
+
+    def with_a_word_more(path: Path, *arguments: str, **named: str) -> str:
+        return read(path, *arguments, **named) + ("\nmore" if path.name == "row_softmax.md" else "")
+
+    monkeypatch.setattr(Path, "read_text", with_a_word_more)
+    assert judged.stale() == ["row_softmax"]
+
+
+def test_a_changed_judge_makes_all_stale(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judged, "_machinery", lambda: "other code")
+    assert judged.stale() == [puzzle.name for puzzle in LADDER]
+
+
+def test_of_what_stands_one_in_twenty_is_judged_and_of_the_rest_all(report: Path) -> None:
+    known = json.loads(report.read_text())
+    known["puzzles"]["row_softmax"] = "before the change"
+    report.write_text(json.dumps(known))
+    ran = judged.chosen(TESTS, "")
+    assert {test for test, puzzle in TESTS.items() if puzzle == "row_softmax"} <= ran
+    assert len(ran) == 10 + (len(TESTS) - 10 + judged.ONE_IN - 1) // judged.ONE_IN
+    assert ran == judged.chosen(TESTS, ""), "every process has to draw the same"
+    assert judged.chosen(TESTS, "all") == TESTS.keys()
+    assert judged.chosen(TESTS, "row_softmax") == {f"row_softmax-{i}" for i in range(10)}
+
+
+def test_only_a_puzzle_whose_kernels_came_out_right_is_recorded(report: Path) -> None:
+    report.unlink()
+    names = [puzzle.name for puzzle in LADDER]
+    assert judged.record(names, lambda puzzle: puzzle != names[3]) == [names[3]]
+    assert judged.stale() == [names[3]]
