@@ -34,6 +34,8 @@ def make(case: Case) -> Tensors:
     """y, dy and dx, each [M, N]: y a softmax as a forward pass leaves it, rounded to the dtype. Padded, each has a row stride of its own."""
     m, n = case.sizes["M"], case.sizes["N"]
     x = rows(replace(case, family=_ROWS.get(case.family, "normal")), m, n)
+    if case.family == "rare":  # one column has nearly all the weight
+        x[:, 0] = 20.0
     if case.family == "one_hot":  # so that the others' weights are numbers of float16, too
         x = x * 0.16
     return {
@@ -57,6 +59,8 @@ def _gradients(case: Case, m: int, n: int) -> torch.Tensor:
             return dy * (torch.finfo(DTYPES[case.dtype]).max / 32)
         case "small_gradients":  # dy is a number in the dtype, y · dy in float16 hardly is one
             return dy * _SMALL[case.dtype]
+        case "rare":  # weights of 10⁻⁹ with gradients of 10⁹
+            return torch.cat([dy[:, :1], dy[:, 1:] * 2.0**30], dim=1)
         case other:
             raise ValueError(f"no family of gradients is called {other!r}")
 
@@ -152,6 +156,8 @@ PUZZLE = Puzzle(
         _case(67, 7, 8, family="alike_gradients", dtype="float16"),
         _case(67, 15, 16, family="alike_gradients", dtype="bfloat16", layout="padded"),
         _case(2, 2050, 4096, family="alike_gradients", dtype="bfloat16", layout="padded"),
+        _case(9, 21, 32, family="rare", layout="padded"),
+        _case(9, 37, 64, family="rare", dtype="bfloat16", layout="padded"),
         _case(4096, 781, 1024, devices=GPU, family="masked_weights"),
         _case(1031, 16384, 16384, devices=GPU),
         _case(512, 12_289, 16384, devices=GPU, dtype="float16", layout="padded"),
