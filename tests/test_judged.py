@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -78,3 +81,20 @@ def test_only_a_puzzle_whose_kernels_came_out_right_is_recorded(report: Path) ->
     names = [puzzle.name for puzzle in LADDER]
     assert judged.record(names, lambda puzzle: puzzle != names[3]) == [names[3]]
     assert judged.stale() == [names[3]]
+
+
+def test_every_file_with_a_test_that_judges_is_known_to_what_decides() -> None:
+    marked = {
+        str(path.relative_to(judged.ROOT))
+        for path in (judged.ROOT / "tests").rglob("test_*.py")
+        if "@pytest.mark." + "judged" in path.read_text("utf-8")
+    }
+    assert marked == set(judged.TESTS)
+
+
+def test_each_of_them_is_of_a_puzzle() -> None:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", "-m", "judged", *judged.TESTS]
+    environment = os.environ | {"JUDGE": " ".join(puzzle.name for puzzle in LADDER)}
+    of_puzzles = subprocess.run(command, cwd=judged.ROOT, env=environment, capture_output=True, text=True, check=False)
+    every = subprocess.run(command, cwd=judged.ROOT, env=os.environ | {"JUDGE": "all"}, capture_output=True, text=True)
+    assert of_puzzles.stdout.count("::") == every.stdout.count("::") > 1000

@@ -1,10 +1,10 @@
 """The wrong and the right kernels of the course, judged once for what decides about them: `make judged`.
 
-`tests/misconceptions/test_kills.py` judges more than 800 kernels, which takes two cores a quarter of an hour. A verdict hangs on the
-kernel, its puzzle, the code that judges and the versions that compute. `reports/judged.json` keeps a hash of all that for each puzzle
-whose kernels all came out as they should. Where the hash is still the same, a test run judges one kernel in `ONE_IN`, others at every
-commit; where it is not, all of the puzzle's. So a change that decides about verdicts is either judged by whoever makes it, with this
-command, or by CI, which then takes longer.
+The tests marked ``judged`` judge more than 1,000 kernels, which takes two cores twenty minutes. A verdict hangs on the kernel, its
+puzzle, the code that judges and the versions that compute. `reports/judged.json` keeps a hash of all that for each puzzle whose kernels
+all came out as they should. Where the hash is still the same, a test run takes one in `ONE_IN` of these tests, others at every commit;
+where it is not, all of the puzzle's. So a change that decides about verdicts is either judged by whoever makes it, with this command,
+or by CI, which then takes longer.
 
     JUDGE=all make test                  judge everything, whatever is recorded
     JUDGE="row_softmax" make test        the kernels of these puzzles, and no others
@@ -31,7 +31,17 @@ from checker.grading.keys import DECIDING, packages  # noqa: E402
 from tools.mutant_reports import CPU, load  # noqa: E402
 
 REPORT = ROOT / "reports" / "judged.json"
-TESTS = "tests/misconceptions/test_kills.py"
+TESTS = (
+    "tests/misconceptions/test_kills.py",
+    "tests/misconceptions/test_reports.py",
+    "tests/misconceptions/test_held_out.py",
+    "tests/simulator/lockstep/test_differential.py",
+    "tests/judge/test_authoring.py",
+    "tests/judge/test_gates.py",
+    "tests/judge/test_int64_overflow.py",
+    "tests/test_guarded.py",
+)
+"""Where tests are marked so. Each has its puzzle, or what names it, among its parameters."""
 KERNELS = ("correct", "rewrites", "styles")
 ONE_IN = 20
 SHOWN = 16
@@ -70,7 +80,7 @@ def _kill_tables() -> list[dict[str, object]]:
 @cache
 def _machinery() -> str:
     """The code that judges and the tests that say what a verdict has to be."""
-    files = [ROOT / TESTS, *(ROOT / "tests" / "misconceptions").glob("kernels.py")]
+    files = [*(ROOT / test for test in TESTS), ROOT / "tests" / "misconceptions" / "kernels.py"]
     for name in (*DECIDING, "misconceptions"):
         path = ROOT / "checker" / name
         files += path.rglob("*.py") if path.is_dir() else [path]
@@ -127,12 +137,12 @@ def _commit() -> str:
 def summary(asked: str) -> str:
     """What a test run says of the kernels that it did not judge."""
     if asked:
-        return f"test_kills judged the kernels of: {asked}"
+        return f"judged: the kernels of {asked}"
     again = stale()
-    judged = f"all kernels of {', '.join(again)}" if again else "no puzzle whole"
+    judged = f"all kernels of {', '.join(again)}" if again else "no puzzle's kernels whole"
     return (
-        f"test_kills judged {judged}; of the other {len(LADDER) - len(again)} puzzles, whose verdicts stand in "
-        f"reports/judged.json, one kernel in {ONE_IN} (JUDGE=all judges every one)"
+        f"judged: {judged}; of the other {len(LADDER) - len(again)} puzzles, whose verdicts stand in reports/judged.json, "
+        f"one kernel in {ONE_IN} (JUDGE=all judges every one)"
     )
 
 
@@ -141,7 +151,7 @@ def summary(asked: str) -> str:
 
 def judge(puzzle: str, jobs: int) -> bool:
     """Whether every kernel of a puzzle comes out as it should."""
-    command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), TESTS]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), "-m", "judged", *TESTS]
     return subprocess.run(command, cwd=ROOT, env=os.environ | {"JUDGE": puzzle}, check=False).returncode == 0
 
 
