@@ -23,7 +23,7 @@ torch.set_num_threads(max(1, torch.get_num_threads() // WORKERS))
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Without a GPU leave out, by name, what needs one; and the kernels whose verdicts are known (see `tools.judged`)."""
-    tests = {item.nodeid: puzzle_of(item) for item in items if item.get_closest_marker("judged")}
+    tests = {item.nodeid: subject_of(item) for item in items if item.get_closest_marker("judged")}
     left_out = tests.keys() - judged.chosen(tests, os.environ.get("JUDGE", ""))
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
     items[:] = [item for item in items if item.nodeid not in left_out]
@@ -35,10 +35,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(no_gpu)
 
 
-def puzzle_of(item: pytest.Item) -> str:
-    """The name of the puzzle that a test's parameters are of; empty where there is none."""
+def subject_of(item: pytest.Item) -> str:
+    """The name of the puzzle or notebook that a test's parameters are of; empty where there is none."""
     parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-    named = parameters.get("puzzle", parameters.get("misconception", parameters.get("key", "")))
+    named = parameters.get(
+        "puzzle", parameters.get("misconception", parameters.get("key", parameters.get("notebook", "")))
+    )
     if isinstance(named, Puzzle):
         return named.name
     return str(getattr(named, "puzzle", named)).partition(":")[0]

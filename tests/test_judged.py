@@ -1,4 +1,4 @@
-"""Which kernels a test run judges: all where something that decides has changed, else a sample."""
+"""Which kernels a test run judges and which notebooks it runs: all where something that decides has changed, else a sample."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ TESTS = {f"{p.name}-{i}": p.name for p in LADDER for i in range(10)}
 
 @pytest.fixture
 def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A report in which every puzzle stands as it is now."""
+    """A report in which everything stands as it is now."""
     path = tmp_path / "judged.json"
-    path.write_text(json.dumps({"puzzles": {p.name: judged.decides(p.name) for p in LADDER}}))
+    path.write_text(json.dumps({"decides": {name: judged.decides(name) for name in judged.SUBJECTS}}))
     monkeypatch.setattr(judged, "REPORT", path)
     return path
 
@@ -61,12 +61,17 @@ def test_a_changed_wrong_kernel_makes_its_puzzle_stale_and_no_other(
 
 def test_a_changed_judge_makes_all_stale(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judged, "_machinery", lambda: "other code")
-    assert judged.stale() == [puzzle.name for puzzle in LADDER]
+    assert judged.stale() == [*(puzzle.name for puzzle in LADDER), *judged.MATRIX]
+
+
+def test_a_changed_card_makes_the_notebooks_stale(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judged, "_everything", lambda: "other code")
+    assert judged.stale() == [*judged.NOTEBOOKS]
 
 
 def test_of_what_stands_one_in_twenty_is_judged_and_of_the_rest_all(report: Path) -> None:
     known = json.loads(report.read_text())
-    known["puzzles"]["row_softmax"] = "before the change"
+    known["decides"]["row_softmax"] = "before the change"
     report.write_text(json.dumps(known))
     ran = judged.chosen(TESTS, "")
     assert {test for test, puzzle in TESTS.items() if puzzle == "row_softmax"} <= ran
@@ -76,11 +81,11 @@ def test_of_what_stands_one_in_twenty_is_judged_and_of_the_rest_all(report: Path
     assert judged.chosen(TESTS, "row_softmax") == {f"row_softmax-{i}" for i in range(10)}
 
 
-def test_only_a_puzzle_whose_kernels_came_out_right_is_recorded(report: Path) -> None:
+def test_only_what_came_out_right_is_recorded(report: Path) -> None:
     report.unlink()
-    names = [puzzle.name for puzzle in LADDER]
-    assert judged.record(names, lambda puzzle: puzzle != names[3]) == [names[3]]
-    assert judged.stale() == [names[3]]
+    fourth = judged.SUBJECTS[3]
+    assert judged.record(judged.SUBJECTS, lambda subject: subject != fourth) == [fourth]
+    assert judged.stale() == [fourth]
 
 
 def test_every_file_with_a_test_that_judges_is_known_to_what_decides() -> None:
@@ -92,9 +97,9 @@ def test_every_file_with_a_test_that_judges_is_known_to_what_decides() -> None:
     assert marked == set(judged.TESTS)
 
 
-def test_each_of_them_is_of_a_puzzle() -> None:
+def test_each_of_them_is_of_a_puzzle_or_a_notebook() -> None:
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", "-m", "judged", *judged.TESTS]
-    environment = os.environ | {"JUDGE": " ".join(puzzle.name for puzzle in LADDER)}
-    of_puzzles = subprocess.run(command, cwd=judged.ROOT, env=environment, capture_output=True, text=True, check=False)
+    environment = os.environ | {"JUDGE": " ".join(judged.SUBJECTS)}
+    named = subprocess.run(command, cwd=judged.ROOT, env=environment, capture_output=True, text=True, check=False)
     every = subprocess.run(command, cwd=judged.ROOT, env=os.environ | {"JUDGE": "all"}, capture_output=True, text=True)
-    assert of_puzzles.stdout.count("::") == every.stdout.count("::") > 1000
+    assert named.stdout.count("::") == every.stdout.count("::") > 1000
