@@ -9,7 +9,7 @@ JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n : 4)))
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab ready slides workshop test quick browser sync sync-check test-matrix mutants gpu-test gradescope nbgrader site lint lock
+.PHONY: help setup lab ready slides workshop test quick browser sync sync-check test-matrix mutants judged gpu-test gradescope nbgrader site lint lock
 
 help:  ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,9 @@ sync-check: setup  ## Fail where puzzles/ or notebooks/ are not what `make sync`
 
 test-matrix: setup  ## Run the simulator's tests on the oldest and the newest Triton and NumPy
 	JOBS=$(JOBS) tools/test-matrix
+
+judged: setup  ## Judge the wrong and right kernels of every puzzle that changed, and write reports/judged.json for CI
+	$(RUN) tools/judged.py
 
 mutants: setup  ## Judge every wrong kernel and mutant, and write docs/mutants.md (ARGS="--guarded --puzzle NAME --sample 5" for a look)
 	$(RUN) tools/mutants.py $(ARGS)
@@ -74,3 +77,4 @@ endif
 
 browser:
 	@$(RUN) tools/browser.py
+	@$(RUN) tools/hub.py

@@ -8,6 +8,9 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
+from checker.puzzle import Puzzle
+from tools import judged
+
 # A busy machine is slow, and no test here is about time.
 settings.register_profile("course", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("course")
@@ -17,7 +20,13 @@ WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 torch.set_num_threads(max(1, torch.get_num_threads() // WORKERS))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without a GPU leave out, by name, what needs one; and the kernels whose verdicts are known (see `tools.judged`)."""
+    tests = {item.nodeid: subject_of(item) for item in items if item.get_closest_marker("judged")}
+    left_out = tests.keys() - judged.chosen(tests, os.environ.get("JUDGE", ""))
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+    items[:] = [item for item in items if item.nodeid not in left_out]
     if torch.cuda.is_available():
         return
     no_gpu = pytest.mark.skip(reason="needs a CUDA GPU; make gpu-test runs it where there is one")
@@ -26,7 +35,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(no_gpu)
 
 
+def subject_of(item: pytest.Item) -> str:
+    """The name of the puzzle or notebook that a test's parameters are of; empty where there is none."""
+    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    named = parameters.get(
+        "puzzle", parameters.get("misconception", parameters.get("key", parameters.get("notebook", "")))
+    )
+    if isinstance(named, Puzzle):
+        return named.name
+    return str(getattr(named, "puzzle", named)).partition(":")[0]
+
+
 @pytest.fixture(autouse=True)
 def _the_same_random_numbers() -> None:
     """Whichever tests ran before: one that fails once in a hundred draws has to fail always, or never."""
     torch.manual_seed(0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Which kernels were judged is said where any was."""
+    ran = [report for reports in terminalreporter.stats.values() for report in reports if hasattr(report, "nodeid")]
+    if any("judged" in getattr(report, "keywords", ()) for report in ran):
+        terminalreporter.line(judged.summary(os.environ.get("JUDGE", "")))

@@ -69,6 +69,7 @@ def joins():
             yield pytest.param(puzzle, m, TURN, id=f"{puzzle.name}-{m.name}-turn")
 
 
+@pytest.mark.judged
 @pytest.mark.parametrize(("puzzle", "misconception", "both"), list(joins()))
 def test_always_is_the_wrong_kernel_and_never_the_solution(puzzle, misconception, both, runner):
     cases = prepared(puzzle)[:SMALL]

@@ -164,7 +164,7 @@ def main() -> int:
         if any(name.startswith(("checker/", "tools/")) for name in python):
             commands.append([sys.executable, "-m", "mypy", "--no-error-summary"])
         commands.append(run_of(KILLS))
-        sampled = environment | {"QUICK_SAMPLE": str(SAMPLE), "QUICK_PUZZLES": puzzles_of(files)}
+        sampled = environment | {"JUDGE": "all", "QUICK_SAMPLE": str(SAMPLE), "QUICK_PUZZLES": puzzles_of(files)}
         fine = [subprocess.run(command, cwd=ROOT, env=sampled, check=False).returncode == 0 for command in commands]
     return 0 if rooms.returncode == 0 and all(fine) else 1
 

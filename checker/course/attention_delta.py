@@ -15,7 +15,7 @@ from checker.course.attention_heads import laid_out, stride_names, strides
 from checker.course.attention_inputs import counted
 from checker.course.covering import Row, covering, smallest_first
 from checker.course.diagrams import flowing
-from checker.course.families import generator, in_name
+from checker.course.families import generator, in_name, once_a_case
 from checker.course.softmax_rows import prime_below
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
 
@@ -66,6 +66,8 @@ def _values(case: Case, shape: tuple[int, ...]) -> tuple[torch.Tensor, torch.Ten
             do = torch.full(shape, 0.45 * torch.finfo(in_16_bits).eps, dtype=torch.float64)
             do[..., 0] = 1.0
             return torch.ones_like(o), do
+        case "tiny_outputs":  # products as large as any, of numbers that look like none
+            return o * 2.0**-30, do * 2.0**30
         case "unseen":  # every other query saw no key: its output is 0, and its gradient is as large as any
             o[..., 1::2, :] = 0.0
             return o, do
@@ -80,6 +82,11 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     """The sum of all magnitudes that were added: where they cancel, their roundings stay."""
+    return _magnitude(case, output)
+
+
+@once_a_case
+def _magnitude(case: Case, output: str) -> torch.Tensor:
     made = make(case)
     return (made["o_ptr"].double() * made["do_ptr"].double()).abs().sum(dim=-1)
 
@@ -189,6 +196,8 @@ PUZZLE = Puzzle(
         _case(1, 2, 2083, 32, 32, dtype="bfloat16", layout="transposed"),
         _case(2, 2, 71, 16, 32, dtype="float16", layout="transposed"),
         _case(3, 2, 33, 32, 16, dtype="bfloat16", layout="strided"),
+        _case(2, 3, 21, 32, 16, layout="strided", family="tiny_outputs"),
+        _case(2, 3, 37, 64, 32, dtype="bfloat16", layout="transposed", family="tiny_outputs"),
         _case(2, 8, 4096, 128, 64, devices=GPU, dtype="bfloat16", layout="transposed"),
         _case(3, 5, 1031, 64, 32, devices=GPU, dtype="float16", layout="strided", family="cancelling"),
         _case(1, 16, 8192, 64, 128, devices=GPU),

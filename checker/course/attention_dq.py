@@ -104,6 +104,10 @@ PUZZLE = Puzzle(
         *every_pair(),
         heads_case(1, (1, 1), (1, 2), 16, (16, 16)),
         heads_case(1, (3, 3), (5, 23), 16, (16, 16)),
+        heads_case(
+            2, (2, 1), (21, 83), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}, layout="strided", family="rare_keys"
+        ),
+        heads_case(2, (2, 2), (37, 70), 64, (32, 16), dtype="bfloat16", layout="transposed", family="rare_keys"),
         heads_case(2, (1, 1), (48, 80), 16, (32, 64), {"RAGGED": 1}),  # 16 divides every size, a tile divides none
         heads_case(1, (1, 1), (37, 2), 16, (16, 16), {"IS_CAUSAL": True}, layout="strided"),
         heads_case(1, (1, 1), (270, 20), 16, (16, 16), {"IS_CAUSAL": True}, family="negative"),

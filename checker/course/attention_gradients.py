@@ -21,7 +21,7 @@ from checker.course.attention_cases import FACTORS, built, covered
 from checker.course.attention_heads import heads_case, key_lengths, laid_out, seen, sizes, with_padding
 from checker.course.attention_inputs import LARGE, attention, queries_keys_values, scale_of, told_apart
 from checker.course.covering import Row
-from checker.course.families import generator
+from checker.course.families import generator, once_a_case
 from checker.puzzle import DTYPES, Case, Tensors
 
 MANY_SMALL = "many_small"
@@ -145,6 +145,7 @@ def _weights(head: _Head, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
     return p, (head.do @ head.v.T - head.delta).masked_fill(~head.seen, 0.0)
 
 
+@once_a_case
 def lost(case: Case, output: str) -> torch.Tensor:
     """What an error in each element of a gradient is measured against: the sum of its terms' magnitudes, and 0 where it has none.
 

@@ -39,6 +39,11 @@ LARGE = {"float32": 2.0**100, "float16": 2.0**14, "bfloat16": 2.0**100}
 """Values of the family "large" are up to twice as large. Those of float32 and bfloat16 are none of float16."""
 LARGE_KEYS = {"float32": 2.0**30, "float16": 1.0, "bfloat16": 2.0**30}
 """Its keys are larger by this, and its queries smaller."""
+DEEPEST = 44
+"""The lowest score of "rare_keys", below 0: exp(44) is a number of float32 and of bfloat16, exp(-44) is one as well."""
+OF_BASE_TWO = {"float32": 1143 / 1024, "float16": 131 / 128, "bfloat16": 131 / 128}
+"""Numbers of few bits that are of few bits times log2(e) as well, within 4e-5 of 189/128 and 3e-7 of 1649/1024: so queries of "rare_keys"
+come through, if they are multiplied by log2(e) and rounded before the loop. A low score would make an error of a weight of it."""
 VAST = 1e20
 """How far from zero the scores of "vast_scores" go: beyond most numbers that stand for -inf, but not -1e30."""
 
@@ -67,6 +72,13 @@ def queries_keys_values(
     v = torch.randn(kv_shape, generator=g, dtype=torch.float64)
     d, n = q_shape[-1], kv_shape[-2]
     plan = _plan(case)
+    if case.family == "rare_keys":
+        q, k = _chosen(case, None, q_shape, kv_shape)
+        q = q * OF_BASE_TWO[case.dtype]
+        k = ten_bits(k / OF_BASE_TWO[case.dtype]).to(DTYPES[case.dtype]).double()
+        scores = scale_of(case) * q.max() * k[..., :1]  # the same for every query
+        v = ten_bits(told_apart(kv_shape, g) * (-scores).exp())
+        return tuple(x.to(DTYPES[case.dtype]) for x in (q, k, v))  # type: ignore[return-value]
     if plan is not None or case.family in ("spike", "constant"):
         q, k = _chosen(case, plan, q_shape, kv_shape)
         v = told_apart(kv_shape, g) * (LARGE[case.dtype] if case.family == "large" else 1.0)
@@ -134,6 +146,8 @@ def _chosen(
     if plan is not None:
         seed = generator(case).initial_seed()
         scores = rows_of_kinds(heads * rows, n, chunk_width(case, n), plan, dtype, seed)
+    elif case.family == "rare_keys":
+        scores = -_depths(case, n, chunk_width(case, n)).expand(heads * rows, n)
     else:  # all alike: zeros, or after the first key 16 more add less than half a step to a sum kept in the case's dtype
         after = math.log(0.45 * torch.finfo(dtype).eps / 16) if case.family == "spike" else 0.0
         scores = torch.full((heads * rows, n), after, dtype=torch.float64)
@@ -143,6 +157,18 @@ def _chosen(
     k = torch.stack([k for _, k in parts]).reshape(kv_shape)
     apart = LARGE_KEYS[case.dtype] if case.family == "large" else 1.0
     return q / apart, k * apart
+
+
+def _depths(case: Case, n: int, chunk: int) -> torch.Tensor:
+    """[n] float64: how far below the largest score each key lies. Its value is larger by exp of that, so that all keys count alike.
+
+    A kernel that takes a small weight for 0, or for another small weight, loses what the key has to say. The keys of the first chunk lie
+    lowest, and so their sum is made a little number when the largest score comes.
+    """
+    depths = torch.randint(1, DEEPEST, (n,), generator=generator(case)).double()
+    depths[:chunk] = DEEPEST - depths[:chunk] / 4
+    depths[chunk::chunk] = 0.0
+    return depths
 
 
 def told_apart(shape: tuple[int, ...], g: torch.Generator) -> torch.Tensor:

@@ -9,7 +9,11 @@ where rows ("deep") or tiles ("late_max", "early_max", "uneven") lie more than e
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import wraps
 
+import msgspec
 import torch
 
 from checker.course.chunk_kinds import IN_SIGHT, PAIRS, TRIPLES, Kind, Plan, extremes, rows_of_kinds
@@ -49,6 +53,9 @@ IN_WORDS: dict[str, str] = {
     "halfway": "numbers halfway between two that bfloat16 can hold",
     "score_pairs": "scores whose tiles are zeros, level with the maximum so far, above or below it, one after another in all orders",
     "score_pairs_in_sight": "scores whose tiles are level with the maximum so far, above or below it, one after another in all orders",
+    "rare": "small weights with large gradients",
+    "rare_keys": "small weights with large values",
+    "tiny_outputs": "tiny outputs",
     "score_triples": "scores whose tiles are level with the maximum so far, above or below it, in all orders of three",
     "extreme_scores": "scores of great magnitude, above zero and below it",
     "vast_scores": "scores near 1e20 and -1e20",
@@ -63,6 +70,8 @@ IN_WORDS: dict[str, str] = {
 """What a family's rows are, as part of a sentence that begins with "It fails with"."""
 
 
+MOST_REMEMBERED, FEW = 400, 2**15
+"""Of `once_a_case`: 100 MB at most."""
 IN_NAMES: dict[str, str] = {
     "chunk_pairs": "all pairs of chunk kinds",
     "chunk_pairs_in_sight": "all pairs of chunk kinds but far above",
@@ -98,6 +107,25 @@ def in_name(family: str) -> str:
 def generator(case: Case) -> torch.Generator:
     """The case's own random numbers: the same every time, on every machine."""
     return torch.Generator().manual_seed(case.seed * 1_000_003 + sum(case.sizes.values()))
+
+
+def once_a_case(compute: Callable[[Case, str], torch.Tensor]) -> Callable[[Case, str], torch.Tensor]:
+    """`compute` of a case and an output, remembered for the last `MOST_REMEMBERED` of few elements: a diagnosis asks for it dozens of times."""
+    known: OrderedDict[tuple[bytes, str], torch.Tensor] = OrderedDict()
+
+    @wraps(compute)
+    def remembering(case: Case, output: str) -> torch.Tensor:
+        key = (msgspec.json.encode(case, order="deterministic"), output)
+        found = known.get(key)
+        if found is None:
+            found = compute(case, output)
+            if found.numel() <= FEW:
+                known[key] = found
+            if len(known) > MOST_REMEMBERED:
+                known.popitem(last=False)
+        return found
+
+    return remembering
 
 
 def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:

@@ -112,6 +112,8 @@ PUZZLE = Puzzle(
         _case(1, 90, 64, (16, 16), dtype="float16", family="score_pairs_in_sight"),
         _case(48, 80, 16, (32, 64)),  # 16 divides every size, a tile divides none
         _case(37, 1, 128, (16, 16), dtype="bfloat16", layout="padded"),
+        _case(21, 83, 16, (16, 16), family="rare_keys", layout="padded"),
+        _case(37, 70, 64, (32, 16), family="rare_keys", dtype="bfloat16"),
         _case(20, 11, 128, (64, 32), family="score_pairs_in_sight"),
         _case(270, 20, 16, (16, 16), family="score_pairs_in_sight"),
         _case(16, 445, 16, (16, 16), family="score_triples", flags={"SCALE": OTHER_SCALE}),

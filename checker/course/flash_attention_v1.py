@@ -155,6 +155,8 @@ PUZZLE = Puzzle(
         _case(2, 1, 45, 64, (16, 16), dtype="float16", family="score_pairs_in_sight"),
         _case(1, 48, 80, 16, (32, 64)),  # 16 divides every size, a tile divides none
         _case(3, 20, 1, 128, (16, 16), dtype="bfloat16", layout="padded"),
+        _case(2, 21, 83, 16, (16, 16), family="rare_keys", layout="padded"),
+        _case(2, 37, 70, 64, (32, 16), family="rare_keys", dtype="bfloat16"),
         _case(17, 5, 7, 16, (16, 16), family="score_pairs_in_sight"),
         _case(1, 270, 20, 16, (16, 16), family="score_pairs_in_sight"),
         _case(1, 16, 445, 16, (16, 16), family="score_triples", flags={"SCALE": OTHER_SCALE}),

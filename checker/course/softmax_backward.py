@@ -10,7 +10,7 @@ import torch
 
 from checker.course import slips
 from checker.course.diagrams import flowing
-from checker.course.families import generator, rows, stored
+from checker.course.families import generator, once_a_case, rows, stored
 from checker.course.softmax_rows import GPU, covered, drawn_values, matrix_bytes, named, prime_below
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
 
@@ -34,6 +34,8 @@ def make(case: Case) -> Tensors:
     """y, dy and dx, each [M, N]: y a softmax as a forward pass leaves it, rounded to the dtype. Padded, each has a row stride of its own."""
     m, n = case.sizes["M"], case.sizes["N"]
     x = rows(replace(case, family=_ROWS.get(case.family, "normal")), m, n)
+    if case.family == "rare":  # one column has nearly all the weight
+        x[:, 0] = 20.0
     if case.family == "one_hot":  # so that the others' weights are numbers of float16, too
         x = x * 0.16
     return {
@@ -57,6 +59,8 @@ def _gradients(case: Case, m: int, n: int) -> torch.Tensor:
             return dy * (torch.finfo(DTYPES[case.dtype]).max / 32)
         case "small_gradients":  # dy is a number in the dtype, y · dy in float16 hardly is one
             return dy * _SMALL[case.dtype]
+        case "rare":  # weights of 10⁻⁹ with gradients of 10⁹
+            return torch.cat([dy[:, :1], dy[:, 1:] * 2.0**30], dim=1)
         case other:
             raise ValueError(f"no family of gradients is called {other!r}")
 
@@ -69,6 +73,11 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     """Every element is measured against what it is the difference of: y · (|dy| + Σ y · |dy|). No weight, no gradient, and no error."""
+    return _magnitude(case, output)
+
+
+@once_a_case
+def _magnitude(case: Case, output: str) -> torch.Tensor:
     made = make(case)
     y, dy = made["y_ptr"].double(), made["dy_ptr"].double().abs()
     one_step = TOLERANCE[case.dtype].c * torch.finfo(DTYPES[case.dtype]).eps
@@ -152,6 +161,8 @@ PUZZLE = Puzzle(
         _case(67, 7, 8, family="alike_gradients", dtype="float16"),
         _case(67, 15, 16, family="alike_gradients", dtype="bfloat16", layout="padded"),
         _case(2, 2050, 4096, family="alike_gradients", dtype="bfloat16", layout="padded"),
+        _case(9, 21, 32, family="rare", layout="padded"),
+        _case(9, 37, 64, family="rare", dtype="bfloat16", layout="padded"),
         _case(4096, 781, 1024, devices=GPU, family="masked_weights"),
         _case(1031, 16384, 16384, devices=GPU),
         _case(512, 12_289, 16384, devices=GPU, dtype="float16", layout="padded"),

@@ -58,7 +58,11 @@ class Notebook:
         address = f"{self.lab.address}/lab/workspaces/{workspace}/tree/{self.path}"
         self.page.goto(address, wait_until="domcontentloaded")
         expect(self.page.locator(".jp-Notebook .jp-Cell").first).to_be_visible(timeout=120_000)
-        expect(self.page.locator("#jp-main-statusbar")).to_contain_text("| Idle", timeout=120_000)
+        self.wait_until_idle()
+
+    def wait_until_idle(self) -> None:
+        """Until no cell runs or waits for its turn."""
+        expect(self.page.locator("#jp-main-statusbar")).to_contain_text("| Idle", timeout=RUN_PATIENCE)
 
     def cell(self, text: str) -> Locator:
         """The code cell whose source holds `text`; the first, where an exercise asks for the same again."""
@@ -83,6 +87,7 @@ class Notebook:
 
     def run(self, text: str) -> Locator:
         """Run the cell that holds `text`, wait for its end, and give its output."""
+        self.wait_until_idle()
         cell = self.cell(text)
         prompt = cell.locator(".jp-InputPrompt").first
         before = prompt.inner_text()

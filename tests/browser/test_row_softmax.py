@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from checker.course import LADDER
+from checker.verbs.ipython import QUEUED
 from tests.browser.lab import Notebook
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -146,6 +147,8 @@ def test_run_all_uses_up_no_hint(row_softmax: Notebook) -> None:
         f"0 of {len(LADDER)}", timeout=240_000
     )
 
+    row_softmax.wait_until_idle()
+    row_softmax.page.wait_for_timeout(2_000 * QUEUED)  # who reads an output first does not run the next cell at once
     expect(row_softmax.run("hint(row_softmax_kernel)")).to_contain_text("Hint 1 of 3")
 
 

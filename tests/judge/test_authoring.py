@@ -112,6 +112,7 @@ def test_no_max_subtraction_fails(puzzle):
     assert any(_wrong(puzzle, case, plain) for case in cpu_cases(puzzle, "float32"))
 
 
+@pytest.mark.judged
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_the_solution_passes_with_twice_the_margin(puzzle, runner):
     source = solution(puzzle.name)

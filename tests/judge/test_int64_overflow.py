@@ -37,6 +37,7 @@ def test_every_puzzle_with_strides_asks_for_it_from_row_softmax_on():
         assert "offset_in_32_bits" in {m.name for m in bank(puzzle.name)}
 
 
+@pytest.mark.judged
 @pytest.mark.parametrize("puzzle", LONG, ids=lambda p: p.name)
 def test_a_product_in_32_bits_fails_the_memory_gate_at_its_line(puzzle, runner):
     verdict = judge(puzzle, in_32_bits(solution(puzzle.name)), runner)

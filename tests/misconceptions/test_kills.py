@@ -20,6 +20,7 @@ REWRITES = [(puzzle.name, name) for puzzle in LADDER for name in rewrites(puzzle
 CORRECT = [(puzzle.name, name) for puzzle in LADDER for name in correct(puzzle.name)]
 
 
+@pytest.mark.judged
 @pytest.mark.parametrize("misconception", ALL, ids=[f"{m.puzzle}-{m.name}" for m in ALL])
 def test_caught_by_its_gate_and_diagnosed(misconception, runner):
     verdict = judge(PUZZLES[misconception.puzzle], misconception.source, runner)
@@ -35,6 +36,7 @@ def test_caught_by_its_gate_and_diagnosed(misconception, runner):
     assert (verdict.smallest is None) == (misconception.name == "offset_in_32_bits")
 
 
+@pytest.mark.judged
 @pytest.mark.parametrize(("puzzle", "name"), REWRITES)
 def test_a_rewritten_misconception_is_diagnosed_the_same(puzzle, name, runner):
     wanted = next(m for m in bank(puzzle) if m.name == name.rpartition("__")[0])
@@ -43,17 +45,18 @@ def test_a_rewritten_misconception_is_diagnosed_the_same(puzzle, name, runner):
     assert verdict.diagnosis.misconception in (wanted.name, *wanted.same_as)
 
 
-@pytest.mark.parametrize(("name", "kernel"), CORRECT)
-def test_a_correct_kernel_passes_and_is_never_diagnosed(name, kernel, runner):
-    puzzle, source = PUZZLES[name], correct(name)[kernel]
-    verdict = judge(puzzle, source, runner)
+@pytest.mark.judged
+@pytest.mark.parametrize(("puzzle", "name"), CORRECT)
+def test_a_correct_kernel_passes_and_is_never_diagnosed(puzzle, name, runner):
+    asked, source = PUZZLES[puzzle], correct(puzzle)[name]
+    verdict = judge(asked, source, runner)
     assert verdict.passed, verdict.failure
     assert verdict.diagnosis is None
-    cases = [case for case in puzzle.cases if "cpu" in case.devices]
-    outcomes = list(simulate(puzzle, source, runner, prepare_all(puzzle, plan(puzzle, cases, ()))))
+    cases = [case for case in asked.cases if "cpu" in case.devices]
+    outcomes = list(simulate(asked, source, runner, prepare_all(asked, plan(asked, cases, ()))))
     for gate in ("values", "memory", "traffic"):
         for failing in (outcomes[0], outcomes[-1]):
-            assert find_misconception(puzzle, source, runner, outcomes, failing, gate).misconception is None
+            assert find_misconception(asked, source, runner, outcomes, failing, gate).misconception is None
 
 
 STYLES = [(puzzle.name, name) for puzzle in LADDER for name in styles(puzzle.name)]
@@ -66,16 +69,17 @@ def test_forty_styles_of_every_family():
         assert sum(len(styles(name)) + len(correct(name)) for name in names) >= 40, family
 
 
-@pytest.mark.parametrize(("name", "style"), STYLES[::9])
-def test_another_style_passes(name, style, runner):
-    verdict = judge(PUZZLES[name], styles(name)[style], runner)
+@pytest.mark.judged
+@pytest.mark.parametrize(("puzzle", "name"), STYLES[::9])
+def test_another_style_passes(puzzle, name, runner):
+    verdict = judge(PUZZLES[puzzle], styles(puzzle)[name], runner)
     assert verdict.passed, verdict.failure
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("name", "style"), STYLES)
-def test_every_style_passes(name, style, runner):
-    test_another_style_passes(name, style, runner)
+@pytest.mark.parametrize(("puzzle", "name"), STYLES)
+def test_every_style_passes(puzzle, name, runner):
+    test_another_style_passes(puzzle, name, runner)
 
 
 UNKNOWN = {

@@ -72,29 +72,31 @@ def _learner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_as_shipped(name: str) -> None:
-    notebook = shipped(name)
-    verdicts = execute(notebook)
-    asked = {puzzle.name for puzzle in puzzles_of(name)}
+@pytest.mark.judged
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_as_shipped(notebook: str) -> None:
+    cells = shipped(notebook)
+    verdicts = execute(cells)
+    asked = {puzzle.name for puzzle in puzzles_of(notebook)}
     assert {(puzzle, status) for puzzle, status, _ in verdicts} == {(puzzle, "not_attempted") for puzzle in asked}
-    for puzzle in puzzles_of(name):
-        assert "tbt-card" in shown(notebook, f"check({puzzle.kernel})")
-        assert "<script" not in shown(notebook, f"film({puzzle.kernel})"), "there is nothing to film yet"
-        assert shown(notebook, f"film({puzzle.kernel})"), "the empty stub is told what to do"
+    for puzzle in puzzles_of(notebook):
+        assert "tbt-card" in shown(cells, f"check({puzzle.kernel})")
+        assert "<script" not in shown(cells, f"film({puzzle.kernel})"), "there is nothing to film yet"
+        assert shown(cells, f"film({puzzle.kernel})"), "the empty stub is told what to do"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_with_solutions(name: str) -> None:
-    notebook = solved(name)
-    verdicts = execute(notebook)
-    assert {puzzle for puzzle, _, _ in verdicts} == {puzzle.name for puzzle in puzzles_of(name)}
+@pytest.mark.judged
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_with_solutions(notebook: str) -> None:
+    cells = solved(notebook)
+    verdicts = execute(cells)
+    assert {puzzle for puzzle, _, _ in verdicts} == {puzzle.name for puzzle in puzzles_of(notebook)}
     for _, status, gates in verdicts:
         assert status == "passed"
         assert {gates[gate] for gate in ("source", "compile", "values", "memory", "traffic")} == {"passed"}
-    for puzzle in puzzles_of(name):
-        assert "tbt-film" in shown(notebook, f"film({puzzle.kernel})")
+    for puzzle in puzzles_of(notebook):
+        assert "tbt-film" in shown(cells, f"film({puzzle.kernel})")
 
 
 @pytest.mark.gpu

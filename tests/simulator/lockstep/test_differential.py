@@ -26,6 +26,7 @@ CORRECT = [(puzzle.name, name) for puzzle in LADDER for name in correct(puzzle.n
 NOT_FOLLOWED = ("tl.make_block_ptr", "tl.make_tensor_descriptor")
 
 
+@pytest.mark.judged
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_a_solution(puzzle, tmp_path):
     difference = compared(puzzle, solution(puzzle.name), tmp_path)
@@ -34,6 +35,7 @@ def test_a_solution(puzzle, tmp_path):
     assert difference.together > 0
 
 
+@pytest.mark.judged
 @pytest.mark.parametrize(("puzzle", "name"), CORRECT[::8])
 def test_a_right_kernel_in_another_style(puzzle, name, tmp_path):
     source = correct(puzzle)[name]
@@ -43,6 +45,7 @@ def test_a_right_kernel_in_another_style(puzzle, name, tmp_path):
     assert difference.together >= difference.clean / 2 or not followed
 
 
+@pytest.mark.judged
 @pytest.mark.parametrize(
     ("puzzle", "known"), BANK[::SAMPLED], ids=[f"{name}-{known.name}" for name, known in BANK[::SAMPLED]]
 )

@@ -1,0 +1,105 @@
+"""Which kernels a test run judges and which notebooks it runs: all where something that decides has changed, else a sample."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from checker.course import LADDER
+from tools import judged
+
+TESTS = {f"{p.name}-{i}": p.name for p in LADDER for i in range(10)}
+
+
+@pytest.fixture
+def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A report in which everything stands as it is now."""
+    path = tmp_path / "judged.json"
+    path.write_text(json.dumps({"decides": {name: judged.decides(name) for name in judged.SUBJECTS}}))
+    monkeypatch.setattr(judged, "REPORT", path)
+    return path
+
+
+def changed_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> str:
+    monkeypatch.setattr(judged, "ROOT", tmp_path)
+    path = tmp_path / "gate.py"
+    path.write_text(text)
+    judged._code.cache_clear()
+    return judged._code(path)
+
+
+def test_what_does_not_run_decides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = changed_code(tmp_path, monkeypatch, "def f(x):\n    return x + 1\n")
+    assert (
+        changed_code(tmp_path, monkeypatch, 'def f(x):\n    """Adds."""\n    return (  # one\n        x + 1)\n')
+        == plain
+    )
+    assert changed_code(tmp_path, monkeypatch, "def f(x):\n    return x + 2\n") != plain
+
+
+def test_nothing_is_stale_where_nothing_changed(report: Path) -> None:
+    assert judged.stale() == []
+    assert judged.record(judged.stale(), lambda puzzle: False) == []
+
+
+def test_a_changed_wrong_kernel_makes_its_puzzle_stale_and_no_other(
+    report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Path.read_text
+
+    def with_a_word_more(path: Path, *arguments: str, **named: str) -> str:
+        return read(path, *arguments, **named) + ("\nmore" if path.name == "row_softmax.md" else "")
+
+    monkeypatch.setattr(Path, "read_text", with_a_word_more)
+    assert judged.stale() == ["row_softmax"]
+
+
+def test_a_changed_judge_makes_all_stale(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judged, "_machinery", lambda: "other code")
+    assert judged.stale() == [*(puzzle.name for puzzle in LADDER), *judged.MATRIX]
+
+
+def test_a_changed_card_makes_the_notebooks_stale(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judged, "_everything", lambda: "other code")
+    assert judged.stale() == [*judged.NOTEBOOKS]
+
+
+def test_of_what_stands_one_in_twenty_is_judged_and_of_the_rest_all(report: Path) -> None:
+    known = json.loads(report.read_text())
+    known["decides"]["row_softmax"] = "before the change"
+    report.write_text(json.dumps(known))
+    ran = judged.chosen(TESTS, "")
+    assert {test for test, puzzle in TESTS.items() if puzzle == "row_softmax"} <= ran
+    assert len(ran) == 10 + (len(TESTS) - 10 + judged.ONE_IN - 1) // judged.ONE_IN
+    assert ran == judged.chosen(TESTS, ""), "every process has to draw the same"
+    assert judged.chosen(TESTS, "all") == TESTS.keys()
+    assert judged.chosen(TESTS, "row_softmax") == {f"row_softmax-{i}" for i in range(10)}
+
+
+def test_only_what_came_out_right_is_recorded(report: Path) -> None:
+    report.unlink()
+    fourth = judged.SUBJECTS[3]
+    assert judged.record(judged.SUBJECTS, lambda subject: subject != fourth) == [fourth]
+    assert judged.stale() == [fourth]
+
+
+def test_every_file_with_a_test_that_judges_is_known_to_what_decides() -> None:
+    marked = {
+        str(path.relative_to(judged.ROOT))
+        for path in (judged.ROOT / "tests").rglob("test_*.py")
+        if "@pytest.mark." + "judged" in path.read_text("utf-8")
+    }
+    assert marked == set(judged.TESTS)
+
+
+def test_each_of_them_is_of_a_puzzle_or_a_notebook() -> None:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", "-m", "judged", *judged.TESTS]
+    environment = os.environ | {"JUDGE": " ".join(judged.SUBJECTS)}
+    named = subprocess.run(command, cwd=judged.ROOT, env=environment, capture_output=True, text=True, check=False)
+    every = subprocess.run(command, cwd=judged.ROOT, env=os.environ | {"JUDGE": "all"}, capture_output=True, text=True)
+    assert named.stdout.count("::") == every.stdout.count("::") > 1000

@@ -1,0 +1,228 @@
+"""What was judged already, and still stands: `make judged`.
+
+The tests marked ``judged`` judge more than 1,000 kernels and run every notebook, which takes two cores half an hour. What comes out
+hangs on the kernel, its puzzle, the code that judges and the versions that compute. `reports/judged.json` keeps a hash of all that for
+each puzzle whose kernels all came out as they should, for each notebook that ran as it should, and for each pair of Triton and NumPy
+on which the simulator's tests passed. Where the hash is still the same, a test run takes one in `ONE_IN` of these tests, others at every
+commit, and leaves out the pair; where it is not, all of them. So a change that decides about verdicts is either judged by whoever makes
+it, with this command, or by CI, which then takes longer.
+
+    JUDGE=all make test                  judge everything, whatever is recorded
+    JUDGE="row_softmax" make test        the tests of these puzzles or notebooks, and no others
+    python tools/judged.py --stands 3.6.0/2.3.5       exits with 0 where nothing has to be judged again
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from checker.course import LADDER, PUZZLES  # noqa: E402
+from checker.grading.keys import DECIDING, packages  # noqa: E402
+from tools.mutant_reports import CPU, load  # noqa: E402
+
+REPORT = ROOT / "reports" / "judged.json"
+TESTS = (
+    "tests/misconceptions/test_kills.py",
+    "tests/misconceptions/test_reports.py",
+    "tests/misconceptions/test_held_out.py",
+    "tests/simulator/lockstep/test_differential.py",
+    "tests/judge/test_authoring.py",
+    "tests/judge/test_gates.py",
+    "tests/judge/test_int64_overflow.py",
+    "tests/notebooks/test_execution.py",
+    "tests/test_guarded.py",
+)
+"""Where tests are marked so. Each has its puzzle or notebook, or what names it, among its parameters."""
+KERNELS = ("correct", "rewrites", "styles")
+MATRIX = ("3.6.0/2.3.5", "3.9.0/newest")
+"""The pairs of Triton and NumPy that `tools/test-matrix` tries."""
+OF_THE_MATRIX = ("tests/simulator", "tests/compiler/test_launch_keys.py")
+NOTEBOOKS = tuple(sorted({puzzle.notebook for puzzle in LADDER}))
+SUBJECTS = (*PUZZLES, *NOTEBOOKS, *MATRIX)
+ONE_IN = 20
+SHOWN = 16
+"""Digits of a hash."""
+
+
+def recorded() -> Mapping[str, str]:
+    """The hash under which each subject was judged; nothing where there is no report."""
+    known: Mapping[str, str] = json.loads(REPORT.read_text("utf-8"))["decides"] if REPORT.exists() else {}
+    return known
+
+
+def stale() -> list[str]:
+    """The subjects that have to be judged again."""
+    known = recorded()
+    return [subject for subject in SUBJECTS if known.get(subject) != decides(subject)]
+
+
+def decides(subject: str) -> str:
+    """A hash of everything that decides about the verdicts on a puzzle's kernels, about what a notebook shows, or about a pair."""
+    if subject in PUZZLES:
+        return _of_puzzle(subject)
+    return _of_pair(subject) if subject in MATRIX else _of_notebook(subject)
+
+
+def _of_puzzle(puzzle: str) -> str:
+    course = sorted((ROOT / "checker" / "course").glob("*.py"))
+    pages = [ROOT / "checker" / "misconceptions" / f"{puzzle}.md"]
+    pages += [ROOT / "tests" / "misconceptions" / folder / f"{puzzle}.md" for folder in KERNELS]
+    own = [ROOT / "solutions" / f"{puzzle}.py", *(path for path in course if _is_used_by(puzzle, path.stem))]
+    texts = [path.read_text("utf-8") for path in pages if path.is_file()]
+    published = [json.dumps(table) for table in _kill_tables() if table["puzzle"] == puzzle]
+    return _hash([_machinery(), *packages(), *map(_code, own), *texts, *published])
+
+
+def _of_notebook(notebook: str) -> str:
+    return _hash([_everything(), *packages(), (ROOT / "notebooks" / f"{notebook}.ipynb").read_text("utf-8")])
+
+
+def _of_pair(pair: str) -> str:
+    tests = [path for place in OF_THE_MATRIX for path in _python(ROOT / place)]
+    return _hash([_machinery(), *packages(), pair, *map(_code, (*tests, *_python(ROOT / "checker" / "course")))])
+
+
+def _python(path: Path) -> list[Path]:
+    return sorted(path.rglob("*.py")) if path.is_dir() else [path]
+
+
+@cache
+def _kill_tables() -> list[dict[str, object]]:
+    tables: list[dict[str, object]] = load(CPU)["puzzles"]
+    return tables
+
+
+@cache
+def _machinery() -> str:
+    """The code that judges and the tests that say what a verdict has to be."""
+    files = [*(ROOT / test for test in TESTS), ROOT / "tests" / "misconceptions" / "kernels.py"]
+    files += [path for name in (*DECIDING, "misconceptions") for path in _python(ROOT / "checker" / name)]
+    return _hash(map(_code, sorted(files)))
+
+
+@cache
+def _everything() -> str:
+    """All that a notebook may call or show."""
+    code = [
+        *_python(ROOT / "checker"),
+        *_python(ROOT / "solutions"),
+        ROOT / "tests" / "notebooks" / "test_execution.py",
+    ]
+    data = [path for path in sorted((ROOT / "checker").rglob("*")) if path.suffix in (".md", ".css", ".js")]
+    return _hash([*map(_code, code), *(path.read_text("utf-8") for path in data)])
+
+
+def _is_used_by(puzzle: str, module: str) -> bool:
+    """A puzzle hangs on its own module and on those of `course/` that are no puzzle's."""
+    return module == puzzle or module not in {other.name for other in LADDER}
+
+
+@cache
+def _code(path: Path) -> str:
+    """What a module says to Python: neither comments and docstrings nor where its lines break."""
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [line for line in node.body if not _is_text(line)]
+    return f"{path.relative_to(ROOT)}\n{ast.dump(tree)}"
+
+
+def _is_text(line: ast.stmt) -> bool:
+    return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant) and isinstance(line.value.value, str)
+
+
+def _hash(texts: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(text.encode() + b"\0")
+    return digest.hexdigest()[:SHOWN]
+
+
+# ---------------------------------------------------------------------------------------------------------- the test run
+
+
+def chosen(tests: Mapping[str, str], asked: str) -> set[str]:
+    """Of the `tests`, id → subject, those to run: `asked` is the variable JUDGE (see above)."""
+    if asked == "all":
+        return set(tests)
+    if asked:
+        return {test for test, subject in tests.items() if subject in asked.split()}
+    again = set(stale())
+    standing = [test for test, subject in tests.items() if subject not in again]
+    drawn = random.Random(_commit()).sample(standing, -(-len(standing) // ONE_IN))
+    return {*drawn, *(tests.keys() - set(standing))}
+
+
+@cache
+def _commit() -> str:
+    git = ["git", "rev-parse", "HEAD"]
+    return subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def summary(asked: str) -> str:
+    """What a test run says of the tests that it left out."""
+    if asked:
+        return f"judged: {asked}"
+    again = stale()
+    return (
+        f"judged: all of {', '.join(again) or 'nothing'}; of {len(SUBJECTS) - len(again)} other puzzles and notebooks, which stand in "
+        f"reports/judged.json, one test in {ONE_IN} (JUDGE=all takes every one)"
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------- main
+
+
+def judge(subject: str, jobs: int) -> bool:
+    """Whether everything of a subject comes out as it should."""
+    if subject in MATRIX:
+        command, asked = ["tools/test-matrix"], {"PAIRS": subject, "JUDGE": "all", "JOBS": str(jobs)}
+    else:
+        command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), "-m", "judged", *TESTS]
+        asked = {"JUDGE": subject}
+    return subprocess.run(command, cwd=ROOT, env=os.environ | asked, check=False).returncode == 0
+
+
+def record(subjects: Iterable[str], right: Callable[[str], bool]) -> list[str]:
+    """Judge these and write after each what is known by then; those that did not come out as they should."""
+    wrong = []
+    for subject in subjects:
+        before = decides(subject)
+        if not right(subject):
+            wrong.append(subject)
+            continue
+        known = {**recorded(), subject: before}
+        table = {name: known[name] for name in SUBJECTS if name in known}
+        REPORT.write_text(json.dumps({"schema": "judged/v1", "decides": table}, indent=1) + "\n", "utf-8")
+    return wrong
+
+
+def main() -> int:
+    if sys.argv[1:2] == ["--stands"]:
+        stands = set(SUBJECTS) - set(stale())
+        return 0 if set(sys.argv[2:]) <= stands and os.environ.get("JUDGE") != "all" else 1
+    subjects = stale()
+    if not subjects:
+        print("judged: nothing that decides has changed")
+        return 0
+    print("judged:", *subjects, flush=True)
+    wrong = record(subjects, lambda subject: judge(subject, os.cpu_count() or 1))
+    if wrong:
+        print("judged: not as it should be:", *wrong, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
