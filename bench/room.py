@@ -71,17 +71,17 @@ def kernels(count: int, rng: random.Random) -> list[Try]:
 
 def measure(count: int, rounds: int, shared: bool) -> Measured:
     rng = random.Random(0)
-    with fork_server() if shared else nullcontext(), room(count) as present:
+    with fork_server() if shared else nullcontext() as server, room(count) as present:
+        pids = [one.pid for one in present] + ([server] if server else [])  # forked workers are the server's children
         for learner, tried in zip(
             present, kernels(count, rng), strict=True
         ):  # one after another: starting is not measured
             simulated.at_once([learner], [tried])
-        idle = sum(simulated.memory(one.pid) for one in present)
-        private = sum(simulated.private(one.pid) for one in present)
-        before = sum(simulated.processor(one.pid) for one in present)
-        with Watch(present) as watch:
+        idle, private = sum(map(simulated.memory, pids)), sum(map(simulated.private, pids))
+        before = sum(map(simulated.processor, pids))
+        with Watch(pids) as watch:
             seconds = [a.seconds for _ in range(rounds) for a in simulated.at_once(present, kernels(count, rng))]
-        used = sum(simulated.processor(one.pid) for one in present) - before
+        used = sum(map(simulated.processor, pids)) - before
         slow = paced(present, kernels(count, rng))
     return Measured(
         count,
@@ -100,8 +100,8 @@ def measure(count: int, rounds: int, shared: bool) -> Measured:
 
 
 @contextmanager
-def fork_server() -> Iterator[None]:
-    """One for all learners who are started meanwhile."""
+def fork_server() -> Iterator[int]:
+    """One for all learners who are started meanwhile; its process."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "checker.sandbox.fork_server", f"{folder}/socket"]
         server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -109,7 +109,7 @@ def fork_server() -> Iterator[None]:
         server.stdout.readline()
         os.environ[VARIABLE] = f"{folder}/socket"
         try:
-            yield
+            yield server.pid
         finally:
             del os.environ[VARIABLE]
             server.terminate()

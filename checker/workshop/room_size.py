@@ -51,13 +51,13 @@ def measure(tries: Sequence[Try], learners: int = 3) -> Measured:
     with room(learners) as present:
         for tried in tries:  # starts the workers; no time counts yet
             simulated.at_once(present, [tried] * learners)
-        idle = sum(simulated.memory(one.pid) for one in present)
-        private = sum(simulated.private(one.pid) for one in present)
+        pids = [one.pid for one in present]
+        idle, private = sum(map(simulated.memory, pids)), sum(map(simulated.private, pids))
         alone = statistics.median(simulated.at_once(present[:1], [tried])[0].seconds for tried in tries)
-        before = sum(simulated.processor(one.pid) for one in present)
-        with Watch(present) as watch:
+        before = sum(map(simulated.processor, pids))
+        with Watch(pids) as watch:
             answers = [answer for tried in tries for answer in simulated.at_once(present, [tried] * learners)]
-        used = sum(simulated.processor(one.pid) for one in present) - before
+        used = sum(map(simulated.processor, pids)) - before
     together = statistics.median(answer.seconds for answer in answers)
     during = max(watch.peak - idle, 0.0) / learners
     return Measured(learners, private / learners, idle - private, during, used / len(answers), alone, together)
@@ -76,16 +76,16 @@ def room(learners: int) -> Iterator[list[Learner]]:
 
 
 class Watch:
-    """The largest sum of the learners' memory, in MB, while it is open."""
+    """The largest sum of the memory of some process trees, in MB, while it is open."""
 
-    def __init__(self, learners: Sequence[Learner]) -> None:
+    def __init__(self, pids: Sequence[int]) -> None:
         self.peak = 0.0
-        self._learners, self._over = learners, threading.Event()
+        self._pids, self._over = pids, threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
     def _look(self) -> None:
         while not self._over.wait(_LOOK):
-            self.peak = max(self.peak, sum(simulated.memory(one.pid) for one in self._learners))
+            self.peak = max(self.peak, sum(simulated.memory(pid) for pid in self._pids))
 
     def __enter__(self) -> Watch:
         self._thread.start()

@@ -44,7 +44,7 @@ def test_simulated_learners_check_right_and_wrong_kernels_at_once() -> None:
         answers = simulated.at_once(present, [Try("vector_add"), Try("vector_add", "no_mask")])
         assert [answer.status for answer in answers] == ["passed", "failed"]
         assert all(answer.seconds > 0 for answer in answers)
-        with room_size.Watch(present) as watch:
+        with room_size.Watch([one.pid for one in present]) as watch:
             simulated.at_once(present, [Try("vector_add")] * 2)
         assert watch.peak > 100
 
