@@ -73,10 +73,7 @@ def measure(count: int, rounds: int, shared: bool) -> Measured:
     rng = random.Random(0)
     with fork_server() if shared else nullcontext() as server, room(count) as present:
         pids = [one.pid for one in present] + ([server] if server else [])  # forked workers are the server's children
-        for learner, tried in zip(
-            present, kernels(count, rng), strict=True
-        ):  # one after another: starting is not measured
-            simulated.at_once([learner], [tried])
+        simulated.at_once(present, kernels(1, rng) * count)  # starts the workers; no time counts yet
         idle, private = sum(map(simulated.memory, pids)), sum(map(simulated.private, pids))
         before = sum(map(simulated.processor, pids))
         with Watch(pids) as watch:
@@ -175,7 +172,7 @@ def main() -> None:
     options = parser.parse_args()
     rows: list[Measured] = []
     for count in sorted(options.learners):
-        needed = count * (rows[-1].peak / rows[-1].learners if rows else 600)
+        needed = count * (rows[-1].peak / rows[-1].learners if rows else 450)
         if free() - needed < LEAST_FREE:
             print(
                 f"{count} learners are not measured: they would need {needed:.0f} MB, and {free():.0f} MB are free",
