@@ -172,7 +172,7 @@ def main() -> None:
     options = parser.parse_args()
     rows: list[Measured] = []
     for count in sorted(options.learners):
-        needed = count * (rows[-1].peak / rows[-1].learners if rows else 450)
+        needed = count * (rows[-1].peak / rows[-1].learners if rows else 400)
         if free() - needed < LEAST_FREE:
             print(
                 f"{count} learners are not measured: they would need {needed:.0f} MB, and {free():.0f} MB are free",
