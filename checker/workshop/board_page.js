@@ -285,7 +285,8 @@ function roomTable(teacher) {
       one.hand && el("span", { className: "note hand" }, "hand"), one.done && el("span", { className: "note done" }, "done"),
       one.silent && !one.done && working ? el("span", { className: "note silent" }, `silent ${one.silent} min`) : null),
     one.work.map(([kind, tries]) => el("td", {}, el("span", { className: "cell" }, shape(kind), tries ? el("span", { className: "tries", title: many(tries, "attempt") }, String(tries)) : null))),
-    el("td", { className: "end" }, teacher && el("button", { type: "button", onclick: () => act("teacher/mute", { who: one.id, on: !one.muted }) }, one.muted ? "Unmute" : "Mute"))));
+    el("td", { className: "end" }, teacher && el("button", { type: "button", onclick: () => act("teacher/mute", { who: one.id, on: !one.muted }) }, one.muted ? "Unmute" : "Mute"),
+      teacher && el("button", { type: "button", className: "warn", onclick: () => confirm(`Remove ${one.name}, with all that was kept?`) && act("teacher/remove", { who: one.id }) }, "Remove"))));
   return el("div", { className: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, body)));
 }
 
