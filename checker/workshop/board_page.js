@@ -212,7 +212,7 @@ function showScreen() {
   const now = state.standing ? state.agenda[state.standing.step].puzzles : [];
   draw("room", [state.size, state.puzzles, now], () => {
     if (state.size === null) return [el("h2", {}, "The room"), el("p", { className: "few" }, "The room is shown from five learners up, without names.")];
-    const inRow = Math.ceil(state.size / (state.puzzles.length > 4 ? 2 : 3));
+    const inRow = Math.ceil(state.size / (state.puzzles.length > 5 ? 2 : 3));
     const size = Math.max(.6, Math.min(1.7, 14.5 / Math.max(inRow, 1)));
     const strips = el("div", { className: "strips" }, state.puzzles.map((puzzle) => [
       el("span", { className: now.includes(puzzle.name) ? "name now" : "name" }, puzzle.title),
