@@ -68,3 +68,4 @@ endif
 
 browser:
 	@$(RUN) tools/browser.py
+	@$(RUN) tools/hub.py

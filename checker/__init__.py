@@ -12,6 +12,12 @@ What a learner types, in a notebook or in Python:
     reset("row_softmax")               the empty stub again; your version is kept
     doctor()                           what works on this machine
 
+In a class, once the instructor shows a board:
+
+    join("tile-7k3fw@host")            from now on `check` tells the board what came out, never your code
+    done(), hand()                     ready; help, please
+    leave()                            nothing is told any more, and what was is deleted
+
 The same in a shell: `python -m checker --help`.
 """
 
@@ -32,7 +38,21 @@ if TYPE_CHECKING:  # `import checker` imports neither torch nor triton
     from checker.verbs.reset import Reset
     from checker.view.panel import Panel
 
-__all__ = ["bench", "check", "doctor", "film", "hint", "predicted", "progress", "reset", "xray"]
+__all__ = [
+    "bench",
+    "check",
+    "doctor",
+    "done",
+    "film",
+    "hand",
+    "hint",
+    "join",
+    "leave",
+    "predicted",
+    "progress",
+    "reset",
+    "xray",
+]
 
 
 @overload
@@ -127,6 +147,37 @@ def doctor(brief: bool = False) -> DoctorReport:
     from checker.verbs.doctor import doctor
 
     return doctor(brief)
+
+
+def join(address: str, name: str = "", me: str = "") -> None:
+    """Join the class of ``code@host``; from then on `check` reports what came out to its board, and never your code.
+
+    You appear as an animal and a number, or as the `name` you give. `me` is the token of another machine where you joined before.
+    """
+    from checker.verbs.workshop import join
+
+    join(address, name, me)
+
+
+def done() -> None:
+    """Tell the board of the class that you are ready."""
+    from checker.verbs.workshop import done
+
+    done()
+
+
+def hand(up: bool = True) -> None:
+    """Raise your hand on the board of the class; with `up=False`, take it down."""
+    from checker.verbs.workshop import hand
+
+    hand(up)
+
+
+def leave() -> None:
+    """Leave the class: nothing is reported any more, and the board deletes what it has of you."""
+    from checker.verbs.workshop import leave
+
+    leave()
 
 
 def _warm_up() -> None:

@@ -33,7 +33,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        options = Namespace(run=_grade_class, arguments=given[1:]) if _is_stage(given) else parser.parse_args(given)
+        if given[:1] == ["class"]:
+            options = Namespace(run=_teach_class, arguments=given[1:])
+        elif _is_stage(given):
+            options = Namespace(run=_grade_class, arguments=given[1:])
+        else:
+            options = parser.parse_args(given)
     except SystemExit as stop:  # argparse ends with 2 for wrong usage and with 0 for --help
         return int(stop.code or 0)
     if "verb" in options and options.verb is None:
@@ -175,6 +180,7 @@ def _parser() -> ArgumentParser:
     p.add_argument("--show", metavar="NAME", help="print this whole wrong kernel and judge nothing")
     p = verb(puzzles, "list the puzzles", "puzzles", "puzzles --json -")
     p.add_argument("--json", metavar="FILE", help=json_help("write the list as puzzles/v1"))
+    verbs.add_parser("class", help="teach a workshop: the live board and what goes with it")
     return parser
 
 
@@ -308,6 +314,12 @@ def _grade_class(options: Namespace) -> int:
     from checker import grade_class
 
     return grade_class.main(options.arguments)
+
+
+def _teach_class(options: Namespace) -> int:
+    from checker import teach_class
+
+    return teach_class.main(options.arguments)
 
 
 def grade(options: Namespace) -> int:

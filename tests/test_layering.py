@@ -29,6 +29,7 @@ ROOMS: tuple[frozenset[str], ...] = (
     frozenset({"view"}),
     frozenset({"films"}),
     frozenset({"grading"}),
+    frozenset({"workshop"}),
 )
 """From the vocabulary to what people see. What is in no room (the verbs, the shell) comes last and may import all."""
 

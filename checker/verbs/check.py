@@ -40,7 +40,18 @@ def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", s
         # the film comes after the verdict, which nobody should have to wait for
         if display.in_notebook() and (film := folded(verdict, source)):
             area.show(display.Output(lambda: card.html() + film, card.print))
+    if seed is None:
+        _tell_the_class(verdict, progress)
     if progress.messages:
         footer = f"The verdict still counts. {workspace.UNWRITABLE}"
         Panel("Your progress", progress.messages, footer=(footer,)).show()
     return display.shown(verdict)
+
+
+def _tell_the_class(verdict: Verdict, progress: progress_file.Progress) -> None:
+    """After `join`, and only then: report to the board, and show what the instructor sent."""
+    if verdict.status in ("not_attempted", "skipped") or not (workspace.find().ours / "workshop").is_dir():
+        return
+    from checker.verbs.workshop import after_check
+
+    after_check(verdict, progress.of(verdict.puzzle))

@@ -1,0 +1,224 @@
+"""``python -m checker class …``: what an instructor types before, during and after a workshop."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from checker.verbs.arguments import UnavailableHere, UsageError
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    from checker.workshop.board_store import Store
+    from checker.workshop.live_class import LiveClass
+    from checker.workshop.schedule import Item
+    from checker.workshop.serving import Place
+
+    Subcommands = _SubParsersAction[ArgumentParser]
+
+DONE, USAGE, BROKEN = 0, 2, 3
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command; `arguments` begin with its name. Raises UsageError, OSError."""
+    try:
+        options = _parser().parse_args(arguments)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return int(options.run(options))
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        prog="python -m checker class",
+        description="Teach a class: a live board for the room.",
+        epilog="exit status: 0 done, 2 wrong usage, 3 it could not be done here",
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for add in (_add_open, _add_rehearse, _add_export, _add_close):
+        add(commands)
+    return parser
+
+
+# --------------------------------------------------------------------------------------------------------- the live board
+
+
+def _add_serving(p: ArgumentParser) -> None:
+    p.add_argument("--port", metavar="N", type=int, help="the port (default: 8787)")
+    p.add_argument("--agenda", metavar="FILE", help="the run sheet, from `class agenda --json FILE`")
+    p.add_argument("--lan", action="store_true", help="let the local network in; without it, this machine only")
+    public = "the address by which a proxy or a hub reaches this board; learners join there"
+    p.add_argument("--public", metavar="URL", default="", help=public)
+    p.add_argument("--no-films", action="store_true", help="make no films of the room's beliefs on this machine")
+
+
+def _add_folder(p: ArgumentParser) -> None:
+    kept = "where classes are kept (default: .tile-by-tile/classes)"
+    p.add_argument("--folder", metavar="DIR", help=kept)
+
+
+def _add_open(commands: Subcommands) -> None:
+    p = commands.add_parser("open", help="open the live board, or go on with the class that is open")
+    p.set_defaults(run=open_class)
+    p.add_argument("--title", metavar="TEXT", default="Tile by Tile", help="what the class is called on the board")
+    _add_serving(p)
+    _add_folder(p)
+
+
+def open_class(options: Namespace) -> int:
+    from checker.workshop import class_files
+
+    folder = _folder(options)
+    for path in class_files.old(folder):
+        print(
+            f"checker: {path} is older than two weeks; forget it: class close --forget --file {path}", file=sys.stderr
+        )
+    path, store = class_files.open_or_new(folder, options.title)
+    print(f"The class is kept in {path}.")
+    return _serve(options, store, folder / "films", _items(options))
+
+
+def _items(options: Namespace) -> list[Item]:
+    """The run sheet that was named, empty without one. Raises UsageError."""
+    from checker.workshop.schedule import AgendaError, read
+
+    try:
+        return read(Path(options.agenda)) if options.agenda else []
+    except AgendaError as error:
+        raise UsageError(str(error)) from None
+
+
+def _serve(options: Namespace, store: Store, films: Path, items: list[Item], **more: Any) -> int:
+    """Serve a class until Ctrl-C or `class close`. Raises UsageError, UnavailableHere."""
+    from checker.workshop import serving
+    from checker.workshop.belief_films import BeliefFilms
+
+    try:
+        place = serving.place(options.port, options.lan, options.public, os.environ)
+    except serving.PlaceError as error:
+        raise UsageError(str(error)) from None
+    made = None if options.no_films else BeliefFilms(films, film_of_belief)
+    try:
+        serving.serve(store, place, items, made, **more)
+    except serving.AlreadyOpen as error:
+        raise UsageError(str(error)) from None
+    except OSError as error:
+        raise UnavailableHere(
+            f"the board cannot listen at {place.host}:{place.port}: {error.strerror or error}"
+        ) from None
+    return DONE
+
+
+def _add_rehearse(commands: Subcommands) -> None:
+    p = commands.add_parser("rehearse", help="a board with a class that plays itself, to rehearse alone")
+    p.set_defaults(run=rehearse)
+    p.add_argument("--learners", metavar="N", type=int, default=12, help="how many (default 12)")
+    p.add_argument("--speed", metavar="X", type=float, default=1.0, help="so many times as fast as a class (default 1)")
+    p.add_argument("--seed", metavar="N", type=int, default=0, help="another class")
+    p.add_argument("--browser", action="store_true", help="open the projector's page and yours")
+    _add_serving(p)
+    _add_folder(p)
+
+
+def rehearse(options: Namespace) -> int:
+    """The class is deleted at the end; only the films are kept."""
+    import tempfile
+    import webbrowser
+
+    from checker.workshop import board_store, serving
+    from checker.workshop.rehearsal import Rehearsal, plain_sheet
+
+    if options.learners < 1 or options.speed <= 0:
+        raise UsageError("a rehearsal needs at least one learner, and a speed above 0")
+    items = _items(options) or plain_sheet()
+    began = time.time()
+
+    def ready(live: LiveClass, place: Place) -> None:
+        serving.announce(live, place)
+        for role in ("screen", "teacher") if options.browser else ():
+            webbrowser.open(serving.link(live, place, role))
+        code, _, _ = live.join_line.partition("@")
+        Rehearsal(
+            place.own, code, live.token_of("teacher"), items, options.learners, options.speed, options.seed
+        ).start()
+
+    with tempfile.TemporaryDirectory() as temporary:
+        store = board_store.create(Path(temporary) / "class-rehearsal.sqlite", "A rehearsal")
+        clock = lambda: began + (time.time() - began) * options.speed  # noqa: E731
+        return _serve(options, store, _folder(options) / "films", items, ready=ready, clock=clock)
+
+
+def film_of_belief(puzzle: str, name: str) -> str:
+    """The page of a wrong kernel's film at the smallest case that it fails; empty where there is none."""
+    from checker.course import PUZZLES
+    from checker.films import film_document
+    from checker.verbs.film import Film, film_of
+    from checker.workshop.live_class import misconception
+
+    found = misconception(puzzle, name)
+    if found is None:
+        return ""
+    made = film_of(PUZZLES[puzzle], found.source, {}, "failing")
+    return film_document(made.html, f"{puzzle}: {name.replace('_', ' ')}") if isinstance(made, Film) else ""
+
+
+def _add_export(commands: Subcommands) -> None:
+    p = commands.add_parser("export", help="write the events of a class as .csv or .sqlite")
+    p.set_defaults(run=export)
+    p.add_argument("target", metavar="FILE", help="a .csv or a .sqlite")
+    p.add_argument("--names", action="store_true", help="with the names of the board; without it, numbers")
+    p.add_argument("--file", metavar="CLASS", help="the class (default: the newest one)")
+    _add_folder(p)
+
+
+def export(options: Namespace) -> int:
+    from checker.workshop import board_store
+
+    try:
+        count = board_store.export(_store(options), Path(options.target), options.names)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    print(f"{options.target}: {count} events")
+    return DONE
+
+
+def _add_close(commands: Subcommands) -> None:
+    p = commands.add_parser("close", help="end the class; with --forget, delete all that it kept")
+    p.set_defaults(run=close_class)
+    p.add_argument("--forget", action="store_true", help="delete the file of the class")
+    p.add_argument("--file", metavar="CLASS", help="the class (default: the newest one)")
+    _add_folder(p)
+
+
+def close_class(options: Namespace) -> int:
+    from checker.workshop import serving
+
+    store = _store(options)
+    serving.close(store, options.forget)
+    kept = "and forgotten" if options.forget else f"and kept in {store.path}; --forget deletes it"
+    print(f"The class is closed {kept}.")
+    return DONE
+
+
+def _folder(options: Namespace) -> Path:
+    from checker import workspace
+
+    return Path(options.folder) if options.folder else workspace.find().ours / "classes"
+
+
+def _store(options: Namespace) -> Store:
+    """The class that was named, or the newest one. Raises UsageError."""
+    from checker.workshop import class_files
+    from checker.workshop.board_store import NoClass, Store
+
+    try:
+        return Store(Path(options.file) if options.file else class_files.newest(_folder(options)))
+    except NoClass as error:
+        raise UsageError(f"{error}; `python -m checker class open` opens one") from None
