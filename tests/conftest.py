@@ -24,6 +24,8 @@ torch.set_num_threads(max(1, torch.get_num_threads() // WORKERS))
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Without a GPU leave out, by name, what needs one; and the kernels whose verdicts are known (see `tools.judged`)."""
     tests = {item.nodeid: subject_of(item) for item in items if item.get_closest_marker("judged")}
+    if unknown := [test for test, subject in tests.items() if subject not in judged.SUBJECTS]:
+        raise pytest.UsageError(f"marked as judged, but of no puzzle or notebook: {', '.join(unknown)}")
     left_out = tests.keys() - judged.chosen(tests, os.environ.get("JUDGE", ""))
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
     items[:] = [item for item in items if item.nodeid not in left_out]

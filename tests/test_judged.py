@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -69,7 +66,7 @@ def test_a_changed_card_makes_the_notebooks_stale(report: Path, monkeypatch: pyt
     assert judged.stale() == [*judged.NOTEBOOKS]
 
 
-def test_of_what_stands_one_in_twenty_is_judged_and_of_the_rest_all(report: Path) -> None:
+def test_of_what_stands_a_sample_is_judged_and_of_the_rest_all(report: Path) -> None:
     known = json.loads(report.read_text())
     known["decides"]["row_softmax"] = "before the change"
     report.write_text(json.dumps(known))
@@ -95,11 +92,3 @@ def test_every_file_with_a_test_that_judges_is_known_to_what_decides() -> None:
         if "@pytest.mark." + "judged" in path.read_text("utf-8")
     }
     assert marked == set(judged.TESTS)
-
-
-def test_each_of_them_is_of_a_puzzle_or_a_notebook() -> None:
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", "-m", "judged", *judged.TESTS]
-    environment = os.environ | {"JUDGE": " ".join(judged.SUBJECTS)}
-    named = subprocess.run(command, cwd=judged.ROOT, env=environment, capture_output=True, text=True, check=False)
-    every = subprocess.run(command, cwd=judged.ROOT, env=os.environ | {"JUDGE": "all"}, capture_output=True, text=True)
-    assert named.stdout.count("::") == every.stdout.count("::") > 1000

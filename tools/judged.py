@@ -51,7 +51,7 @@ MATRIX = ("3.6.0/2.3.5", "3.9.0/newest")
 OF_THE_MATRIX = ("tests/simulator", "tests/compiler/test_launch_keys.py")
 NOTEBOOKS = tuple(sorted({puzzle.notebook for puzzle in LADDER}))
 SUBJECTS = (*PUZZLES, *NOTEBOOKS, *MATRIX)
-ONE_IN = 20
+ONE_IN = 50
 SHOWN = 16
 """Digits of a hash."""
 
@@ -177,8 +177,8 @@ def summary(asked: str) -> str:
         return f"judged: {asked}"
     again = stale()
     return (
-        f"judged: all of {', '.join(again) or 'nothing'}; of {len(SUBJECTS) - len(again)} other puzzles and notebooks, which stand in "
-        f"reports/judged.json, one test in {ONE_IN} (JUDGE=all takes every one)"
+        f"judged: all of {len(again)} of {len(SUBJECTS)} puzzles, notebooks and pairs; of the others, which stand in reports/judged.json, "
+        f"one test in {ONE_IN} (JUDGE=all takes every one)"
     )
 
 

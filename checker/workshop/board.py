@@ -61,6 +61,12 @@ class Server:
             self._spawn(self._write())
         await future
 
+    async def forget(self, learner: Learner) -> None:
+        """Delete a learner, after what is being written."""
+        self.live.strike_out(learner)
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self.live.disk, self.live.store.forget, learner.id)
+
     async def _write(self) -> None:
         loop = asyncio.get_running_loop()
         while self._waiting:
@@ -118,7 +124,7 @@ class Server:
             ("qr", QrCode, at),
             (r"film/(\w{1,80})/(\w{1,80})", FilmPage, at),
             ("teacher/(claim|helped)", Helping, at),
-            ("teacher/(mute|push|door|step|close)", Teaching, at),
+            ("teacher/(mute|remove|push|door|step|close)", Teaching, at),
         ]
         known: list[Any] = [(f"{self.prefix}{path}", *rest) for path, *rest in routes]
         if self.prefix != "/":
@@ -251,10 +257,7 @@ class Events(Handler):
 
 class Leave(Handler):
     async def post(self) -> None:
-        learner = self.learner()
-        self.live.strike_out(learner)
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self.live.disk, self.live.store.forget, learner.id)
+        await self.server.forget(self.learner())
         self.answer({"left": True})
 
 
@@ -334,7 +337,7 @@ class Helping(Handler):
 
 
 class Teaching(Handler):
-    def post(self, action: str) -> None:
+    async def post(self, action: str) -> None:
         self.role("teacher")
         if action == "push":
             self.answer({"sent": self.live.push(self.body(Push))})
@@ -342,6 +345,8 @@ class Teaching(Handler):
         if action == "mute":
             asked = self.body(Who)
             self.live.mute(asked.who, asked.on)
+        elif action == "remove":
+            await self.server.forget(self.live.learner(self.body(Who).who))
         elif action == "door":
             self.live.set_door(self.body(Switch).on)
         elif action == "step":

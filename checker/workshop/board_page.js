@@ -212,7 +212,7 @@ function showScreen() {
   const now = state.standing ? state.agenda[state.standing.step].puzzles : [];
   draw("room", [state.size, state.puzzles, now], () => {
     if (state.size === null) return [el("h2", {}, "The room"), el("p", { className: "few" }, "The room is shown from five learners up, without names.")];
-    const inRow = Math.ceil(state.size / (state.puzzles.length > 4 ? 2 : 3));
+    const inRow = Math.ceil(state.size / (state.puzzles.length > 5 ? 2 : 3));
     const size = Math.max(.6, Math.min(1.7, 14.5 / Math.max(inRow, 1)));
     const strips = el("div", { className: "strips" }, state.puzzles.map((puzzle) => [
       el("span", { className: now.includes(puzzle.name) ? "name now" : "name" }, puzzle.title),
@@ -285,7 +285,8 @@ function roomTable(teacher) {
       one.hand && el("span", { className: "note hand" }, "hand"), one.done && el("span", { className: "note done" }, "done"),
       one.silent && !one.done && working ? el("span", { className: "note silent" }, `silent ${one.silent} min`) : null),
     one.work.map(([kind, tries]) => el("td", {}, el("span", { className: "cell" }, shape(kind), tries ? el("span", { className: "tries", title: many(tries, "attempt") }, String(tries)) : null))),
-    el("td", { className: "end" }, teacher && el("button", { type: "button", onclick: () => act("teacher/mute", { who: one.id, on: !one.muted }) }, one.muted ? "Unmute" : "Mute"))));
+    el("td", { className: "end" }, teacher && el("button", { type: "button", onclick: () => act("teacher/mute", { who: one.id, on: !one.muted }) }, one.muted ? "Unmute" : "Mute"),
+      teacher && el("button", { type: "button", className: "warn", onclick: () => confirm(`Remove ${one.name}, with all that was kept?`) && act("teacher/remove", { who: one.id }) }, "Remove"))));
   return el("div", { className: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, body)));
 }
 

@@ -185,7 +185,7 @@ class LiveClass:
 
     def claim(self, who: str, by: str, on: bool) -> None:
         """Somebody goes to a learner, or does not after all. Raises Refused where somebody else does."""
-        self._learner(who)
+        self.learner(who)
         if not on:
             self._release(who)
         elif not self.store.claim(who, name := clean_name(by) or "a helper"):
@@ -196,11 +196,11 @@ class LiveClass:
 
     def helped(self, who: str) -> None:
         """The hand is down again."""
-        self._learner(who)
+        self.learner(who)
         self.apply([(stored := (who, Event(new_token(), "hand_down"), self.clock()))], self.store.add_events([stored]))
 
     def mute(self, who: str, on: bool) -> None:
-        self._learner(who).muted = on
+        self.learner(who).muted = on
         self.store.mute(who, on)
         self.changed = True
 
@@ -238,7 +238,8 @@ class LiveClass:
         self.store.set_meta(step=self._step, step_at=now, started=self._started)
         self.changed = True
 
-    def _learner(self, who: str) -> Learner:
+    def learner(self, who: str) -> Learner:
+        """The learner with an id. Raises Refused."""
         learner = self.room.learners.get(who)
         if learner is None:
             raise Refused(404, "nobody in this class has that id")

@@ -153,7 +153,7 @@ class Box:
 
     @contextlib.contextmanager
     def change_inbox(self) -> Iterator[Inbox]:
-        with workspace.locked(self.inbox_file):
+        with workspace.locked(self.inbox_file, patience=1.0):
             inbox = self.inbox()
             yield inbox
             workspace.write_atomically(self.inbox_file, msgspec.json.encode(inbox))

@@ -106,7 +106,7 @@ def test_nobody_posts_or_leaves_as_another(board: Board) -> None:
     assert [(one["name"], one["work"][0][1]) for one in board.view("teacher")["learners"]] == [("Ada", 1)]
 
 
-@pytest.mark.parametrize("action", ["claim", "helped", "mute", "push", "door", "step", "close"])
+@pytest.mark.parametrize("action", ["claim", "helped", "mute", "remove", "push", "door", "step", "close"])
 def test_a_learners_token_opens_no_route_of_the_instructor(board: Board, action: str) -> None:
     one = board.join()
     for token, expected in ((one["token"], 401), ("", 401), (board.code, 401), (board.live.token_of("screen"), 403)):
@@ -114,7 +114,7 @@ def test_a_learners_token_opens_no_route_of_the_instructor(board: Board, action:
     assert [board.ask(path, None, one["token"])[0] for path in ("state", "stream", "qr")] == [401, 401, 401]
 
 
-@pytest.mark.parametrize("action", ["mute", "push", "door", "step", "close"])
+@pytest.mark.parametrize("action", ["mute", "remove", "push", "door", "step", "close"])
 def test_a_helper_claims_and_does_nothing_else(board: Board, action: str) -> None:
     one = board.join()
     assert board.teach(action, {"who": one["who"]}, "helper")[0] == 403
@@ -188,6 +188,16 @@ def test_who_is_muted_is_not_heard(board: Board) -> None:
     assert board.send(one["token"], wrong())[0] == 403
     board.teach("mute", {"who": one["who"], "on": False})
     assert board.send(one["token"], wrong())[0] == 200
+
+
+def test_who_is_removed_is_gone_with_all_that_was_kept(board: Board) -> None:
+    rude, ada = board.join(name="something rude"), board.join(name="Ada")
+    board.send(rude["token"], wrong())
+    assert board.teach("remove", {"who": rude["who"]})[0] == 200
+    assert board.teach("remove", {"who": "nobody"})[0] == 404
+    assert [one["name"] for one in board.view("teacher")["learners"]] == ["Ada"]
+    assert board.live.store.events() == []
+    assert (board.send(rude["token"], wrong())[0], board.send(ada["token"], wrong())[0]) == (401, 200)
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1"])

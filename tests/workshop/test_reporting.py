@@ -62,7 +62,7 @@ def stored(board: Board) -> list[Event]:
 
 
 def eventually(board: Board, count: int) -> list[Event]:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while len(stored(board)) < count and time.monotonic() < end:
         time.sleep(0.05)
     return stored(board)
