@@ -48,7 +48,12 @@ def serve(path: Path) -> None:
         while True:
             connection, _ = listener.accept()
             with connection:
-                if os.fork() == 0:
+                try:
+                    child = os.fork()
+                except OSError as error:  # no memory or processes left: this notebook starts its own, the others go on
+                    print(f"could not fork: {error}", file=sys.stderr, flush=True)
+                    continue
+                if child == 0:
                     listener.close()
                     _become_worker(connection, own)
 
