@@ -121,7 +121,13 @@ def _add_rehearse(commands: Subcommands) -> None:
     p = commands.add_parser("rehearse", help="a board with a class that plays itself, to rehearse alone")
     p.set_defaults(run=rehearse)
     p.add_argument("--learners", metavar="N", type=int, default=12, help="how many (default 12)")
-    p.add_argument("--speed", metavar="X", type=float, default=1.0, help="so many times as fast as a class (default 1)")
+    p.add_argument(
+        "--speed",
+        metavar="X",
+        type=float,
+        default=1.0,
+        help="so many times as fast as a class (default 1; with 18, three hours take ten minutes)",
+    )
     p.add_argument("--seed", metavar="N", type=int, default=0, help="another class")
     p.add_argument("--browser", action="store_true", help="open the projector's page and yours")
     _add_serving(p)
@@ -142,18 +148,32 @@ def rehearse(options: Namespace) -> int:
     began = time.time()
 
     def ready(live: LiveClass, place: Place) -> None:
-        serving.announce(live, place)
+        serving.announce(live, place, "Ctrl-C ends the rehearsal. Of the class nothing is kept.")
         for role in ("screen", "teacher") if options.browser else ():
             webbrowser.open(serving.link(live, place, role))
         code, _, _ = live.join_line.partition("@")
         Rehearsal(
-            place.own, code, live.token_of("teacher"), items, options.learners, options.speed, options.seed
+            place.own,
+            code,
+            live.token_of("teacher"),
+            items,
+            options.learners,
+            options.speed,
+            options.seed,
+            reached=lambda: live.step,
         ).start()
 
     with tempfile.TemporaryDirectory() as temporary:
         store = board_store.create(Path(temporary) / "class-rehearsal.sqlite", "A rehearsal")
         clock = lambda: began + (time.time() - began) * options.speed  # noqa: E731
         return _serve(options, store, _folder(options) / "films", items, ready=ready, clock=clock)
+
+
+KEYS = """<script>
+document.querySelector(".tbt-film").focus();
+addEventListener("keydown", (event) => event.key === "Escape" && parent.postMessage("close", "*"));
+</script>"""
+"""On the board a film takes the keys at once, and hands Escape to the page around it."""
 
 
 def film_of_belief(puzzle: str, name: str) -> str:
@@ -167,7 +187,7 @@ def film_of_belief(puzzle: str, name: str) -> str:
     if found is None:
         return ""
     made = film_of(PUZZLES[puzzle], found.source, {}, "failing")
-    return film_document(made.html, f"{puzzle}: {name.replace('_', ' ')}") if isinstance(made, Film) else ""
+    return film_document(made.html + KEYS, f"{puzzle}: {name.replace('_', ' ')}") if isinstance(made, Film) else ""
 
 
 def _add_export(commands: Subcommands) -> None:

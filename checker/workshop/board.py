@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -87,9 +86,9 @@ class Server:
         """Send every viewer the state: each second where something changed, else every ten."""
         while True:
             await asyncio.sleep(EVERY)
-            if not self.viewers or not (self.live.changed or time.monotonic() - self._sent > AT_LEAST_EVERY):
+            if not self.viewers or not (self.live.changed or abs(self.live.clock() - self._sent) > AT_LEAST_EVERY):
                 continue
-            self.live.changed, self._sent = False, time.monotonic()
+            self.live.changed, self._sent = False, self.live.clock()
             try:
                 states = {role: self.state(role) for role in set(self.viewers.values())}
                 for viewer, role in list(self.viewers.items()):

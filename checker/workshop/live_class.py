@@ -88,6 +88,11 @@ class LiveClass:
         return shown(self._meta["code"], self.url)
 
     @property
+    def step(self) -> int:
+        """The row of the run sheet that the class is at, -1 before it begins."""
+        return -1 if self._started is None else self._step
+
+    @property
     def door_open(self) -> bool:
         """Whether the join code works: until somebody shuts the door, and for 12 hours at most."""
         return self._door and not self.closed and self.clock() - float(self._meta["opened"]) < OPEN_FOR
