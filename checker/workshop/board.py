@@ -96,6 +96,12 @@ class Server:
             except Exception:  # the pages are still served what they ask for
                 traceback.print_exc()
 
+    def hang_up(self) -> None:
+        """Send every viewer the last state, and end the streams."""
+        for viewer, role in list(self.viewers.items()):
+            viewer.send(self.state(role))
+            viewer.on_connection_close()
+
     def state(self, role: Role) -> bytes:
         return msgspec.json.encode(self.live.view(role))
 
@@ -353,5 +359,6 @@ class Teaching(Handler):
         else:
             forget = self.body(Switch).on
             self.live.closed = True
+            self.server.hang_up()
             self.server.on_close(forget)
         self.answer({})

@@ -8,7 +8,7 @@ const TOLD = { teaching: "you teach", exercise: "they write", demonstration: "yo
 const SEEN = { teaching: "lecture", exercise: "exercise", demonstration: "demonstration" };
 const $ = (id) => document.getElementById(id);
 const drawn = new Map();
-let token = "", state = null, qr = null, lastStreamed = Date.now();
+let ended = false, token = "", state = null, qr = null, lastStreamed = Date.now();
 
 function el(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -71,7 +71,7 @@ async function act(path, body) {
   try {
     const said = await call(path, body);
     say("");
-    refresh();
+    refresh().catch(() => {});  // `poll` says so
     return said;
   } catch (error) {
     say(error.message);
@@ -87,7 +87,7 @@ async function refresh() {
 
 // The stream is read with fetch: an EventSource can send no header. A proxy that passes streams on wants to see `Accept`.
 async function follow() {
-  for (let wait = 3000; ; wait = Math.min(2 * wait, 30000)) {
+  for (let wait = 3000; !ended; wait = Math.min(2 * wait, 30000)) {
     const reading = new AbortController();
     const watch = setInterval(() => { if (Date.now() - lastStreamed > 2 * SILENCE) reading.abort(); }, 5000);
     try {
@@ -112,7 +112,7 @@ async function follow() {
 }
 
 async function poll() {
-  if (Date.now() - lastStreamed < SILENCE) return;
+  if (ended || Date.now() - lastStreamed < SILENCE) return;
   try {
     await refresh();
   } catch (error) {
@@ -122,6 +122,7 @@ async function poll() {
 }
 
 function over(status) {
+  ended = true;
   say(status === 410 ? "This class is over." : "This link is no longer valid.");
 }
 
@@ -133,16 +134,17 @@ function show(next) {
   const staff = state.role !== "screen";
   document.body.className = staff ? "staff" : "screen";
   document.title = `${state.title}: ${staff ? state.role : "the board"}`;
-  draw("top", [state.title, state.join, state.size, state.done, state.hands, state.door, qr], top);
+  draw("top", [state.title, state.join, state.size, state.done, state.hands, state.door, state.over, qr], top);
   $("sheet").hidden = !state.agenda.length;
   draw("sheet", [state.agenda, state.standing, state.advice, state.role], sheet);
   if (staff) showStaff();
   else showScreen();
+  if (state.over) over(410);
 }
 
 function top() {
   const staff = state.role !== "screen";
-  const join = state.join ? `join("${state.join}")` : "The door is shut.";
+  const join = state.join ? `join("${state.join}")` : state.over ? "The class is over." : "The door is shut.";
   const tally = (n, word) => (n === null ? null : el("div", {}, el("b", {}, String(n)), word));
   return [
     el("div", { className: "spread" },
@@ -163,7 +165,7 @@ function top() {
 function close() {
   if (!confirm("End the class for everyone?")) return;
   const forget = confirm("Delete what the board kept?\n\nOK deletes it, Cancel keeps it for `class export`.");
-  act("teacher/close", { on: forget }).then(() => over(410));
+  act("teacher/close", { on: forget }).then((said) => said && over(410));
 }
 
 function otherTheme() {
@@ -195,7 +197,7 @@ function sheet() {
   const late = standing.over >= 1;
   return [bar, el("p", { className: "now-next" },
     el("span", {}, "Now: ", el("b", {}, now.title), bracketed(kind(now))),
-    el("b", { className: late ? "over" : "" }, late ? `${Math.floor(standing.over)} min over` : `${Math.ceil(standing.left)} min left`),
+    el("b", { className: late ? "over" : "" }, late ? `${Math.floor(standing.over)} min over` : `${Math.ceil(Math.max(standing.left - .1, 0))} min left`),
     next && el("span", { className: "soft" }, "Next: ", next.title, bracketed(kind(next))),
     next && step(standing.step + 1, "Go on"),
     advice && el("span", { className: "advice" }, advice))];

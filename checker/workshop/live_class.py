@@ -269,6 +269,7 @@ class LiveClass:
         state: dict[str, Any] = {
             "role": role,
             "title": self.title,
+            "over": self.closed,
             "join": self.join_line if self.door_open else "",
             "size": size if counted else None,
             "puzzles": [

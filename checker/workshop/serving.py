@@ -131,7 +131,9 @@ async def _serve(
             loop.add_signal_handler(number, stop.set)
     ready(live, where)
     await stop.wait()
+    server.hang_up()
     http.stop()
+    await asyncio.sleep(0.05)  # what was said last goes out
     live.disk.shutdown(wait=True)
     if live.closed:
         store.set_meta(closed=time.time())

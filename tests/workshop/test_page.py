@@ -82,6 +82,9 @@ def test_the_page_shows_the_room_and_takes_orders(
     assert screen.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
     assert teacher.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
     assert teacher.title() == "A class: teacher"
+    board.teach("close", {"on": False})
+    for made in (screen, teacher):
+        made.get_by_text("The class is over.").wait_for()
     assert problems == []
     for made in (screen, teacher):
         made.context.close()
