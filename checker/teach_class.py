@@ -170,7 +170,7 @@ def rehearse(options: Namespace) -> int:
 
 
 KEYS = """<script>
-document.querySelector(".tbt-film").focus();
+document.querySelector(".tbt-film").focus({ preventScroll: true });
 addEventListener("keydown", (event) => event.key === "Escape" && parent.postMessage("close", "*"));
 </script>"""
 """On the board a film takes the keys at once, and hands Escape to the page around it."""
@@ -206,7 +206,7 @@ def export(options: Namespace) -> int:
         count = board_store.export(_store(options), Path(options.target), options.names)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    print(f"{options.target}: {count} events")
+    print(f"{options.target}: {_count(count, 'event')}")
     return DONE
 
 
@@ -296,7 +296,7 @@ def slides(options: Namespace) -> int:
     except deck.SlidesError as error:
         raise UnavailableHere(str(error)) from None
     print(
-        f"{len(pages)} decks: open {Path(options.to) / 'index.html'} in a browser. S opens your notes in a second window."
+        f"{_count(len(pages), 'deck')}: open {Path(options.to) / 'index.html'} in a browser. S opens your notes in a second window."
     )
     return DONE
 
@@ -373,6 +373,10 @@ def size(options: Namespace) -> int:
 
 
 # ------------------------------------------------------------------------------------------------------------------ shared
+
+
+def _count(n: int, one: str) -> str:
+    return f"{n} {one}{'' if n == 1 else 's'}"
 
 
 def _show_markdown(text: str) -> None:
