@@ -148,7 +148,7 @@ function top() {
   const tally = (n, word) => (n === null ? null : el("div", {}, el("b", {}, String(n)), word));
   return [
     el("div", { className: "spread" },
-      el("p", { className: "title soft" }, state.title, " · ", staff ? state.role : el("code", {}, "from checker import join, done, hand")),
+      el("p", { className: "title soft" }, state.title, " · ", staff ? state.role : state.join ? el("code", {}, "from checker import join, done, hand") : "the board"),
       el("p", { className: "join code" }, join)),
     el("div", { className: "tally" },
       tally(state.size, "joined"), tally(state.done, "done"), tally(state.hands, state.hands === 1 ? "hand" : "hands")),
