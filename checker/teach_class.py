@@ -169,13 +169,6 @@ def rehearse(options: Namespace) -> int:
         return _serve(options, store, _folder(options) / "films", items, ready=ready, clock=clock)
 
 
-KEYS = """<script>
-document.querySelector(".tbt-film").focus({ preventScroll: true });
-addEventListener("keydown", (event) => event.key === "Escape" && parent.postMessage("close", "*"));
-</script>"""
-"""On the board a film takes the keys at once, and hands Escape to the page around it."""
-
-
 def film_of_belief(puzzle: str, name: str) -> str:
     """The page of a wrong kernel's film at the smallest case that it fails; empty where there is none."""
     from checker.course import PUZZLES
@@ -187,7 +180,7 @@ def film_of_belief(puzzle: str, name: str) -> str:
     if found is None:
         return ""
     made = film_of(PUZZLES[puzzle], found.source, {}, "failing")
-    return film_document(made.html + KEYS, f"{puzzle}: {name.replace('_', ' ')}") if isinstance(made, Film) else ""
+    return film_document(made.html, f"{puzzle}: {name.replace('_', ' ')}") if isinstance(made, Film) else ""
 
 
 def _add_export(commands: Subcommands) -> None:

@@ -352,7 +352,7 @@ async function begin() {
   $("film-close").addEventListener("click", () => $("film").close());
   const frame = $("film").querySelector("iframe");
   $("film").addEventListener("close", () => frame.removeAttribute("src"));
-  frame.addEventListener("load", () => frame.contentWindow.focus());  // else Space would press Close
+  frame.addEventListener("load", () => { if ($("film").open) frame.contentWindow.focus(); });  // else Space would press Close
   addEventListener("message", (event) => { if (event.source === frame.contentWindow && event.data === "close") $("film").close(); });
   addEventListener("hashchange", () => location.reload());
   if (role === "join" || (!secret && !kept)) return learnerPage(secret ?? "");
