@@ -52,9 +52,7 @@ class BeliefFilms:
     def page(self, puzzle: str, name: str) -> str | None:
         """The page of a film; None where there is none (yet)."""
         path = self._path(puzzle, name)
-        if path is None or not path.is_file():
-            return None
-        return path.read_text("utf-8").replace("</body>", f"{KEYS}</body>")
+        return path.read_text("utf-8") + KEYS if path is not None and path.is_file() else None
 
     def _path(self, puzzle: str, name: str) -> Path | None:
         if not re.fullmatch(r"\w+", f"{puzzle}{name}") or (found := misconception(puzzle, name)) is None:
