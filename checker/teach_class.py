@@ -121,7 +121,13 @@ def _add_rehearse(commands: Subcommands) -> None:
     p = commands.add_parser("rehearse", help="a board with a class that plays itself, to rehearse alone")
     p.set_defaults(run=rehearse)
     p.add_argument("--learners", metavar="N", type=int, default=12, help="how many (default 12)")
-    p.add_argument("--speed", metavar="X", type=float, default=1.0, help="so many times as fast as a class (default 1)")
+    p.add_argument(
+        "--speed",
+        metavar="X",
+        type=float,
+        default=1.0,
+        help="so many times as fast as a class (default 1; with 18, three hours take ten minutes)",
+    )
     p.add_argument("--seed", metavar="N", type=int, default=0, help="another class")
     p.add_argument("--browser", action="store_true", help="open the projector's page and yours")
     _add_serving(p)
@@ -142,12 +148,19 @@ def rehearse(options: Namespace) -> int:
     began = time.time()
 
     def ready(live: LiveClass, place: Place) -> None:
-        serving.announce(live, place)
+        serving.announce(live, place, "Ctrl-C ends the rehearsal. Of the class nothing is kept.")
         for role in ("screen", "teacher") if options.browser else ():
             webbrowser.open(serving.link(live, place, role))
         code, _, _ = live.join_line.partition("@")
         Rehearsal(
-            place.own, code, live.token_of("teacher"), items, options.learners, options.speed, options.seed
+            place.own,
+            code,
+            live.token_of("teacher"),
+            items,
+            options.learners,
+            options.speed,
+            options.seed,
+            reached=lambda: live.step,
         ).start()
 
     with tempfile.TemporaryDirectory() as temporary:
@@ -186,7 +199,7 @@ def export(options: Namespace) -> int:
         count = board_store.export(_store(options), Path(options.target), options.names)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    print(f"{options.target}: {count} events")
+    print(f"{options.target}: {_count(count, 'event')}")
     return DONE
 
 
@@ -276,7 +289,7 @@ def slides(options: Namespace) -> int:
     except deck.SlidesError as error:
         raise UnavailableHere(str(error)) from None
     print(
-        f"{len(pages)} decks: open {Path(options.to) / 'index.html'} in a browser. S opens your notes in a second window."
+        f"{_count(len(pages), 'deck')}: open {Path(options.to) / 'index.html'} in a browser. S opens your notes in a second window."
     )
     return DONE
 
@@ -353,6 +366,10 @@ def size(options: Namespace) -> int:
 
 
 # ------------------------------------------------------------------------------------------------------------------ shared
+
+
+def _count(n: int, one: str) -> str:
+    return f"{n} {one}{'' if n == 1 else 's'}"
 
 
 def _show_markdown(text: str) -> None:

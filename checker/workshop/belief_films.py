@@ -17,6 +17,12 @@ from checker.workspace import write_atomically
 Make = Callable[[str, str], str]
 """From a puzzle and a misconception to a page, empty where there is no film."""
 
+KEYS = """<script>
+document.querySelector(".tbt-film").focus({ preventScroll: true });
+addEventListener("keydown", (event) => event.key === "Escape" && parent.postMessage("close", "*"));
+</script>"""
+"""On the board a film takes the keys at once, and hands Escape to the page around it."""
+
 
 @dataclass
 class BeliefFilms:
@@ -46,7 +52,7 @@ class BeliefFilms:
     def page(self, puzzle: str, name: str) -> str | None:
         """The page of a film; None where there is none (yet)."""
         path = self._path(puzzle, name)
-        return path.read_text("utf-8") if path is not None and path.is_file() else None
+        return path.read_text("utf-8") + KEYS if path is not None and path.is_file() else None
 
     def _path(self, puzzle: str, name: str) -> Path | None:
         if not re.fullmatch(r"\w+", f"{puzzle}{name}") or (found := misconception(puzzle, name)) is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -87,15 +86,21 @@ class Server:
         """Send every viewer the state: each second where something changed, else every ten."""
         while True:
             await asyncio.sleep(EVERY)
-            if not self.viewers or not (self.live.changed or time.monotonic() - self._sent > AT_LEAST_EVERY):
+            if not self.viewers or not (self.live.changed or abs(self.live.clock() - self._sent) > AT_LEAST_EVERY):
                 continue
-            self.live.changed, self._sent = False, time.monotonic()
+            self.live.changed, self._sent = False, self.live.clock()
             try:
                 states = {role: self.state(role) for role in set(self.viewers.values())}
                 for viewer, role in list(self.viewers.items()):
                     viewer.send(states[role])
             except Exception:  # the pages are still served what they ask for
                 traceback.print_exc()
+
+    def hang_up(self) -> None:
+        """Send every viewer the last state, and end the streams."""
+        for viewer, role in list(self.viewers.items()):
+            viewer.send(self.state(role))
+            viewer.on_connection_close()
 
     def state(self, role: Role) -> bytes:
         return msgspec.json.encode(self.live.view(role))
@@ -354,5 +359,6 @@ class Teaching(Handler):
         else:
             forget = self.body(Switch).on
             self.live.closed = True
+            self.server.hang_up()
             self.server.on_close(forget)
         self.answer({})

@@ -4,9 +4,11 @@
 const POLL = 3000, SILENCE = 20000;
 const SHAPES = ["passed", "trying", "stuck", "untouched"];
 const WORDS = { passed: "passed", trying: "at work", stuck: "stuck", untouched: "not begun" };
+const TOLD = { teaching: "you teach", exercise: "they write", demonstration: "you show" };  // as the run sheet says it
+const SEEN = { teaching: "lecture", exercise: "exercise", demonstration: "demonstration" };
 const $ = (id) => document.getElementById(id);
 const drawn = new Map();
-let token = "", state = null, qr = null, lastStreamed = Date.now();
+let ended = false, token = "", state = null, qr = null, lastStreamed = Date.now();
 
 function el(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -69,7 +71,7 @@ async function act(path, body) {
   try {
     const said = await call(path, body);
     say("");
-    refresh();
+    refresh().catch(() => {});  // `poll` says so
     return said;
   } catch (error) {
     say(error.message);
@@ -85,7 +87,7 @@ async function refresh() {
 
 // The stream is read with fetch: an EventSource can send no header. A proxy that passes streams on wants to see `Accept`.
 async function follow() {
-  for (let wait = 3000; ; wait = Math.min(2 * wait, 30000)) {
+  for (let wait = 3000; !ended; wait = Math.min(2 * wait, 30000)) {
     const reading = new AbortController();
     const watch = setInterval(() => { if (Date.now() - lastStreamed > 2 * SILENCE) reading.abort(); }, 5000);
     try {
@@ -110,7 +112,7 @@ async function follow() {
 }
 
 async function poll() {
-  if (Date.now() - lastStreamed < SILENCE) return;
+  if (ended || Date.now() - lastStreamed < SILENCE) return;
   try {
     await refresh();
   } catch (error) {
@@ -120,6 +122,7 @@ async function poll() {
 }
 
 function over(status) {
+  ended = true;
   say(status === 410 ? "This class is over." : "This link is no longer valid.");
 }
 
@@ -131,20 +134,21 @@ function show(next) {
   const staff = state.role !== "screen";
   document.body.className = staff ? "staff" : "screen";
   document.title = `${state.title}: ${staff ? state.role : "the board"}`;
-  draw("top", [state.title, state.join, state.size, state.done, state.hands, state.door, qr], top);
+  draw("top", [state.title, state.join, state.size, state.done, state.hands, state.door, state.over, qr], top);
   $("sheet").hidden = !state.agenda.length;
   draw("sheet", [state.agenda, state.standing, state.advice, state.role], sheet);
   if (staff) showStaff();
   else showScreen();
+  if (state.over) over(410);
 }
 
 function top() {
   const staff = state.role !== "screen";
-  const join = state.join ? `join("${state.join}")` : "The door is shut.";
+  const join = state.join ? `join("${state.join}")` : state.over ? "The class is over." : "The door is shut.";
   const tally = (n, word) => (n === null ? null : el("div", {}, el("b", {}, String(n)), word));
   return [
     el("div", { className: "spread" },
-      el("p", { className: "title soft" }, state.title, " · ", staff ? state.role : el("code", {}, "from checker import join")),
+      el("p", { className: "title soft" }, state.title, " · ", staff ? state.role : state.join ? el("code", {}, "from checker import join, done, hand") : "the board"),
       el("p", { className: "join code" }, join)),
     el("div", { className: "tally" },
       tally(state.size, "joined"), tally(state.done, "done"), tally(state.hands, state.hands === 1 ? "hand" : "hands")),
@@ -161,7 +165,7 @@ function top() {
 function close() {
   if (!confirm("End the class for everyone?")) return;
   const forget = confirm("Delete what the board kept?\n\nOK deletes it, Cancel keeps it for `class export`.");
-  act("teacher/close", { on: forget }).then(() => over(410));
+  act("teacher/close", { on: forget }).then((said) => said && over(410));
 }
 
 function otherTheme() {
@@ -173,11 +177,12 @@ function otherTheme() {
 function sheet() {
   const { agenda, standing, advice, role } = state;
   const teacher = role === "teacher";
+  const kind = (item) => (teacher ? TOLD : SEEN)[item.kind];
   const end = agenda.at(-1).start_minute + agenda.at(-1).minutes;
   const bar = el("div", { className: "bar" }, agenda.map((item, n) => {
     const when = !standing || n > standing.step ? "" : n === standing.step ? " now" : " past";
     const go = { type: "button", onclick: () => act("teacher/step", { step: n }) };
-    const made = el(teacher ? "button" : "div", { className: `item ${item.kind}${when}`, title: `${item.title}: ${item.kind}, ${item.minutes} min`, ...(teacher ? go : {}) }, item.title);
+    const made = el(teacher ? "button" : "div", { className: `item ${item.kind}${when}`, title: [item.title, kind(item), `${item.minutes} min`].filter(Boolean).join(", "), ...(teacher ? go : {}) }, item.title);
     made.style.setProperty("--minutes", item.minutes);
     return made;
   }));
@@ -191,12 +196,14 @@ function sheet() {
   const [now, next] = [agenda[standing.step], agenda[standing.step + 1]];
   const late = standing.over >= 1;
   return [bar, el("p", { className: "now-next" },
-    el("span", {}, "Now: ", el("b", {}, now.title), ["exercise", now.title.toLowerCase()].includes(now.kind) ? "" : ` (${now.kind})`),
-    el("b", { className: late ? "over" : "" }, late ? `${Math.floor(standing.over)} min over` : `${Math.ceil(standing.left)} min left`),
-    next && el("span", { className: "soft" }, `Next: ${next.title}`),
+    el("span", {}, "Now: ", el("b", {}, now.title), bracketed(kind(now))),
+    el("b", { className: late ? "over" : "" }, late ? `${Math.floor(standing.over)} min over` : `${Math.ceil(Math.max(standing.left - .1, 0))} min left`),
+    next && el("span", { className: "soft" }, "Next: ", next.title, bracketed(kind(next))),
     next && step(standing.step + 1, "Go on"),
     advice && el("span", { className: "advice" }, advice))];
 }
+
+const bracketed = (words) => (words ? ` (${words})` : "");
 
 function film(belief) {
   return belief.film && el("button", { type: "button", onclick: () => {
@@ -303,7 +310,7 @@ function pushTargets() {
   const option = (value, words, chosen) => el("option", { value, selected: value === chosen }, words);
   const levels = ["question", "idea", "skeleton"];
   $("push-hint").replaceChildren(option("", "no hint", hint), ...state.puzzles.flatMap((p) => levels.map((level, n) => option(`${p.name} ${n + 1}`, `hint ${n + 1} of ${p.title} (${level})`, hint))));
-  return [option("", "all", to), ...state.beliefs.map((one) => option(`${one.puzzle} ${one.name}`, `the ${one.count} of ${called(one.name)}`, to))];
+  return [option("", "all", to), ...state.beliefs.map((one) => option(`${one.puzzle} ${one.name}`, `the ${one.count} with “${called(one.name)}”`, to))];
 }
 
 function aim(belief) {
@@ -330,7 +337,7 @@ function learnerPage(code) {
   const { protocol, hostname, host, pathname, origin } = location;
   const plain = protocol === "http:" && pathname === "/";
   const place = plain ? (host.endsWith(":8787") ? hostname : host) : origin + pathname.replace(/\/$/, "");
-  const line = `from checker import join\njoin("${code}@${place}")`;
+  const line = `from checker import join, done, hand\njoin("${code}@${place}")`;
   const copied = el("button", { type: "button", onclick: () => navigator.clipboard?.writeText(line).then(() => say("Copied.")) }, "Copy");
   $("main").replaceChildren(el("section", { className: "panel" }, ...(code
     ? [el("p", {}, "To join the class, run this in a cell of any notebook of the course:"), el("pre", { className: "code" }, line), el("p", {}, copied)]
@@ -343,7 +350,10 @@ async function begin() {
   const [, role, secret] = location.hash.match(/^#(screen|helper|teacher|join)=([\w-]{1,60})$/) ?? [];
   const kept = sessionStorage.getItem("token") ?? "";
   $("film-close").addEventListener("click", () => $("film").close());
-  $("film").addEventListener("close", () => $("film").querySelector("iframe").removeAttribute("src"));
+  const frame = $("film").querySelector("iframe");
+  $("film").addEventListener("close", () => frame.removeAttribute("src"));
+  frame.addEventListener("load", () => { if ($("film").open) frame.contentWindow.focus(); });  // else Space would press Close
+  addEventListener("message", (event) => { if (event.source === frame.contentWindow && event.data === "close") $("film").close(); });
   addEventListener("hashchange", () => location.reload());
   if (role === "join" || (!secret && !kept)) return learnerPage(secret ?? "");
   token = secret ?? kept;

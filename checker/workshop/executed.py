@@ -48,7 +48,12 @@ def _run(name: str, notebook: NotebookNode, root: Path, file: Path) -> None:
     with tempfile.TemporaryDirectory() as home:  # nothing of this counts as somebody's progress
         for solution in (root / "solutions").glob("*.py"):  # of a learner who solved every notebook before this one
             workspace.keep_copy(workspace.Workspace(Path(home)).ours / "passed", solution.stem, solution.read_bytes())
-        client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(root / "notebooks")}})
+        client = NotebookClient(
+            notebook,
+            timeout=600,
+            resources={"metadata": {"path": str(root / "notebooks")}},
+            extra_arguments=["--log-level=ERROR"],
+        )
         client.execute(env=_environment(root, home))
     file.parent.mkdir(parents=True, exist_ok=True)
     for old in file.parent.glob(f"{name}-*.ipynb"):

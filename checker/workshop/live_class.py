@@ -88,6 +88,11 @@ class LiveClass:
         return shown(self._meta["code"], self.url)
 
     @property
+    def step(self) -> int:
+        """The row of the run sheet that the class is at, -1 before it begins."""
+        return -1 if self._started is None else self._step
+
+    @property
     def door_open(self) -> bool:
         """Whether the join code works: until somebody shuts the door, and for 12 hours at most."""
         return self._door and not self.closed and self.clock() - float(self._meta["opened"]) < OPEN_FOR
@@ -264,6 +269,7 @@ class LiveClass:
         state: dict[str, Any] = {
             "role": role,
             "title": self.title,
+            "over": self.closed,
             "join": self.join_line if self.door_open else "",
             "size": size if counted else None,
             "puzzles": [
@@ -294,7 +300,7 @@ class LiveClass:
                     "muted": one.muted,
                     "hand": one.hand is not None,
                     "done": self._is_done(one),
-                    "silent": math.floor((now - one.last) / 60) if now - one.last > room.SILENT else 0,
+                    "silent": self._silent(one, now),
                     "work": [
                         [self.room.shape(one, name, now), one.work[name].attempts if name in one.work else 0]
                         for name in columns
@@ -339,6 +345,11 @@ class LiveClass:
         if role != "screen":
             shown["holders"] = [self.room.learners[who].name for who in belief.holders]
         return shown
+
+    def _silent(self, learner: Learner, now: float) -> int:
+        """Minutes without a word since this row of the run sheet began, 0 where there are few."""
+        since = max(learner.last, self._step_at)
+        return math.floor((now - since) / 60) if now - since > room.SILENT else 0
 
     def _is_done(self, learner: Learner) -> bool:
         return learner.done is not None and learner.done >= self._step_at

@@ -131,7 +131,9 @@ async def _serve(
             loop.add_signal_handler(number, stop.set)
     ready(live, where)
     await stop.wait()
+    server.hang_up()
     http.stop()
+    await asyncio.sleep(0.05)  # what was said last goes out
     live.disk.shutdown(wait=True)
     if live.closed:
         store.set_meta(closed=time.time())
@@ -176,9 +178,12 @@ def page_for_learners(live: LiveClass, where: Place) -> str:
     return f"{where.url}#join={live.join_line.partition('@')[0]}"
 
 
-def announce(live: LiveClass, where: Place) -> None:
-    """Print the join code, the links, the QR code, and what there is to know about this network."""
-    print(f'\n  In a notebook:    from checker import join; join("{live.join_line}")')
+GOES_ON = "Ctrl-C stops the board; the same command goes on with the class. `class close` ends it."
+
+
+def announce(live: LiveClass, where: Place, ends: str = GOES_ON) -> None:
+    """Print the join code, the links, the QR code, what there is to know about this network, and how it `ends`."""
+    print(f'\n  In a notebook:    from checker import join, done, hand; join("{live.join_line}")')
     print(f"  To show it:       {page_for_learners(live, where)}")
     print(f"\n  Projector:        {link(live, where, 'screen')}")
     print(f"  Yours alone:      {link(live, where, 'teacher')}")
@@ -197,7 +202,7 @@ def announce(live: LiveClass, where: Place) -> None:
             else "--public with the hub's address"
         )
         print(f"Only this machine reaches it. Others: {other}.")
-    print("Ctrl-C stops the board; the same command goes on with the class. `class close` ends it.", flush=True)
+    print(ends, flush=True)
 
 
 def _try_from_outside(where: Place) -> None:

@@ -311,3 +311,13 @@ def test_an_export_names_nobody_unless_asked_and_holds_no_formula(board: Board, 
         assert not any(secret.encode() in text for secret in (one["token"], one["who"], board.code))
     with pytest.raises(ValueError, match=r"neither"):
         board_store.export(board.live.store, tmp_path / "class.txt")
+
+
+def test_who_listened_is_not_called_silent_when_the_exercise_begins(start: Start) -> None:
+    now = [time.time()]
+    board = start(items=[Item(0, 20, "Rows")], clock=lambda: now[0])
+    board.join()
+    now[0] += 15 * 60
+    assert board.view("teacher")["learners"][0]["silent"] == 15
+    board.teach("step", {"step": 0})
+    assert board.view("teacher")["learners"][0]["silent"] == 0

@@ -13,7 +13,10 @@ from checker.workshop.schedule import Item
 from tests.workshop.conftest import Board, Start, event, wrong
 
 EVIL = "<img src=x onerror=alert(1)>"
-FILM = "<!doctype html><title>film</title><p>moving</p><script>document.body.append(' played')</script>"
+FILM = (
+    "<!doctype html><title>film</title><body><p>moving</p><div class=tbt-film tabindex=0></div>"
+    "<script>addEventListener('keydown', (event) => event.key === ' ' && document.body.append(' played'))</script></body>"
+)
 
 
 @pytest.mark.browser
@@ -25,7 +28,11 @@ def test_the_page_shows_the_room_and_takes_orders(
 ) -> None:
     films = BeliefFilms(tmp_path / "films", lambda puzzle, name: FILM)
     board = start(
-        items=[Item(0, 20, "Rows", puzzles=["row_softmax"], kind="exercise"), Item(20, 9, "Rest")], films=films
+        items=[
+            Item(0, 20, "Rows", puzzles=["row_softmax"], kind="exercise"),
+            Item(20, 9, "Rest", kind="demonstration"),
+        ],
+        films=films,
     )
     learners = [board.join(name=f"{EVIL} {n}") for n in range(6)]
     for one in learners[:4]:
@@ -48,14 +55,20 @@ def test_the_page_shows_the_room_and_takes_orders(
     assert "onerror" not in screen.content()
     assert board.live.token_of("screen") not in screen.url
     screen.get_by_role("button", name="Watch it fail").click()
-    assert screen.frame_locator("dialog iframe").get_by_text("moving played").inner_text()
+    shown = screen.frame_locator("dialog iframe")
+    shown.locator(".tbt-film:focus").wait_for(state="attached")
+    screen.keyboard.press("Space")  # for the film, not for the button that closes it
+    assert shown.get_by_text("played").inner_text()
     screen.keyboard.press("Escape")
+    screen.locator("dialog").wait_for(state="hidden")
 
     assert teacher.locator("td.who").first.inner_text().startswith(EVIL)
     teacher.locator("#queue").get_by_role("button", name="I go").first.click()
     teacher.locator("#queue").get_by_text("the instructor goes").wait_for()
     teacher.get_by_role("button", name="Begin").click()
     screen.get_by_text("20 min left").wait_for()
+    screen.get_by_text("Now: Rows (exercise)").wait_for()
+    teacher.get_by_text("Next: Rest (you show)").wait_for()
     teacher.locator("#push-text").fill("Look at exp(89).")
     teacher.get_by_role("button", name="Write to them").click()
     teacher.get_by_role("button", name="Send").click()
@@ -67,6 +80,9 @@ def test_the_page_shows_the_room_and_takes_orders(
     assert screen.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
     assert teacher.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
     assert teacher.title() == "A class: teacher"
+    board.teach("close", {"on": False})
+    for made in (screen, teacher):
+        made.get_by_text("The class is over.").wait_for()
     assert problems == []
     for made in (screen, teacher):
         made.context.close()

@@ -1,4 +1,4 @@
-"""`make workshop`: the run sheet that the board gets, and slides that are made only where they are missing."""
+"""`make workshop`: the run sheet that the board gets, slides made only where they are missing, and a class that plays itself."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from checker.workshop.rehearsal import Rehearsal
+from checker.workshop.schedule import Item
+from tests.workshop.conftest import Start
 from tools import rehearse
 
 
@@ -31,3 +34,18 @@ def test_slides_are_made_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 def test_jupyterlab_opens_the_first_notebook() -> None:
     assert rehearse.lab()[-1] == "notebooks/00_start_here.ipynb"
+
+
+def test_a_rehearsal_takes_nobody_back_who_went_on_early(start: Start) -> None:
+    items = [Item(n, 1, f"Row {n}", kind="teaching") for n in range(3)]
+    board = start(items=items)
+    code, token = board.live.join_line.partition("@")[0], board.live.token_of("teacher")
+
+    def play() -> None:
+        Rehearsal(board.url, code, token, items[:2], learners=1, speed=10_000, reached=lambda: board.live.step).play()
+
+    play()
+    assert board.live.step == 1
+    board.teach("step", {"step": 2})
+    play()
+    assert board.live.step == 2
