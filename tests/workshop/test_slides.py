@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -15,7 +16,6 @@ from playwright.sync_api import Browser, Page, Route, expect
 from checker import cli
 from checker.workshop import deck
 from checker.workshop.executed import fill_in
-from tests.browser.conftest import browser, chromium, playwright  # noqa: F401
 from tools import site, sync
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,10 +94,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def offline(browser: Browser, folder: Path) -> Iterator[tuple[Page, list[str]]]:  # noqa: F811
+def offline(chrome: Browser, browser_thread: ThreadPoolExecutor, folder: Path) -> Iterator[tuple[Page, list[str]]]:
     """A page that reaches the folder of the slides and nothing else, and the list of what it asked for besides."""
-    context = browser.new_context(viewport={"width": 1920, "height": 1080}, offline=True)
-    page, asked = context.new_page(), []
+    asked: list[str] = []
 
     def only_the_folder(route: Route) -> None:
         if route.request.url.startswith((folder.as_uri(), "data:", "blob:", "about:")):
@@ -106,12 +105,17 @@ def offline(browser: Browser, folder: Path) -> Iterator[tuple[Page, list[str]]]:
             asked.append(route.request.url)
             route.abort()
 
-    page.route("**/*", only_the_folder)
-    page.on("pageerror", lambda error: asked.append(str(error)))
-    page.goto((folder / f"{PLAYED}.html").as_uri())
-    page.wait_for_selector("html[data-ready=true]", timeout=60_000)
+    def opened() -> Page:
+        page = chrome.new_context(viewport={"width": 1920, "height": 1080}, offline=True).new_page()
+        page.route("**/*", only_the_folder)
+        page.on("pageerror", lambda error: asked.append(str(error)))
+        page.goto((folder / f"{PLAYED}.html").as_uri())
+        page.wait_for_selector("html[data-ready=true]", timeout=60_000)
+        return page
+
+    page = browser_thread.submit(opened).result()
     yield page, asked
-    context.close()
+    browser_thread.submit(page.context.close).result()
 
 
 @pytest.mark.browser
