@@ -183,6 +183,10 @@ def choose(heads: int, n: int, d: int, causal: bool) -> Config:
     return SPECIALISED[d]
 
 
+def multiprocessors(device: torch.device) -> int:
+    return torch.cuda.get_device_properties(device).multi_processor_count
+
+
 def attention(
     q: torch.Tensor,
     k: torch.Tensor,
@@ -211,7 +215,7 @@ def attention(
     if not c.specialised:
         attention_kernel[(tiles, b * h)](q, k, v, o, lse, scale, n, **meta, **options)
         return o, lse
-    programs = torch.cuda.get_device_properties(q.device).multi_processor_count if c.persistent else tiles * b * h
+    programs = multiprocessors(q.device) if c.persistent else tiles * b * h
     meta |= {"MASK_END": n % c.block_n > 0, "PERSISTENT": c.persistent}
     attention_specialised_kernel[(min(programs, tiles * b * h),)](q, k, v, o, lse, scale, b * h, n, **meta, **options)
     return o, lse

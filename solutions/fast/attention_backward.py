@@ -24,22 +24,29 @@ import triton.language as tl
 
 
 @triton.jit
-def delta_kernel(
-    o_ptr,  # [R, D] output of the forward pass, R = B * H * N rows
-    do_ptr,  # [R, D] gradient of the output
-    delta_ptr,  # [R] float32: the sum of o * do over each row
-    R,  # number of rows
-    BLOCK_R: tl.constexpr,  # rows per program
+def rows_kernel(
+    o_ptr,  # [B * H, N, D] output of the forward pass
+    do_ptr,  # [B * H, N, D] gradient of the output
+    lse_ptr,  # [B * H, N] float32 log-sum-exp of each query's scaled scores
+    lse2_ptr,  # [B * H, ROWS] float32: the same in base two, inf past N, so that a query that is none has weights of 0
+    delta_ptr,  # [B * H, ROWS] float32: the sum of o * do over each row, 0 past N
+    N,  # number of queries
+    ROWS,  # N up to the next multiple of 128
     D: tl.constexpr,  # head dimension: 64 or 128
+    BLOCK_M: tl.constexpr,  # rows per program
 ):
-    """Program i owns BLOCK_R rows."""
-    rows = tl.program_id(0).to(tl.int64) * BLOCK_R + tl.arange(0, BLOCK_R)
-    at = rows[:, None] * D + tl.arange(0, D)[None, :]
-    # [BLOCK_R, D]
-    o = tl.load(o_ptr + at, mask=(rows < R)[:, None], other=0.0).to(tl.float32)
-    do = tl.load(do_ptr + at, mask=(rows < R)[:, None], other=0.0).to(tl.float32)
-    # [BLOCK_R]
-    tl.store(delta_ptr + rows, tl.sum(o * do, axis=1), mask=rows < R)
+    """Program (i, head) owns BLOCK_M rows."""
+    head = tl.program_id(1).to(tl.int64)
+    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    mask_m = offs_m < N
+    at = (head * N + offs_m)[:, None] * D + tl.arange(0, D)[None, :]
+    # [BLOCK_M, D]
+    o = tl.load(o_ptr + at, mask=mask_m[:, None], other=0.0).to(tl.float32)
+    do = tl.load(do_ptr + at, mask=mask_m[:, None], other=0.0).to(tl.float32)
+    # [BLOCK_M]
+    lse = tl.load(lse_ptr + head * N + offs_m, mask=mask_m, other=float("inf"))
+    tl.store(lse2_ptr + head * ROWS + offs_m, lse * 1.4426950408889634)
+    tl.store(delta_ptr + head * ROWS + offs_m, tl.sum(o * do, axis=1))
 
 
 @triton.jit
@@ -48,12 +55,13 @@ def dkdv_kernel(
     k_ptr,  # [B * H, N, D] keys
     v_ptr,  # [B * H, N, D] values
     do_ptr,  # [B * H, N, D] gradient of the output
-    lse_ptr,  # [B * H, N] float32 log-sum-exp of each query's scaled scores
-    delta_ptr,  # [B * H, N] float32 row sums of o * do
+    lse2_ptr,  # [B * H, ROWS] float32, from rows_kernel
+    delta_ptr,  # [B * H, ROWS] float32, likewise
     dk_ptr,  # [B * H, N, D] gradient of the keys
     dv_ptr,  # [B * H, N, D] gradient of the values
     scale,  # a float above 0, usually 1 / sqrt(D)
     N,  # number of queries and of keys
+    ROWS,  # N up to the next multiple of 128
     IS_CAUSAL: tl.constexpr,  # query i sees keys 0 to i
     BLOCK_M: tl.constexpr,  # queries per tile; BLOCK_N is a multiple of it
     BLOCK_N: tl.constexpr,  # keys per tile
@@ -77,15 +85,15 @@ def dkdv_kernel(
     dk = tl.zeros([BLOCK_N, D], tl.float32)
     dv = tl.zeros([BLOCK_N, D], tl.float32)
     for start_m in tl.range(start_n if IS_CAUSAL else 0, N, BLOCK_M, num_stages=STAGES):
-        rows = start_m + offs_m
+        rows = head * ROWS + start_m + offs_m
         # [BLOCK_M, D]
         q = q_desc.load([start_m, 0])
         do = do_desc.load([start_m, 0])
-        # [BLOCK_M]: a query past N has the weights exp2(0 - inf) = 0
-        lse = tl.load(lse_ptr + head * N + rows, mask=rows < N, other=float("inf")) * 1.4426950408889634
-        delta = tl.load(delta_ptr + head * N + rows, mask=rows < N, other=0.0)
+        # [BLOCK_M]
+        lse2 = tl.load(lse2_ptr + rows)
+        delta = tl.load(delta_ptr + rows)
         # [BLOCK_N, BLOCK_M] = [BLOCK_N, D] @ [D, BLOCK_M]
-        p = tl.exp2(tl.dot(k, tl.trans(q)) * (scale * 1.4426950408889634) - lse[None, :])
+        p = tl.exp2(tl.dot(k, tl.trans(q)) * (scale * 1.4426950408889634) - lse2[None, :])
         if IS_CAUSAL:
             p = tl.where(offs_m[None, :] >= (offs_n - start_m)[:, None], p, 0.0)
         # [BLOCK_N, D] += [BLOCK_N, BLOCK_M] @ [BLOCK_M, D]
@@ -106,11 +114,12 @@ def dq_kernel(
     k_ptr,  # [B * H, N, D] keys
     v_ptr,  # [B * H, N, D] values
     do_ptr,  # [B * H, N, D] gradient of the output
-    lse_ptr,  # [B * H, N] float32 log-sum-exp of each query's scaled scores
-    delta_ptr,  # [B * H, N] float32 row sums of o * do
+    lse2_ptr,  # [B * H, ROWS] float32, from rows_kernel
+    delta_ptr,  # [B * H, ROWS] float32, likewise
     dq_ptr,  # [B * H, N, D] gradient of the queries
     scale,  # a float above 0, usually 1 / sqrt(D)
     N,  # number of queries and of keys
+    ROWS,  # N up to the next multiple of 128
     IS_CAUSAL: tl.constexpr,  # query i sees keys 0 to i
     MASK_END: tl.constexpr,  # N is no multiple of BLOCK_N
     BLOCK_M: tl.constexpr,  # queries per tile
@@ -127,18 +136,17 @@ def dq_kernel(
     k_desc = tl.make_tensor_descriptor(k_ptr + head * N * D, [N, D], [D, 1], [BLOCK_N, D])
     v_desc = tl.make_tensor_descriptor(v_ptr + head * N * D, [N, D], [D, 1], [BLOCK_N, D])
     dq_desc = tl.make_tensor_descriptor(dq_ptr + head * N * D, [N, D], [D, 1], [BLOCK_M, D])
-    # a vector that a specialised loop uses has to come through a descriptor too; what it reads past N belongs to rows not stored
-    rows = tl.num_programs(1) * N
-    lse_desc = tl.make_tensor_descriptor(lse_ptr, [rows], [1], [BLOCK_M])
-    delta_desc = tl.make_tensor_descriptor(delta_ptr, [rows], [1], [BLOCK_M])
+    # a vector that a specialised loop uses has to come through a descriptor too
+    lse2_desc = tl.make_tensor_descriptor(lse2_ptr + head * ROWS, [ROWS], [1], [BLOCK_M])
+    delta_desc = tl.make_tensor_descriptor(delta_ptr + head * ROWS, [ROWS], [1], [BLOCK_M])
     offs_m = start_m + tl.arange(0, BLOCK_M)
     offs_n = tl.arange(0, BLOCK_N)
     # [BLOCK_M, D]
     q = q_desc.load([start_m, 0])
     do = do_desc.load([start_m, 0])
     # [BLOCK_M]
-    lse = lse_desc.load([tl.program_id(1) * N + start_m]) * 1.4426950408889634
-    delta = delta_desc.load([tl.program_id(1) * N + start_m])
+    lse2 = lse2_desc.load([start_m])
+    delta = delta_desc.load([start_m])
     dq = tl.zeros([BLOCK_M, D], tl.float32)
     end = tl.minimum(start_m + BLOCK_M, N) if IS_CAUSAL else N
     for start_n in tl.range(0, end, BLOCK_N, num_stages=STAGES, warp_specialize=SPECIALISED):
@@ -146,7 +154,7 @@ def dq_kernel(
         k = k_desc.load([start_n, 0])
         v = v_desc.load([start_n, 0])
         # [BLOCK_M, BLOCK_N] = [BLOCK_M, D] @ [D, BLOCK_N]
-        p = tl.exp2(tl.dot(q, tl.trans(k)) * (scale * 1.4426950408889634) - lse[:, None])
+        p = tl.exp2(tl.dot(q, tl.trans(k)) * (scale * 1.4426950408889634) - lse2[:, None])
         if IS_CAUSAL:
             p = tl.where(offs_n[None, :] <= (offs_m - start_n)[:, None], p, 0.0)
         elif MASK_END:
@@ -209,19 +217,21 @@ def attention_backward(
         raise ValueError(
             f"q, k, v, o and do have to be [B, H, N, 64 or 128] without gaps, and lse [B, H, N]; q is {[*q.shape]}"
         )
-    dq, dk, dv, delta = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v), torch.empty_like(lse)
+    dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+    rows = triton.cdiv(n, 128) * 128
+    lse2, delta = torch.empty(2, b * h, rows, dtype=torch.float32, device=q.device)
     scale = 1 / math.sqrt(d) if scale is None else scale
     c = config or choose(b * h, n)
     # descriptors made in a kernel lie in memory that the launch asks for
     triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device=q.device))
-    delta_kernel[(triton.cdiv(b * h * n, 64),)](o, do, delta, b * h * n, BLOCK_R=64, D=d, num_warps=4)
-    inputs, t = (q, k, v, do, lse, delta), c.dkdv
+    rows_kernel[(rows // 64, b * h)](o, do, lse, lse2, delta, n, rows, D=d, BLOCK_M=64, num_warps=4)
+    inputs, t = (q, k, v, do, lse2, delta), c.dkdv
     meta = {"IS_CAUSAL": causal, "BLOCK_M": t.block_m, "BLOCK_N": t.block_n, "D": d, "STAGES": t.stages}
     grid = (triton.cdiv(n, t.block_n), b * h)
-    dkdv_kernel[grid](*inputs, dk, dv, scale, n, **meta, num_warps=4, num_stages=t.stages)
+    dkdv_kernel[grid](*inputs, dk, dv, scale, n, rows, **meta, num_warps=4, num_stages=t.stages)
     t = c.dq
     meta = {"IS_CAUSAL": causal, "BLOCK_M": t.block_m, "BLOCK_N": t.block_n, "D": d, "STAGES": t.stages}
     meta |= {"MASK_END": n % t.block_n > 0, "SPECIALISED": t.specialised}
     grid = (triton.cdiv(n, t.block_m), b * h)
-    dq_kernel[grid](*inputs, dq, scale, n, **meta, num_warps=4, num_stages=t.stages)
+    dq_kernel[grid](*inputs, dq, scale, n, rows, **meta, num_warps=4, num_stages=t.stages)
     return dq, dk, dv

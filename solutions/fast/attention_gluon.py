@@ -66,7 +66,7 @@ def fill(desc, head, row, ring, i):
 @gluon.jit
 def take(ring, i):
     """A reader: wait until tile i has landed."""
-    tiles, full, empty = ring
+    tiles, full, _ = ring
     slot = i % tiles.shape[0]
     mbarrier.wait(full.index(slot), (i // tiles.shape[0]) & 1)
     return tiles.index(slot)
@@ -75,14 +75,14 @@ def take(ring, i):
 @gluon.jit
 def release(ring, i):
     """A reader: tile i is no longer needed here."""
-    tiles, full, empty = ring
+    tiles, _, empty = ring
     mbarrier.arrive(empty.index(i % tiles.shape[0]), count=1)
 
 
 @gluon.jit
 def loader(descs, tiles, place, GROUPS: gl.constexpr):
     """One warp: all n tiles of keys and values, in the order in which they are needed, the last one first."""
-    q_desc, k_desc, v_desc, o_desc = descs
+    q_desc, k_desc, v_desc, _ = descs
     q_tiles, q_full, k_ring, v_ring = tiles
     head, start_m, n = place
     BLOCK_N: gl.constexpr = k_desc.block_type.shape[1]
@@ -103,9 +103,10 @@ def mask(s, start_m, start_n, N, IS_CAUSAL: gl.constexpr):
     cols = start_n + gl.arange(0, s.shape[1], gl.SliceLayout(0, s.type.layout))
     if IS_CAUSAL:  # a key past N is later than every query before N
         rows = start_m + gl.arange(0, 64, gl.SliceLayout(1, s.type.layout))
-        return gl.where(cols[None, :] <= rows[:, None], s, -1.0e30)
+        seen = cols[None, :] <= rows[:, None]
     else:
-        return gl.where((cols < N)[None, :], s, -1.0e30)
+        seen = (cols < N)[None, :]
+    return gl.where(seen, s, -1.0e30)
 
 
 @gluon.jit
@@ -113,7 +114,7 @@ def computer(
     descs, lse_ptr, tiles, place, N, qk_scale, IS_CAUSAL: gl.constexpr, GROUPS: gl.constexpr, GROUP: gl.constexpr
 ):
     """One warp group: 64 queries against all n tiles of keys, the last one first."""
-    q_desc, k_desc, v_desc, o_desc = descs
+    _, k_desc, _, o_desc = descs
     q_tiles, q_full, k_ring, v_ring = tiles
     head, start_m, n = place
     BLOCK_N: gl.constexpr = k_desc.block_type.shape[1]
@@ -142,7 +143,7 @@ def computer(
         o = warpgroup_mma(weights, take(v_ring, j - 1), acc, is_async=True)
         s = warpgroup_mma_wait(1, (s,))  # the scores are there; the product above goes on beside the softmax
         release(k_ring, j)
-        if IS_CAUSAL and MASKED > 1:
+        if IS_CAUSAL and MASKED > 1:  # noqa: SIM102, the inner one is decided when it runs
             if j < MASKED:
                 s = mask(s, start_m, (n - 1 - j) * BLOCK_N, N, IS_CAUSAL)
         m_new = gl.maximum(m_i, gl.max(s, 1) * qk_scale)
@@ -181,7 +182,7 @@ def attention_gluon_kernel(
 ):
     """Program (i, head) owns 64 * GROUPS queries; the long rows of a causal head come first."""
     BLOCK_N: gl.constexpr = k_desc.block_type.shape[1]
-    q_tiles, q_full, unused = ring(q_desc, GROUPS, 1)
+    q_tiles, q_full, _ = ring(q_desc, GROUPS, 1)
     q_full = q_full.index(0)
     k_ring = ring(k_desc, STAGES, GROUPS)
     v_ring = ring(v_desc, STAGES, GROUPS)

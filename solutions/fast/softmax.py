@@ -130,13 +130,17 @@ def choose(n: int, dtype: torch.dtype) -> Config:
     return Config(16384, 32, 8 if wide else 0, keep=16384, splits=None)
 
 
+def multiprocessors(device: torch.device) -> int:
+    return torch.cuda.get_device_properties(device).multi_processor_count
+
+
 def softmax(x: torch.Tensor, config: Config | None = None) -> torch.Tensor:
     """Softmax of every row of x [M, N], without gaps: float32, bf16 or fp16. Raises ValueError for other tensors."""
     if x.dim() != 2 or not x.is_contiguous():
         raise ValueError(f"x has to be [M, N] without gaps, not {[*x.shape]} with strides {x.stride()}")
     (m, n), y = x.shape, torch.empty_like(x)
     c = config or choose(n, x.dtype)
-    units = torch.cuda.get_device_properties(x.device).multi_processor_count
+    units = multiprocessors(x.device)
     splits = units if c.splits is None else c.splits
     stats = torch.empty(2, m, splits, dtype=torch.float32, device=x.device)
     arrived = torch.zeros(m, dtype=torch.int32, device=x.device) if splits > 1 else None
