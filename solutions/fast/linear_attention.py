@@ -134,9 +134,9 @@ def causal_linear_attention_kernel(
     end = tl.minimum((segment + 1) * SEGMENT, N)
     for start in tl.range(segment * SEGMENT, end, CHUNK, num_stages=STAGES):
         # [CHUNK, D], [CHUNK, D], [CHUNK, BLOCK_V]
+        q = phi(q_desc.load([start, 0])).to(q_desc.dtype)
+        k = phi(k_desc.load([start, 0])).to(k_desc.dtype)
         v = v_desc.load([start, start_v])
-        q = phi(q_desc.load([start, 0])).to(v.dtype)
-        k = phi(k_desc.load([start, 0])).to(v.dtype)
         # [CHUNK, CHUNK] = [CHUNK, D] @ [D, CHUNK]
         a = tl.where(seen, tl.dot(q, tl.trans(k)), 0.0)
         # the chunks before: [CHUNK, BLOCK_V] = [CHUNK, D] @ [D, BLOCK_V], and as many equal columns of the normaliser
