@@ -138,8 +138,14 @@ def softmax(x: torch.Tensor, config: Config | None = None) -> torch.Tensor:
     """Softmax of every row of x [M, N], without gaps: float32, bf16 or fp16. Raises ValueError for other tensors."""
     if x.dim() != 2 or not x.is_contiguous():
         raise ValueError(f"x has to be [M, N] without gaps, not {[*x.shape]} with strides {x.stride()}")
-    (m, n), y = x.shape, torch.empty_like(x)
-    c = config or choose(n, x.dtype)
+    y = torch.empty_like(x)
+    launch(x, y, config or choose(x.shape[1], x.dtype))
+    return y
+
+
+def launch(x: torch.Tensor, y: torch.Tensor, c: Config) -> None:
+    """Softmax of x [M, N] into y [M, N]; of programs that share rows, as many are started as run at once."""
+    m, n = x.shape
     units = multiprocessors(x.device)
     splits = units if c.splits is None else c.splits
     stats = torch.empty(2, m, splits, dtype=torch.float32, device=x.device)
@@ -162,4 +168,3 @@ def softmax(x: torch.Tensor, config: Config | None = None) -> torch.Tensor:
         maxnreg=c.registers,
         launch_cooperative_grid=splits > 1,
     )
-    return y
