@@ -139,7 +139,7 @@ def dq_kernel(
     # a vector that a specialised loop uses has to come through a descriptor too
     lse2_desc = tl.make_tensor_descriptor(lse2_ptr + head * ROWS, [ROWS], [1], [BLOCK_M])
     delta_desc = tl.make_tensor_descriptor(delta_ptr + head * ROWS, [ROWS], [1], [BLOCK_M])
-    offs_m = start_m + tl.arange(0, BLOCK_M)
+    offs_m = tl.arange(0, BLOCK_M)
     offs_n = tl.arange(0, BLOCK_N)
     # [BLOCK_M, D]
     q = q_desc.load([start_m, 0])
@@ -156,7 +156,8 @@ def dq_kernel(
         # [BLOCK_M, BLOCK_N] = [BLOCK_M, D] @ [D, BLOCK_N]
         p = tl.exp2(tl.dot(q, tl.trans(k)) * (scale * 1.4426950408889634) - lse2[:, None])
         if IS_CAUSAL:
-            p = tl.where(offs_n[None, :] <= (offs_m - start_n)[:, None], p, 0.0)
+            # offs_m must not hold start_m: Triton 3.6 and 3.7 give the second of two computing groups 64 rows too many then
+            p = tl.where(offs_n[None, :] - offs_m[:, None] <= start_m - start_n, p, 0.0)
         elif MASK_END:
             p = tl.where(offs_n[None, :] < N - start_n, p, 0.0)
         # [BLOCK_M, BLOCK_N] = [BLOCK_M, D] @ [D, BLOCK_N]
@@ -191,9 +192,9 @@ CONFIGS = (SMALL, SPECIALISED, NARROW)
 """Every configuration that `choose` may pick, and those it was chosen from; each is right for any N."""
 
 
-def choose(heads: int, n: int) -> Config:
+def choose(heads: int, n: int, d: int) -> Config:
     """The fastest on an H200 (docs/speed.md). Where there is no tile of 128 rows for every multiprocessor, 64 rows are better."""
-    return SPECIALISED if heads * triton.cdiv(n, 128) >= 132 else SMALL
+    return SPECIALISED if d == 128 and heads * triton.cdiv(n, 128) >= 132 else SMALL
 
 
 def attention_backward(
@@ -221,7 +222,7 @@ def attention_backward(
     rows = triton.cdiv(n, 128) * 128
     lse2, delta = torch.empty(2, b * h, rows, dtype=torch.float32, device=q.device)
     scale = 1 / math.sqrt(d) if scale is None else scale
-    c = config or choose(b * h, n)
+    c = config or choose(b * h, n, d)
     # descriptors made in a kernel lie in memory that the launch asks for
     triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device=q.device))
     rows_kernel[(rows // 64, b * h)](o, do, lse, lse2, delta, n, rows, D=d, BLOCK_M=64, num_warps=4)

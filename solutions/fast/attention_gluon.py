@@ -99,14 +99,14 @@ def loader(descs, tiles, place, GROUPS: gl.constexpr):
 
 @gluon.jit
 def mask(s, start_m, start_n, N, IS_CAUSAL: gl.constexpr):
-    """Scores [64, BLOCK_N] without the keys that a query must not see: finite, so that a row that sees none gives no NaN."""
+    """Scores [64, BLOCK_N], -inf where a query must not see the key."""
     cols = start_n + gl.arange(0, s.shape[1], gl.SliceLayout(0, s.type.layout))
     if IS_CAUSAL:  # a key past N is later than every query before N
         rows = start_m + gl.arange(0, 64, gl.SliceLayout(1, s.type.layout))
         seen = cols[None, :] <= rows[:, None]
     else:
         seen = (cols < N)[None, :]
-    return gl.where(seen, s, -1.0e30)
+    return gl.where(seen, s, float("-inf"))
 
 
 @gluon.jit
@@ -132,8 +132,8 @@ def computer(
     s = warpgroup_mma_wait(0, (s,))
     release(k_ring, 0)
     s = mask(s, start_m, (n - 1) * BLOCK_N, N, IS_CAUSAL)
-    # [64]
-    m_i = gl.max(s, 1) * qk_scale
+    # [64]: finite, because with three groups the first one may see nothing of the last tile, and -inf - -inf is NaN
+    m_i = gl.maximum(gl.max(s, 1) * qk_scale, -1.0e30)
     p = gl.exp2(s * qk_scale - m_i[:, None])
     l_i = gl.sum(p, 1)
     weights = gl.convert_layout(p.to(q.dtype), gl.DotOperandLayout(0, O, 2))
