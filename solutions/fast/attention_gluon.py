@@ -80,11 +80,9 @@ def release(ring, i):
 
 
 @gluon.jit
-def loader(descs, tiles, place, GROUPS: gl.constexpr):
+def loader(work, GROUPS: gl.constexpr):
     """One warp: all n tiles of keys and values, in the order in which they are needed, the last one first."""
-    q_desc, k_desc, v_desc, _ = descs
-    q_tiles, q_full, k_ring, v_ring = tiles
-    head, start_m, n = place
+    q_desc, k_desc, v_desc, _, q_tiles, q_full, k_ring, v_ring, head, start_m, n, _, _, _ = work
     BLOCK_N: gl.constexpr = k_desc.block_type.shape[1]
     mbarrier.expect(q_full, GROUPS * q_desc.block_type.nbytes)
     for i in gl.static_range(GROUPS):
@@ -110,13 +108,9 @@ def mask(s, start_m, start_n, N, IS_CAUSAL: gl.constexpr):
 
 
 @gluon.jit
-def computer(
-    descs, lse_ptr, tiles, place, N, qk_scale, IS_CAUSAL: gl.constexpr, GROUPS: gl.constexpr, GROUP: gl.constexpr
-):
+def computer(work, IS_CAUSAL: gl.constexpr, GROUPS: gl.constexpr, GROUP: gl.constexpr):
     """One warp group: 64 queries against all n tiles of keys, the last one first."""
-    _, k_desc, _, o_desc = descs
-    q_tiles, q_full, k_ring, v_ring = tiles
-    head, start_m, n = place
+    _, k_desc, _, o_desc, q_tiles, q_full, k_ring, v_ring, head, start_m, n, N, lse_ptr, qk_scale = work
     BLOCK_N: gl.constexpr = k_desc.block_type.shape[1]
     D: gl.constexpr = k_desc.block_type.shape[2]
     S: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, BLOCK_N, 16])
@@ -189,26 +183,20 @@ def attention_gluon_kernel(
     start_m = (gl.num_programs(0) - 1 - gl.program_id(0)) * (64 * GROUPS)
     head = gl.program_id(1)
     n = gl.cdiv(gl.minimum(start_m + 64 * GROUPS, N) if IS_CAUSAL else N, BLOCK_N)
-    descs = (q_desc, k_desc, v_desc, o_desc)
-    tiles = (q_tiles, q_full, k_ring, v_ring)
-    place = (head, start_m, n)
+    work = (q_desc, k_desc, v_desc, o_desc, q_tiles, q_full, k_ring, v_ring, head, start_m, n, N, lse_ptr, qk_scale)
     if GROUPS == 2:
         gl.warp_specialize(
-            [
-                (computer, (descs, lse_ptr, tiles, place, N, qk_scale, IS_CAUSAL, GROUPS, 0)),
-                (computer, (descs, lse_ptr, tiles, place, N, qk_scale, IS_CAUSAL, GROUPS, 1)),
-                (loader, (descs, tiles, place, GROUPS)),
-            ],
+            [(computer, (work, IS_CAUSAL, 2, 0)), (computer, (work, IS_CAUSAL, 2, 1)), (loader, (work, 2))],
             [4, 1],
             [REGISTERS, 24],
         )
     else:
         gl.warp_specialize(
             [
-                (computer, (descs, lse_ptr, tiles, place, N, qk_scale, IS_CAUSAL, GROUPS, 0)),
-                (computer, (descs, lse_ptr, tiles, place, N, qk_scale, IS_CAUSAL, GROUPS, 1)),
-                (computer, (descs, lse_ptr, tiles, place, N, qk_scale, IS_CAUSAL, GROUPS, 2)),
-                (loader, (descs, tiles, place, GROUPS)),
+                (computer, (work, IS_CAUSAL, 3, 0)),
+                (computer, (work, IS_CAUSAL, 3, 1)),
+                (computer, (work, IS_CAUSAL, 3, 2)),
+                (loader, (work, 3)),
             ],
             [4, 4, 1],
             [REGISTERS, REGISTERS, 24],
