@@ -157,7 +157,7 @@ def dq_kernel(
         p = tl.exp2(tl.dot(q, tl.trans(k)) * (scale * 1.4426950408889634) - lse2[:, None])
         if IS_CAUSAL:
             # offs_m must not hold start_m: Triton 3.6 and 3.7 give the second of two computing groups 64 rows too many then
-            p = tl.where(offs_n[None, :] - offs_m[:, None] <= start_m - start_n, p, 0.0)
+            p = tl.where(offs_n[None, :] <= (offs_m + (start_m - start_n))[:, None], p, 0.0)
         elif MASK_END:
             p = tl.where(offs_n[None, :] < N - start_n, p, 0.0)
         # [BLOCK_M, BLOCK_N] = [BLOCK_M, D] @ [D, BLOCK_N]
