@@ -3,7 +3,9 @@
     python bench/speed.py [--quick] [--seconds N] [--only FAMILY …] [--page FILE]
 
 Each kernel's output is first compared with float64; a wrong one is reported and not timed. All contestants of a case take turns, in
-rounds, and each launch finds an empty L2 cache and a queue that is full, so that neither the one before nor Python is part of its time.
+rounds, and each launch finds an empty L2 cache and a queue that is full, so that neither the one before nor Python is part of its time:
+a launch of under a millisecond waits behind a sleep until it is queued; longer ones follow each other without a pause, as in training,
+so that a GPU that reaches its power limit does so here.
 `--quick` takes the cases that the aims are about, and no time for peers that compile for long; `--seconds` starts no case after so many.
 What was left out is named in the report. `--page` makes the page and its plots from a report, without a GPU.
 """
@@ -16,7 +18,7 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +30,7 @@ from bench.speed_page import write_page  # noqa: E402
 from tools.gpu_report import environment, slug  # noqa: E402
 
 SLEEP = 1_000_000  # cycles, about half a millisecond: longer than Python takes to queue a launch
+LONG = 1e-3  # seconds: behind a launch this long Python is ahead anyway, and a sleep would only let the GPU cool down
 
 
 @dataclass(frozen=True)
@@ -67,12 +70,12 @@ class Clock:
         self._cold = torch.empty(size, dtype=torch.uint8, device="cuda")
         self._cuda = torch.cuda
 
-    def times(self, run: object, count: int) -> list[float]:
-        """Seconds of each of `count` launches, queued without waiting."""
-        assert callable(run)
+    def times(self, run: Callable[[], object], count: int, sleep: bool = True) -> list[float]:
+        """Seconds of each of `count` launches, queued without waiting; with `sleep`, each begins when it is queued whole."""
         pairs = [(self._cuda.Event(enable_timing=True), self._cuda.Event(enable_timing=True)) for _ in range(count)]
         for start, stop in pairs:
-            self._cuda._sleep(SLEEP)
+            if sleep:
+                self._cuda._sleep(SLEEP)
             self._cold.zero_()
             start.record()
             run()
@@ -101,12 +104,12 @@ def contend(case, thorough: bool, rounds: int, clock: Clock) -> list[Timed]:  # 
         if one.checked and not errors[one.name] <= contest.tolerance:
             rows.append(Timed(**mine, status="wrong", note=one.note, error=errors[one.name]))
             continue
-        ready.append((one, max(2, min(10, int(0.03 / first)))))
+        ready.append((one, max(3, min(20, int(0.06 / first))), first < LONG))
         samples[one.name] = []
     for _ in range(rounds):
-        for one, count in ready:
-            samples[one.name] += clock.times(one.run, count)
-    for one, _ in ready:
+        for one, count, sleep in ready:
+            samples[one.name] += clock.times(one.run, count, sleep)[1:]  # the first of a row follows another contestant
+    for one, _, _ in ready:
         times = sorted(samples[one.name])
         seconds = (statistics.median(times), times[len(times) // 5], times[-1 - len(times) // 5])
         scale = contest.work / (1e12 if contest.unit == "TFLOP/s" else 1e9)

@@ -83,7 +83,8 @@ def introduction(read: Row, report: Path) -> list[str]:
         f"Made by `make speed` from `reports/{report.name}`: {facts['device']}, torch {facts['torch']}, Triton {facts['triton']}, "
         f"{read['date']}, one run.",
         "Each contestant's output was first compared with float64; a wrong one is named and not timed. All contestants of a case took "
-        "turns, and each launch found an empty L2 cache and no time of Python's in it. A figure is the median, with the range from "
+        "turns, and each launch found an empty L2 cache and no time of Python's in it; launches of over a millisecond follow each other "
+        "without a pause, so that a GPU that reaches its power limit does so here. A figure is the median, with the range from "
         "20 % to 80 % of all launches under it. GB/s count each input once and each output once; TFLOP/s count 4 · B · H · N² · D "
         "operations, half of them under a causal mask, and 2.5 times as many backward. Gaps under 5 % are ties: a GPU at its power "
         "limit does not run twice at one clock.",

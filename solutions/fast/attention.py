@@ -16,7 +16,7 @@ balance         under a causal mask a late tile is long. Every other head is wal
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 import triton
@@ -24,14 +24,12 @@ import triton.language as tl
 
 
 @triton.jit
-def update(s, m_i, l_i, qk_scale):
-    """The recurrence of online softmax in base two: weights, the factor for what came before, and the new m and l."""
+def weigh(s, m_i, qk_scale):
+    """Online softmax in base two: the weights of a tile of scores, the factor for what came before, and the new maximum."""
     # [BLOCK_M]
     m_new = tl.maximum(m_i, tl.max(s, axis=1) * qk_scale)
-    # [BLOCK_M, BLOCK_N]
-    p = tl.exp2(s * qk_scale - m_new[:, None])
-    alpha = tl.exp2(m_i - m_new)
-    return p, alpha, m_new, l_i * alpha + tl.sum(p, axis=1)
+    # [BLOCK_M, BLOCK_N], [BLOCK_M], [BLOCK_M]
+    return tl.exp2(s * qk_scale - m_new[:, None]), tl.exp2(m_i - m_new), m_new
 
 
 @triton.jit
@@ -47,6 +45,7 @@ def attention_kernel(
     BLOCK_M: tl.constexpr,  # queries per tile
     BLOCK_N: tl.constexpr,  # keys per tile
     D: tl.constexpr,  # head dimension: 64 or 128
+    SUM_FIRST: tl.constexpr,  # sum the weights before their product with the values, not after it
     STAGES: tl.constexpr,  # tiles of keys on their way at a time
 ):
     """Program (i, head) owns one query tile; the long rows of a causal head come first."""
@@ -70,17 +69,23 @@ def attention_kernel(
     for start_n in tl.range(0, full, BLOCK_N, num_stages=STAGES):
         # [BLOCK_M, BLOCK_N] = [BLOCK_M, D] @ [D, BLOCK_N]
         s = tl.dot(q, tl.trans(k_desc.load([start_n, 0])))
-        p, alpha, m_i, l_i = update(s, m_i, l_i, qk_scale)
+        p, alpha, m_i = weigh(s, m_i, qk_scale)
+        if SUM_FIRST:
+            l_i = l_i * alpha + tl.sum(p, axis=1)
+        acc = acc * alpha[:, None]
         # [BLOCK_N, D]
         v = v_desc.load([start_n, 0])
         # [BLOCK_M, D] += [BLOCK_M, BLOCK_N] @ [BLOCK_N, D]
-        acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None])
+        acc = tl.dot(p.to(v.dtype), v, acc)
+        if not SUM_FIRST:
+            l_i = l_i * alpha + tl.sum(p, axis=1)
     for start_n in tl.range(full, end, BLOCK_N, num_stages=1):
         s = tl.dot(q, tl.trans(k_desc.load([start_n, 0])))
         seen = (start_n + offs_n)[None, :] < N
         if IS_CAUSAL:
             seen = seen & (start_n + offs_n[None, :] <= offs_m[:, None])
-        p, alpha, m_i, l_i = update(tl.where(seen, s, float("-inf")), m_i, l_i, qk_scale)
+        p, alpha, m_i = weigh(tl.where(seen, s, float("-inf")), m_i, qk_scale)
+        l_i = l_i * alpha + tl.sum(p, axis=1)
         v = v_desc.load([start_n, 0])
         acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None])
     # [BLOCK_M, D]: rows past N are not stored
@@ -106,6 +111,7 @@ def attention_specialised_kernel(
     BLOCK_M: tl.constexpr,  # queries per tile: 128, so that each of the two computing warp groups has 64 rows
     BLOCK_N: tl.constexpr,  # keys per tile
     D: tl.constexpr,  # head dimension: 64 or 128
+    SUM_FIRST: tl.constexpr,  # sum the weights before their product with the values, not after it
     STAGES: tl.constexpr,  # tiles of keys on their way at a time: 2
 ):
     """Program i owns the query tiles i, i + programs, i + 2 * programs, ... of all heads."""
@@ -138,11 +144,16 @@ def attention_specialised_kernel(
                 s = tl.where(offs_n[None, :] <= (offs_m - start_n)[:, None], s, float("-inf"))
             elif MASK_END:
                 s = tl.where(offs_n[None, :] < N - start_n, s, float("-inf"))
-            p, alpha, m_i, l_i = update(s, m_i, l_i, qk_scale)
+            p, alpha, m_i = weigh(s, m_i, qk_scale)
+            if SUM_FIRST:
+                l_i = l_i * alpha + tl.sum(p, axis=1)
+            acc = acc * alpha[:, None]
             # [BLOCK_N, D]
             v = v_desc.load([head, start_n, 0]).reshape([BLOCK_N, D])
             # [BLOCK_M, D] += [BLOCK_M, BLOCK_N] @ [BLOCK_N, D]
-            acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None])
+            acc = tl.dot(p.to(v.dtype), v, acc)
+            if not SUM_FIRST:
+                l_i = l_i * alpha + tl.sum(p, axis=1)
         row = head.to(tl.int64) * N + offs_m
         # [BLOCK_M, D]
         tl.store(o_ptr + row[:, None] * D + offs_d[None, :], acc / l_i[:, None], mask=(offs_m < N)[:, None])
@@ -160,18 +171,20 @@ class Config:
     block_n: int
     stages: int
     persistent: bool = False
+    sum_first: bool = False
 
 
-PLAIN = {64: Config(False, 64, 128, 2), 128: Config(False, 64, 64, 3)}
-SPECIALISED = {64: Config(True, 128, 128, 2, True), 128: Config(True, 128, 128, 2, True)}
-WIDE = Config(True, 128, 256, 2, True)  # D = 64 without a mask: a product of twice the width
+PLAIN = {64: Config(False, 64, 128, 2, sum_first=True), 128: Config(False, 64, 64, 3)}
+SPECIALISED = Config(True, 128, 128, 2, persistent=True)
 ONE_TILE = Config(True, 128, 128, 2)
+WIDE = Config(True, 128, 256, 2, persistent=True, sum_first=True)  # D = 64 without a mask: a product of twice the width
 
 
 def configs(d: int, causal: bool) -> list[Config]:
     """Every configuration that `choose` may pick, and those it was chosen from; each is right for any N."""
     wide = [WIDE] if d == 64 and not causal else []
-    return [PLAIN[d], SPECIALISED[d], ONE_TILE, *wide]
+    first = [replace(SPECIALISED, sum_first=True), replace(ONE_TILE, sum_first=True)]
+    return [PLAIN[d], replace(PLAIN[d], sum_first=d == 128), SPECIALISED, ONE_TILE, *first, *wide]
 
 
 def choose(heads: int, n: int, d: int, causal: bool) -> Config:
@@ -180,7 +193,7 @@ def choose(heads: int, n: int, d: int, causal: bool) -> Config:
         return PLAIN[d]
     if d == 64:
         return PLAIN[d] if causal else WIDE
-    return SPECIALISED[d]
+    return SPECIALISED
 
 
 def multiprocessors(device: torch.device) -> int:
@@ -208,7 +221,8 @@ def attention(
     scale = 1 / math.sqrt(d) if scale is None else scale
     c = config or choose(b * h, n, d, causal)
     tiles = triton.cdiv(n, c.block_m)
-    meta = {"IS_CAUSAL": causal, "BLOCK_M": c.block_m, "BLOCK_N": c.block_n, "D": d, "STAGES": c.stages}
+    meta = {"IS_CAUSAL": causal, "BLOCK_M": c.block_m, "BLOCK_N": c.block_n, "D": d}
+    meta |= {"SUM_FIRST": c.sum_first, "STAGES": c.stages}
     options = {"num_warps": 4, "num_stages": c.stages}
     # descriptors made in a kernel lie in memory that the launch asks for
     triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device=q.device))

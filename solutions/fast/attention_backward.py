@@ -77,6 +77,8 @@ def dkdv_kernel(
     v_desc = tl.make_tensor_descriptor(v_ptr + head * N * D, [N, D], [D, 1], [BLOCK_N, D])
     dk_desc = tl.make_tensor_descriptor(dk_ptr + head * N * D, [N, D], [D, 1], [BLOCK_N, D])
     dv_desc = tl.make_tensor_descriptor(dv_ptr + head * N * D, [N, D], [D, 1], [BLOCK_N, D])
+    lse2_ptr += head * ROWS
+    delta_ptr += head * ROWS
     offs_m = tl.arange(0, BLOCK_M)
     offs_n = start_n + tl.arange(0, BLOCK_N)
     # [BLOCK_N, D]
@@ -85,7 +87,7 @@ def dkdv_kernel(
     dk = tl.zeros([BLOCK_N, D], tl.float32)
     dv = tl.zeros([BLOCK_N, D], tl.float32)
     for start_m in tl.range(start_n if IS_CAUSAL else 0, N, BLOCK_M, num_stages=STAGES):
-        rows = head * ROWS + start_m + offs_m
+        rows = start_m + offs_m
         # [BLOCK_M, D]
         q = q_desc.load([start_m, 0])
         do = do_desc.load([start_m, 0])
@@ -186,15 +188,21 @@ class Config:
 
 
 SMALL = Config(Tile(64, 64, 2), Tile(64, 64, 2))
+DEEP = Config(Tile(64, 64, 3), Tile(64, 64, 3))
+SHORT = Config(Tile(32, 64, 3), Tile(64, 64, 3))
 SPECIALISED = Config(Tile(64, 64, 2), Tile(128, 128, 2, True))
 NARROW = Config(Tile(64, 64, 2), Tile(128, 64, 2, True))
-CONFIGS = (SMALL, SPECIALISED, NARROW)
+CONFIGS = (SMALL, DEEP, SHORT, SPECIALISED, NARROW)
 """Every configuration that `choose` may pick, and those it was chosen from; each is right for any N."""
 
 
-def choose(heads: int, n: int, d: int) -> Config:
+def choose(heads: int, n: int, d: int, causal: bool) -> Config:
     """The fastest on an H200 (docs/speed.md). Where there is no tile of 128 rows for every multiprocessor, 64 rows are better."""
-    return SPECIALISED if d == 128 and heads * triton.cdiv(n, 128) >= 132 else SMALL
+    if d == 64:
+        return DEEP if causal else SHORT
+    if heads * triton.cdiv(n, 128) < 132:
+        return SMALL
+    return NARROW if causal else SPECIALISED
 
 
 def attention_backward(
@@ -222,7 +230,7 @@ def attention_backward(
     rows = triton.cdiv(n, 128) * 128
     lse2, delta = torch.empty(2, b * h, rows, dtype=torch.float32, device=q.device)
     scale = 1 / math.sqrt(d) if scale is None else scale
-    c = config or choose(b * h, n, d)
+    c = config or choose(b * h, n, d, causal)
     # descriptors made in a kernel lie in memory that the launch asks for
     triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device=q.device))
     rows_kernel[(rows // 64, b * h)](o, do, lse, lse2, delta, n, rows, D=d, BLOCK_M=64, num_warps=4)

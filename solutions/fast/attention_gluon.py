@@ -214,7 +214,7 @@ class Config:
     stages: int = 2
 
 
-CONFIGS = {64: Config(3, 160, 128), 128: Config(2, 240, 168)}
+CONFIGS = {64: Config(3, 160, 128, stages=3), 128: Config(2, 240, 168)}
 """By D; each is right for any N."""
 
 

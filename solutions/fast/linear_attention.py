@@ -34,8 +34,7 @@ def phi(x):
 def segment_sums_kernel(
     k_ptr,  # [B * H, N, D] keys, without gaps
     v_ptr,  # [B * H, N, D] values, without gaps
-    s_ptr,  # [B * H, segments, D, D] float32: the sum of phi(k)^T v over each segment but the last
-    z_ptr,  # [B * H, segments, D] float32: the sum of phi(k)
+    s_ptr,  # [B * H, segments, D + 1, D] float32: the sum of phi(k)^T v over each segment but the last, and below it that of phi(k)
     N,  # number of tokens
     SEGMENT,  # tokens in a segment: a multiple of CHUNK
     D: tl.constexpr,  # numbers in a query, key or value: 64 or 128
@@ -61,19 +60,20 @@ def segment_sums_kernel(
     at = head * (tl.num_programs(1) + 1) + segment
     offs_d = tl.arange(0, D)
     offs_v = start_v + tl.arange(0, BLOCK_V)
-    tl.store(s_ptr + at * D * D + offs_d[None, :] * D + offs_v[:, None], s)
+    s_ptr += at * (D + 1) * D
+    tl.store(s_ptr + offs_d[None, :] * D + offs_v[:, None], s)
     # [D]: the same for all columns of the values, so only the first program stores it
-    tl.store(z_ptr + at * D + offs_d, z, mask=(offs_d < D) & (start_v == 0))
+    tl.store(s_ptr + D * D + offs_d, z, mask=(offs_d < D) & (start_v == 0))
 
 
 @triton.jit
 def prefix_kernel(
-    x_ptr,  # [heads, SEGMENTS, SIZE] float32: in place, what comes before each segment; the last one is not read
-    SIZE,  # numbers in a sum: a multiple of BLOCK
+    x_ptr,  # [B * H, SEGMENTS, SIZE] float32: in place, what comes before each segment; the last one is not read
+    SIZE,  # numbers in a segment's sums: a multiple of BLOCK
     SEGMENTS: tl.constexpr,  # a power of two
     BLOCK: tl.constexpr,  # numbers that one program owns
 ):
-    """Program (i, head) owns numbers i * BLOCK onwards of every segment's sum."""
+    """Program (i, head) owns numbers i * BLOCK onwards of every segment's sums."""
     segments = tl.arange(0, SEGMENTS)
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x_ptrs = x_ptr + (tl.program_id(1).to(tl.int64) * SEGMENTS + segments[:, None]) * SIZE + offs[None, :]
@@ -88,8 +88,7 @@ def causal_linear_attention_kernel(
     k_ptr,  # [B * H, N, D] keys
     v_ptr,  # [B * H, N, D] values
     o_ptr,  # [B * H, N, D] output
-    s_ptr,  # [B * H, segments, D, D] float32: the state that each segment starts from
-    z_ptr,  # [B * H, segments, D] float32: the sum of the features before it
+    s_ptr,  # [B * H, segments, D + 1, D] float32: the state that each segment starts from, and the sum of the features before it
     N,  # number of tokens
     SEGMENT,  # tokens in a segment: a multiple of CHUNK
     FROM_STATE: tl.constexpr,  # there is more than one segment
@@ -121,9 +120,8 @@ def causal_linear_attention_kernel(
         z = tl.zeros([D, COPIES], tl.float32)
         ones = tl.full([CHUNK, COPIES], 1.0, o_ptr.dtype.element_ty)
     if FROM_STATE:
-        at = head * tl.num_programs(1) + segment
-        s_row = s_ptr + at * D * D
-        before = tl.load(z_ptr + at * D + offs_d)
+        s_row = s_ptr + (head * tl.num_programs(1) + segment) * (D + 1) * D
+        before = tl.load(s_row + D * D + offs_d)
         if TRANSPOSED:
             s = tl.load(s_row + offs_d[None, :] * D + offs_v[:, None])
             z += before[None, :]
@@ -205,23 +203,19 @@ def linear_attention(
     c, count = config or best, segments or count
     size = triton.cdiv(triton.cdiv(n, count), 128) * 128
     o = torch.empty_like(v)
-    s = torch.empty(b * h, count, d, d, dtype=torch.float32, device=q.device) if count > 1 else None
-    z = torch.empty(b * h, count, d, dtype=torch.float32, device=q.device) if count > 1 else None
+    s = torch.empty(b * h, count, d + 1, d, dtype=torch.float32, device=q.device) if count > 1 else None
     # descriptors made in a kernel lie in memory that the launch asks for
     triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device=q.device))
-    if s is not None and z is not None:
+    if s is not None:
         grid = (d // 64, count - 1, b * h)
-        segment_sums_kernel[grid](k, v, s, z, n, size, D=d, CHUNK=64, BLOCK_V=64, STAGES=3, num_warps=4, num_stages=3)
-        block = max(32, 4096 // count)
-        prefix_kernel[(d * d // block, b * h)](s, d * d, SEGMENTS=count, BLOCK=block, num_warps=4)
-        prefix_kernel[(d // 32, b * h)](z, d, SEGMENTS=count, BLOCK=32, num_warps=4)
+        segment_sums_kernel[grid](k, v, s, n, size, D=d, CHUNK=64, BLOCK_V=64, STAGES=3, num_warps=4, num_stages=3)
+        prefix_kernel[((d + 1) * d // 64, b * h)](s, (d + 1) * d, SEGMENTS=count, BLOCK=64, num_warps=4)
     causal_linear_attention_kernel[(d // c.block_v, count, b * h)](
         q,
         k,
         v,
         o,
         s,
-        z,
         n,
         size,
         FROM_STATE=count > 1,
