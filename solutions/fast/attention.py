@@ -187,13 +187,22 @@ def configs(d: int, causal: bool) -> list[Config]:
     return [PLAIN[d], replace(PLAIN[d], sum_first=d == 128), SPECIALISED, ONE_TILE, *first, *wide]
 
 
+FASTEST: dict[tuple[int, bool, bool], Config] = {
+    (64, False, False): WIDE,
+    (64, False, True): WIDE,
+    (64, True, False): PLAIN[64],
+    (64, True, True): PLAIN[64],
+    (128, False, False): SPECIALISED,
+    (128, False, True): SPECIALISED,
+    (128, True, False): SPECIALISED,
+    (128, True, True): ONE_TILE,
+}
+"""By D, causal, and more than 8192 queries, on an H200 (docs/speed.md)."""
+
+
 def choose(heads: int, n: int, d: int, causal: bool) -> Config:
-    """The fastest on an H200 (docs/speed.md). Where there is no tile of 128 rows for every multiprocessor, 64 rows are better."""
-    if heads * triton.cdiv(n, 128) < 132:
-        return PLAIN[d]
-    if d == 64:
-        return PLAIN[d] if causal else WIDE
-    return SPECIALISED
+    """The fastest; where there is no tile of 128 rows for every multiprocessor, 64 rows are better."""
+    return FASTEST[d, causal, n > 8192] if heads * triton.cdiv(n, 128) >= 132 else PLAIN[d]
 
 
 def multiprocessors(device: torch.device) -> int:

@@ -196,13 +196,18 @@ CONFIGS = (SMALL, DEEP, SHORT, SPECIALISED, NARROW)
 """Every configuration that `choose` may pick, and those it was chosen from; each is right for any N."""
 
 
+FASTEST: dict[tuple[int, bool], Config] = {
+    (64, False): SHORT,
+    (64, True): DEEP,
+    (128, False): SPECIALISED,
+    (128, True): NARROW,
+}
+"""By D and causal, on an H200 (docs/speed.md)."""
+
+
 def choose(heads: int, n: int, d: int, causal: bool) -> Config:
-    """The fastest on an H200 (docs/speed.md). Where there is no tile of 128 rows for every multiprocessor, 64 rows are better."""
-    if d == 64:
-        return DEEP if causal else SHORT
-    if heads * triton.cdiv(n, 128) < 132:
-        return SMALL
-    return NARROW if causal else SPECIALISED
+    """The fastest; where there is no tile of 128 rows for every multiprocessor, 64 rows are better."""
+    return FASTEST[d, causal] if heads * triton.cdiv(n, 128) >= 132 else SMALL
 
 
 def attention_backward(

@@ -21,19 +21,31 @@ import torch
 import triton
 import triton.language as tl
 
+LOG2E = tl.constexpr(1.4426950408889634)
+
 
 @triton.jit
 def load(x_row, cols, N, POLICY: tl.constexpr):
-    """Columns of a row in base two, -inf past its end."""
-    return tl.load(x_row + cols, cols < N, float("-inf"), eviction_policy=POLICY).to(tl.float32) * 1.4426950408889634
+    """Columns of a row, -inf past its end."""
+    return tl.load(x_row + cols, cols < N, float("-inf"), eviction_policy=POLICY).to(tl.float32)
 
 
 @triton.jit
 def update(x, m_i, l_i):
-    """The recurrence of online softmax for x [BLOCK_N // GROUP, GROUP]: every row of x has its own m and l."""
+    """The recurrence of online softmax for x [BLOCK_N // GROUP, GROUP], in base two: every row of x has its own m and l."""
     # [BLOCK_N // GROUP]
-    m_new = tl.maximum(m_i, tl.max(x, axis=1))
-    return m_new, l_i * tl.exp2(m_i - m_new) + tl.sum(tl.exp2(x - m_new[:, None]), axis=1)
+    m_new = tl.maximum(m_i, tl.max(x, axis=1) * LOG2E)
+    return m_new, l_i * tl.exp2(m_i - m_new) + tl.sum(tl.exp2(x * LOG2E - m_new[:, None]), axis=1)
+
+
+@triton.jit
+def prefetch(x_ptr, start, M, N, LINES: tl.constexpr):
+    """Ask for lines of 128 bytes from element `start` on, without waiting for them; past the end, for the last one."""
+    at = start + tl.arange(0, LINES) * (1024 // x_ptr.dtype.element_ty.primitive_bitwidth)
+    address = (x_ptr + tl.minimum(at, tl.full((), M, tl.int64) * N - 1)).to(tl.int64)
+    tl.inline_asm_elementwise(
+        "prefetch.global.L2 [$1]; mov.u32 $0, 0;", "=r,l", [address], dtype=tl.int32, is_pure=False, pack=1
+    )
 
 
 @triton.jit
@@ -51,6 +63,7 @@ def softmax_kernel(
     BLOCK_N: tl.constexpr,  # columns per tile
     GROUP: tl.constexpr,  # neighbours with a common maximum
     KEEP: tl.constexpr,  # columns at the start of a part that stay in registers: a power of two, or 0
+    LINES: tl.constexpr,  # lines of the next row's part to fetch into L2 meanwhile: a power of two, or 0
 ):
     """Program i owns part i % SPLITS of the rows i // SPLITS, + programs // SPLITS, ..."""
     part = tl.program_id(0) % SPLITS
@@ -68,20 +81,23 @@ def softmax_kernel(
             # [KEEP]
             offs_keep = part * SLICE + tl.arange(0, KEEP)
             kept = load(x_row, offs_keep, N, "evict_first")
-            m = tl.maximum(m, tl.max(kept, axis=0))
-            l = tl.sum(tl.exp2(kept - m), axis=0)
+            m = tl.maximum(m, tl.max(kept, axis=0) * LOG2E)
+            l = tl.sum(tl.exp2(kept * LOG2E - m), axis=0)
         for start in range(KEEP, SLICE, BLOCK_N):
             # [BLOCK_N // GROUP, GROUP]
             x = load(x_row, start + offs_n, N, "evict_last")
             m_i, l_i = update(x, m_i, l_i)
-        m_all = tl.maximum(m, tl.max(m_i, axis=0))
-        l = l * tl.exp2(m - m_all) + tl.sum(l_i * tl.exp2(m_i - m_all), axis=0)
-        m = m_all
+        if SLICE > KEEP:
+            m_all = tl.maximum(m, tl.max(m_i, axis=0))
+            l = l * tl.exp2(m - m_all) + tl.sum(l_i * tl.exp2(m_i - m_all), axis=0)
+            m = m_all
         if SPLITS > 1:
             tl.store(m_ptr + row * SPLITS + part, m)
             tl.store(l_ptr + row * SPLITS + part, l)
             tl.debug_barrier()
             tl.atomic_add(arrived_ptr + row, 1, sem="acq_rel")
+            if LINES > 0:
+                prefetch(x_ptr, (row + tl.num_programs(0) // SPLITS).to(tl.int64) * N + part * SLICE, M, N, LINES)
             while tl.atomic_add(arrived_ptr + row, 0, sem="acquire") < SPLITS:
                 pass
             tl.debug_barrier()
@@ -93,19 +109,25 @@ def softmax_kernel(
             l = tl.sum(l_parts * tl.exp2(m_parts - m), axis=0)
         scale = 1.0 / l
         if KEEP:
-            tl.store(y_row + offs_keep, tl.exp2(kept - m) * scale, offs_keep < N, eviction_policy="evict_first")
+            tl.store(y_row + offs_keep, tl.exp2(kept * LOG2E - m) * scale, offs_keep < N, eviction_policy="evict_first")
         for start in range(KEEP, SLICE, BLOCK_N):
             # [BLOCK_N // GROUP, GROUP]
             x = load(x_row, start + offs_n, N, "evict_first")
-            tl.store(y_row + start + offs_n, tl.exp2(x - m) * scale, start + offs_n < N, eviction_policy="evict_first")
+            tl.store(
+                y_row + start + offs_n,
+                tl.exp2(x * LOG2E - m) * scale,
+                start + offs_n < N,
+                eviction_policy="evict_first",
+            )
 
 
 @dataclass(frozen=True)
 class Config:
-    """How the kernel is launched. `splits` programs share a row, or as many as there are multiprocessors where it is None.
+    """How the kernel is launched. `splits` programs share a row: with 0 as many as keep all of it, with None one a multiprocessor.
 
     `keep` columns of each stay in registers. `group` 0 is the whole tile. `resident` programs of this size run on a
-    multiprocessor at once, with `registers` for each thread at most; both matter where rows are shared.
+    multiprocessor at once, with `registers` for each thread at most; both matter where rows are shared, as does `ahead`: the
+    next row is on its way to L2 while the programs of this one wait for each other.
     """
 
     block_n: int
@@ -115,19 +137,26 @@ class Config:
     splits: int | None = 1
     resident: int = 1
     registers: int | None = None
+    ahead: bool = False
+
+
+FASTEST: dict[tuple[int, int], Config] = {
+    (131072, 4): Config(32768, 32),
+    (131072, 2): Config(32768, 32, 8, resident=2, registers=32),
+    (1048576, 4): Config(8192, 4, keep=8192, splits=0, resident=6, registers=80),
+    (1048576, 2): Config(8192, 4, keep=8192, splits=0, resident=6, registers=80),
+    (2**31, 4): Config(16384, 32, keep=16384, splits=None, ahead=True),
+    (2**31, 2): Config(16384, 32, 8, keep=32768, splits=None, ahead=True),
+}
+"""By the most columns and the bytes of a number, on an H200 (docs/speed.md)."""
 
 
 def choose(n: int, dtype: torch.dtype) -> Config:
-    """The fastest on an H200 (docs/speed.md)."""
-    wide = dtype != torch.float32
+    """The fastest for rows of n numbers; up to 32768 of them stay in the registers of one program."""
     if n <= 32768:
         block = triton.next_power_of_2(n)
         return Config(block, min(32, max(1, block // 512)), keep=block)
-    if n <= 131072:
-        return Config(32768, 32, 8 if wide else 0)
-    if n <= 524288:
-        return Config(8192, 4, keep=8192, splits=triton.cdiv(n, 8192), resident=3)
-    return Config(16384, 32, 8 if wide else 0, keep=16384, splits=None)
+    return next(config for (most, size), config in FASTEST.items() if n <= most and size == dtype.itemsize)
 
 
 def multiprocessors(device: torch.device) -> int:
@@ -147,9 +176,10 @@ def launch(x: torch.Tensor, y: torch.Tensor, c: Config) -> None:
     """Softmax of x [M, N] into y [M, N]; of programs that share rows, as many are started as run at once."""
     m, n = x.shape
     units = multiprocessors(x.device)
-    splits = units if c.splits is None else c.splits
+    splits = units if c.splits is None else c.splits or triton.cdiv(n, c.keep)
     stats = torch.empty(2, m, splits, dtype=torch.float32, device=x.device)
     arrived = torch.zeros(m, dtype=torch.int32, device=x.device) if splits > 1 else None
+    size = c.keep + triton.cdiv(max(0, triton.cdiv(n, splits) - c.keep), c.block_n) * c.block_n
     programs = m if splits == 1 else min(m, units * c.resident // splits) * splits
     softmax_kernel[(programs,)](
         x,
@@ -158,12 +188,13 @@ def launch(x: torch.Tensor, y: torch.Tensor, c: Config) -> None:
         arrived,
         m,
         n,
-        SLICE=c.keep + triton.cdiv(max(0, triton.cdiv(n, splits) - c.keep), c.block_n) * c.block_n,
+        SLICE=size,
         SPLITS=splits,
         BLOCK_SPLITS=triton.next_power_of_2(splits),
         BLOCK_N=c.block_n,
         GROUP=c.group or c.block_n,
         KEEP=c.keep,
+        LINES=triton.next_power_of_2(size * x.element_size() // 128) if c.ahead else 0,
         num_warps=c.warps,
         maxnreg=c.registers,
         launch_cooperative_grid=splits > 1,
