@@ -104,7 +104,7 @@ def contend(case, thorough: bool, rounds: int, clock: Clock) -> list[Timed]:  # 
         if one.checked and not errors[one.name] <= contest.tolerance:
             rows.append(Timed(**mine, status="wrong", note=one.note, error=errors[one.name]))
             continue
-        ready.append((one, max(3, min(20, int(0.06 / first))), first < LONG))
+        ready.append((one, max(3, min(20, int(0.04 / first))), first < LONG))
         samples[one.name] = []
     for _ in range(rounds):
         for one, count, sleep in ready:
