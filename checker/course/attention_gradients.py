@@ -214,7 +214,8 @@ def asked_for(order: Order) -> tuple[Case, ...]:
     return (
         heads_case(2, (3, 1), order(37, 277), 16, (16, 16), both, dtype="float16", layout="transposed"),
         heads_case(1, (2, 2), order(20, 300), 16, (16, 16), causal, layout="strided"),
-        heads_case(2, (3, 1), order(600, 20), 16, (16, 16), both, dtype="float16", layout="strided"),
+        heads_case(3, (3, 1), order(613, 20), 16, (16, 16), both, dtype="float16", layout="strided", family="rising"),
+        heads_case(2, (2, 1), order(171, 35), 32, (16, 16), causal, dtype="bfloat16", layout="strided", family="rising"),
         heads_case(2, (2, 2), (27, 9), 128, (32, 16), both, dtype="float16", layout="strided"),
         heads_case(2, (3, 1), (33, 45), 16, (32, 32), {"RAGGED": 2}, dtype="bfloat16", layout="transposed"),
         heads_case(2, (3, 1), (90, 15), 16, (64, 32), dtype="float16", layout="transposed"),
