@@ -220,7 +220,7 @@ def asked_for(order: Order) -> tuple[Case, ...]:
         heads_case(3, (4, 2), order(35, 150), 16, (16, 16), both, dtype="bfloat16", layout="transposed"),
         heads_case(3, (3, 1), order(613, 20), 16, (16, 16), both, dtype="float16", layout="strided", family="rising"),
         heads_case(
-            2, (2, 1), order(171, 35), 32, (16, 16), causal, dtype="bfloat16", layout="strided", family="rising"
+            2, (4, 2), order(171, 35), 32, (16, 16), causal, dtype="bfloat16", layout="strided", family="rising"
         ),
         heads_case(2, (2, 2), (27, 9), 128, (32, 16), both, dtype="float16", layout="strided"),
         heads_case(2, (3, 1), (33, 45), 16, (32, 32), {"RAGGED": 2}, dtype="bfloat16", layout="transposed"),
