@@ -1,18 +1,21 @@
 """Attention, forward, as fast as plain Triton gets on a Hopper GPU: the kernel of `flash_attention_heads` for one layout.
 
-What each step buys, on one H200 in bf16 with D = 128, N = 16384 and 16 heads (docs/speed.md has the report of a full run):
+What each step buys, in TFLOP/s on one H200 in bf16 with D = 128, N = 16384 and 16 heads, full, measured step by step by us with Triton 3.6
+(docs/speed.md has one run of everything beside cuDNN):
 
 base two        `exp2(s * c - m)` with c = scale * log2(e): one multiply-add and one instruction for an exponential.
 descriptors     the copy engine (TMA) brings a tile into shared memory, already swizzled, and stops at the end of a head by
-                itself: 458 -> 533 TFLOP/s for the same 64 x 64 tiles. No thread computes an address.
+                itself: 458 -> 533 for the same 64 x 64 tiles. No thread computes an address.
 small tiles     64 x 64 with 4 warps needs so few registers that two programs share a multiprocessor: one multiplies while the
                 other is at its softmax. 128 x 64 with 8 warps: 487.
 two loops       only the tiles on the diagonal and at the end are masked; the loop over full tiles has no `where`.
 specialisation  one warp group loads, two compute 64 rows each: 543. Triton 3.6 wants 4 warps, 2 stages, descriptors made in
-                the kernel and all products in one loop; with 3 stages it compiles and gives NaN.
-persistent      one program per multiprocessor walks over the tiles: 611, with nothing idle between one tile and the next.
+                the kernel and all products in one loop; with 3 stages it compiles and gives NaN, with 8 warps it does nothing.
+persistent      one program per multiprocessor walks over the tiles, with nothing idle between one tile and the next: 611.
 balance         under a causal mask a late tile is long. Every other head is walked backwards, so that each program gets as many
                 long tiles as short ones; with one tile a program, the long ones go first.
+sum first       where the sum of the weights stands decides what is alive beside the product: with D = 64 and 256 keys, 104 bytes
+                a thread spill with the sum after it and none with the sum before.
 """
 
 import math

@@ -1,9 +1,10 @@
 """Softmax at the speed of a copy, for rows of any length: the two passes of `online_softmax`, with an eye on where a row lies.
 
 A copy reads each number once and writes one, and so must this: between the first pass and the second, the row has to stay on the
-chip. What each step buys, in GB/s on one H200 (a copy reaches 4150 to 4250; docs/speed.md has the report of a full run):
+chip. What each step buys, in GB/s on one H200 (a copy reaches 4150 to 4250; docs/speed.md has one run of everything):
 
-registers       a row of up to 32768 numbers stays in the registers of its program (`KEEP`), and is read once.
+registers       a row of up to 32768 numbers stays in the registers of its program (`KEEP`), and is read once. It is kept as it was
+                loaded: with a copy in base two beside it, 168 registers a thread, without one 96.
 L2              longer rows are read twice, the second time from the L2 cache, if those in flight fit into it. 32 warps leave room
                 for one program a multiprocessor: 132 rows of 65536 float32 numbers are 34 MB. 4094, and 3104 with two programs.
 hints           `evict_last` keeps what is read again, `evict_first` lets the output pass through: 4027, without them 3006.
@@ -11,6 +12,7 @@ neighbours      a maximum for the whole tile is an exchange between all threads;
                 In 16 bits the exponentials are the limit, and 8 neighbours share a maximum (`GROUP`): 4027, with one a tile 3267.
 sharing         a row that is longer still is shared out among `SPLITS` programs, which post their m and l, wait for the others,
                 and merge. What a program keeps in registers is not read again: 3833 for 262144 numbers, with one program a row 2902.
+ahead           while the programs of a row wait for each other, memory would be idle: the next row is on its way to L2 by then.
 
 Programs that wait for each other must all run at once: the launch is cooperative, and the driver refuses it where they do not fit.
 """

@@ -10,16 +10,15 @@ from tests.fast import exact
 from tests.fast.exact import apart, normal
 from tests.fast.launches import caught, simulated
 
-LENGTHS = (1, 17, 128, 193)
 FORWARD = [(d, causal, c) for d in (64, 128) for causal in (False, True) for c in attention.configs(d, causal)]
 LINEAR = [(d, c, parts) for d, configs in linear_attention.CONFIGS.items() for c in configs for parts in (1, 2)]
 SOFTMAX = [softmax.Config(64, 1), softmax.Config(64, 1, 8), softmax.Config(64, 1, 0, 128), softmax.Config(64, 1, 8, 64)]
 
 
 @pytest.mark.parametrize(("d", "causal", "config"), FORWARD, ids=str)
-@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("n", [1, 17, 193])
 def test_attention_forward(n: int, d: int, causal: bool, config: attention.Config) -> None:
-    q, k, v = normal(1, 2, n, d, dtype=torch.float16 if n == 128 else torch.bfloat16)
+    q, k, v = normal(1, 2, n, d, dtype=torch.float16 if n == 17 else torch.bfloat16)
     with caught(simulated):
         o, lse = attention.attention(q, k, v, causal, config=config)
     expected, expected_lse = exact.attention(q, k, v, causal)
@@ -43,7 +42,7 @@ def test_attention_backward(n: int, d: int, causal: bool, config: attention_back
 
 
 @pytest.mark.parametrize(("d", "config", "parts"), LINEAR, ids=str)
-@pytest.mark.parametrize("n", [1, 17, 193, 300])
+@pytest.mark.parametrize("n", [1, 193, 300])
 def test_causal_linear_attention(n: int, d: int, config: linear_attention.Config, parts: int) -> None:
     q, k, v = normal(1, 2, n, d)
     with caught(simulated):
