@@ -179,7 +179,7 @@ CONFIGS: dict[int, tuple[Config, ...]] = {
 def choose(heads: int, n: int, d: int) -> tuple[Config, int]:
     """The configuration, and the number of segments: a power of two that gives every multiprocessor its program."""
     many = heads * (d // 64) >= 96
-    config = CONFIGS[d][0 if many else 1]
+    config = CONFIGS[d][0 if many or d == 128 else 1]
     segments = 1 if many else triton.next_power_of_2(triton.cdiv(192, heads * (d // 64)))
     return config, min(segments, triton.next_power_of_2(triton.cdiv(n, 512)))
 
