@@ -62,6 +62,7 @@ class Case:
     name: str
     make: Callable[[bool], Contest]  # with False, what takes long to compile is left out by name
     quick: bool = False
+    brief: bool = False  # always made with False: what counts is one length beside another
 
 
 # ------------------------------------------------------------------------------------------------------------ what they share
@@ -440,29 +441,39 @@ def linear_contest(b: int, h: int, n: int, d: int, thorough: bool) -> Contest:
 # -------------------------------------------------------------------------------------------------------------------- cases
 
 
-def softmax_case(m: int, n: int, dtype: torch.dtype, quick: bool = False) -> Case:
+def softmax_case(m: int, n: int, dtype: torch.dtype, **flags: bool) -> Case:
     name = f"{str(dtype).removeprefix('torch.')} {m} × {n}"
-    return Case("softmax", name, lambda thorough: softmax_contest(m, n, dtype, thorough), quick)
+    return Case("softmax", name, lambda thorough: softmax_contest(m, n, dtype, thorough), **flags)
 
 
 def forward_case(
-    b: int, h: int, n: int, d: int, causal: bool, dtype: torch.dtype = torch.bfloat16, quick: bool = False
+    b: int, h: int, n: int, d: int, causal: bool, dtype: torch.dtype = torch.bfloat16, **flags: bool
 ) -> Case:
     name = f"D{d} {'causal' if causal else 'full'} b{b} h{h} n{n}" + (" fp16" if dtype == torch.float16 else "")
-    return Case("forward", name, lambda thorough: forward_contest(b, h, n, d, causal, dtype, thorough), quick)
+    return Case("forward", name, lambda thorough: forward_contest(b, h, n, d, causal, dtype, thorough), **flags)
 
 
-def backward_case(b: int, h: int, n: int, d: int, causal: bool, quick: bool = False) -> Case:
+def backward_case(b: int, h: int, n: int, d: int, causal: bool, **flags: bool) -> Case:
     name = f"D{d} {'causal' if causal else 'full'} b{b} h{h} n{n}"
-    return Case("backward", name, lambda thorough: backward_contest(b, h, n, d, causal, thorough), quick)
+    return Case("backward", name, lambda thorough: backward_contest(b, h, n, d, causal, thorough), **flags)
 
 
-def linear_case(b: int, h: int, n: int, d: int, quick: bool = False) -> Case:
-    return Case("linear", f"D{d} b{b} h{h} n{n}", lambda thorough: linear_contest(b, h, n, d, thorough), quick)
+def linear_case(b: int, h: int, n: int, d: int, **flags: bool) -> Case:
+    return Case("linear", f"D{d} b{b} h{h} n{n}", lambda thorough: linear_contest(b, h, n, d, thorough), **flags)
+
+
+def ragged_cases(n: int) -> list[Case]:
+    """Every family at a length that fits no tile, or at the multiple of a tile beside it."""
+    return [
+        forward_case(2, 16, n, 128, False, brief=True),
+        forward_case(2, 16, n, 128, True, brief=True),
+        softmax_case(8192, n, FP32, brief=True),
+        linear_case(4, 16, n, 64, brief=True),
+        *([backward_case(2, 16, n, 128, True, brief=True)] if n > 1 else []),  # one query: no gradient but dV
+    ]
 
 
 FP32, BF16, FP16 = torch.float32, torch.bfloat16, torch.float16
-RAGGED = (1, 17, 1000, 1024, 4096, 4097)
 
 
 def cases() -> list[Case]:
@@ -475,16 +486,14 @@ def cases() -> list[Case]:
         *(linear_case(*shape, quick=True) for shape in ((8, 16, 4096, 64), (8, 16, 4096, 128), (1, 4, 65536, 64))),
         *(backward_case(1, 16, 16384, 128, causal, quick=True) for causal in both),
         *(forward_case(1, 32, 16384, 64, causal, quick=True) for causal in both),
+        *(case for n in (4096, 4097, 1024, 1000) for case in ragged_cases(n)),
+        *(softmax_case(m, n, BF16) for m, n in ((4096, 65536), (1024, 262144), (32, 2**23))),
         *(forward_case(4, 16, 4096, 128, causal) for causal in both),
         *(forward_case(4, 32, 4096, 64, causal) for causal in both),
-        *(softmax_case(m, n, BF16) for m, n in ((4096, 65536), (1024, 262144), (32, 2**23))),
         *(backward_case(4, 16, 4096, 128, causal) for causal in both),
         *(backward_case(1, 32, 16384, 64, causal) for causal in both),
         *(linear_case(*shape) for shape in ((1, 16, 16384, 64), (1, 16, 16384, 128), (1, 4, 65536, 128))),
-        *(forward_case(4, 16, n, 128, causal) for n in RAGGED if n != 4096 for causal in both),
-        *(softmax_case(16384, n, FP32) for n in RAGGED),
-        *(linear_case(8, 16, n, 64) for n in RAGGED if n != 4096),
-        *(backward_case(4, 16, n, 128, True) for n in RAGGED if n not in (1, 4096)),  # one query: no gradient but dV
+        *(case for n in (1, 17) for case in ragged_cases(n)),
         *(forward_case(1, 4, 65536, 128, causal) for causal in both),
         *(forward_case(1, 16, 16384, 128, causal, FP16) for causal in both),
         softmax_case(32768, 1024, BF16),

@@ -156,7 +156,7 @@ def measure(options: argparse.Namespace) -> Path:
             report.left_out.append(f"{case.family}: {case.name}")
             continue
         try:
-            rows = contend(case, not options.quick, 3 if options.quick else 5, clock)
+            rows = contend(case, not (options.quick or case.brief), 3 if options.quick else 5, clock)
         except Exception as error:
             rows = [
                 Timed(case.family, case.name, "", "all", "", "failed", f"{type(error).__name__}: {str(error)[:160]}")

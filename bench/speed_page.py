@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +67,7 @@ def write_page(report: Path, docs: Path) -> Path:
         "## Aims",
         *aims_table(read["rows"]),
         *([notes.read_text("utf-8").strip()] if notes.exists() else []),
+        *ragged_table(read["rows"]),
         *(
             line
             for family, title in FAMILIES.items()
@@ -115,6 +117,28 @@ def aims_table(rows: Sequence[Row]) -> Iterator[str]:
         )
     yield f"{met} of {len(AIMS)} met."
     yield "\n".join(lines)
+
+
+NEIGHBOURS = {"4097": "4096", "1000": "1024"}
+CLIFF = 0.75
+
+
+def ragged_table(rows: Sequence[Row]) -> Iterator[str]:
+    """What a length that fits no tile costs: the fast kernels' figures over those at the length beside it."""
+    lines = []
+    for row in rows:
+        *start, length = re.split(r"(?<=[n ])(\d+)$", row["case"])[:2]
+        beside = timed(rows, row["family"], "".join(start) + NEIGHBOURS.get(length, ""), row["name"])
+        if row["kind"] == "fast" and row["figure"] and length in NEIGHBOURS and beside and beside["figure"]:
+            ratio = row["figure"][0] / beside["figure"][0]
+            verdict = "" if ratio >= CLIFF else " **a cliff**"
+            lines.append(
+                f"| {FAMILIES[row['family']]}, {row['case']} | {row['name']} | {NEIGHBOURS[length]} | {ratio:.2f}{verdict} |"
+            )
+    if lines:
+        yield "## Lengths that fit no tile"
+        yield f"The figure over that of the same kernel at the length beside it; under {CLIFF} it is called a cliff."
+        yield "\n".join(["| case | who | beside | ratio |", "|---|---|---|---|", *lines])
 
 
 def section(rows: Sequence[Row], family: str, title: str, picture: Path | None) -> Iterator[str]:

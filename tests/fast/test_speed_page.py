@@ -47,6 +47,16 @@ def test_what_was_not_timed_is_named(tmp_path: Path) -> None:
     assert (tmp_path / "speed-softmax.svg").read_text("utf-8").count("<svg") == 1
 
 
+def test_a_length_that_fits_no_tile_is_compared_with_the_one_beside_it(tmp_path: Path) -> None:
+    rows = [
+        row("fast", "fast", figure) | {"case": f"float32 8192 × {n}"} for n, figure in ((4096, 4000.0), (4097, 2900.0))
+    ]
+    text = page(tmp_path, *rows)
+    assert "| Softmax, float32 8192 × 4097 | fast | 4096 | 0.72 **a cliff** |" in text
+    rows = [row("fast", "fast", 100.0) | {"family": "forward", "case": f"D128 full b2 h16 n{n}"} for n in (1000, 1024)]
+    assert "| Attention, forward, D128 full b2 h16 n1000 | fast | 1024 | 1.00 |" in page(tmp_path, *rows)
+
+
 def test_another_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(ValueError, match="no report"):
