@@ -30,7 +30,7 @@ from bench.speed_page import write_page  # noqa: E402
 from tools.gpu_report import environment, slug  # noqa: E402
 
 SLEEP = 1_000_000  # cycles, about half a millisecond: longer than Python takes to queue a launch
-LONG = 1e-3  # seconds: behind a launch this long Python is ahead anyway, and a sleep would only let the GPU cool down
+LONG = 1e-3  # seconds: behind a launch this long Python is ahead anyway, and a sleep would let the GPU cool down
 
 
 @dataclass(frozen=True)
@@ -149,11 +149,11 @@ def measure(options: argparse.Namespace) -> Path:
     given = {"quick": options.quick, "seconds": options.seconds, "only": options.only}
     report = Report(datetime.now(UTC).date().isoformat(), environment(), given)
     clock = Clock()
+    report.left_out = [f"{case.family}: {case.name}" for case in cases()]
     path = save(report)
     for case in cases():
         wanted = (case.quick or not options.quick) and (not options.only or case.family in options.only)
         if not wanted or time.monotonic() - began > options.seconds:
-            report.left_out.append(f"{case.family}: {case.name}")
             continue
         try:
             rows = contend(case, not (options.quick or case.brief), 3 if options.quick else 5, clock)
@@ -163,6 +163,7 @@ def measure(options: argparse.Namespace) -> Path:
             ]
         show(rows)
         report.rows += rows
+        report.left_out.remove(f"{case.family}: {case.name}")
         gc.collect()
         torch.cuda.empty_cache()
         path = save(report)

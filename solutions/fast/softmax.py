@@ -1,7 +1,7 @@
 """Softmax at the speed of a copy, for rows of any length: the two passes of `online_softmax`, with an eye on where a row lies.
 
 A copy reads each number once and writes one, and so must this: between the first pass and the second, the row has to stay on the
-chip. What each step buys, in GB/s on one H200 (a copy reaches 4150 to 4250; docs/speed.md has one run of everything):
+chip. What each step buys, measured step by step by us, in GB/s on one H200 (a copy reaches 4150 to 4250; docs/speed.md has one run of everything):
 
 registers       a row of up to 32768 numbers stays in the registers of its program (`KEEP`), and is read once. It is kept as it was
                 loaded: with a copy in base two beside it, 168 registers a thread, without one 96.
@@ -12,7 +12,8 @@ neighbours      a maximum for the whole tile is an exchange between all threads;
                 In 16 bits the exponentials are the limit, and 8 neighbours share a maximum (`GROUP`): 4027, with one a tile 3267.
 sharing         a row that is longer still is shared out among `SPLITS` programs, which post their m and l, wait for the others,
                 and merge. What a program keeps in registers is not read again: 3833 for 262144 numbers, with one program a row 2902.
-ahead           while the programs of a row wait for each other, memory would be idle: the next row is on its way to L2 by then.
+ahead           while the programs of a row wait for each other, memory would be idle: the next row is on its way to L2 by then. 2848 ->
+                3333 for 262144 numbers in bf16; but a row of 8388608 fills the L2 alone, and 2808 falls to 2308.
 
 Programs that wait for each other must all run at once: the launch is cooperative, and the driver refuses it where they do not fit.
 """
@@ -144,11 +145,11 @@ class Config:
 
 FASTEST: dict[tuple[int, int], Config] = {
     (131072, 4): Config(32768, 32),
-    (131072, 2): Config(32768, 32, 8, resident=2, registers=32),
+    (131072, 2): Config(16384, 32, 8, registers=32),
     (1048576, 4): Config(8192, 4, keep=8192, splits=0, resident=6, registers=80),
-    (1048576, 2): Config(8192, 4, keep=8192, splits=0, resident=6, registers=80),
-    (2**31, 4): Config(16384, 32, keep=16384, splits=None, ahead=True),
-    (2**31, 2): Config(16384, 32, 8, keep=32768, splits=None, ahead=True),
+    (1048576, 2): Config(8192, 4, keep=8192, splits=0, resident=5, registers=96, ahead=True),
+    (2**31, 4): Config(16384, 32, keep=16384, splits=None),
+    (2**31, 2): Config(16384, 32, 8, keep=16384, splits=66),
 }
 """By the most columns and the bytes of a number, on an H200 (docs/speed.md)."""
 
