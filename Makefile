@@ -9,7 +9,7 @@ JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n : 4)))
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab ready slides workshop test quick browser sync sync-check test-matrix mutants judged gpu-test gradescope nbgrader site lint lock
+.PHONY: help setup lab ready slides workshop test quick browser sync sync-check test-matrix mutants judged gpu-test speed gradescope nbgrader site lint lock
 
 help:  ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,9 @@ mutants: setup  ## Judge every wrong kernel and mutant, and write docs/mutants.m
 
 gpu-test: setup  ## Run what needs a GPU, and write reports/gpu-<device>.json and .md
 	$(RUN) tools/gpu_report.py -n $(JOBS) --dist worksteal
+
+speed: setup  ## Time the fast kernels beside libraries and limits, on a GPU: reports/speed-<device>.json, docs/speed.md (ARGS="--quick")
+	$(RUN) bench/speed.py $(ARGS)
 
 gradescope: setup  ## Make the autograder for Gradescope: PUZZLES="row_softmax chunked_softmax"
 	$(RUN) tools/gradescope.py $(PUZZLES) $(ARGS)

@@ -1,0 +1,491 @@
+"""Who is timed by `bench/speed.py`: the course's plain and fast kernels, libraries, and what the GPU can do at most, case by case.
+
+A contest is made when its turn comes, with inputs on the GPU, and knows the right answer in float64, for the first and the last head
+or row. A library that is not installed is named as missing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+import triton
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from solutions.fast import attention, attention_backward, linear_attention, softmax
+
+Outputs = tuple[torch.Tensor, ...]
+Run = Callable[[], Outputs]
+LINEAR_EPS = 1e-6
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """`kind` is limit, peer, course (the plain solutions) or fast. `checked` says whether its outputs are compared."""
+
+    name: str
+    kind: str
+    run: Run
+    checked: bool = True
+    note: str = ""
+
+
+@dataclass
+class Contest:
+    """One case. `work` is bytes or operations of one launch; `error` compares outputs with float64, relative to their norm."""
+
+    work: float
+    unit: str  # GB/s or TFLOP/s
+    contestants: list[Contestant]
+    error: Callable[[Outputs], float]
+    tolerance: float
+    missing: dict[str, str] = field(default_factory=dict)
+
+    def add(self, name: str, make: Callable[[], Run], kind: str = "peer") -> None:
+        """One more contestant; where making it fails, it is named as missing with the error."""
+        try:
+            self.contestants.append(Contestant(name, kind, make()))
+        except Exception as error:
+            self.missing[name] = (
+                f"failed: {type(error).__name__}: {str(error).splitlines()[0][:120] if str(error) else ''}"
+            )
+
+
+@dataclass(frozen=True)
+class Case:
+    family: str
+    name: str
+    make: Callable[[bool], Contest]  # with False, what takes long to compile is left out by name
+    quick: bool = False
+
+
+# ------------------------------------------------------------------------------------------------------------ what they share
+
+
+def of(module: str, attribute: str) -> Any | None:
+    """An attribute of an optional library; None where it is not installed, or too old or new to have it."""
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError):
+        return None
+
+
+def solution(name: str) -> Any:
+    """The kernel of a plain solution."""
+    return getattr(importlib.import_module(f"solutions.{name}"), f"{name}_kernel")
+
+
+def best_of(make: Callable[..., Run], configs: Iterable[tuple[int, ...]]) -> tuple[Run, str]:
+    """The fastest of a few configurations, by three launches each, as autotuning would find it. Raises RuntimeError if none runs."""
+    found: list[tuple[float, Run, str]] = []
+    for config in configs:
+        run = make(*config)
+        try:
+            run()
+            start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            for _ in range(3):
+                run()
+            stop.record()
+            torch.cuda.synchronize()
+            found.append((start.elapsed_time(stop), run, str(config)))
+        except (triton.runtime.errors.OutOfResources, triton.CompilationError):
+            continue
+    if not found:
+        raise RuntimeError("no configuration runs here")
+    _, run, note = min(found, key=lambda one: one[0])
+    return run, note
+
+
+def apart(got: torch.Tensor, expected: torch.Tensor) -> float:
+    """The error's norm over that of what is expected; inf where a number is not finite."""
+    if not bool(got.isfinite().all()):
+        return math.inf
+    return float((got.double() - expected).norm() / expected.norm().clamp_min(1e-30))
+
+
+def course(name: str, make: Callable[..., Run], configs: Sequence[tuple[int, ...]], thorough: bool) -> Contestant:
+    """A plain solution with the best of a few configurations, or with the first one where time is short."""
+    if not thorough:
+        return Contestant(f"course: {name}", "course", make(*configs[0]), note=str(configs[0]))
+    run, note = best_of(make, configs)
+    return Contestant(f"course: {name}", "course", run, note=note)
+
+
+# ------------------------------------------------------------------------------------------------------------------- limits
+
+
+def matrix_product(thorough: bool) -> Contest:
+    a, b = (torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    run = Contestant("matrix product", "limit", lambda: (a @ b,), checked=False)
+    return Contest(2 * 8192**3, "TFLOP/s", [run], lambda outputs: 0.0, 0.0)
+
+
+def copy(*shape: int, dtype: torch.dtype) -> Contestant:
+    x = torch.randn(*shape, device="cuda", dtype=dtype)
+    y = torch.empty_like(x)
+    return Contestant("copy", "limit", lambda: (y.copy_(x),), checked=False)
+
+
+# ------------------------------------------------------------------------------------------------------------------ softmax
+
+
+def softmax_contest(m: int, n: int, dtype: torch.dtype, thorough: bool) -> Contest:
+    x = torch.randn(m, n, device="cuda", dtype=dtype)
+    y = torch.empty_like(x)
+    rows = sorted({0, m - 1})
+    expected = x[rows].double().softmax(-1)
+    online, row = solution("online_softmax"), solution("row_softmax")
+
+    def online_with(block: int, warps: int) -> Run:
+        return lambda: (online[(m,)](x, y, n, n, n, BLOCK_N=block, num_warps=warps), y)[1:]
+
+    def row_with(warps: int) -> Run:
+        return lambda: (row[(m,)](x, y, n, n, n, BLOCK_N=triton.next_power_of_2(n), num_warps=warps), y)[1:]
+
+    contestants = [
+        copy(m, n, dtype=dtype),
+        Contestant("fast", "fast", lambda: (softmax.softmax(x),)),
+        Contestant("torch", "peer", lambda: (torch.softmax(x, -1),)),
+        course("online_softmax", online_with, [(16384, 16), (8192, 8), (4096, 8), (4096, 4)], thorough),
+    ]
+    if n <= 65536:
+        contestants.append(course("row_softmax", row_with, [(16,), (8,), (32,)], thorough))
+    missing = {}
+    liger = of("liger_kernel.ops.softmax", "LigerSoftmaxFunction")
+    if liger is None:
+        missing["liger"] = "not installed"
+    elif n > 65536:
+        missing["liger"] = "takes rows of up to 65536"
+    else:
+        contestants.append(Contestant("liger", "peer", lambda: (liger.apply(x),)))
+    tolerance = 1e-5 if dtype == torch.float32 else 5e-3
+    return Contest(2 * x.nbytes, "GB/s", contestants, lambda out: apart(out[0][rows], expected), tolerance, missing)
+
+
+# ---------------------------------------------------------------------------------------------------------------- attention
+
+
+def exact_attention(tensors: Outputs, causal: bool) -> tuple[torch.Tensor, ...]:
+    """o, and dq, dk, dv where the gradient of o comes fourth, of one head's q, k, v [N, D], in float64, some queries at a time."""
+    q, k, v, *rest = (t.detach().double() for t in tensors)
+    n, d = q.shape
+    o, dq, dk, dv = torch.empty_like(q), torch.empty_like(q), torch.zeros_like(k), torch.zeros_like(v)
+    for start in range(0, n, 1024):
+        rows = slice(start, min(start + 1024, n))
+        s = q[rows] @ k.T / math.sqrt(d)
+        if causal:
+            s.masked_fill_(
+                torch.arange(n, device=q.device) > torch.arange(start, rows.stop, device=q.device)[:, None], -math.inf
+            )
+        p = s.softmax(-1)
+        o[rows] = p @ v
+        if rest:
+            do = rest[0][rows]
+            ds = p * (do @ v.T - (do * o[rows]).sum(-1, keepdim=True)) / math.sqrt(d)
+            dq[rows] = ds @ k
+            dk += ds.T @ q[rows]
+            dv += p.T @ do
+    return (dq, dk, dv) if rest else (o,)
+
+
+def attention_error(tensors: Outputs, causal: bool) -> Callable[[Outputs], float]:
+    """Compares outputs [B, H, N, D] with float64, for the first and the last head."""
+    heads = sorted({0, tensors[0].shape[0] * tensors[0].shape[1] - 1})
+    expected = {head: exact_attention(tuple(t.flatten(0, 1)[head] for t in tensors), causal) for head in heads}
+
+    def error(outputs: Outputs) -> float:
+        return max(
+            apart(got.flatten(0, 1)[head], right)
+            for head in heads
+            for got, right in zip(outputs, expected[head], strict=False)  # a log-sum-exp may follow
+        )
+
+    return error
+
+
+def library(backend: SDPBackend, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
+    with sdpa_kernel(backend):
+        return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+
+def flex(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> Callable[[], torch.Tensor]:
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    torch._dynamo.reset()  # otherwise it falls back to eager execution after eight shapes
+    compiled = torch.compile(flex_attention, dynamic=False)
+    n = q.shape[2]
+    mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, n, n, device="cuda") if causal else None
+    return lambda: compiled(q, k, v, block_mask=mask)
+
+
+def strides(*tensors: torch.Tensor) -> list[int]:
+    return [stride for tensor in tensors for stride in tensor.stride()]
+
+
+def course_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> Callable[..., Run]:
+    kernel, (b, h, n, d) = solution("flash_attention_heads"), q.shape
+    o, lse = torch.empty_like(q), torch.empty(b, h, n, device="cuda")
+    lengths = torch.full((b,), n, dtype=torch.int32, device="cuda")
+    numbers = (*strides(q, k, v, o), d**-0.5, h, h, n, n)
+
+    def make(block_m: int, block_n: int, warps: int, stages: int) -> Run:
+        def run() -> Outputs:
+            kernel[(triton.cdiv(n, block_m), b * h)](
+                q,
+                k,
+                v,
+                o,
+                lse,
+                lengths,
+                *numbers,
+                IS_CAUSAL=causal,
+                BLOCK_M=block_m,
+                BLOCK_N=block_n,
+                D=d,
+                num_warps=warps,
+                num_stages=stages,
+            )
+            return (o,)
+
+        return run
+
+    return make
+
+
+def gluon() -> Any | None:
+    """The Gluon launcher; None where this Triton has no Gluon, or the GPU is not a Hopper one."""
+    if torch.cuda.get_device_capability() != (9, 0):
+        return None
+    return of("solutions.fast.attention_gluon", "attention_gluon")
+
+
+def forward_contest(b: int, h: int, n: int, d: int, causal: bool, dtype: torch.dtype, thorough: bool) -> Contest:
+    q, k, v = (torch.randn(b, h, n, d, device="cuda", dtype=dtype) for _ in range(3))
+    in_gluon, missing = gluon(), {}
+    contestants = [
+        Contestant("cuDNN", "peer", lambda: (library(SDPBackend.CUDNN_ATTENTION, q, k, v, causal),)),
+        Contestant("fast", "fast", lambda: attention.attention(q, k, v, causal)),
+        Contestant("FlashAttention-2", "peer", lambda: (library(SDPBackend.FLASH_ATTENTION, q, k, v, causal),)),
+    ]
+    if in_gluon is None:
+        missing["fast, in Gluon"] = "needs a Hopper GPU and Triton's Gluon"
+    else:
+        contestants.append(Contestant("fast, in Gluon", "fast", lambda: in_gluon(q, k, v, causal)))
+    tiles = [(128, 64, 8, 3), (64, 64, 4, 3), (128, 128, 8, 2), (128, 64, 4, 2)]
+    contestants.append(course("flash_attention_heads", course_attention(q, k, v, causal), tiles, thorough))
+    work = 4 * b * h * n * n * d * (0.5 if causal else 1)
+    contest = Contest(work, "TFLOP/s", contestants, attention_error((q, k, v), causal), 8e-3, missing)
+    if thorough:
+        compiled = flex(q, k, v, causal)
+        contest.add("FlexAttention", lambda: lambda: (compiled(),))
+    else:
+        missing["FlexAttention"] = "left out: it compiles for long"
+    return contest
+
+
+def course_gradients(
+    tensors: Outputs, o: torch.Tensor, lse: torch.Tensor, do: torch.Tensor, causal: bool
+) -> Callable[..., Run]:
+    delta_kernel, dkdv_kernel, dq_kernel = map(solution, ("attention_delta", "attention_dkdv", "attention_dq"))
+    (q, k, v), (b, h, n, d) = tensors, tensors[0].shape
+    dq, dk, dv, delta = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v), torch.empty_like(lse)
+    lengths = torch.full((b,), n, dtype=torch.int32, device="cuda")
+    numbers = (d**-0.5, h, h, n, n)
+
+    def make(block_m: int, block_n: int, warps: int, stages: int) -> Run:
+        meta = {"IS_CAUSAL": causal, "BLOCK_M": block_m, "BLOCK_N": block_n, "D": d}
+        options = {"num_warps": warps, "num_stages": stages}
+        inputs = (q, k, v, do, lse, delta)
+
+        def run() -> Outputs:
+            delta_kernel[(triton.cdiv(n, 64), b * h)](o, do, delta, *strides(o, do), h, n, BLOCK_M=64, D=d)
+            at = strides(q, k, v, do)
+            dkdv_kernel[(triton.cdiv(n, block_n), b * h)](
+                *inputs, dk, dv, lengths, *at, *strides(dk, dv), *numbers, **meta, **options
+            )
+            dq_kernel[(triton.cdiv(n, block_m), b * h)](
+                *inputs, dq, lengths, *at, *strides(dq), *numbers, **meta, **options
+            )
+            return dq, dk, dv
+
+        return run
+
+    return make
+
+
+def backward_contest(b: int, h: int, n: int, d: int, causal: bool, thorough: bool) -> Contest:
+    q, k, v, do = (torch.randn(b, h, n, d, device="cuda", dtype=torch.bfloat16) for _ in range(4))
+    o, lse = attention.attention(q, k, v, causal)
+    learned = tuple(t.clone().requires_grad_() for t in (q, k, v))
+
+    def through(forward: torch.Tensor) -> Run:
+        return lambda: torch.autograd.grad(forward, learned, do, retain_graph=True)
+
+    work = 10 * b * h * n * n * d * (0.5 if causal else 1)
+    contest = Contest(
+        work, "TFLOP/s", [], attention_error((q, k, v, do), causal), 1.5e-2, {"fast, in Gluon": "not written"}
+    )
+    contest.add("cuDNN", lambda: through(library(SDPBackend.CUDNN_ATTENTION, *learned, causal)))
+    contest.add("fast", lambda: lambda: attention_backward.attention_backward(q, k, v, o, lse, do, causal), "fast")
+    contest.add("FlashAttention-2", lambda: through(library(SDPBackend.FLASH_ATTENTION, *learned, causal)))
+    tiles = [(64, 64, 4, 2), (64, 64, 8, 2), (32, 64, 4, 2)]
+    kernels = course_gradients((q, k, v), o, lse, do, causal)
+    contest.contestants.append(course("the three gradient kernels", kernels, tiles, thorough))
+    if thorough:
+        contest.add("FlexAttention", lambda: through(flex(*learned, causal)()))
+    else:
+        contest.missing["FlexAttention"] = "left out: it compiles for long"
+    return contest
+
+
+# --------------------------------------------------------------------------------------------------------- linear attention
+
+
+def exact_linear(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """Causal linear attention of one head's features q, k and values v [N, D] in float64, in chunks."""
+    state = torch.zeros(q.shape[1], v.shape[1], dtype=torch.float64, device=q.device)
+    z = torch.zeros(q.shape[1], dtype=torch.float64, device=q.device)
+    o = torch.empty_like(v)
+    for start in range(0, q.shape[0], 1024):
+        rows = slice(start, start + 1024)
+        a = (q[rows] @ k[rows].T).tril()
+        o[rows] = (q[rows] @ state + a @ v[rows]) / (q[rows] @ z + a.sum(-1) + LINEAR_EPS)[:, None]
+        state += k[rows].T @ v[rows]
+        z += k[rows].sum(0)
+    return o
+
+
+def course_linear(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> Callable[..., Run]:
+    kernel, (b, h, n, d) = solution("causal_linear_attention_chunked"), q.shape
+    o, before = torch.empty_like(v), (torch.zeros(b, h, d, d, device="cuda"), torch.zeros(b, h, d, device="cuda"))
+    after = tuple(map(torch.empty_like, before))
+    numbers = [stride for t in (q, k, v, o) for stride in (t.stride(1), t.stride(2))]
+
+    def make(chunk: int, block_v: int, warps: int) -> Run:
+        def run() -> Outputs:
+            kernel[(b * h, triton.cdiv(d, block_v))](
+                q, k, v, o, *before, *after, *numbers, n, d, CHUNK=chunk, BLOCK_V=block_v, D=d, num_warps=warps
+            )
+            return (o,)
+
+        return run
+
+    return make
+
+
+def course_parallel(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> Callable[..., Run]:
+    names = ("linear_chunk_states", "linear_state_prefix", "causal_linear_attention_parallel")
+    states_kernel, prefix_kernel, output_kernel = map(solution, names)
+    (b, h, n, d), o = q.shape, torch.empty_like(v)
+    s0, z0 = torch.zeros(b * h, d * d, device="cuda"), torch.zeros(b * h, d, device="cuda")
+
+    def make(chunk: int, block_v: int, warps: int) -> Run:
+        chunks = triton.cdiv(n, chunk)
+        s, z = torch.empty(b * h, chunks, d * d, device="cuda"), torch.empty(b * h, chunks, d, device="cuda")
+        starts = torch.empty_like(s), torch.empty_like(z)
+        at = [stride for t in (q, k, v, o) for stride in (t.stride(1), t.stride(2))]
+        grid, meta = (chunks, b * h, triton.cdiv(d, block_v)), {"CHUNK": chunk, "BLOCK_V": block_v, "D": d}
+
+        def run() -> Outputs:
+            states_kernel[grid](k, v, s, z, *at[2:6], n, chunks, d, **meta, num_warps=warps)
+            prefix_kernel[(d * d // 128, b * h)](s, s0, starts[0], torch.empty_like(s0), chunks, d * d, BLOCK_SIZE=128)
+            prefix_kernel[(1, b * h)](z, z0, starts[1], torch.empty_like(z0), chunks, d, BLOCK_SIZE=d)
+            output_kernel[grid](q, k, v, o, *starts, *at, n, chunks, d, **meta, num_warps=warps)
+            return (o,)
+
+        return run
+
+    return make
+
+
+def linear_contest(b: int, h: int, n: int, d: int, thorough: bool) -> Contest:
+    q, k, v = (torch.randn(b, h, n, d, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+    features = tuple(F.elu(t.double()) + 1 for t in (q, k))
+    heads = sorted({0, b * h - 1})
+    expected = {head: exact_linear(*(t.flatten(0, 1)[head].double() for t in (*features, v))) for head in heads}
+    del features
+    contestants = [
+        copy(2, b, h, n, d, dtype=torch.bfloat16),
+        Contestant("fast", "fast", lambda: (linear_attention.linear_attention(q, k, v),)),
+        course("in chunks", course_linear(q, k, v), [(64, d, 8), (64, 32, 4), (128, d, 8)], thorough),
+        course("in parallel", course_parallel(q, k, v), [(128, d, 8), (64, d, 4)], thorough),
+    ]
+    missing = {}
+    for name in ("chunk_linear_attn", "fused_chunk_linear_attn"):
+        theirs = of("fla.ops.linear_attn", name)
+        if theirs is None:
+            missing[f"fla {name}"] = "not installed"
+            continue
+        # [B, N, H, D], and the map elu + 1 is not part of what is timed
+        mapped = [(F.elu(t.float()) + 1).to(t.dtype).transpose(1, 2).contiguous() for t in (q, k)]
+        values = v.transpose(1, 2).contiguous()
+
+        def run(theirs: Any = theirs, mapped: list[torch.Tensor] = mapped, values: torch.Tensor = values) -> Outputs:
+            return (theirs(*mapped, values, normalize=True)[0].transpose(1, 2),)
+
+        contestants.append(Contestant(f"fla {name}", "peer", run, note="without the map elu + 1"))
+
+    def error(outputs: Outputs) -> float:
+        return max(apart(outputs[0].flatten(0, 1)[head], expected[head]) for head in heads)
+
+    return Contest(4 * q.nbytes, "GB/s", contestants, error, 1e-2, missing)
+
+
+# -------------------------------------------------------------------------------------------------------------------- cases
+
+
+def softmax_case(m: int, n: int, dtype: torch.dtype, quick: bool = False) -> Case:
+    name = f"{str(dtype).removeprefix('torch.')} {m} × {n}"
+    return Case("softmax", name, lambda thorough: softmax_contest(m, n, dtype, thorough), quick)
+
+
+def forward_case(
+    b: int, h: int, n: int, d: int, causal: bool, dtype: torch.dtype = torch.bfloat16, quick: bool = False
+) -> Case:
+    name = f"D{d} {'causal' if causal else 'full'} b{b} h{h} n{n}" + (" fp16" if dtype == torch.float16 else "")
+    return Case("forward", name, lambda thorough: forward_contest(b, h, n, d, causal, dtype, thorough), quick)
+
+
+def backward_case(b: int, h: int, n: int, d: int, causal: bool, quick: bool = False) -> Case:
+    name = f"D{d} {'causal' if causal else 'full'} b{b} h{h} n{n}"
+    return Case("backward", name, lambda thorough: backward_contest(b, h, n, d, causal, thorough), quick)
+
+
+def linear_case(b: int, h: int, n: int, d: int, quick: bool = False) -> Case:
+    return Case("linear", f"D{d} b{b} h{h} n{n}", lambda thorough: linear_contest(b, h, n, d, thorough), quick)
+
+
+FP32, BF16, FP16 = torch.float32, torch.bfloat16, torch.float16
+RAGGED = (1, 17, 1000, 1024, 4096, 4097)
+
+
+def cases() -> list[Case]:
+    """Most telling first: a run that ends early has what the aims are about."""
+    both = (False, True)
+    return [
+        Case("limits", "matrix product 8192³", matrix_product, quick=True),
+        *(forward_case(1, 16, 16384, 128, causal, quick=True) for causal in both),
+        *(softmax_case(m, n, FP32, quick=True) for m, n in ((4096, 65536), (1024, 262144), (32, 2**23))),
+        *(linear_case(*shape, quick=True) for shape in ((8, 16, 4096, 64), (8, 16, 4096, 128), (1, 4, 65536, 64))),
+        *(backward_case(1, 16, 16384, 128, causal, quick=True) for causal in both),
+        *(forward_case(1, 32, 16384, 64, causal, quick=True) for causal in both),
+        *(forward_case(4, 16, 4096, 128, causal) for causal in both),
+        *(forward_case(4, 32, 4096, 64, causal) for causal in both),
+        *(softmax_case(m, n, BF16) for m, n in ((4096, 65536), (1024, 262144), (32, 2**23))),
+        *(backward_case(4, 16, 4096, 128, causal) for causal in both),
+        *(backward_case(1, 32, 16384, 64, causal) for causal in both),
+        *(linear_case(*shape) for shape in ((1, 16, 16384, 64), (1, 16, 16384, 128), (1, 4, 65536, 128))),
+        *(forward_case(4, 16, n, 128, causal) for n in RAGGED if n != 4096 for causal in both),
+        *(softmax_case(16384, n, FP32) for n in RAGGED),
+        *(linear_case(8, 16, n, 64) for n in RAGGED if n != 4096),
+        *(backward_case(4, 16, n, 128, True) for n in RAGGED if n not in (1, 4096)),  # one query: no gradient but dV
+        *(forward_case(1, 4, 65536, 128, causal) for causal in both),
+        *(forward_case(1, 16, 16384, 128, causal, FP16) for causal in both),
+        softmax_case(32768, 1024, BF16),
+    ]

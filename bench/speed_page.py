@@ -1,0 +1,198 @@
+"""docs/speed.md and its plots, from a report of `bench/speed.py`: the aims with what was measured, then a table for each family."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
+
+FAMILIES = {
+    "forward": "Attention, forward",
+    "backward": "Attention, backward",
+    "softmax": "Softmax",
+    "linear": "Causal linear attention",
+    "limits": "Limits",
+}
+
+
+@dataclass(frozen=True)
+class Aim:
+    """`name` is to reach `ratio` of what `versus` reaches in the same case of the same run."""
+
+    family: str
+    case: str
+    name: str
+    versus: str
+    ratio: float
+
+
+AIMS = (
+    Aim("softmax", "float32 4096 × 65536", "fast", "copy", 0.95),
+    Aim("softmax", "float32 1024 × 262144", "fast", "copy", 0.90),
+    Aim("softmax", "float32 32 × 8388608", "fast", "copy", 0.75),
+    Aim("forward", "D128 full b1 h16 n16384", "fast", "cuDNN", 0.97),
+    Aim("forward", "D128 causal b1 h16 n16384", "fast", "cuDNN", 0.95),
+    Aim("forward", "D128 full b1 h16 n16384", "fast, in Gluon", "cuDNN", 1.07),
+    Aim("forward", "D128 causal b1 h16 n16384", "fast, in Gluon", "cuDNN", 1.12),
+    Aim("forward", "D64 full b1 h32 n16384", "fast", "cuDNN", 1.00),
+    Aim("forward", "D64 causal b1 h32 n16384", "fast", "cuDNN", 0.97),
+    Aim("forward", "D64 full b1 h32 n16384", "fast, in Gluon", "cuDNN", 1.12),
+    Aim("forward", "D64 causal b1 h32 n16384", "fast, in Gluon", "cuDNN", 1.10),
+    Aim("backward", "D128 full b1 h16 n16384", "fast", "cuDNN", 0.86),
+    Aim("backward", "D128 causal b1 h16 n16384", "fast", "cuDNN", 0.86),
+    Aim("backward", "D128 full b1 h16 n16384", "fast, in Gluon", "cuDNN", 1.00),
+    Aim("backward", "D128 causal b1 h16 n16384", "fast, in Gluon", "cuDNN", 1.00),
+    Aim("linear", "D64 b8 h16 n4096", "fast", "copy", 0.60),
+    Aim("linear", "D128 b8 h16 n4096", "fast", "copy", 0.40),
+    Aim("linear", "D64 b1 h4 n65536", "fast", "copy", 0.45),
+)
+
+
+def write_page(report: Path, docs: Path) -> Path:
+    """Write docs/speed.md and one plot a family beside it, and return the page. Raises ValueError for another file."""
+    read = json.loads(report.read_text("utf-8"))
+    if read.get("schema") != "speed/v1":
+        raise ValueError(f"{report} is no report of bench/speed.py")
+    plots = {family: plot(read["rows"], family, docs) for family in ("forward", "backward", "softmax", "linear")}
+    page = docs / "speed.md"
+    notes = report.with_suffix(".notes.md")
+    parts = [
+        "# Speed",
+        *introduction(read, report),
+        "## Aims",
+        *aims_table(read["rows"]),
+        *([notes.read_text("utf-8").strip()] if notes.exists() else []),
+        *(
+            line
+            for family, title in FAMILIES.items()
+            for line in section(read["rows"], family, title, plots.get(family))
+        ),
+        *left_out(read),
+    ]
+    page.write_text("\n\n".join(parts) + "\n", "utf-8")
+    return page
+
+
+def introduction(read: Row, report: Path) -> list[str]:
+    facts = read["environment"]
+    return [
+        f"Made by `make speed` from `reports/{report.name}`: {facts['device']}, torch {facts['torch']}, Triton {facts['triton']}, "
+        f"{read['date']}, one run.",
+        "Each contestant's output was first compared with float64; a wrong one is named and not timed. All contestants of a case took "
+        "turns, and each launch found an empty L2 cache and no time of Python's in it; launches of over a millisecond follow each other "
+        "without a pause, so that a GPU that reaches its power limit does so here. A figure is the median, with the range from "
+        "20 % to 80 % of all launches under it. GB/s count each input once and each output once; TFLOP/s count 4 · B · H · N² · D "
+        "operations, half of them under a causal mask, and 2.5 times as many backward. Gaps under 5 % are ties: a GPU at its power "
+        "limit does not run twice at one clock.",
+        "*fast* is `solutions/fast/`, *course* the plain solutions, each with the best of a few tiles and warps.",
+    ]
+
+
+def timed(rows: Sequence[Row], family: str, case: str, name: str) -> Row | None:
+    found = [r for r in rows if (r["family"], r["case"], r["name"]) == (family, case, name)]
+    return found[0] if found else None
+
+
+def aims_table(rows: Sequence[Row]) -> Iterator[str]:
+    lines = ["| case | who | aim | measured | |", "|---|---|---|---|---|"]
+    met = 0
+    for aim in AIMS:
+        mine, theirs = (timed(rows, aim.family, aim.case, name) for name in (aim.name, aim.versus))
+        told, verdict = "not measured", "**missed**"
+        if mine and theirs and mine["figure"] and theirs["figure"]:
+            ratio = mine["figure"][0] / theirs["figure"][0]
+            told = f"{ratio:.2f} ({mine['figure'][0]:.0f} of {theirs['figure'][0]:.0f} {mine['unit']})"
+            verdict = "met" if round(ratio, 2) >= aim.ratio else "**missed**"
+        elif mine and mine["status"] != "timed":
+            told = mine["note"] or mine["status"]
+        met += verdict == "met"
+        lines.append(
+            f"| {FAMILIES[aim.family]}, {aim.case} | {aim.name} | {aim.ratio:.2f} of {aim.versus} | {told} | {verdict} |"
+        )
+    yield f"{met} of {len(AIMS)} met."
+    yield "\n".join(lines)
+
+
+def section(rows: Sequence[Row], family: str, title: str, picture: Path | None) -> Iterator[str]:
+    mine = [row for row in rows if row["family"] == family]
+    if not mine:
+        return
+    yield f"## {title}"
+    if picture:
+        yield f"![{title}: figures of all contestants, case by case]({picture.name})"
+    names = list(dict.fromkeys(row["name"] for row in mine if row["status"] in ("timed", "wrong")))
+    lines = ["| case | unit | " + " | ".join(names) + " |", "|---|---|" + "---|" * len(names)]
+    for case in dict.fromkeys(row["case"] for row in mine):
+        here = {row["name"]: row for row in mine if row["case"] == case}
+        unit = next((row["unit"] for row in here.values() if row["unit"]), "")
+        lines.append(f"| {case} | {unit} | " + " | ".join(cell(here.get(name)) for name in names) + " |")
+    yield "\n".join(lines)
+    absent: dict[str, list[str]] = {}
+    for row in mine:
+        if row["status"] in ("missing", "failed", "wrong"):
+            why = row["note"] if row["status"] != "wrong" else f"wrong, error {row['error']:.1e}"
+            absent.setdefault(f"{row['name']}: {why}", []).append(row["case"])
+    if absent:
+        yield "\n".join(
+            f"- {what} ({', '.join(where) if len(where) < 4 else f'{len(where)} cases'})"
+            for what, where in absent.items()
+        )
+
+
+def cell(row: Row | None) -> str:
+    if row is None or row["status"] in ("missing", "failed"):
+        return "–"
+    if row["status"] == "wrong":
+        return "wrong"
+    middle, low, high = row["figure"]
+    digits = 0 if middle >= 100 else 1 if middle >= 1 else 4
+    return f"{middle:.{digits}f}<br>{low:.{digits}f} to {high:.{digits}f}"
+
+
+def left_out(read: Row) -> Iterator[str]:
+    if read["left_out"]:
+        yield "## Left out"
+        yield "Not part of this run: " + "; ".join(read["left_out"]) + "."
+
+
+COLOURS = {"limit": "#555555", "peer": "#0072b2", "course": "#e69f00", "fast": "#009e73"}
+
+
+def plot(rows: Sequence[Row], family: str, docs: Path) -> Path | None:
+    """Bars of every contestant, case by case, as docs/speed-<family>.svg; None where nothing was timed."""
+    mine = [row for row in rows if row["family"] == family and row["figure"]]
+    if not mine:
+        return None
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    mpl.rcParams["svg.hashsalt"] = "speed"
+    cases = list(dict.fromkeys(row["case"] for row in mine))
+    figure, axes = plt.subplots(figsize=(9, 0.5 + 0.2 * (len(mine) + len(cases))))
+    at, ticks, labels = 0.0, [], []
+    for case in cases:
+        ticks.append(at)
+        labels.append(case)
+        for row in sorted((r for r in mine if r["case"] == case), key=lambda r: -r["figure"][0]):
+            middle, low, high = row["figure"]
+            axes.barh(at, middle, color=COLOURS[row["kind"]], xerr=[[middle - low], [high - middle]], ecolor="#999999")
+            axes.text(middle, at, f" {row['name']}", va="center", fontsize=7)
+            at += 1
+        at += 1
+    axes.set_yticks(ticks, labels, fontsize=7)
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1.3 * max(row["figure"][0] for row in mine))
+    axes.set_xlabel(mine[0]["unit"])
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    figure.tight_layout()
+    path = docs / f"speed-{family}.svg"
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+    return path

@@ -1,0 +1,158 @@
+"""Every configuration of the fast solutions is compiled for a Hopper GPU with none present: what goes wrong there is silent when it runs.
+
+A warp group that Triton did not make, registers that spill, products that wait for each other: all give right values, slowly.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon._runtime import GluonASTSource
+
+from checker.compiler import SHARED_MEMORY
+from checker.compiler.compile import _run as compiled
+from solutions.fast import attention, attention_backward, attention_gluon, linear_attention, softmax
+from tests.fast.launches import HOPPER, requests
+
+N = 4096
+FEW = 64  # bytes, of some 600 in registers
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "triton-cache"))
+
+
+@dataclass(frozen=True)
+class Built:
+    """What the compiler and the assembler said of one kernel."""
+
+    ptx: str
+    ttgir: str
+    shared: int
+    assembler: str
+
+    @property
+    def spilled(self) -> int:
+        """Bytes of each thread's registers that are kept in memory for a while."""
+        (found,) = re.findall(r"(\d+) bytes spill stores", self.assembler)
+        return int(found)
+
+    @property
+    def waits(self) -> bool:
+        """The assembler could not let products run beside other instructions (C7510 to C7519)."""
+        return "wgmma" in self.assembler
+
+    @property
+    def specialised(self) -> bool:
+        return "ttg.warp_specialize" in self.ttgir
+
+
+def built(made: Any, folder: Path) -> Built:
+    path = folder / "kernel.ptx"
+    path.write_text(made.asm["ptx"])
+    ptxas = [triton.knobs.nvidia.ptxas.path, "-v", "--gpu-name=sm_90a", str(path), "-o", str(folder / "kernel.cubin")]
+    told = subprocess.run(ptxas, capture_output=True, text=True, check=True).stderr
+    one = Built(made.asm["ptx"], str(made.asm["ttgir"]), made.metadata.shared, told)
+    assert one.shared <= SHARED_MEMORY[HOPPER]
+    return one
+
+
+def built_by(work: Callable[[], object], folder: Path) -> dict[str, Built]:
+    """Every kernel that `work` would launch, by name."""
+    return {name: built(compiled(*request), folder) for name, request in requests(work).items()}
+
+
+def empty(*shape: int, count: int = 3) -> list[torch.Tensor]:
+    return [torch.empty(*shape, dtype=torch.bfloat16) for _ in range(count)]
+
+
+FORWARD = [(d, causal, c) for d in (64, 128) for causal in (False, True) for c in attention.configs(d, causal)]
+
+
+@pytest.mark.parametrize("n", [N, N + 1])
+@pytest.mark.parametrize(("d", "causal", "config"), FORWARD, ids=str)
+def test_attention_forward(d: int, causal: bool, config: attention.Config, n: int, tmp_path: Path) -> None:
+    q, k, v = empty(1, 16, n, d)
+    (one,) = built_by(lambda: attention.attention(q, k, v, causal, config=config), tmp_path).values()
+    assert one.specialised == config.specialised
+    assert "wgmma.mma_async" in one.ptx
+    assert "cp.async.bulk.tensor" in one.ptx
+    assert one.spilled <= FEW
+    assert not one.waits
+
+
+@pytest.mark.parametrize("config", attention_backward.CONFIGS, ids=str)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("d", [64, 128])
+def test_attention_backward(d: int, causal: bool, config: attention_backward.Config, tmp_path: Path) -> None:
+    (q, k, v, o, do), lse = empty(1, 16, N, d, count=5), torch.empty(1, 16, N)
+    kernels = built_by(
+        lambda: attention_backward.attention_backward(q, k, v, o, lse, do, causal, config=config), tmp_path
+    )
+    assert kernels["dq_kernel"].specialised == config.dq.specialised
+    for one in kernels.values():
+        assert one.spilled <= FEW
+        assert not one.waits
+
+
+@pytest.mark.parametrize("d", [64, 128])
+def test_linear_attention(d: int, tmp_path: Path) -> None:
+    """With D = 128 the state and the normaliser do not fit into registers; how much spills is bounded here."""
+    q, k, v = empty(1, 4, N, d)
+    for config in linear_attention.CONFIGS[d]:
+        kernels = built_by(lambda c=config: linear_attention.linear_attention(q, k, v, c, 8), tmp_path)
+        assert set(kernels) == {"segment_sums_kernel", "prefix_kernel", "causal_linear_attention_kernel"}
+        for name, one in kernels.items():
+            assert one.spilled <= (512 if d == 128 else FEW), name
+            assert d == 128 or not one.waits, name
+
+
+@pytest.mark.parametrize("columns", [1000, 4096, 16384, 65536, 262144, 2**23])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_softmax(dtype: torch.dtype, columns: int, tmp_path: Path) -> None:
+    x = torch.empty(1, dtype=dtype).expand(3, columns)
+    config = softmax.choose(columns, dtype)
+    (one,) = built_by(lambda: softmax.launch(x, x, config), tmp_path).values()
+    assert one.spilled <= FEW
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "fp16"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("d", [64, 128])
+def test_gluon(d: int, causal: bool, dtype: str, tmp_path: Path) -> None:
+    config, kernel = attention_gluon.CONFIGS[d], attention_gluon.attention_gluon_kernel
+
+    def blocks(rows: int) -> str:
+        layout = gl.NVMMASharedLayout.get_default_for([1, rows, d], {"bf16": gl.bfloat16, "fp16": gl.float16}[dtype])
+        return f"tensordesc<{dtype}[1, {rows}, {d}],{layout!r}>"
+
+    tiles = {"q_desc": 64, "k_desc": config.block_n, "v_desc": config.block_n, "o_desc": 64}
+    types = {name: blocks(rows) for name, rows in tiles.items()} | {"lse_ptr": "*fp32", "N": "i32", "qk_scale": "fp32"}
+    constants = {
+        "IS_CAUSAL": causal,
+        "GROUPS": config.groups,
+        "STAGES": config.stages,
+        "REGISTERS": config.registers,
+    }
+    signature = {name: types.get(name, "constexpr") for name in kernel.arg_names}
+    aligned = {(kernel.arg_names.index("lse_ptr"),): [["tt.divisibility", 16]]}
+    made = triton.compile(
+        GluonASTSource(kernel, signature, constants, aligned),
+        target=GPUTarget("cuda", HOPPER, 32),
+        options={"num_warps": 4, "maxnreg": config.most},
+    )
+    one = built(made, tmp_path)
+    assert one.specialised
+    assert one.spilled <= FEW
+    assert not one.waits
