@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import torch
 
@@ -22,7 +23,7 @@ from checker.course.attention_cases import (
     drawn,
     magnitude,
 )
-from checker.course.attention_heads import AXES, heads_case, laid_out, parts, seen, sizes
+from checker.course.attention_heads import AXES, heads_case, laid_out, seen, sizes
 from checker.course.attention_inputs import attention, queries_keys_values, running, scale_of
 from checker.course.covering import Row
 from checker.course.diagrams import attention as attention_diagram
@@ -140,10 +141,16 @@ _FACTORS = {
 }
 
 
+def _case(*of: Any, **more: Any) -> Case:
+    """`attention_heads.heads_case` of texts that are all as long as the tensors."""
+    case = heads_case(*of, **more)
+    return replace(case, flags={name: value for name, value in case.flags.items() if name != "RAGGED"})
+
+
 def _built(row: Row, n_q: int, n_kv: int) -> Case:
     more = built(row)
     more["flags"] |= {"IS_CAUSAL": row["causal"]}
-    return heads_case(row["batches"], row["heads"], (n_q, n_kv), row["d"], row["tile"], **more)
+    return _case(row["batches"], row["heads"], (n_q, n_kv), row["d"], row["tile"], **more)
 
 
 def _allowed(row: Row) -> bool:
@@ -155,7 +162,11 @@ def _allowed(row: Row) -> bool:
 
 
 def _own_flags(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags:
-    return {**slips.grouped_heads(draw, number, sizes), "RAGGED": 0}
+    return {name: value for name, value in slips.grouped_heads(draw, number, sizes).items() if name != "RAGGED"}
+
+
+def _sees_something(case: Case) -> bool:
+    return not case.flags["IS_CAUSAL"] or case.sizes["N_Q"] <= case.sizes["N_KV"]
 
 
 _CAUSAL = {"IS_CAUSAL": True}
@@ -176,48 +187,58 @@ PUZZLE = Puzzle(
     "need them: a row's numbers side by side, every other stride a multiple of 16 bytes. It is passed by being right; bench says how fast it is.",
     cases=(
         *covered(_built, _FACTORS, _allowed),
-        heads_case(1, (1, 1), (1, 1), 16, (16, 16)),
-        heads_case(1, (3, 3), (5, 23), 16, (16, 16)),
-        heads_case(3, (2, 1), (1, 90), 64, (16, 16), dtype="float16", family="score_pairs_in_sight"),
-        heads_case(2, (2, 1), (1, 45), 128, (16, 16), _CAUSAL, dtype="bfloat16", layout="transposed"),
-        heads_case(2, (2, 1), (21, 83), 16, (16, 16), _CAUSAL, layout="apart", family="rare_keys"),
-        heads_case(2, (2, 2), (37, 70), 64, (32, 16), dtype="bfloat16", layout="transposed", family="rare_keys"),
+        _case(1, (1, 1), (1, 1), 16, (16, 16)),
+        _case(1, (3, 3), (5, 23), 16, (16, 16)),
+        _case(3, (2, 1), (1, 90), 64, (16, 16), dtype="float16", family="score_pairs_in_sight"),
+        _case(2, (2, 1), (1, 45), 128, (16, 16), _CAUSAL, dtype="bfloat16", layout="transposed"),
+        _case(2, (2, 1), (21, 83), 16, (16, 16), _CAUSAL, layout="apart", family="rare_keys"),
+        _case(2, (2, 2), (37, 70), 64, (32, 16), dtype="bfloat16", layout="transposed", family="rare_keys"),
         # where the loop without a mask ends: at every place of the diagonal in a tile, before the first key, and never
-        heads_case(1, (2, 2), (64, 64), 16, (16, 16), _CAUSAL),
-        heads_case(1, (2, 1), (64, 71), 16, (32, 16), _CAUSAL, layout="apart"),
-        heads_case(1, (1, 1), (48, 65), 16, (16, 32), _CAUSAL, dtype="float16", family="score_pairs"),
-        heads_case(2, (2, 2), (66, 31), 16, (16, 16), _CAUSAL, dtype="float16", layout="transposed"),
-        heads_case(1, (1, 1), (270, 20), 16, (16, 16), _CAUSAL, family="score_pairs_in_sight"),
-        heads_case(1, (1, 1), (37, 1), 16, (16, 16), _CAUSAL, layout="apart"),
-        heads_case(2, (1, 1), (48, 80), 16, (32, 64)),  # 16 divides every size, a tile divides none
-        heads_case(1, (1, 1), (32, 64), 32, (16, 32), dtype="bfloat16", layout="apart"),  # nothing is left for the mask
-        heads_case(1, (1, 1), (16, 445), 16, (16, 16), {"SCALE": OTHER_SCALE}, family="score_triples"),
+        _case(1, (2, 2), (64, 64), 16, (16, 16), _CAUSAL),
+        _case(1, (2, 1), (64, 71), 16, (32, 16), _CAUSAL, layout="apart"),
+        _case(1, (1, 1), (34, 48), 16, (16, 16), _CAUSAL, dtype="bfloat16"),
+        _case(1, (1, 1), (48, 65), 16, (16, 32), _CAUSAL, dtype="float16", family="score_pairs"),
+        _case(2, (2, 2), (66, 31), 16, (16, 16), _CAUSAL, dtype="float16", layout="transposed"),
+        _case(1, (1, 1), (270, 20), 16, (16, 16), _CAUSAL, family="score_pairs_in_sight"),
+        _case(1, (1, 1), (37, 1), 16, (16, 16), _CAUSAL, layout="apart"),
+        _case(2, (1, 1), (48, 80), 16, (32, 64)),  # 16 divides every size, a tile divides none
+        _case(1, (1, 1), (32, 64), 32, (16, 32), dtype="bfloat16", layout="apart"),  # nothing is left for the mask
+        _case(1, (1, 1), (16, 445), 16, (16, 16), {"SCALE": OTHER_SCALE}, family="score_triples"),
         # many tiles, many heads
-        heads_case(2, (6, 2), (130, 649), 16, (16, 16), _CAUSAL, dtype="bfloat16", family="large", layout="apart"),
-        heads_case(2, (6, 3), (66, 655), 16, (16, 16), _CAUSAL),
-        heads_case(3, (3, 1), (80, 640), 16, (16, 64), dtype="float16", layout="apart"),
-        heads_case(2, (3, 1), (140, 112), 16, (32, 16), _CAUSAL, dtype="float16", family="score_pairs", layout="transposed"),
+        _case(1, (4, 2), (50, 649), 16, (16, 16), _CAUSAL, dtype="bfloat16", family="large", layout="apart"),
+        _case(1, (3, 3), (34, 655), 16, (16, 16), _CAUSAL),
+        _case(2, (3, 1), (80, 640), 16, (16, 64), dtype="float16", layout="apart"),
+        _case(2, (3, 1), (140, 112), 16, (32, 16), _CAUSAL, dtype="float16", family="score_pairs", layout="transposed"),
         # so many terms that no sum in 16 bits holds them
-        heads_case(1, (1, 1), (2, 649), 64, (16, 16), dtype="float16", family="spike"),
-        heads_case(1, (1, 1), (2, 2083), 64, (64, 32), dtype="bfloat16", family="spike", layout="apart"),
-        heads_case(1, (1, 1), (9, 75), 16, (16, 16), family="extreme_scores"),
-        heads_case(1, (1, 1), (9, 75), 64, (16, 16), _CAUSAL, dtype="float16", family="extreme_scores"),
-        heads_case(1, (1, 1), (9, 75), 128, (16, 16), dtype="bfloat16", family="extreme_scores"),
-        heads_case(1, (1, 1), (5, 61), 16, (16, 16), _CAUSAL, family="vast_scores", devices=CPU),
-        heads_case(3, (1, 1), (19, 41), 16, (16, 16), family="constant"),
-        heads_case(1, (1, 1), (5, 1), 16, (16, 16), family="constant"),  # a sum of exactly 1: its logarithm is 0
-        heads_case(1, (1, 1), (19, 263), 32, (32, 64), dtype="bfloat16", family="constant"),
-        heads_case(1, (1, 1), (19, 263), 128, (32, 64), _CAUSAL, dtype="float16", family="constant"),
-        heads_case(3, (3, 1), (64, 23), 16, (64, 32), _CAUSAL, dtype="bfloat16", layout="apart"),
-        heads_case(2, (8, 2), (400, 431), 64, (64, 32), _CAUSAL, devices=GPU, family="score_pairs_in_sight"),
-        heads_case(2, (8, 8), (631, 577), 64, (64, 64), _CAUSAL, devices=GPU, dtype="float16", layout="transposed"),
-        heads_case(1, (8, 2), (1024, 1024), 128, (64, 64), _CAUSAL, devices=GPU, dtype="bfloat16"),
-        heads_case(
-            3, (4, 1), (512, 2048), 128, (64, 32), {"SCALE": OTHER_SCALE}, devices=GPU, dtype="bfloat16", family="score_pairs", layout="apart"
+        _case(1, (1, 1), (2, 649), 64, (16, 16), dtype="float16", family="spike"),
+        _case(1, (1, 1), (2, 2083), 64, (64, 32), dtype="bfloat16", family="spike", layout="apart"),
+        _case(1, (1, 1), (9, 75), 16, (16, 16), family="extreme_scores"),
+        _case(1, (1, 1), (9, 75), 64, (16, 16), _CAUSAL, dtype="float16", family="extreme_scores"),
+        _case(1, (1, 1), (9, 75), 128, (16, 16), dtype="bfloat16", family="extreme_scores"),
+        _case(1, (1, 1), (5, 61), 16, (16, 16), _CAUSAL, family="vast_scores", devices=CPU),
+        _case(3, (1, 1), (19, 41), 16, (16, 16), family="constant"),
+        _case(1, (1, 1), (5, 1), 16, (16, 16), family="constant"),  # a sum of exactly 1: its logarithm is 0
+        _case(1, (1, 1), (19, 263), 32, (32, 64), dtype="bfloat16", family="constant"),
+        _case(1, (1, 1), (19, 263), 128, (32, 64), _CAUSAL, dtype="float16", family="constant"),
+        _case(3, (3, 1), (64, 23), 16, (64, 32), _CAUSAL, dtype="bfloat16", layout="apart"),
+        _case(2, (8, 2), (400, 431), 64, (64, 32), _CAUSAL, devices=GPU, family="score_pairs_in_sight"),
+        _case(2, (8, 8), (631, 577), 64, (64, 64), _CAUSAL, devices=GPU, dtype="float16", layout="transposed"),
+        _case(1, (8, 2), (1024, 1024), 128, (64, 64), _CAUSAL, devices=GPU, dtype="bfloat16"),
+        _case(
+            3,
+            (4, 1),
+            (512, 2048),
+            128,
+            (64, 32),
+            {"SCALE": OTHER_SCALE},
+            devices=GPU,
+            dtype="bfloat16",
+            family="score_pairs",
+            layout="apart",
         ),
         # lengths that nobody chose for their divisors
         *(
-            heads_case(1, (2, 2), (n, n), 64, (64, 128), {"IS_CAUSAL": causal}, devices=GPU, dtype="float16")
+            _case(1, (2, 2), (n, n), 64, (64, 128), {"IS_CAUSAL": causal}, devices=GPU, dtype="float16")
             for n in (17, 1000, 4097)
             for causal in (True, False)
         ),
@@ -243,7 +264,7 @@ PUZZLE = Puzzle(
         "tl.store(...)  # (m_i + tl.log2(l)) * ln(2), per query",
     ),
     explanation="Nothing about the sums has changed. The exponential unit computes powers of two, so a factor log2(e) that is folded into "
-    "the scale saves a multiplication for every score. In a tile that every query sees whole a mask changes nothing, and comparing costs as much as "
+    "the scale saves a multiplication for every score. In a tile that every query sees whole a mask changes nothing, and comparing costs nearly as much as "
     "the exponential: so those tiles have a loop of their own. A descriptor lets one instruction fetch a tile, where 128 lanes computed addresses "
     "before. And the longest walks begin first, so that none of them is still running alone at the end.",
     long=(
@@ -254,19 +275,22 @@ PUZZLE = Puzzle(
         Long(("k_ptr", "v_ptr"), "key", (2,)),
     ),
     film=FilmSpec(
-        case=heads_case(1, (1, 1), (128, 128), 16, (32, 32), _CAUSAL, family="ramp"),
+        case=_case(1, (1, 1), (128, 128), 16, (32, 32), _CAUSAL, family="ramp"),
         diagram=attention_diagram(running(_visible, _head_kv), ("lse_ptr",)),
         state={"m_i": "running max", "l_i": "running sum", "acc": "accumulator", "s": "scores of this tile"},
         choices={"N_Q": (64, 128), "N_KV": (64, 128, 160), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
     ),
     drawn=drawn(_built, _FACTORS, _allowed),
     parts=(
-        *(
-            replace(part, asks="several heads and texts") if part.name == "heads" else part
-            for part in parts("o_ptr")
-            if part.name != "lengths"
+        Part(
+            "heads",
+            "several heads and texts",
+            lambda case: not case.flags["IS_CAUSAL"] and case.sizes["H_Q"] == case.sizes["H_KV"],
+            ("o_ptr",),
         ),
-        Part("nothing seen", "queries that see no key", lambda case: True, ("o_ptr",)),
+        Part("groups", "query heads share key heads", lambda case: not case.flags["IS_CAUSAL"], ("o_ptr",)),
+        Part("causal", "no query sees a later key", _sees_something, ("o_ptr",)),
+        Part("nothing", "queries that see nothing", lambda case: True, ("o_ptr",)),
         Part("lse", "the log-sum-exp in base e", lambda case: True, ("o_ptr", "lse_ptr")),
     ),
     slips=slips.attention(("contiguous", "transposed", "apart"), _own_flags),
