@@ -248,7 +248,7 @@ def _plots(one: Measured, limits: Limits) -> Iterator[str]:
         return
     bytes_, operations, dtype = one.demand.bytes, one.demand.operations, one.demand.dtype
     bars = [Bar(name, time.median, time.low, time.high) for name, time in shown.items()]
-    yield time_plot(bars, limits.least(bytes_, operations, dtype), title=one.case.name)._repr_html_()
+    yield time_plot(bars, limits.least(bytes_, operations, dtype), title="Time of a launch")._repr_html_()
     if operations:
         points = [(name, operations / time.median) for name, time in shown.items()]
         roof = Roof(limits.gpu, limits.copy, limits.products[dtype])

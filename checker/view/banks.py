@@ -23,7 +23,7 @@ Place = Callable[[int, int], int]
 LAYOUTS: Mapping[str, tuple[str, Place]] = {
     "row-major": ("one row after another", lambda r, c: PIECES * r + c),
     "padded": ("16 bytes left free after each row", lambda r, c: (PIECES + 1) * r + c),
-    "swizzled": ("piece c of row r at place c XOR r", lambda r, c: PIECES * r + (c ^ r)),
+    "swizzled": ("piece c at place c XOR r", lambda r, c: PIECES * r + (c ^ r)),
 }
 """For each layout what it does, and the place of a piece, counted in pieces of 16 bytes."""
 READS: Mapping[str, Callable[[int], tuple[int, int]]] = {
@@ -40,12 +40,16 @@ def turns(layout: str, read: str) -> int:
     return max(Counter(place(*READS[read](lane)) % PIECES for lane in range(ROWS)).values())
 
 
+def _turns(number: int) -> str:
+    return f"{number} turn{'s' * (number > 1)}"
+
+
 @dataclass(frozen=True)
 class Banks:
     """What a notebook shows; in a terminal, the turns that each layout takes."""
 
     def __repr__(self) -> str:
-        return "\n".join(f"{layout}: {', '.join(f'{turns(layout, r)} turns {r}' for r in READS)}" for layout in LAYOUTS)
+        return "\n".join(f"{layout}: {', '.join(f'{_turns(turns(layout, r))} {r}' for r in READS)}" for layout in LAYOUTS)
 
     def _repr_html_(self) -> str:
         group = secrets.token_hex(4)  # buttons of one name exclude one another, on the whole page
@@ -115,7 +119,7 @@ def _picture(layout: str, read: str) -> Markup:
     for line in range(lines):
         out.append(_text(0, _TOP + 24 * line + 16, f"byte {128 * line}", "soft", "start"))
     number = turns(layout, read)
-    said = f"{layout}, {told}; read {read}: {number} turn{'s' * (number > 1)}"
+    said = f"{layout}, {told}; read {read}: {_turns(number)}"
     high = _TOP + 24 * lines + 28
     out.append(
         _text(0, high - 8, f"{said[:1].upper()}{said[1:]}.", "warn" if number > 1 else "good", "start", bold=True)

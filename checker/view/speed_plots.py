@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from checker.view.plots import INK, Plot, inline_svg, new_figure, spines
 from checker.view.theme import LIGHT
 
-_MARKS = (("load", "o"), ("store", "s"), ("atomic", "D"), ("dot", "^"), ("soft", "v"))
+_MARKS = (("store", "o"), ("load", "s"), ("atomic", "D"), ("dot", "^"), ("soft", "v"))
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,7 @@ def time_plot(bars: Sequence[Bar], least: float, *, title: str = "") -> Plot:
         axes.text(bar.high * scale + 0.015 * widest, i, f"{length:,.3g} {unit}", va="center", fontsize=8, color=INK)
     axes.axvline(least * scale, color=LIGHT["warn"], linewidth=1.3, linestyle="--")
     axes.text(
-        least * scale,
-        len(bars) - 0.42,
-        f"limit {least * scale:,.3g}",
-        fontsize=7.5,
-        color=LIGHT["warn"],
-        va="top",
-        ha="center",
+        least * scale, len(bars) - 0.42, f"limit {least * scale:,.3g}", fontsize=7.5, color=INK, va="top", ha="center"
     )
     axes.set_yticks(range(len(bars)), [bar.name for bar in bars], fontsize=9, color=INK)
     axes.set_ylim(len(bars) - 0.4, -0.5)
@@ -86,15 +80,12 @@ def roofline_plot(points: Sequence[tuple[str, float]], intensity: float, roof: R
         color=LIGHT["warn"],
         linewidth=1.4,
     )
-    axes.text(low * 1.2, low * roof.copy / 1e12 * 2.2, f"copy, {roof.copy / 1e9:,.0f} GB/s", fontsize=8, color=INK)
+    middle = (low * ridge) ** 0.5
     axes.text(
-        high,
-        roof.products / 1e12 * 1.12,
-        f"products, {roof.products / 1e12:,.0f} TFLOP/s",
-        fontsize=8,
-        color=INK,
-        ha="right",
+        middle * 1.3, middle * roof.copy / 1e12, f"copy, {roof.copy / 1e9:,.0f} GB/s", fontsize=8, color=INK, va="top"
     )
+    said = f"products, {roof.products / 1e12:,.0f} TFLOP/s"
+    axes.text(high, roof.products / 1e12 * 1.12, said, fontsize=8, color=INK, ha="right")
     for (name, rate), (colour, mark) in zip(points, _MARKS, strict=False):
         axes.plot(
             [intensity],
@@ -107,8 +98,8 @@ def roofline_plot(points: Sequence[tuple[str, float]], intensity: float, roof: R
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     axes.set_ylim(low * roof.copy / 1e12, roof.products / 1e12 * 2)
-    axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.3g}")
-    axes.yaxis.set_major_formatter(lambda y, _: f"{y:,.3g}")
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x:,g}")
+    axes.yaxis.set_major_formatter(lambda y, _: f"{y:,g}")
     axes.set_xlabel("operations for each byte that has to move", fontsize=9, color=INK)
     axes.set_ylabel("TFLOP/s", fontsize=9, color=INK)
     axes.tick_params(labelsize=8, colors=INK)
@@ -138,18 +129,12 @@ def levels_plot(
         for j, (rate, (colour, _)) in enumerate(zip(rates, _MARKS, strict=False)):
             y = i + (j - (len(names) - 1) / 2) * thick
             axes.barh(y, rate, thick * 0.92, color=LIGHT[colour], label=names[j] if i == 0 else None)
-            axes.text(
-                rate + 0.01 * products,
-                y,
-                f"{rate:,.0f}, {100 * rate / products:.0f} %",
-                va="center",
-                fontsize=7.5,
-                color=INK,
-            )
+            share = f"{rate:,.0f}, {100 * rate / products:.0f} %"
+            axes.text(products * 1.03, y, share, va="center", fontsize=7.5, color=INK)
     axes.axvline(products, color=LIGHT["warn"], linewidth=1.3, linestyle="--")
     axes.set_yticks(range(len(levels)), list(levels), fontsize=8.5, color=INK)
     axes.set_ylim(len(levels) - 0.4, -0.5)
-    axes.set_xlim(0, products * 1.2)
+    axes.set_xlim(0, products * 1.25)
     axes.set_xticks([])
     axes.tick_params(length=0)
     axes.legend(
