@@ -19,7 +19,7 @@ from checker.course.work import WORK, Work
 from checker.gpu import Timing
 from checker.judge.launches import volume
 from checker.judge.verdict import Verdict
-from checker.puzzle import Case, Launch, Puzzle, Scalar
+from checker.puzzle import Case, Launch, Puzzle, Scalar, Tensors
 from checker.sandbox import Sandbox
 from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource
@@ -101,7 +101,7 @@ class Clock(Protocol):
     """Times kernels of ours and calls of libraries, once each time it is asked."""
 
     def kernel(self, source: KernelSource, launch: Launch) -> Iterator[Timing]: ...
-    def peers(self, work: Work, puzzle: Puzzle, case: Case) -> Mapping[str, Iterator[Timing]]: ...
+    def peers(self, work: Work, case: Case, tensors: Tensors) -> Mapping[str, Iterator[Timing]]: ...
 
 
 class OnGpu:
@@ -110,12 +110,12 @@ class OnGpu:
     def kernel(self, source: KernelSource, launch: Launch) -> Iterator[Timing]:
         return Sandbox.shared().time(source, repeat(launch))
 
-    def peers(self, work: Work, puzzle: Puzzle, case: Case) -> Mapping[str, Iterator[Timing]]:
+    def peers(self, work: Work, case: Case, tensors: Tensors) -> Mapping[str, Iterator[Timing]]:
         taking = [peer for peer in work.peers if peer.takes(case)]
         if not taking:
             return {}
-        tensors = {name: tensor.cuda() for name, tensor in puzzle.make(case).items()}
-        calls = {peer.name: peer.prepare(case, tensors) for peer in taking}
+        there = {name: tensor.cuda() for name, tensor in tensors.items()}
+        calls = {peer.name: peer.prepare(case, there) for peer in taking}
         return {name: timing.repeated(lambda call=call: timing.time_call(call)) for name, call in calls.items()}  # type: ignore[misc]
 
 
@@ -143,12 +143,14 @@ def measure(
     path = workspace.find().solution_file(puzzle.name)
     if path and (solution := kernel_in(path, puzzle)):
         kernels[COURSE] = solution
+    with sizes_as_usage_errors():
+        tensors = puzzle.make(case)
     contestants: dict[str, Iterator[Timing]] = {}
     for name, kernel in kernels.items():
-        launch = timed_launch(puzzle, kernel, case, named)
+        launch = timed_launch(puzzle, kernel, case, named, tensors)
         contestants[name] = clock.kernel(kernel, replace(launch, options={**launch.options, **(options or {})}))
     work = WORK.get(puzzle.name, Work())
-    contestants |= clock.peers(work, puzzle, case)
+    contestants |= clock.peers(work, case, tensors)
     left_out = tuple(peer.name for peer in work.peers if peer.name not in contestants)
     return Measured(case, roofline.demand(puzzle, case), timing.interleaved(contestants, rounds), left_out)
 
@@ -282,19 +284,25 @@ def kernel_in(path: Path, puzzle: Puzzle) -> KernelSource | None:
     return next((found.source for found in from_path(path, [puzzle]) if found.source is not None), None)
 
 
-def launch_of(puzzle: Puzzle, case: Case, meta: Mapping[str, Scalar] | None = None) -> Launch:
-    """A launch without the float64 reference that `prepare` computes: at large sizes that would take longer than all else."""
-    with sizes_as_usage_errors():
-        tensors = puzzle.make(case)
+def launch_of(
+    puzzle: Puzzle, case: Case, meta: Mapping[str, Scalar] | None = None, tensors: Tensors | None = None
+) -> Launch:
+    """A launch on these tensors, or on new ones, without the float64 reference that `prepare` computes: at large sizes that would
+    take longer than all else."""
+    if tensors is None:
+        with sizes_as_usage_errors():
+            tensors = puzzle.make(case)
     return puzzle.launch(case, tensors, case.meta if meta is None else meta)
 
 
-def timed_launch(puzzle: Puzzle, source: KernelSource, case: Case, named: Collection[str] = ()) -> Launch:
+def timed_launch(
+    puzzle: Puzzle, source: KernelSource, case: Case, named: Collection[str] = (), tensors: Tensors | None = None
+) -> Launch:
     """A launch to time: in the kernel's own first configuration, where it has one, except for what the caller `named`."""
     if not source.configs:
-        return launch_of(puzzle, case)
+        return launch_of(puzzle, case, tensors=tensors)
     own = {name: value for name, value in source.configs[0].meta.items() if name not in named}
-    launch = launch_of(puzzle, case, {**case.meta, **own})
+    launch = launch_of(puzzle, case, {**case.meta, **own}, tensors)
     return replace(launch, options={**launch.options, **source.configs[0].options})
 
 

@@ -49,7 +49,9 @@ class Banks:
     """What a notebook shows; in a terminal, the turns that each layout takes."""
 
     def __repr__(self) -> str:
-        return "\n".join(f"{layout}: {', '.join(f'{_turns(turns(layout, r))} {r}' for r in READS)}" for layout in LAYOUTS)
+        return "\n".join(
+            f"{layout}: {', '.join(f'{_turns(turns(layout, r))} {r}' for r in READS)}" for layout in LAYOUTS
+        )
 
     def _repr_html_(self) -> str:
         group = secrets.token_hex(4)  # buttons of one name exclude one another, on the whole page

@@ -17,7 +17,7 @@ from checker.course import PUZZLES
 from checker.course.attention_heads import seen
 from checker.course.work import WORK, Work, seen_pairs
 from checker.gpu import Timing
-from checker.puzzle import Case, Launch, Puzzle
+from checker.puzzle import Case, Launch, Puzzle, Tensors
 from checker.submission.kernel import KernelSource
 from checker.verbs import bench, roofline, timing
 from checker.verbs.arguments import UsageError
@@ -59,7 +59,7 @@ class FakeClock:
         self.launches.append(launch)
         return self._times(f"kernel {len(self.launches)}", 2e-3 / len(self.launches))
 
-    def peers(self, work: Work, puzzle: Puzzle, case: Case) -> Mapping[str, Iterator[Timing]]:
+    def peers(self, work: Work, case: Case, tensors: Tensors) -> Mapping[str, Iterator[Timing]]:
         return {peer.name: self._times(peer.name, 4e-3) for peer in work.peers if peer.takes(case)}
 
     def _times(self, name: str, seconds: float) -> Iterator[Timing]:
