@@ -1,4 +1,4 @@
-"""What notebook cells use beside the verbs: kernels side by side, their films, what each moves, computes, rounds and takes; and
+"""What notebook cells use beside the verbs: kernels side by side, their films, what each moves, computes, rounds and takes; figures; and
 kernels to call.
 
 A puzzle that the learner has solved is shown with their own kernel, the newest that passed. One that they skipped is counted
@@ -14,9 +14,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -181,21 +180,16 @@ def levels(measured: Mapping[str, Sequence[float]], products: float) -> Plot:
     """TFLOP/s of kernels, each full and causal, as bars beside the rate of large products of matrices.
 
     Where the course's folder holds a report, `reports/speed-*.json`, with an entry ``levels``, ``{"full and causal": {name: [full, causal]},
-    "products": TFLOP/s}``, its newest is shown in the place of `measured`.
+    "products": TFLOP/s}``, the last such report is shown in the place of `measured`.
     """
-    source = "Measured on one H200"
-    for path in sorted(speed_reports(), key=lambda path: path.stat().st_mtime):
-        found = json.loads(path.read_text("utf-8")).get("levels")
-        if found:
+    source = "One study on one H200"
+    for path in sorted((workspace.find().root / "reports").glob("speed-*.json")):
+        with suppress(OSError, ValueError, LookupError, TypeError):  # a report without levels, or of another form
+            found = json.loads(path.read_text("utf-8"))["levels"]
             measured, products, source = found["full and causal"], found["products"], path.name
     return levels_plot(
-        measured, ("full", "causal"), products, title=f"{source}, TFLOP/s and per cent of {products:,.0f}"
+        measured, ("full", "causal"), products, title=f"{source}: TFLOP/s, and per cent of {products:,.0f}"
     )
-
-
-def speed_reports() -> list[Path]:
-    """Of the course's folder."""
-    return sorted((workspace.find().root / "reports").glob("speed-*.json"))
 
 
 def compile_for(

@@ -12,7 +12,7 @@ import pytest
 import torch
 from rich.console import Console
 
-from checker import gpu
+from checker import cli, gpu
 from checker.course import PUZZLES
 from checker.course.attention_heads import seen
 from checker.course.work import WORK, Work, seen_pairs
@@ -247,6 +247,20 @@ def test_without_a_gpu_least_times_are_predicted_and_called_so() -> None:
     assert h100 == "3.22 ms", "2.2 TFLOP at 0.69 of 989 TFLOP/s"
     assert "took 1.1 times as long" in told
     assert {row[2].text for row in predictions(ROW, cases_to_time(ROW, {})[0]).rows} == {"bytes"}
+
+
+def test_the_shell_shows_the_predictions_and_says_that_nothing_was_timed(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("checker.gpu.available", lambda: False)
+    file = str(ROOT / "solutions" / "row_softmax.py")
+    assert cli.main(["bench", file, "--dtype", "bfloat16", "--size", "N=512"]) == 3
+    shown = capsys.readouterr()
+    assert "predicted, not measured" in shown.out
+    assert "N = 512" in shown.out
+    assert "bench needs a GPU" in shown.err
+    assert "doctor" in shown.err
+    assert cli.main(["bench", file, "--num-warps", "5"]) == 2
 
 
 # --- with one -----------------------------------------------------------------------------------------------------------
