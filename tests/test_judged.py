@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
 
 import pytest
 
 from checker.course import LADDER
+from checker.grading.keys import puzzle_files
 from tools import judged
 
 TESTS = {f"{p.name}-{i}": p.name for p in LADDER for i in range(10)}
@@ -92,3 +94,23 @@ def test_every_file_with_a_test_that_judges_is_known_to_what_decides() -> None:
         if "@pytest.mark." + "judged" in path.read_text("utf-8")
     }
     assert marked == set(judged.TESTS)
+
+
+MAKE_REPORTS = {"tools.mutant_page", "tools.mutant_reports", "tools.survivors_on_gpu", "tools.sync", "tests.written"}
+"""They show or list what was judged."""
+
+
+def test_what_the_judging_tests_import_of_tests_and_tools_decides_too() -> None:
+    imported = set()
+    for name in judged.TESTS:
+        for node in ast.walk(ast.parse((judged.ROOT / name).read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in ("tests", "tools"):
+                inside = [f"{node.module}.{alias.name}" for alias in node.names] if node.module == "tools" else []
+                imported |= set(inside or [node.module])
+    assert {f"{name.replace('.', '/')}.py" for name in imported - MAKE_REPORTS} <= set(judged.USED)
+
+
+def test_a_puzzle_hangs_on_the_modules_that_it_uses_and_on_no_others() -> None:
+    used = {path.stem for path in puzzle_files("attention_dq")}
+    assert {"attention_dq", "attention_inputs", "families"} <= used
+    assert not used & {"linear_inputs", "row_softmax"}

@@ -21,6 +21,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "reports"
 INTERRUPTED = 130
+NEED_A_BROWSER = ("tests/browser", "tests/workshop/test_slides.py")
 
 
 def environment() -> dict[str, str]:
@@ -53,7 +54,7 @@ def run_tests(arguments: list[str]) -> tuple[int, list[dict[str, Any]]]:
             "pytest",
             "-m",
             "gpu",
-            "--ignore=tests/browser",
+            *(f"--ignore={path}" for path in NEED_A_BROWSER),
             "-p",
             "tools.gpu_rows",
             *arguments,

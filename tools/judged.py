@@ -29,8 +29,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from checker.course import LADDER, PUZZLES  # noqa: E402
-from checker.grading.keys import DECIDING, packages  # noqa: E402
-from tools.mutant_reports import CPU, load  # noqa: E402
+from checker.grading.keys import DECIDING, packages, puzzle_files  # noqa: E402
+from tools.mutant_reports import CPU, KINDS, load, path_of  # noqa: E402
 
 REPORT = ROOT / "reports" / "judged.json"
 TESTS = (
@@ -45,6 +45,18 @@ TESTS = (
     "tests/test_guarded.py",
 )
 """Where tests are marked so. Each has its puzzle or notebook, or what names it, among its parameters."""
+USED = (
+    "tests/judge/helpers.py",
+    "tests/judge/local_runner.py",
+    "tests/misconceptions/kernels.py",
+    "tests/simulator/lockstep/differential.py",
+    "tools/diagnoses.py",
+    "tools/guarded.py",
+    "tools/mutate.py",
+    "tools/mutations.py",
+    "tools/semantic.py",
+)
+"""What these tests judge with."""
 KERNELS = ("correct", "rewrites", "styles")
 MATRIX = ("3.6.0/2.3.5", "3.9.0/newest")
 """The pairs of Triton and NumPy that `tools/test-matrix` tries."""
@@ -76,13 +88,12 @@ def decides(subject: str) -> str:
 
 
 def _of_puzzle(puzzle: str) -> str:
-    course = sorted((ROOT / "checker" / "course").glob("*.py"))
     pages = [ROOT / "checker" / "misconceptions" / f"{puzzle}.md"]
     pages += [ROOT / "tests" / "misconceptions" / folder / f"{puzzle}.md" for folder in KERNELS]
-    own = [ROOT / "solutions" / f"{puzzle}.py", *(path for path in course if _is_used_by(puzzle, path.stem))]
     texts = [path.read_text("utf-8") for path in pages if path.is_file()]
-    published = [json.dumps(table) for table in _kill_tables() if table["puzzle"] == puzzle]
-    return _hash([_machinery(), *packages(), *map(_code, own), *texts, *published])
+    code = [ROOT / "solutions" / f"{puzzle}.py", *sorted(puzzle_files(puzzle))]
+    published = [json.dumps(table) for table in _published() if table["puzzle"] == puzzle]
+    return _hash([_machinery(), *packages(), *map(_code, code), *texts, *published])
 
 
 def _of_notebook(notebook: str) -> str:
@@ -99,15 +110,15 @@ def _python(path: Path) -> list[Path]:
 
 
 @cache
-def _kill_tables() -> list[dict[str, object]]:
-    tables: list[dict[str, object]] = load(CPU)["puzzles"]
-    return tables
+def _published() -> list[dict[str, object]]:
+    """What the reports say of each puzzle's wrong kernels and mutants."""
+    return [table for path in (CPU, *map(path_of, KINDS)) for table in load(path)["puzzles"]]
 
 
 @cache
 def _machinery() -> str:
     """The code that judges and the tests that say what a verdict has to be."""
-    files = [*(ROOT / test for test in TESTS), ROOT / "tests" / "misconceptions" / "kernels.py"]
+    files = [ROOT / name for name in (*TESTS, *USED)]
     files += [path for name in (*DECIDING, "misconceptions") for path in _python(ROOT / "checker" / name)]
     return _hash(map(_code, sorted(files)))
 
@@ -122,11 +133,6 @@ def _everything() -> str:
     ]
     data = [path for path in sorted((ROOT / "checker").rglob("*")) if path.suffix in (".md", ".css", ".js")]
     return _hash([*map(_code, code), *(path.read_text("utf-8") for path in data)])
-
-
-def _is_used_by(puzzle: str, module: str) -> bool:
-    """A puzzle hangs on its own module and on those of `course/` that are no puzzle's."""
-    return module == puzzle or module not in {other.name for other in LADDER}
 
 
 @cache

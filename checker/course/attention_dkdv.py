@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import torch
 
-from checker.course import slips
+from checker.course import guards, slips
 from checker.course.attention_cases import GPU, OTHER_SCALE
 from checker.course.attention_gradients import (
     MANY_SMALL,
@@ -176,5 +176,5 @@ PUZZLE = Puzzle(
     ),
     drawn=drawn(order),
     parts=parts(*OUTPUTS),
-    slips=slips.attention_gradients(),
+    slips=slips.attention_gradients(guards.KEYS_DOWN),
 )

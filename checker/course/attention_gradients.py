@@ -213,8 +213,15 @@ def asked_for(order: Order) -> tuple[Case, ...]:
     full_tiles = {"IS_CAUSAL": True, "RAGGED": 2}
     return (
         heads_case(2, (3, 1), order(37, 277), 16, (16, 16), both, dtype="float16", layout="transposed"),
-        heads_case(1, (2, 2), order(20, 300), 16, (16, 16), causal, layout="strided"),
-        heads_case(2, (3, 1), order(600, 20), 16, (16, 16), both, dtype="float16", layout="strided"),
+        heads_case(3, (4, 2), order(20, 613), 16, (16, 16), both, layout="strided"),
+        heads_case(3, (4, 2), (19, 1), 16, (16, 16), ragged, layout="strided"),
+        heads_case(3, (4, 2), (1, 65), 16, (16, 16), both, layout="transposed"),
+        heads_case(2, (4, 2), (45, 70), 32, (16, 16), ragged, dtype="bfloat16", layout="transposed"),
+        heads_case(3, (4, 2), order(35, 150), 16, (16, 16), both, dtype="bfloat16", layout="transposed"),
+        heads_case(3, (3, 1), order(613, 20), 16, (16, 16), both, dtype="float16", layout="strided", family="rising"),
+        heads_case(
+            2, (4, 2), order(171, 35), 32, (16, 16), causal, dtype="bfloat16", layout="strided", family="rising"
+        ),
         heads_case(2, (2, 2), (27, 9), 128, (32, 16), both, dtype="float16", layout="strided"),
         heads_case(2, (3, 1), (33, 45), 16, (32, 32), {"RAGGED": 2}, dtype="bfloat16", layout="transposed"),
         heads_case(2, (3, 1), (90, 15), 16, (64, 32), dtype="float16", layout="transposed"),

@@ -163,11 +163,13 @@ def _depths(case: Case, n: int, chunk: int) -> torch.Tensor:
     """[n] float64: how far below the largest score each key lies. Its value is larger by exp of that, so that all keys count alike.
 
     A kernel that takes a small weight for 0, or for another small weight, loses what the key has to say. The keys of the first chunk lie
-    lowest, and so their sum is made a little number when the largest score comes.
+    lowest, and so their sum is made a little number when the largest score comes. Those of the third lie as low, after it: a kernel
+    that passes over a chunk far below the running maximum loses all of them.
     """
     depths = torch.randint(1, DEEPEST, (n,), generator=generator(case)).double()
-    depths[:chunk] = DEEPEST - depths[:chunk] / 4
+    deep = DEEPEST - depths / 4
     depths[chunk::chunk] = 0.0
+    depths[:chunk], depths[2 * chunk : 3 * chunk] = deep[:chunk], deep[2 * chunk : 3 * chunk]
     return depths
 
 

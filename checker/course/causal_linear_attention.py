@@ -113,7 +113,7 @@ PUZZLE = Puzzle(
         # many tokens and several slices of values
         _case(2, 3, 1, (16, 31), 16, family="cold", flags=_AFTER),
         _case(2, 3, 35, (32, 47), 16, dtype="bfloat16", family="contributions", layout="padded", flags=_AFTER),
-        _case(2, 3, 131, (128, 33), 16, dtype="float16", family="many_small", flags=_FIRST),
+        _case(1, 2, 67, (128, 33), 32, dtype="bfloat16", family="many_small", flags=_FIRST),
         _case(2, 3, 19, (128, 47), 16, dtype="bfloat16", family="cold", layout="padded", flags=_AFTER),
         _case(4, 16, 257, (128, 96), 32, devices=GPU, dtype="float16", layout="padded", flags={"PAST": 100}),
         _case(2, 4, 4099, (64, 64), 64, devices=GPU, family="signs"),

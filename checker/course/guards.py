@@ -207,7 +207,7 @@ _TILES = {
 }
 _FULL_KEYS = {"full tiles of keys": "N_KV % BLOCK_N == 0"}
 
-ATTENTION = (
+_TILES_OF_SCORES = (
     *_guards(
         {
             **_WIDTHS,
@@ -256,9 +256,21 @@ ATTENTION = (
         }
     ),
     *TURNS,
-    *_guards(_rows("s", "m_i", "mask_m"), "s"),
-    Guard("a second tile of -inf in a row, in some row", _dead("s", "mask_m"), "s", twice=True),
 )
+
+
+def _scores(mask: str) -> tuple[Guard, ...]:
+    """Of a kernel whose tile of scores has rows that `mask` is about."""
+    dead = Guard("a second tile of -inf in a row, in some row", _dead("s", mask), "s", twice=True)
+    return (*_TILES_OF_SCORES, *_guards(_rows("s", "m_i", mask), "s"), dead)
+
+
+ATTENTION = _scores("mask_m")
+KEYS_DOWN = (
+    *_scores("mask_n"),
+    *_guards({**_many("N_Q", "BLOCK_M", (8,), "tiles of queries"), "more than 600 queries": "N_Q > 600"}),
+)
+"""Where a row of the tile is a key, and the loop is over queries."""
 
 _O = _dtypes("o_ptr")
 _O_STRIDED = {"strided": "stride_od != 1", "heads side by side": "stride_od == 1 and stride_om != D"}

@@ -187,8 +187,8 @@ def delta(families: Sequence[str]) -> Slips:
     )
 
 
-def attention_gradients() -> Slips:
-    """As `attention`. Without scores so large that float32 rounds a weight's exponent by more than the weight may lose."""
+def attention_gradients(asked: tuple[Guard, ...] = guards.ATTENTION) -> Slips:
+    """As `attention`, under the guards `asked`. Without scores so large that float32 rounds a weight's exponent by more than the weight may lose."""
     families = ("normal", "ramp", "rising", "negative", "positive", "large", "constant", "sink")
     found = attention(("contiguous", "transposed", "strided"), grouped_heads, families)
     return replace(
@@ -200,6 +200,7 @@ def attention_gradients() -> Slips:
         + names(
             "lse delta", "q_row k_row v_row do_row dq_row", "dk_row dv_row", "begin_m start_m end_m", "group H_KV H_Q"
         ),
+        guards=asked,
         usual={**found.usual}
         | {f"stride_{x}b": (f"H_Q * stride_{x}h",) for x in ("do", "dq")}
         | {f"stride_{x}b": (f"H_KV * stride_{x}h",) for x in ("dk", "dv")}

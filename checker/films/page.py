@@ -130,12 +130,12 @@ def film_svg(
 
 
 def film_document(html: str, title: str) -> str:
-    """A whole page around a film (or a card), for opening in a browser."""
+    """A whole page around a film (or a card), for opening in a browser. Its keys work without a click."""
     page = Markup(
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         "<title>{}</title><style>:root{{color-scheme:light dark}}body{{max-width:1880px;margin:24px auto;padding:0 12px;"
         "background:#f0f2f4}}@media(prefers-color-scheme:dark){{body{{background:#0d0f12}}}}</style></head>"
-        "<body>{}</body></html>\n"
+        "<body>{}<script>document.querySelector('.tbt-film')?.focus({{ preventScroll: true }})</script></body></html>\n"
     )
     return str(page.format(title, Markup(html)))  # noqa: S704 (made by `film_html`)
 

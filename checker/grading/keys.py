@@ -48,17 +48,23 @@ def machinery() -> str:
     return _hash(files)
 
 
-@cache
-def puzzle_version(name: str) -> str:
-    """A hash of a puzzle's file, of what it uses in `course/`, and of its wrong kernels."""
-    course, files, waiting = CHECKER / "course", set(), [CHECKER / "course" / f"{name}.py"]
+def puzzle_files(name: str) -> set[Path]:
+    """A puzzle's file and what it uses of `course/`."""
+    course, files, waiting = CHECKER / "course", set[Path](), [CHECKER / "course" / f"{name}.py"]
     while waiting:
         path = waiting.pop()
         if path in files or not path.is_file():
             continue
         files.add(path)
         waiting += [course / f"{module}.py" for module in _used(path)]
-    return _hash([*files, *(CHECKER / "misconceptions").glob(f"{name}.*"), *(CHECKER / "misconceptions").glob("*.py")])
+    return files
+
+
+@cache
+def puzzle_version(name: str) -> str:
+    """A hash of a puzzle's file, of what it uses in `course/`, and of its wrong kernels."""
+    bank = CHECKER / "misconceptions"
+    return _hash([*puzzle_files(name), *bank.glob(f"{name}.*"), *bank.glob("*.py")])
 
 
 def _used(path: Path) -> Iterable[str]:

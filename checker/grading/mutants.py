@@ -39,6 +39,8 @@ class Row:
     same_as: tuple[str, ...] = ()
     gpu: str | None = None
     """What the GPU shows by itself (see `judge.gpu_gate.seen_on_gpu`); None where it was not asked."""
+    unseen_on_gpu: str = ""
+    """Why the GPU shows nothing of it, if so."""
 
     @property
     def caught(self) -> bool:
@@ -50,8 +52,8 @@ class Row:
 
     @property
     def agrees(self) -> bool:
-        """The GPU shows what it has to: everything but what `HIDDEN_GATES` caught."""
-        return self.gpu != NOT_VISIBLE or self.gate in HIDDEN_GATES
+        """The GPU shows what it has to: everything but what `HIDDEN_GATES` caught and what the bank explains."""
+        return self.gpu != NOT_VISIBLE or self.gate in HIDDEN_GATES or bool(self.unseen_on_gpu)
 
     @property
     def diagnosed(self) -> bool:
@@ -98,6 +100,7 @@ def _row(puzzle: Puzzle, wrong: Misconception, device: Device, runner: Runner) -
         expected=wrong.gates,
         diagnosed_as=verdict.diagnosis.misconception if verdict.diagnosis else None,
         same_as=wrong.same_as,
+        unseen_on_gpu=wrong.unseen_on_gpu,
     )
     if device == "cpu" or row.status == "infra_error":
         return row
@@ -160,6 +163,7 @@ def rows_of(report: Mapping[str, Any]) -> list[Row]:
                     diagnosed_as=entry["diagnosed_as"],
                     same_as=known.same_as,
                     gpu=entry.get("gpu"),
+                    unseen_on_gpu=known.unseen_on_gpu,
                 )
             )
     return rows

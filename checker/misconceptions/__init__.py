@@ -1,8 +1,9 @@
 """Wrong kernels: what was believed, what to think instead, and the kernel that believes it. A page a puzzle, `<puzzle>.md`.
 
 `pages` says how a page is written. The labels of a wrong kernel are **Believed**, **Instead** and, where it helps, **Try**; **Gate**,
-the gate that should catch it (or several that may: `values` or `memory`); **Same as**, names of others that behave the same; and
-**Noise**, how far, relative to a row's largest element, two kernels of this belief may differ by rounding alone.
+the gate that should catch it (or several that may: `values` or `memory`); **Same as**, names of others that behave the same;
+**Noise**, how far, relative to a row's largest element, two kernels of this belief may differ by rounding alone; and **On a GPU**,
+why nothing of it is seen there.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ ROOT = Path(__file__).parent
 SOLUTIONS = ROOT.parent.parent / "solutions"
 GATES = ("source", "compile", "values", "memory", "traffic", "gpu")
 """The gates that can stop a kernel, in their order."""
-_LABELS = ("Believed", "Instead", "Try", "Gate", "Same as", "Noise")
+_LABELS = ("Believed", "Instead", "Try", "Gate", "Same as", "Noise", "On a GPU")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Misconception:
     source: KernelSource
     wrong_lines: tuple[int, ...]
     noise: float = 0.0
+    unseen_on_gpu: str = ""
 
 
 @cache
@@ -86,4 +88,5 @@ def _misconception(entry: pages.Entry, puzzle: str, kernel: str, names: Collecti
         source=KernelSource(puzzle, kernel, entry.source, (Piece(1, entry.source.count("\n"), entry.page, 1),)),
         wrong_lines=entry.wrong_lines,
         noise=float(noise),
+        unseen_on_gpu=labels.get("On a GPU", ""),
     )

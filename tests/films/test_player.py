@@ -97,6 +97,13 @@ def test_what_is_written_appears_when_it_is_stored(show: Open) -> None:
     assert all(cells.all_text_contents())
 
 
+def test_the_keys_of_a_page_work_without_a_click(show: Open) -> None:
+    _, html = softmax_film()
+    page = show(html)
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".clock").inner_text() == "2 / 8"
+
+
 def test_play_goes_to_the_end_and_stops(show: Open) -> None:
     trace, html = softmax_film()
     page = show(html)

@@ -39,11 +39,12 @@ def test_a_diff_changes_its_lines_and_no_other(written):
 
 
 def test_labels_are_read_as_data(written):
-    words = f"{WORDS}- **Try:** c?\n- **Same as:** `two`\n- **Noise:** 0.004\n".replace(
+    words = f"{WORDS}- **Try:** c?\n- **Same as:** `two`\n- **Noise:** 0.004\n- **On a GPU:** d.\n".replace(
         "`values`", "`values` or `memory`"
     )
     one, two = written(section(words=words), section(name="two"))
     assert (one.try_, one.gates, one.same_as, one.noise) == ("c?", ("values", "memory"), ("two",), 0.004)
+    assert (one.unseen_on_gpu, two.unseen_on_gpu) == ("d.", "")
     assert (two.name, two.same_as) == ("two", ())
 
 
