@@ -211,18 +211,23 @@ def _impossible(time: Timing, demand: Demand, limits: Limits) -> bool:
     return limits.impossible(time.median, demand.bytes, demand.operations, demand.dtype)
 
 
+def _possible(one: Measured, limits: Limits) -> dict[str, Timing]:
+    """The times that are reported."""
+    return {n: t for n, t in one.times.items() if isinstance(t, Timing) and not _impossible(t, one.demand, limits)}
+
+
 def _rows(label: str, one: Measured, limits: Limits) -> list[list[Cell]]:
     """A row for each contestant."""
-    course = one.times.get(COURSE)
+    possible = _possible(one, limits)
     least = limits.least(one.demand.bytes, one.demand.operations, one.demand.dtype)
     rows = []
     for name, time in one.times.items():
-        if isinstance(time, str) or _impossible(time, one.demand, limits):
+        if isinstance(time, str) or name not in possible:
             why = time if isinstance(time, str) else "beyond the limit"
             rows.append([Cell(label + name), Cell(why, "bad", number=True), *[Cell("", number=True)] * 5])
             continue
         flops = f"{one.demand.operations / time.median / 1e12:,.0f}" if one.demand.operations else "–"
-        ratio = course.median / time.median if isinstance(course, Timing) else 0.0
+        ratio = possible[COURSE].median / time.median if COURSE in possible else 0.0
         rows.append(
             [
                 Cell(label + name),
@@ -245,7 +250,7 @@ def _ratio(name: str, ratio: float) -> str:
 
 
 def _plots(one: Measured, limits: Limits) -> Iterator[str]:
-    shown = {n: t for n, t in one.times.items() if isinstance(t, Timing) and not _impossible(t, one.demand, limits)}
+    shown = _possible(one, limits)
     if not shown:
         return
     bytes_, operations, dtype = one.demand.bytes, one.demand.operations, one.demand.dtype
