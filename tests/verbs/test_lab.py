@@ -436,3 +436,26 @@ class TestKernels:
                 x = run("row_softmax", self.given() | {"x_ptr": x}, M=3, N=7, BLOCK_N=8)["y_ptr"].contiguous()
         expected = torch.softmax(torch.softmax(torch.softmax(self.X, dim=-1), dim=-1), dim=-1)
         torch.testing.assert_close(x, expected)
+
+
+def test_levels_are_those_of_the_newest_report_where_there_is_one(space):
+    told = {"plain": (338, 310), "specialised": (611, 522)}
+    assert "plain: 338 full, 310 causal" in lab.levels(told, products=686).alt
+    reports = space.root / "reports"
+    reports.mkdir()
+    (reports / "speed-a.json").write_text('{"levels": {"full and causal": {"mine": [500, 400]}, "products": 700}}')
+    (reports / "speed-b.json").write_text('{"rows": []}')
+    found = lab.levels(told, products=686)
+    assert "mine: 500 full, 400 causal" in found.alt
+    assert "speed-a.json" in found.alt
+    assert "plain" not in found.alt
+
+
+def test_a_report_that_cannot_be_read_is_no_report(space):
+    (space.root / "reports").mkdir()
+    (space.root / "reports" / "speed-x.json").write_text("{")
+    assert "plain: 338 full" in lab.levels({"plain": (338, 310)}, products=686).alt
+
+
+def test_banks_are_shown_as_a_picture():
+    assert "tbt-banks" in lab.banks()._repr_html_()
