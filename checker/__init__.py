@@ -30,6 +30,7 @@ from checker.verbs.arguments import need as _need
 
 if TYPE_CHECKING:  # `import checker` imports neither torch nor triton
     from checker.judge.verdict import Verdict
+    from checker.verbs.bench import Benchmark
     from checker.verbs.doctor import DoctorReport
     from checker.verbs.film import Film
     from checker.verbs.hint import ShownHint
@@ -96,12 +97,16 @@ def xray(kernel: Any = None, **choices: Any) -> Panel:
     return xray(kernel, choices)
 
 
-def bench(kernel: Any = None) -> Panel | Verdict:
-    """Time a kernel that passes on this machine's GPU, beside the course's solution."""
+def bench(kernel: Any = None, **choices: Any) -> Benchmark | Panel | Verdict:
+    """Time a kernel that passes on this machine's GPU, in turn with libraries that do the same and with the course's solution.
+
+    ``bench(kernel, N=65_536, dtype="bfloat16", num_warps=8)``: any size, tile size or flag of the puzzle, the ``dtype``, and the
+    launch's options; without them it takes cases made for a GPU. Without a GPU it predicts the least times on several.
+    """
     _need("torch", "triton")
     from checker.verbs.bench import bench
 
-    return bench(kernel)
+    return bench(kernel, choices)
 
 
 def hint(kernel: Any = None, level: int | str | None = None) -> ShownHint:

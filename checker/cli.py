@@ -101,6 +101,12 @@ def _parser() -> ArgumentParser:
         sizes = "another size, e.g. N=13; may be repeated"
         p.add_argument("--size", metavar="NAME=NUMBER", action="append", default=[], help=sizes)
 
+    def add_choices(p: ArgumentParser) -> None:
+        add_sizes(p)
+        p.add_argument("--dtype", metavar="DTYPE", help="float32, float16 or bfloat16")
+        p.add_argument("--num-warps", metavar="N", type=int, help="warps per program: 1, 2, 4, 8, 16 or 32")
+        p.add_argument("--num-stages", metavar="N", type=int, help="stages of pipelined loops: 1 to 8")
+
     def add_puzzles(p: ArgumentParser) -> None:
         p.add_argument(
             "--puzzle", metavar="NAME", action="append", default=[], help="only this puzzle; may be repeated"
@@ -135,11 +141,14 @@ def _parser() -> ArgumentParser:
         "xray puzzles/row_softmax.py",
         "xray puzzles/row_softmax.py --dtype float16 --size BLOCK_N=2048 --num-warps 8",
     )
-    add_sizes(p)
-    p.add_argument("--dtype", metavar="DTYPE", help="float32, float16 or bfloat16")
-    p.add_argument("--num-warps", metavar="N", type=int, help="warps per program: 1, 2, 4, 8, 16 or 32")
-    p.add_argument("--num-stages", metavar="N", type=int, help="stages of pipelined loops: 1 to 8")
-    kernel_verb(bench, "time a kernel on this machine's GPU", "bench puzzles/row_softmax.py")
+    add_choices(p)
+    p = kernel_verb(
+        bench,
+        "time a kernel on this machine's GPU, or predict its least time on others",
+        "bench puzzles/row_softmax.py",
+        "bench puzzles/row_softmax.py --dtype bfloat16 --size M=4096 --num-warps 8",
+    )
+    add_choices(p)
     p = verb(hint, "show the next hint of a puzzle", "hint row_softmax", "hint row_softmax --level 1")
     p.add_argument("puzzle", nargs="?", metavar="PUZZLE", help="the puzzle's name, or a file with its kernel")
     p.add_argument("--level", metavar="LEVEL", help="1 (question), 2 (idea) or 3 (skeleton); default: the next one")
@@ -225,17 +234,27 @@ def film(options: Namespace) -> int:
 def xray(options: Namespace) -> int:
     from checker.verbs.xray import xray_and_show
 
-    asked = {"dtype": options.dtype, "num_warps": options.num_warps, "num_stages": options.num_stages}
-    wanted = _sizes(options) | {name: value for name, value in asked.items() if value is not None}
-    _, compiled = xray_and_show(*_kernel(options), wanted)
+    _, compiled = xray_and_show(*_kernel(options), _choices(options))
     return PASSED if compiled else FAILED
 
 
 def bench(options: Namespace) -> int:
-    from checker.verbs.bench import bench_and_show
-    from checker.view.panel import Panel
+    from checker import gpu
+    from checker.verbs.bench import Benchmark, bench_and_show
 
-    return PASSED if isinstance(bench_and_show(*_kernel(options)), Panel) else FAILED
+    found = bench_and_show(*_kernel(options), _choices(options))
+    if not gpu.available():
+        print(
+            "checker: bench needs a GPU that torch can use, and there is none here: doctor says more.", file=sys.stderr
+        )
+        return BROKEN
+    return PASSED if isinstance(found, Benchmark) else FAILED
+
+
+def _choices(options: Namespace) -> dict[str, Any]:
+    """Sizes, dtype and launch options that were asked for."""
+    asked = {"dtype": options.dtype, "num_warps": options.num_warps, "num_stages": options.num_stages}
+    return _sizes(options) | {name: value for name, value in asked.items() if value is not None}
 
 
 def _sizes(options: Namespace) -> dict[str, Any]:

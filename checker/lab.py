@@ -1,4 +1,4 @@
-"""What notebook cells use beside the verbs: kernels side by side, their films, what each moves, computes, rounds and takes; and
+"""What notebook cells use beside the verbs: kernels side by side, their films, what each moves, computes, rounds and takes; figures; and
 kernels to call.
 
 A puzzle that the learner has solved is shown with their own kernel, the newest that passed. One that they skipped is counted
@@ -11,9 +11,10 @@ Everything here raises UsageError for a puzzle, a size or a type that does not e
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,14 +45,17 @@ from checker.verbs.arguments import (
 from checker.verbs.bench import allowed_bytes, duration, kernel_in, launch_of, timed_launch
 from checker.verbs.film import film_at, film_output
 from checker.view import display
+from checker.view.banks import Banks
 from checker.view.formats import count, size
 from checker.view.memory_levels import H100, memory_levels
 from checker.view.panel import Cell, Panel
 from checker.view.plots import Plot, Subplot, curves_plot, scaling_plot, traffic_plot
+from checker.view.speed_plots import levels_plot
 
 __all__ = [
     "Kernels",
     "Subplot",
+    "banks",
     "bytes_moved",
     "card",
     "compare",
@@ -60,6 +64,7 @@ __all__ = [
     "errors",
     "films",
     "kernels",
+    "levels",
     "memory_hierarchy",
     "operations",
     "pipeline",
@@ -164,6 +169,35 @@ def memory_hierarchy(name: str = "", sizes: Sizes | None = None) -> Plot:
     seconds = moved / H100[-1].bandwidth
     said = f"{puzzle.kernel} moves {size(moved)} in {count(programs, 'program')}. At HBM's bandwidth that takes {duration(seconds)}."
     return memory_levels(marks, said)
+
+
+def banks() -> Banks:
+    """Which lane hits which bank: a tile of 16-bit numbers in three layouts, read along a row or down a column. The buttons choose."""
+    return Banks()
+
+
+def levels(measured: Mapping[str, Sequence[float]], products: float) -> Plot:
+    """TFLOP/s of kernels, each full and causal, as bars beside the rate of large products of matrices.
+
+    Below those that were `measured` stand the kernels of the course's own report, `reports/speed-*.json`, where it is there.
+    """
+    found = dict(measured)
+    for path in sorted((workspace.find().root / "reports").glob("speed-*.json")):
+        with suppress(OSError, ValueError, LookupError, TypeError):  # a report of another form
+            found |= {
+                f"{path.stem}: {name}": pair for name, pair in _in_report(json.loads(path.read_text("utf-8"))).items()
+            }
+    return levels_plot(found, ("full", "causal"), products, title=f"TFLOP/s, and per cent of {products:,.0f}")
+
+
+def _in_report(report: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """The attention that notebook 13 is about, of each kernel in a report that `bench/speed.py` wrote: TFLOP/s full and causal."""
+    both: dict[str, dict[str, float]] = {}
+    for row in report["rows"]:
+        mask = {f"D128 {mask} b1 h16 n16384": mask for mask in ("full", "causal")}.get(row["case"], "")
+        if mask and row["family"] == "forward" and row["status"] == "timed":
+            both.setdefault(row["name"], {})[mask] = row["figure"][0]
+    return {name: (of["full"], of["causal"]) for name, of in both.items() if len(of) == 2}
 
 
 def compile_for(

@@ -11,6 +11,7 @@ from checker.course import (
     causal_linear_attention_parallel,
     chunked_softmax,
     flash_attention,
+    flash_attention_fast,
     flash_attention_heads,
     flash_attention_v1,
     linear_attention,
@@ -45,6 +46,7 @@ LADDER: tuple[Puzzle, ...] = (
     linear_chunk_states.PUZZLE,
     linear_state_prefix.PUZZLE,
     causal_linear_attention_parallel.PUZZLE,
+    flash_attention_fast.PUZZLE,
 )
 """Every puzzle, in the order it is taught."""
 

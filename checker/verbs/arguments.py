@@ -14,6 +14,8 @@ if TYPE_CHECKING:  # the verbs are imported where torch is missing, too
     from checker.simulator.trace import Trace
     from checker.submission.kernel import KernelSource
 
+OPTIONS = {"num_warps": (1, 2, 4, 8, 16, 32), "num_stages": (1, 2, 3, 4, 5, 6, 7, 8)}
+"""Of a launch, what may be asked for."""
 SMALLEST = 16
 """The smallest side of a tile that every `tl.dot` takes."""
 
@@ -116,6 +118,25 @@ def puzzle_named(what: Any, verb: str) -> Puzzle:
         return from_function.puzzle_named(what, verb)
     except from_function.SubmissionError as error:
         raise UsageError(str(error)) from None
+
+
+def chosen_case(puzzle: Puzzle, case: Case, wanted: Mapping[str, Any]) -> tuple[Case, dict[str, int]]:
+    """`case` with the sizes, tile sizes, flags and dtype that are `wanted`, and the launch's options among them. Raises UsageError."""
+    from dataclasses import replace
+
+    from checker.puzzle import DTYPES
+
+    options = {name: wanted[name] for name in OPTIONS if name in wanted}
+    for name, value in options.items():
+        if type(value) is not int or value not in OPTIONS[name]:
+            raise UsageError(f"{name} is one of {', '.join(map(str, OPTIONS[name]))}, not {value!r}.")
+    if "dtype" in wanted:
+        known = [name for name in DTYPES if name in puzzle.tolerance]
+        if wanted["dtype"] not in known:
+            raise UsageError(f"dtype is one of {', '.join(known)}, not {wanted['dtype']!r}.")
+        case = replace(case, dtype=wanted["dtype"])
+    sizes = {name: value for name, value in wanted.items() if name not in OPTIONS and name != "dtype"}
+    return case_for(puzzle.name, sizes, case), options
 
 
 def case_for(name: str, sizes: Mapping[str, Any], case: Case) -> Case:

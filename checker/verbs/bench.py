@@ -1,79 +1,284 @@
-"""`bench`: times a kernel on this machine's GPU, beside the course's own solution and the bytes that the puzzle has to move."""
+"""`bench`: a kernel's time on this machine's GPU beside libraries, the course's own solution and what no kernel can go below.
+
+All of them take turns in one run. Without a GPU it says what the least times would be on the GPUs of the course, as predictions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+from markupsafe import Markup
 
 from checker import gpu, workspace
 from checker.checking import check_source
+from checker.course.work import WORK, Work
+from checker.gpu import Timing
+from checker.judge.launches import volume
 from checker.judge.verdict import Verdict
-from checker.puzzle import Case, Launch, Puzzle, Scalar
+from checker.puzzle import Case, Launch, Puzzle, Scalar, Tensors
 from checker.sandbox import Sandbox
 from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource
-from checker.verbs.arguments import UnavailableHere, kernel_named, sizes_as_usage_errors
+from checker.verbs import roofline, timing
+from checker.verbs.arguments import chosen_case, kernel_named, sizes_as_usage_errors
+from checker.verbs.roofline import Demand, Limits, share
 from checker.view import display
 from checker.view.panel import Cell, Panel
+from checker.view.speed_plots import Bar, Roof, roofline_plot, time_plot
 
-HEADS = ("case", "yours", "spread", "bytes/s", "the course's", "yours is")
+if TYPE_CHECKING:
+    from rich.console import Console
+
+YOURS, COURSE = "yours", "the course's"
+MOST_CASES = 3
+MEDALS = ((0.97, "gold"), (0.8, "silver"), (0.5, "bronze"))
+"""By the speed relative to the course's own solution in the same run."""
+HEADS = ("", "median", "rounds", "GB/s", "TFLOP/s", "of the limit", "as fast as the course's")
+IMPOSSIBLE = (
+    "is faster than this GPU can move the bytes or do the products, so it is not reported. A launch cannot be. Either the clock did not "
+    "wait for the kernel, or the work was not done: look for a launch that failed, an output that is left over from the launch before, "
+    "or a part of the input that was never read."
+)
+MEASURED = (
+    "Medians of {rounds} rounds; in each round every contestant is launched many times, after a warm-up and with the L2 cache flushed before "
+    "each launch. `rounds` are the lowest and the highest median of a round. The limit is {limit}, as measured on this GPU.",
+    "GB/s counts every input read once and every output written once. A medal is for being {gold}, {silver} or {bronze} times as fast as the "
+    "course's own solution, and decides nothing else.",
+)
+PREDICTED = (
+    "There is no GPU here, so nothing was timed: these are predictions, counted from the case, whatever your kernel does. Each is the longer "
+    "of two times: every input read once and every output written once at the rate of a copy, and the products at the rate of a large "
+    "product of matrices. Both rates are those of a data sheet times what an H200 reaches of its own."
+)
 
 
-def bench(kernel: Any) -> Panel | Verdict:
+def bench(kernel: Any, wanted: Mapping[str, Any]) -> Benchmark | Panel | Verdict:
     """Time a live kernel. Raises UsageError."""
-    return bench_and_show(*kernel_named(kernel, "bench"))
+    return bench_and_show(*kernel_named(kernel, "bench"), wanted)
 
 
-def bench_and_show(puzzle: Puzzle, source: KernelSource) -> Panel | Verdict:
-    """Time every case that is made for a GPU; a kernel that does not pass gets its verdict instead. Raises UnavailableHere."""
+def bench_and_show(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any]) -> Benchmark | Panel | Verdict:
+    """Time a kernel on the largest cases that are made for a GPU, or on the one that is `wanted`.
+
+    Without a GPU the least times are predicted; a kernel that does not pass gets its verdict. Raises UsageError.
+    """
+    cases, options = cases_to_time(puzzle, wanted)
     with display.working(f"Timing {source.kernel} …") as area:
         if not gpu.available():
-            raise UnavailableHere(
-                "bench needs a GPU that torch can use, and there is none here: doctor says more. A film shows the bytes moved."
-            )
+            panel = predictions(puzzle, cases)
+            area.show(panel)
+            return display.shown(panel)
         verdict = check_source(puzzle, source, "cuda", diagnose=False)
         if not verdict.passed:  # how fast a wrong kernel is says nothing
             area.show(display.verdict_card(verdict))
             return display.shown(verdict)
-        panel = _panel(puzzle, source)
-        area.show(panel)
-    return display.shown(panel)
+        limits, clock = roofline.measured_limits(), OnGpu()
+        found = Benchmark(
+            puzzle.title, limits, tuple(measure(puzzle, source, case, clock, options, wanted) for case in cases)
+        )
+        area.show(found)
+    return display.shown(found)
 
 
-def _panel(puzzle: Puzzle, source: KernelSource) -> Panel:
-    cases = [case for case in puzzle.cases if case.devices == {"gpu"}] or [puzzle.cases[-1]]
+def cases_to_time(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[list[Case], dict[str, int]]:
+    """The largest of those made for a GPU; with sizes that are `wanted`, one case of ordinary numbers. Raises UsageError."""
+    large = sorted((case for case in puzzle.cases if case.devices == {"gpu"}), key=volume)[-MOST_CASES:]
+    cases = large or [puzzle.cases[-1]]
+    case, options = chosen_case(puzzle, cases[-1], wanted)
+    if wanted.keys() - options.keys():
+        return [replace(case, family="normal")], options
+    return cases, options
+
+
+# --- one case -----------------------------------------------------------------------------------------------------------
+
+
+class Clock(Protocol):
+    """Times kernels of ours and calls of libraries, once each time it is asked."""
+
+    def kernel(self, source: KernelSource, launch: Launch) -> Iterator[Timing]: ...
+    def peers(self, work: Work, case: Case, tensors: Tensors) -> Mapping[str, Iterator[Timing]]: ...
+
+
+class OnGpu:
+    """Kernels in the sandbox, libraries in this process."""
+
+    def kernel(self, source: KernelSource, launch: Launch) -> Iterator[Timing]:
+        return Sandbox.shared().time(source, repeat(launch))
+
+    def peers(self, work: Work, case: Case, tensors: Tensors) -> Mapping[str, Iterator[Timing]]:
+        taking = [peer for peer in work.peers if peer.takes(case)]
+        if not taking:
+            return {}
+        there = {name: tensor.cuda() for name, tensor in tensors.items()}
+        calls = {peer.name: peer.prepare(case, there) for peer in taking}
+        return {name: timing.repeated(lambda call=call: timing.time_call(call)) for name, call in calls.items()}  # type: ignore[misc]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One case: what it takes at least, and the time of each contestant, or why it has none. `left_out` are libraries that do other work."""
+
+    case: Case
+    demand: Demand
+    times: Mapping[str, Timing | str]
+    left_out: tuple[str, ...] = ()
+
+
+def measure(
+    puzzle: Puzzle,
+    source: KernelSource,
+    case: Case,
+    clock: Clock,
+    options: Mapping[str, int] | None = None,
+    named: Collection[str] = (),
+    rounds: int = timing.ROUNDS,
+) -> Measured:
+    """Time a kernel, the course's solution and the libraries in turn. Raises UsageError for sizes that the puzzle cannot have."""
+    kernels = {YOURS: source}
     path = workspace.find().solution_file(puzzle.name)
-    solution = kernel_in(path, puzzle) if path else None
-    footer = (
-        "The median of several launches, each with a cold L2 cache. `bytes/s` counts the bytes that the puzzle has to move: "
-        "compare it with the memory bandwidth of the GPU.",
-    )
-    rows = [_row(puzzle, source, solution, case) for case in cases]
-    return Panel(f"{puzzle.title} on {gpu.device_name()}", (), HEADS, rows, footer=footer)
+    if path and (solution := kernel_in(path, puzzle)):
+        kernels[COURSE] = solution
+    with sizes_as_usage_errors():
+        tensors = puzzle.make(case)
+    contestants: dict[str, Iterator[Timing]] = {}
+    for name, kernel in kernels.items():
+        launch = timed_launch(puzzle, kernel, case, named, tensors)
+        contestants[name] = clock.kernel(kernel, replace(launch, options={**launch.options, **(options or {})}))
+    work = WORK.get(puzzle.name, Work())
+    contestants |= clock.peers(work, case, tensors)
+    left_out = tuple(peer.name for peer in work.peers if peer.name not in contestants)
+    return Measured(case, roofline.demand(puzzle, case), timing.interleaved(contestants, rounds), left_out)
 
 
-def _row(puzzle: Puzzle, source: KernelSource, solution: KernelSource | None, case: Case) -> list[Cell]:
-    try:
-        (mine,) = Sandbox.shared().time(source, [timed_launch(puzzle, source, case)])
-    except RuntimeError as error:
-        return [Cell(case.name), Cell(str(error), "bad"), *[Cell("")] * 4]
-    cells = [
-        Cell(case.name),
-        Cell(duration(mine.median), number=True),
-        Cell(f"{duration(mine.low)} to {duration(mine.high)}", "soft", number=True),
-        Cell(f"{allowed_bytes(puzzle, case) / mine.median / 1e9:,.0f} GB/s", number=True),
-    ]
-    if solution is None:
-        return [*cells, Cell(""), Cell("")]
-    try:
-        (theirs,) = Sandbox.shared().time(solution, [timed_launch(puzzle, solution, case)])
-    except RuntimeError as error:
-        return [*cells, Cell(str(error), "bad"), Cell("")]
-    ratio = theirs.median / mine.median
-    words = "as fast" if 0.97 <= ratio <= 1.03 else f"{ratio:.2f} × as fast"
-    return [*cells, Cell(duration(theirs.median), number=True), Cell(words, "good" if ratio >= 0.97 else "")]
+# --- what is shown ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class Benchmark:
+    """What `bench` found: a table of all cases, and the bars and the roofline of the last one."""
+
+    title: str
+    limits: Limits
+    measured: tuple[Measured, ...]
+
+    def __repr__(self) -> str:
+        return f"<{self.panel().title}>"
+
+    def html(self) -> str:
+        last = self.measured[-1]
+        return str(Markup(self.panel().html()) + Markup("").join(Markup(plot) for plot in _plots(last, self.limits)))  # noqa: S704 (both escape what they show)
+
+    def print(self, console: Console) -> None:
+        self.panel().print(console)
+
+    def panel(self) -> Panel:
+        labels, told = _labelled([one.case for one in self.measured])
+        rows = [row for label, one in zip(labels, self.measured, strict=True) for row in _rows(label, one, self.limits)]
+        refused = [
+            f"{label}{name} {IMPOSSIBLE}"
+            for label, one in zip(labels, self.measured, strict=True)
+            for name, time in one.times.items()
+            if isinstance(time, Timing) and _impossible(time, one.demand, self.limits)
+        ]
+        others = [
+            f"{name} was not timed{f' in case {label[0]}' if label else ''}: it does other work, or takes other tensors, than the case asks for."
+            for label, one in zip(labels, self.measured, strict=True)
+            for name in one.left_out
+        ]
+        products = " and ".join(
+            f"{self.limits.products[dtype] / 1e12:,.0f} TFLOP/s for products in {dtype}"
+            for dtype in dict.fromkeys(one.demand.dtype for one in self.measured if one.demand.operations)
+        )
+        limit = f"{self.limits.copy / 1e9:,.0f} GB/s for a copy" + (f" and {products}" if products else "")
+        words = dict(zip(("gold", "silver", "bronze"), (f"{ratio:g}" for ratio, _ in MEDALS), strict=True))
+        footer = [text.format(limit=limit, rounds=timing.ROUNDS, **words) for text in MEASURED]
+        return Panel(f"{self.title} on {self.limits.gpu}", [*told, *refused], HEADS, rows, footer=[*footer, *others])
+
+
+def _labelled(cases: Sequence[Case]) -> tuple[list[str], list[str]]:
+    """What stands before the names in a table of several cases, and sentences that say what the cases are."""
+    if len(cases) == 1:
+        return [""], [f"{cases[0].name}."]
+    return [f"{i} · " for i in range(1, len(cases) + 1)], [f"Case {i}: {case.name}." for i, case in enumerate(cases, 1)]
+
+
+def _impossible(time: Timing, demand: Demand, limits: Limits) -> bool:
+    return limits.impossible(time.median, demand.bytes, demand.operations, demand.dtype)
+
+
+def _possible(one: Measured, limits: Limits) -> dict[str, Timing]:
+    """The times that are reported."""
+    return {n: t for n, t in one.times.items() if isinstance(t, Timing) and not _impossible(t, one.demand, limits)}
+
+
+def _rows(label: str, one: Measured, limits: Limits) -> list[list[Cell]]:
+    """A row for each contestant."""
+    possible = _possible(one, limits)
+    least = limits.least(one.demand.bytes, one.demand.operations, one.demand.dtype)
+    rows = []
+    for name, time in one.times.items():
+        if isinstance(time, str) or name not in possible:
+            why = time if isinstance(time, str) else "beyond the limit"
+            rows.append([Cell(label + name), Cell(why, "bad", number=True), *[Cell("", number=True)] * 5])
+            continue
+        flops = f"{one.demand.operations / time.median / 1e12:,.0f}" if one.demand.operations else "–"
+        ratio = possible[COURSE].median / time.median if COURSE in possible else 0.0
+        rows.append(
+            [
+                Cell(label + name),
+                Cell(duration(time.median), number=True),
+                Cell(f"{duration(time.low)} to {duration(time.high)}", "soft", number=True),
+                Cell(f"{one.demand.bytes / time.median / 1e9:,.0f}", number=True),
+                Cell(flops, number=True),
+                Cell(share(least, time.median), number=True),
+                Cell(_ratio(name, ratio), "good" if ratio >= MEDALS[0][0] and name == YOURS else "", number=True),
+            ]
+        )
+    return rows
+
+
+def _ratio(name: str, ratio: float) -> str:
+    if not ratio or name == COURSE:
+        return ""
+    medal = next((f", {medal}" for least, medal in MEDALS if ratio >= least), "") if name == YOURS else ""
+    return f"{ratio:.2f} ×{medal}"
+
+
+def _plots(one: Measured, limits: Limits) -> Iterator[str]:
+    shown = _possible(one, limits)
+    if not shown:
+        return
+    bytes_, operations, dtype = one.demand.bytes, one.demand.operations, one.demand.dtype
+    bars = [Bar(name, time.median, time.low, time.high) for name, time in shown.items()]
+    yield time_plot(bars, limits.least(bytes_, operations, dtype), title="Time of a launch")._repr_html_()
+    if operations:
+        points = [(name, operations / time.median) for name, time in shown.items()]
+        roof = Roof(limits.gpu, limits.copy, limits.products[dtype])
+        yield roofline_plot(points, operations / bytes_, roof, title="Under the roof")._repr_html_()
+
+
+def predictions(puzzle: Puzzle, cases: Sequence[Case], sheets: Sequence[Limits] = roofline.SHEETS) -> Panel:
+    """The least time of each case on GPUs that are not here. Raises UsageError for sizes that the puzzle cannot have."""
+    labels, told = _labelled(cases)
+    rows = []
+    for label, case in zip(labels, cases, strict=True):
+        with sizes_as_usage_errors():
+            needed = roofline.demand(puzzle, case)
+        size = f"{needed.bytes / 1e6:,.1f} MB" + (
+            f", {needed.operations / 1e9:,.0f} GFLOP" if needed.operations else ""
+        )
+        for sheet in sheets:
+            least = sheet.least(needed.bytes, needed.operations, needed.dtype)
+            bound = sheet.bound(needed.bytes, needed.operations, needed.dtype)
+            rows.append([Cell(label + sheet.gpu), Cell(duration(least), "soft", number=True), Cell(bound), Cell(size)])
+    heads = ("", "at least, predicted", "limited by its", "what has to be done")
+    title = f"{puzzle.title}: predicted, not measured"
+    return Panel(title, (PREDICTED, *told), heads, rows, footer=(roofline.OBSERVED,))
 
 
 # --- what comparisons in notebooks use too ------------------------------------------------------------------------------
@@ -84,19 +289,25 @@ def kernel_in(path: Path, puzzle: Puzzle) -> KernelSource | None:
     return next((found.source for found in from_path(path, [puzzle]) if found.source is not None), None)
 
 
-def launch_of(puzzle: Puzzle, case: Case, meta: Mapping[str, Scalar] | None = None) -> Launch:
-    """A launch without the float64 reference that `prepare` computes: at large sizes that would take longer than all else."""
-    with sizes_as_usage_errors():
-        tensors = puzzle.make(case)
+def launch_of(
+    puzzle: Puzzle, case: Case, meta: Mapping[str, Scalar] | None = None, tensors: Tensors | None = None
+) -> Launch:
+    """A launch on these tensors, or on new ones, without the float64 reference that `prepare` computes: at large sizes that would
+    take longer than all else."""
+    if tensors is None:
+        with sizes_as_usage_errors():
+            tensors = puzzle.make(case)
     return puzzle.launch(case, tensors, case.meta if meta is None else meta)
 
 
-def timed_launch(puzzle: Puzzle, source: KernelSource, case: Case, named: Collection[str] = ()) -> Launch:
+def timed_launch(
+    puzzle: Puzzle, source: KernelSource, case: Case, named: Collection[str] = (), tensors: Tensors | None = None
+) -> Launch:
     """A launch to time: in the kernel's own first configuration, where it has one, except for what the caller `named`."""
     if not source.configs:
-        return launch_of(puzzle, case)
+        return launch_of(puzzle, case, tensors=tensors)
     own = {name: value for name, value in source.configs[0].meta.items() if name not in named}
-    launch = launch_of(puzzle, case, {**case.meta, **own})
+    launch = launch_of(puzzle, case, {**case.meta, **own}, tensors)
     return replace(launch, options={**launch.options, **source.configs[0].options})
 
 

@@ -10,18 +10,17 @@ from typing import Any
 from checker.compiler import SHARED_MEMORY, TARGETS, CompileRequest, CompileResult, SharedTile, requests_for
 from checker.compiler.occupancy import MOST_REGISTERS, Occupancy, occupancy
 from checker.judge.phrases import join
-from checker.puzzle import DTYPES, Case, Launch, Puzzle
+from checker.puzzle import Case, Launch, Puzzle
 from checker.sandbox import Sandbox
 from checker.submission import rules
 from checker.submission.kernel import KernelSource
-from checker.verbs.arguments import UsageError, case_for, kernel_named
+from checker.verbs.arguments import UsageError, chosen_case, kernel_named
 from checker.verbs.bench import allowed_bytes
 from checker.view import display
 from checker.view.formats import count
 from checker.view.panel import Cell, Panel
 
 MOST_BYTES = 1 << 28  # of all tensors of a case: only their types reach the compiler
-OPTIONS = {"num_warps": (1, 2, 4, 8, 16, 32), "num_stages": (1, 2, 3, 4, 5, 6, 7, 8)}
 BANKS, BANK = 32, 4  # shared memory answers 32 banks of 4 bytes at a time
 WIDEST = 16  # bytes that one lane can load at once
 UNKNOWN = "not known"
@@ -114,18 +113,8 @@ def compile_case(
 
 def case_and_options(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[Case, dict[str, int]]:
     """The case and the launch options that were asked for. Raises UsageError."""
-    case, options = realistic_case(puzzle), {name: wanted[name] for name in OPTIONS if name in wanted}
-    for name, value in options.items():
-        if type(value) is not int or value not in OPTIONS[name]:
-            raise UsageError(f"{name} is one of {', '.join(map(str, OPTIONS[name]))}, not {value!r}.")
-    if "dtype" in wanted:
-        known = [name for name in DTYPES if name in puzzle.tolerance]
-        if wanted["dtype"] not in known:
-            raise UsageError(f"dtype is one of {', '.join(known)}, not {wanted['dtype']!r}.")
-        case = replace(case, dtype=wanted["dtype"])
-    sizes = {name: value for name, value in wanted.items() if name not in OPTIONS and name != "dtype"}
-    case = case_for(puzzle.name, sizes, case)
-    if sizes and allowed_bytes(puzzle, case) > MOST_BYTES:
+    case, options = chosen_case(puzzle, realistic_case(puzzle), wanted)
+    if wanted.keys() - options.keys() - {"dtype"} and allowed_bytes(puzzle, case) > MOST_BYTES:
         raise UsageError(
             "These sizes are too large to prepare here. The compiler only sees whether a size is a multiple of 16: smaller ones of "
             "the same kind give the same code."

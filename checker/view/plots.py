@@ -80,7 +80,7 @@ def traffic_plot(kernels: Sequence[tuple[str, int, int]], *, title: str = "") ->
     axes.set_xlim(0, widest * 1.8)
     axes.set_xticks([])
     axes.tick_params(length=0)
-    _spines(axes, "left")
+    spines(axes, "left")
     if title:
         figure.text(0.01, 1 - 0.16 / tall, title, fontsize=9.5, color=INK, va="center", weight="bold")
     alt = "; ".join(f"{name}: {say(p)} predicted, {say(c)} counted" for name, p, c in kernels)
@@ -109,7 +109,7 @@ def scaling_plot(subplots: Sequence[Subplot], *, unit: str, title: str = "") -> 
         axes.set_xlabel(subplot.label, fontsize=9, color=INK)
         axes.tick_params(labelsize=8, colors=INK)
         axes.yaxis.set_major_formatter(lambda y, _: f"{y:,.0f}")
-        _spines(axes, "left", "bottom")
+        spines(axes, "left", "bottom")
     row[0].set_ylabel(unit, fontsize=9, color=INK)
     row[0].legend(fontsize=8, frameon=False, labelcolor=INK)
     if title:
@@ -137,7 +137,7 @@ def curves_plot(curves: Mapping[str, Sequence[float]], *, x: str, y: str, title:
     axes.set_ylabel(y, fontsize=9, color=INK)
     axes.tick_params(labelsize=8, colors=INK)
     axes.legend(fontsize=8, frameon=False, labelcolor=INK)
-    _spines(axes, "left", "bottom")
+    spines(axes, "left", "bottom")
     if title:
         figure.suptitle(title, fontsize=9.5, color=INK, weight="bold", x=0.01, ha="left")
     said = "; ".join(f"{name} from {values[0]:.2f} to {values[-1]:.2f}" for name, values in curves.items() if values)
@@ -178,7 +178,7 @@ def inline_svg(figure: Figure) -> Markup:
     return Markup(re.sub(r"\n\s*", "\n", text).strip())  # noqa: S704 (matplotlib escapes the words it draws)
 
 
-def _spines(axes: Any, *sides: str) -> None:
+def spines(axes: Any, *sides: str) -> None:
     """Lines along these sides of a subplot, and no others."""
     for side, spine in axes.spines.items():
         spine.set_visible(side in sides)

@@ -55,9 +55,15 @@ def test_an_accumulator_that_is_not_rescaled_is_told(tmp_path: Path) -> None:
     assert not all(taken.right for row in film.updates for taken in row.accumulators.values())
 
 
-@pytest.mark.parametrize("name", sorted(set(PUZZLES) - {"online_softmax", "tiled_softmax", "flash_attention", "flash_attention_heads"}))  # fmt: skip
+@pytest.mark.parametrize("name", sorted(set(PUZZLES) - {"online_softmax", "tiled_softmax", "flash_attention", "flash_attention_fast", "flash_attention_heads"}))  # fmt: skip
 def test_where_nothing_is_rescaled_there_are_no_bars(name: str, tmp_path: Path) -> None:
     assert films.shoot(name, traces.solution(name), tmp_path).film.updates == []
+
+
+def test_a_sum_in_base_two_is_mended_by_the_same_factor(tmp_path: Path) -> None:
+    film = films.shoot("flash_attention_fast", traces.solution("flash_attention_fast"), tmp_path).film
+    assert film.updates
+    assert all(taken.right for row in film.updates for taken in (*row.sums.values(), *row.accumulators.values()))
 
 
 def test_other_puzzles_say_what_their_variables_become(tmp_path: Path) -> None:

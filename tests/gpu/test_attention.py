@@ -42,7 +42,9 @@ def kernels(tmp_path_factory):
     return {name: load_kernel(solution(name), folder) for name in names}
 
 
-@pytest.mark.parametrize("name", ["flash_attention", "flash_attention_v1", "flash_attention_heads"])
+@pytest.mark.parametrize(
+    "name", ["flash_attention", "flash_attention_v1", "flash_attention_heads", "flash_attention_fast"]
+)
 def test_a_solution_is_right_in_every_case_and_dtype(sandbox, name):
     verdict = judge(PUZZLES[name], solution(name), sandbox, device="cuda", diagnose=False)
     assert verdict.passed, verdict.failure

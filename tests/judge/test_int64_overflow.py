@@ -49,7 +49,7 @@ def test_a_product_in_32_bits_fails_the_memory_gate_at_its_line(puzzle, runner):
     stored = (
         puzzle.name == "attention_dkdv"
     )  # the far batch of its case has no keys: nothing is loaded there, zeros are stored
-    assert ("tl.store(" if stored else "tl.load(") in line
+    assert ("tl.store(" if stored else ".load(") in line
     assert verdict.diagnosis.line == verdict.failure.line
 
 

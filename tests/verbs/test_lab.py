@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import math
 import re
 from dataclasses import replace
@@ -436,3 +437,34 @@ class TestKernels:
                 x = run("row_softmax", self.given() | {"x_ptr": x}, M=3, N=7, BLOCK_N=8)["y_ptr"].contiguous()
         expected = torch.softmax(torch.softmax(torch.softmax(self.X, dim=-1), dim=-1), dim=-1)
         torch.testing.assert_close(x, expected)
+
+
+def test_below_the_levels_stand_the_kernels_of_the_report(space):
+    def row(name, mask, figure, **more):
+        timed = {
+            "family": "forward",
+            "case": f"D128 {mask} b1 h16 n16384",
+            "status": "timed",
+            "figure": [figure, 1, 999],
+        }
+        return {**timed, "name": name, **more}
+
+    rows = [row("fast", "full", 600.0), row("fast", "causal", 530.0), row("cuDNN", "full", 610.0)]
+    rows += [row("fast", "full", 1.0, case="D64 full b1 h32 n16384"), row("cuDNN", "causal", None, status="failed")]
+    reports = space.root / "reports"
+    reports.mkdir()
+    (reports / "speed-h200.json").write_text(json.dumps({"schema": "speed/v1", "rows": rows}))
+    found = lab.levels({"plain": (338, 310)}, products=686)
+    assert found.alt.endswith(
+        "plain: 338 full, 310 causal; speed-h200: fast: 600 full, 530 causal. Products of matrices: 686."
+    )
+
+
+def test_a_report_that_cannot_be_read_is_no_report(space):
+    (space.root / "reports").mkdir()
+    (space.root / "reports" / "speed-x.json").write_text("{")
+    assert "plain: 338 full" in lab.levels({"plain": (338, 310)}, products=686).alt
+
+
+def test_banks_are_shown_as_a_picture():
+    assert "tbt-banks" in lab.banks()._repr_html_()

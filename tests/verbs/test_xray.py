@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -183,13 +182,3 @@ def test_the_shell_takes_the_same_choices(capsys: pytest.CaptureFixture[str]) ->
     assert "N = 512, BLOCK_N = 1024 and num_warps = 2, in bfloat16" in shown
     assert cli.main(["xray", file, "--num-warps", "5"]) == 2
     assert "num_warps is one of" in capsys.readouterr().err
-
-
-def test_bench_without_a_gpu_says_what_it_needs(
-    space: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("checker.gpu.available", lambda: False)
-    assert cli.main(["bench", str(Path(ROOT, "solutions", "row_softmax.py"))]) == 3
-    told = capsys.readouterr().err
-    assert "bench needs a GPU" in told
-    assert "doctor" in told

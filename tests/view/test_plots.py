@@ -9,6 +9,7 @@ import pytest
 
 from checker.view.error_map import error_map
 from checker.view.plots import Plot, Subplot, curves_plot, scaling_plot, traffic_plot
+from checker.view.speed_plots import Bar, Roof, levels_plot, roofline_plot, time_plot
 from checker.view.theme import DARK, LIGHT
 from tests.view import verdicts
 from tests.view.pages import HOSTILE, Page
@@ -30,7 +31,26 @@ def curves(name: str = "by PyTorch") -> Plot:
     return curves_plot({name: [2.5, 1.0, 0.5], "by your kernels": [2.5, 1.1]}, x="step", y="loss", title="Sorting")
 
 
-PLOTS = {"traffic": traffic, "scaling": scaling, "curves": curves}
+def times(name: str = "yours") -> Plot:
+    return time_plot([Bar(name, 2.0e-3, 1.9e-3, 2.2e-3), Bar("cuDNN", 1.5e-3, 1.4e-3, 1.6e-3)], 1.0e-3, title="Time")
+
+
+def roofline(name: str = "yours") -> Plot:
+    return roofline_plot([(name, 5.0e14), ("cuDNN", 6.0e14)], 4096.0, Roof("a GPU", 4.0e12, 7.0e14), title="Roof")
+
+
+def levels(name: str = "plain") -> Plot:
+    return levels_plot({name: (338, 310), "specialised": (611, 522)}, ("full", "causal"), 686, title="Levels")
+
+
+PLOTS = {
+    "traffic": traffic,
+    "scaling": scaling,
+    "curves": curves,
+    "times": times,
+    "roofline": roofline,
+    "levels": levels,
+}
 
 
 def luminance(colour: str) -> float:
@@ -104,6 +124,13 @@ def test_the_curves_plot_has_a_line_for_each_name_and_says_where_they_lead() -> 
     assert "by your kernels" in plot.svg
 
 
+def test_the_plots_of_speed_say_their_numbers() -> None:
+    assert times().alt == "Time. yours: 2 ms; cuDNN: 1.5 ms; no kernel goes below 1 ms."
+    assert roofline().alt == "Roof. Roofline of a GPU: yours: 500 TFLOP/s; cuDNN: 600 TFLOP/s; the roof is at 700."
+    assert "plain: 338 full, 310 causal" in levels().alt
+    assert "338, 49 %" in levels().svg
+
+
 def test_nothing_to_plot_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one kernel"):
         traffic_plot([])
@@ -111,3 +138,7 @@ def test_nothing_to_plot_is_refused() -> None:
         scaling_plot([], unit="kB")
     with pytest.raises(ValueError, match="at least one curve"):
         curves_plot({}, x="step", y="loss")
+    with pytest.raises(ValueError, match="at least one bar"):
+        time_plot([], 1.0)
+    with pytest.raises(ValueError, match="at least one level"):
+        levels_plot({}, ("full",), 686)

@@ -1,0 +1,102 @@
+"""What the work of a puzzle's case comes to, and which libraries do the same work: what `bench` measures a kernel against.
+
+Operations are those of products of matrices, 2·m·k·n for [m, k] by [k, n], and only of pairs that a query sees. A puzzle without
+products is bound by its bytes alone. Sums that are counted twice because a kernel computes them twice are no work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+
+from checker.course.attention_inputs import scale_of
+from checker.puzzle import Case, Tensors
+
+Call = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A library's way to do the same work. `takes` says of which cases that is so, `prepare` gives the call on tensors of a GPU."""
+
+    name: str
+    takes: Callable[[Case], bool]
+    prepare: Callable[[Case, Tensors], Call]
+
+
+@dataclass(frozen=True)
+class Work:
+    """`products` are the floating-point operations of a case's products."""
+
+    products: Callable[[Case], int] = lambda case: 0
+    peers: tuple[Peer, ...] = field(default=())
+
+
+def seen_pairs(case: Case) -> int:
+    """Pairs of a query and a key that it sees, of one head: all, or those under a causal mask whose ends are aligned."""
+    n_q, n_kv = case.sizes["N_Q"], case.sizes["N_KV"]
+    if not case.flags.get("IS_CAUSAL"):
+        return n_q * n_kv
+    first = max(0, n_q - n_kv)  # those before it see nothing; it sees the keys up to its own place, the last query all
+    return (first + n_kv - n_q + 1 + n_kv) * (n_q - first) // 2
+
+
+def _attention(products: int) -> Callable[[Case], int]:
+    """So many products of [N_Q, D] by [D, N_KV], or as large, for each query head."""
+
+    def operations(case: Case) -> int:
+        heads = case.sizes.get("B", 1) * case.sizes.get("H_Q", 1)
+        return products * 2 * heads * seen_pairs(case) * case.sizes["D"]
+
+    return operations
+
+
+def _as_torch_can(case: Case) -> bool:
+    """Neither lengths that differ nor a mask whose ends are aligned: torch aligns a causal mask at its start."""
+    square = case.sizes["N_Q"] == case.sizes["N_KV"]
+    return not case.flags.get("RAGGED") and (square or not case.flags.get("IS_CAUSAL"))
+
+
+def _by_torch(case: Case, tensors: Tensors) -> Call:
+    q, k, v = (tensors[name] for name in ("q_ptr", "k_ptr", "v_ptr"))
+    if q.dim() == 2:
+        q, k, v = (x[None, None] for x in (q, k, v))
+    k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], dim=1) for x in (k, v))  # not part of what is timed
+    causal, scale = bool(case.flags.get("IS_CAUSAL")), scale_of(case)
+    return lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale)
+
+
+def _by_cudnn(case: Case, tensors: Tensors) -> Call:
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    attention = _by_torch(case, tensors)
+
+    def call() -> object:
+        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+            return attention()
+
+    return call
+
+
+_SOFTMAX = Work(
+    peers=(Peer("torch.softmax", lambda case: True, lambda case, t: lambda: torch.softmax(t["x_ptr"], dim=-1)),)
+)
+_FORWARD = Work(
+    _attention(2),
+    (
+        Peer("torch", _as_torch_can, _by_torch),
+        Peer("cuDNN", lambda case: case.dtype != "float32" and _as_torch_can(case), _by_cudnn),
+    ),
+)
+
+WORK: dict[str, Work] = {
+    **dict.fromkeys(("row_softmax", "chunked_softmax", "online_softmax", "tiled_softmax"), _SOFTMAX),
+    **dict.fromkeys(
+        ("flash_attention", "flash_attention_v1", "flash_attention_heads", "flash_attention_fast"), _FORWARD
+    ),
+    "attention_dkdv": Work(_attention(4)),
+    "attention_dq": Work(_attention(3)),
+}
+"""By puzzle. One that is not named has no products and no peers here."""

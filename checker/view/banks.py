@@ -1,0 +1,142 @@
+"""Which lane hits which bank of shared memory: a tile of 16-bit numbers in three layouts, read along a row or down a column.
+
+A picture to play with, without a script: what is chosen is a pair of radio buttons, and a style sheet shows one of six drawings.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from checker.view.theme import LIGHT, style_element
+
+ROWS, PIECES = 8, 8
+"""Rows of the tile, and pieces of 16 bytes in a row of 64 numbers: one for each lane that reads, four banks each."""
+CHOSEN = 2
+"""The row or the column that is read."""
+
+Place = Callable[[int, int], int]
+LAYOUTS: Mapping[str, tuple[str, Place]] = {
+    "row-major": ("one row after another", lambda r, c: PIECES * r + c),
+    "padded": ("16 bytes left free after each row", lambda r, c: (PIECES + 1) * r + c),
+    "swizzled": ("piece c at place c XOR r", lambda r, c: PIECES * r + (c ^ r)),
+}
+"""For each layout what it does, and the place of a piece, counted in pieces of 16 bytes."""
+READS: Mapping[str, Callable[[int], tuple[int, int]]] = {
+    "along a row": lambda lane: (CHOSEN, lane),
+    "down a column": lambda lane: (lane, CHOSEN),
+}
+"""The row and the piece that each of eight lanes reads."""
+_CELL, _LEFT, _TOP = 44, 74, 44
+
+
+def turns(layout: str, read: str) -> int:
+    """How often the busiest bank is asked: 1 where no two lanes meet. Raises KeyError."""
+    place = LAYOUTS[layout][1]
+    return max(Counter(place(*READS[read](lane)) % PIECES for lane in range(ROWS)).values())
+
+
+def _turns(number: int) -> str:
+    return f"{number} turn{'s' * (number > 1)}"
+
+
+@dataclass(frozen=True)
+class Banks:
+    """What a notebook shows; in a terminal, the turns that each layout takes."""
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            f"{layout}: {', '.join(f'{_turns(turns(layout, r))} {r}' for r in READS)}" for layout in LAYOUTS
+        )
+
+    def _repr_html_(self) -> str:
+        group = secrets.token_hex(4)  # buttons of one name exclude one another, on the whole page
+        drawn = [(f"l{i}r{j}", layout, read) for i, layout in enumerate(LAYOUTS) for j, read in enumerate(READS)]
+        rules = "".join(
+            f".tbt-banks:has(.l{name[1]}:checked):has(.r{name[3]}:checked) .{name}{{display:block}}"
+            for name, _, _ in drawn
+        )
+        buttons = _buttons(group, "l", list(LAYOUTS), 0) + _buttons(group, "r", list(READS), 1)
+        pictures = Markup("").join(
+            Markup('<div class="picture {}">{}</div>').format(name, _picture(layout, read))
+            for name, layout, read in drawn
+        )
+        style = style_element("tbt-banks", _SHEET + rules)
+        return str(Markup('<div class="tbt-banks">{}{}{}</div>').format(style, buttons, pictures))
+
+
+_SHEET = (
+    ".tbt-banks{box-sizing:border-box;font:14px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--bg);"
+    "border:1px solid var(--line);border-radius:8px;padding:10px 14px;max-width:640px}"
+    ".tbt-banks label{margin-right:14px;cursor:pointer}.tbt-banks .choice{margin:0 0 4px}.tbt-banks .picture{display:none}"
+)
+
+
+def _buttons(group: str, letter: str, names: list[str], chosen: int) -> Markup:
+    one = Markup('<label><input type="radio" name="{}" class="{}"{}> {}</label>')
+    buttons = Markup("").join(
+        one.format(f"{group}{letter}", f"{letter}{i}", Markup(" checked") if i == chosen else "", name)
+        for i, name in enumerate(names)
+    )
+    return Markup('<div class="choice">{}</div>').format(buttons)
+
+
+def _picture(layout: str, read: str) -> Markup:
+    """The memory from left to right over the 32 banks, line by line; what the eight lanes read is filled, with the lane's number."""
+    told, place = LAYOUTS[layout]
+    pieces = {place(r, c): (r, c) for r in range(ROWS) for c in range(PIECES)}
+    lanes = {place(*READS[read](lane)): lane for lane in range(ROWS)}
+    busy = Counter(at % PIECES for at in lanes)
+    lines = max(pieces) // PIECES + 1
+    out = [
+        _text(
+            _LEFT + _CELL * g + _CELL / 2,
+            30,
+            f"{4 * g}–{4 * g + 3}",
+            "warn" if busy[g] > 1 else "soft",
+            bold=busy[g] > 1,
+        )
+        for g in range(PIECES)
+    ]
+    out.append(_text(0, 30, "banks", "soft", "start"))
+    for at in range(lines * PIECES):
+        x, y = _LEFT + _CELL * (at % PIECES), _TOP + 24 * (at // PIECES)
+        lane, piece = lanes.get(at), pieces.get(at)
+        fill = (
+            "store"
+            if lane is not None and busy[at % PIECES] > 1
+            else "load"
+            if lane is not None
+            else "panel"
+            if piece
+            else "bg"
+        )
+        out.append(_rect(x, y, fill))
+        words = f"lane {lane}" if lane is not None else f"{piece[0]},{piece[1]}" if piece else "–"
+        out.append(_text(x + _CELL / 2, y + 16, words, "bg" if lane is not None else "soft", bold=lane is not None))
+    for line in range(lines):
+        out.append(_text(0, _TOP + 24 * line + 16, f"byte {128 * line}", "soft", "start"))
+    number = turns(layout, read)
+    said = f"{layout}, {told}; read {read}: {_turns(number)}"
+    high = _TOP + 24 * lines + 28
+    out.append(
+        _text(0, high - 8, f"{said[:1].upper()}{said[1:]}.", "warn" if number > 1 else "good", "start", bold=True)
+    )
+    svg = Markup('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 440 {:g}" width="100%" role="img" aria-label="{}" font-size="11" font-family="system-ui,sans-serif">{}</svg>')  # fmt: skip
+    return svg.format(high, said, Markup("").join(out))
+
+
+def _text(x: float, y: float, words: str, colour: str, anchor: str = "middle", bold: bool = False) -> Markup:
+    weight = Markup(' font-weight="650"') if bold else Markup("")
+    return Markup('<text x="{:g}" y="{:g}" fill="var(--{},{})" text-anchor="{}"{}>{}</text>').format(
+        x, y, colour, LIGHT[colour], anchor, weight, words
+    )
+
+
+def _rect(x: float, y: float, colour: str) -> Markup:
+    box = Markup('<rect x="{:g}" y="{:g}" width="{:g}" height="24" fill="var(--{},{})" stroke="var(--faint,{})"/>')
+    return box.format(x, y, _CELL, colour, LIGHT[colour], LIGHT["faint"])

@@ -1,0 +1,278 @@
+"""`bench`: who takes part, what is reported and what is not, and what is said without a GPU. The clock is a fake one; on a GPU it is real."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from rich.console import Console
+
+from checker import cli, gpu
+from checker.course import PUZZLES
+from checker.course.attention_heads import seen
+from checker.course.work import WORK, Work, seen_pairs
+from checker.gpu import Timing
+from checker.puzzle import Case, Launch, Puzzle, Tensors
+from checker.submission.kernel import KernelSource
+from checker.verbs import bench, roofline, timing
+from checker.verbs.arguments import UsageError
+from checker.verbs.bench import COURSE, YOURS, Benchmark, Measured, cases_to_time, measure, predictions
+from checker.verbs.roofline import Demand, Limits, demand
+from checker.view.panel import Panel
+from checker.workspace import Workspace
+from tests.verbs.conftest import ROOT
+
+ROW, HEADS, FAST = (PUZZLES[name] for name in ("row_softmax", "flash_attention_heads", "flash_attention_fast"))
+GPU = Limits("a GPU", copy=1e12, products={"float32": 1e14, "float16": 2e14, "bfloat16": 2e14}, l2=50_000_000)
+LONG = {"B": 1, "H_Q": 16, "H_KV": 16, "N_Q": 16384, "N_KV": 16384, "D": 128, "dtype": "bfloat16"}
+
+
+def took(*medians: float) -> Iterator[Timing]:
+    return iter([Timing(median, 0.9 * median, 1.1 * median, 10) for median in medians])
+
+
+def text(panel: Panel | Benchmark) -> str:
+    out = io.StringIO()
+    panel.print(Console(file=out, width=200, force_terminal=False))
+    return " ".join(out.getvalue().split())
+
+
+def source(puzzle: Puzzle) -> KernelSource:
+    found = bench.kernel_in(ROOT / "solutions" / f"{puzzle.name}.py", puzzle)
+    assert found is not None
+    return found
+
+
+class FakeClock:
+    """Says that yours takes 2 ms, the course's 1 ms and a library 4 ms, and remembers who was asked in which order."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.launches: list[Launch] = []
+
+    def kernel(self, source: KernelSource, launch: Launch) -> Iterator[Timing]:
+        self.launches.append(launch)
+        return self._times(f"kernel {len(self.launches)}", 2e-3 / len(self.launches))
+
+    def peers(self, work: Work, case: Case, tensors: Tensors) -> Mapping[str, Iterator[Timing]]:
+        return {peer.name: self._times(peer.name, 4e-3) for peer in work.peers if peer.takes(case)}
+
+    def _times(self, name: str, seconds: float) -> Iterator[Timing]:
+        while True:
+            self.asked.append(name)
+            yield Timing(seconds, seconds, seconds, 10)
+
+
+# --- in turn ------------------------------------------------------------------------------------------------------------
+
+
+def test_contestants_take_turns_and_the_median_is_over_rounds() -> None:
+    found = timing.interleaved({"a": took(1.0, 5.0, 2.0), "b": took(3.0, 3.0, 3.0)}, rounds=3)
+    assert found == {"a": Timing(2.0, 1.0, 5.0, 30), "b": Timing(3.0, 3.0, 3.0, 30)}
+
+
+def test_one_that_cannot_be_timed_says_why_and_does_not_stop_the_others() -> None:
+    def broken() -> Iterator[Timing]:
+        yield Timing(1.0, 1.0, 1.0, 10)
+        raise RuntimeError("out of shared memory\nand much more")
+
+    found = timing.interleaved({"a": broken(), "b": took(1.0, 2.0, 3.0)}, rounds=3)
+    assert found["a"] == "out of shared memory"
+    assert found["b"] == Timing(2.0, 1.0, 3.0, 30)
+
+
+def test_yours_the_courses_and_the_libraries_are_asked_in_every_round(space: Workspace) -> None:
+    clock = FakeClock()
+    (case,), options = cases_to_time(ROW, {"M": 64, "N": 512, "num_warps": 8})
+    found = measure(ROW, source(ROW), case, clock, options, rounds=3)
+    assert clock.asked == ["kernel 1", "kernel 2", "torch.softmax"] * 3
+    assert [launch.options["num_warps"] for launch in clock.launches] == [8, 8]
+    assert list(found.times) == [YOURS, COURSE, "torch.softmax"]
+    assert found.left_out == ()
+
+
+def test_a_library_that_does_other_work_is_named_and_left_out(space: Workspace) -> None:
+    (case,), _ = cases_to_time(HEADS, {"B": 2, "RAGGED": 1, "dtype": "float32"})
+    found = measure(HEADS, source(HEADS), case, FakeClock(), rounds=1)
+    assert found.left_out == ("torch", "cuDNN")
+    assert "cuDNN was not timed" in text(Benchmark("Attention", GPU, (found,)))
+
+
+# --- what is reported ---------------------------------------------------------------------------------------------------
+
+
+def benchmark(**times: Timing | str) -> Benchmark:
+    needed = Demand(bytes=1_050_000_000, operations=0, dtype="float32")  # 1.05 ms, of which 0.05 may stay in the L2
+    case = replace(ROW.cases[0], name="a large case")
+    return Benchmark("Row softmax", GPU, (Measured(case, needed, {n.replace("_", " "): t for n, t in times.items()}),))
+
+
+def test_times_come_with_rates_shares_and_a_medal() -> None:
+    found = benchmark(**{YOURS: Timing(2.1e-3, 2e-3, 2.2e-3, 50), COURSE: Timing(1.75e-3, 1.7e-3, 1.8e-3, 50)})
+    told = text(found)
+    assert "yours 2.10 ms 2.00 ms to 2.20 ms 500 – 50 % 0.83 ×, silver" in told
+    assert "the course's 1.75 ms" in told
+    assert "1,000 GB/s for a copy" in told
+    page = found.html()
+    assert page.count('class="tbt-plot"') == 1, "bars; without products there is no roofline to draw"
+    assert "no kernel goes below 1.05 ms" in page
+
+
+def test_what_lies_beyond_the_roofline_is_not_reported_and_the_reason_is_given() -> None:
+    found = benchmark(**{YOURS: Timing(0.8e-3, 0.8e-3, 0.8e-3, 50), COURSE: Timing(1.2e-3, 1.2e-3, 1.2e-3, 50)})
+    told = text(found)
+    assert "yours beyond the limit" in told
+    assert "0.80 ms" not in told
+    assert "800" not in found.html().split("yours")[1].split("</tr>")[0]
+    assert "the clock did not wait for the kernel" in told
+
+
+def test_what_still_lies_in_the_l2_need_not_have_moved() -> None:
+    assert not GPU.impossible(1.0e-4, 100_000_000, 0, "float32")
+    assert not GPU.impossible(0.9e-3, 1_050_000_000, 0, "float32"), "a cool GPU is faster than it was measured"
+    assert GPU.impossible(0.8e-3, 1_050_000_000, 0, "float32")
+    assert GPU.impossible(0.8e-3, 1_000, 10**11, "float32"), "as many products take 1 ms"
+
+
+def test_products_have_a_roofline(space: Workspace) -> None:
+    case = replace(
+        FAST.cases[-1], sizes={name: value for name, value in LONG.items() if name != "dtype"}, dtype="bfloat16"
+    )
+    needed = demand(FAST, case)
+    least = GPU.least(needed.bytes, needed.operations, "bfloat16")
+    times = {YOURS: Timing(2 * least, least, 3 * least, 50), "cuDNN": Timing(1.2 * least, least, 3 * least, 50)}
+    found = Benchmark("Attention", GPU, (Measured(case, needed, times),))
+    page = found.html()
+    assert page.count('class="tbt-plot"') == 2
+    assert "Roofline of a GPU: yours: 100 TFLOP/s; cuDNN: 167 TFLOP/s; the roof is at 200." in page
+    assert "50 %" in text(found)
+
+
+# --- what a case takes --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize(("n_q", "n_kv"), [(5, 5), (3, 8), (8, 3), (1, 1)])
+def test_pairs_are_those_of_the_mask(n_q: int, n_kv: int, causal: bool) -> None:
+    case = replace(HEADS.cases[0], flags={"IS_CAUSAL": causal, "RAGGED": 0})
+    case = replace(case, sizes={**case.sizes, "B": 1, "N_Q": n_q, "N_KV": n_kv})
+    assert seen_pairs(case) == int(seen(case, torch.tensor([n_kv])).sum())
+
+
+def test_the_demand_is_every_tensor_once_and_four_operations_a_pair_and_feature() -> None:
+    (case,), _ = cases_to_time(FAST, LONG)
+    needed = demand(FAST, case)
+    assert needed.operations == 4 * 16 * 16384**2 * 128
+    assert needed.bytes == 16 * 16384 * (4 * 128 * 2 + 4)
+
+
+def test_the_bytes_of_a_puzzle_are_what_any_kernel_has_to_move() -> None:
+    for puzzle in PUZZLES.values():
+        case = max(
+            (case for case in puzzle.cases if case.devices == {"gpu"}), key=lambda case: sum(case.sizes.values())
+        )
+        assert 0 < demand(puzzle, case).bytes <= bench.allowed_bytes(puzzle, case), puzzle.name
+
+
+def test_every_library_is_that_of_a_puzzle() -> None:
+    assert WORK.keys() <= PUZZLES.keys()
+
+
+def test_libraries_do_the_same_work() -> None:
+    for name in ("row_softmax", "flash_attention", "flash_attention_heads", "flash_attention_fast"):
+        puzzle = PUZZLES[name]
+        case = next(c for c in puzzle.cases if c.dtype == "float32" and c.family == "normal" and "cpu" in c.devices)
+        if "IS_CAUSAL" in case.flags:
+            case = replace(case, sizes={**case.sizes, "N_Q": 29, "N_KV": 29}, flags={**case.flags, "IS_CAUSAL": True})
+            case = replace(case, flags={k: v for k, v in case.flags.items() if k != "RAGGED"} | {"RAGGED": 0})
+        tensors = puzzle.make(case)
+        expected = puzzle.reference(case, {n: t.double() if t.is_floating_point() else t for n, t in tensors.items()})
+        (peer,) = [peer for peer in WORK[name].peers if peer.name != "cuDNN"]
+        assert peer.takes(case)
+        got = peer.prepare(case, tensors)()
+        assert isinstance(got, torch.Tensor)
+        want = expected[puzzle.outputs[0]]
+        assert torch.allclose(got.double().reshape(want.shape), want, atol=1e-5), name
+
+
+# --- what is chosen -----------------------------------------------------------------------------------------------------
+
+
+def test_the_largest_cases_are_timed_unless_sizes_are_named() -> None:
+    cases, options = cases_to_time(FAST, {"num_stages": 3})
+    assert [case.sizes["N_Q"] for case in cases][1:] == [4097, 4097]
+    assert options == {"num_stages": 3}
+    (case,), _ = cases_to_time(FAST, LONG)
+    assert (case.sizes["N_Q"], case.dtype, case.family) == (16384, "bfloat16", "normal")
+    with pytest.raises(UsageError, match="no size called N"):
+        cases_to_time(FAST, {"N": 1})
+
+
+# --- the limits of a GPU ------------------------------------------------------------------------------------------------
+
+
+def test_limits_are_measured_once_for_each_gpu(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[str] = []
+
+    def measure_it() -> Limits:
+        measured.append(gpu.device_name())
+        return replace(GPU, gpu=gpu.device_name())
+
+    monkeypatch.setattr("checker.gpu.device_name", lambda: "one GPU")
+    assert roofline.measured_limits(measure_it) == roofline.measured_limits(measure_it) == replace(GPU, gpu="one GPU")
+    assert measured == ["one GPU"]
+    monkeypatch.setattr("checker.gpu.device_name", lambda: "another")
+    assert roofline.measured_limits(measure_it).gpu == "another"
+    (space.ours / roofline.FILE).write_text(json.dumps({"measured on": 3}))
+    assert roofline.measured_limits(measure_it).gpu == "another"
+    assert len(measured) == 3
+
+
+# --- without a GPU ------------------------------------------------------------------------------------------------------
+
+
+def test_without_a_gpu_least_times_are_predicted_and_called_so() -> None:
+    cases, _ = cases_to_time(FAST, LONG)
+    panel = predictions(FAST, cases)
+    told = text(panel)
+    assert "predicted, not measured" in told
+    assert [row[0].text for row in panel.rows] == ["T4", "A100", "L4", "H100"]
+    assert [row[2].text for row in panel.rows] == ["products"] * 4
+    h100 = panel.rows[-1][1].text
+    assert h100 == "3.22 ms", "2.2 TFLOP at 0.69 of 989 TFLOP/s"
+    assert "took 1.1 times as long" in told
+    assert {row[2].text for row in predictions(ROW, cases_to_time(ROW, {})[0]).rows} == {"bytes"}
+
+
+def test_the_shell_shows_the_predictions_and_says_that_nothing_was_timed(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("checker.gpu.available", lambda: False)
+    file = str(ROOT / "solutions" / "row_softmax.py")
+    assert cli.main(["bench", file, "--dtype", "bfloat16", "--size", "N=512"]) == 3
+    shown = capsys.readouterr()
+    assert "predicted, not measured" in shown.out
+    assert "N = 512" in shown.out
+    assert "bench needs a GPU" in shown.err
+    assert "doctor" in shown.err
+    assert cli.main(["bench", file, "--num-warps", "5"]) == 2
+
+
+# --- with one -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.gpu
+def test_a_real_clock_reports_something_possible(space: Workspace) -> None:
+    found: Any = bench.bench_and_show(FAST, source(FAST), {**LONG, "N_Q": 4096, "N_KV": 4096})
+    assert isinstance(found, Benchmark)
+    (one,) = found.measured
+    assert list(one.times) == [YOURS, COURSE, "torch", "cuDNN"]
+    assert all(isinstance(time, Timing) for time in one.times.values()), one.times
+    assert "beyond the limit" not in text(found)
+    ratio = one.times[YOURS].median / one.times[COURSE].median  # type: ignore[union-attr]
+    assert 0.9 < ratio < 1.1, "it is the same kernel"
