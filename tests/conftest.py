@@ -38,7 +38,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def subject_of(item: pytest.Item) -> str:
-    """The name of the puzzle or notebook that a test's parameters are of; empty where there is none."""
+    """What a test judges: what its mark says, or the puzzle or notebook that its parameters are of; empty where there is none."""
+    mark = item.get_closest_marker("judged")
+    if mark is not None and mark.args:
+        return str(mark.args[0])
     parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
     named = parameters.get(
         "puzzle", parameters.get("misconception", parameters.get("key", parameters.get("notebook", "")))

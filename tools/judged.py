@@ -2,8 +2,8 @@
 
 The tests marked ``judged`` judge more than 1,000 kernels and run every notebook, which takes two cores half an hour. What comes out
 hangs on the kernel, its puzzle, the code that judges and the versions that compute. `reports/judged.json` keeps a hash of all that for
-each puzzle whose kernels all came out as they should, for each notebook that ran as it should, and for each pair of Triton and NumPy
-on which the simulator's tests passed. Where the hash is still the same, a test run takes one in `ONE_IN` of these tests, others at every
+each puzzle whose kernels all came out as they should, for each notebook that ran as it should, for each pair of Triton and NumPy
+on which the simulator's tests passed, and for the fast solutions, which are compiled in every configuration. Where the hash is still the same, a test run takes one in `ONE_IN` of these tests, others at every
 commit, and leaves out the pair; where it is not, all of them. So a change that decides about verdicts is either judged by whoever makes
 it, with this command, or by CI, which then takes longer.
 
@@ -61,8 +61,10 @@ KERNELS = ("correct", "rewrites", "styles")
 MATRIX = ("3.6.0/2.3.5", "3.9.0/newest")
 """The pairs of Triton and NumPy that `tools/test-matrix` tries."""
 OF_THE_MATRIX = ("tests/simulator", "tests/compiler/test_launch_keys.py")
+FAST = "solutions/fast"
+OF_THE_FAST = "tests/fast/test_compiled.py"
 NOTEBOOKS = tuple(sorted({puzzle.notebook for puzzle in LADDER}))
-SUBJECTS = (*PUZZLES, *NOTEBOOKS, *MATRIX)
+SUBJECTS = (*PUZZLES, *NOTEBOOKS, *MATRIX, FAST)
 ONE_IN = 50
 SHOWN = 16
 """Digits of a hash."""
@@ -84,6 +86,8 @@ def decides(subject: str) -> str:
     """A hash of everything that decides about the verdicts on a puzzle's kernels, about what a notebook shows, or about a pair."""
     if subject in PUZZLES:
         return _of_puzzle(subject)
+    if subject == FAST:
+        return _of_fast()
     return _of_pair(subject) if subject in MATRIX else _of_notebook(subject)
 
 
@@ -103,6 +107,11 @@ def _of_notebook(notebook: str) -> str:
 def _of_pair(pair: str) -> str:
     tests = [path for place in OF_THE_MATRIX for path in _python(ROOT / place)]
     return _hash([_machinery(), *packages(), pair, *map(_code, (*tests, *_python(ROOT / "checker" / "course")))])
+
+
+def _of_fast() -> str:
+    places = (FAST, "tests/fast", "checker/compiler")
+    return _hash([*packages(), *(_code(path) for place in places for path in _python(ROOT / place))])
 
 
 def _python(path: Path) -> list[Path]:
@@ -183,7 +192,7 @@ def summary(asked: str) -> str:
         return f"judged: {asked}"
     again = stale()
     return (
-        f"judged: all of {len(again)} of {len(SUBJECTS)} puzzles, notebooks and pairs; of the others, which stand in reports/judged.json, "
+        f"judged: all of {len(again)} of {len(SUBJECTS)} puzzles, notebooks, pairs and fast solutions; of the others, which stand in reports/judged.json, "
         f"one test in {ONE_IN} (JUDGE=all takes every one)"
     )
 
@@ -196,7 +205,7 @@ def judge(subject: str, jobs: int) -> bool:
     if subject in MATRIX:
         command, asked = ["tools/test-matrix"], {"PAIRS": subject, "JUDGE": "all", "JOBS": str(jobs)}
     else:
-        command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), "-m", "judged", *TESTS]
+        command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), "-m", "judged", *TESTS, OF_THE_FAST]
         asked = {"JUDGE": subject}
     return subprocess.run(command, cwd=ROOT, env=os.environ | asked, check=False).returncode == 0
 

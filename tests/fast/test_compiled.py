@@ -24,6 +24,8 @@ from checker.compiler.compile import _run as compiled
 from solutions.fast import attention, attention_backward, attention_gluon, linear_attention, softmax
 from tests.fast.launches import HOPPER, requests
 
+pytestmark = pytest.mark.judged("solutions/fast")
+
 N = 4096
 FEW = 64  # bytes, of some 600 in registers
 
