@@ -19,6 +19,8 @@ from checker.submission.kernel import KernelSource
 PLATFORMS = ("canvas", "moodle", "gradescope")
 """Layouts that nobody's own files have by chance."""
 QUIET = ("left_out", "other_kind", "empty")
+FAST = Path(__file__).resolve().parents[2] / "solutions" / "fast"
+"""The course's own fast kernels, which no puzzle asks for: no submission."""
 
 _UNREADABLE: Mapping[str, Status] = {"syntax": "compile_error", "no_kernel": "not_attempted"}
 """The status of a file without a kernel, by the reason; everything else is ``forbidden``."""
@@ -71,10 +73,11 @@ def _at(path: Path, puzzles: Sequence[Puzzle], reader: Reader) -> list[Submissio
         return [read(path.name, path, [File(path.name, lambda most: _bytes(path, most))], puzzles, reader)]
     groups: dict[str, list[File]] = {}
     for file, name in zip(files, inside, strict=True):
-        if skipped(name.split("/")[0]):
+        first = name.split("/")[0]
+        if skipped(first) or path.resolve() / first == FAST:
             continue
         for place in layout.place(name) if platform else [None]:
-            owner = place.names[0] if place else name.split("/")[0]
+            owner = place.names[0] if place else first
             own = place.file if place else name
             groups.setdefault(owner, []).append(File(own, file.read, file.problem, file.reason, file.modified))
     made = [read(name, path / name, group, puzzles, reader) for name, group in groups.items()]

@@ -83,7 +83,7 @@ def prefix_kernel(
 
 
 @triton.jit
-def causal_linear_attention_kernel(
+def pass_kernel(
     q_ptr,  # [B * H, N, D] queries, without gaps
     k_ptr,  # [B * H, N, D] keys
     v_ptr,  # [B * H, N, D] values
@@ -210,7 +210,7 @@ def linear_attention(
         grid = (d // 64, count - 1, b * h)
         segment_sums_kernel[grid](k, v, s, n, size, D=d, CHUNK=64, BLOCK_V=64, STAGES=3, num_warps=4, num_stages=3)
         prefix_kernel[((d + 1) * d // 64, b * h)](s, (d + 1) * d, SEGMENTS=count, BLOCK=64, num_warps=4)
-    causal_linear_attention_kernel[(d // c.block_v, count, b * h)](
+    pass_kernel[(d // c.block_v, count, b * h)](
         q,
         k,
         v,
