@@ -214,7 +214,6 @@ def asked_for(order: Order) -> tuple[Case, ...]:
     return (
         heads_case(2, (3, 1), order(37, 277), 16, (16, 16), both, dtype="float16", layout="transposed"),
         heads_case(3, (4, 2), order(20, 613), 16, (16, 16), both, layout="strided"),
-        heads_case(3, (4, 2), (19, 1), 16, (16, 16), ragged, layout="strided"),
         heads_case(3, (4, 2), (1, 65), 16, (16, 16), both, layout="transposed"),
         heads_case(2, (4, 2), (45, 70), 32, (16, 16), ragged, dtype="bfloat16", layout="transposed"),
         heads_case(3, (4, 2), order(35, 150), 16, (16, 16), both, dtype="bfloat16", layout="transposed"),
