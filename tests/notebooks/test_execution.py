@@ -50,8 +50,15 @@ def execute(notebook: NotebookNode) -> list[tuple[str, str, dict[str, str]]]:
     threads = str(
         torch.get_num_threads()
     )  # a share of the processors, see tests/conftest.py: a kernel takes all of them else
-    client = NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(ROOT / "notebooks")}})
-    client.execute(env=os.environ | {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads})
+    environment = os.environ | {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
+    for last in (False, False, True):
+        client = NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(ROOT / "notebooks")}})
+        try:
+            client.execute(env=environment)
+            break
+        except RuntimeError as error:  # two kernels that start together may choose one port: no cell has run then
+            if last or "Kernel died before replying" not in str(error):
+                raise
     noise = [o.text for c in notebook.cells if c.cell_type == "code" for o in c.outputs if o.get("name") == "stderr"]
     assert noise == [], "a learner would see this in red"
     plain = [o["data"]["text/plain"] for c in notebook.cells for o in c.get("outputs", []) if "data" in o]
