@@ -206,7 +206,7 @@ def plot(rows: Sequence[Row], family: str, docs: Path) -> Path | None:
         for row in sorted((r for r in mine if r["case"] == case), key=lambda r: -r["figure"][0]):
             middle, low, high = row["figure"]
             axes.barh(at, middle, color=COLOURS[row["kind"]], xerr=[[middle - low], [high - middle]], ecolor="#999999")
-            axes.text(middle, at, f" {row['name']}", va="center", fontsize=7)
+            axes.text(high, at, f" {row['name']}", va="center", fontsize=7)
             at += 1
         at += 1
     axes.set_yticks(ticks, labels, fontsize=7)
