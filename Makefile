@@ -80,4 +80,4 @@ endif
 
 browser:
 	@$(RUN) tools/browser.py
-	@$(RUN) tools/hub.py
+	@$(RUN) tools/companions.py

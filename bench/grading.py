@@ -4,8 +4,8 @@
 
 Prints, and with `--write` keeps in reports/grading-bench.{json,md}: processor seconds of the whole process tree for a learner, its
 peak memory, what each grader gave to right and to wrong kernels, what a kernel costs that is handed in again or graded again, and
-how time and memory grow with a class. The others live in environments of their own below .bench/, made by the first run; torch and
-Triton are the course's. Processor seconds and not the clock, and ratios within a round: other work on the machine slows all alike.
+how time and memory grow with a class. The others live in environments of their own (tools/companions.py); torch and Triton
+are the course's. Processor seconds and not the clock, and ratios within a round: other work on the machine slows all alike.
 """
 
 from __future__ import annotations
@@ -18,12 +18,10 @@ import shutil
 import statistics
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import textwrap
 import threading
 import time
-import venv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import cycle, islice
@@ -38,9 +36,9 @@ import msgspec  # noqa: E402
 from checker.misconceptions import bank, solution  # noqa: E402
 from checker.sandbox.linux import PR_SET_CHILD_SUBREAPER, prctl  # noqa: E402
 from tests.misconceptions.kernels import correct  # noqa: E402
+from tools import companions  # noqa: E402
 
-BENCH, REPORT = ROOT / ".bench", ROOT / "reports" / "grading-bench"
-RIVALS = {"otter": "otter-grader==7.0.0", "nbgrader": "nbgrader==0.9.6"}
+REPORT = ROOT / "reports" / "grading-bench"
 OURS, GRADERS = "this project", ("this project", "otter", "nbgrader")
 LADDER = ("row_softmax", "chunked_softmax", "online_softmax", "tiled_softmax")
 ONE = ("online_softmax",)
@@ -241,15 +239,10 @@ def environment(python: Path, home: Path) -> dict[str, str]:
 
 
 def install(name: str) -> Path:
-    """The rival's environment, made if it is not there. torch and Triton are those of the environment that runs this."""
-    python = BENCH / name / "bin" / "python"
-    if not python.exists():
-        venv.create(BENCH / name, with_pip=True)
-        own = subprocess.check_output(
-            [python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"], text=True
-        )
-        Path(own.strip(), "torch-of-the-course.pth").write_text(sysconfig.get_paths()["purelib"])
-        subprocess.run([python, "-m", "pip", "install", "-q", RIVALS[name]], check=True)
+    """The Python of the rival's environment. Raises RuntimeError where it cannot be fetched."""
+    python = companions.install(name)
+    if python is None:
+        raise RuntimeError(f"{companions.COMPANIONS[name].package} could not be fetched")
     return python
 
 
@@ -372,7 +365,7 @@ class Nbgrader:
     def grade(self, handed_in: Sequence[HandedIn]) -> Cost:
         shutil.rmtree(self.folder / "autograded", ignore_errors=True)
         command = [str(self.python), "-m", "nbgrader", "autograde", "hw", "--create", "--force"]
-        return measured([command], self.folder, self.environment)
+        return measured([command], self.folder, self.environment, may_crash=True)
 
     def points(self, handed_in: Sequence[HandedIn]) -> dict[str, dict[str, float]]:
         look = """

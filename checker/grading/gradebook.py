@@ -30,7 +30,7 @@ class Filled:
 def guarded(text: str) -> str:
     """A cell that no spreadsheet takes for a formula. Numbers stay numbers."""
     flat = " ".join(text.replace("\0", "").split()) if any(c in text for c in "\r\n\t\0") else text
-    if flat.lstrip().startswith(_FORMULA) and not re.fullmatch(r"-|[+-]?\d+([.,]\d+)?", flat):
+    if flat.lstrip().startswith(_FORMULA) and not re.fullmatch(r"-+|[+-]?\d+([.,]\d+)?", flat):
         return f"'{flat}"
     return flat
 
@@ -162,17 +162,25 @@ def _scores(learner: LearnerResult) -> list[object]:
 
 
 def otter_csv(result: Result) -> str:
-    """As `otter grade` writes ``final_grades.csv``: a column a question, their points below the heads, total and percentage last."""
-    questions = [p.puzzle for p in result.puzzles]
-    most = sum(p.points for p in result.puzzles)
+    """As ``otter grade`` writes ``final_grades.csv``: questions and files in the order of their names, the points possible below the heads.
+
+    ``percent_correct`` is a share, 0 to 1, as it is there.
+    """
+    questions = sorted(result.puzzles, key=lambda puzzle: puzzle.puzzle)
+    names = [question.puzzle for question in questions]
+    most = number(sum(question.points for question in questions))
     rows: list[list[object]] = [
-        ["file", *questions, "total_points_earned", "percent_correct", "grading_status"],
-        ["points-per-question", *(number(p.points) for p in result.puzzles), number(most), "", ""],
+        ["file", *names, "total_points_earned", "percent_correct", "grading_status"],
+        ["points-per-question", *(number(question.points) for question in questions), most, "1", "--"],
     ]
-    for learner in result.learners:
-        file = learner.files[0].file if learner.files else learner.person.id
-        percent = round(100 * learner.score / learner.max_score, 2) if learner.max_score else 0.0
-        scores = [number(p.score) for p in learner.puzzles]
+    for learner in sorted(result.learners, key=_otter_file):
+        scores = {puzzle.puzzle: puzzle.score for puzzle in learner.puzzles}
+        share = round(learner.score / learner.max_score, 4) if learner.max_score else 0.0
         done = "Completed" if learner.status == "graded" else learner.status
-        rows.append([f"{learner.person.id}/{file}", *scores, number(learner.score), f"{percent:g}", done])
+        earned = [number(scores.get(name, 0.0)) for name in names]
+        rows.append([_otter_file(learner), *earned, number(learner.score), f"{share:g}", done])
     return table(rows)
+
+
+def _otter_file(learner: LearnerResult) -> str:
+    return f"{learner.person.id}/{learner.files[0].file if learner.files else learner.person.id}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,16 +14,41 @@ from checker.grading.keys import Setting
 from checker.grading.records import VerdictRecord
 from checker.sandbox import Sandbox
 from tests.grading.classes import VECTOR_ADD, differing, run_folder
+from tests.grading.conftest import ROOT
+from tools.companions import python_of
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install 'tile-by-tile[ray]'"
-    ),
-]
+HERE = importlib.util.find_spec("ray") is not None
 CPU = Setting(diagnose=False)
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(HERE, reason="Ray is installed here: the test below runs")
+def test_where_ray_is_a_companion_the_test_below_runs_beside_it(tmp_path: Path) -> None:
+    python = python_of("ray")
+    if python is None:
+        pytest.skip("there is no Ray: GRADING ON A CLUSTER IS NOT TESTED (tools/companions.py fetches it)")
+    command = [
+        python,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--basetemp",
+        tmp_path / "ray",
+        __file__,
+    ]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment |= {"PYTHONPATH": str(ROOT), "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HERE, reason="Ray is not installed here: the test above runs this one beside it")
 def test_a_lost_node_loses_no_verdict_and_changes_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # before Ray is imported: both nodes stay on 127.0.0.1, since not every machine can reach itself by another address
     monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")

@@ -19,7 +19,7 @@ from checker.workshop import class_files, reporting
 from checker.workshop.board_store import NoClass, Store
 from checker.workshop.join_code import JoinAddress
 from checker.workshop.wire import Event
-from tools.hub import find_hub
+from tools.companions import find_hub
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = """
@@ -57,7 +57,7 @@ def hub(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     """The board's public address and the folder of its classes."""
     found = find_hub()
     if found is None:
-        pytest.skip("there is no JupyterHub: THE BOARD IS NOT TESTED AS ITS SERVICE (tools/hub.py fetches one)")
+        pytest.skip("there is no JupyterHub: THE BOARD IS NOT TESTED AS ITS SERVICE (tools/companions.py fetches one)")
     public, port, api, service = free_ports(4)
     facts = {"public": public, "hub": port, "api": api, "service": service, "home": tmp_path, "root": ROOT}
     config = tmp_path / "jupyterhub_config.py"

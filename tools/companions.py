@@ -1,0 +1,104 @@
+"""Fetches the programs that the course is tested beside, each into an environment of its own below .venv.
+
+A JupyterHub with its proxy for the board, Ray for a cluster, nbgrader and otter-grader for what they read and write. None of them
+is part of what a learner has. What cannot be fetched is said here, loudly, and its test is skipped.
+
+    python tools/companions.py [hub ray nbgrader otter]
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+HOME = Path(os.environ.get("TILE_COMPANIONS") or Path(__file__).resolve().parents[1] / ".venv")
+"""Holds a folder for each, and node/ for what comes from npm."""
+PROXY = "configurable-http-proxy@5"
+
+
+@dataclass(frozen=True)
+class Companion:
+    """`package` as pip takes it; `beside` the course's packages, or without them."""
+
+    package: str
+    tested: str
+    beside: bool = True
+
+
+COMPANIONS = {
+    "hub": Companion("jupyterhub==6.1.1", "the board as a service of a JupyterHub", beside=False),
+    "ray": Companion("ray==2.60.0", "grading on a Ray cluster that loses a node"),
+    "nbgrader": Companion("nbgrader==0.9.6", "a course in nbgrader"),
+    "otter": Companion("otter-grader==7.0.0", "points as otter-grader writes them"),
+}
+
+
+@dataclass(frozen=True)
+class Hub:
+    """The commands of a hub and of its proxy."""
+
+    hub: Path
+    proxy: Path
+
+
+def python_of(name: str) -> Path | None:
+    """The Python of a companion's environment, or None where it is not whole."""
+    python = HOME / name / "bin" / "python"
+    return python if python.is_file() and _stamp(name).is_file() else None
+
+
+def find_hub() -> Hub | None:
+    """The hub and its proxy, or None."""
+    hub, proxy = (
+        HOME / "hub" / "bin" / "jupyterhub",
+        HOME / "node" / "node_modules" / ".bin" / "configurable-http-proxy",
+    )
+    return Hub(hub, proxy) if python_of("hub") and proxy.is_file() and shutil.which("node") else None
+
+
+def install(name: str) -> Path | None:
+    """Ask pip, and npm for the hub's proxy. Gives what `python_of` gives."""
+    if name == "hub" and find_hub() is None and (npm := shutil.which("npm")):
+        _quietly([npm, "install", "--no-audit", "--no-fund", "--prefix", str(HOME / "node"), PROXY])
+    if python_of(name) is None:
+        companion, home = COMPANIONS[name], HOME / name
+        venv.create(home, with_pip=True, clear=True)
+        if companion.beside:
+            packages = Path(sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)}))
+            (packages / "of-the-course.pth").write_text(sysconfig.get_path("purelib"))
+        if _quietly([str(home / "bin" / "python"), "-m", "pip", "install", "-q", companion.package]):
+            _stamp(name).write_text(companion.package)
+    return python_of(name)
+
+
+def _stamp(name: str) -> Path:
+    return HOME / name / f"{COMPANIONS[name].package}.installed"
+
+
+def _quietly(command: Sequence[str]) -> bool:
+    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=600).returncode == 0
+
+
+def main(names: Sequence[str]) -> int:
+    wanted = [name for name in names or COMPANIONS if (find_hub() if name == "hub" else python_of(name)) is None]
+    if wanted:
+        print(f"Fetching what the course is tested beside: {', '.join(wanted)}.", flush=True)
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(install, wanted))
+    for name in wanted:
+        if (find_hub() if name == "hub" else python_of(name)) is None:
+            told = f"*** NOT TESTED: {COMPANIONS[name].tested}. {COMPANIONS[name].package} could not be fetched. ***"
+            print(f"\n{told}\n", file=sys.stderr, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
