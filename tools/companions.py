@@ -73,7 +73,7 @@ def install(name: str) -> Path | None:
         venv.create(home, with_pip=True, clear=True)
         if companion.beside:
             packages = Path(sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)}))
-            (packages / "of-the-course.pth").write_text(sysconfig.get_path("purelib"))
+            (packages / "of-the-course.pth").write_text(str(Path(sysconfig.get_path("purelib")).resolve()))
         if _quietly([str(home / "bin" / "python"), "-m", "pip", "install", "-q", companion.package]):
             _stamp(name).write_text(companion.package)
     return python_of(name)
@@ -84,7 +84,11 @@ def _stamp(name: str) -> Path:
 
 
 def _quietly(command: Sequence[str]) -> bool:
-    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=600).returncode == 0
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False, timeout=600)
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
 
 
 def main(names: Sequence[str]) -> int:
