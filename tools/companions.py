@@ -8,6 +8,7 @@ is part of what a learner has. What cannot be fetched is said here, loudly, and 
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -79,6 +80,10 @@ def install(name: str) -> Path | None:
     return python_of(name)
 
 
+def _missing(name: str) -> bool:
+    return (find_hub() if name == "hub" else python_of(name)) is None
+
+
 def _stamp(name: str) -> Path:
     return HOME / name / f"{COMPANIONS[name].package}.installed"
 
@@ -91,14 +96,19 @@ def _quietly(command: Sequence[str]) -> bool:
     return done.returncode == 0
 
 
-def main(names: Sequence[str]) -> int:
-    wanted = [name for name in names or COMPANIONS if (find_hub() if name == "hub" else python_of(name)) is None]
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(COMPANIONS)}; all of them without a name")
+    names = parser.parse_args(arguments).names or [*COMPANIONS]
+    if unknown := [name for name in names if name not in COMPANIONS]:
+        parser.error(f"no companion is called {', '.join(unknown)}; there are {', '.join(COMPANIONS)}")
+    wanted = [name for name in names if _missing(name)]
     if wanted:
         print(f"Fetching what the course is tested beside: {', '.join(wanted)}.", flush=True)
     with ThreadPoolExecutor() as pool:
         list(pool.map(install, wanted))
     for name in wanted:
-        if (find_hub() if name == "hub" else python_of(name)) is None:
+        if _missing(name):
             told = f"*** NOT TESTED: {COMPANIONS[name].tested}. {COMPANIONS[name].package} could not be fetched. ***"
             print(f"\n{told}\n", file=sys.stderr, flush=True)
     return 0

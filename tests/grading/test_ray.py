@@ -27,19 +27,8 @@ def test_where_ray_is_a_companion_the_test_below_runs_beside_it(tmp_path: Path) 
     python = python_of("ray")
     if python is None:
         pytest.skip("there is no Ray: GRADING ON A CLUSTER IS NOT TESTED (tools/companions.py fetches it)")
-    command = [
-        python,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-        "--basetemp",
-        tmp_path / "ray",
-        __file__,
-    ]
+    options = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--basetemp"]
+    command = [python, *options, tmp_path / "ray", __file__]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {"PYTHONPATH": str(ROOT), "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
