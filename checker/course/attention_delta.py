@@ -68,6 +68,8 @@ def _values(case: Case, shape: tuple[int, ...]) -> tuple[torch.Tensor, torch.Ten
             return torch.ones_like(o), do
         case "tiny_outputs":  # products as large as any, of numbers that look like none
             return o * 2.0**-30, do * 2.0**30
+        case "small_gradients":  # products that are no number of float16, and look like nothing in float32
+            return o, do * (2.0**-22 if case.dtype == "float16" else 2.0**-110)
         case "unseen":  # every other query saw no key: its output is 0, and its gradient is as large as any
             o[..., 1::2, :] = 0.0
             return o, do
@@ -198,6 +200,8 @@ PUZZLE = Puzzle(
         _case(3, 2, 33, 32, 16, dtype="bfloat16", layout="strided"),
         _case(2, 3, 21, 32, 16, layout="strided", family="tiny_outputs"),
         _case(2, 3, 37, 64, 32, dtype="bfloat16", layout="transposed", family="tiny_outputs"),
+        _case(2, 3, 21, 32, 16, layout="strided", family="small_gradients"),
+        _case(2, 3, 37, 64, 32, dtype="float16", layout="transposed", family="small_gradients"),
         _case(2, 8, 4096, 128, 64, devices=GPU, dtype="bfloat16", layout="transposed"),
         _case(3, 5, 1031, 64, 32, devices=GPU, dtype="float16", layout="strided", family="cancelling"),
         _case(1, 16, 8192, 64, 128, devices=GPU),

@@ -114,6 +114,10 @@ PUZZLE = Puzzle(
         heads_case(9, (2, 1), (5, 23), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}, family="negative"),
         # of one key alone: the gradient of queries is 0 then, and has no such case
         heads_case(3, (4, 2), (19, 1), 16, (16, 16), {"RAGGED": 1}, layout="strided"),
+        heads_case(
+            1, (82, 2), (3, 5), 16, (16, 16), dtype="float16", layout="strided"
+        ),  # more heads than anyone thinks share one
+        heads_case(1, (1, 1), order(1103, 3), 16, (16, 16), dtype="float16"),
         *asked_for(order),
         # so many terms that no sum in 16 bits holds them
         heads_case(1, (1, 1), (661, 3), 16, (16, 16), dtype="float16", family=MANY_SMALL),

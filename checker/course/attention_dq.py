@@ -112,6 +112,10 @@ PUZZLE = Puzzle(
         heads_case(1, (1, 1), (37, 2), 16, (16, 16), {"IS_CAUSAL": True}, layout="strided"),
         heads_case(1, (1, 1), (270, 20), 16, (16, 16), {"IS_CAUSAL": True}, family="negative"),
         heads_case(9, (2, 1), (5, 23), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}, family="negative"),
+        heads_case(
+            1, (82, 2), (3, 5), 16, (16, 16), dtype="float16", layout="strided"
+        ),  # more heads than anyone thinks share one
+        heads_case(1, (1, 1), order(1103, 3), 16, (16, 16), dtype="float16"),
         *asked_for(order),
         # so many terms that no sum in 16 bits holds them
         heads_case(1, (1, 1), (1, 661), 16, (16, 16), dtype="float16", family=MANY_SMALL),

@@ -249,7 +249,7 @@ def drawn(order: Order) -> Callable[[Random], tuple[Case, ...]]:
             n_q, n_kv = (draw.randint(1, 2 * tile + 9) for tile in row["tile"])
             if len(found) == 5:
                 row |= {"tile": (32, 32), "d": draw.choice((16, 32)), "batches": 1, "heads": (2, 1)}
-                n_q, n_kv = order(draw.randint(700, 900), draw.randint(40, 90))
+                n_q, n_kv = order(draw.randint(1200, 1400), draw.randint(40, 90))
             found.append(_built(row, n_q, n_kv))
         return tuple(found)
 

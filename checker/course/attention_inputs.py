@@ -44,6 +44,16 @@ DEEPEST = 44
 OF_BASE_TWO = {"float32": 1143 / 1024, "float16": 131 / 128, "bfloat16": 131 / 128}
 """Numbers of few bits that are of few bits times log2(e) as well, within 4e-5 of 189/128 and 3e-7 of 1649/1024: so queries of "rare_keys"
 come through, if they are multiplied by log2(e) and rounded before the loop. A low score would make an error of a weight of it."""
+LEVELS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "creeping_scores": lambda j: 5e-5 * j,
+    "near_overflow": lambda j: torch.stack([88.0 - j % 3 / 4, -100.0 - j % 5 / 4]),
+    "overflowing_scores": lambda j: 1.25 * (j % 23),
+}
+"""Families whose scores hang on the number j of the key alone: [N_KV], or [rows, N_KV] for queries in turn.
+
+A creeping score rises by less than a thousandth from tile to tile, and what is left out of each rescale adds up. The exponential of
+one score near overflow is a number of float32, and the sum of three is none; of the other queries it is one of few bits.
+"""
 VAST = 1e20
 """How far from zero the scores of "vast_scores" go: beyond most numbers that stand for -inf, but not -1e30."""
 
@@ -79,7 +89,7 @@ def queries_keys_values(
         scores = scale_of(case) * q.max() * k[..., :1]  # the same for every query
         v = ten_bits(told_apart(kv_shape, g) * (-scores).exp())
         return tuple(x.to(DTYPES[case.dtype]) for x in (q, k, v))  # type: ignore[return-value]
-    if plan is not None or case.family in ("spike", "constant"):
+    if plan is not None or case.family in ("spike", "constant", *LEVELS):
         q, k = _chosen(case, plan, q_shape, kv_shape)
         v = told_apart(kv_shape, g) * (LARGE[case.dtype] if case.family == "large" else 1.0)
         return tuple(x.to(DTYPES[case.dtype]) for x in (q, k, v))  # type: ignore[return-value]
@@ -148,6 +158,9 @@ def _chosen(
         scores = rows_of_kinds(heads * rows, n, chunk_width(case, n), plan, dtype, seed)
     elif case.family == "rare_keys":
         scores = -_depths(case, n, chunk_width(case, n)).expand(heads * rows, n)
+    elif case.family in LEVELS:
+        levels = torch.atleast_2d(LEVELS[case.family](torch.arange(n, dtype=torch.float64)))
+        scores = levels[torch.arange(rows) % len(levels)].repeat(heads, 1)
     else:  # all alike: zeros, or after the first key 16 more add less than half a step to a sum kept in the case's dtype
         after = math.log(0.45 * torch.finfo(dtype).eps / 16) if case.family == "spike" else 0.0
         scores = torch.full((heads * rows, n), after, dtype=torch.float64)

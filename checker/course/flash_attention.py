@@ -132,6 +132,11 @@ PUZZLE = Puzzle(
         _case(9, 75, 64, (16, 16), dtype="float16", family="extreme_scores"),
         _case(9, 75, 128, (16, 16), dtype="bfloat16", family="extreme_scores"),
         _case(5, 61, 16, (16, 16), family="vast_scores", devices=CPU),
+        _case(5, 613, 16, (16, 16), family="creeping_scores"),
+        _case(9, 41, 16, (16, 16), family="near_overflow"),
+        _case(9, 41, 64, (16, 16), dtype="float16", family="near_overflow"),
+        _case(5, 41, 16, (16, 16), dtype="float16", family="overflowing_scores", flags={"SCALE": 2.0**-12}),
+        _case(3, 1103, 16, (16, 16), dtype="float16"),
         _case(19, 41, 16, (16, 16), family="constant"),
         _case(19, 263, 32, (32, 64), dtype="bfloat16", family="constant"),
         # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`

@@ -216,6 +216,12 @@ PUZZLE = Puzzle(
         _case(1, (1, 1), (9, 75), 64, (16, 16), _CAUSAL, dtype="float16", family="extreme_scores"),
         _case(1, (1, 1), (9, 75), 128, (16, 16), dtype="bfloat16", family="extreme_scores"),
         _case(1, (1, 1), (5, 61), 16, (16, 16), _CAUSAL, family="vast_scores", devices=CPU),
+        _case(1, (1, 1), (5, 613), 16, (16, 16), family="creeping_scores"),
+        _case(1, (1, 1), (9, 41), 16, (16, 16), _CAUSAL, family="near_overflow"),
+        _case(1, (1, 1), (9, 41), 64, (16, 16), dtype="float16", family="near_overflow"),
+        _case(1, (1, 1), (5, 41), 16, (16, 16), {"SCALE": 2.0**-12}, dtype="float16", family="overflowing_scores"),
+        _case(1, (82, 2), (3, 5), 16, (16, 16)),  # more heads than anyone thinks share one
+        _case(1, (1, 1), (3, 1103), 16, (16, 16), dtype="float16"),
         _case(3, (1, 1), (19, 41), 16, (16, 16), family="constant"),
         _case(1, (1, 1), (5, 1), 16, (16, 16), family="constant"),  # a sum of exactly 1: its logarithm is 0
         _case(1, (1, 1), (19, 263), 32, (32, 64), dtype="bfloat16", family="constant"),

@@ -213,6 +213,13 @@ PUZZLE = Puzzle(
         heads_case(1, (1, 1), (9, 75), 64, (16, 16), {"IS_CAUSAL": True}, dtype="float16", family="extreme_scores"),
         heads_case(1, (1, 1), (9, 75), 128, (16, 16), dtype="bfloat16", family="extreme_scores"),
         heads_case(1, (1, 1), (5, 61), 16, (16, 16), {"IS_CAUSAL": True}, family="vast_scores", devices=CPU),
+        heads_case(1, (1, 1), (5, 613), 16, (16, 16), family="creeping_scores"),
+        heads_case(1, (1, 1), (9, 41), 16, (16, 16), {"IS_CAUSAL": True}, family="near_overflow"),
+        heads_case(1, (1, 1), (9, 41), 64, (16, 16), dtype="float16", family="near_overflow"),
+        heads_case(1, (1, 1), (5, 41), 16, (16, 16), {"SCALE": 2.0**-12}, dtype="float16", family="overflowing_scores"),
+        # more heads than anyone thinks share one
+        heads_case(1, (82, 2), (3, 23), 16, (16, 16), family="score_pairs_in_sight", layout="strided"),
+        heads_case(1, (1, 1), (3, 1103), 16, (16, 16), dtype="float16"),
         heads_case(3, (1, 1), (19, 41), 16, (16, 16), {"RAGGED": 1}, family="constant"),
         heads_case(
             1, (1, 1), (5, 1), 16, (16, 16), family="constant"

@@ -36,24 +36,30 @@ def make(case: Case) -> Tensors:
     q, k, v = queries_keys_values(case, (h, n_q, d), (h, n_kv, d))
     # q and o lie alike, and k and v: they share their strides
     return {
-        "q_ptr": _apart(stored(q, case), case),
-        "k_ptr": _apart(stored(k, case, gap=21), case),
-        "v_ptr": _apart(stored(v, case, gap=21), case),
-        "o_ptr": _apart(stored(torch.zeros(h, n_q, d), replace(case, dtype="float32")), case),
+        "q_ptr": _stored(q, case, 13),
+        "k_ptr": _stored(k, case, 21),
+        "v_ptr": _stored(v, case, 21),
+        "o_ptr": _stored(torch.zeros(h, n_q, d), replace(case, dtype="float32"), 13),
         "m_ptr": torch.zeros(h, n_q, dtype=torch.float32),
         "l_ptr": torch.zeros(h, n_q, dtype=torch.float32),
     }
 
 
-def _apart(x: torch.Tensor, case: Case) -> torch.Tensor:
-    """[H, N, D] with heads that lie further apart than their rows do, where the layout is padded."""
-    if case.layout != "padded":
-        return x
+def _stored(x: torch.Tensor, case: Case, gap: int) -> torch.Tensor:
+    """[H, N, D] in the case's dtype and layout.
+
+    Heads of a padded layout lie further apart than their rows do; those of an interleaved one nearer, as [N, H, D].
+    """
     h, n, d = x.shape
-    row, head = x.stride(1), (n + 2) * x.stride(1) + 5
-    wide = torch.full((h * head,), torch.nan, dtype=x.dtype)
-    placed = torch.as_strided(wide, (h, n, d), (head, row, 1))
-    return placed.copy_(x)
+    if case.layout == "interleaved":
+        wide = torch.full((n, h, d + gap), torch.nan, dtype=DTYPES[case.dtype])
+        return wide[..., :d].transpose(0, 1).copy_(x)
+    rows = stored(x, case, gap)
+    if case.layout != "padded":
+        return rows
+    row, head = rows.stride(1), (n + 2) * rows.stride(1) + 5
+    wide = torch.full((h * head,), torch.nan, dtype=rows.dtype)
+    return torch.as_strided(wide, (h, n, d), (head, row, 1)).copy_(rows)
 
 
 def reference(case: Case, inputs: Tensors) -> Tensors:
@@ -173,6 +179,13 @@ PUZZLE = Puzzle(
         _case(1, 9, 75, 64, (16, 16), dtype="float16", family="extreme_scores"),
         _case(1, 9, 75, 128, (16, 16), dtype="bfloat16", family="extreme_scores"),
         _case(1, 5, 61, 16, (16, 16), family="vast_scores", devices=CPU),
+        _case(1, 5, 613, 16, (16, 16), family="creeping_scores"),
+        _case(1, 9, 41, 16, (16, 16), family="near_overflow"),
+        _case(1, 9, 41, 64, (16, 16), dtype="float16", family="near_overflow"),
+        _case(1, 5, 41, 16, (16, 16), dtype="float16", family="overflowing_scores", flags={"SCALE": 2.0**-12}),
+        _case(3, 21, 37, 16, (16, 16), layout="interleaved"),
+        _case(2, 17, 33, 32, (16, 32), dtype="bfloat16", layout="interleaved"),
+        _case(1, 3, 1103, 16, (16, 16), dtype="float16"),
         _case(1, 19, 41, 16, (16, 16), family="constant"),
         _case(1, 19, 263, 32, (32, 64), dtype="bfloat16", family="constant"),
         # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`

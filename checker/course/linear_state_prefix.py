@@ -111,8 +111,8 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
     found = []
     for large in (False,) * 5 + (True,):
         block = draw.choice((8, 16, 32, 64, 128))
-        chunks = draw.randint(140, 160) if large else draw.randint(1, 14)
-        size = draw.randint(600, 900) if large else draw.randint(1, 4 * block)
+        chunks = draw.randint(540, 580) if large else draw.randint(1, 14)
+        size = draw.randint(150, 220) if large else draw.randint(1, 4 * block)
         family = "normal" if large else draw.choice(("contributions", "contributions", "normal", "huge"))
         seed = draw.getrandbits(32)
         found.append(_case(1 if large else draw.randint(1, 4), chunks, size, block, family=family, seed=seed))
@@ -148,7 +148,7 @@ PUZZLE = Puzzle(
     "numbers of one group's states and walks over the chunks.",
     cases=(
         *_covered(),
-        _case(2, 133, 7, 8),
+        _case(2, 531, 7, 8),  # more chunks than anyone thinks enough
         _case(1, 16, 48, 32),  # 16 divides every size, a tile divides none
         _case(1, 2, 523, 8, family="counting"),
         _case(2, 12, 24, 16, family="huge"),

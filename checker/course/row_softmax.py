@@ -96,6 +96,7 @@ PUZZLE = Puzzle(
         *covered([{"BLOCK_N": 16}, {"BLOCK_N": 128}, {"BLOCK_N": 1024}], (9, 1, 3), _FAMILIES, _columns),
         _case(67, 7, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
         _case(2, 5003, 8192),  # more columns than anyone thinks enough
+        _case(1, 12_289, 16384, layout="padded"),
         _case(3, 16, 16, dtype="bfloat16", family="deep"),
         _case(3, 16, 16, dtype="bfloat16", family="positive"),
         _case(2, 48, 64),  # 16 divides every size, a tile divides none

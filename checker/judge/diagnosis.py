@@ -1,7 +1,7 @@
 """Name the misconception behind a failure, or say that none is known.
 
-The wrong kernels of the bank are run on the learner's failing case; those that do what the learner's kernel does are run
-on all other cases too, and on further ones that are no case of the puzzle. A name is given only where one belief is left.
+The wrong kernels of the bank are run on a few small cases and on the learner's failing one; those that do what the learner's kernel
+does are run on all other cases too, and on further ones that are no case of the puzzle. A name is given only where one belief is left.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from checker.judge.matching_line import matching_line, resemblance
 from checker.judge.outcome import Outcome, simulate
 from checker.judge.runner import Runner
 from checker.judge.threads import one_thread
+from checker.judge.traffic_gate import bytes_moved
 from checker.judge.verdict import Diagnosis, Gate
 from checker.misconceptions import Misconception, bank
 from checker.puzzle import Puzzle
@@ -32,6 +33,8 @@ from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
 _TOGETHER = SimulateOptions(together=True)
+PROBES = 6
+"""Small cases on which most of the bank is told from the learner's kernel, for less than one large case costs."""
 DRAWN_CASES = 8
 """To tell two kernels apart that agree on all cases of the puzzle."""
 NONE_KNOWN = Diagnosis(
@@ -59,10 +62,11 @@ def find_misconception(
     compare = _Comparison(puzzle, runner, gate, plainly_wrong(at_fault[1]))
     if gate not in at_fault[1].fails:
         return NONE_KNOWN
-    left = compare.in_one_case(bank(puzzle.name), *at_fault)
-    if left:
-        seen = [(o, behaviour(puzzle, o)) for o in outcomes if o is not failing and o.ran and o.trace is not None]
-        left = [misconception for misconception in left if compare.in_all_cases(misconception, seen)]
+    others = [o for o in outcomes if o is not failing and o.ran and o.trace is not None]
+    seen = [(o, behaviour(puzzle, o)) for o in sorted(others, key=bytes_moved)]
+    left = compare.in_few_cases(bank(puzzle.name), seen[:PROBES])
+    left = compare.in_one_case(left, *at_fault)
+    left = [misconception for misconception in left if compare.in_all_cases(misconception, seen[PROBES:])]
     if left:
         cases = _further_cases(puzzle, failing)
         further = [(o, behaviour(puzzle, o)) for o in simulate(puzzle, source, runner, cases, _TOGETHER) if o.ran]
@@ -92,6 +96,16 @@ class _Comparison:
     def __init__(self, puzzle: Puzzle, runner: Runner, gate: Gate, plainly: bool) -> None:
         self.puzzle, self.runner, self.gate, self.plainly = puzzle, runner, gate, plainly
         self.in_everything: dict[Misconception, bool] = {}
+
+    def in_few_cases(
+        self, known: Sequence[Misconception], learner: Sequence[tuple[Outcome, Behaviour]]
+    ) -> list[Misconception]:
+        """Those of `known` that do in all these cases what the learner's kernel did; one job runs them all."""
+        tasks = [(m, outcome, mine) for m in known for outcome, mine in learner]
+        theirs = list(behaviours(self.puzzle, self.runner, [(m, outcome.prepared) for m, outcome, _ in tasks]))
+        differ = {task[0] for task, other in zip(tasks, theirs, strict=False) if not self._alike(*task, other)}
+        differ |= {m for m, _, _ in tasks[len(theirs) :]}  # whose runs ended before
+        return [m for m in known if m not in differ]
 
     def in_one_case(self, known: Sequence[Misconception], learner: Outcome, mine: Behaviour) -> list[Misconception]:
         """Those of `known` that fail the case as the learner's kernel does; one job runs them all."""

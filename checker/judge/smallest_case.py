@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -13,6 +14,8 @@ from checker.puzzle import Case, Puzzle
 from checker.submission.kernel import Config, KernelSource
 
 MOST_RUNS = 20
+MOST_TURNS = 256
+"""Tiles that a case is cut into. One of more is no case to work out by hand, and takes long."""
 
 
 def smallest_case(
@@ -55,7 +58,7 @@ class _Search:
     def first(self, cases: Sequence[Case]) -> Case | None:
         """The first of `cases` that fails; a case that the puzzle cannot make at such sizes is left out."""
         prepared: list[Prepared] = []
-        for case in cases[: self.left]:
+        for case in [case for case in cases if _turns(case) <= MOST_TURNS][: self.left]:
             try:
                 prepared.append(prepare(self.puzzle, case, self.config))
             except (ValueError, IndexError, RuntimeError, ZeroDivisionError):
@@ -67,6 +70,11 @@ class _Search:
             if not outcome.ran:
                 return None
         return None
+
+
+def _turns(case: Case) -> int:
+    tiled = ((size, case.meta.get(f"BLOCK_{name}")) for name, size in case.sizes.items())
+    return math.prod(-(-size // tile) for size, tile in tiled if tile)
 
 
 def _together(case: Case) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -46,12 +47,17 @@ def failure(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
     """The outcome that the gate speaks of: of the failing cases the first in which a tensor is most overdrawn."""
     failing = [o for o in outcomes if overdrawn(puzzle, o)]
     return max(
-        failing, key=lambda o: max(m / max(allowed, 1) for _, _, m, allowed in overdrawn(puzzle, o)), default=None
+        failing, key=lambda o: max(_ratio(m, allowed) for _, _, m, allowed in overdrawn(puzzle, o)), default=None
     )
 
 
+def _ratio(moved: int, allowed: int) -> float:
+    """How often the allowance was moved: beyond all numbers where nothing is allowed, so that the first such case is spoken of."""
+    return moved / allowed if allowed else math.inf
+
+
 def passed(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult:
-    shown = max(outcomes, key=_moved, default=None)
+    shown = max(outcomes, key=bytes_moved, default=None)
     table = _table(puzzle, shown) if shown else {}
     return GateResult(GATE, "passed", _passes(shown), case=shown.case if shown else None, traffic=table)
 
@@ -122,7 +128,8 @@ def _lines_moving(replay: Trace | None, name: str, verb: str) -> list[int]:
     return sorted({e.line for e in events if e.tensor == name and e.kind in kinds and e.bytes})
 
 
-def _moved(outcome: Outcome) -> int:
+def bytes_moved(outcome: Outcome) -> int:
+    """Bytes loaded and stored of all tensors; 0 where there is no trace."""
     return sum(t.loaded + t.stored for t in outcome.trace.traffic.values()) if outcome.trace else 0
 
 
