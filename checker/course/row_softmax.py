@@ -74,7 +74,7 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
     """The last one is larger than all that are known."""
     found = []
     for block in (*(draw.choice((8, 32, 256, 512)) for _ in range(5)), 16384):
-        m, n = (72, draw.randint(8193, block)) if block == 16384 else (draw.randint(1, 12), draw.randint(1, block))
+        m, n = (72, draw.randint(12_290, block)) if block == 16384 else (draw.randint(1, 12), draw.randint(1, block))
         found.append(_case(m, n, block, **drawn_values(draw, _FAMILIES)))
     return tuple(found)
 

@@ -221,7 +221,7 @@ def test_a_fault_in_a_small_case_says_more_than_a_later_timeout(runner):
 
 
 def test_configurations_are_all_tried(runner):
-    good, small = Config({"BLOCK_N": 8192}, {}), Config({"BLOCK_N": 16}, {})
+    good, small = Config({"BLOCK_N": 16384}, {}), Config({"BLOCK_N": 16}, {})
     source = solution("row_softmax")
     assert judge(ROW, replace(source, configs=(good,)), runner).passed
     verdict = judge(ROW, replace(source, configs=(good, small)), runner, diagnose=False)
