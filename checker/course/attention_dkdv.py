@@ -117,6 +117,7 @@ PUZZLE = Puzzle(
         heads_case(
             1, (82, 2), (3, 5), 16, (16, 16), dtype="float16", layout="strided"
         ),  # more heads than anyone thinks share one
+        heads_case(1, (2, 1), (21, 19), 16, (16, 16), family="far_below_zero"),
         heads_case(1, (1, 1), order(1103, 3), 16, (16, 16), dtype="float16"),
         *asked_for(order),
         # so many terms that no sum in 16 bits holds them

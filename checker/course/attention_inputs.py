@@ -48,6 +48,7 @@ LEVELS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "creeping_scores": lambda j: 5e-5 * j,
     "near_overflow": lambda j: torch.stack([88.0 - j % 3 / 4, -100.0 - j % 5 / 4]),
     "overflowing_scores": lambda j: 1.25 * (j % 23),
+    "far_below_zero": lambda j: 0.0 * j - 20_480.0,
 }
 """Families whose scores hang on the number j of the key alone: [N_KV], or [rows, N_KV] for queries in turn.
 
