@@ -57,7 +57,7 @@ USED = (
     "tools/semantic.py",
 )
 """What these tests judge with."""
-KERNELS = ("correct", "rewrites", "styles")
+KERNELS = ("correct", "rewrites", "styles", "unseen")
 MATRIX = ("3.6.0/2.3.5", "3.9.0/newest")
 """The pairs of Triton and NumPy that `tools/test-matrix` tries."""
 OF_THE_MATRIX = ("tests/simulator", "tests/compiler/test_launch_keys.py")

@@ -115,7 +115,12 @@ PUZZLE = Puzzle(
         heads_case(
             1, (82, 2), (3, 5), 16, (16, 16), dtype="float16", layout="strided"
         ),  # more heads than anyone thinks share one
-        heads_case(1, (2, 1), (21, 19), 16, (16, 16), family="far_below_zero"),
+        heads_case(2, (4, 2), (21, 37), 16, (16, 16), layout="roomy"),
+        heads_case(2, (4, 2), (37, 21), 32, (16, 32), {"IS_CAUSAL": True}, dtype="float16", layout="roomy"),
+        heads_case(3, (2, 1), (21, 37), 16, (16, 16), layout="transposed"),
+        heads_case(1, (1, 1), (50, 40), 16, (64, 16), {"IS_CAUSAL": True}),
+        heads_case(1, (2, 1), (37, 53), 16, (16, 16), family="one_way"),
+        heads_case(1, (2, 1), (37, 85), 16, (16, 16), family="blanks"),
         heads_case(1, (1, 1), order(1103, 3), 16, (16, 16), dtype="float16"),
         *asked_for(order),
         # so many terms that no sum in 16 bits holds them

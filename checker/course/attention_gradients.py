@@ -53,6 +53,8 @@ def inputs(case: Case) -> Tensors:
     else:
         q, k, v = queries_keys_values(case, (b, h_q, n_q, d), (b, h_kv, n_kv, d))
         do = told_apart(q.shape, _generator(case)) * _shrunk(case)
+        if case.family == "one_way":
+            do = -do.abs()
     lengths = key_lengths(case)
     k, v = with_padding(k, v, lengths)
     do = do.to(q.dtype)

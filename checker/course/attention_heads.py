@@ -36,14 +36,20 @@ def sizes(case: Case) -> tuple[int, int, int, int, int, int]:
 def laid_out(x: torch.Tensor, case: Case, name: str) -> torch.Tensor:
     """[B, H, N, D] in memory as the case says.
 
-    `transposed` lies as [B, N, H, D], the layout a projection leaves behind. `strided`: every tensor in an order of its own,
+    `transposed` lies as [B, N, H, D], the layout a projection leaves behind. `roomy`: parts of larger buffers, whose rows are as far
+    apart in every tensor, but not whose heads and batches. `strided`: every tensor in an order of its own,
     with gaps, so that no stride can be taken for another tensor's or left out; keys as caches hold them, D before N.
     """
     match case.layout:
         case "contiguous":
             return x.contiguous()
         case "transposed":
-            return x.transpose(1, 2).contiguous().transpose(1, 2)
+            b, h, n, d = x.shape
+            return x.new_empty(b, n, h, d).transpose(1, 2).copy_(x)  # of one head too, its stride is D
+        case "roomy":
+            room = 1 + list(_STRIDED).index(name)
+            wide = x.new_full((x.shape[0], x.shape[1] + room, x.shape[2] + 2 * room, x.shape[3]), torch.nan)
+            return wide[:, : x.shape[1], : x.shape[2]].copy_(x)
         case "strided":
             order, step, gap = _STRIDED[name]
             along = x.permute(order)

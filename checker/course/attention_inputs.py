@@ -49,6 +49,8 @@ LEVELS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "near_overflow": lambda j: torch.stack([88.0 - j % 3 / 4, -100.0 - j % 5 / 4]),
     "overflowing_scores": lambda j: 1.25 * (j % 23),
     "far_below_zero": lambda j: 0.0 * j - 20_480.0,
+    "climbing_scores": lambda j: 6.0 * (j // 16),
+    "nearly_level": lambda j: (7 * j) % 23 / 1024,
 }
 """Families whose scores hang on the number j of the key alone: [N_KV], or [rows, N_KV] for queries in turn.
 
@@ -103,6 +105,14 @@ def queries_keys_values(
         case "rising":  # as ramp, less steep: over many rows, scores rounded with the queries have to pass as well
             q = 2 * q
             k = k * torch.linspace(0.1, 2.0, n, dtype=torch.float64)[:, None]
+        case "one_way":  # no value above 0: to a largest value, what is masked is larger
+            q, v = q * (d**-0.5 / scale_of(case)), -told_apart(kv_shape, g).abs()
+        case "blanks":  # of four tiles one has no values, one values that add up to 0, one keys of zeros
+            q, tile = q * (d**-0.5 / scale_of(case)), torch.arange(n) // case.meta["BLOCK_N"] % 4
+            sign = 1.0 - 2.0 * (torch.arange(d, dtype=torch.float64) % 2)
+            v = told_apart(kv_shape, g)
+            v[..., tile == 0, :], v[..., tile == 1, :] = 0.0, sign
+            k[..., tile == 2, :] = 0.0
         case "huge":  # as ramp, and values that float16 cannot hold: whoever computes in it is seen
             q = 3 * q
             k = k * torch.linspace(0.1, 6.0, n, dtype=torch.float64)[:, None]

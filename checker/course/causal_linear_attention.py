@@ -103,6 +103,11 @@ PUZZLE = Puzzle(
         _case(1, 1, 3, (16, 16), 16, family="warm", flags=_FIRST),
         _case(2, 2, 67, (16, 16), 16, family="cold", flags=_FIRST),
         _case(1, 1, 5, (16, 33), 16, family="huge", flags=_FIRST),
+        _case(1, 2, 11, (16, 16), 16, family="blanks", flags={"PAST": 5}),
+        _case(1, 1, 7, (16, 16), 16, family="short_keys", flags=_FIRST),
+        _case(1, 1, 7, (16, 16), 16, family="dwarfing", flags=_FIRST),
+        _case(1, 1, 7, (16, 17), 16, family="one_way", flags=_AFTER),
+        _case(2, 3, 5, (16, 24), 16, layout="roomy", flags=_AFTER),
         _case(1, 1, 13, (16, 16), 16, dtype="float16", family="outlier", flags=_FIRST),
         _case(1, 1, 5, (16, 16), 16, dtype="bfloat16", family="constant", flags=_FIRST),
         # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`

@@ -76,6 +76,7 @@ PUZZLE = Puzzle(
         _case(2, 33_003, 1024),  # more columns than 16 bits can number
         _case(3, 1033, 16, dtype="float16", family="spike"),
         _case(3, 1024, 64, dtype="bfloat16", family="spike", layout="padded"),
+        _case(3, 605, 16, family="climbing"),
         _case(3, 61, 16, family="vast", devices=CPU),
         _case(64, 200_003, 4096, devices=GPU),
         _case(16, 262_144, 16384, devices=GPU, dtype="bfloat16", family="spike"),

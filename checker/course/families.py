@@ -58,6 +58,14 @@ IN_WORDS: dict[str, str] = {
     "tiny_outputs": "tiny outputs",
     "creeping_scores": "scores that rise by less than a thousandth from tile to tile",
     "near_overflow": "scores whose exponentials are at the edge of what float32 can hold",
+    "climbing_scores": "scores that rise by 6 from tile to tile",
+    "nearly_level": "scores that are nearly the same",
+    "one_way": "values that are all below zero",
+    "blanks": "tiles of zeros, and tiles whose numbers add up to 0",
+    "climbing": "rows that rise by 6 from chunk to chunk",
+    "apart": "gradients further apart than float16 can hold",
+    "short_keys": "keys near zero",
+    "dwarfing": "one number that dwarfs all others",
     "far_below_zero": "scores that are all far below zero",
     "overflowing_scores": "products of queries and keys that float16 cannot hold",
     "score_triples": "scores whose tiles are level with the maximum so far, above or below it, in all orders of three",
@@ -93,6 +101,13 @@ IN_NAMES: dict[str, str] = {
     "extreme_scores": "largest and smallest scores",
     "creeping_scores": "creeping scores",
     "near_overflow": "scores near overflow",
+    "climbing_scores": "climbing scores",
+    "nearly_level": "nearly level scores",
+    "one_way": "values below zero",
+    "blanks": "blank tiles",
+    "apart": "gradients far apart",
+    "short_keys": "keys near zero",
+    "dwarfing": "one number that dwarfs all others",
     "far_below_zero": "scores far below zero",
     "overflowing_scores": "products that overflow float16",
     "vast_scores": "scores near ±1e20",
@@ -162,6 +177,8 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
             return torch.sort(4 * x, dim=-1, descending=True).values
         case "creeping":  # a rise too small to look like one, in every chunk: what is left out of each rescale adds up
             return (5e-5 * torch.arange(n, dtype=torch.float64)).repeat(m, 1)
+        case "climbing":  # each rise is small, all together are more than exp reaches
+            return 6.0 * (torch.arange(n) // chunk_width(case, n)).double() + x.clamp(-1, 1)
         case "one_hot":  # one lane takes all, the last one
             x = torch.full((m, n), -30.0, dtype=torch.float64)
             x[:, -1] = 20.0

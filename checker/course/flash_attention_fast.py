@@ -217,6 +217,13 @@ PUZZLE = Puzzle(
         _case(1, (1, 1), (9, 75), 128, (16, 16), dtype="bfloat16", family="extreme_scores"),
         _case(1, (1, 1), (5, 61), 16, (16, 16), _CAUSAL, family="vast_scores", devices=CPU),
         _case(1, (1, 1), (5, 613), 16, (16, 16), family="creeping_scores"),
+        _case(1, (1, 1), (5, 413), 16, (16, 16), family="climbing_scores"),
+        _case(1, (1, 1), (21, 85), 16, (16, 16), _CAUSAL, family="nearly_level"),
+        _case(1, (1, 1), (7, 85), 16, (16, 16), family="one_way"),
+        _case(1, (2, 1), (7, 85), 16, (16, 16), _CAUSAL, family="blanks"),
+        _case(1, (1, 1), (50, 40), 16, (64, 16), _CAUSAL),  # of one tile, a query sees nothing and another two tiles
+        _case(2, (4, 2), (21, 37), 16, (16, 16), layout="roomy"),
+        _case(3, (2, 1), (21, 37), 32, (16, 32), _CAUSAL, dtype="bfloat16", layout="transposed"),
         _case(1, (1, 1), (9, 41), 16, (16, 16), _CAUSAL, family="near_overflow"),
         _case(1, (1, 1), (9, 41), 64, (16, 16), dtype="float16", family="near_overflow"),
         _case(1, (1, 1), (5, 41), 16, (16, 16), {"SCALE": 2.0**-12}, dtype="float16", family="overflowing_scores"),

@@ -214,9 +214,19 @@ PUZZLE = Puzzle(
         heads_case(1, (1, 1), (9, 75), 128, (16, 16), dtype="bfloat16", family="extreme_scores"),
         heads_case(1, (1, 1), (5, 61), 16, (16, 16), {"IS_CAUSAL": True}, family="vast_scores", devices=CPU),
         heads_case(1, (1, 1), (5, 613), 16, (16, 16), family="creeping_scores"),
+        heads_case(1, (1, 1), (5, 413), 16, (16, 16), family="climbing_scores"),
+        heads_case(1, (1, 1), (21, 85), 16, (16, 16), {"IS_CAUSAL": True}, family="nearly_level"),
+        heads_case(1, (1, 1), (7, 85), 16, (16, 16), family="one_way"),
+        heads_case(1, (2, 1), (7, 85), 16, (16, 16), {"IS_CAUSAL": True}, family="blanks"),
+        heads_case(
+            1, (1, 1), (50, 40), 16, (64, 16), {"IS_CAUSAL": True}
+        ),  # of one tile, a query sees nothing and another two tiles
+        heads_case(2, (4, 2), (21, 37), 16, (16, 16), layout="roomy"),
+        heads_case(3, (2, 1), (21, 37), 32, (16, 32), {"IS_CAUSAL": True}, dtype="bfloat16", layout="transposed"),
         heads_case(1, (1, 1), (9, 41), 16, (16, 16), {"IS_CAUSAL": True}, family="near_overflow"),
         heads_case(1, (1, 1), (9, 41), 64, (16, 16), dtype="float16", family="near_overflow"),
         heads_case(1, (1, 1), (5, 41), 16, (16, 16), {"SCALE": 2.0**-12}, dtype="float16", family="overflowing_scores"),
+        heads_case(2, (41, 1), (3, 23), 16, (16, 16), {"RAGGED": 1}, dtype="float16"),  # 41 · (1 / 41) is below 1
         # more heads than anyone thinks share one
         heads_case(1, (82, 2), (3, 23), 16, (16, 16), family="score_pairs_in_sight", layout="strided"),
         heads_case(1, (1, 1), (3, 1103), 16, (16, 16), dtype="float16"),

@@ -223,6 +223,11 @@ PUZZLE = Puzzle(
         _case(1, 1, (17, 31), (16, 16), (16, 16, 16), family="half_frozen"),
         _case(1, 1, (17, 31), (16, 16), (16, 16, 16), family="warm"),
         _case(1, 1, (40, 20), (16, 33), (16, 16, 16), family="huge"),
+        _case(1, 2, (90, 90), (16, 24), (16, 16, 16), family="blanks"),
+        _case(1, 1, (17, 37), (16, 16), (16, 16, 16), family="short_keys"),
+        _case(1, 1, (17, 67), (16, 16), (16, 16, 16), family="dwarfing"),
+        _case(1, 1, (17, 37), (16, 17), (16, 16, 16), family="one_way"),
+        _case(2, 3, (21, 37), (16, 24), (16, 16, 16), layout="roomy"),
         _case(1, 1, (33, 37), (64, 40), (32, 16, 32), dtype="float16", family="outlier"),
         _case(1, 1, (17, 33), (16, 16), (16, 16, 16), dtype="bfloat16", family="constant"),
         # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`

@@ -93,9 +93,13 @@ def long(flags: dict[str, int]) -> tuple[Case, ...]:
 
 def special(flags: dict[str, int]) -> tuple[Case, ...]:
     """Small texts of values that are not worth meeting every tile and dtype."""
-    families = (("huge", "float32"), ("outlier", "float16"), ("constant", "bfloat16"))
+    families = (("huge", "float32"), ("outlier", "float16"), ("constant", "bfloat16"), ("one_way", "float32"))
+    families += (("short_keys", "float32"), ("dwarfing", "float32"))
     return (
         chunked_case(1, 4, 48, (16, 16), (16, 16), family="halfway", flags=flags),
+        chunked_case(1, 2, 90, (16, 24), (16, 16), family="blanks", flags=dict.fromkeys(flags, 5)),
+        chunked_case(2, 3, 37, (16, 24), (16, 16), layout="roomy", flags=flags),
+        chunked_case(2, 2, 37, (32, 32), (16, 16), layout="roomy", dtype="bfloat16", flags=flags),
         *(
             chunked_case(1, 1, 33, (16, 16), (16, 16), family=family, dtype=dtype, flags=flags)
             for family, dtype in families

@@ -46,12 +46,16 @@ FAMILY = {
     "growing": "growing values",
     "huge": "huge values",
     "halfway": in_name("halfway"),
+    "one_way": in_name("one_way"),
+    "short_keys": in_name("short_keys"),
+    "dwarfing": in_name("dwarfing"),
+    "blanks": in_name("blanks"),
     "half_frozen": "half of the queries frozen",
     "contributions": in_name("contributions"),
     "many_small": in_name("many_small"),
 }
 """How a case's name says its family; the others by their own name."""
-LAYOUT = {"padded": "padded rows", "transposed": "heads side by side"}
+LAYOUT = {"padded": "padded rows", "transposed": "heads side by side", "roomy": "heads far apart"}
 CONSTRUCTED = ("contributions", "many_small")
 """Families of keys that are not drawn but built from what each chunk adds to the state."""
 VANISHED = -150.0
@@ -127,6 +131,24 @@ def queries_keys_values(
             k[..., 3::4, ::2, 1::2], k[..., 3::4, 1::2, ::2] = VANISHED, VANISHED
             v[..., 3::4, 1::2, :-1] *= -1
             v[..., 3::4, :, -1] /= 2  # all of one sign, against which the error of a row is measured
+        case "one_way":  # no value above 0
+            v = -v.abs() - 0.5
+        case "short_keys":  # where φ below 0 is nearly a line, but not quite
+            k = -0.12 + 0.004 * torch.rand(k_shape, generator=g, dtype=torch.float64)
+            v = v.abs() + 0.5
+        case "dwarfing":  # by a number that no query asks for
+            k[..., 0, 0], q[..., 0] = 1e9, VANISHED
+        case (
+            "blanks"
+        ):  # chunks of zeros in turn: queries, values that add up to 0, keys and values, a token of these, none
+            token = torch.arange(n)
+            chunk = token // chunk_width(case) % 5
+            sign = 1.0 - 2.0 * (torch.arange(d_v) % 2).double()
+            q[..., torch.arange(q_shape[-2]) // chunk_width(case) % 5 == 0, :] = 0.0
+            v[..., chunk == 1, :] = sign
+            for blank in (k, v):
+                blank[..., (chunk == 2) | ((chunk == 3) & (token % chunk_width(case) == 1)), :] = 0.0
+            v[..., chunk == 0, :] = 0.0
         case "outlier":  # one large feature: after a dozen tokens its sums pass 65,504, and float16 cannot hold them
             k[..., 0] = 6000.0 + 100.0 * k[..., 0]
             v = v + 2.0
@@ -193,7 +215,13 @@ def chunk_width(case: Case) -> int:
 
 
 def stored(x: torch.Tensor, case: Case, gap: int = 13) -> torch.Tensor:
-    """`x` [B, H, N, C] in the case's dtype and layout; heads that lie side by side ("transposed") are `gap` numbers apart, or a few more."""
+    """`x` [B, H, N, C] in the case's dtype and layout.
+
+    Heads that lie side by side ("transposed") are `gap` numbers apart, or a few more; those with room ("roomy") `gap` tokens.
+    """
+    if case.layout == "roomy":
+        wide = torch.full((*x.shape[:2], x.shape[2] + gap, x.shape[3]), torch.nan, dtype=DTYPES[case.dtype])
+        return wide[:, :, : x.shape[2]].copy_(x)
     if case.layout != "transposed":
         return stored_rows(x, case, gap)
     b, h, n, c = x.shape
@@ -215,6 +243,8 @@ def past(case: Case, heads: tuple[int, ...], d: int, d_v: int) -> State:
     k = feature_map(torch.randn((*heads, tokens, d), generator=g, dtype=torch.float64))
     v = torch.randn((*heads, tokens, d_v), generator=g, dtype=torch.float64)
     v = v + 2.0 - 4.0 * (torch.arange(d_v) % 2)  # whatever sign the new values have, not all columns cancel
+    if case.family == "blanks":  # a text of which nothing is left but its features
+        v = torch.zeros_like(v)
     state = add(State(torch.zeros(*heads, d, d_v).double(), torch.zeros(*heads, d).double()), k, v)
     return State(state.s.float(), state.z.float())
 

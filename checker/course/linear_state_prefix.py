@@ -42,6 +42,10 @@ def make(case: Case) -> Tensors:
         case "counting":  # chunk c of every group adds c + 1, group g starts from 10 (g + 1): sums to be checked by eye
             x = (torch.arange(n_chunks) + 1.0)[None, :, None].repeat(g, 1, size)
             x0 = ((torch.arange(g) + 1.0) * 10)[:, None].repeat(1, size)
+        case "blanks":  # chunks of zeros, and chunks whose numbers add up to 0
+            x[:, 1::4], x[:, 2::4] = 0.0, 1.0 - 2.0 * (torch.arange(size) % 2)
+        case "dwarfing":  # beside which what is added to the others looks like nothing
+            x0[:, ::8] = 1e9
         case "huge":  # sums that float16 cannot hold
             x, x0 = 1e5 * x, 1e5 * x0
         case other:
@@ -76,6 +80,8 @@ def budget(case: Case) -> dict[str, Allowance]:
 
 
 FAMILY = {
+    "blanks": f", {in_name('blanks')}",
+    "dwarfing": ", numbers that dwarf their neighbours",
     "counting": ", counting",
     "huge": ", huge numbers",
     "contributions": f", {in_name('contributions')}",
@@ -121,7 +127,7 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     """The magnitude of a row; that of the number itself where each has contributions of its own, by which its sum never shrinks."""
-    return expected.abs() if case.family == "contributions" else magnitude(case, output, expected)
+    return expected.abs() if case.family in ("contributions", "dwarfing") else magnitude(case, output, expected)
 
 
 def _draw(puzzle: Puzzle, draw: Random, number: int) -> Case:
@@ -151,6 +157,8 @@ PUZZLE = Puzzle(
         _case(2, 531, 7, 8),  # more chunks than anyone thinks enough
         _case(1, 16, 48, 32),  # 16 divides every size, a tile divides none
         _case(1, 2, 523, 8, family="counting"),
+        _case(2, 13, 24, 8, family="blanks"),
+        _case(2, 5, 24, 8, family="dwarfing"),
         _case(2, 12, 24, 16, family="huge"),
         _case(1, 17, 17, 64, family="huge"),
         # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`

@@ -78,6 +78,7 @@ PUZZLE = Puzzle(
         _case(3, 1024, 64, dtype="bfloat16", family="spike", layout="padded"),
         _case(3, 61, 16, family="vast", devices=CPU),
         _case(3, 605, 16, family="creeping"),
+        _case(3, 605, 16, family="climbing"),
         _case(64, 200_003, 4096, devices=GPU, family="ascending"),
         _case(16, 262_144, 16384, devices=GPU, dtype="bfloat16", family="spike"),
         _case(4096, 5003, 1024, devices=GPU, dtype="float16", family="ascending", layout="padded"),

@@ -57,6 +57,8 @@ def _gradients(case: Case, m: int, n: int) -> torch.Tensor:
             return 100.0 + dy
         case "large":  # their sum is no number in the dtype, their weighted mean is
             return dy * (torch.finfo(DTYPES[case.dtype]).max / 32)
+        case "apart":  # a difference of two is no number of float16
+            return 40_000.0 * torch.where(dy < 0, -1.0, 1.0)
         case "small_gradients":  # dy is a number in the dtype, y · dy in float16 hardly is one
             return dy * _SMALL[case.dtype]
         case "rare":  # weights of 10⁻⁹ with gradients of 10⁹
@@ -161,6 +163,7 @@ PUZZLE = Puzzle(
         _case(67, 7, 8, family="alike_gradients", dtype="float16"),
         _case(67, 15, 16, family="alike_gradients", dtype="bfloat16", layout="padded"),
         _case(2, 2050, 4096, family="alike_gradients", dtype="bfloat16", layout="padded"),
+        _case(3, 21, 32, family="apart", dtype="float16"),
         _case(9, 21, 32, family="rare", layout="padded"),
         _case(9, 37, 64, family="rare", dtype="bfloat16", layout="padded"),
         _case(4096, 781, 1024, devices=GPU, family="masked_weights"),

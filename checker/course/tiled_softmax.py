@@ -86,6 +86,7 @@ PUZZLE = Puzzle(
         _case(5, 1024, 4, 16, dtype="bfloat16", family="spike", layout="padded"),
         _case(3, 61, 4, 16, family="vast", devices=CPU),
         _case(3, 605, 4, 16, family="creeping"),
+        _case(3, 605, 4, 16, family="climbing"),
         _case(61, 200_003, 4, 2048, devices=GPU, family="ascending"),
         _case(4099, 5003, 8, 512, devices=GPU, dtype="float16", family="ascending", layout="padded"),
         _case(16, 262_144, 1, 16384, devices=GPU, dtype="bfloat16", family="spike"),

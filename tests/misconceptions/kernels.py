@@ -28,6 +28,12 @@ def styles(puzzle: str) -> dict[str, KernelSource]:
 
 
 @cache
+def unseen(puzzle: str) -> dict[str, KernelSource]:
+    """The kernels of ``unseen/<puzzle>.md`` by name: wrong ones, written without sight of the cases, that passed until a case was added."""
+    return _read("unseen", puzzle, {})
+
+
+@cache
 def rewrites(puzzle: str) -> dict[str, KernelSource]:
     """The kernels of ``rewrites/<puzzle>.md`` by name, none where there is no such page. Raises `pages.PageError`."""
     return _read("rewrites", puzzle, {name: kernel.source for name, kernel in correct(puzzle).items()})

@@ -10,13 +10,14 @@ from checker.judge.launches import plan, prepare_all
 from checker.judge.outcome import simulate
 from checker.misconceptions import bank
 from tests.judge.helpers import changed, judge, solution, written
-from tests.misconceptions.kernels import correct, rewrites, styles
+from tests.misconceptions.kernels import correct, rewrites, styles, unseen
 from tools.mutant_reports import wrong_kernels
 
 REPORTED = {(row.puzzle, row.name): row.gate for row in wrong_kernels()}
 """The gate that the published table names."""
 ALL = [m for puzzle in LADDER for m in bank(puzzle.name)]
 REWRITES = [(puzzle.name, name) for puzzle in LADDER for name in rewrites(puzzle.name)]
+UNSEEN = [(puzzle.name, name) for puzzle in LADDER for name in unseen(puzzle.name)]
 CORRECT = [(puzzle.name, name) for puzzle in LADDER for name in correct(puzzle.name)]
 
 
@@ -43,6 +44,14 @@ def test_a_rewritten_misconception_is_diagnosed_the_same(puzzle, name, runner):
     verdict = judge(PUZZLES[puzzle], rewrites(puzzle)[name], runner)
     assert verdict.diagnosis is not None, verdict.failure
     assert verdict.diagnosis.misconception in (wanted.name, *wanted.same_as)
+
+
+@pytest.mark.judged
+@pytest.mark.parametrize(("puzzle", "name"), UNSEEN)
+def test_a_kernel_that_passed_once_fails(puzzle, name, runner):
+    verdict = judge(PUZZLES[puzzle], unseen(puzzle)[name], runner)
+    assert verdict.failure is not None, "survived"
+    assert verdict.failure.gate == "values"
 
 
 @pytest.mark.judged
