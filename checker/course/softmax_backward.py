@@ -58,7 +58,7 @@ def _gradients(case: Case, m: int, n: int) -> torch.Tensor:
         case "large":  # their sum is no number in the dtype, their weighted mean is
             return dy * (torch.finfo(DTYPES[case.dtype]).max / 32)
         case "apart":  # a difference of two is no number of float16
-            return 40_000.0 * torch.where(dy < 0, -1.0, 1.0)
+            return 60_000.0 * torch.where(torch.arange(n) % 7 == 3, -1.0, 1.0).double().repeat(m, 1)
         case "small_gradients":  # dy is a number in the dtype, y · dy in float16 hardly is one
             return dy * _SMALL[case.dtype]
         case "rare":  # weights of 10⁻⁹ with gradients of 10⁹

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from checker.course import PUZZLES
+from checker.course import LADDER, PUZZLES
 from checker.course.linear_inputs import State, causal_linear_attention, feature_map, linear_attention, past
 from checker.judge.launches import prepare
 from checker.puzzle import Case, Tensors
@@ -181,13 +181,24 @@ def test_float16_cannot_hold_what_is_huge_in_float32(puzzle):
 @pytest.mark.parametrize("puzzle", WITH_KEYS, ids=lambda p: p.name)
 def test_rows_of_no_two_padded_tensors_are_as_far_apart(puzzle):
     """A kernel that takes one stride for another, or the width of the rows, is right by luck otherwise."""
-    apart = [c for c in puzzle.cases if c.layout != "contiguous" and "cpu" in c.devices]
+    apart = [c for c in puzzle.cases if c.layout not in ("contiguous", "roomy") and "cpu" in c.devices]
     assert {c.layout for c in apart} == {"padded", "transposed"}
     for case in apart:
         tensors = {n: t for n, t in puzzle.make(case).items() if n in ("q_ptr", "k_ptr", "v_ptr", "o_ptr")}
         steps = {t.stride(-2) for t in tensors.values()}
         assert len(steps) == len(tensors), case.name
         assert not steps & {case.sizes["D"], case.sizes["D_V"]}, case.name
+
+
+@pytest.mark.parametrize(
+    "puzzle", [p for p in LADDER if any(c.layout == "roomy" for c in p.cases)], ids=lambda p: p.name
+)
+def test_rows_of_roomy_tensors_are_alike_and_no_two_heads_are(puzzle):
+    """A kernel that takes the place of a row for its place in another tensor is wrong only in which head it finds."""
+    for case in (c for c in puzzle.cases if c.layout == "roomy" and "D_V" not in c.sizes):
+        tensors = [t for n, t in puzzle.make(case).items() if t.dim() == 4]
+        assert len({t.stride(2) for t in tensors}) == 1, case.name
+        assert len({t.stride(1) for t in tensors}) == len({t.stride(0) for t in tensors}) == len(tensors), case.name
 
 
 def test_signs_are_mixed_in_every_row():
