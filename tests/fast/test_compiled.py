@@ -21,7 +21,15 @@ from triton.experimental.gluon._runtime import GluonASTSource
 
 from checker.compiler import SHARED_MEMORY
 from checker.compiler.compile import _run as compiled
-from solutions.fast import attention, attention_backward, attention_gluon, linear_attention, softmax
+from solutions.fast import (
+    attention,
+    attention_backward,
+    attention_fp8,
+    attention_gluon,
+    attention_split,
+    linear_attention,
+    softmax,
+)
 from tests.fast.launches import HOPPER, requests
 
 pytestmark = pytest.mark.judged("solutions/fast")
@@ -92,6 +100,37 @@ def test_attention_forward(d: int, causal: bool, config: attention.Config, n: in
     assert "cp.async.bulk.tensor" in one.ptx
     assert one.spilled <= FEW
     assert not one.waits
+
+
+@pytest.mark.parametrize("n", [N, N + 1])
+@pytest.mark.parametrize("config", attention_fp8.CONFIGS, ids=str)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("d", [64, 128])
+def test_attention_in_fp8(d: int, causal: bool, config: attention_fp8.Config, n: int, tmp_path: Path) -> None:
+    """Both products are of e4m3, in the form that Hopper has for it."""
+    q, k, v = empty(1, 16, n, d)
+    kernels = built_by(lambda: attention_fp8.attention_fp8(q, k, v, causal, config), tmp_path)
+    one = kernels["attention_fp8_kernel"]
+    assert {*re.findall(r"wgmma.mma_async\S*", one.ptx)} == {
+        f"wgmma.mma_async.sync.aligned.m64n{columns}k32.f32.e4m3.e4m3" for columns in (config.block_n, d)
+    }
+    assert one.specialised == config.specialised
+    for each in kernels.values():
+        assert each.spilled <= FEW
+        assert not each.waits
+
+
+@pytest.mark.parametrize(("queries", "instruction"), [(1, "mma.sync"), (64, "wgmma.mma_async")])
+@pytest.mark.parametrize("d", [64, 128])
+def test_attention_split(d: int, queries: int, instruction: str, tmp_path: Path) -> None:
+    (q,), (k, v) = empty(1, 32, queries, d, count=1), empty(1, 8, 65536, d, count=2)
+    kernels = built_by(lambda: attention_split.attention_split(q, k, v), tmp_path)
+    assert kernels.keys() == {"part_kernel", "merge_kernel"}
+    assert instruction in kernels["part_kernel"].ptx
+    assert "cp.async.bulk.tensor" in kernels["part_kernel"].ptx
+    for one in kernels.values():
+        assert one.spilled == 0
+        assert not one.waits
 
 
 @pytest.mark.parametrize("config", attention_backward.CONFIGS, ids=str)

@@ -11,9 +11,9 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from solutions.fast import attention, attention_backward, linear_attention, softmax
+from solutions.fast import attention, attention_backward, attention_fp8, attention_split, linear_attention, softmax
 from tests.fast import exact
-from tests.fast.exact import apart, normal
+from tests.fast.exact import apart, normal, with_outliers
 
 pytestmark = [
     pytest.mark.gpu,
@@ -64,6 +64,46 @@ def test_attention_forward_in_gluon(n: int, d: int, causal: bool, dtype: torch.d
     got, got_lse = twice(lambda: attention_gluon.attention_gluon(q, k, v, causal))
     assert apart(got, o) < 6e-3
     assert float((got_lse - lse).abs().max()) < 1e-3
+
+
+@hopper
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("d", [64, 128])
+@pytest.mark.parametrize("n", LENGTHS)
+def test_attention_in_fp8(n: int, d: int, causal: bool, dtype: torch.dtype) -> None:
+    q, k, v = inputs(n, d, dtype=dtype)
+    o, lse = exact.attention(q, k, v, causal)
+    for config in attention_fp8.CONFIGS:
+        got, got_lse = twice(lambda c=config: attention_fp8.attention_fp8(q, k, v, causal, c))
+        assert apart(got, o) < 0.08, config
+        assert float((got_lse - lse).abs().max()) < 0.3, config
+
+
+@hopper
+@pytest.mark.parametrize("config", attention_fp8.CONFIGS, ids=str)
+def test_the_error_of_fp8(config: attention_fp8.Config) -> None:
+    q, k, v = inputs(4096, 128)
+    for tensors, most in (((q, k, v), 0.06), ((q, with_outliers(k), v), 0.16), ((q, k, with_outliers(v)), 0.06)):
+        (o, _), (got, _) = exact.attention(*tensors, False), attention_fp8.attention_fp8(*tensors, config=config)
+        assert apart(got, o) < most
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("d", [64, 128])
+@pytest.mark.parametrize("n", [*LENGTHS, 65536])
+@pytest.mark.parametrize(("h_q", "h_kv", "n_q"), [(8, 2, 1), (16, 2, 1), (3, 3, 1), (6, 2, 17), (2, 1, 100)])
+def test_attention_split(h_q: int, h_kv: int, n_q: int, n: int, d: int, causal: bool, dtype: torch.dtype) -> None:
+    if causal and n_q > n:
+        pytest.skip("a query that sees nothing is refused")
+    (q,) = normal(2, h_q, n_q, d, count=1, dtype=dtype, device="cuda")
+    k, v = normal(2, h_kv, n, d, count=2, dtype=dtype, device="cuda")
+    o, lse = exact.attention(q, k, v, causal)
+    for splits in (None, 1, 5):
+        got, got_lse = twice(lambda s=splits: attention_split.attention_split(q, k, v, causal, s))
+        assert apart(got, o) < 6e-3, splits
+        assert float((got_lse - lse).abs().max()) < 1e-3, splits
 
 
 @pytest.mark.parametrize("causal", [False, True])
