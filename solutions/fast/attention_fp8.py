@@ -1,4 +1,4 @@
-"""Attention, forward, in eight bits on a Hopper GPU: twice the products for the same power, and three bits of mantissa.
+"""Attention, forward, in eight bits on a Hopper GPU: twice the products in the same time, and three bits of mantissa.
 
 The kernels of `attention` with e4m3 instead of bf16. Q, K and V are quantised first, by a kernel of their own. What is new:
 
@@ -10,14 +10,14 @@ weights         e4m3 rounds numbers under 2^-10 to 0. The state m is 8 too low i
                 survive. Nothing has to be put right afterwards: the sum of the weights and the log-sum-exp are relative to any m.
 V on end        an 8-bit product reads its right operand along the keys. Hopper cannot transpose 8 bits on the way, so the quantising
                 kernel writes V as [D, N]; N is padded to whole tiles, because rows of 16 bytes are what a descriptor needs.
-sums            Hopper adds 8-bit products with some 14 bits of mantissa, and each step of a long sum truncates. `promote` starts every
-                tile's product at zero and adds it to acc in float32.
+sums            Hopper adds 8-bit products with some 14 bits of mantissa (DeepSeek-V3's report, section 3.3.2), so a long sum loses more at
+                each step. `promote` starts every tile's product at zero and adds it to acc in float32.
 
-Three bits of mantissa round by 2.6 % (root mean square), and weights multiply errors of the scores. With normal inputs the output is
-off by about 5 % of its norm; bf16 is off by 0.25 %. Outlier channels cost no precision where a format has an exponent: a channel 30 times
-as large leaves the others their three bits, which int8 would not. But it makes scores larger, and an error of 2.6 % in a score of 40 is
-a factor of e in a weight; bf16 suffers in the same way, from less. So FP8 is an outlook here, and no rung: models use it with tricks that
-bring scores down, such as a rotation of Q and K that spreads outliers over all channels.
+Three bits of mantissa round by 2.6 % (root mean square). With normal inputs the output is off by 5.2 % of its norm, with bf16 by 0.2 %.
+An outlier channel takes no bits from the others, because e4m3 has an exponent: two channels of V that are 30 times as large change nothing. Two
+such channels of K make it 12 %: scores grow, their errors grow with them, and a weight is the exponential of a score. Products of bf16 are
+exact, and stay at 0.2 %. `tests/fast/test_values.py` measures all of this without a GPU. So FP8 is an outlook and no rung. Models that
+use it bring the scores' errors down first, for one by rotating Q and K so that outliers spread over all channels (FlashAttention-3, section 3.3).
 """
 
 import math
