@@ -267,11 +267,11 @@ def course_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: 
     return make
 
 
-def gluon() -> Any | None:
-    """The Gluon launcher; None where this Triton has no Gluon, or the GPU is not a Hopper one."""
+def gluon(name: str = "attention_gluon") -> Any | None:
+    """A launcher in Gluon; None where this Triton has no Gluon, or the GPU is not a Hopper one."""
     if torch.cuda.get_device_capability() != (9, 0):
         return None
-    return of("solutions.fast.attention_gluon", "attention_gluon")
+    return of(f"solutions.fast.{name}", name)
 
 
 def in_fp8(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> Contestant:
@@ -352,11 +352,14 @@ def backward_contest(b: int, h: int, n: int, d: int, causal: bool, thorough: boo
         return lambda: torch.autograd.grad(forward, learned, do, retain_graph=True)
 
     work = 10 * b * h * n * n * d * (0.5 if causal else 1)
-    contest = Contest(
-        work, "TFLOP/s", [], attention_error((q, k, v, do), causal), 1.5e-2, {"fast, in Gluon": "not written"}
-    )
+    contest = Contest(work, "TFLOP/s", [], attention_error((q, k, v, do), causal), 1.5e-2)
     contest.add("cuDNN", lambda: through(library(SDPBackend.CUDNN_ATTENTION, *learned, causal)))
     contest.add("fast", lambda: lambda: attention_backward.attention_backward(q, k, v, o, lse, do, causal), "fast")
+    in_gluon = gluon("attention_backward_gluon")
+    if in_gluon is None:
+        contest.missing["fast, in Gluon"] = "needs a Hopper GPU and Triton's Gluon"
+    else:
+        contest.add("fast, in Gluon", lambda: lambda: in_gluon(q, k, v, o, lse, do, causal), "fast")
     contest.add("FlashAttention-2", lambda: through(library(SDPBackend.FLASH_ATTENTION, *learned, causal)))
     tiles = [(64, 64, 4, 2), (64, 64, 8, 2), (32, 64, 4, 2)]
     kernels = course_gradients((q, k, v), o, lse, do, causal)

@@ -124,6 +124,34 @@ def test_attention_backward(n: int, d: int, causal: bool) -> None:
                 assert apart(got, right) < 1e-2, (name, config)
 
 
+@hopper
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("d", [64, 128])
+@pytest.mark.parametrize("n", LENGTHS)
+def test_attention_backward_in_gluon(n: int, d: int, causal: bool, dtype: torch.dtype) -> None:
+    """dQ is a sum in memory, whose order is another in each run; dK and dV are the same bit by bit."""
+    attention_backward_gluon = pytest.importorskip(
+        "solutions.fast.attention_backward_gluon", reason="this Triton has no Gluon"
+    )
+    q, k, v, do = inputs(n, d, count=4, dtype=dtype)
+    learned = [t.double().requires_grad_() for t in (q, k, v)]
+    o, lse = exact.attention(*learned, causal)
+    expected = torch.autograd.grad(o, learned, do.double())
+    saved = o.detach().to(q.dtype), lse.detach().float()
+
+    def run() -> Outputs:
+        return attention_backward_gluon.attention_backward_gluon(q, k, v, *saved, do, causal)
+
+    found, (_, *again) = run(), run()
+    assert all(torch.equal(a, b) for a, b in zip(found[1:], again, strict=True))
+    for name, got, right in zip(("dq", "dk", "dv"), found, expected, strict=True):
+        if n == 1 and name != "dv":  # a weight that is always 1 has no gradient
+            assert float(got.abs().max()) < 0.05, name
+        else:
+            assert apart(got, right) < 1e-2, name
+
+
 @pytest.mark.parametrize("d", [64, 128])
 @pytest.mark.parametrize("n", LENGTHS)
 def test_causal_linear_attention(n: int, d: int) -> None:
