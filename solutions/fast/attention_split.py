@@ -5,12 +5,12 @@ of keys keep 8 of 132 multiprocessors busy. What is done about it:
 
 groups          query heads that share a head of keys are rows of one tile, so keys are read once for all of them. q [B, H_Q, N_Q, D] lies
                 in memory as such rows already. A product wants 16 rows; the missing ones are zeros and cost nothing, memory is the limit.
-splits          the keys of a head are shared out among as many programs as the GPU runs at once. Each gives its part's output and
-                log-sum-exp, in float32, as if there were no other keys.
+splits          the keys of a head are shared out so that each multiprocessor has one program (two to four are slower). Each gives its
+                part's output and log-sum-exp, in float32, as if there were no other keys.
 merge           exp(lse_part - lse) is the share of a part in a row's sum: the output is the mean of the parts' outputs by these
                 weights. It is the operator of `merge_softmax_stats` with an output in tow, and as associative: any split is right.
 
-The limit is a copy's rate: each key and each value is read once. The parts of 32 heads and 32 splits are 0.5 MB beside 268 MB of keys and values.
+The limit is a copy's rate: each key and each value is read once. The parts of 32 heads and 16 splits are 0.3 MB beside 268 MB of keys and values.
 """
 
 import math
@@ -116,16 +116,15 @@ def merge_kernel(
 
 @dataclass(frozen=True)
 class Config:
-    """How the keys are walked. `resident` programs run on a multiprocessor at once."""
+    """How the keys are walked."""
 
     block_m: int
     block_n: int
     warps: int
     stages: int
-    resident: int
 
 
-CONFIGS: tuple[Config, ...] = (Config(16, 64, 4, 3, 2), Config(64, 64, 4, 3, 2))
+CONFIGS: tuple[Config, ...] = (Config(16, 128, 8, 3), Config(64, 64, 4, 3))
 """For groups of at most 16 queries, and for more; each is right for any shape."""
 
 
@@ -134,7 +133,7 @@ def multiprocessors(device: torch.device) -> int:
 
 
 def share_out(tiles: int, n_kv: int, block_n: int, programs: int) -> tuple[int, int]:
-    """The number of splits, and the keys of each: whole tiles, and as many programs as run at once, or fewer."""
+    """The number of splits, and the keys of each: whole tiles, and so many programs, or fewer."""
     splits = max(1, min(programs // tiles, triton.cdiv(n_kv, block_n)))
     size = triton.cdiv(triton.cdiv(n_kv, splits), block_n) * block_n
     return triton.cdiv(n_kv, size), size
@@ -162,9 +161,7 @@ def attention_split(
     rows = h_q // h_kv * n_q
     c = config or CONFIGS[rows > 16]
     tiles = triton.cdiv(rows, c.block_m) * b * h_kv
-    count, size = share_out(
-        tiles, n_kv, c.block_n, splits * tiles if splits else multiprocessors(q.device) * c.resident
-    )
+    count, size = share_out(tiles, n_kv, c.block_n, splits * tiles if splits else multiprocessors(q.device))
     o, lse = torch.empty_like(q), torch.empty(b, h_q, n_q, dtype=torch.float32, device=q.device)
     o_part, lse_part = o, lse
     if count > 1:

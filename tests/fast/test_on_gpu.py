@@ -84,7 +84,10 @@ def test_attention_in_fp8(n: int, d: int, causal: bool, dtype: torch.dtype) -> N
 @pytest.mark.parametrize("config", attention_fp8.CONFIGS, ids=str)
 def test_the_error_of_fp8(config: attention_fp8.Config) -> None:
     q, k, v = inputs(4096, 128)
-    for tensors, most in (((q, k, v), 0.06), ((q, with_outliers(k), v), 0.16), ((q, k, with_outliers(v)), 0.06)):
+    cases = [((q, k, v), 0.06), ((q, with_outliers(k), v), 0.16), ((q, k, with_outliers(v)), 0.06)]
+    # a sum that only grows: 0.19 at N = 16384 if the tensor cores add it up
+    cases.append(((q, k, v + 1), 0.01))
+    for tensors, most in cases:
         (o, _), (got, _) = exact.attention(*tensors, False), attention_fp8.attention_fp8(*tensors, config=config)
         assert apart(got, o) < most
 

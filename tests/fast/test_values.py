@@ -104,12 +104,12 @@ def test_attention_split(shape: tuple[int, ...], d: int, causal: bool, splits: i
 
 
 def test_keys_are_shared_out_in_whole_tiles() -> None:
-    for tiles, n_kv, programs in ((8, 65536, 264), (8, 16384, 264), (1, 1, 264), (1, 4097, 264), (300, 4097, 264)):
-        splits, size = attention_split.share_out(tiles, n_kv, 64, programs)
-        assert size % 64 == 0
+    for tiles, n_kv, programs in ((8, 65536, 132), (8, 16384, 132), (1, 1, 132), (1, 4097, 132), (300, 4097, 132)):
+        splits, size = attention_split.share_out(tiles, n_kv, 128, programs)
+        assert size % 128 == 0
         assert (splits - 1) * size < n_kv <= splits * size
         assert splits == 1 or splits * tiles <= programs
-    assert attention_split.share_out(8, 65536, 64, 264) == (32, 2048)
+    assert attention_split.share_out(8, 65536, 128, 132) == (16, 4096)
 
 
 @pytest.mark.parametrize("config", attention_backward.CONFIGS, ids=str)
