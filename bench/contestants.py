@@ -17,7 +17,7 @@ import torch.nn.functional as F
 import triton
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from solutions.fast import attention, attention_backward, linear_attention, softmax
+from solutions.fast import attention, attention_backward, attention_fp8, attention_split, linear_attention, softmax
 
 Outputs = tuple[torch.Tensor, ...]
 Run = Callable[[], Outputs]
@@ -26,13 +26,17 @@ LINEAR_EPS = 1e-6
 
 @dataclass(frozen=True)
 class Contestant:
-    """`kind` is limit, peer, course (the plain solutions) or fast. `checked` says whether its outputs are compared."""
+    """`kind` is limit, peer, course (the plain solutions) or fast. `checked` says whether its outputs are compared.
+
+    `tolerance` is its own, where it computes in another format than the others of its case.
+    """
 
     name: str
     kind: str
     run: Run
     checked: bool = True
     note: str = ""
+    tolerance: float | None = None
 
 
 @dataclass
@@ -48,8 +52,12 @@ class Contest:
 
     def add(self, name: str, make: Callable[[], Run], kind: str = "peer") -> None:
         """One more contestant; where making it fails, it is named as missing with the error."""
+        self.add_made(name, lambda: Contestant(name, kind, make()))
+
+    def add_made(self, name: str, make: Callable[[], Contestant]) -> None:
+        """The same for a contestant that is made whole."""
         try:
-            self.contestants.append(Contestant(name, kind, make()))
+            self.contestants.append(make())
         except Exception as error:
             self.missing[name] = (
                 f"failed: {type(error).__name__}: {str(error).splitlines()[0][:120] if str(error) else ''}"
@@ -220,9 +228,9 @@ def flex(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> Cal
 
     torch._dynamo.reset()  # otherwise it falls back to eager execution after eight shapes
     compiled = torch.compile(flex_attention, dynamic=False)
-    n = q.shape[2]
+    n, grouped = q.shape[2], q.shape[1] != k.shape[1]
     mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, n, n, device="cuda") if causal else None
-    return lambda: compiled(q, k, v, block_mask=mask)
+    return lambda: compiled(q, k, v, block_mask=mask, enable_gqa=grouped)
 
 
 def strides(*tensors: torch.Tensor) -> list[int]:
@@ -259,11 +267,24 @@ def course_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: 
     return make
 
 
-def gluon() -> Any | None:
-    """The Gluon launcher; None where this Triton has no Gluon, or the GPU is not a Hopper one."""
+def gluon(name: str = "attention_gluon") -> Any | None:
+    """A launcher in Gluon; None where this Triton has no Gluon, or the GPU is not a Hopper one."""
     if torch.cuda.get_device_capability() != (9, 0):
         return None
-    return of("solutions.fast.attention_gluon", "attention_gluon")
+    return of(f"solutions.fast.{name}", name)
+
+
+def in_fp8(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> Contestant:
+    """Products of e4m3 and the quantising before them, with its error where two channels of the keys are 30 times as large."""
+    large = k[:1, :1, :4096].clone()
+    large[..., [3, 40]] *= 30
+    tensors = (q[:1, :1, :4096].contiguous(), large, v[:1, :1, :4096].contiguous())
+    error = attention_error(tensors, causal)
+    eight, sixteen = (run(*tensors, causal) for run in (attention_fp8.attention_fp8, attention.attention))
+    note = f"with outlier channels in the keys {error(eight):.1e}, bf16 {error(sixteen):.1e}"
+    return Contestant(
+        "fast, FP8", "fast", lambda: attention_fp8.attention_fp8(q, k, v, causal), note=note, tolerance=8e-2
+    )
 
 
 def forward_contest(b: int, h: int, n: int, d: int, causal: bool, dtype: torch.dtype, thorough: bool) -> Contest:
@@ -282,6 +303,8 @@ def forward_contest(b: int, h: int, n: int, d: int, causal: bool, dtype: torch.d
     contestants.append(course("flash_attention_heads", course_attention(q, k, v, causal), tiles, thorough))
     work = 4 * b * h * n * n * d * (0.5 if causal else 1)
     contest = Contest(work, "TFLOP/s", contestants, attention_error((q, k, v), causal), 8e-3, missing)
+    if (d, n, h, dtype) == (128, 16384, 16, torch.bfloat16):
+        contest.add_made("fast, FP8", lambda: in_fp8(q, k, v, causal))
     if thorough:
         compiled = flex(q, k, v, causal)
         contest.add("FlexAttention", lambda: lambda: (compiled(),))
@@ -329,17 +352,58 @@ def backward_contest(b: int, h: int, n: int, d: int, causal: bool, thorough: boo
         return lambda: torch.autograd.grad(forward, learned, do, retain_graph=True)
 
     work = 10 * b * h * n * n * d * (0.5 if causal else 1)
-    contest = Contest(
-        work, "TFLOP/s", [], attention_error((q, k, v, do), causal), 1.5e-2, {"fast, in Gluon": "not written"}
-    )
+    contest = Contest(work, "TFLOP/s", [], attention_error((q, k, v, do), causal), 1.5e-2)
     contest.add("cuDNN", lambda: through(library(SDPBackend.CUDNN_ATTENTION, *learned, causal)))
     contest.add("fast", lambda: lambda: attention_backward.attention_backward(q, k, v, o, lse, do, causal), "fast")
+    in_gluon = gluon("attention_backward_gluon")
+    if in_gluon is None:
+        contest.missing["fast, in Gluon"] = "needs a Hopper GPU and Triton's Gluon"
+    else:
+        contest.add("fast, in Gluon", lambda: lambda: in_gluon(q, k, v, o, lse, do, causal), "fast")
     contest.add("FlashAttention-2", lambda: through(library(SDPBackend.FLASH_ATTENTION, *learned, causal)))
     tiles = [(64, 64, 4, 2), (64, 64, 8, 2), (32, 64, 4, 2)]
     kernels = course_gradients((q, k, v), o, lse, do, causal)
     contest.contestants.append(course("the three gradient kernels", kernels, tiles, thorough))
     if thorough:
         contest.add("FlexAttention", lambda: through(flex(*learned, causal)()))
+    else:
+        contest.missing["FlexAttention"] = "left out: it compiles for long"
+    return contest
+
+
+# ----------------------------------------------------------------------------------------------------------------- decoding
+
+
+def decode_contest(b: int, h_q: int, h_kv: int, n: int, thorough: bool) -> Contest:
+    """One query a head, groups of them over a head of keys, D = 128. A copy of the keys moves as many bytes: it reads and writes."""
+    q = torch.randn(b, h_q, 1, 128, device="cuda", dtype=torch.bfloat16)
+    k, v = (torch.randn(b, h_kv, n, 128, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    group = h_q // h_kv
+    heads = sorted({0, b * h_q - 1})
+    rows = {head: (q.view(-1, 1, 128)[head], *(t.flatten(0, 1)[head // group] for t in (k, v))) for head in heads}
+    expected = {head: exact_attention(tensors, False)[0] for head, tensors in rows.items()}
+
+    def error(outputs: Outputs) -> float:
+        return max(apart(outputs[0].reshape(-1, 1, 128)[head], expected[head]) for head in heads)
+
+    def theirs(backend: SDPBackend) -> Run:
+        def run() -> Outputs:
+            with sdpa_kernel(backend):
+                return (F.scaled_dot_product_attention(q, k, v, enable_gqa=True),)
+
+        return run
+
+    contestants = [
+        copy(b, h_kv, n, 128, dtype=torch.bfloat16),
+        Contestant("fast, split", "fast", lambda: attention_split.attention_split(q, k, v)),
+        Contestant("fast, not split", "fast", lambda: attention_split.attention_split(q, k, v, splits=1)),
+        Contestant("cuDNN", "peer", theirs(SDPBackend.CUDNN_ATTENTION)),
+        Contestant("FlashAttention-2", "peer", theirs(SDPBackend.FLASH_ATTENTION)),
+    ]
+    contest = Contest(k.nbytes + v.nbytes, "GB/s", contestants, error, 8e-3)
+    if thorough:
+        compiled = flex(q, k, v, False)
+        contest.add("FlexAttention", lambda: lambda: (compiled(),))
     else:
         contest.missing["FlexAttention"] = "left out: it compiles for long"
     return contest
@@ -458,6 +522,11 @@ def backward_case(b: int, h: int, n: int, d: int, causal: bool, **flags: bool) -
     return Case("backward", name, lambda thorough: backward_contest(b, h, n, d, causal, thorough), **flags)
 
 
+def decode_case(b: int, h_q: int, h_kv: int, n: int, **flags: bool) -> Case:
+    name = f"D128 b{b} h{h_q} over {h_kv} n{n}"
+    return Case("decode", name, lambda thorough: decode_contest(b, h_q, h_kv, n, thorough), **flags)
+
+
 def linear_case(b: int, h: int, n: int, d: int, **flags: bool) -> Case:
     return Case("linear", f"D{d} b{b} h{h} n{n}", lambda thorough: linear_contest(b, h, n, d, thorough), **flags)
 
@@ -486,6 +555,7 @@ def cases() -> list[Case]:
         *(linear_case(*shape, quick=True) for shape in ((8, 16, 4096, 64), (8, 16, 4096, 128), (1, 4, 65536, 64))),
         *(backward_case(1, 16, 16384, 128, causal, quick=True) for causal in both),
         *(forward_case(1, 32, 16384, 64, causal, quick=True) for causal in both),
+        *(decode_case(*shape, quick=True) for shape in ((1, 32, 8, 65536), (4, 16, 2, 16384))),
         *(case for n in (4096, 4097, 1024, 1000) for case in ragged_cases(n)),
         *(softmax_case(m, n, BF16) for m, n in ((4096, 65536), (1024, 262144), (32, 2**23))),
         *(forward_case(4, 16, 4096, 128, causal) for causal in both),

@@ -101,7 +101,8 @@ def contend(case, thorough: bool, rounds: int, clock: Clock) -> list[Timed]:  # 
         except Exception as error:
             rows.append(Timed(**mine, status="failed", note=f"{type(error).__name__}: {str(error)[:160]}"))
             continue
-        if one.checked and not errors[one.name] <= contest.tolerance:
+        tolerance = contest.tolerance if one.tolerance is None else one.tolerance
+        if one.checked and not errors[one.name] <= tolerance:
             rows.append(Timed(**mine, status="wrong", note=one.note, error=errors[one.name]))
             continue
         ready.append((one, max(3, min(20, int(0.04 / first))), first < LONG))
@@ -176,7 +177,9 @@ def main() -> None:
         "--quick", action="store_true", help="only the cases that the aims are about, with fewer rounds"
     )
     parser.add_argument("--seconds", type=float, default=900, help="start no case after so many")
-    parser.add_argument("--only", action="append", choices=["limits", "forward", "backward", "softmax", "linear"])
+    parser.add_argument(
+        "--only", action="append", choices=["limits", "forward", "backward", "decode", "softmax", "linear"]
+    )
     parser.add_argument(
         "--page", type=Path, metavar="FILE", help="make docs/speed.md from this report, and time nothing"
     )

@@ -19,12 +19,21 @@ def apart(got: torch.Tensor, expected: torch.Tensor) -> float:
     return float((got.double() - expected).norm() / expected.norm().clamp_min(1e-9))
 
 
+def with_outliers(x: torch.Tensor) -> torch.Tensor:
+    """x [..., D] with two channels that are 30 times as large, as the keys of trained models have them."""
+    x = x.clone()
+    x[..., [3, 40]] *= 30
+    return x
+
+
 def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """Output and log-sum-exp [B, H, N] of q, k, v [B, H, N, D]."""
-    q, k, v = (t.double() for t in (q, k, v))
+    """Output and log-sum-exp [B, H_Q, N_Q] of q [B, H_Q, N_Q, D] and k, v [B, H_KV, N_KV, D]; the last query sees all keys."""
+    q, k, v = (t.double().repeat_interleave(q.shape[1] // t.shape[1], dim=1) for t in (q, k, v))
     s = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
     if causal:
-        s = s.masked_fill(torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1), -math.inf)
+        s = s.masked_fill(
+            torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1 + k.shape[2] - q.shape[2]), -math.inf
+        )
     return s.softmax(-1) @ v, s.logsumexp(-1)
 
 

@@ -21,7 +21,16 @@ from triton.experimental.gluon._runtime import GluonASTSource
 
 from checker.compiler import SHARED_MEMORY
 from checker.compiler.compile import _run as compiled
-from solutions.fast import attention, attention_backward, attention_gluon, linear_attention, softmax
+from solutions.fast import (
+    attention,
+    attention_backward,
+    attention_backward_gluon,
+    attention_fp8,
+    attention_gluon,
+    attention_split,
+    linear_attention,
+    softmax,
+)
 from tests.fast.launches import HOPPER, requests
 
 pytestmark = pytest.mark.judged("solutions/fast")
@@ -94,6 +103,36 @@ def test_attention_forward(d: int, causal: bool, config: attention.Config, n: in
     assert not one.waits
 
 
+@pytest.mark.parametrize("n", [N, N + 1])
+@pytest.mark.parametrize("config", attention_fp8.CONFIGS, ids=str)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("d", [64, 128])
+def test_attention_in_fp8(d: int, causal: bool, config: attention_fp8.Config, n: int, tmp_path: Path) -> None:
+    """Both products are of e4m3, in the form that Hopper has for it."""
+    q, k, v = empty(1, 16, n, d)
+    kernels = built_by(lambda: attention_fp8.attention_fp8(q, k, v, causal, config), tmp_path)
+    one = kernels["attention_fp8_kernel"]
+    assert {*re.findall(r"wgmma.mma_async\S*", one.ptx)} == {
+        f"wgmma.mma_async.sync.aligned.m64n{columns}k32.f32.e4m3.e4m3" for columns in (config.block_n, d)
+    }
+    for each in kernels.values():
+        assert each.spilled <= FEW
+        assert not each.waits
+
+
+@pytest.mark.parametrize(("queries", "instruction"), [(1, "mma.sync"), (64, "wgmma.mma_async")])
+@pytest.mark.parametrize("d", [64, 128])
+def test_attention_split(d: int, queries: int, instruction: str, tmp_path: Path) -> None:
+    (q,), (k, v) = empty(1, 32, queries, d, count=1), empty(1, 8, 65536, d, count=2)
+    kernels = built_by(lambda: attention_split.attention_split(q, k, v), tmp_path)
+    assert kernels.keys() == {"part_kernel", "merge_kernel"}
+    assert instruction in kernels["part_kernel"].ptx
+    assert "cp.async.bulk.tensor" in kernels["part_kernel"].ptx
+    for one in kernels.values():
+        assert one.spilled == 0
+        assert not one.waits
+
+
 @pytest.mark.parametrize("config", attention_backward.CONFIGS, ids=str)
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("d", [64, 128])
@@ -129,32 +168,76 @@ def test_softmax(dtype: torch.dtype, columns: int, tmp_path: Path) -> None:
     assert one.spilled <= FEW
 
 
+def blocks(rows: int, d: int, dtype: str) -> str:
+    """The type of a descriptor of [B * H, N, D] in Gluon."""
+    layout = gl.NVMMASharedLayout.get_default_for([1, rows, d], {"bf16": gl.bfloat16, "fp16": gl.float16}[dtype])
+    return f"tensordesc<{dtype}[1, {rows}, {d}],{layout!r}>"
+
+
+def built_in_gluon(
+    kernel: Any, types: dict[str, str], constants: dict[str, Any], aligned: list[str], most: int, folder: Path
+) -> Built:
+    signature = {name: types.get(name, "constexpr") for name in kernel.arg_names}
+    multiples = {(kernel.arg_names.index(name),): [["tt.divisibility", 16]] for name in aligned}
+    made = triton.compile(
+        GluonASTSource(kernel, signature, constants, multiples),
+        target=GPUTarget("cuda", HOPPER, 32),
+        options={"num_warps": 4, "maxnreg": most},
+    )
+    return built(made, folder)
+
+
 @pytest.mark.parametrize("dtype", ["bf16", "fp16"])
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("d", [64, 128])
 def test_gluon(d: int, causal: bool, dtype: str, tmp_path: Path) -> None:
     config, kernel = attention_gluon.CONFIGS[d], attention_gluon.attention_gluon_kernel
-
-    def blocks(rows: int) -> str:
-        layout = gl.NVMMASharedLayout.get_default_for([1, rows, d], {"bf16": gl.bfloat16, "fp16": gl.float16}[dtype])
-        return f"tensordesc<{dtype}[1, {rows}, {d}],{layout!r}>"
-
     tiles = {"q_desc": 64, "k_desc": config.block_n, "v_desc": config.block_n, "o_desc": 64}
-    types = {name: blocks(rows) for name, rows in tiles.items()} | {"lse_ptr": "*fp32", "N": "i32", "qk_scale": "fp32"}
+    types = {name: blocks(rows, d, dtype) for name, rows in tiles.items()}
+    types |= {"lse_ptr": "*fp32", "N": "i32", "qk_scale": "fp32"}
     constants = {
         "IS_CAUSAL": causal,
         "GROUPS": config.groups,
         "STAGES": config.stages,
         "REGISTERS": config.registers,
     }
-    signature = {name: types.get(name, "constexpr") for name in kernel.arg_names}
-    aligned = {(kernel.arg_names.index("lse_ptr"),): [["tt.divisibility", 16]]}
-    made = triton.compile(
-        GluonASTSource(kernel, signature, constants, aligned),
-        target=GPUTarget("cuda", HOPPER, 32),
-        options={"num_warps": 4, "maxnreg": config.most},
-    )
-    one = built(made, tmp_path)
+    one = built_in_gluon(kernel, types, constants, ["lse_ptr"], config.most, tmp_path)
     assert one.specialised
     assert one.spilled <= FEW
     assert not one.waits
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "fp16"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("d", [64, 128])
+def test_gluon_backward(d: int, causal: bool, dtype: str, tmp_path: Path) -> None:
+    """With the lag some numbers are kept in memory between two tiles; it is the fastest all the same."""
+    config, kernel = (
+        attention_backward_gluon.CONFIGS[d, causal],
+        attention_backward_gluon.attention_backward_gluon_kernel,
+    )
+    names = ("q_desc", "k_desc", "v_desc", "do_desc", "dk_desc", "dv_desc")
+    line = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=32, rank=1)
+    types = dict.fromkeys(names, blocks(64, d, dtype)) | {"rows_desc": f"tensordesc<fp32[64],{line!r}>"}
+    types |= {"dq_ptr": "*fp32", "N": "i32", "ROWS": "i32", "scale": "fp32"}
+    constants = {"IS_CAUSAL": causal, "LAG": config.lag, "STAGES": config.stages, "REGISTERS": config.registers}
+    one = built_in_gluon(kernel, types, constants, ["dq_ptr", "ROWS"], config.most, tmp_path)
+    assert one.specialised
+    assert "red.global" in one.ptx or "atom.global" in one.ptx
+    assert ".v4.f32" in one.ptx
+    assert one.spilled <= (256 if config.lag else FEW)
+    assert not one.waits
+
+
+def test_gluon_backward_refuses_in_words() -> None:
+    def ask(d: int, dtype: torch.dtype) -> None:
+        (q, k, v, o, do), lse = (t.to(dtype) for t in empty(1, 2, 64, d, count=5)), torch.empty(1, 2, 64)
+        attention_backward_gluon.attention_backward_gluon(q, k, v, o, lse, do)
+
+    for d, dtype, words in (
+        (96, torch.bfloat16, "64 or 128"),
+        (64, torch.float32, "bf16 or all fp16"),
+        (64, torch.float16, "Hopper"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            ask(d, dtype)

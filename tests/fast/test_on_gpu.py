@@ -11,9 +11,9 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from solutions.fast import attention, attention_backward, linear_attention, softmax
+from solutions.fast import attention, attention_backward, attention_fp8, attention_split, linear_attention, softmax
 from tests.fast import exact
-from tests.fast.exact import apart, normal
+from tests.fast.exact import apart, normal, with_outliers
 
 pytestmark = [
     pytest.mark.gpu,
@@ -66,6 +66,49 @@ def test_attention_forward_in_gluon(n: int, d: int, causal: bool, dtype: torch.d
     assert float((got_lse - lse).abs().max()) < 1e-3
 
 
+@hopper
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("d", [64, 128])
+@pytest.mark.parametrize("n", LENGTHS)
+def test_attention_in_fp8(n: int, d: int, causal: bool, dtype: torch.dtype) -> None:
+    q, k, v = inputs(n, d, dtype=dtype)
+    o, lse = exact.attention(q, k, v, causal)
+    for config in attention_fp8.CONFIGS:
+        got, got_lse = twice(lambda c=config: attention_fp8.attention_fp8(q, k, v, causal, c))
+        assert apart(got, o) < 0.08, config
+        assert float((got_lse - lse).abs().max()) < 0.3, config
+
+
+@hopper
+@pytest.mark.parametrize("config", attention_fp8.CONFIGS, ids=str)
+def test_the_error_of_fp8(config: attention_fp8.Config) -> None:
+    q, k, v = inputs(4096, 128)
+    cases = [((q, k, v), 0.06), ((q, with_outliers(k), v), 0.16), ((q, k, with_outliers(v)), 0.06)]
+    # a sum that only grows: 0.19 at N = 16384 if the tensor cores add it up
+    cases.append(((q, k, v + 1), 0.01))
+    for tensors, most in cases:
+        (o, _), (got, _) = exact.attention(*tensors, False), attention_fp8.attention_fp8(*tensors, config=config)
+        assert apart(got, o) < most
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("d", [64, 128])
+@pytest.mark.parametrize("n", [*LENGTHS, 65536])
+@pytest.mark.parametrize(("h_q", "h_kv", "n_q"), [(8, 2, 1), (16, 2, 1), (3, 3, 1), (6, 2, 17), (2, 1, 100)])
+def test_attention_split(h_q: int, h_kv: int, n_q: int, n: int, d: int, causal: bool, dtype: torch.dtype) -> None:
+    if causal and n_q > n:
+        pytest.skip("a query that sees nothing is refused")
+    (q,) = normal(2, h_q, n_q, d, count=1, dtype=dtype, device="cuda")
+    k, v = normal(2, h_kv, n, d, count=2, dtype=dtype, device="cuda")
+    o, lse = exact.attention(q, k, v, causal)
+    for splits in (None, 1, 5):
+        got, got_lse = twice(lambda s=splits: attention_split.attention_split(q, k, v, causal, s))
+        assert apart(got, o) < 6e-3, splits
+        assert float((got_lse - lse).abs().max()) < 1e-3, splits
+
+
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("d", [64, 128])
 @pytest.mark.parametrize("n", LENGTHS)
@@ -82,6 +125,34 @@ def test_attention_backward(n: int, d: int, causal: bool) -> None:
                 assert float(got.abs().max()) < 0.05, (name, config)
             else:
                 assert apart(got, right) < 1e-2, (name, config)
+
+
+@hopper
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("d", [64, 128])
+@pytest.mark.parametrize("n", LENGTHS)
+def test_attention_backward_in_gluon(n: int, d: int, causal: bool, dtype: torch.dtype) -> None:
+    """dQ is a sum in memory, whose order is another in each run; dK and dV are the same bit by bit."""
+    attention_backward_gluon = pytest.importorskip(
+        "solutions.fast.attention_backward_gluon", reason="this Triton has no Gluon"
+    )
+    q, k, v, do = inputs(n, d, count=4, dtype=dtype)
+    learned = [t.double().requires_grad_() for t in (q, k, v)]
+    o, lse = exact.attention(*learned, causal)
+    expected = torch.autograd.grad(o, learned, do.double())
+    saved = o.detach().to(q.dtype), lse.detach().float()
+
+    def run() -> Outputs:
+        return attention_backward_gluon.attention_backward_gluon(q, k, v, *saved, do, causal)
+
+    found, (_, *again) = run(), run()
+    assert all(torch.equal(a, b) for a, b in zip(found[1:], again, strict=True))
+    for name, got, right in zip(("dq", "dk", "dv"), found, expected, strict=True):
+        if n == 1 and name != "dv":  # a weight that is always 1 has no gradient
+            assert float(got.abs().max()) < 0.05, name
+        else:
+            assert apart(got, right) < 1e-2, name
 
 
 @pytest.mark.parametrize("d", [64, 128])

@@ -58,6 +58,23 @@ def test_a_length_that_fits_no_tile_is_compared_with_the_one_beside_it(tmp_path:
     assert "| Attention, forward, D128 full b2 h16 n1000 | fast | 1024 | 1.00 |" in page(tmp_path, *rows)
 
 
+def test_eight_bits_are_shown_with_their_error(tmp_path: Path) -> None:
+    case = {"family": "forward", "case": "D128 full b1 h16 n16384", "unit": "TFLOP/s"}
+    eight = row("fast, FP8", "fast", 800.0, error=0.053, note="with outlier channels 1.2e-01") | case
+    text = page(tmp_path, row("fast", "fast", 578.0, error=0.0023) | case, eight)
+    assert "In this run, D128 full b1 h16 n16384: 5.3e-02 (bf16 2.3e-03); with outlier channels 1.2e-01." in text
+    assert "fast, FP8" not in text.split("## Attention")[0]
+    assert "*fast, FP8*" not in page(tmp_path, row("fast", "fast", 578.0) | case)
+
+
+def test_split_keys_stand_beside_a_copy(tmp_path: Path) -> None:
+    case = {"family": "decode", "case": "D128 b1 h32 over 8 n65536"}
+    text = page(tmp_path, row("copy", "limit", 4000.0) | case, row("fast, split", "fast", 3000.0) | case)
+    assert "| case | unit | copy | fast, split |" in text.split("## Attention, one query a head")[1]
+    assert "the limit is a copy" in text
+    assert (tmp_path / "speed-decode.svg").exists()
+
+
 def test_another_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(ValueError, match="no report"):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from solutions.fast import attention, attention_backward, linear_attention, softmax
+from solutions.fast import attention, attention_backward, attention_fp8, attention_split, linear_attention, softmax
 from tests.fast import exact
-from tests.fast.exact import apart, normal
+from tests.fast.exact import apart, normal, with_outliers
 from tests.fast.launches import caught, simulated
 
 FORWARD = [(d, causal, c) for d in (64, 128) for causal in (False, True) for c in attention.configs(d, causal)]
@@ -24,6 +24,92 @@ def test_attention_forward(n: int, d: int, causal: bool, config: attention.Confi
     expected, expected_lse = exact.attention(q, k, v, causal)
     assert apart(o, expected) < 6e-3
     assert float((lse - expected_lse).abs().max()) < 1e-3
+
+
+def test_what_is_chosen_is_tested() -> None:
+    for (d, causal, _), config in attention.FASTEST.items():
+        assert config in attention.configs(d, causal)
+    assert {attention_backward.SMALL, *attention_backward.FASTEST.values()} <= {*attention_backward.CONFIGS}
+
+
+@pytest.mark.parametrize("config", attention_fp8.CONFIGS, ids=str)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("d", [64, 128])
+@pytest.mark.parametrize("n", [1, 17, 128, 193])
+def test_attention_in_fp8(n: int, d: int, causal: bool, config: attention_fp8.Config) -> None:
+    q, k, v = normal(1, 2, n, d, dtype=torch.float16 if n == 17 else torch.bfloat16)
+    with caught(simulated):
+        o, lse = attention_fp8.attention_fp8(q, k, v, causal, config)
+    expected, expected_lse = exact.attention(q, k, v, causal)
+    assert apart(o, expected) < 0.08
+    assert float((lse - expected_lse).abs().max()) < 0.2
+
+
+@pytest.mark.parametrize("config", attention_fp8.CONFIGS, ids=str)
+@pytest.mark.parametrize("sizes", [(1, 50, 2), (50, 1, 0), (0, 0, 1)], ids=str)
+def test_every_tile_in_fp8_has_a_scale_of_its_own(sizes: tuple[int, ...], config: attention_fp8.Config) -> None:
+    """Tiles of values that are larger, smaller and nothing but zeros, of keys too, and heads a thousand times as large."""
+    q, k, v = normal(2, 2, 384, 64)
+    for i, size in enumerate(sizes):
+        v[..., 128 * i : 128 * (i + 1), :] *= size
+        k[..., 128 * i : 128 * (i + 1), :] *= size / 10
+    v[1] *= 1000
+    with caught(simulated):
+        o, _ = attention_fp8.attention_fp8(q, k, v, False, config)
+    expected, _ = exact.attention(q, k, v, False)
+    for got, right in zip(o.flatten(0, 1), expected.flatten(0, 1), strict=True):
+        assert apart(got, right) < 0.2
+
+
+def test_the_error_of_fp8() -> None:
+    """What `solutions/fast/attention_fp8.py` says of it, beside bf16's on the same numbers."""
+    q, k, v = normal(1, 2, 512, 128)
+    inputs = {"normal": (q, k, v), "keys": (q, with_outliers(k), v), "values": (q, k, with_outliers(v))}
+    errors = {}
+    for name, tensors in inputs.items():
+        with caught(simulated):
+            (eight, _), (sixteen, _) = attention_fp8.attention_fp8(*tensors), attention.attention(*tensors)
+        expected, _ = exact.attention(*tensors, False)
+        errors[name] = apart(eight, expected)
+        assert apart(sixteen, expected) < 0.003, name
+        assert apart(eight, sixteen.double()) == pytest.approx(errors[name], rel=0.05), name
+    assert errors["normal"] == pytest.approx(0.052, rel=0.1)
+    assert errors["keys"] == pytest.approx(0.12, rel=0.25)
+    assert errors["values"] == pytest.approx(0.052, rel=0.15)
+
+
+SHAPES = [
+    (4, 1, 1, 1),
+    (8, 2, 1, 17),
+    (8, 2, 1, 300),
+    (6, 2, 3, 193),
+    (4, 2, 40, 193),
+    (2, 2, 193, 193),
+    (16, 1, 1, 1000),
+]
+
+
+@pytest.mark.parametrize("splits", [None, 1, 2, 5])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("d", [64, 128])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_attention_split(shape: tuple[int, ...], d: int, causal: bool, splits: int | None) -> None:
+    h_q, h_kv, n_q, n_kv = shape
+    (q,), (k, v) = normal(2, h_q, n_q, d, count=1), normal(2, h_kv, n_kv, d, count=2)
+    with caught(simulated, multiprocessors=7):
+        o, lse = attention_split.attention_split(q, k, v, causal, splits)
+    expected, expected_lse = exact.attention(q, k, v, causal)
+    assert apart(o, expected) < 6e-3
+    assert float((lse - expected_lse).abs().max()) < 1e-3
+
+
+def test_keys_are_shared_out_in_whole_tiles() -> None:
+    for tiles, n_kv, programs in ((8, 65536, 132), (8, 16384, 132), (1, 1, 132), (1, 4097, 132), (300, 4097, 132)):
+        splits, size = attention_split.share_out(tiles, n_kv, 128, programs)
+        assert size % 128 == 0
+        assert (splits - 1) * size < n_kv <= splits * size
+        assert splits == 1 or splits * tiles <= programs
+    assert attention_split.share_out(8, 65536, 128, 132) == (16, 4096)
 
 
 @pytest.mark.parametrize("config", attention_backward.CONFIGS, ids=str)
