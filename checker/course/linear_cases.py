@@ -93,8 +93,8 @@ def long(flags: dict[str, int]) -> tuple[Case, ...]:
 
 def special(flags: dict[str, int]) -> tuple[Case, ...]:
     """Small texts of values that are not worth meeting every tile and dtype."""
-    families = (("huge", "float32"), ("outlier", "float16"), ("constant", "bfloat16"), ("one_way", "float32"))
-    families += (("short_keys", "float32"), ("dwarfing", "float32"))
+    in_float32 = ("huge", "one_way", "short_keys", "dwarfing")
+    families = (("outlier", "float16"), ("constant", "bfloat16"), *((family, "float32") for family in in_float32))
     return (
         chunked_case(1, 4, 48, (16, 16), (16, 16), family="halfway", flags=flags),
         chunked_case(1, 2, 90, (16, 24), (16, 16), family="blanks", flags=dict.fromkeys(flags, 5)),
