@@ -46,7 +46,7 @@ OF_BASE_TWO = {"float32": 1143 / 1024, "float16": 131 / 128, "bfloat16": 131 / 1
 come through, if they are multiplied by log2(e) and rounded before the loop. A low score would make an error of a weight of it."""
 LEVELS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "creeping_scores": lambda j: 5e-5 * j,
-    "near_overflow": lambda j: torch.stack([88.0 - j % 3 / 4, -100.0 - j % 5 / 4]),
+    "near_overflow": lambda j: torch.stack([88.0 - j % 3 / 4, -60.0 - j % 5 / 4]),
     "overflowing_scores": lambda j: 1.25 * (j % 23),
     "far_below_zero": lambda j: 0.0 * j - 20_480.0,
     "climbing_scores": lambda j: 6.0 * (j // 16),
@@ -55,7 +55,7 @@ LEVELS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 """Families whose scores hang on the number j of the key alone: [N_KV], or [rows, N_KV] for queries in turn.
 
 A creeping score rises by less than a thousandth from tile to tile, and what is left out of each rescale adds up. The exponential of
-one score near overflow is a number of float32, and the sum of three is none; of the other queries it is one of few bits.
+one score near overflow is a number of float32, and the sum of three is none. The other queries' scores are far below zero.
 """
 VAST = 1e20
 """How far from zero the scores of "vast_scores" go: beyond most numbers that stand for -inf, but not -1e30."""
