@@ -114,9 +114,8 @@ PUZZLE = Puzzle(
         heads_case(9, (2, 1), (5, 23), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}, family="negative"),
         # of one key alone: the gradient of queries is 0 then, and has no such case
         heads_case(3, (4, 2), (19, 1), 16, (16, 16), {"RAGGED": 1}, layout="strided"),
-        heads_case(
-            1, (82, 2), (3, 5), 16, (16, 16), dtype="float16", layout="strided"
-        ),  # more heads than anyone thinks share one
+        # more heads than anyone thinks share one
+        heads_case(1, (82, 2), (3, 5), 16, (16, 16), dtype="float16", layout="strided"),
         heads_case(1, (2, 1), (21, 19), 16, (16, 16), family="far_below_zero"),
         heads_case(2, (4, 2), (21, 37), 16, (16, 16), layout="roomy"),
         heads_case(2, (4, 2), (37, 21), 32, (16, 32), {"IS_CAUSAL": True}, dtype="float16", layout="roomy"),

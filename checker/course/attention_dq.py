@@ -112,9 +112,8 @@ PUZZLE = Puzzle(
         heads_case(1, (1, 1), (37, 2), 16, (16, 16), {"IS_CAUSAL": True}, layout="strided"),
         heads_case(1, (1, 1), (270, 20), 16, (16, 16), {"IS_CAUSAL": True}, family="negative"),
         heads_case(9, (2, 1), (5, 23), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}, family="negative"),
-        heads_case(
-            1, (82, 2), (3, 5), 16, (16, 16), dtype="float16", layout="strided"
-        ),  # more heads than anyone thinks share one
+        # more heads than anyone thinks share one
+        heads_case(1, (82, 2), (3, 5), 16, (16, 16), dtype="float16", layout="strided"),
         heads_case(2, (4, 2), (21, 37), 16, (16, 16), layout="roomy"),
         heads_case(2, (4, 2), (37, 21), 32, (16, 32), {"IS_CAUSAL": True}, dtype="float16", layout="roomy"),
         heads_case(3, (2, 1), (21, 37), 16, (16, 16), layout="transposed"),
