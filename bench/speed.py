@@ -1,24 +1,29 @@
 """The speed of the course's kernels beside libraries and limits, on the GPU here, in one run: reports/speed-<device>.json and docs/speed.md.
 
-    python bench/speed.py [--quick] [--seconds N] [--only FAMILY …] [--page FILE]
+    python bench/speed.py [--quick] [--jobs N] [--seconds N] [--only FAMILY …] [--page FILE]
 
 Each kernel's output is first compared with float64; a wrong one is reported and not timed. All contestants of a case take turns, in
 rounds, and each launch finds an empty L2 cache and a queue that is full, so that neither the one before nor Python is part of its time:
 a launch of under a millisecond waits behind a sleep until it is queued; longer ones follow each other without a pause, as in training,
 so that a GPU that reaches its power limit does so here.
 `--quick` takes the cases that the aims are about, and no time for peers that compile for long; `--seconds` starts no case after so many.
+With `--jobs`, everything is compiled first, in so many processes: what is timed then finds its kernels in the caches on disk.
 What was left out is named in the report. `--page` makes the page and its plots from a report, without a GPU.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import json
+import multiprocessing
+import os
 import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -141,6 +146,22 @@ def save(report: Report) -> Path:
     return path
 
 
+def compile_all(work: tuple[int, bool]) -> None:
+    """Launches all contestants of a case once, in a process of its own. What fails here fails, and is told, when its turn comes."""
+    import torch
+
+    from bench.contestants import cases
+
+    number, thorough = work
+    with contextlib.suppress(Exception):
+        for one in cases()[number].make(thorough).contestants:
+            with contextlib.suppress(Exception):
+                one.run()
+        torch.cuda.synchronize()
+    gc.collect()
+    torch.cuda.empty_cache()
+
+
 def measure(options: argparse.Namespace) -> Path:
     import torch
 
@@ -148,16 +169,26 @@ def measure(options: argparse.Namespace) -> Path:
 
     began = time.monotonic()
     given = {"quick": options.quick, "seconds": options.seconds, "only": options.only}
+    asked = [
+        (number, not (options.quick or case.brief))
+        for number, case in enumerate(cases())
+        if (case.quick or not options.quick) and (not options.only or case.family in options.only)
+    ]
+    if options.jobs > 1:
+        os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+        with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn")) as pool:
+            list(pool.map(compile_all, asked))
+        print(f"compiled in {time.monotonic() - began:.0f} s", flush=True)
     report = Report(datetime.now(UTC).date().isoformat(), environment(), given)
     clock = Clock()
     report.left_out = [f"{case.family}: {case.name}" for case in cases()]
     path = save(report)
-    for case in cases():
-        wanted = (case.quick or not options.quick) and (not options.only or case.family in options.only)
-        if not wanted or time.monotonic() - began > options.seconds:
-            continue
+    for number, thorough in asked:
+        case = cases()[number]
+        if time.monotonic() - began > options.seconds:
+            break
         try:
-            rows = contend(case, not (options.quick or case.brief), 3 if options.quick else 5, clock)
+            rows = contend(case, thorough, 3 if options.quick else 5, clock)
         except Exception as error:
             rows = [
                 Timed(case.family, case.name, "", "all", "", "failed", f"{type(error).__name__}: {str(error)[:160]}")
@@ -176,6 +207,7 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help="only the cases that the aims are about, with fewer rounds"
     )
+    parser.add_argument("--jobs", type=int, default=1, help="processes that compile before anything is timed")
     parser.add_argument("--seconds", type=float, default=900, help="start no case after so many")
     parser.add_argument(
         "--only", action="append", choices=["limits", "forward", "backward", "decode", "softmax", "linear"]

@@ -1,7 +1,7 @@
 """Judges on a GPU every mutant and guarded wrong kernel that passes without one, and writes `reports/survivors-gpu.json`.
 
 What the simulator's gates stop never reaches a GPU, so these are all kernels on which the two verdicts can differ. Run it on a
-machine with a GPU, after the sweeps of `mutants.py`:
+machine with a GPU, after the sweeps of `mutants.py`; `--resume` judges only what the report does not hold yet:
 
     python tools/survivors_on_gpu.py --jobs 14
 
@@ -69,17 +69,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="kernels judged at a time")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no kernel later than this")
+    parser.add_argument("--resume", action="store_true", help="keep what the report holds, and judge the rest")
     options = parser.parse_args()
     began = time.monotonic()
     asked = list(kernels())
-    rows: list[dict[str, Any]] = []
+    before: dict[str, Any] = {"rows": [], "seconds": 0}
+    if options.resume and REPORT.exists():
+        before = json.loads(REPORT.read_text("utf-8"))
+    wanted = {key for _, key, _ in asked}
+    rows: list[dict[str, Any]] = [row for row in before["rows"] if row["mutant"] in wanted]
+    known = {row["mutant"] for row in rows}
 
     def in_time(one: tuple[str, str, KernelSource]) -> dict[str, Any] | None:
         return judge(*one) if time.monotonic() - began < options.seconds else None
 
     with ThreadPoolExecutor(options.jobs) as pool:
-        rows += [row for row in pool.map(in_time, asked) if row is not None]
-    seconds = time.monotonic() - began
+        rows += [row for row in pool.map(in_time, [one for one in asked if one[1] not in known]) if row is not None]
+    seconds = before["seconds"] + time.monotonic() - began
     facts = environment("cuda", Sandbox.shared().tier)
     report = {
         "schema": "survivors/v1",
