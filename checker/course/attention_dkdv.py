@@ -128,6 +128,11 @@ PUZZLE = Puzzle(
         # so many terms that no sum in 16 bits holds them
         heads_case(1, (1, 1), (661, 3), 16, (16, 16), dtype="float16", family=MANY_SMALL),
         heads_case(1, (1, 1), (661, 3), 32, (16, 16), dtype="bfloat16", family=MANY_SMALL),
+        # mistakes that a GPU's larger cases alone showed
+        heads_case(1, (2, 2), (631, 20), 16, (64, 16)),
+        heads_case(1, (1, 1), (70, 648), 16, (64, 16), {"IS_CAUSAL": True}, dtype="float16", family="one_way"),
+        heads_case(2, (2, 1), (620, 640), 16, (16, 64), {"IS_CAUSAL": True}, dtype="bfloat16", family=MANY_SMALL),
+        heads_case(1, (2, 1), (661, 19), 16, (16, 16), dtype="bfloat16", family=MANY_SMALL, layout="strided"),
         heads_case(
             2, (8, 2), (400, 431), 64, (64, 32), {"IS_CAUSAL": True, "RAGGED": 1}, devices=GPU, family="negative"
         ),

@@ -194,6 +194,7 @@ PUZZLE = Puzzle(
         # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
         _case(1, 143, 640, 64, (128, 64), family="negative", layout="padded", seed=1),
         _case(3, 65, 16, 64, (128, 128), family="score_pairs_in_sight", layout="padded"),
+        _case(6, 70, 75, 16, (32, 16), family="score_pairs_in_sight"),  # another height, in more programs than four
         _case(64, 258, 259, 64, (64, 32), devices=GPU, family="score_pairs_in_sight"),
         _case(132, 200, 260, 64, (32, 64), devices=GPU, dtype="float16"),
         _case(
