@@ -133,6 +133,18 @@ PUZZLE = Puzzle(
         heads_case(1, (1, 1), (70, 648), 16, (64, 16), {"IS_CAUSAL": True}, dtype="float16", family="one_way"),
         heads_case(2, (2, 1), (620, 640), 16, (16, 64), {"IS_CAUSAL": True}, dtype="bfloat16", family=MANY_SMALL),
         heads_case(1, (2, 1), (661, 19), 16, (16, 16), dtype="bfloat16", family=MANY_SMALL, layout="strided"),
+        heads_case(2, (2, 2), (171, 150), 64, (32, 16), {"IS_CAUSAL": True}, dtype="float16", layout="transposed"),
+        heads_case(
+            3,
+            (3, 1),
+            (640, 20),
+            128,
+            (64, 16),
+            {"RAGGED": 2, "SCALE": OTHER_SCALE},
+            dtype="bfloat16",
+            family="positive",
+            layout="strided",
+        ),
         heads_case(
             2, (8, 2), (400, 431), 64, (64, 32), {"IS_CAUSAL": True, "RAGGED": 1}, devices=GPU, family="negative"
         ),

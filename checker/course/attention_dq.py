@@ -125,6 +125,21 @@ PUZZLE = Puzzle(
         # so many terms that no sum in 16 bits holds them
         heads_case(1, (1, 1), (1, 661), 16, (16, 16), dtype="float16", family=MANY_SMALL),
         heads_case(1, (1, 1), (1, 661), 32, (16, 16), dtype="bfloat16", family=MANY_SMALL),
+        # mistakes that a GPU's larger cases alone showed
+        heads_case(2, (2, 2), (171, 150), 64, (32, 16), {"IS_CAUSAL": True}, dtype="float16", layout="transposed"),
+        heads_case(1, (4, 2), (53, 641), 16, (16, 16), {"IS_CAUSAL": True}, dtype="bfloat16"),
+        heads_case(2, (2, 1), (150, 151), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}, family="negative"),
+        heads_case(
+            3,
+            (3, 1),
+            (20, 640),
+            128,
+            (16, 64),
+            {"RAGGED": 2, "SCALE": OTHER_SCALE},
+            dtype="bfloat16",
+            family="positive",
+            layout="strided",
+        ),
         heads_case(
             2, (8, 2), (400, 431), 64, (64, 32), {"IS_CAUSAL": True, "RAGGED": 1}, devices=GPU, family="negative"
         ),

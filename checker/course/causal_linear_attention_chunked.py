@@ -47,6 +47,9 @@ PUZZLE = Puzzle(
             2, 1, 640, (16, 12), (16, 32), dtype="bfloat16", family="hot", layout="padded", flags={"PAST": 11}
         ),
         chunked_case(1, 1, 211, (128, 31), (64, 16), dtype="float16", family="growing", flags={"PAST": 11}),
+        # mistakes that a GPU's larger cases alone showed
+        chunked_case(1, 2, 300, (128, 32), (64, 16), dtype="bfloat16", family="contributions"),
+        chunked_case(1, 1, 1103, (128, 32), (64, 16), dtype="float16", family="many_small"),
         chunked_case(2, 3, 1031, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
         chunked_case(1, 2, 20_011, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", flags=_AFTER),
         chunked_case(1, 2, 16_384, (64, 64), (64, 64), devices=GPU),

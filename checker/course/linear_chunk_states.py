@@ -112,6 +112,9 @@ PUZZLE = Puzzle(
         chunked_case(2, 1, 15, (32, 33), (16, 16), dtype="bfloat16", family="outlier", layout="padded"),
         chunked_case(2, 1, 640, (16, 12), (16, 32), dtype="bfloat16", family="contributions", layout="padded"),
         chunked_case(1, 1, 217, (128, 29), (64, 64), dtype="float16", family="contributions"),
+        # mistakes that a GPU's larger cases alone showed
+        chunked_case(2, 3, 631, (16, 40), (32, 16), layout="padded", family="growing"),
+        chunked_case(1, 2, 299, (128, 32), (64, 16), dtype="float16", family="huge"),
         chunked_case(2, 3, 1031, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
         chunked_case(1, 4, 16_384, (64, 64), (64, 64), devices=GPU, dtype="bfloat16"),
         chunked_case(1, 2, 16_384, (64, 64), (64, 64), devices=GPU),

@@ -164,6 +164,8 @@ PUZZLE = Puzzle(
         # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
         _case(2, 5, 1100, 64),
         _case(3, 3, 70 * 8 + 3, 8),
+        # mistakes that a GPU's larger cases alone showed
+        _case(2, 70, 200, 64),
         _case(1, 1, 65_536, 256, devices=GPU),
         _case(4, 1024, 4096, 128, devices=GPU),  # the states of 65,536 tokens of four heads, in chunks of 64
         _case(4, 1024, 64, 64, devices=GPU),  # and their z
