@@ -8,7 +8,18 @@ from typing import Any
 
 from checker.course import LADDER
 from checker.grading.mutants import markdown, rows_of
-from tools.mutant_reports import GPU, ROOT, disagreements, explained, load, reasons, wrong_kernels
+from tools.mutant_reports import (
+    GPU,
+    KINDS,
+    ROOT,
+    SURVIVORS_GPU,
+    disagreements,
+    explained,
+    load,
+    reasons,
+    survivors,
+    wrong_kernels,
+)
 from tools.mutant_reports import tables as tables_of
 from tools.mutate import GATES
 
@@ -21,7 +32,7 @@ Table = Mapping[str, Any]
 def page() -> str:
     """`docs/mutants.md`, made from the reports alone."""
     text = markdown(wrong_kernels(), LADDER, "cpu")
-    parts = [text.rstrip("\n"), *_gpu(), *_mechanical(), *_semantic(), *_guarded()]
+    parts = [text.rstrip("\n"), *_gpu(), *_mechanical(), *_semantic(), *_guarded(), *_survivors_on_a_gpu()]
     return "\n".join(parts) + "\n"
 
 
@@ -103,6 +114,33 @@ def _guarded() -> Iterator[str]:
     yield from _by_puzzle(tables, outcomes)
     yield from _by_kind(tables, "guard", outcomes, "survived")
     yield from _survivors("guarded")
+
+
+def _survivors_on_a_gpu() -> Iterator[str]:
+    report = load(SURVIVORS_GPU)
+    names = {entry["mutant"] for kind in KINDS for entry in survivors(kind)}
+    rows = {row["mutant"]: row for row in report["rows"] if row["mutant"] in names}
+    different = [row for row in rows.values() if row["status"] != "passed"]
+    since = sum(row["status"] != "passed" for row in report["rows"]) - len(different)
+    facts = report["environment"]
+    yield ""
+    yield "## What survives, on a GPU"
+    yield ""
+    yield f"`tools/survivors_on_gpu.py` judges on a GPU what passes without one ({facts['device']}, triton {facts['triton']}). Of {len(report['rows'])}"
+    yield f"kernels {since} failed there and are stopped without a GPU since: a case was added for each. {len(rows)} of the {len(names)} that survive today"
+    yield f"were judged, and {len(rows) - len(different)} pass there too. {_counted(len(different))} not:"
+    yield ""
+    for row in different:
+        yield f"- `{row['mutant']}`: {_why(row['message'])}"
+
+
+def _counted(count: int) -> str:
+    return "One does" if count == 1 else f"{count} do"
+
+
+def _why(message: str) -> str:
+    """What the card said, up to the first full stop."""
+    return message.partition(". ")[0].partition(", and ")[0].removesuffix(".") + "."
 
 
 # --------------------------------------------------------------------------------------------------------------- tables

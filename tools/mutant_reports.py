@@ -16,6 +16,7 @@ from tools.mutate import GATES, Fate
 
 ROOT = Path(__file__).resolve().parent.parent
 CPU, GPU = (ROOT / "reports" / f"mutants-{name}.json" for name in ("cpu", "gpu"))
+SURVIVORS_GPU = ROOT / "reports" / "survivors-gpu.json"
 SURVIVORS = ROOT / "tools" / "survivors.toml"
 KINDS = ("mechanical", "semantic", "guarded")
 """The sorts of mutants; each has a report."""

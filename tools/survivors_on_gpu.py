@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -30,9 +31,10 @@ from checker.misconceptions import bank  # noqa: E402
 from checker.sandbox import Sandbox  # noqa: E402
 from checker.submission.kernel import KernelSource  # noqa: E402
 from tools import guarded, mutate  # noqa: E402
-from tools.mutant_reports import KINDS, survivors  # noqa: E402
+from tools.mutant_reports import KINDS, SURVIVORS_GPU, survivors  # noqa: E402
 
-REPORT = ROOT / "reports" / "survivors-gpu.json"
+_FOLDER = re.compile(r"/\S*/(?=\w+\.py)")
+"""The folders of a file in a compiler's message."""
 
 
 def kernels() -> Iterator[tuple[str, str, KernelSource]]:
@@ -62,7 +64,7 @@ def judge(kind: str, key: str, source: KernelSource) -> dict[str, Any]:
     verdict = check_source(PUZZLES[key.partition(":")[0]], source, "cuda", submission=key, diagnose=False)
     failure = verdict.failure
     row = {"kind": kind, "mutant": key, "status": verdict.status, "seconds": round(verdict.seconds, 2)}
-    return {**row, "gate": failure.gate, "message": failure.message} if failure is not None else row
+    return {**row, "gate": failure.gate, "message": _FOLDER.sub("", failure.message)} if failure is not None else row
 
 
 def main() -> int:
@@ -74,8 +76,8 @@ def main() -> int:
     began = time.monotonic()
     asked = list(kernels())
     before: dict[str, Any] = {"rows": [], "seconds": 0}
-    if options.resume and REPORT.exists():
-        before = json.loads(REPORT.read_text("utf-8"))
+    if options.resume and SURVIVORS_GPU.exists():
+        before = json.loads(SURVIVORS_GPU.read_text("utf-8"))
     wanted = {key for _, key, _ in asked}
     rows: list[dict[str, Any]] = [row for row in before["rows"] if row["mutant"] in wanted]
     known = {row["mutant"] for row in rows}
@@ -94,7 +96,7 @@ def main() -> int:
         "asked": len(asked),
         "rows": rows,
     }
-    REPORT.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    SURVIVORS_GPU.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
     different = [row for row in rows if row["status"] != "passed"]
     for row in different:
         print(f"{row['status']}: {row['mutant']}: {row.get('gate')}: {row.get('message', '')[:200]}")

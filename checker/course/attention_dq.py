@@ -132,7 +132,7 @@ PUZZLE = Puzzle(
         heads_case(
             3,
             (3, 1),
-            (20, 2048),
+            (20, 1088),
             128,
             (16, 64),
             {"RAGGED": 2, "SCALE": OTHER_SCALE},

@@ -145,7 +145,7 @@ def test_the_long_cases_lose_what_is_small_in_a_sum_of_16_bits(name, along, tile
     """The reference itself, its terms added tile by tile and rounded every time."""
     puzzle = PUZZLES[name]
     for dtype in ("float16", "bfloat16"):
-        (case,) = (c for c in puzzle.cases if c.family == MANY_SMALL and c.dtype == dtype)
+        (case,) = (c for c in puzzle.cases if c.family == MANY_SMALL and c.dtype == dtype and c.sizes["H_Q"] == 1)
         assert case.sizes[along] > 40 * case.meta[tile]
         tensors = puzzle.make(case)
         whole = puzzle.reference(case, tensors)
