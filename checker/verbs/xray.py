@@ -174,6 +174,7 @@ def table(results: Results) -> list[list[Cell]]:
         *([("products (tl.dot)", _products)] if with_dots else []),
         ("tensor cores", _tensor_cores),
         ("tiles in shared", _tiles),
+        ("in flight in the loop", _in_flight),
     ]
     return [[Cell(name), *(_cell(told(result)) for result in results.values())] for name, told in rows]
 
@@ -245,6 +246,14 @@ def _tensor_cores(result: CompileResult) -> str | Cell:
         " ".join(filter(None, [f"{core.count} ×", core.name.removesuffix(".mma_async"), core.shape, core.operands]))
         for core in result.tensor_cores
     )
+
+
+def _in_flight(result: CompileResult) -> str:
+    """Bytes a program that are on their way while one stage is worked on: what a tile keeps for the loop's stages, less the one in use."""
+    if result.tiles is None:
+        return UNKNOWN
+    waiting = sum(t.count * (t.stages - 1) * math.prod(t.shape) * t.bits // 8 for t in result.tiles)
+    return f"up to {_kib(waiting)}" if waiting else "nothing: one stage"
 
 
 def _tiles(result: CompileResult) -> str:

@@ -142,6 +142,7 @@ def test_tensor_cores_of_each_generation() -> None:
     assert told["tensor cores"] == ["none", "64 × mma.sync m16n8k8 tf32", "4 × wgmma m64n64k16 f16"]
     assert told["products (tl.dot)"] == ["64×32 @ 32×64"] * 3
     assert told["tiles in shared"] == ["1 × no swizzle", "2 × 128-byte swizzle", "1 × 128-byte swizzle"]
+    assert told["in flight in the loop"] == ["nothing: one stage", "up to 8 KiB", "nothing: one stage"]
     said = " ".join(sentences(results))
     assert "No tensor core on the T4" in said
     assert "plain multiplications" in said
