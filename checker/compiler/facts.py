@@ -5,6 +5,7 @@ None of these texts is an interface of Triton's: what is not understood is left 
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from collections import Counter
@@ -90,6 +91,8 @@ def facts_of(asm: Mapping[str, Any], metadata: Any) -> dict[str, int | str]:
         found["mma_shapes"] = " ".join(sorted({core.shape for core in cores if core.shape}))
     if copies or "async_copy_global_to_local" not in ttgir:
         found["async_copies"] = len(copies)
+    if ttgir:
+        found["bytes_in_flight"] = bytes_in_flight(ttgir)
     tma = len(_TMA.findall(ptx))
     if tma or "async_tma_copy" not in ttgir:
         found["tma_copies"] = tma
@@ -160,6 +163,7 @@ def _text(data: bytes, at: int) -> str:
 _ALIAS = re.compile(r"^#(\w+) = #(?:ttg|ttng|triton_gpu)\.(\w+)<(.*)>\s*$", re.MULTILINE)
 _FIELD = re.compile(r"(\w+) = (true|false|-?\d+|\[[\d, ]*\])")
 _ALLOCATED = re.compile(r"\blocal_alloc\b.*?!ttg\.memdesc<((?:\d+x)+)([a-z]\w*), #(\w+)")
+_KEPT = re.compile(r"(%\w+) = \S*\blocal_alloc\b|\blocal_dealloc (%\w+)")
 _DOT = re.compile(r"\b(?:tt\.dot|ttng\.warp_group_dot|ttng\.tc_gen5_mma)\s[^\n]*")
 _TYPE = re.compile(r"\b(?:tensor|memdesc)<((?:\d+x)+)([a-z]\w*)(?:, #(\w+))?")
 
@@ -173,6 +177,26 @@ def shared_tiles(ttgir: str) -> tuple[SharedTile, ...]:
         kind, text = aliases.get(match[3], ("", ""))
         found[_tile(kind, dict(_FIELD.findall(text)), shape, _bits(match[2]))] += 1
     return tuple(SharedTile(**{**vars(tile), "count": count}) for tile, count in found.items())
+
+
+def bytes_in_flight(ttgir: str) -> int:
+    """Bytes a program that can be on their way while one stage of a loop is worked on: what its tiles keep for the other stages.
+
+    Loops that follow each other give back what they kept, so the largest one counts.
+    """
+    aliases, most = _aliases(ttgir), 0
+    kept: dict[str, int] = {}
+    for line in ttgir.splitlines():
+        if (named := _KEPT.search(line)) is None:
+            continue
+        kept.pop(named[2] or "", None)
+        if match := _ALLOCATED.search(line):
+            shape = tuple(int(n) for n in match[1].rstrip("x").split("x"))
+            kind, text = aliases.get(match[3], ("", ""))
+            tile = _tile(kind, dict(_FIELD.findall(text)), shape, _bits(match[2]))
+            kept[named[1]] = (tile.stages - 1) * math.prod(tile.shape) * tile.bits // 8
+            most = max(most, sum(kept.values()))
+    return most
 
 
 def _tile(kind: str, fields: dict[str, str], shape: tuple[int, ...], bits: int) -> SharedTile:

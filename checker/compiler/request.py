@@ -51,8 +51,8 @@ class CompileResult:
     GPU's own (an instruction or memory that it lacks), so that another GPU may well run the kernel.
     `facts`: ``gpu``, ``shared_bytes``, ``registers``, ``spilled_bytes`` (per thread), ``num_warps``, ``mma`` (tensor-core
     instructions: count), ``mma_shapes``, ``vector_bits`` (widest access to global memory), ``load_bits``,
-    ``narrowest_load_bits``, ``store_bits``, ``ptx_lines``, ``async_copies``, ``tma_copies``. A fact that is not known is not
-    there. `tiles`, `dots` and `tensor_cores` are None where Triton's text could not be read.
+    ``narrowest_load_bits``, ``store_bits``, ``ptx_lines``, ``async_copies``, ``tma_copies``, ``bytes_in_flight``. A fact that
+    is not known is not there. `tiles`, `dots` and `tensor_cores` are None where Triton's text could not be read.
     """
 
     request: CompileRequest

@@ -249,10 +249,10 @@ def _tensor_cores(result: CompileResult) -> str | Cell:
 
 
 def _in_flight(result: CompileResult) -> str:
-    """Bytes a program that are on their way while one stage is worked on: what a tile keeps for the loop's stages, less the one in use."""
-    if result.tiles is None:
+    """What is on its way while one stage of the loop is worked on, a program."""
+    waiting = _number(result, "bytes_in_flight")
+    if waiting is None:
         return UNKNOWN
-    waiting = sum(t.count * (t.stages - 1) * math.prod(t.shape) * t.bits // 8 for t in result.tiles)
     return f"up to {_kib(waiting)}" if waiting else "nothing: one stage"
 
 

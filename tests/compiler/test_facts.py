@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
 from checker.compiler import CompileRequest, CompileResult, Dot, SharedTile, TensorCore, compile_kernel
-from checker.compiler.facts import dots, facts_of, shared_tiles, tensor_cores
+from checker.compiler.facts import bytes_in_flight, dots, facts_of, shared_tiles, tensor_cores
 from checker.compiler.occupancy import occupancy
 from checker.submission.kernel import KernelSource
 from checker.submission.load import load_kernel
@@ -69,9 +70,23 @@ def test_an_a100_multiplies_with_mma_from_swizzled_tiles(
     assert result.tiles
     assert all(t.kind == "swizzled_shared" and t.vec * t.max_phase * t.bits // 8 == 128 for t in result.tiles)
     assert any(t.vec == vec for t in result.tiles)
-    assert any(t.stages > 1 for t in result.tiles), "the loop is pipelined"
+    staged = [t for t in result.tiles if t.stages > 1]
+    assert staged, "the loop is pipelined"
+    ahead = sum(t.count * (t.stages - 1) * math.prod(t.shape) * t.bits // 8 for t in staged)
+    assert result.facts["bytes_in_flight"] == ahead, "one loop: all its tiles at once"
     assert int(result.facts["async_copies"]) > 0
     assert result.facts["load_bits"] == 128
+
+
+def test_what_one_loop_gives_back_the_next_may_have():
+    alias = "#shared = #ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>"
+    kept = "    %{0} = ttg.local_alloc : () -> !ttg.memdesc<3x64x64xf16, #shared, #smem, mutable>"
+    back = "    ttg.local_dealloc %{0} : !ttg.memdesc<3x64x64xf16, #shared, #smem, mutable>"
+    stage = 64 * 64 * 2
+    assert (
+        bytes_in_flight("\n".join([alias, kept.format(1), back.format(1), kept.format(2), back.format(2)])) == 2 * stage
+    )
+    assert bytes_in_flight("\n".join([alias, kept.format(1), kept.format(2), back.format(1)])) == 4 * stage
 
 
 def test_an_h100_multiplies_with_wgmma(tmp_path: Path) -> None:
