@@ -17,7 +17,7 @@ from checker.judge.diagnosis import NONE_KNOWN, ONLY_ON_GPU, find_misconception
 from checker.judge.experiments import what_turns_it_right
 from checker.judge.gpu_gate import NOT_RUN, gpu_gate, worth_launching
 from checker.judge.int64_overflow import FarLaunch
-from checker.judge.launches import Prepared, cases_of, plan, prepare_all, without_numbers
+from checker.judge.launches import Planned, Prepared, cases_of, plan, prepare_all, without_numbers
 from checker.judge.outcome import Outcome, simulate, simulate_cases
 from checker.judge.runner import Runner, session
 from checker.judge.smallest_case import smallest_case
@@ -159,7 +159,9 @@ class _Check:
 
         # compile, the rest: what a wrong kernel has no need of. For the GPU here, what its launches look up; without one,
         # machine code for every other dtype, configuration and GPU
-        on_gpu = worth_launching(self.puzzle, [case for case in self.cases if "gpu" in case.devices], launches)
+        on_gpu = worth_launching(
+            self.puzzle, [case for case in self.cases if "gpu" in case.devices], self.source.configs, launches
+        )
         refused = compilation.rest() if here is None else compilation.for_launches(self.gpu_launches(on_gpu, launches))
         if not self.add(compile_gate.result(self.source, compilation, refused)):
             return
@@ -171,12 +173,12 @@ class _Check:
         if not self.add(gpu_gate(self.puzzle, self.source, self.runner, on_gpu)) and self.wants_diagnosis:
             self.diagnosis = ONLY_ON_GPU
 
-    def gpu_launches(self, cases: Sequence[Case], prepared: Sequence[Prepared]) -> list[Launch]:
+    def gpu_launches(self, planned: Sequence[Planned], prepared: Sequence[Prepared]) -> list[Launch]:
         """Every launch of the gpu gate as the compiler sees it; the simulator has run most of them."""
         known = {(one.case.name, repr(one.config)): one.launch for one in prepared}
         return [
             known.get((case.name, repr(config))) or without_numbers(self.puzzle, case, config)
-            for case, config in plan(self.puzzle, cases, self.source.configs)
+            for case, config in planned
         ]
 
     def add(self, result: GateResult) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 LAYOUTS: dict[str, str] = {
     "padded": "rows that lie further apart in memory than they are long",
     "transposed": "heads that lie side by side in memory, row by row",
@@ -24,3 +26,18 @@ FLAGS: dict[str, tuple[str, str]] = {
     "RAGGED": ("with keys padded to a length for each batch", "with all keys of every batch"),
 }
 """A flag that is on and the same flag off, where the name says too little."""
+
+TILES: dict[str, tuple[str, ...]] = {
+    "BLOCK_M": ("M", "N_Q"),
+    "BLOCK_N": ("N", "N_KV"),
+    "BLOCK_S": ("SPLITS",),
+    "BLOCK_V": ("D_V",),
+    "BLOCK_SIZE": ("SIZE",),
+    "CHUNK": ("N",),
+}
+"""Which sizes are cut into tiles of which length, for symbols that mean the same in every puzzle."""
+
+
+def tile_of(size: str, meta: Mapping[str, int]) -> str | None:
+    """The name in `meta` of the tile that cuts a size; None where it is not cut."""
+    return next((tile for tile, sizes in TILES.items() if size in sizes and tile in meta), None)

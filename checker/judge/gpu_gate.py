@@ -8,7 +8,19 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from checker.compiler import requests_for
-from checker.judge.launches import Damage, Prepared, plan, poisoned, prepare, prepare_all, volume
+from checker.judge.launches import (
+    Damage,
+    Factor,
+    Planned,
+    Prepared,
+    covering,
+    in_tiles,
+    plan_on_gpu,
+    poisoned,
+    prepare,
+    prepare_all,
+    volume,
+)
 from checker.judge.memory_gate import memory_findings
 from checker.judge.outcome import Outcome, judged
 from checker.judge.phrases import count, element, name_of, number
@@ -32,41 +44,40 @@ _CLEAN_IN_THE_SIMULATOR = (
 )
 
 
-def worth_launching(puzzle: Puzzle, cases: Sequence[Case], prepared: Sequence[Prepared]) -> list[Case]:
+def worth_launching(
+    puzzle: Puzzle, cases: Sequence[Case], configs: Sequence[Config], prepared: Sequence[Prepared]
+) -> list[Planned]:
     """Of the cases for a GPU, the large ones and enough small ones: every dtype meets every layout, flag and tile there.
 
     Each shape of arguments is compiled anew, and the simulator has run the small ones (`prepared`) already. Those that need
-    nothing compiled beside the chosen ones come along.
+    nothing compiled beside the chosen ones come along. Configurations but the first run as `plan_on_gpu` says.
     """
-    launches = {one.case.name: one.launch for one in reversed(prepared)}  # of a case's configurations the first
     small = [case for case in cases if "cpu" in case.devices]
-    chosen: list[Case] = []
-    left = set().union(*map(_factors, small))
-    while left:
-        chosen.append(max(small, key=lambda case: len(_factors(case) & left)))
-        left -= _factors(chosen[-1])
+    launches = {one.case.name: one.launch for one in prepared}
 
     def compiled(case: Case) -> str:
-        return repr(requests_for(launches[case.name], puzzle.parameters, (0,)))
+        name = in_tiles(case, configs[0]).name if configs else case.name
+        return repr(requests_for(launches[name], puzzle.parameters, (0,)))
 
-    known = {compiled(case) for case in chosen}
-    return [case for case in cases if "cpu" not in case.devices or compiled(case) in known]
+    known = {compiled(case) for case in covering(small, _factors)}
+    chosen = [case for case in cases if "cpu" not in case.devices or compiled(case) in known]
+    return plan_on_gpu(puzzle, chosen, configs)
 
 
-def _factors(case: Case) -> set[tuple[str, str, Scalar | str]]:
-    factors: dict[str, Scalar | str] = {**case.meta, **case.flags, "layout": case.layout}
-    return {(case.dtype, name, value) for name, value in factors.items()}
+def _factors(case: Case) -> set[Factor]:
+    found: dict[str, Scalar | str] = {**case.meta, **case.flags, "layout": case.layout}
+    return {(case.dtype, name, value) for name, value in found.items()}
 
 
 def gpu_gate(
     puzzle: Puzzle,
     source: KernelSource,
     runner: Runner,
-    cases: Sequence[Case],
+    planned: Sequence[Planned],
 ) -> GateResult:
-    """Launch every one of `cases`; small ones twice, with two poisons in the outputs, so that nothing left over can look right."""
+    """Launch every case `planned`; small ones twice, with two poisons in the outputs, so that nothing left over can look right."""
     ran = 0
-    for outcome in _outcomes(puzzle, source, runner, cases):
+    for outcome in _outcomes(puzzle, source, runner, planned):
         ran += 1
         failure = _failure(source, outcome)
         if failure is not None:
@@ -74,12 +85,11 @@ def gpu_gate(
     return GateResult(
         "gpu",
         "passed",
-        f"Right in all {count(ran, 'launch', 'launches')} on the GPU, up to {max(cases, key=volume).name if cases else 'no case'}.",
+        f"Right in all {count(ran, 'launch', 'launches')} on the GPU, up to {max((case for case, _ in planned), key=volume).name if planned else 'no case'}.",
     )
 
 
-def _outcomes(puzzle: Puzzle, source: KernelSource, runner: Runner, cases: Sequence[Case]) -> Iterator[Outcome]:
-    planned = plan(puzzle, cases, source.configs)
+def _outcomes(puzzle: Puzzle, source: KernelSource, runner: Runner, planned: Sequence[Planned]) -> Iterator[Outcome]:
     waiting: deque[Prepared] = deque()
 
     def launches() -> Iterator[Launch]:
@@ -97,7 +107,7 @@ def _outcomes(puzzle: Puzzle, source: KernelSource, runner: Runner, cases: Seque
         yield outcome
 
 
-def _prepared(puzzle: Puzzle, planned: Sequence[tuple[Case, Config | None]]) -> Iterator[Prepared]:
+def _prepared(puzzle: Puzzle, planned: Sequence[Planned]) -> Iterator[Prepared]:
     """Small cases twice, with two poisons; then the large ones, none before it is asked for: they fill the memory."""
     shared = prepare_all(puzzle, [(case, config) for case, config in planned if {"cpu", "gpu"} <= case.devices])
     yield from shared
@@ -124,7 +134,7 @@ def seen_on_gpu(puzzle: Puzzle, source: KernelSource, runner: Runner, *, large: 
     launch could not be made, which says nothing about the kernel.
     """
     cases = [case for case in puzzle.cases if "gpu" in case.devices and (large or "cpu" in case.devices)]
-    for outcome in _outcomes(puzzle, source, runner, cases):
+    for outcome in _outcomes(puzzle, source, runner, plan_on_gpu(puzzle, cases, source.configs)):
         if outcome.result.status in ("infra_error", "protocol_error"):
             raise RuntimeError(outcome.result.message)
         if not outcome.ran:

@@ -10,14 +10,19 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
+import msgspec
 import numpy as np
 import torch
 
+from checker.course import factors
+from checker.course.families import in_name
 from checker.judge.threads import one_thread
 from checker.puzzle import Case, Launch, Long, Puzzle, Scalar, Tensors
 from checker.submission.kernel import Config
@@ -64,23 +69,137 @@ def prepare(puzzle: Puzzle, case: Case, config: Config | None = None, poison: Po
     `config` is one of the learner's autotune configurations; without it the case's own tile sizes are used. An output
     whose reference holds NaN gets finite poison whatever was asked for: NaN would hide that it was never written.
     """
-    made = puzzle.make(case)
-    rounded = {name: t.double() if t.is_floating_point() else t for name, t in made.items()}
-    expected = puzzle.reference(case, rounded)
+    made, expected = _INPUTS.get(puzzle, case)
     return _placed(puzzle, case, config, made, expected, poison)
 
 
-def plan(puzzle: Puzzle, cases: Sequence[Case], configs: Sequence[Config]) -> list[tuple[Case, Config | None]]:
-    """Which case runs with which configuration: the first configuration on all, every other on two.
+def _computed(puzzle: Puzzle, case: Case) -> tuple[Tensors, Tensors]:
+    """The case's tensors, and the float64 reference of every output."""
+    made = puzzle.make(case)
+    rounded = {name: t.double() if t.is_floating_point() else t for name, t in made.items()}
+    return made, puzzle.reference(case, rounded)
 
-    The two are the smallest and the largest case, so that a configuration whose tile is wrong for one of them is seen.
+
+class _Inputs:
+    """Tensors and references of the small cases, as they were made last: a learner checks one kernel again and again.
+
+    Nobody changes them: every launch gets copies. Holds at most `MOST` bytes; the least recently used go first.
     """
+
+    MOST = 192 << 20
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[object, tuple[Tensors, Tensors]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, puzzle: Puzzle, case: Case) -> tuple[Tensors, Tensors]:
+        if "cpu" not in case.devices:
+            return _computed(puzzle, case)
+        key = puzzle.make, puzzle.reference, msgspec.json.encode(case, order="deterministic")
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        found = _computed(puzzle, case)
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = found
+                self._bytes += _size(found)
+            while self._bytes > self.MOST:
+                self._bytes -= _size(self._known.popitem(last=False)[1])
+        return found
+
+
+def _size(tensors: tuple[Tensors, Tensors]) -> int:
+    """Bytes."""
+    return sum(tensor.untyped_storage().nbytes() for group in tensors for tensor in group.values())
+
+
+_INPUTS = _Inputs()
+
+
+Planned = tuple[Case, Config | None]
+"""A case and the configuration that it runs with; None: the tiles that the course chose."""
+Factor = tuple[str, str, Scalar | str]
+"""A dtype, and the value of something else in a case of this dtype."""
+
+
+def plan(puzzle: Puzzle, cases: Sequence[Case], configs: Sequence[Config]) -> list[Planned]:
+    """Which case the simulator runs with which configuration: the first configuration with all, every other with enough of them to be trusted.
+
+    With a configuration each case is cut into the learner's tiles, see `in_tiles`.
+    """
+    if not configs:
+        return [(case, None) for case in cases]
+    first, *others = configs
+    planned: list[Planned] = [(in_tiles(case, first), first) for case in cases]
+    chosen = _trusted_on(cases)
+    return planned + [(in_tiles(case, config), config) for config in others for case in chosen]
+
+
+def plan_on_gpu(puzzle: Puzzle, cases: Sequence[Case], configs: Sequence[Config]) -> list[Planned]:
+    """The same for a GPU, which compiles each configuration anew: every configuration but the first with the smallest and the largest case."""
     if not configs:
         return [(case, None) for case in cases]
     ordered = sorted(cases, key=volume)
     two = [ordered[0], ordered[-1]] if len(ordered) > 1 else ordered
-    planned: list[tuple[Case, Config | None]] = [(case, configs[0]) for case in cases]
-    return planned + [(case, config) for config in configs[1:] for case in two]
+    first, *others = configs
+    planned: list[Planned] = [(in_tiles(case, first), first) for case in cases]
+    return planned + [(in_tiles(case, config), config) for config in others for case in two]
+
+
+MOST_GROWN = 4096
+"""A size that grows with its tile stays within this many elements, or as large as it was."""
+
+
+def in_tiles(case: Case, config: Config) -> Case:
+    """The case in the tiles of a configuration: a size whose tile grows gets as many tiles as before, with the same remainder.
+
+    Otherwise tiles of 128 would swallow most cases whole, and nobody would see the loop over tiles.
+    """
+    meta = {name: value for name, value in config.meta.items() if name in case.meta and isinstance(value, int)}
+    if all(case.meta[name] == value for name, value in meta.items()):
+        return case
+    sizes = dict(case.sizes)
+    for name, size in case.sizes.items():
+        tile = factors.tile_of(name, case.meta)
+        if tile in meta and "cpu" in case.devices:
+            full, rest = divmod(size, case.meta[tile])
+            sizes[name] = max(size, min(full * meta[tile] + rest, MOST_GROWN))
+    return named(replace(case, sizes=sizes, meta={**case.meta, **meta}))
+
+
+def named(case: Case) -> Case:
+    """The case with a name that says everything about it, for one that the course has not named."""
+    parts = [f"{k} = {v}" for k, v in {**case.sizes, **case.meta}.items()] + [case.dtype]
+    parts += filter(None, [in_name(case.family)])
+    parts += [case.layout] if case.layout != "contiguous" else []
+    parts += [f"{k} = {v}" for k, v in case.flags.items()]
+    return replace(case, name=", ".join(parts))
+
+
+def covering(cases: Sequence[Case], factors_of: Callable[[Case], set[Factor]]) -> list[Case]:
+    """Few of the cases, in their order, that have every factor which any of them has."""
+    chosen: list[Case] = []
+    left: set[Factor] = set().union(*map(factors_of, cases))
+    while left:
+        chosen.append(max(cases, key=lambda case: len(factors_of(case) & left)))
+        left -= factors_of(chosen[-1])
+    return [case for case in cases if case in chosen]
+
+
+def _trusted_on(cases: Sequence[Case]) -> list[Case]:
+    """What a further configuration is judged on: every dtype with every family, layout, flag and number of features, the smallest and the largest case."""
+    ordered = sorted(cases, key=volume)
+    chosen = [*covering(cases, _factors), *ordered[:1], *ordered[-1:]]
+    return [case for case in cases if case in chosen]
+
+
+def _factors(case: Case) -> set[Factor]:
+    features = {name: size for name, size in case.sizes.items() if name in ("D", "D_V")}
+    found: dict[str, Scalar | str] = {**case.flags, **features, "layout": case.layout, "family": case.family}
+    return {(case.dtype, name, value) for name, value in found.items()}
 
 
 def volume(case: Case) -> int:
@@ -88,9 +207,7 @@ def volume(case: Case) -> int:
     return math.prod(max(size, 1) for size in case.sizes.values())
 
 
-def prepare_all(
-    puzzle: Puzzle, planned: Sequence[tuple[Case, Config | None]], poison: Poison = "nan"
-) -> list[Prepared]:
+def prepare_all(puzzle: Puzzle, planned: Sequence[Planned], poison: Poison = "nan") -> list[Prepared]:
     """The cases that the simulator runs, which are small."""
     with one_thread():
         return [prepare(puzzle, case, config, poison) for case, config in planned]

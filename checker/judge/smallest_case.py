@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from checker.course.families import in_name
-from checker.judge.launches import Prepared, prepare
+from checker.judge.launches import Prepared, named, prepare
 from checker.judge.outcome import Outcome, simulate
 from checker.judge.runner import Runner
 from checker.puzzle import Case, Puzzle
@@ -90,15 +89,7 @@ def _alone(case: Case, name: str) -> list[int]:
 
 
 def _resized(case: Case, sizes: dict[str, int]) -> Case:
-    return _named(replace(case, sizes={**case.sizes, **sizes}))
-
-
-def _named(case: Case) -> Case:
-    parts = [f"{k} = {v}" for k, v in {**case.sizes, **case.meta}.items()] + [case.dtype]
-    parts += filter(None, [in_name(case.family)])
-    parts += [case.layout] if case.layout != "contiguous" else []
-    parts += [f"{k} = {v}" for k, v in case.flags.items()]
-    return replace(case, name=", ".join(parts))
+    return named(replace(case, sizes={**case.sizes, **sizes}))
 
 
 def _smaller_tiles(case: Case, source: KernelSource) -> list[Case]:
@@ -117,5 +108,5 @@ def _smaller_tiles(case: Case, source: KernelSource) -> list[Case]:
                 tile *= 2
             meta[name] = tile
         if meta != dict(case.meta):
-            found.append(_named(replace(case, meta=meta)))
+            found.append(named(replace(case, meta=meta)))
     return found

@@ -216,9 +216,10 @@ class _Module:
                 self.refuse("signature", argument, message)
             elif name in puzzle.parameters and name not in constexprs and annotation is not None:
                 self.refuse("signature", argument, f"`{name}` is given at run time: write it without an annotation")
-        known = ", ".join(sorted(constexprs))
-        for name in (name for config in kernel.configs for name in config.meta if name not in constexprs):
-            message = f"autotune sets `{name}`, which is not a tl.constexpr parameter of this kernel ({known} are)"
+        tiles = puzzle.film.case.meta
+        for name in (name for config in kernel.configs for name in config.meta if name not in tiles):
+            what = "the launch sets" if name in constexprs else "is no parameter of this kernel"
+            message = f"autotune may choose {', '.join(tiles)}, but not `{name}`, which {what}"
             self.refuse("autotune", node, message)
 
 
