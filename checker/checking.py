@@ -159,9 +159,8 @@ class _Check:
 
         # compile, the rest: what a wrong kernel has no need of. For the GPU here, what its launches look up; without one,
         # machine code for every other dtype, configuration and GPU
-        on_gpu = worth_launching(
-            self.puzzle, [case for case in self.cases if "gpu" in case.devices], self.source.configs, launches
-        )
+        for_gpu = [case for case in self.cases if "gpu" in case.devices]
+        on_gpu = worth_launching(self.puzzle, for_gpu, self.source.configs, launches, [compilation.largest])
         refused = compilation.rest() if here is None else compilation.for_launches(self.gpu_launches(on_gpu, launches))
         if not self.add(compile_gate.result(self.source, compilation, refused)):
             return

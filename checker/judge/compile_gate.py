@@ -80,6 +80,7 @@ class Compilation:
         self._puzzle, self._source, self._runner = puzzle, source, runner
         self._variants = variants(prepared)
         self._largest = max(self._variants, key=lambda name: _tile(self._variants[name]))
+        self.largest = self._variants[self._largest].case
 
     def first(self) -> CompileResult | None:
         """The front end of every variant and the machine code of the one with the largest tiles, for one GPU.

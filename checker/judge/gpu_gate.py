@@ -45,28 +45,34 @@ _CLEAN_IN_THE_SIMULATOR = (
 
 
 def worth_launching(
-    puzzle: Puzzle, cases: Sequence[Case], configs: Sequence[Config], prepared: Sequence[Prepared]
+    puzzle: Puzzle,
+    cases: Sequence[Case],
+    configs: Sequence[Config],
+    prepared: Sequence[Prepared],
+    compiled: Sequence[Case] = (),
 ) -> list[Planned]:
-    """Of the cases for a GPU, the large ones and enough small ones: every dtype meets every layout, flag and tile there.
+    """Of the cases for a GPU, the large ones and enough small ones: every dtype meets every flag there, and every layout and tile occurs.
 
-    Each shape of arguments is compiled anew, and the simulator has run the small ones (`prepared`) already. Those that need
-    nothing compiled beside the chosen ones come along. Configurations but the first run as `plan_on_gpu` says.
+    Each shape of arguments is compiled anew, and the simulator has run the small ones (`prepared`) already. Cases that need
+    nothing compiled beside the chosen ones, or beside those of `compiled`, come along. Configurations but the first run as
+    `plan_on_gpu` says.
     """
+    launches = {(one.case.name, repr(one.config)): one.launch for one in prepared}
+    first = configs[0] if configs else None
+
+    def shape(case: Case) -> str:
+        tiled = in_tiles(case, first) if first else case
+        return repr(requests_for(launches[tiled.name, repr(first)], puzzle.parameters, (0,)))
+
     small = [case for case in cases if "cpu" in case.devices]
-    launches = {one.case.name: one.launch for one in prepared}
-
-    def compiled(case: Case) -> str:
-        name = in_tiles(case, configs[0]).name if configs else case.name
-        return repr(requests_for(launches[name], puzzle.parameters, (0,)))
-
-    known = {compiled(case) for case in covering(small, _factors)}
-    chosen = [case for case in cases if "cpu" not in case.devices or compiled(case) in known]
+    shapes = {shape(case) for case in covering(small, _factors, [case for case in small if case in compiled])}
+    chosen = [case for case in cases if "cpu" not in case.devices or shape(case) in shapes]
     return plan_on_gpu(puzzle, chosen, configs)
 
 
 def _factors(case: Case) -> set[Factor]:
-    found: dict[str, Scalar | str] = {**case.meta, **case.flags, "layout": case.layout}
-    return {(case.dtype, name, value) for name, value in found.items()}
+    flags = {(case.dtype, name, value) for name, value in case.flags.items()}
+    return {*case.meta.items(), ("layout", case.layout), (case.dtype,), *flags}
 
 
 def gpu_gate(

@@ -121,8 +121,8 @@ _INPUTS = _Inputs()
 
 Planned = tuple[Case, Config | None]
 """A case and the configuration that it runs with; None: the tiles that the course chose."""
-Factor = tuple[str, str, Scalar | str]
-"""A dtype, and the value of something else in a case of this dtype."""
+Factor = tuple[str | Scalar, ...]
+"""Something about a case: a dtype, the name of what the case has with it, its value."""
 
 
 def plan(puzzle: Puzzle, cases: Sequence[Case], configs: Sequence[Config]) -> list[Planned]:
@@ -179,10 +179,12 @@ def named(case: Case) -> Case:
     return replace(case, name=", ".join(parts))
 
 
-def covering(cases: Sequence[Case], factors_of: Callable[[Case], set[Factor]]) -> list[Case]:
-    """Few of the cases, in their order, that have every factor which any of them has."""
-    chosen: list[Case] = []
-    left: set[Factor] = set().union(*map(factors_of, cases))
+def covering(
+    cases: Sequence[Case], factors_of: Callable[[Case], set[Factor]], first: Sequence[Case] = ()
+) -> list[Case]:
+    """Few of the cases, in their order, that have every factor which any of them has. Those of `first` are among them."""
+    chosen = list(first)
+    left: set[Factor] = set().union(*map(factors_of, cases)).difference(*map(factors_of, first))
     while left:
         chosen.append(max(cases, key=lambda case: len(factors_of(case) & left)))
         left -= factors_of(chosen[-1])
@@ -192,8 +194,7 @@ def covering(cases: Sequence[Case], factors_of: Callable[[Case], set[Factor]]) -
 def _trusted_on(cases: Sequence[Case]) -> list[Case]:
     """What a further configuration is judged on: every dtype with every family, layout, flag and number of features, the smallest and the largest case."""
     ordered = sorted(cases, key=volume)
-    chosen = [*covering(cases, _factors), *ordered[:1], *ordered[-1:]]
-    return [case for case in cases if case in chosen]
+    return covering(cases, _factors, [*ordered[:1], *ordered[-1:]])
 
 
 def _factors(case: Case) -> set[Factor]:
