@@ -270,12 +270,17 @@ def sweep(puzzles: Sequence[Puzzle], jobs: int, semantically: bool = False, samp
     fates: list[Fate] = []
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as cache, context.Pool(jobs, start, (cache,)) as pool:
-        for fate in pool.imap(judge_semantic if semantically else judge, everything, chunksize=8):
+        for fate in pool.imap(judge_semantic if semantically else judge, everything, chunksize=_chunk(len(everything), jobs)):
             fates.append(fate)
             if (fate.outcome == "survived" and not semantically) or len(fates) % 50 == 0:
                 note = f": survived: {fate.key} ({fate.differs})" if fate.outcome == "survived" else ""
                 print(f"{len(fates)} of {len(everything)}{note}", file=sys.stderr, flush=True)
     return fates
+
+
+def _chunk(count: int, jobs: int) -> int:
+    """How many a process takes at a time: few, so that none is left alone with dear ones at the end."""
+    return max(1, min(8, count // (8 * jobs)))
 
 
 def summary(fates: Sequence[Fate]) -> str:

@@ -28,7 +28,7 @@ from checker.judge.runner import Runner
 from checker.judge.threads import FEW, at_most, one_thread
 from checker.judge.values_gate import unfinished
 from checker.judge.verdict import GateResult
-from checker.puzzle import Case, Launch, Puzzle, Scalar
+from checker.puzzle import Case, Launch, Puzzle
 from checker.submission.kernel import Config, KernelSource
 
 NOT_RUN = "not run: no GPU here, or none was asked for. Everything else was checked in the simulator."

@@ -422,18 +422,37 @@ def _too_long(seconds: float) -> str:
 
 
 def _shares(launches: Sequence[Launch], most: int) -> list[list[int]]:
-    """The numbers of the launches in at most `most` shares of like size: launches with the same constants and types stay together."""
+    """The numbers of the launches in at most `most` shares of like cost: launches with the same constants and types stay together."""
     import torch
 
     shapes: dict[str, list[int]] = {}
     for number, launch in enumerate(launches):
         dtypes = [value.dtype for value in launch.arguments.values() if isinstance(value, torch.Tensor)]
         shapes.setdefault(repr((sorted(launch.meta.items()), dtypes)), []).append(number)
-    shares: list[list[int]] = [[] for _ in range(min(most, len(shapes) // _WORTH_A_JOB))]
-    for n, numbers in enumerate(shapes.values()):
+    count = min(most, len(shapes) // _WORTH_A_JOB)
+    shares: list[list[int]] = [[] for _ in range(count)]
+    costs = [0] * count
+    for cost, numbers in sorted(((_cost([launches[i] for i in n]), n) for n in shapes.values()), reverse=True):
         if shares:
-            shares[n % len(shares)] += numbers
+            cheapest = costs.index(min(costs))
+            shares[cheapest] += numbers
+            costs[cheapest] += cost
     return [sorted(share) for share in shares]
+
+
+def _cost(launches: Sequence[Launch]) -> int:
+    """About what simulating launches of one shape together costs, in turns of a loop: what does not loop costs a few of them."""
+    return 8 + max(_longest(launch) // _smallest_tile(launch) for launch in launches)
+
+
+def _longest(launch: Launch) -> int:
+    import torch
+
+    return max((n for v in launch.arguments.values() if isinstance(v, torch.Tensor) for n in v.shape), default=1)
+
+
+def _smallest_tile(launch: Launch) -> int:
+    return min((n for n in launch.meta.values() if isinstance(n, int) and n > 1), default=1)
 
 
 def _when_done(results: Future[list[_Answer]]) -> Iterator[_Answer]:
