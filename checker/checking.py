@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from typing import Literal, Protocol, cast
 
 from checker import gpu
-from checker.judge import compile_gate, int64_overflow, memory_gate, traffic_gate, values_gate
+from checker.judge import compile_gate, int64_overflow, late_programs, memory_gate, traffic_gate, values_gate
 from checker.judge.diagnosis import NONE_KNOWN, ONLY_ON_GPU, find_misconception
 from checker.judge.experiments import what_turns_it_right
 from checker.judge.gpu_gate import NOT_RUN, gpu_gate, worth_launching
 from checker.judge.int64_overflow import FarLaunch
+from checker.judge.late_programs import LateLaunch
 from checker.judge.launches import Planned, Prepared, cases_of, plan, prepare_all, without_numbers
 from checker.judge.outcome import Outcome, simulate, simulate_cases
 from checker.judge.runner import Runner, session
@@ -140,9 +141,13 @@ class _Check:
         if not self.add(compile_gate.result(self.source, compilation, refused)):
             return
 
-        # simulate: every case in one pass, and those whose offsets pass 2³¹
-        far = int64_overflow.far_launches(self.puzzle, launches)
-        seen = simulate_cases(self.puzzle, self.source, self.runner, [*launches, *(one.far for one in far)])
+        # simulate: every case in one pass, those whose offsets pass 2³¹, and the last of very many programs
+        far, late = (
+            int64_overflow.far_launches(self.puzzle, launches),
+            late_programs.late_launches(self.puzzle, launches),
+        )
+        beside = [*(one.far for one in far), *(one.prepared for one in late)]
+        seen = simulate_cases(self.puzzle, self.source, self.runner, [*launches, *beside])
         outcomes, far_outcomes = seen[: len(launches)], seen[len(launches) :]
         self.right, self.run = sum(outcome.right for outcome in outcomes), len(launches)
         outcomes = self.before_the_timeout(outcomes)
@@ -150,7 +155,9 @@ class _Check:
         # values, memory, traffic: each looks at the same outcomes and runs nothing, unless it fails
         if not self.passes(values_gate, outcomes):
             return
-        if memory_gate.failure(self.puzzle, outcomes) is None and not self.reaches_far(far, far_outcomes):
+        if memory_gate.failure(self.puzzle, outcomes) is None and not (
+            self.reaches_far(far, far_outcomes) and self.counts_late(late, far_outcomes[len(far) :])
+        ):
             return
         if not self.passes(memory_gate, outcomes):
             return
@@ -223,6 +230,15 @@ class _Check:
                 if self.wants_diagnosis:
                     found = int64_overflow.diagnosis(self.puzzle, self.source, self.runner, launch, result)
                     self.diagnosis = found or NONE_KNOWN
+                return self.add(result)
+        return True
+
+    def counts_late(self, launches: Sequence[LateLaunch], outcomes: Sequence[Outcome]) -> bool:
+        """Whether the last of very many programs reach the right memory. Where they do not, the memory gate is added."""
+        for launch, outcome in zip(launches, outcomes, strict=False):
+            result = late_programs.failed(self.source, launch, outcome)
+            if result is not None:
+                self.diagnosis = NONE_KNOWN if self.wants_diagnosis else None
                 return self.add(result)
         return True
 

@@ -51,6 +51,9 @@ class Launch:
     `arguments` holds every parameter that is not a constexpr (tensors and numbers), `meta` every constexpr. `options`
     are launch options (``num_warps``, ``num_stages``) and do not reach the kernel's parameters.
 
+    `skipped` programs along each axis of the grid are left out, and `begins` says how many elements of a tensor would lie before
+    its memory: the end of a launch with very many programs, as the simulator alone can run it.
+
     `far` names tensors that the simulator treats as if they lay at these strides, in elements, wherever they really lie: a
     matrix whose offsets pass 2³¹ without the memory of one. `arguments` then hold those strides. Only the simulator knows it.
     """
@@ -61,6 +64,8 @@ class Launch:
     outputs: tuple[str, ...]
     options: Mapping[str, int] = field(default_factory=dict)
     far: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    skipped: tuple[int, int, int] = (0, 0, 0)
+    begins: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -371,6 +376,22 @@ class Long:
 
 
 @dataclass(frozen=True)
+class Many:
+    """What there can be very many of, so that its numbers do not fit in 16 bits: rows, elements, groups.
+
+    `size` is how many there are, `axis` the dimension of `tensors` that it counts, `grid` the axis of the grid whose programs
+    divide it among themselves. `first` of them come before those that are tried; None: so many that they hold 2³¹ elements.
+    """
+
+    tensors: tuple[str, ...]
+    size: str = "M"
+    unit: str = "row"
+    axis: int = 0
+    grid: int = 0
+    first: int | None = 70_000
+
+
+@dataclass(frozen=True)
 class Part:
     """A step on the way to a whole kernel, which can be checked before the rest is written. It is never a pass of the puzzle.
 
@@ -416,6 +437,8 @@ class Puzzle:
     """By output, then by the case's dtype."""
     long: tuple[Long, ...] = ()
     """What has to be addressed in 64 bits; empty for a puzzle that comes before this is taught."""
+    many: tuple[Many, ...] = ()
+    """What there may be more of than 16 bits can count."""
     drawn: Callable[[Random], tuple[Case, ...]] = lambda draw: ()
     """Cases of the same construction as `cases`, sizes and tiles as they fall: what a graded run is tried on besides."""
     parts: tuple[Part, ...] = ()

@@ -232,7 +232,7 @@ def _placed(
         else:
             guarded.copy_(tensor)
         placed[name] = guarded
-    return Prepared(case, _bind(puzzle, case, placed, config), expected, _storages(placed), config)
+    return Prepared(case, bind(puzzle, case, placed, config), expected, _storages(placed), config)
 
 
 def without_numbers(puzzle: Puzzle, case: Case, config: Config | None = None) -> Launch:
@@ -245,7 +245,7 @@ def without_numbers(puzzle: Puzzle, case: Case, config: Config | None = None) ->
     with FakeTensorMode():
         made = puzzle.make(replace(case, family="normal"))
     empty = {name: torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta") for name, t in made.items()}
-    return _bind(puzzle, case, empty, config)
+    return bind(puzzle, case, empty, config)
 
 
 def far_apart(puzzle: Puzzle, prepared: Prepared, long: Long, pitch: Callable[[int], int]) -> Prepared:
@@ -259,7 +259,7 @@ def far_apart(puzzle: Puzzle, prepared: Prepared, long: Long, pitch: Callable[[i
         name: torch.empty_strided(t.shape, far.get(name, t.stride()), dtype=t.dtype, device="meta")
         for name, t in real.items()
     }
-    launch = _bind(puzzle, prepared.case, told, prepared.config)
+    launch = bind(puzzle, prepared.case, told, prepared.config)
     arguments = {**launch.arguments, **real}
     return replace(prepared, launch=replace(launch, arguments=arguments, far=far))
 
@@ -277,7 +277,7 @@ def _far_strides(tensor: torch.Tensor, long: Long, pitch: int) -> tuple[int, ...
     return tuple(strides)
 
 
-def _bind(puzzle: Puzzle, case: Case, tensors: Tensors, config: Config | None) -> Launch:
+def bind(puzzle: Puzzle, case: Case, tensors: Tensors, config: Config | None) -> Launch:
     meta: Mapping[str, Scalar] = case.meta if config is None else {**case.meta, **config.meta}
     launch = puzzle.launch(case, tensors, meta)
     return launch if config is None else replace(launch, options={**launch.options, **config.options})

@@ -91,6 +91,8 @@ def _lay_out(launch: Launch, end: int) -> tuple[LaunchArguments, list[torch.Unty
             outputs=tuple(launch.outputs),
             options=dict(launch.options),
             far={name: tuple(strides) for name, strides in launch.far.items()},
+            skipped=launch.skipped,
+            begins=dict(launch.begins),
             storages=tuple(places),
         ),
         sources,
@@ -119,6 +121,8 @@ def _attached(message: LaunchArguments, memory: mmap.mmap) -> Launch:
         outputs=message.outputs,
         options=message.options,
         far=message.far,
+        skipped=message.skipped,
+        begins=message.begins,
     )
 
 

@@ -93,6 +93,8 @@ class LaunchArguments(msgspec.Struct):
     outputs: tuple[str, ...]
     options: Mapping[str, int]
     far: Mapping[str, tuple[int, ...]]
+    skipped: tuple[int, int, int]
+    begins: Mapping[str, int]
     storages: tuple[Storage, ...]
 
 

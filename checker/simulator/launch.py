@@ -60,7 +60,7 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
             locator.kernel = function.__code__
             arguments = _arguments(kernel, launch, memory)
             recorder.arguments = arguments
-            for program in _programs(grid, options.order):
+            for program in _programs(grid, options.order, launch.skipped):
                 builder.program = program
                 memory.program = (program[2] * grid[1] + program[1]) * grid[0] + program[0]
                 locator.start(program)
@@ -93,8 +93,9 @@ def _grid(launch: Launch) -> tuple[int, int, int]:
     return x, y, z
 
 
-def _programs(grid: tuple[int, int, int], order: str) -> Iterator[tuple[int, int, int]]:
-    every = [(x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0])]
+def _programs(grid: tuple[int, int, int], order: str, skipped: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
+    xs, ys, zs = (range(first, count) for first, count in zip(skipped, grid, strict=True))
+    every = [(x, y, z) for z in zs for y in ys for x in xs]
     if order == "reversed":
         every.reverse()
     elif order == "shuffled":
@@ -124,7 +125,8 @@ def _arguments(jitted: Any, launch: Launch, memory: Memory) -> dict[str, Any]:
             if value.device.type != "cpu":
                 raise SimulationError(f"The simulator works on CPU tensors; {name} is on {value.device}.", "", None)
             tensor = memory.add(name, value, far_strides=tuple(launch.far.get(name, ())))
-            pointer = Handle(np.int64(tensor.base), None, pointer=Pointer(tensor, ()))
+            address = tensor.base - launch.begins.get(name, 0) * tensor.itemsize
+            pointer = Handle(np.int64(address), None, pointer=Pointer(tensor, ()))
             arguments[name] = pointer_argument(value, pointer)
         elif name in constants or name in launch.meta:
             arguments[name] = constant_value(value)

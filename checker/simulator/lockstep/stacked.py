@@ -94,8 +94,7 @@ class StackedTensor:
             places = np.flatnonzero(tensor.element_at >= 0)
             order = places[np.argsort(tensor.element_at[places])]
             stored_by, line = stored_by[order], line[order]
-        first = self.programs.first[launch]
-        return np.where(stored_by == NOBODY, NOBODY, stored_by - first), line.copy()
+        return np.where(stored_by == NOBODY, NOBODY, self.programs.linear[stored_by]), line.copy()
 
     def write_back(self, launch: int) -> None:
         """Give a launch's own tensor what was stored."""

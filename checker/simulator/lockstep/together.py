@@ -77,20 +77,26 @@ def _groups(kernel: Any, launches: Sequence[Launch]) -> list[list[int]]:
         most = MOST_LANES // _lanes(launches[numbers[0]].meta)
         room = 0
         for i in numbers:
-            count = math.prod(launches[i].grid)
+            count = _count(launches[i])
             if count > room:
                 groups.append([])
                 room = most
             groups[-1].append(i)
             room -= count
-    sizes = [sum(math.prod(launches[i].grid) for i in group) for group in groups]
+    sizes = [sum(_count(launches[i]) for i in group) for group in groups]
     return [group for group, size in zip(groups, sizes, strict=True) if size >= FEWEST_PROGRAMS]
+
+
+def _count(launch: Launch) -> int:
+    """The programs that run."""
+    return math.prod(n - first for n, first in zip(launch.grid, launch.skipped, strict=False))
 
 
 def _shape(launch: Launch) -> Any:
     """What launches have in common that may run together: constants, and types of everything else."""
     types = tuple((name, _type(value)) for name, value in launch.arguments.items())
-    return types, tuple(sorted(launch.meta.items())), launch.outputs
+    late = launch.skipped, tuple(sorted(launch.begins.items()))
+    return types, tuple(sorted(launch.meta.items())), launch.outputs, late
 
 
 def _length(launch: Launch) -> int:
@@ -119,7 +125,7 @@ class _Run:
     def __init__(self, kernel: Any, launches: Sequence[Launch], seconds: float) -> None:
         self.kernel, self.launches = kernel, launches
         self.grids = [_grid(launch) for launch in launches]
-        self.programs = Programs(self.grids, seconds)
+        self.programs = Programs(self.grids, launches[0].skipped, seconds)
         self.locator = Locator()
         self.memory = Memory(self.programs, self.locator.line)
         self.tensors: list[StackedTensor] = []
@@ -198,7 +204,8 @@ class _Run:
         stacked = StackedTensor(tensors, self.programs, name in self.launches[0].outputs)
         self.tensors.append(stacked)
         pointer: Any = Pointer(stacked, None)  # type: ignore[arg-type]
-        return pointer_argument(values[0], Handle(np.int64(stacked.base), None, pointer=pointer))
+        address = stacked.base - self.launches[0].begins.get(name, 0) * stacked.itemsize
+        return pointer_argument(values[0], Handle(np.int64(address), None, pointer=pointer))
 
     def _doubt_unwritten(self) -> None:
         for tensor in self.tensors:
