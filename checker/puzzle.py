@@ -21,6 +21,8 @@ DTYPES: dict[str, torch.dtype] = {
     "float16": torch.float16,
     "bfloat16": torch.bfloat16,
 }
+CPU, GPU = frozenset({"cpu"}), frozenset({"gpu"})
+"""Values of `Case.devices`: in the simulator only, and on a GPU only."""
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from checker.course.linear_cases import (
     values_of,
 )
 from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, launch, make, reference
-from checker.course.linear_inputs import GPU, OUTPUT_TOLERANCE, TOLERANCE, described, heads_of, magnitude
-from checker.puzzle import Case, FilmSpec, Hint, Long, Puzzle
+from checker.course.linear_inputs import OUTPUT_TOLERANCE, TOLERANCE, described, heads_of, magnitude
+from checker.puzzle import GPU, Case, FilmSpec, Hint, Long, Puzzle
 
 
 def _case(b: int, h: int, n: int, d: tuple[int, int], block_v: int, **more: Any) -> Case:

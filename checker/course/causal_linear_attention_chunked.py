@@ -9,8 +9,8 @@ from checker.course import linear_causal, slips
 from checker.course.diagrams import linear
 from checker.course.linear_cases import covered, drawn, long, special
 from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, chunked_case, make, reference
-from checker.course.linear_inputs import GPU, OUTPUT_TOLERANCE, TOLERANCE, magnitude
-from checker.puzzle import Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
+from checker.course.linear_inputs import OUTPUT_TOLERANCE, TOLERANCE, magnitude
+from checker.puzzle import GPU, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 _AFTER: dict[str, int] = {"PAST": 11}
 

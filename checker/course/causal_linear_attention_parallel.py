@@ -12,7 +12,6 @@ from checker.course.linear_cases import covered, drawn, long, special
 from checker.course.linear_causal import AXES, STRIDES, chunked_case, chunks
 from checker.course.linear_causal import sizes as _sizes
 from checker.course.linear_inputs import (
-    GPU,
     TOLERANCE,
     State,
     add,
@@ -26,7 +25,7 @@ from checker.course.linear_inputs import (
     slices,
     strides,
 )
-from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
+from checker.puzzle import GPU, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 
 def _starts(case: Case, k: torch.Tensor, v: torch.Tensor) -> State:

@@ -26,7 +26,6 @@ from checker.course.linear_cases import (
     values_of,
 )
 from checker.course.linear_inputs import (
-    GPU,
     TOLERANCE,
     described,
     empty,
@@ -38,7 +37,7 @@ from checker.course.linear_inputs import (
     strides,
 )
 from checker.course.linear_inputs import linear_attention as exact
-from checker.puzzle import DTYPES, FAR, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
+from checker.puzzle import DTYPES, FAR, GPU, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 AXES = {"q": "hm", "k": "hn", "v": "hn", "o": "hm"}
 

@@ -12,7 +12,6 @@ from checker.course.linear_cases import covered, drawn, long, special
 from checker.course.linear_causal import chunked_case, chunks
 from checker.course.linear_causal import sizes as _sizes
 from checker.course.linear_inputs import (
-    GPU,
     OUTPUT_TOLERANCE,
     TOLERANCE,
     feature_map,
@@ -22,7 +21,7 @@ from checker.course.linear_inputs import (
     slices,
     strides,
 )
-from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
+from checker.puzzle import GPU, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 
 def make(case: Case) -> Tensors:

@@ -19,7 +19,6 @@ from checker.puzzle import DTYPES, Case, Tensors, Tolerance
 
 EPS = 1e-6
 """Added to the normaliser q · z."""
-GPU = frozenset({"gpu"})
 STEP = 64
 """Tokens that the causal reference takes at a time: N x N weights of a long text would not fit into memory."""
 

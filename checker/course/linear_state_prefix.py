@@ -14,8 +14,8 @@ from checker.course.covering import covering
 from checker.course.diagrams import PREFIX
 from checker.course.families import generator, in_name
 from checker.course.linear_cases import columns
-from checker.course.linear_inputs import GPU, magnitude
-from checker.puzzle import FAR, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Slips, Tensors, Tolerance
+from checker.course.linear_inputs import magnitude
+from checker.puzzle import FAR, GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Slips, Tensors, Tolerance
 
 
 def _sizes(case: Case) -> tuple[int, int, int]:

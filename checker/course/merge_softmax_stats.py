@@ -11,8 +11,22 @@ from checker.course import slips
 from checker.course.covering import covering, smallest_first
 from checker.course.diagrams import flowing
 from checker.course.families import CONSTRUCTED, in_name, rows, stored
-from checker.course.softmax_rows import CPU, GPU, drawn_values, prime_below
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
+from checker.course.softmax_rows import drawn_values, prime_below
+from checker.puzzle import (
+    CPU,
+    DTYPES,
+    GPU,
+    Allowance,
+    Case,
+    FilmSpec,
+    Hint,
+    Launch,
+    Long,
+    Puzzle,
+    Scalar,
+    Tensors,
+    Tolerance,
+)
 
 FLOAT32 = 4  # bytes
 

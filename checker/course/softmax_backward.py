@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from random import Random
 
 import torch
 
-from checker.course import slips
+from checker.course import slips, softmax_rows
 from checker.course.diagrams import flowing
 from checker.course.families import generator, once_a_case, rows, stored
-from checker.course.softmax_rows import GPU, covered, drawn_values, matrix_bytes, named, prime_below
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
+from checker.course.softmax_rows import by_row, matrix_bytes
+from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Long, Puzzle, Tensors, Tolerance
 
 TOLERANCE = {
     "float32": Tolerance(rtol=2**-22, c=32.0),
@@ -86,20 +84,6 @@ def _magnitude(case: Case, output: str) -> torch.Tensor:
     return (y * (dy + (y * dy).sum(dim=-1, keepdim=True)) + _LEAST[case.dtype] / one_step).where(y > 0, 0.0)
 
 
-def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
-    return Launch(
-        grid=(case.sizes["M"],),
-        arguments={
-            **{name: tensors[name] for name in ("y_ptr", "dy_ptr", "dx_ptr")},
-            **{f"stride_{x}m": tensors[f"{x}_ptr"].stride(0) for x in ("y", "dy", "dx")},
-            "N": case.sizes["N"],
-        },
-        meta=meta,
-        outputs=("dx_ptr",),
-        options={"num_warps": 4 if int(meta["BLOCK_N"]) < 8192 else 16},
-    )
-
-
 def budget(case: Case) -> dict[str, Allowance]:
     once = "a row stays on chip between the sum and the product, so it is read once"
     return {
@@ -109,37 +93,7 @@ def budget(case: Case) -> dict[str, Allowance]:
     }
 
 
-def _case(m: int, n: int, block: int, **more: object) -> Case:
-    return named({"BLOCK_N": block}, m, n, **more)
-
-
-def _columns(family: str, block: int, remainder: str) -> int:
-    """N for a tile that holds all of it; "one" is a tile of which just more than half is needed."""
-    match remainder:
-        case "none":
-            return block
-        case "one":
-            return block // 2 + 1
-        case "all but one":
-            return block - 1
-        case "short":
-            return 1
-        case _:
-            return prime_below(block - 1)
-
-
-def _tile_holds_the_row(draw: Random, sizes: slips.Sizes, meta: slips.Sizes) -> None:
-    meta["BLOCK_N"] = slips.tile_holding(sizes["N"], draw)
-
-
-def _drawn(draw: Random) -> tuple[Case, ...]:
-    """The last one is larger than all that are known."""
-    found = []
-    for block in (*(draw.choice((8, 32, 256, 512)) for _ in range(5)), 16384):
-        m, n = (72, draw.randint(8193, block)) if block == 16384 else (draw.randint(1, 12), draw.randint(1, block))
-        found.append(_case(m, n, block, **drawn_values(draw, _FAMILIES)))
-    return tuple(found)
-
+_TILES = [{"BLOCK_N": 16}, {"BLOCK_N": 128}, {"BLOCK_N": 1024}]
 
 PUZZLE = Puzzle(
     name="softmax_backward",
@@ -154,26 +108,26 @@ PUZZLE = Puzzle(
     "respect to x: dx = y · (dy - delta) with delta = Σ y · dy of the row. One program per row, the row in one tile of "
     "BLOCK_N ≥ N lanes.",
     cases=(
-        *covered([{"BLOCK_N": 16}, {"BLOCK_N": 128}, {"BLOCK_N": 1024}], (9, 1, 3), _FAMILIES, _columns),
-        _case(67, 7, 8, family="alike_gradients", layout="padded"),  # many programs
-        _case(2, 5003, 8192),  # more columns than anyone thinks enough
-        _case(2, 5003, 8192, family="alike_gradients", dtype="float16"),
-        _case(2, 48, 64),  # 16 divides every size, a tile divides none
+        *softmax_rows.covered(_TILES, (9, 1, 3), _FAMILIES, softmax_rows.columns_in_one_tile),
+        by_row(67, 7, 8, family="alike_gradients", layout="padded"),  # many programs
+        by_row(2, 5003, 8192),  # more columns than anyone thinks enough
+        by_row(2, 5003, 8192, family="alike_gradients", dtype="float16"),
+        by_row(2, 48, 64),  # 16 divides every size, a tile divides none
         # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
-        _case(67, 7, 8, family="alike_gradients", dtype="float16"),
-        _case(67, 15, 16, family="alike_gradients", dtype="bfloat16", layout="padded"),
-        _case(2, 2050, 4096, family="alike_gradients", dtype="bfloat16", layout="padded"),
-        _case(3, 21, 32, family="apart", dtype="float16"),
-        _case(9, 21, 32, family="rare", layout="padded"),
-        _case(9, 37, 64, family="rare", dtype="bfloat16", layout="padded"),
-        _case(4096, 781, 1024, devices=GPU, family="masked_weights"),
-        _case(1031, 16384, 16384, devices=GPU),
-        _case(512, 12_289, 16384, devices=GPU, dtype="float16", layout="padded"),
-        _case(512, 12_289, 16384, devices=GPU, dtype="bfloat16", family="alike_gradients"),
+        by_row(67, 7, 8, family="alike_gradients", dtype="float16"),
+        by_row(67, 15, 16, family="alike_gradients", dtype="bfloat16", layout="padded"),
+        by_row(2, 2050, 4096, family="alike_gradients", dtype="bfloat16", layout="padded"),
+        by_row(3, 21, 32, family="apart", dtype="float16"),
+        by_row(9, 21, 32, family="rare", layout="padded"),
+        by_row(9, 37, 64, family="rare", dtype="bfloat16", layout="padded"),
+        by_row(4096, 781, 1024, devices=GPU, family="masked_weights"),
+        by_row(1031, 16384, 16384, devices=GPU),
+        by_row(512, 12_289, 16384, devices=GPU, dtype="float16", layout="padded"),
+        by_row(512, 12_289, 16384, devices=GPU, dtype="bfloat16", family="alike_gradients"),
     ),
     make=make,
     reference=reference,
-    launch=launch,
+    launch=softmax_rows.launch_whole_rows,
     budget=budget,
     scale=scale,
     tolerance=TOLERANCE,
@@ -191,11 +145,11 @@ PUZZLE = Puzzle(
     "needed: y says all that the gradient asks. Each element of y and of dy is read once and each of dx written once, 3·M·N elements, so the "
     "kernel takes as long as the memory does. The same delta comes back in attention, where it can be had without y.",
     film=FilmSpec(
-        case=_case(4, 7, 8),
+        case=by_row(4, 7, 8),
         diagram=flowing(y_ptr=("row", "column"), dy_ptr=("row", "column"), dx_ptr=("row", "column")),
         state={"delta": "sum of y · dy"},
         choices={"M": (2, 4, 6), "N": (5, 7, 8, 13), "BLOCK_N": (8, 16)},
     ),
-    drawn=_drawn,
-    slips=slips.gradient_rows(_tile_holds_the_row, _FAMILIES),
+    drawn=softmax_rows.drawn_in_one_tile(_FAMILIES, longest=8193),
+    slips=slips.gradient_rows(softmax_rows.tile_holds_the_row, _FAMILIES),
 )

@@ -13,7 +13,6 @@ import torch
 from checker.course.diagrams import linear
 from checker.course.linear_inputs import (
     EPS,
-    GPU,
     State,
     causal_linear_attention,
     described,
@@ -23,7 +22,7 @@ from checker.course.linear_inputs import (
     rows,
     strides,
 )
-from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+from checker.puzzle import GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
 
 def make(case: Case) -> Tensors:

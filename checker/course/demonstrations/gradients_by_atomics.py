@@ -11,13 +11,13 @@ from typing import Any
 
 import torch
 
-from checker.course.attention_cases import GPU
-from checker.course.attention_gradients import TOLERANCE, gradients, inputs, lost
+from checker.course.attention_gradients import TOLERANCE, gradients, inputs, scale
 from checker.course.attention_heads import heads_case
 from checker.course.attention_inputs import scale_of
 from checker.course.diagrams import attention_dkdv
 from checker.puzzle import (
     DTYPES,
+    GPU,
     Allowance,
     Band,
     Case,
@@ -80,11 +80,6 @@ def budget(case: Case) -> dict[str, Allowance]:
 
 def _programs(case: Case, meta: Mapping[str, Scalar]) -> int:
     return -(-case.sizes["N_KV"] // int(meta["BLOCK_N"]))
-
-
-def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """The sum of the magnitudes that a gradient is made of, each with what it may lose."""
-    return lost(case, output)
 
 
 def _stage() -> Diagram:
