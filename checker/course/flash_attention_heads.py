@@ -141,16 +141,7 @@ PUZZLE = Puzzle(
         heads_case(2, (2, 2), (171, 150), 64, (32, 16), CAUSAL, dtype="float16", layout="transposed"),
         heads_case(1, (2, 1), (617, 609), 16, (64, 16), CAUSAL, dtype="bfloat16"),
         heads_case(1, (1, 1), (53, 620), 16, (16, 16), {"SCALE": OTHER_SCALE}, dtype="bfloat16", family="score_pairs"),
-        heads_case(
-            2,
-            (8, 2),
-            (400, 431),
-            64,
-            (64, 32),
-            CAUSAL_RAGGED,
-            devices=GPU,
-            family="score_pairs_in_sight",
-        ),
+        heads_case(2, (8, 2), (400, 431), 64, (64, 32), CAUSAL_RAGGED, devices=GPU, family="score_pairs_in_sight"),
         heads_case(2, (8, 8), (631, 577), 64, (64, 64), CAUSAL, devices=GPU, dtype="float16", layout="transposed"),
         heads_case(1, (8, 2), (1024, 1024), 128, (64, 64), CAUSAL, devices=GPU, dtype="bfloat16"),
         heads_case(
