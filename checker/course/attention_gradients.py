@@ -31,7 +31,7 @@ from checker.course.attention_heads import (
     sizes,
     with_padding,
 )
-from checker.course.attention_inputs import LARGE, attention, queries_keys_values, scale_of, told_apart
+from checker.course.attention_inputs import LARGE, attention, distinct_values, queries_keys_values, scale_of
 from checker.course.covering import Row
 from checker.course.families import generator, once_a_case
 from checker.puzzle import DTYPES, GPU, Case, Tensors
@@ -64,7 +64,7 @@ def inputs(case: Case) -> Tensors:
         q, k, v, do = _many_small(case)
     else:
         q, k, v = queries_keys_values(case, (b, h_q, n_q, d), (b, h_kv, n_kv, d))
-        do = told_apart(q.shape, _generator(case)) * _shrunk(case)
+        do = distinct_values(q.shape, _generator(case)) * _shrunk(case)
         if case.family == "one_way":
             do = -do.abs()
     lengths = key_lengths(case)
@@ -113,13 +113,13 @@ def _many_small(case: Case) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, t
     b, h_q, h_kv, n_q, n_kv, d = sizes(case)
     g, dtype = _generator(case), DTYPES[case.dtype]
     step = torch.finfo(dtype).eps / 4
-    q, k = told_apart((b, h_q, n_q, d), g).abs(), told_apart((b, h_kv, n_kv, d), g).abs()
+    q, k = distinct_values((b, h_q, n_q, d), g).abs(), distinct_values((b, h_kv, n_kv, d), g).abs()
     q[..., 1::2], k[..., ::2] = 0.0, 0.0
     k[..., 1:, :] *= step * max(n_kv - 1, 1) / case.meta["BLOCK_N"]
     k[..., 0, :] *= -1
-    v = told_apart((b, h_kv, 1, d), g).repeat(1, 1, n_kv, 1)
+    v = distinct_values((b, h_kv, 1, d), g).repeat(1, 1, n_kv, 1)
     v[..., 0, :] *= -1
-    do = 64 * told_apart((b, h_q, 1, d), g).repeat(1, 1, n_q, 1)
+    do = 64 * distinct_values((b, h_q, 1, d), g).repeat(1, 1, n_q, 1)
     do[..., 1:, :] *= step / case.meta["BLOCK_M"]
     return q.to(dtype), k.to(dtype), v.to(dtype), do
 

@@ -1,4 +1,4 @@
-"""The factors of a case in words: what its layout and its sizes are, as part of a sentence about a kernel that fails there."""
+"""A case's layout, sizes and flags in words, for sentences about a kernel that fails there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ LAYOUTS: dict[str, str] = {
     "transposed": "heads that lie side by side in memory, row by row",
     "strided": "tensors that each lie in memory in an order of their own, with gaps",
 }
-"""By layout; the contiguous one needs no words."""
+"""By layout, except the contiguous one."""
 
 SIZES: dict[str, str] = {
     "N_Q": "queries",
@@ -16,11 +16,11 @@ SIZES: dict[str, str] = {
     "H_KV": "key heads",
     "D_V": "features of a value",
 }
-"""What is counted, for symbols that mean the same in every puzzle."""
+"""What a size counts, for symbols that mean the same in every puzzle."""
 
 FLAGS: dict[str, tuple[str, str]] = {
     "SCALE": ("with a scale that is not 1 / sqrt(D)", "with scale = 1 / sqrt(D)"),
     "PAST": ("after earlier tokens, whose state is given", "without earlier tokens"),
     "RAGGED": ("with keys padded to a length for each batch", "with all keys of every batch"),
 }
-"""A flag that is on and the same flag off, where the name says too little."""
+"""The words for a flag that is on and for the same flag off, where its name is not enough."""
