@@ -13,9 +13,8 @@ from typing import Any
 import torch
 
 from checker.course.attention_inputs import counted
-from checker.course.covering import Row, covering, smallest_first
+from checker.course.covering import Row, covering, length, smallest_first
 from checker.course.families import in_name, row_magnitude
-from checker.course.softmax_rows import prime_below
 from checker.puzzle import Case, Tolerance
 
 TOLERANCE = {
@@ -91,16 +90,7 @@ def lengths(row: Row) -> tuple[int, int]:
 
 
 def _length(tiles: int, block: int, remainder: str) -> int:
-    """The length of so many tiles. `remainder` says how full the last one is."""
-    match remainder:
-        case "none":
-            return tiles * block
-        case "one":
-            return (tiles - 1) * block + 1
-        case "all but one":
-            return tiles * block - 1
-        case _:
-            return prime_below(tiles * block - 1)
+    return length(tiles * block, block, remainder, off_edges=False)
 
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:

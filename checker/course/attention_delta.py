@@ -12,10 +12,9 @@ from checker.course import attention_heads, slips
 from checker.course.attention_cases import DTYPES as DTYPE_NAMES
 from checker.course.attention_heads import laid_out, stride_names, strides
 from checker.course.attention_inputs import counted
-from checker.course.covering import Row, covering, smallest_first
+from checker.course.covering import Row, covering, length, smallest_first
 from checker.course.diagrams import flowing
 from checker.course.families import generator, in_name, once_a_case
-from checker.course.softmax_rows import prime_below
 from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
 TOLERANCE = {
@@ -146,13 +145,9 @@ _FACTORS: dict[str, tuple[Any, ...]] = {
 def _covered() -> tuple[Case, ...]:
     """Small cases that cover all values of the factors in pairs."""
     found = covering(_FACTORS, lambda row: row["batches"] * row["heads"] <= 3 or row["tiles"] < 5)
-    return smallest_first(_from_row(row, _queries(row)) for row in found)
-
-
-def _queries(row: Row) -> int:
-    before, block = (row["tiles"] - 1) * row["tile"], row["tile"]
-    last = {"none": block, "one": 1, "all but one": block - 1}.get(row["queries"])
-    return prime_below(before + block - 1, block) if last is None else before + last
+    return smallest_first(
+        _from_row(row, length(row["tiles"] * row["tile"], row["tile"], row["queries"])) for row in found
+    )
 
 
 def _from_row(row: Row, n_q: int) -> Case:

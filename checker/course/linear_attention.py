@@ -21,8 +21,8 @@ from checker.course.linear_cases import (
     WIDTHS,
     columns,
     drawn_values,
-    length,
     sensible,
+    tokens,
     values_of,
 )
 from checker.course.linear_inputs import (
@@ -140,7 +140,7 @@ def _covered() -> tuple[Case, ...]:
 
     def sizes(row: Row) -> tuple[int, int, int]:
         block_m, block_n, block_v = row["tile"]
-        n_kv = length(row["family"], block_n, row["remainder"])
+        n_kv = tokens(row["family"], block_n, row["remainder"])
         return _queries(row["queries"], block_m, n_kv), n_kv, columns(row["values"], block_v)
 
     def allowed(row: Row) -> bool:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from checker.course.covering import Row, covering, each_once
+from checker.course.covering import Row, covering, each_once, length
 from checker.course.linear_inputs import described, heads_of
-from checker.course.softmax_rows import prime_below
 from checker.puzzle import Case
 
 FAMILIES = ("contributions", "growing", "signs", "hot", "cold")
@@ -26,19 +24,9 @@ MOST_TURNS = 24
 """Limit on the loop iterations of all programs together, which is what a case costs to simulate."""
 
 
-@functools.cache
-def length(family: str, tile: int, remainder: str) -> int:
-    """How many tokens fill the last tile as `remainder` says; "short" is less than one tile, "alone" a single token."""
-    full = tile * CHUNKS.get(family, 3)
-    lengths = {
-        "none": full,
-        "one": full - tile + 1,
-        "all but one": full - 1,
-        "prime": prime_below(full - 1),
-        "short": tile // 2 + 1,
-        "alone": 1,
-    }
-    return lengths[remainder]
+def tokens(family: str, tile: int, remainder: str) -> int:
+    """How many tokens a text in tiles has, of which the last is as full as `remainder` says (`covering.length`)."""
+    return length(tile * CHUNKS.get(family, 3), tile, remainder, off_edges=False)
 
 
 def columns(values: str, block: int) -> int:
@@ -56,9 +44,9 @@ def sensible(row: Row) -> bool:
 
 def chunked_case(b: int, h: int, n: int, d: tuple[int, int], block: tuple[int, int], **more: Any) -> Case:
     """A case of `n` tokens, `d` = (D, D_V) and `block` = (CHUNK, BLOCK_V), with a name made of everything that distinguishes it."""
-    tokens = f"{n} {'token' if n == 1 else 'tokens'}"
+    text = f"{n} {'token' if n == 1 else 'tokens'}"
     name = (
-        f"{heads_of(b, h)}, {tokens}, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, slices of {block[1]}"
+        f"{heads_of(b, h)}, {text}, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, slices of {block[1]}"
         + described(more)
     )
     sizes = {"B": b, "H": h, "N": n, "D": d[0], "D_V": d[1]}
@@ -85,20 +73,20 @@ def covered(past: Past) -> tuple[Case, ...]:
 
     def allowed(row: Row) -> bool:
         chunk, block = row["tile"]
-        n, d_v, (b, h) = length(row["family"], chunk, row["remainder"]), columns(row["values"], block), row["heads"]
+        n, d_v, (b, h) = tokens(row["family"], chunk, row["remainder"]), columns(row["values"], block), row["heads"]
         return sensible(row) and -(-n // chunk) * -(-d_v // block) * b * h <= MOST_TURNS
 
     cases = []
     for row in covering(factors, allowed):
         (chunk, block), (b, h) = row["tile"], row["heads"]
-        n, d_v = length(row["family"], chunk, row["remainder"]), columns(row["values"], block)
+        n, d_v = tokens(row["family"], chunk, row["remainder"]), columns(row["values"], block)
         cases.append(chunked_case(b, h, n, (row["d"], d_v), row["tile"], **values_of(row)))
     return each_once(cases)
 
 
 def shared_cases(past: Past) -> tuple[Case, ...]:
     """The covering array, and what all kernels that work in chunks are tried on besides."""
-    first, after, five = ({} if past == (None,) else {"flags": {"PAST": tokens}} for tokens in (0, 11, 5))
+    first, after, five = ({} if past == (None,) else {"flags": {"PAST": count}} for count in (0, 11, 5))
     in_float32 = ("huge", "one_way", "short_keys", "dwarfing")
     families = (("outlier", "float16"), ("constant", "bfloat16"), *((family, "float32") for family in in_float32))
     tile = (16, 16)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +9,7 @@ from random import Random
 
 import torch
 
-from checker.course.covering import covering, smallest_first
+from checker.course.covering import covering, length, prime_below, smallest_first
 from checker.course.diagrams import ONLINE
 from checker.course.families import CONSTRUCTED, in_name, rows, stored
 from checker.course.slips import Sizes, tile_holding
@@ -149,26 +148,7 @@ def columns(family: str, block: int, remainder: str) -> int:
     """N of a row in chunks of `block` columns. `remainder` says how full the last chunk is; "short" is less than one chunk."""
     most = 12 if family == "spike" else 10 if block < 1024 else 3
     full = block * (min(CHUNKS[family], most) if block > 16 else CHUNKS[family])
-    match remainder:
-        case "none":
-            return full
-        case "one":
-            return full - block + 1
-        case "all but one":
-            return full - 1
-        case "short":
-            return block // 2 + 1
-        case _:
-            return prime_below(full - 1, block)
-
-
-@functools.cache
-def prime_below(n: int, block: int = 1) -> int:
-    """The largest prime below n > 2. If `block` is above 4, its remainder on division by `block` is neither 1 nor `block` - 1."""
-    edges = (1, block - 1) if block > 4 else ()
-    return next(
-        p for p in range(n - 1, 1, -1) if p % block not in edges and all(p % i for i in range(2, math.isqrt(p) + 1))
-    )
+    return length(full, block, remainder)
 
 
 def covered(
