@@ -46,16 +46,16 @@ def make(case: Case) -> Tensors:
 
 
 def _values(case: Case, shape: tuple[int, ...]) -> tuple[torch.Tensor, torch.Tensor]:
-    """o and do, float64. Raises ValueError for an unknown family."""
+    """o and do of `shape` [B, H_Q, N_Q, D], float64. Raises ValueError for an unknown family."""
     g = generator(case)
     o, do = (torch.randn(shape, generator=g, dtype=torch.float64) for _ in range(2))
     match case.family:
         case "normal":
             return o, do
-        case "large":  # a product is no number of float16
+        case "large":  # products overflow in float16
             large = 2.0**9 if case.dtype == "float16" else 2.0**50
             return o * large, do * large
-        case "cancelling":  # the second half of each row takes back what the first half gave, but for a little
+        case "cancelling":  # the products of the second half of each row nearly cancel those of the first
             half = shape[-1] // 2
             o[..., half:], do[..., half:] = o[..., :half], -do[..., :half]
             return o, do * (1 + 0.01 * torch.randn(shape, generator=g, dtype=torch.float64))
@@ -64,11 +64,11 @@ def _values(case: Case, shape: tuple[int, ...]) -> tuple[torch.Tensor, torch.Ten
             do = torch.full(shape, 0.45 * torch.finfo(in_16_bits).eps, dtype=torch.float64)
             do[..., 0] = 1.0
             return torch.ones_like(o), do
-        case "tiny_outputs":  # products as large as any, of numbers that look like none
+        case "tiny_outputs":  # products of normal size from numbers near 0
             return o * 2.0**-30, do * 2.0**30
-        case "small_gradients":  # products that are no number of float16, and look like nothing in float32
+        case "small_gradients":  # products that float16 cannot hold and that are near 0 in float32
             return o, do * (2.0**-22 if case.dtype == "float16" else 2.0**-110)
-        case "unseen":  # every other query saw no key: its output is 0, and its gradient is as large as any
+        case "unseen":  # every other query saw no key: its output is 0, its gradient is not
             o[..., 1::2, :] = 0.0
             return o, do
         case other:

@@ -17,24 +17,24 @@ TOLERANCE = {
     "float16": Tolerance(rtol=5 * 2**-12, c=2.0**-8),
     "bfloat16": Tolerance(rtol=5 * 2**-9, c=2.0**-11),
 }
-"""Two and a half times the rounding of dx to its dtype, and 32 steps of float32 of what was subtracted (`scale`), whatever the dtype."""
+"""2.5 times the rounding of dx to its dtype, and 32 float32 steps of the terms of the difference (`scale`), whatever the dtype."""
 _LEAST = {"float32": 2.0**-126, "float16": 5 * 2.0**-26, "bfloat16": 2.0**-126}
-"""What may be lost of a gradient however small it is: a GPU may take a number below 2⁻¹²⁶ for 0, and float16 rounds by 2⁻²⁵."""
+"""The absolute error allowed for any gradient: a GPU may flush numbers below 2⁻¹²⁶ to 0, and float16 rounds by 2⁻²⁵."""
 _SMALL = {"float32": 2.0**-86, "float16": 2.0**-8, "bfloat16": 2.0**-86}
-"""Of the family "small_gradients": large enough that a result is told from 0."""
+"""The factor of gradients in "small_gradients": small, but results still differ from 0."""
 
 _FAMILIES = ("masked_weights", "alike_gradients", "normal", "large", "small_gradients", "one_hot", "constant")
 _ROWS = {"masked_weights": "masked", "one_hot": "one_hot", "constant": "constant"}
-"""The family of rows of which y is the softmax, where not ordinary ones."""
+"""The family of the rows of which y is the softmax, if not "normal"."""
 
 
 def make(case: Case) -> Tensors:
-    """y, dy and dx, each [M, N]: y a softmax as a forward pass leaves it, rounded to the dtype. Padded, each has a row stride of its own."""
+    """y, dy and dx, each [M, N] in the case's dtype. y is a softmax as a forward pass stores it. If padded, all row strides differ."""
     m, n = case.sizes["M"], case.sizes["N"]
     x = rows(replace(case, family=_ROWS.get(case.family, "normal")), m, n)
     if case.family == "rare":  # one column has nearly all the weight
         x[:, 0] = 20.0
-    if case.family == "one_hot":  # so that the others' weights are numbers of float16, too
+    if case.family == "one_hot":  # so that float16 can hold the small weights, too
         x = x * 0.16
     return {
         "y_ptr": stored(torch.softmax(x, dim=-1), case),
@@ -44,20 +44,20 @@ def make(case: Case) -> Tensors:
 
 
 def _gradients(case: Case, m: int, n: int) -> torch.Tensor:
-    """[m, n] float64 of either sign, other numbers than those that y is made of. Raises ValueError for an unknown family."""
+    """[m, n] float64 of either sign, independent of y. Raises ValueError for an unknown family."""
     dy = torch.randn(m, n, generator=generator(replace(case, seed=case.seed + 1)), dtype=torch.float64)
     match case.family:
         case "normal" | "one_hot" | "constant":
             return dy
-        case "masked_weights":  # what has no weight has the largest gradients
+        case "masked_weights":  # elements without weight have the largest gradients
             return dy * torch.where(rows(replace(case, family="masked"), m, n) == -torch.inf, 50.0, 1.0)
-        case "alike_gradients":  # nearly all of dy is subtracted again
+        case "alike_gradients":  # nearly all of dy cancels
             return 100.0 + dy
-        case "large":  # their sum is no number in the dtype, their weighted mean is
+        case "large":  # the sum overflows in the dtype, the weighted mean does not
             return dy * (torch.finfo(DTYPES[case.dtype]).max / 32)
-        case "apart":  # a difference of two is no number of float16
+        case "apart":  # the difference of two overflows in float16
             return 60_000.0 * torch.where(torch.arange(n) % 7 == 3, -1.0, 1.0).double().repeat(m, 1)
-        case "small_gradients":  # dy is a number in the dtype, y · dy in float16 hardly is one
+        case "small_gradients":  # the dtype can hold dy, but float16 barely y · dy
             return dy * _SMALL[case.dtype]
         case "rare":  # weights of 10⁻⁹ with gradients of 10⁹
             return torch.cat([dy[:, :1], dy[:, 1:] * 2.0**30], dim=1)
@@ -72,7 +72,7 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """Every element is measured against what it is the difference of: y · (|dy| + Σ y · |dy|). No weight, no gradient, and no error."""
+    """The magnitude of the difference that makes each element, y · (|dy| + Σ y · |dy|). Where y is 0, no error is allowed."""
     return _magnitude(case, output)
 
 
@@ -110,10 +110,10 @@ PUZZLE = Puzzle(
     cases=(
         *softmax_rows.covered(_TILES, (9, 1, 3), _FAMILIES, softmax_rows.columns_in_one_tile),
         by_row(67, 7, 8, family="alike_gradients", layout="padded"),  # many programs
-        by_row(2, 5003, 8192),  # more columns than anyone thinks enough
+        by_row(2, 5003, 8192),  # more columns than a fixed limit would allow
         by_row(2, 5003, 8192, family="alike_gradients", dtype="float16"),
         by_row(2, 48, 64),  # 16 divides every size, a tile divides none
-        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
+        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         by_row(67, 7, 8, family="alike_gradients", dtype="float16"),
         by_row(67, 15, 16, family="alike_gradients", dtype="bfloat16", layout="padded"),
         by_row(2, 2050, 4096, family="alike_gradients", dtype="bfloat16", layout="padded"),

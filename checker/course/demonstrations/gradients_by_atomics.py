@@ -1,6 +1,6 @@
-"""gradients_by_atomics: the way back through attention in one kernel, whose programs have to add to one another's dQ.
+"""gradients_by_atomics: the backward pass of attention in one kernel, in which several programs add to the same dQ.
 
-It is shown beside the two kernels that the learner writes, each of which owns what it adds up.
+In the two kernels that the learner writes, each program owns the sums it computes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from checker.puzzle import (
 
 
 def make(case: Case) -> Tensors:
-    """One head of one text, every key seen: [1, 1, N, D], and dq in float32 whatever the inputs are."""
+    """One head of one batch in which every key is visible: [1, 1, N, D] each. dq is always float32."""
     given = inputs(case)
     del given["key_lengths_ptr"]
     outputs = {name: torch.zeros_like(given["k_ptr"]) for name in ("dk_ptr", "dv_ptr")}
@@ -47,7 +47,7 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 
 def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
-    """What is added to has to be zero first: on a GPU that is one more pass over dQ, before the kernel starts."""
+    """dQ has to start at 0. On a GPU that takes one more pass over it, before the kernel."""
     tensors["dq_ptr"].zero_()
     return Launch(
         grid=(_programs(case, meta),),
@@ -83,7 +83,7 @@ def _programs(case: Case, meta: Mapping[str, Scalar]) -> int:
 
 
 def _stage() -> Diagram:
-    """The stage of the kernel for dK and dV, with dQ above it, along the queries."""
+    """The diagram of the kernel for dK and dV, with dQ above it along the queries."""
     stage = attention_dkdv()
     if stage.square is None:
         raise TypeError("the stage of dK and dV has no square")
