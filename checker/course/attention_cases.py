@@ -12,9 +12,8 @@ from typing import Any
 
 import torch
 
-from checker.course.attention_inputs import counted
 from checker.course.covering import Row, covering, length, smallest_first
-from checker.course.families import in_name, row_magnitude
+from checker.course.families import case_name, counted, in_name, row_magnitude
 from checker.puzzle import Case, Tolerance
 
 TOLERANCE = {
@@ -108,8 +107,7 @@ def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
 
 def described(n_q: int, n_kv: int, d: int, block: tuple[int, int], flags: Mapping[str, Any], **more: Any) -> str:
     """A case's sizes, tiles, dtype, flags, family and layout, for its name."""
-    family, layout = more.get("family", "normal"), more.get("layout", "contiguous")
-    words = [
+    return case_name(
         f"{counted(n_q, 'query', 'queries')} × {counted(n_kv, 'key', 'keys')}",
         f"D = {d}",
         f"tiles {block[0]} × {block[1]}",
@@ -117,10 +115,9 @@ def described(n_q: int, n_kv: int, d: int, block: tuple[int, int], flags: Mappin
         "causal" if flags.get("IS_CAUSAL") else "",
         ("", "ragged", "ragged in full tiles")[int(flags.get("RAGGED", 0))],
         f"scale {flags['SCALE']}" if flags.get("SCALE") else "",
-        in_name(family),
-        layout if layout != "contiguous" else "",
-    ]
-    return ", ".join(filter(None, words))
+        in_name(more.get("family", "normal")),
+        more.get("layout", ""),
+    )
 
 
 def values_of(row: Row) -> dict[str, Any]:

@@ -11,10 +11,9 @@ import torch
 from checker.course import attention_heads, slips
 from checker.course.attention_cases import DTYPES as DTYPE_NAMES
 from checker.course.attention_heads import laid_out, stride_names, strides
-from checker.course.attention_inputs import counted
 from checker.course.covering import Row, covering, length, smallest_first
 from checker.course.diagrams import flowing
-from checker.course.families import generator, in_name, once_a_case
+from checker.course.families import case_name, counted, generator, in_name, once_a_case
 from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
 TOLERANCE = {
@@ -114,18 +113,16 @@ def budget(case: Case) -> dict[str, Allowance]:
 
 
 def _case(b: int, h_q: int, n_q: int, d: int, block: int, **more: Any) -> Case:
-    layout = more.get("layout", "contiguous")
-    said = [
+    name = case_name(
         f"{b} × {counted(h_q, 'head', 'heads')}",
         counted(n_q, "query", "queries"),
         f"D = {d}",
         f"tiles of {block}",
         more.get("dtype", "float32"),
         in_name(more.get("family", "normal")),
-        layout if layout != "contiguous" else "",
-    ]
-    sizes = {"B": b, "H_Q": h_q, "N_Q": n_q, "D": d}
-    return Case(", ".join(filter(None, said)), sizes, {"BLOCK_M": block}, **more)
+        more.get("layout", ""),
+    )
+    return Case(name, {"B": b, "H_Q": h_q, "N_Q": n_q, "D": d}, {"BLOCK_M": block}, **more)
 
 
 _FACTORS: dict[str, tuple[Any, ...]] = {

@@ -1,4 +1,4 @@
-"""attention_dkdv: the way back to keys and values: one program per tile of keys, which walks over the queries that see it."""
+"""attention_dkdv: the gradients of keys and values. One program per tile of keys walks over the queries that see it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""attention_dq: the way back to queries: one program per tile of queries, which walks over the keys that it sees."""
+"""attention_dq: the gradient of queries. One program per tile of queries walks over the keys that it sees."""
 
 from __future__ import annotations
 

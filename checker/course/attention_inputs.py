@@ -66,10 +66,6 @@ def scale_of(case: Case) -> float:
     return float(case.flags.get("SCALE", 0.0)) or case.sizes["D"] ** -0.5
 
 
-def counted(number: int, singular: str, plural: str) -> str:
-    return f"{number} {singular if number == 1 else plural}"
-
-
 def queries_keys_values(
     case: Case, q_shape: tuple[int, ...], kv_shape: tuple[int, ...]
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

@@ -1,4 +1,4 @@
-"""causal_linear_attention: one token a step, the state stays on chip."""
+"""causal_linear_attention: one token per step, with the state on chip."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from random import Random
 from typing import Any
 
 from checker.course import slips
-from checker.course.attention_inputs import counted
 from checker.course.covering import Row, covering, each_once
 from checker.course.diagrams import linear
+from checker.course.families import counted
 from checker.course.linear_cases import (
     FAMILIES,
     HEADS,

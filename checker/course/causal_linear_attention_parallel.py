@@ -1,4 +1,4 @@
-"""causal_linear_attention_parallel: the outputs of every chunk, all chunks at once, each from the state it starts from."""
+"""causal_linear_attention_parallel: the outputs of all chunks at once, each from the state that it starts from."""
 
 from __future__ import annotations
 

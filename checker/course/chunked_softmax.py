@@ -1,4 +1,4 @@
-"""chunked_softmax: what is asked, how it is launched, what it may move."""
+"""chunked_softmax: the softmax of long rows in chunks, with three passes over x."""
 
 from __future__ import annotations
 

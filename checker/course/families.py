@@ -123,6 +123,15 @@ def in_name(family: str) -> str:
     return "" if family == "normal" else IN_NAMES.get(family, f"{family.replace('_', ' ')} rows")
 
 
+def counted(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == 1 else plural}"
+
+
+def case_name(*words: str) -> str:
+    """A case's name: the words that are not empty. The contiguous layout is left out."""
+    return ", ".join(word for word in words if word not in ("", "contiguous"))
+
+
 def generator(case: Case) -> torch.Generator:
     """A generator seeded by the case: the same numbers every time, on every machine."""
     return torch.Generator().manual_seed(case.seed * 1_000_003 + sum(case.sizes.values()))

@@ -1,4 +1,4 @@
-"""flash_attention_fast: attention over heads, causal or not, in tensors that a tensor descriptor can read; made fast."""
+"""flash_attention_fast: attention over heads, causal or not, with tensor descriptors; made fast."""
 
 from __future__ import annotations
 

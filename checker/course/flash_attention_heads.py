@@ -1,4 +1,4 @@
-"""flash_attention_heads: attention as models use it: batch, heads, grouped K/V heads, causal, ragged lengths, any layout."""
+"""flash_attention_heads: attention as models use it, with batches, heads, grouped K/V heads, causal masks, lengths, any layout."""
 
 from __future__ import annotations
 

@@ -22,10 +22,10 @@ from checker.course.attention_cases import (
     scale,
     values_of,
 )
-from checker.course.attention_inputs import attention, counted, queries_keys_values, running, scale_of
+from checker.course.attention_inputs import attention, queries_keys_values, running, scale_of
 from checker.course.covering import Row
 from checker.course.diagrams import attention as attention_diagram
-from checker.course.families import stored
+from checker.course.families import counted, stored
 from checker.puzzle import CPU, DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 

@@ -1,4 +1,4 @@
-"""linear_attention: all keys and values become one small state, and every query is answered from it."""
+"""linear_attention: keys and values are summed into one small state, from which every query is answered."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from checker.course import slips
-from checker.course.attention_inputs import counted
 from checker.course.covering import Row, covering, each_once
 from checker.course.diagrams import linear
+from checker.course.families import counted
 from checker.course.linear_cases import (
     FAMILIES,
     LAYOUTS,

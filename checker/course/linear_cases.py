@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 from checker.course.covering import Row, covering, each_once, length
+from checker.course.families import counted
 from checker.course.linear_inputs import described, heads_of
 from checker.puzzle import Case
 
@@ -44,11 +45,8 @@ def sensible(row: Row) -> bool:
 
 def chunked_case(b: int, h: int, n: int, d: tuple[int, int], block: tuple[int, int], **more: Any) -> Case:
     """A case of `n` tokens, `d` = (D, D_V) and `block` = (CHUNK, BLOCK_V), with a name made of everything that distinguishes it."""
-    text = f"{n} {'token' if n == 1 else 'tokens'}"
-    name = (
-        f"{heads_of(b, h)}, {text}, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, slices of {block[1]}"
-        + described(more)
-    )
+    name = f"{heads_of(b, h)}, {counted(n, 'token', 'tokens')}, D = {d[0]}, D_V = {d[1]}"
+    name += f", chunks of {block[0]}, slices of {block[1]}" + described(more)
     sizes = {"B": b, "H": h, "N": n, "D": d[0], "D_V": d[1]}
     return Case(name, sizes, {"CHUNK": block[0], "BLOCK_V": block[1]}, **more)
 

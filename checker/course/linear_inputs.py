@@ -339,5 +339,5 @@ def described(case_words: dict[str, object]) -> str:
     dtype, family = str(case_words.get("dtype", "float32")), str(case_words.get("family", "normal"))
     flags, layout = case_words.get("flags", {}), str(case_words.get("layout", "contiguous"))
     after = f"after {flags['PAST']} tokens" if isinstance(flags, dict) and flags.get("PAST") else ""
-    said = [dtype, "" if family == "normal" else FAMILY.get(family, f"{family} inputs"), after, LAYOUT.get(layout, "")]
-    return "".join(f", {words}" for words in said if words)
+    words = [dtype, "" if family == "normal" else FAMILY.get(family, f"{family} inputs"), after, LAYOUT.get(layout, "")]
+    return "".join(f", {word}" for word in words if word)

@@ -1,4 +1,4 @@
-"""linear_state_prefix: from what each chunk adds to what each chunk starts from."""
+"""linear_state_prefix: the state that each chunk starts from, as a prefix sum of what each chunk adds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from checker.course import guards, slips
 from checker.course.contributions import NUMBERS, contributions
 from checker.course.covering import covering, each_once
 from checker.course.diagrams import PREFIX
-from checker.course.families import generator, in_name
+from checker.course.families import counted, generator, in_name
 from checker.course.linear_cases import columns
 from checker.course.linear_inputs import magnitude
 from checker.puzzle import FAR, GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Slips, Tensors, Tolerance
@@ -87,8 +87,8 @@ FAMILY = {
 
 
 def _case(g: int, n_chunks: int, size: int, block: int, **more: Any) -> Case:
-    groups, chunks = (f"{n} {word}" + ("s" if n > 1 else "") for n, word in ((g, "group"), (n_chunks, "chunk")))
-    name = f"{groups} × {chunks} × {size} {'numbers' if size > 1 else 'number'}, BLOCK_SIZE = {block}"
+    counts = ((g, "group", "groups"), (n_chunks, "chunk", "chunks"), (size, "number", "numbers"))
+    name = " × ".join(counted(*words) for words in counts) + f", BLOCK_SIZE = {block}"
     name += FAMILY.get(str(more.get("family")), "")
     return Case(name, {"G": g, "N_CHUNKS": n_chunks, "SIZE": size}, {"BLOCK_SIZE": block}, **more)
 

@@ -1,4 +1,4 @@
-"""merge_softmax_stats: what is asked, how it is launched, what it may move."""
+"""merge_softmax_stats: the maximum and sum of each row from those of its parts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from checker.course import slips
 from checker.course.covering import covering, prime_below, smallest_first
 from checker.course.diagrams import flowing
-from checker.course.families import CONSTRUCTED, in_name, rows, stored
+from checker.course.families import CONSTRUCTED, case_name, counted, in_name, rows, stored
 from checker.course.softmax_rows import drawn_values
 from checker.puzzle import (
     CPU,
@@ -95,10 +95,8 @@ def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
 
 
 def _case(m: int, n: int, splits: int, block: int, **more: object) -> Case:
-    family, layout = str(more.get("family", "normal")), str(more.get("layout", "contiguous"))
-    parts = f"{m} × {n} in {splits} {'part' if splits == 1 else 'parts'}"
-    layout = "" if layout == "contiguous" else layout
-    name = ", ".join(filter(None, (parts, f"a tile of {block}", layout, in_name(family))))
+    layout, family = str(more.get("layout", "")), in_name(str(more.get("family", "normal")))
+    name = case_name(f"{m} × {n} in {counted(splits, 'part', 'parts')}", f"a tile of {block}", layout, family)
     return Case(name, {"M": m, "N": n, "SPLITS": splits}, {"BLOCK_S": block}, **more)  # type: ignore[arg-type]
 
 

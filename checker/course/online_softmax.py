@@ -1,4 +1,4 @@
-"""online_softmax: what is asked, how it is launched, what it may move."""
+"""online_softmax: maximum and sum of a row in one pass, so two passes over x."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""row_softmax: what is asked, how it is launched, what it may move."""
+"""row_softmax: the softmax of rows that fit in one tile."""
 
 from __future__ import annotations
 

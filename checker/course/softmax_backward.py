@@ -1,4 +1,4 @@
-"""softmax_backward: what is asked, how it is launched, what it may move."""
+"""softmax_backward: the gradient of x from y = softmax(x) and the gradient of y."""
 
 from __future__ import annotations
 

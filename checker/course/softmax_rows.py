@@ -11,7 +11,7 @@ import torch
 
 from checker.course.covering import covering, length, prime_below, smallest_first
 from checker.course.diagrams import ONLINE
-from checker.course.families import CONSTRUCTED, in_name, rows, stored
+from checker.course.families import CONSTRUCTED, case_name, in_name, rows, stored
 from checker.course.slips import Sizes, tile_holding
 from checker.puzzle import DTYPES, Allowance, Case, ExactState, Launch, RunningState, Scalar, Tensors, Tolerance
 
@@ -129,8 +129,8 @@ def named(meta: dict[str, int], m: int, n: int, **more: object) -> Case:
     dtype, family, layout = (str(more.get(k, v)) for k, v in PLAIN.items())
     tile = f"tiles {meta['BLOCK_M']} × {meta['BLOCK_N']}" if "BLOCK_M" in meta else f"chunks of {meta['BLOCK_N']}"
     tile = f"a tile of {meta['BLOCK_N']}" if n <= meta["BLOCK_N"] and "BLOCK_M" not in meta else tile
-    said = [f"{m} × {n}", tile, dtype, "" if layout == "contiguous" else layout, in_name(family)]
-    return Case(", ".join(filter(None, said)), {"M": m, "N": n}, meta, **more)  # type: ignore[arg-type]
+    name = case_name(f"{m} × {n}", tile, dtype, layout, in_name(family))
+    return Case(name, {"M": m, "N": n}, meta, **more)  # type: ignore[arg-type]
 
 
 def by_row(m: int, n: int, block: int, **more: object) -> Case:

@@ -1,4 +1,4 @@
-"""tiled_softmax: what is asked, how it is launched, what it may move."""
+"""tiled_softmax: online softmax of several rows at once, in tiles."""
 
 from __future__ import annotations
 

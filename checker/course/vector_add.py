@@ -1,4 +1,4 @@
-"""vector_add: what is asked, how it is launched, what it may move."""
+"""vector_add: z = x + y, one tile per program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from checker.course import slips
 from checker.course.covering import covering, length, smallest_first
 from checker.course.diagrams import flowing
-from checker.course.families import in_name, rows, stored
+from checker.course.families import case_name, in_name, rows, stored
 from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
 
@@ -54,8 +54,7 @@ def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
 
 def _case(n: int, block: int, **more: object) -> Case:
     dtype, family = str(more.get("dtype", "float32")), in_name(str(more.get("family", "normal")))
-    name = ", ".join(filter(None, (f"N = {n}", f"tiles of {block}", dtype, family)))
-    return Case(name, {"N": n}, {"BLOCK_N": block}, **more)  # type: ignore[arg-type]
+    return Case(case_name(f"N = {n}", f"tiles of {block}", dtype, family), {"N": n}, {"BLOCK_N": block}, **more)  # type: ignore[arg-type]
 
 
 _FAMILIES = ("normal", "large", "constant", "zeros")
