@@ -39,6 +39,7 @@ Lengths = Callable[[Random, Row], tuple[int, int]]
 
 OTHER_SCALE = 0.3
 """A scale that is not 1 / sqrt(D) for any D."""
+SCALED = {"SCALE": OTHER_SCALE}
 TILES = ((16, 16), (64, 32), (32, 64))
 """(BLOCK_M, BLOCK_N) with equal sides, with more queries, and with more keys."""
 DTYPES, WIDTHS = tuple(TOLERANCE), (16, 128, 64, 32)

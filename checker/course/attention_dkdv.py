@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from checker.course import attention_gradients, attention_heads, guards, slips
-from checker.course.attention_cases import OTHER_SCALE
 from checker.course.attention_gradients import MANY_SMALL, every_pair, gpu_cases, gradients, shared_cases
 from checker.course.attention_heads import (
     CAUSAL,
     CAUSAL_RAGGED,
     RAGGED,
+    SCALED_FULL_TILES,
     heads_case,
     key_lengths,
     parts,
@@ -112,7 +112,7 @@ PUZZLE = Puzzle(
             (640, 20),
             128,
             (64, 16),
-            {"RAGGED": 2, "SCALE": OTHER_SCALE},
+            SCALED_FULL_TILES,
             dtype="bfloat16",
             family="positive",
             layout="strided",

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from checker.course import attention_gradients, attention_heads, slips
-from checker.course.attention_cases import OTHER_SCALE
 from checker.course.attention_gradients import MANY_SMALL, every_pair, gpu_cases, gradients, shared_cases
-from checker.course.attention_heads import CAUSAL, CAUSAL_RAGGED, RAGGED, heads_case, parts, sizes, stride_names
+from checker.course.attention_heads import (
+    CAUSAL,
+    CAUSAL_RAGGED,
+    RAGGED,
+    SCALED_FULL_TILES,
+    heads_case,
+    parts,
+    sizes,
+    stride_names,
+)
 from checker.course.diagrams import attention_dq
 from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
 
@@ -93,7 +101,7 @@ PUZZLE = Puzzle(
             (20, 1088),
             128,
             (16, 64),
-            {"RAGGED": 2, "SCALE": OTHER_SCALE},
+            SCALED_FULL_TILES,
             dtype="bfloat16",
             family="positive",
             layout="strided",

@@ -17,12 +17,15 @@ from typing import NamedTuple
 import torch
 
 from checker.course import attention_cases
-from checker.course.attention_cases import OTHER_SCALE, covered
+from checker.course.attention_cases import covered
 from checker.course.attention_heads import (
     CAUSAL,
+    CAUSAL_FULL_TILES,
     CAUSAL_RAGGED,
     FACTORS_OF_HEADS,
+    FULL_TILES,
     RAGGED,
+    SCALED_FULL_TILES,
     from_row,
     heads_case,
     key_lengths,
@@ -229,7 +232,6 @@ Order = Callable[[int, int], tuple[int, int]]
 
 def shared_cases(order: Order) -> tuple[Case, ...]:
     """Layouts, families and lengths for both kernels. Most were added for mistakes that show in few cases only."""
-    full_tiles = {"IS_CAUSAL": True, "RAGGED": 2}
     return (
         heads_case(2, (4, 2), (21, 37), 16, (16, 16), layout="roomy"),
         heads_case(2, (4, 2), (37, 21), 32, (16, 32), CAUSAL, dtype="float16", layout="roomy"),
@@ -238,7 +240,7 @@ def shared_cases(order: Order) -> tuple[Case, ...]:
         heads_case(1, (2, 1), (37, 53), 16, (16, 16), family="one_way"),
         heads_case(1, (2, 1), (37, 85), 16, (16, 16), family="blanks"),
         heads_case(1, (1, 1), order(1103, 3), 16, (16, 16), dtype="float16"),
-        # `make mutants ARGS=--guarded`
+        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         heads_case(2, (3, 1), order(37, 277), 16, (16, 16), CAUSAL_RAGGED, dtype="float16", layout="transposed"),
         heads_case(3, (4, 2), order(20, 613), 16, (16, 16), CAUSAL_RAGGED, layout="strided"),
         heads_case(3, (4, 2), (1, 65), 16, (16, 16), CAUSAL_RAGGED, layout="transposed"),
@@ -251,12 +253,12 @@ def shared_cases(order: Order) -> tuple[Case, ...]:
             2, (4, 2), order(171, 35), 32, (16, 16), CAUSAL, dtype="bfloat16", layout="strided", family="rising"
         ),
         heads_case(2, (2, 2), (27, 9), 128, (32, 16), CAUSAL_RAGGED, dtype="float16", layout="strided"),
-        heads_case(2, (3, 1), (33, 45), 16, (32, 32), {"RAGGED": 2}, dtype="bfloat16", layout="transposed"),
+        heads_case(2, (3, 1), (33, 45), 16, (32, 32), FULL_TILES, dtype="bfloat16", layout="transposed"),
         heads_case(2, (3, 1), (90, 15), 16, (64, 32), dtype="float16", layout="transposed"),
         heads_case(3, (2, 2), (31, 70), 16, (64, 32), dtype="float16", layout="strided"),
         heads_case(2, (4, 2), (23, 103), 64, (32, 64), RAGGED, dtype="float16", layout="strided", family="large"),
-        heads_case(2, (4, 2), (40, 71), 16, (32, 64), full_tiles, dtype="bfloat16", layout="strided"),
-        heads_case(3, (4, 2), (71, 16), 16, (32, 16), full_tiles, layout="transposed"),
+        heads_case(2, (4, 2), (40, 71), 16, (32, 64), CAUSAL_FULL_TILES, dtype="bfloat16", layout="strided"),
+        heads_case(3, (4, 2), (71, 16), 16, (32, 16), CAUSAL_FULL_TILES, layout="transposed"),
         heads_case(1, (2, 1), (150, 130), 16, (64, 64), CAUSAL, family="large"),
         heads_case(1, (2, 2), (5, 35), 128, (32, 64), CAUSAL, dtype="bfloat16", layout="strided"),
         heads_case(1, (2, 1), (40, 31), 128, (32, 64), CAUSAL, family="rising"),
@@ -266,7 +268,6 @@ def shared_cases(order: Order) -> tuple[Case, ...]:
 
 def gpu_cases(order: Order) -> tuple[Case, ...]:
     """Large cases for a GPU."""
-    half_empty = {"RAGGED": 2, "SCALE": OTHER_SCALE}
     return (
         heads_case(2, (8, 2), (400, 431), 64, (64, 32), CAUSAL_RAGGED, devices=GPU, family="negative"),
         heads_case(2, (8, 8), (631, 577), 64, (64, 64), CAUSAL, devices=GPU, dtype="float16", layout="transposed"),
@@ -278,7 +279,7 @@ def gpu_cases(order: Order) -> tuple[Case, ...]:
                 order(2048, 512),
                 128,
                 order(32, 64),
-                half_empty,
+                SCALED_FULL_TILES,
                 dtype="bfloat16",
                 family="positive",
                 layout="strided",

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from checker.course.attention_cases import FACTORS, TILES_OF_KEYS, described, values_of
+from checker.course.attention_cases import FACTORS, SCALED, TILES_OF_KEYS, described, values_of
 from checker.course.attention_inputs import attention, queries_keys_values, scale_of
 from checker.course.covering import Row
 from checker.puzzle import DTYPES, Allowance, Case, Launch, Long, Part, Scalar, Tensors
@@ -33,7 +33,9 @@ _ORDERS = {
     },
 }
 """For a layout and a tensor: the order of its dimensions in memory, the step of the last one, and the gap after it, in elements."""
-CAUSAL, RAGGED, CAUSAL_RAGGED = {"IS_CAUSAL": True}, {"RAGGED": 1}, {"IS_CAUSAL": True, "RAGGED": 1}
+CAUSAL, RAGGED, FULL_TILES = {"IS_CAUSAL": True}, {"RAGGED": 1}, {"RAGGED": 2}
+CAUSAL_RAGGED, CAUSAL_FULL_TILES, SCALED_FULL_TILES = CAUSAL | RAGGED, CAUSAL | FULL_TILES, FULL_TILES | SCALED
+"""Flags of cases. RAGGED and FULL_TILES are the two ways in which batches have different lengths (`key_lengths`)."""
 
 
 def sizes(case: Case) -> tuple[int, int, int, int, int, int]:

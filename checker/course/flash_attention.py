@@ -9,7 +9,7 @@ import torch
 
 from checker.course import slips
 from checker.course.attention_cases import (
-    OTHER_SCALE,
+    SCALED,
     TOLERANCE,
     covered,
     described,
@@ -114,9 +114,9 @@ PUZZLE = Puzzle(
         _case(37, 70, 64, (32, 16), family="rare_keys", dtype="bfloat16"),
         _case(20, 11, 128, (64, 32), family="score_pairs_in_sight"),
         _case(270, 20, 16, (16, 16), family="score_pairs_in_sight"),
-        _case(16, 445, 16, (16, 16), family="score_triples", flags={"SCALE": OTHER_SCALE}),
+        _case(16, 445, 16, (16, 16), family="score_triples", flags=SCALED),
         _case(17, 577, 16, (16, 16), family="score_pairs_in_sight"),  # too many tiles of keys to unroll by hand
-        _case(17, 577, 128, (16, 16), dtype="bfloat16", family="score_pairs", flags={"SCALE": OTHER_SCALE}),
+        _case(17, 577, 128, (16, 16), dtype="bfloat16", family="score_pairs", flags=SCALED),
         _case(277, 649, 16, (16, 16), dtype="bfloat16", family="large", layout="padded"),
         _case(277, 211, 16, (16, 16), dtype="float16", family="large"),
         _case(1, 15, 128, (32, 16), dtype="bfloat16", family="large"),
@@ -146,9 +146,7 @@ PUZZLE = Puzzle(
         _case(27, 40, 32, (32, 64), dtype="bfloat16", family="score_pairs_in_sight", layout="padded"),
         _case(1000, 1031, 64, (64, 32), devices=GPU, family="score_pairs_in_sight"),
         _case(1024, 4096, 64, (128, 64), devices=GPU, dtype="float16"),
-        _case(
-            2053, 4099, 128, (64, 64), devices=GPU, dtype="bfloat16", family="score_pairs", flags={"SCALE": OTHER_SCALE}
-        ),
+        _case(2053, 4099, 128, (64, 64), devices=GPU, dtype="bfloat16", family="score_pairs", flags=SCALED),
     ),
     make=make,
     reference=reference,

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from checker.course import attention_heads, slips
-from checker.course.attention_cases import OTHER_SCALE, STATISTICS, TOLERANCE, covered, drawn, scale
+from checker.course.attention_cases import SCALED, STATISTICS, TOLERANCE, covered, drawn, scale
 from checker.course.attention_heads import CAUSAL, FACTORS_OF_HEADS, heads_case, parts, stride_names
 from checker.course.attention_inputs import running
 from checker.course.covering import Row
@@ -93,7 +93,7 @@ PUZZLE = Puzzle(
         _case(1, (1, 1), (37, 1), 16, (16, 16), CAUSAL, layout="apart"),
         _case(2, (1, 1), (48, 80), 16, (32, 64)),  # 16 divides every size, a tile divides none
         _case(1, (1, 1), (32, 64), 32, (16, 32), dtype="bfloat16", layout="apart"),  # nothing is left for the mask
-        _case(1, (1, 1), (16, 445), 16, (16, 16), {"SCALE": OTHER_SCALE}, family="score_triples"),
+        _case(1, (1, 1), (16, 445), 16, (16, 16), SCALED, family="score_triples"),
         # many tiles, many heads
         _case(1, (4, 2), (50, 649), 16, (16, 16), CAUSAL, dtype="bfloat16", family="large", layout="apart"),
         _case(1, (3, 3), (34, 655), 16, (16, 16), CAUSAL),
@@ -135,7 +135,7 @@ PUZZLE = Puzzle(
             (512, 2048),
             128,
             (64, 32),
-            {"SCALE": OTHER_SCALE},
+            SCALED,
             devices=GPU,
             dtype="bfloat16",
             family="score_pairs",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from checker.course import attention_heads, slips
-from checker.course.attention_cases import OTHER_SCALE, STATISTICS, TOLERANCE, covered, drawn, scale
+from checker.course.attention_cases import SCALED, STATISTICS, TOLERANCE, covered, drawn, scale
 from checker.course.attention_heads import (
     CAUSAL,
+    CAUSAL_FULL_TILES,
     CAUSAL_RAGGED,
     FACTORS_OF_HEADS,
     RAGGED,
+    SCALED_FULL_TILES,
     heads_case,
     parts,
     sizes,
@@ -63,18 +65,10 @@ PUZZLE = Puzzle(
         heads_case(1, (1, 1), (37, 1), 16, (16, 16), CAUSAL, layout="strided"),
         heads_case(1, (1, 1), (270, 20), 16, (16, 16), CAUSAL, family="score_pairs_in_sight"),
         heads_case(9, (2, 1), (5, 23), 16, (16, 16), CAUSAL_RAGGED, family="score_pairs_in_sight"),
-        heads_case(1, (1, 1), (16, 445), 16, (16, 16), {"SCALE": OTHER_SCALE}, family="score_triples"),
+        heads_case(1, (1, 1), (16, 445), 16, (16, 16), SCALED, family="score_triples"),
         # many tiles, many heads, and queries that see nothing
         heads_case(
-            3,
-            (6, 2),
-            (130, 649),
-            16,
-            (16, 16),
-            {"IS_CAUSAL": True, "RAGGED": 2},
-            dtype="bfloat16",
-            family="large",
-            layout="strided",
+            3, (6, 2), (130, 649), 16, (16, 16), CAUSAL_FULL_TILES, dtype="bfloat16", family="large", layout="strided"
         ),
         heads_case(2, (6, 3), (66, 655), 16, (16, 16), CAUSAL_RAGGED),
         heads_case(3, (3, 1), (80, 640), 16, (16, 64), RAGGED, dtype="float16", layout="strided"),
@@ -123,15 +117,7 @@ PUZZLE = Puzzle(
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         heads_case(3, (3, 1), (2, 1), 16, (32, 16), CAUSAL, dtype="bfloat16", layout="strided"),
         heads_case(3, (1, 1), (17, 2), 16, (32, 64), CAUSAL_RAGGED, layout="strided"),
-        heads_case(
-            1,
-            (8, 1),
-            (61, 22),
-            16,
-            (32, 32),
-            {"IS_CAUSAL": True, "RAGGED": 1, "SCALE": OTHER_SCALE},
-            layout="transposed",
-        ),
+        heads_case(1, (8, 1), (61, 22), 16, (32, 32), CAUSAL_RAGGED | SCALED, layout="transposed"),
         heads_case(3, (3, 1), (48, 1), 16, (128, 32), RAGGED, family="constant", layout="strided"),
         heads_case(2, (3, 1), (20, 700), 16, (16, 64), CAUSAL_RAGGED, dtype="float16", layout="strided"),
         heads_case(1, (2, 2), (27, 9), 128, (32, 16), CAUSAL_RAGGED, dtype="float16", layout="strided"),
@@ -140,7 +126,7 @@ PUZZLE = Puzzle(
         # added for mistakes that only a GPU's larger cases had shown
         heads_case(2, (2, 2), (171, 150), 64, (32, 16), CAUSAL, dtype="float16", layout="transposed"),
         heads_case(1, (2, 1), (617, 609), 16, (64, 16), CAUSAL, dtype="bfloat16"),
-        heads_case(1, (1, 1), (53, 620), 16, (16, 16), {"SCALE": OTHER_SCALE}, dtype="bfloat16", family="score_pairs"),
+        heads_case(1, (1, 1), (53, 620), 16, (16, 16), SCALED, dtype="bfloat16", family="score_pairs"),
         heads_case(2, (8, 2), (400, 431), 64, (64, 32), CAUSAL_RAGGED, devices=GPU, family="score_pairs_in_sight"),
         heads_case(2, (8, 8), (631, 577), 64, (64, 64), CAUSAL, devices=GPU, dtype="float16", layout="transposed"),
         heads_case(1, (8, 2), (1024, 1024), 128, (64, 64), CAUSAL, devices=GPU, dtype="bfloat16"),
@@ -150,7 +136,7 @@ PUZZLE = Puzzle(
             (512, 2048),
             128,
             (64, 32),
-            {"RAGGED": 2, "SCALE": OTHER_SCALE},
+            SCALED_FULL_TILES,
             devices=GPU,
             dtype="bfloat16",
             family="score_pairs",

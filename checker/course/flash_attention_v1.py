@@ -12,7 +12,7 @@ import torch
 from checker.course import slips
 from checker.course.attention_cases import (
     FACTORS,
-    OTHER_SCALE,
+    SCALED,
     STATISTICS,
     TILES_OF_KEYS,
     TOLERANCE,
@@ -158,9 +158,9 @@ PUZZLE = Puzzle(
         _case(2, 37, 70, 64, (32, 16), family="rare_keys", dtype="bfloat16"),
         _case(17, 5, 7, 16, (16, 16), family="score_pairs_in_sight"),
         _case(1, 270, 20, 16, (16, 16), family="score_pairs_in_sight"),
-        _case(1, 16, 445, 16, (16, 16), family="score_triples", flags={"SCALE": OTHER_SCALE}),
+        _case(1, 16, 445, 16, (16, 16), family="score_triples", flags=SCALED),
         _case(5, 17, 577, 16, (16, 16), family="score_pairs_in_sight"),  # too many tiles of keys to unroll by hand
-        _case(2, 5, 577, 128, (16, 16), dtype="bfloat16", family="score_pairs", flags={"SCALE": OTHER_SCALE}),
+        _case(2, 5, 577, 128, (16, 16), dtype="bfloat16", family="score_pairs", flags=SCALED),
         _case(3, 37, 643, 16, (16, 64), dtype="float16", family="large", layout="padded"),
         _case(5, 37, 71, 16, (16, 16), dtype="bfloat16", family="large", layout="padded"),
         # more terms than a sum in 16 bits can hold
@@ -188,17 +188,7 @@ PUZZLE = Puzzle(
         _case(6, 70, 75, 16, (32, 16), family="score_pairs_in_sight"),  # another height, in more programs than four
         _case(64, 258, 259, 64, (64, 32), devices=GPU, family="score_pairs_in_sight"),
         _case(132, 200, 260, 64, (32, 64), devices=GPU, dtype="float16"),
-        _case(
-            8,
-            777,
-            1024,
-            128,
-            (64, 64),
-            devices=GPU,
-            dtype="bfloat16",
-            family="score_pairs",
-            flags={"SCALE": OTHER_SCALE},
-        ),
+        _case(8, 777, 1024, 128, (64, 64), devices=GPU, dtype="bfloat16", family="score_pairs", flags=SCALED),
     ),
     make=make,
     reference=reference,
