@@ -9,8 +9,8 @@ from checker.course.attention_gradients import MANY_SMALL, every_pair, gpu_cases
 from checker.course.attention_heads import (
     CAUSAL,
     CAUSAL_RAGGED,
+    FULL_SCALED,
     RAGGED,
-    SCALED_FULL_TILES,
     heads_case,
     key_lengths,
     parts,
@@ -107,15 +107,7 @@ PUZZLE = Puzzle(
         heads_case(1, (2, 1), (661, 19), 16, (16, 16), dtype="bfloat16", family=MANY_SMALL, layout="strided"),
         heads_case(2, (2, 2), (171, 150), 64, (32, 16), CAUSAL, dtype="float16", layout="transposed"),
         heads_case(
-            3,
-            (3, 1),
-            (640, 20),
-            128,
-            (64, 16),
-            SCALED_FULL_TILES,
-            dtype="bfloat16",
-            family="positive",
-            layout="strided",
+            3, (3, 1), (640, 20), 128, (64, 16), FULL_SCALED, dtype="bfloat16", family="positive", layout="strided"
         ),
         *gpu_cases(order),
     ),

@@ -9,8 +9,8 @@ from checker.course.attention_gradients import MANY_SMALL, every_pair, gpu_cases
 from checker.course.attention_heads import (
     CAUSAL,
     CAUSAL_RAGGED,
+    FULL_SCALED,
     RAGGED,
-    SCALED_FULL_TILES,
     heads_case,
     parts,
     sizes,
@@ -96,15 +96,7 @@ PUZZLE = Puzzle(
         heads_case(1, (4, 2), (53, 641), 16, (16, 16), CAUSAL, dtype="bfloat16"),
         heads_case(2, (2, 1), (150, 151), 16, (16, 16), CAUSAL_RAGGED, family="negative"),
         heads_case(
-            3,
-            (3, 1),
-            (20, 1088),
-            128,
-            (16, 64),
-            SCALED_FULL_TILES,
-            dtype="bfloat16",
-            family="positive",
-            layout="strided",
+            3, (3, 1), (20, 1088), 128, (16, 64), FULL_SCALED, dtype="bfloat16", family="positive", layout="strided"
         ),
         *gpu_cases(order),
     ),

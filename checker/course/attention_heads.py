@@ -33,9 +33,9 @@ _ORDERS = {
     },
 }
 """For a layout and a tensor: the order of its dimensions in memory, the step of the last one, and the gap after it, in elements."""
-CAUSAL, RAGGED, FULL_TILES = {"IS_CAUSAL": True}, {"RAGGED": 1}, {"RAGGED": 2}
-CAUSAL_RAGGED, CAUSAL_FULL_TILES, SCALED_FULL_TILES = CAUSAL | RAGGED, CAUSAL | FULL_TILES, FULL_TILES | SCALED
-"""Flags of cases. RAGGED and FULL_TILES are the two ways in which batches have different lengths (`key_lengths`)."""
+CAUSAL, RAGGED, FULL = {"IS_CAUSAL": True}, {"RAGGED": 1}, {"RAGGED": 2}
+CAUSAL_RAGGED, CAUSAL_FULL, FULL_SCALED = CAUSAL | RAGGED, CAUSAL | FULL, FULL | SCALED
+"""Flags of cases. RAGGED and FULL are the two ways in which batches differ in length: inside a tile, and by whole tiles (`key_lengths`)."""
 
 
 def sizes(case: Case) -> tuple[int, int, int, int, int, int]:

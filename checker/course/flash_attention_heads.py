@@ -8,11 +8,11 @@ from checker.course import attention_heads, slips
 from checker.course.attention_cases import SCALED, STATISTICS, TOLERANCE, covered, drawn, scale
 from checker.course.attention_heads import (
     CAUSAL,
-    CAUSAL_FULL_TILES,
+    CAUSAL_FULL,
     CAUSAL_RAGGED,
     FACTORS_OF_HEADS,
+    FULL_SCALED,
     RAGGED,
-    SCALED_FULL_TILES,
     heads_case,
     parts,
     sizes,
@@ -68,7 +68,7 @@ PUZZLE = Puzzle(
         heads_case(1, (1, 1), (16, 445), 16, (16, 16), SCALED, family="score_triples"),
         # many tiles, many heads, and queries that see nothing
         heads_case(
-            3, (6, 2), (130, 649), 16, (16, 16), CAUSAL_FULL_TILES, dtype="bfloat16", family="large", layout="strided"
+            3, (6, 2), (130, 649), 16, (16, 16), CAUSAL_FULL, dtype="bfloat16", family="large", layout="strided"
         ),
         heads_case(2, (6, 3), (66, 655), 16, (16, 16), CAUSAL_RAGGED),
         heads_case(3, (3, 1), (80, 640), 16, (16, 64), RAGGED, dtype="float16", layout="strided"),
@@ -136,7 +136,7 @@ PUZZLE = Puzzle(
             (512, 2048),
             128,
             (64, 32),
-            SCALED_FULL_TILES,
+            FULL_SCALED,
             devices=GPU,
             dtype="bfloat16",
             family="score_pairs",
