@@ -1,6 +1,6 @@
-"""The vocabulary of the course: what a puzzle is made of. Data only, no behaviour.
+"""The vocabulary of the course: what a puzzle consists of. Data only, no behaviour.
 
-A puzzle file in `checker/course/` fills these in; every other room reads them.
+The files in `checker/course/` fill these in, and every other room reads them.
 """
 
 from __future__ import annotations
@@ -14,23 +14,26 @@ import torch
 
 Scalar = int | float | bool
 Tensors = dict[str, torch.Tensor]
-"""Tensors by the name of the kernel parameter that points at them, e.g. ``{"x_ptr": x, "y_ptr": y}``."""
+"""Tensors by the name of the kernel parameter that points to them, for example ``{"x_ptr": x, "y_ptr": y}``."""
 
 DTYPES: dict[str, torch.dtype] = {
     "float32": torch.float32,
     "float16": torch.float16,
     "bfloat16": torch.bfloat16,
 }
+CPU, GPU = frozenset({"cpu"}), frozenset({"gpu"})
+"""Values of `Case.devices`: simulator only, GPU only."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One set of sizes, values and layout that a kernel is tried on.
+    """One combination of sizes, values and memory layout that a kernel is tried on.
 
-    `sizes` are the puzzle's own symbols (``{"M": 5, "N": 37}``), `meta` the constexpr tile sizes the course picks
-    (``{"BLOCK_N": 64}``), `family` names how the values are drawn (see `checker/course/families.py`), `layout` how the
-    tensors lie in memory. `devices` says where the case runs: large ones only on a GPU. `flags` are the puzzle's own
-    switches (``{"IS_CAUSAL": True}``). Sizes may be made smaller when the checker looks for the smallest failing shape.
+    - `sizes`: the puzzle's symbols, ``{"M": 5, "N": 37}``. The checker may reduce them to find the smallest failing shape.
+    - `meta`: the constexpr tile sizes that the course chooses, ``{"BLOCK_N": 64}``.
+    - `family`: how values are made (see `checker/course/families.py`). `layout`: how the tensors lie in memory.
+    - `devices`: where the case runs. Large ones run only on a GPU.
+    - `flags`: switches of the puzzle, ``{"IS_CAUSAL": True}``.
     """
 
     name: str
@@ -46,16 +49,16 @@ class Case:
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch, bound: what the course passes to the learner's kernel.
+    """One launch: what the course passes to the learner's kernel.
 
-    `arguments` holds every parameter that is not a constexpr (tensors and numbers), `meta` every constexpr. `options`
-    are launch options (``num_warps``, ``num_stages``) and do not reach the kernel's parameters.
+    `arguments` holds all tensors and numbers, `meta` all constexpr parameters. `options` are launch options (``num_warps``,
+    ``num_stages``), not parameters of the kernel.
 
-    `skipped` programs along each axis of the grid are left out, and `begins` says how many elements of a tensor would lie before
-    its memory: the end of a launch with very many programs, as the simulator alone can run it.
+    `far` gives strides, in elements, that the simulator pretends a tensor has, and that `arguments` contains. This way offsets pass
+    2³¹ without a tensor of that size. It has no effect on a GPU.
 
-    `far` names tensors that the simulator treats as if they lay at these strides, in elements, wherever they really lie: a
-    matrix whose offsets pass 2³¹ without the memory of one. `arguments` then hold those strides. Only the simulator knows it.
+    `skipped` is how many programs the simulator leaves out along each axis of the grid, and `begins` how many elements of a tensor
+    come before the first one in memory: together the end of a launch with very many programs. They have no effect on a GPU either.
     """
 
     grid: tuple[int, ...]
@@ -70,7 +73,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Allowance:
-    """How many bytes of one tensor a kernel may move, and why."""
+    """How many bytes of one tensor a kernel may load and store, and why."""
 
     loaded: int
     stored: int
@@ -81,7 +84,7 @@ class Allowance:
 class Tolerance:
     """|y - ref| <= rtol * |ref| + c * eps(dtype) * scale, for every element; the reference is float64.
 
-    Without `near_zero`, what is exactly 0 in the reference has to be exactly 0.
+    Without `near_zero`, an element whose reference is exactly 0 has to be exactly 0.
     """
 
     rtol: float
@@ -91,7 +94,7 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Hint:
-    """Three levels, each one click away: a question, then an idea, then a skeleton of the code."""
+    """Three levels, shown one after another: a question, an idea, a skeleton of the code."""
 
     question: str
     idea: str
@@ -100,23 +103,23 @@ class Hint:
 
 @dataclass(frozen=True)
 class ExactState:
-    """What an honest kernel may hold at one time, by the name of its variable: [alternatives, rows] in float64.
+    """The values that a correct kernel may hold at one time, by the name of the variable: [alternatives, rows] in float64.
 
-    The plain value comes first, other forms of it (another base, a logarithm) after it. NaN where nothing can be said.
+    The plain value is first, other forms of it (another base, a logarithm) follow. NaN where the value is unknown.
     """
 
     during: Mapping[str, torch.Tensor]
-    """Between one chunk and the next."""
+    """Between two chunks."""
     afterwards: Mapping[str, torch.Tensor]
-    """Once the walk is over: also what a kernel goes on with."""
+    """After the last chunk: includes the forms that a kernel may continue with."""
 
 
 @dataclass(frozen=True)
 class Accumulator:
-    """A matrix that is updated like the sum beside it: one row of it belongs to one number of the sum.
+    """A matrix that is rescaled with a running sum: each of its rows belongs to one number of the sum.
 
-    `names` are variables, the first one found is shown; its new terms are the product of the tiles `left` [rows, chunk] and
-    `right` [chunk, columns], each the first of its names that is found. `said` may use what `Update`'s sentences may.
+    `names` are variables, of which the first that exists is shown. The new terms are the product of the tiles `left` [rows, chunk]
+    and `right` [chunk, columns], whose names work the same way. The sentence `said` may use the fields of `Update`'s sentences.
     """
 
     names: tuple[str, ...]
@@ -127,14 +130,14 @@ class Accumulator:
 
 @dataclass(frozen=True)
 class Update:
-    """How a running sum takes in one more chunk, ``old × factor + new``: what a film draws as bars, and what it says.
+    """How a running sum is updated by one chunk, ``old × factor + new``: the bars and the sentences of a film.
 
-    `measure` and `total` are variables of the running state: what the terms are measured against, and their sum.
-    ``factor(before, after)`` is what the old sum is multiplied by when the measure goes from one number to the other.
+    `measure` and `total` are variables of the running state: the reference point of the terms (a maximum) and their sum.
+    ``factor(before, after)`` multiplies the old sum when the measure changes from one value to the other.
 
-    The sentences: `begins` for the first chunk, `changes` where the measure changed, `stays` where it did not, and `departs`
-    behind them where the kernel holds another sum. They may use ``{before}`` and ``{after}``, the measure, ``{old}``, ``{factor}``,
-    ``{new}`` and ``{sum}`` of ``old × factor + new = sum``, and ``{got}``, what the kernel holds.
+    The sentences: `begins` for the first chunk, `changes` if the measure changed, `stays` if it did not, and then `departs` if the
+    kernel holds another sum. Their fields are ``{before}`` and ``{after}`` for the measure, ``{old}``, ``{factor}``, ``{new}`` and
+    ``{sum}`` of ``old × factor + new = sum``, and ``{got}`` for the kernel's own value.
     """
 
     measure: str
@@ -149,20 +152,19 @@ class Update:
 
 @dataclass(frozen=True)
 class RunningState:
-    """Numbers for each row that a kernel keeps while it walks over a tensor in chunks: columns beside the rows, compared with what they must be.
+    """Numbers that a kernel keeps for each row while it walks over a tensor in chunks. A film draws them beside the rows and checks them.
 
-    `walked` is the tensor whose loads are the chunks, `rows` the one whose rows the state belongs to: entry i of a vector
-    (or the one number) stands for row i of the last tile of `rows` that the program loaded. `names` are the variables.
+    `walked` is the tensor whose loads are the chunks, `rows` the tensor whose rows have the state. `names` are the variables: entry i
+    of a vector (or the only number) belongs to row i of the last tile of `rows` that the program loaded.
 
-    ``exact(case, tensors, seen, at)`` gives what an honest kernel may hold after it has seen `seen`: one `ExactState` for
-    every honest way of walking, the puzzle's own way first. `tensors` are the inputs in float64. `seen` [rows, columns] counts
-    how often this program loaded each element, or, where `walked` is another tensor than `rows`, how often each row of
-    `walked` was loaded while that row of `rows` was held. `at` is the index of the slice in the leading dimensions of
-    `rows`, ``()`` for a matrix. `tolerance` is relative. Without `exact` the columns are shown and nothing is compared.
+    ``exact(case, tensors, seen, at)`` gives the values that a correct kernel may hold: one `ExactState` for each correct way to walk,
+    the solution's first. `tensors` are the inputs in float64. `seen` [rows, columns] counts how often this program loaded each
+    element; if `walked` is not `rows`, how often it loaded each row of `walked` while it held that row of `rows`. `at` is the index
+    of the slice in the leading dimensions of `rows`, ``()`` for a matrix. `tolerance` is relative. Without `exact` nothing is checked.
 
-    `in_memory` says that the state does not stay with the program: tiles of `rows` pass by as well, and each visit, of one
-    tile of `rows` with one of `walked`, ends with stores that leave the new values in memory. The variables then belong to
-    the rows of the visit, and have to be exact at its end, however the two loops are nested.
+    With `in_memory` the state is kept in memory, and tiles of `rows` change, too. Each visit, of one tile of `rows` and one of
+    `walked`, ends with stores of the new values. The variables then belong to the rows of the visit and are checked at its end,
+    however the two loops are nested.
     """
 
     walked: str
@@ -172,15 +174,15 @@ class RunningState:
     tolerance: float = 1e-3
     in_memory: bool = False
     update: Update | None = None
-    """How the sum takes in one more chunk, where that is more than an addition."""
+    """How a chunk updates the sum, if by more than an addition."""
 
 
 @dataclass(frozen=True)
 class Band:
-    """A strip of the stage, across or down: what has its axis stands in it, aligned and at one scale.
+    """A horizontal or vertical strip of the stage. Tensors with its axis are drawn in it, aligned and at one scale.
 
-    `name` is an axis, or any other word for a strip that things are put into by `Drawn.at`. `room` is how many pixels the
-    elements of the axis take together, `unit` how many one of them, both at most. `numbered`: with indices at its edge.
+    `name` is an axis, or a name that `Drawn.at` refers to. `room` and `unit` are the most pixels for all elements of the axis and for
+    one element. `numbered`: with indices at the edge.
     """
 
     name: str
@@ -193,8 +195,8 @@ class Band:
 class Drawn:
     """A tensor on the stage. `axes` are those of its last dimensions, two, or one of a vector.
 
-    `at` names the bands ``(down, across)`` where the axes do not say enough. An `inset` is small and has a scale of its own.
-    `in_a_row`: the dimension before the named ones is laid out from left to right, one block for each index.
+    `at` names the bands ``(down, across)`` if the axes do not determine them. An `inset` is small and has its own scale.
+    `in_a_row`: the dimension before the named ones goes from left to right, one block for each index.
     """
 
     axes: tuple[str, ...]
@@ -205,10 +207,10 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Enlarged:
-    """One value on chip in the row of enlarged pictures: `names` are variables, the first one found is shown.
+    """One on-chip value in the row of enlarged pictures. `names` are variables, of which the first that exists is shown.
 
-    `when` it is shown: ``"made"`` by the step that makes the tile of the square and after, or ``"before"`` and ``"after"``
-    the step that changes it (or `changes`, another variable). `sign` stands before it, `note` below it.
+    `when`: ``"made"`` shows it from the step that makes the tile of the square, ``"before"`` and ``"after"`` around the step that
+    changes it (or changes the variable `changes`). `sign` is drawn before it, `note` below it.
     """
 
     names: tuple[str, ...]
@@ -222,14 +224,14 @@ class Enlarged:
 
 @dataclass(frozen=True)
 class Square:
-    """The tiles that a kernel makes of a tile of one tensor's rows and a tile of another's, on chip: where they lie, what they hold.
+    """On-chip tiles made from rows of two tensors, such as scores: where they lie in the square of all pairs, and what they hold.
 
-    `rows` and `columns` are the tensors whose loads say where the tile lies. `tile` are the names under which a kernel may
-    hold it [rows, columns], `lens` what is enlarged beside it. The words: `made` and `used` are the captions of a product
-    that makes the tile and of one that does not, `here` and `nothing` what stands over the enlarged tile, `about` lines
-    beside the square, `legend` what the tile is, and what its cells of -inf are. ``{rows}`` and ``{columns}`` are ranges,
-    ``{tile}`` and ``{result}`` names of variables. `products` are captions of products that go to variables of these names, in
-    the place of `made` and `used`. `skips`: tiles that were never made are crossed out in the end.
+    `rows` and `columns` are the tensors whose loads place the tile. `tile` are the names that a kernel may give it [rows, columns],
+    `lens` the values enlarged beside it. Captions: `made` for a product that makes the tile, `used` for any other product, and
+    `products` instead of both, by the variable that a product goes to. `here` and `nothing` are headings of the enlarged tile, with
+    and without one. `about` are lines beside the square. `legend` says what the tile is, and what its cells of -inf are. Fields:
+    ``{rows}`` and ``{columns}`` are ranges, ``{tile}`` and ``{result}`` variables. `skips`: tiles that were never made are crossed
+    out at the end.
     """
 
     rows: str
@@ -248,19 +250,19 @@ class Square:
 
 @dataclass(frozen=True)
 class KeptState:
-    """A state that a kernel keeps on chip and adds to, chunk by chunk: a heat map of it before and after each step.
+    """A state that a kernel keeps on chip and adds to chunk by chunk, drawn as a heat map before and after each step.
 
-    `names` are variables under which a kernel may hold its part of the state [rows, columns], the first one found is shown;
-    `sums` those of a vector beside it [rows]. What goes to memory or comes from there is found by its values, under any
-    name: `start`, `end` and `chunks` name a tensor for the state and one for its vector. With `given`, `chunks` hold what
-    each chunk of `chunk_size` rows (a tile size of the case) starts from. Which rows and columns of the whole state a part is, is read off the columns of `rows` and `columns` that
-    the program loads; `added` is the tensor whose rows go into the state. It is read by a product that names it, else where
-    `output` is stored; `queries` then are those that read. A `flat` state is one row, added to as it is, and read where it is stored.
+    What it is: `names` are variables that may hold the program's part of the state [rows, columns], `sums` those of a vector [rows];
+    the first that exists is shown. `added` is the tensor whose rows go into the state. Which rows and columns of the whole state a
+    part is follows from the columns of `rows` and `columns` that the program loads. A product with the state reads it; otherwise it
+    is read where `output` is stored, for the rows of `queries`. A `flat` state is a single row that is added to and stored directly.
 
-    `axes` are its own, `at` and `before_at` the bands ``(down, across)`` where it stands after and before a step. The
-    formulas: `adds` for each range ``{added}``, `reads` with ``{queries}`` or ``{stored}``, `holds` and `empty` behind it
-    with ``{seen}``, `tokens` behind a start from memory; ``{state}`` is the variable. `about`, with or without a square of
-    weights beside it, `unread` and `title` are words about all of it.
+    In memory: `start`, `end` and `chunks` each name a tensor for the state and one for its vector. They are found by their values,
+    whatever the variable. With `given`, `chunks` are the states that chunks of `chunk_size` rows (a tile size) start from.
+
+    On the stage: `axes` are its own axes, `at` and `before_at` the bands ``(down, across)`` after and before a step. Formulas: `adds`
+    for each range ``{added}``, `reads` with ``{queries}`` or ``{stored}``, followed by `holds` with ``{seen}`` or by `empty`, and
+    `tokens` for a start from memory. ``{state}`` is the variable. `title`, `about` and `unread` describe the state as a whole.
     """
 
     names: tuple[str, ...]
@@ -288,16 +290,16 @@ class KeptState:
     about: str = ""
     unread: str = ""
     square: tuple[str, str] | None = None
-    """Tensors whose rows are the sides of the square in which the pairs that went through the state are grey."""
+    """Tensors whose rows are the sides of a square in which pairs that went through the state are grey."""
 
 
 @dataclass(frozen=True)
 class Diagram:
-    """The stage of a film: each tensor by the axes of its last two dimensions, and what is on chip between them.
+    """The stage of a film: each tensor with the axes of its last two dimensions, and the values on chip between them.
 
-    What shares an axis stands side by side or one above the other, aligned at one scale. `down` and `across` are the
-    bands that the axes stand in; a thing is turned where its second axis goes down. Without bands the tensors flow like words
-    on a line, the first axis down and the second across.
+    Tensors that share an axis are drawn side by side or one above the other, aligned at one scale. `down` and `across` are the bands
+    of the axes. A tensor whose second axis goes down is transposed. Without bands the tensors follow one another like words on a
+    line, with the first axis down and the second across.
     """
 
     tensors: Mapping[str, Drawn]
@@ -310,11 +312,10 @@ class Diagram:
 
 @dataclass(frozen=True)
 class FilmSpec:
-    """What the film of a puzzle shows: which case, which diagram, and names for the state variables.
+    """The film of a puzzle: its case, its diagram, and words for the state.
 
-    `state` maps local variables of the kernel to the words the film prints for them (``{"m_i": "running max"}``).
-    Other small local values are shown under their own names. `choices` are the sizes that the notebook's controls offer
-    (``{"N": (7, 12, 24), "BLOCK_N": (4, 8, 16)}``).
+    `state` gives the film's words for local variables of the kernel (``{"m_i": "running max"}``). Other small values appear under
+    their own names. `choices` are the sizes in the notebook's controls (``{"N": (7, 12, 24), "BLOCK_N": (4, 8, 16)}``).
     """
 
     case: Case
@@ -327,11 +328,11 @@ class FilmSpec:
 class Guard:
     """A condition under which a kernel could be wrong that is right everywhere else (`tools/guarded.py`).
 
-    `test` is an expression of Triton over what a kernel can know: its parameters, ``tl.program_id``, ``tl.num_programs`` and element
-    types; a flag of the case may stand for what the kernel would have to load. One that names ``turn`` or ``turns`` is asked in
-    every turn of a loop: which it is, counted from 0, and of how many. With `chunk`, the name of a variable, it is asked after the last
-    assignment of that variable in a loop (or outside of all), and may use any variable that the solution has by then. `twice`: it
-    holds where the test did in the last turn, too.
+    `test` is a Triton expression of what a kernel can know: its parameters, ``tl.program_id``, ``tl.num_programs`` and element types.
+    A flag of the case may replace what the kernel would have to load. A test with ``turn`` or ``turns`` is evaluated in every
+    iteration of a loop: the number of the iteration, from 0, and how many there are. With `chunk`, a variable, it is evaluated after
+    the last assignment of that variable in a loop (or outside loops) and may use any variable of the solution that exists then.
+    `twice`: the condition holds only if the test also held in the previous iteration.
     """
 
     name: str
@@ -342,13 +343,13 @@ class Guard:
 
 @dataclass(frozen=True)
 class Slips:
-    """What the mutants of a solution need to know (`tools/mutations.py`, `tools/mutate.py`, `tools/guarded.py`).
+    """What is needed to make and judge mutants of a solution (`tools/mutations.py`, `tools/mutate.py`, `tools/guarded.py`).
 
-    ``draw(puzzle, random, number)`` draws one more case, of any size, family, dtype and layout that the puzzle allows: a mutant is
-    *equivalent* only where it does there, too, what the solution does. From number `FAR` on, sizes and tiles lie far beyond the
-    puzzle's own. `alike` names stand for the same sort of thing, so that one
-    is easily typed for another; `mistaken` names are taken for others in this direction only. Strides and names
-    that share a word (``mask_m``, ``mask_n``) are found without being named here. Of the `guards`, those count whose names the kernel has.
+    ``draw(puzzle, random, number)`` makes one more case, of any size, family, dtype and layout that the puzzle allows. A mutant is
+    *equivalent* only if it agrees with the solution on those cases, too. From number `FAR` on, sizes and tiles are far larger than
+    the puzzle's. Names in one set of `alike` are easily confused with one another, those in `mistaken` only in the given direction.
+    Strides and names that share a word (``mask_m``, ``mask_n``) need not be listed. `guards` that use names the kernel does not have
+    are ignored.
     """
 
     draw: Callable[[Puzzle, Random, int], Case]
@@ -356,18 +357,18 @@ class Slips:
     mistaken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     guards: tuple[Guard, ...] = ()
     usual: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """What a parameter equals so often that a kernel may leave it out: expressions by its name."""
+    """Expressions, by parameter, that often have the same value, so that a kernel may use them instead by mistake."""
 
 
 FAR = 1000
-"""The number from which on drawn cases are large."""
+"""From this number on, the cases of `Slips.draw` are large."""
 
 
 @dataclass(frozen=True)
 class Long:
-    """Tensors that in practice have so many elements that an offset into them passes 2³¹.
+    """Tensors that can be so large in practice that offsets into them pass 2³¹.
 
-    `axes` are dimensions that lie one after another and are counted by one number, a `unit`: the number of a ``row``, say.
+    `axes` are consecutive dimensions that a kernel counts with one index; `unit` is what it counts, for example a ``row``.
     """
 
     tensors: tuple[str, ...]
@@ -377,10 +378,10 @@ class Long:
 
 @dataclass(frozen=True)
 class Many:
-    """What there can be very many of, so that its numbers do not fit in 16 bits: rows, elements, groups.
+    """Rows, elements or groups of which there can be so many that their numbers do not fit in 16 bits.
 
-    `size` is how many there are, `axis` the dimension of `tensors` that it counts, `grid` the axis of the grid whose programs
-    divide it among themselves. `first` of them come before those that are tried; None: so many that they hold 2³¹ elements.
+    `size` is the size that counts them, `axis` their dimension in `tensors`, and `grid` the axis of the grid that divides them among
+    programs. The simulator tries the last few of a launch. `first` come before them; None means as many as hold 2³¹ elements.
     """
 
     tensors: tuple[str, ...]
@@ -393,10 +394,10 @@ class Many:
 
 @dataclass(frozen=True)
 class Part:
-    """A step on the way to a whole kernel, which can be checked before the rest is written. It is never a pass of the puzzle.
+    """A step on the way to a whole kernel that can be checked before the rest is written. It never counts as a pass of the puzzle.
 
-    It is judged on the cases that it `takes` and that no part before it was judged on for the same `outputs`. An output
-    that is not among them is judged only if the kernel mentions it.
+    It is judged on the cases that it `takes`, except those that an earlier part was judged on for the same `outputs`. Any other
+    output is judged only if the kernel mentions it.
     """
 
     name: str
@@ -407,7 +408,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Puzzle:
-    """One exercise: what is asked, how it is launched, how it is judged, how it is helped with."""
+    """One exercise: its task, launch, judgement and help."""
 
     name: str
     title: str
@@ -419,41 +420,45 @@ class Puzzle:
     statement: str
     cases: tuple[Case, ...]
     make: Callable[[Case], Tensors]
-    """All tensors of a case, outputs included (contents of outputs do not matter: the checker poisons them)."""
+    """All tensors of a case, outputs included. The contents of outputs do not matter: the checker poisons them."""
     reference: Callable[[Case, Tensors], Tensors]
-    """Expected outputs in float64, from the inputs in float64 (already rounded to the case's dtype)."""
+    """Expected outputs in float64, from the inputs in float64, which are already rounded to the case's dtype."""
     launch: Callable[[Case, Tensors, Mapping[str, Scalar]], Launch]
-    """Bind a launch for the given tensors and meta-parameters (the case's own, or those of a learner's autotune)."""
+    """A launch with the given tensors and meta-parameters, which are the case's or those of a learner's autotune."""
     budget: Callable[[Case], Mapping[str, Allowance]]
-    """Bytes each tensor may move; a tensor not named may move none."""
+    """Bytes that may be moved, by tensor; none for a tensor that is not named."""
     scale: Callable[[Case, str, torch.Tensor], torch.Tensor]
-    """The magnitude that an absolute error in an output is measured against, broadcastable to its (float64) reference."""
+    """The scale of an absolute error in an output, broadcastable to its float64 reference."""
     tolerance: Mapping[str, Tolerance]
-    """By the case's dtype, for every output that `output_tolerance` does not name."""
+    """By the case's dtype, for outputs that are not in `output_tolerance`."""
     hint: Hint
     explanation: str
     film: FilmSpec
     output_tolerance: Mapping[str, Mapping[str, Tolerance]] = field(default_factory=dict)
     """By output, then by the case's dtype."""
     long: tuple[Long, ...] = ()
+<<<<<<< HEAD
     """What has to be addressed in 64 bits; empty for a puzzle that comes before this is taught."""
     many: tuple[Many, ...] = ()
-    """What there may be more of than 16 bits can count."""
+    """What there can be more of than 16 bits can count."""
+=======
+    """What has to be addressed in 64 bits; empty for a puzzle before this is taught."""
+>>>>>>> wt-course
     drawn: Callable[[Random], tuple[Case, ...]] = lambda draw: ()
-    """Cases of the same construction as `cases`, sizes and tiles as they fall: what a graded run is tried on besides."""
+    """Random cases of the same construction as `cases`, which graded runs use in addition."""
     parts: tuple[Part, ...] = ()
-    """In the order in which they are written; each includes the ones before it."""
+    """In the order they are written; each includes those before it."""
     slips: Slips | None = None
-    """Without it mutants are compared with the solution on the puzzle's own cases only."""
+    """Without it, mutants are compared with the solution only on `cases`."""
 
 
 RunKernel = Callable[[str, Launch], Mapping[str, torch.Tensor]]
-"""Launches the kernel of the puzzle so named and returns the launch's tensors as they are afterwards."""
+"""Launches the kernel of the named puzzle and returns the launch's tensors afterwards."""
 
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Several kernels, launched one after another on what each really hands to the next."""
+    """Several kernels launched one after another, each on the results of the one before."""
 
     name: str
     title: str
@@ -461,14 +466,14 @@ class Pipeline:
     tiles: Mapping[str, tuple[str, ...]]
     """The tile sizes of each kernel, by its puzzle's name."""
     case: Case
-    """Sizes, tiles and flags where none are asked for."""
+    """The default sizes, tiles and flags."""
     named: Callable[[Case], Case]
-    """The case with a name that says its sizes. Raises ValueError for sizes that the kernels cannot have."""
+    """The case with a name made of its sizes. Raises ValueError for sizes that the kernels do not take."""
     make: Callable[[Case], Tensors]
     reference: Callable[[Case, Tensors], Tensors]
     run: Callable[[Case, Tensors, RunKernel, Mapping[str, Mapping[str, Scalar]]], Tensors]
-    """The outputs; the last argument holds tile sizes for single kernels, in the place of the case's own."""
+    """The outputs. The last argument overrides the case's tile sizes by kernel."""
     outputs: Mapping[str, str]
-    """What people call each output (``{"o_ptr": "output"}``)."""
+    """A word for each output (``{"o_ptr": "output"}``)."""
     remark: Callable[[Case], str]
-    """A sentence to read below the figures."""
+    """A sentence for below the figures."""

@@ -1,4 +1,4 @@
-"""What is asked: one file per puzzle, and the order of the ladder."""
+"""The puzzles, one file each, and their order."""
 
 from __future__ import annotations
 
@@ -48,20 +48,19 @@ LADDER: tuple[Puzzle, ...] = (
     causal_linear_attention_parallel.PUZZLE,
     flash_attention_fast.PUZZLE,
 )
-"""Every puzzle, in the order it is taught."""
+"""All puzzles in the order they are taught."""
 
 PUZZLES: dict[str, Puzzle] = {puzzle.name: puzzle for puzzle in LADDER}
 KERNELS: dict[str, Puzzle] = {puzzle.kernel: puzzle for puzzle in LADDER}
-
 
 RENAMED: dict[str, tuple[str, ...]] = {
     "05_flash_attention": ("05_flash_attention", "06_other_loop_order", "07_attention_as_models_use_it"),
     "08_linear_attention": ("10_linear_attention", "11_in_chunks", "12_few_heads"),
 }
-"""Notebooks that were divided, and what they became. Progress is kept by puzzle, so it counts as before."""
+"""Notebooks that were split, and their successors. Progress is stored by puzzle, so it still counts."""
 
 
 def after(name: str) -> Puzzle | None:
-    """The puzzle that follows the one called `name`; None after the last and where there is no such puzzle."""
+    """The puzzle after the one called `name`; None after the last one and for an unknown name."""
     names = list(PUZZLES)
     return dict(zip(names, LADDER[1:], strict=False)).get(name)

@@ -1,6 +1,7 @@
-"""What the attention puzzles are tried on: cases in which each two factors meet, long ones, and drawn ones.
+"""Cases, tolerances and error scales of the attention puzzles.
 
-A puzzle adds its own factors (heads, flags, lengths), and builds a `Case` from a row of them and two lengths.
+Cases come from a covering array (`covered`) or are drawn at random (`drawn`). A puzzle adds factors of its own, such as heads and
+flags, and builds a `Case` from a row of factors and two lengths.
 """
 
 from __future__ import annotations
@@ -11,43 +12,41 @@ from typing import Any
 
 import torch
 
-from checker.course.attention_inputs import counted
-from checker.course.covering import Row, covering, smallest_first
-from checker.course.families import in_name
-from checker.course.softmax_rows import prime_below
+from checker.course.covering import Row, covering, length, smallest_first
+from checker.course.families import case_name, counted, in_name, row_magnitude
 from checker.puzzle import Case, Tolerance
-
-CPU, GPU = frozenset({"cpu"}), frozenset({"gpu"})
 
 TOLERANCE = {
     "float32": Tolerance(rtol=2**-11, c=2**13),
     "float16": Tolerance(rtol=2**-11, c=1.0),
     "bfloat16": Tolerance(rtol=2**-8, c=1.0),
 }
-"""Of outputs: one and a half steps of what the products' operands keep, 10 bits in TF32 and float16 and 7 in bfloat16.
+"""For outputs: 1.5 steps of the mantissa that the products' operands keep, 10 bits in TF32 and float16, 7 in bfloat16.
 
-Honest arithmetic loses less than half of it (docs/decisions.md); float32 operands that are rounded to bfloat16 lose more.
+Correct arithmetic loses less than half of this (docs/decisions.md). float32 operands rounded to bfloat16 lose more.
 """
 STATISTICS = {
     "float32": Tolerance(rtol=2**-17, c=2**13),
     "float16": Tolerance(rtol=2**-17, c=1.0),
     "bfloat16": Tolerance(rtol=2**-17, c=1.0),
 }
-"""Of a maximum, a sum or a log-sum-exp, which are float32 whatever the inputs are. Only what scores lost as products may be lost."""
+"""For a maximum, a sum or a log-sum-exp, which are always float32. They may lose only what the scores lose as products."""
 
 Build = Callable[[Row, int, int], Case]
-"""A case from its factors, N_Q and N_KV."""
+"""A case from a row of factors, N_Q and N_KV."""
 Allowed = Callable[[Row], bool]
+Lengths = Callable[[Random, Row], tuple[int, int]]
 
 OTHER_SCALE = 0.3
-"""No 1 / sqrt(D)."""
+"""A scale that is not 1 / sqrt(D) for any D."""
+SCALED = {"SCALE": OTHER_SCALE}
 TILES = ((16, 16), (64, 32), (32, 64))
-"""BLOCK_M × BLOCK_N: as many queries as keys, more, fewer."""
+"""(BLOCK_M, BLOCK_N) with equal sides, with more queries, and with more keys."""
 DTYPES, WIDTHS = tuple(TOLERANCE), (16, 128, 64, 32)
 SHAPES = {(dtype, d, TILES[(i + j) % 3]) for i, dtype in enumerate(DTYPES) for j, d in enumerate(WIDTHS)}
-"""Each two of dtype, D and tile once. Cases of one shape are compiled once, and simulated together."""
+"""Every pair of dtype, D and tile once. Cases of one shape are compiled once and simulated together."""
 TILES_OF_KEYS = {"score_pairs": 9, "score_pairs_in_sight": 7}
-"""How many tiles a row needs to hold what its family is there for, if more than a few."""
+"""How many tiles of keys a family needs to show what it is for, if more than three."""
 FACTORS: dict[str, Sequence[Any]] = {
     "family": ("score_pairs_in_sight", "score_pairs", "large", "normal"),
     "more": ("keys", "queries", "neither"),
@@ -59,13 +58,13 @@ FACTORS: dict[str, Sequence[Any]] = {
     "d": WIDTHS,
     "scale": (OTHER_SCALE, 0.0),
 }
-"""`more` says of which there are more, `queries` and `keys` how full the last tile is. A scale of 0 is 1 / sqrt(D)."""
+"""`more`: whether there are more keys or more queries. `queries`, `keys`: how full the last tile is. A scale of 0 means 1 / sqrt(D)."""
 
 
 def covered(
     build: Build, factors: Mapping[str, Sequence[Any]] = FACTORS, allowed: Allowed = lambda row: True
 ) -> tuple[Case, ...]:
-    """Small cases in which each two of these factors, which are `FACTORS` and the puzzle's own, meet in each of their values."""
+    """Small cases that cover all values of `factors` in pairs: `FACTORS` and the puzzle's own."""
 
     def possible(row: Row) -> bool:
         if not allowed(row) or (row["family"] in TILES_OF_KEYS and row["more"] != "keys"):
@@ -78,7 +77,7 @@ def covered(
 
 
 def lengths(row: Row) -> tuple[int, int]:
-    """N_Q and N_KV."""
+    """N_Q and N_KV of a row of factors."""
     block_m, block_n = row["tile"]
     if row["more"] == "neither":
         n = _length(2, max(block_m, block_n), row["keys"])
@@ -91,32 +90,25 @@ def lengths(row: Row) -> tuple[int, int]:
 
 
 def _length(tiles: int, block: int, remainder: str) -> int:
-    """A length of so many tiles, the last one as full as the remainder says."""
-    match remainder:
-        case "none":
-            return tiles * block
-        case "one":
-            return (tiles - 1) * block + 1
-        case "all but one":
-            return tiles * block - 1
-        case _:
-            return prime_below(tiles * block - 1)
+    return length(tiles * block, block, remainder, off_edges=False)
 
 
-def magnitude(case: Case, expected: torch.Tensor) -> torch.Tensor:
-    """What a maximum, a sum or a log-sum-exp loses with the operands of the products is measured against: its own size, at least 1.
+def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
+    """What an error is measured against: the largest element of a row of O; for a maximum, sum or log-sum-exp its own size, at least 1.
 
-    Nothing where all scores are 0: however queries and keys are rounded, they stay so. Of scores near 0, their own size alone.
+    The at least 1 allows for rounded operands of the scores. It does not apply to the scores near 0 of "creeping_scores". In
+    "constant" all scores are exactly 0, however queries and keys are rounded, so the statistics may have no error.
     """
+    if output == "o_ptr":
+        return row_magnitude(case, output, expected)
     if case.family == "constant":
         return torch.zeros_like(expected)
     return expected.abs() if case.family == "creeping_scores" else expected.abs().clamp(1.0)
 
 
-def said(n_q: int, n_kv: int, d: int, block: tuple[int, int], flags: Mapping[str, Any], **more: Any) -> str:
-    """What sets a case apart, for its name."""
-    family, layout = more.get("family", "normal"), more.get("layout", "contiguous")
-    words = [
+def described(n_q: int, n_kv: int, d: int, block: tuple[int, int], flags: Mapping[str, Any], **more: Any) -> str:
+    """A case's sizes, tiles, dtype, flags, family and layout, for its name."""
+    return case_name(
         f"{counted(n_q, 'query', 'queries')} × {counted(n_kv, 'key', 'keys')}",
         f"D = {d}",
         f"tiles {block[0]} × {block[1]}",
@@ -124,22 +116,38 @@ def said(n_q: int, n_kv: int, d: int, block: tuple[int, int], flags: Mapping[str
         "causal" if flags.get("IS_CAUSAL") else "",
         ("", "ragged", "ragged in full tiles")[int(flags.get("RAGGED", 0))],
         f"scale {flags['SCALE']}" if flags.get("SCALE") else "",
-        in_name(family),
-        layout if layout != "contiguous" else "",
-    ]
-    return ", ".join(filter(None, words))
+        in_name(more.get("family", "normal")),
+        more.get("layout", ""),
+    )
 
 
-def built(row: Row) -> dict[str, Any]:
-    """What a row of factors says of a case beside its sizes and tiles."""
+def values_of(row: Row) -> dict[str, Any]:
+    """The fields of a case, apart from sizes and tiles, that a row of factors gives."""
     flags = {"SCALE": row["scale"]} if row["scale"] else {}
     return {"flags": flags, **{name: row[name] for name in ("dtype", "layout", "family", "seed") if name in row}}
 
 
+def _few_tiles(draw: Random, row: Row) -> tuple[int, int]:
+    tiles = TILES_OF_KEYS.get(row["family"], 4)
+    return draw.randint(1, 2 * row["tile"][0] + 9), draw.randint(1, tiles * row["tile"][1])
+
+
+def _many_keys(draw: Random, row: Row) -> tuple[int, int]:
+    row |= {"tile": (64, 64), "d": draw.choice((16, 32))}
+    return draw.randint(200, 250), draw.randint(2100, 2300)
+
+
 def drawn(
-    build: Build, factors: Mapping[str, Sequence[Any]] = FACTORS, allowed: Allowed = lambda row: True
+    build: Build,
+    factors: Mapping[str, Sequence[Any]] = FACTORS,
+    allowed: Allowed = lambda row: True,
+    lengths: Lengths = _few_tiles,
+    longest: Lengths = _many_keys,
 ) -> Callable[[Random], tuple[Case, ...]]:
-    """Cases like those of `covered`, with sizes, tiles and scales as they fall; the last has more keys than all of those."""
+    """Six cases like those of `covered` with random sizes, tiles and scales. The last one is longer than any known case.
+
+    `lengths` draws N_Q and N_KV, `longest` those of the last case; either may change the row of factors.
+    """
 
     def cases(draw: Random) -> tuple[Case, ...]:
         found: list[Case] = []
@@ -149,11 +157,9 @@ def drawn(
                 continue
             row |= {"tile": (draw.choice((16, 32)), draw.choice((16, 32, 64))), "seed": draw.getrandbits(32)}
             row["scale"] = draw.choice((0.0, round(draw.uniform(0.05, 0.9), 3)))
-            tiles = TILES_OF_KEYS.get(row["family"], 4)
-            n_q, n_kv = draw.randint(1, 2 * row["tile"][0] + 9), draw.randint(1, tiles * row["tile"][1])
+            n_q, n_kv = lengths(draw, row)
             if len(found) == 5:
-                row |= {"tile": (64, 64), "d": draw.choice((16, 32))}
-                n_q, n_kv = draw.randint(200, 250), draw.randint(2100, 2300)
+                n_q, n_kv = longest(draw, row)
             found.append(build(row, n_q, n_kv))
         return tuple(found)
 

@@ -8,25 +8,22 @@ from typing import Any
 
 import torch
 
-from checker.course import slips
+from checker.course import attention_heads, slips
 from checker.course.attention_cases import DTYPES as DTYPE_NAMES
-from checker.course.attention_cases import GPU
 from checker.course.attention_heads import laid_out, stride_names, strides
-from checker.course.attention_inputs import counted
-from checker.course.covering import Row, covering, smallest_first
+from checker.course.covering import Row, covering, length, smallest_first
 from checker.course.diagrams import flowing
-from checker.course.families import generator, in_name, once_a_case
-from checker.course.softmax_rows import prime_below
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
+from checker.course.families import case_name, counted, generator, in_name, once_a_case
+from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
 TOLERANCE = {
     "float32": Tolerance(rtol=0.0, c=96.0),
     "float16": Tolerance(rtol=0.0, c=96 * 2.0**-13),
     "bfloat16": Tolerance(rtol=0.0, c=96 * 2.0**-16),
 }
-"""96 steps of float32 of all that was added (`scale`), whatever the dtype: delta is float32, and so is the sum.
+"""96 steps of float32 of the sum of all magnitudes (`scale`), whatever the dtype, since delta and its sum are float32.
 
-A sum of 128 products, one after another, loses 64 steps at most.
+A sequential sum of 128 products loses at most 64 steps.
 """
 _FAMILIES = ("cancelling", "normal", "large", "many_small", "unseen")
 
@@ -48,16 +45,16 @@ def make(case: Case) -> Tensors:
 
 
 def _values(case: Case, shape: tuple[int, ...]) -> tuple[torch.Tensor, torch.Tensor]:
-    """o and do, float64. Raises ValueError for an unknown family."""
+    """o and do of `shape` [B, H_Q, N_Q, D], float64. Raises ValueError for an unknown family."""
     g = generator(case)
     o, do = (torch.randn(shape, generator=g, dtype=torch.float64) for _ in range(2))
     match case.family:
         case "normal":
             return o, do
-        case "large":  # a product is no number of float16
+        case "large":  # products overflow in float16
             large = 2.0**9 if case.dtype == "float16" else 2.0**50
             return o * large, do * large
-        case "cancelling":  # the second half of each row takes back what the first half gave, but for a little
+        case "cancelling":  # the products of the second half of each row nearly cancel those of the first
             half = shape[-1] // 2
             o[..., half:], do[..., half:] = o[..., :half], -do[..., :half]
             return o, do * (1 + 0.01 * torch.randn(shape, generator=g, dtype=torch.float64))
@@ -66,11 +63,11 @@ def _values(case: Case, shape: tuple[int, ...]) -> tuple[torch.Tensor, torch.Ten
             do = torch.full(shape, 0.45 * torch.finfo(in_16_bits).eps, dtype=torch.float64)
             do[..., 0] = 1.0
             return torch.ones_like(o), do
-        case "tiny_outputs":  # products as large as any, of numbers that look like none
+        case "tiny_outputs":  # products of normal size from numbers near 0
             return o * 2.0**-30, do * 2.0**30
-        case "small_gradients":  # products that are no number of float16, and look like nothing in float32
+        case "small_gradients":  # products that float16 cannot hold and that are near 0 in float32
             return o, do * (2.0**-22 if case.dtype == "float16" else 2.0**-110)
-        case "unseen":  # every other query saw no key: its output is 0, and its gradient is as large as any
+        case "unseen":  # every other query saw no key: its output is 0, its gradient is not
             o[..., 1::2, :] = 0.0
             return o, do
         case other:
@@ -83,7 +80,7 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """The sum of all magnitudes that were added: where they cancel, their roundings stay."""
+    """The sum of the magnitudes of all products: where products cancel, their rounding errors remain."""
     return _magnitude(case, output)
 
 
@@ -116,18 +113,16 @@ def budget(case: Case) -> dict[str, Allowance]:
 
 
 def _case(b: int, h_q: int, n_q: int, d: int, block: int, **more: Any) -> Case:
-    layout = more.get("layout", "contiguous")
-    said = [
+    name = case_name(
         f"{b} × {counted(h_q, 'head', 'heads')}",
         counted(n_q, "query", "queries"),
         f"D = {d}",
         f"tiles of {block}",
         more.get("dtype", "float32"),
         in_name(more.get("family", "normal")),
-        layout if layout != "contiguous" else "",
-    ]
-    sizes = {"B": b, "H_Q": h_q, "N_Q": n_q, "D": d}
-    return Case(", ".join(filter(None, said)), sizes, {"BLOCK_M": block}, **more)
+        more.get("layout", ""),
+    )
+    return Case(name, {"B": b, "H_Q": h_q, "N_Q": n_q, "D": d}, {"BLOCK_M": block}, **more)
 
 
 _FACTORS: dict[str, tuple[Any, ...]] = {
@@ -145,31 +140,27 @@ _FACTORS: dict[str, tuple[Any, ...]] = {
 
 
 def _covered() -> tuple[Case, ...]:
-    """Small cases in which each two of these factors meet in each of their values."""
+    """Small cases that cover all values of the factors in pairs."""
     found = covering(_FACTORS, lambda row: row["batches"] * row["heads"] <= 3 or row["tiles"] < 5)
-    return smallest_first(_built(row, _queries(row)) for row in found)
+    return smallest_first(
+        _from_row(row, length(row["tiles"] * row["tile"], row["tile"], row["queries"])) for row in found
+    )
 
 
-def _queries(row: Row) -> int:
-    before, block = (row["tiles"] - 1) * row["tile"], row["tile"]
-    last = {"none": block, "one": 1, "all but one": block - 1}.get(row["queries"])
-    return prime_below(before + block - 1, block) if last is None else before + last
-
-
-def _built(row: Row, n_q: int) -> Case:
+def _from_row(row: Row, n_q: int) -> Case:
     more = {name: row[name] for name in ("dtype", "layout", "family", "seed") if name in row}
     return _case(row["batches"], row["heads"], n_q, row["d"], row["tile"], **more)
 
 
 def _drawn(draw: Random) -> tuple[Case, ...]:
-    """The last one has more queries than all that are known."""
+    """Random cases. The last one has more queries than any known case."""
     found = []
     for number in range(6):
         row = {name: draw.choice(values) for name, values in _FACTORS.items()} | {"seed": draw.getrandbits(32)}
         row |= {"tile": draw.choice((8, 16, 32, 128)), "heads": draw.choice((1, 2, 3, 5))}
         if number == 5:
             row |= {"batches": 1, "heads": 1, "d": 16}
-        found.append(_built(row, draw.randint(6000, 7000) if number == 5 else draw.randint(1, 3 * row["tile"])))
+        found.append(_from_row(row, draw.randint(6000, 7000) if number == 5 else draw.randint(1, 3 * row["tile"])))
     return tuple(found)
 
 
@@ -190,10 +181,10 @@ PUZZLE = Puzzle(
     cases=(
         *_covered(),
         _case(1, 1, 1, 16, 16),
-        _case(1, 1, 5003, 16, 32, layout="strided"),  # more queries than anyone thinks enough
+        _case(1, 1, 5003, 16, 32, layout="strided"),  # more queries than a fixed limit would allow
         _case(5, 7, 3, 16, 16, layout="strided"),  # many heads
         _case(2, 1, 48, 32, 64),  # 16 divides every size, a tile divides none
-        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
+        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         _case(2, 3, 641, 16, 16, dtype="float16", layout="strided"),
         _case(1, 2, 2083, 32, 32, dtype="bfloat16", layout="transposed"),
         _case(2, 2, 71, 16, 32, dtype="float16", layout="transposed"),
@@ -228,11 +219,7 @@ PUZZLE = Puzzle(
     explanation="Going back through a softmax takes delta = Σ p · dp over a row of weights, as long as there are keys. But dp = do · vᵀ, and the "
     "sum of p · v over the keys is the output o: so delta = do · o, D products instead of N. Both rows are in memory already, and four "
     "bytes a query are all that it leaves.",
-    long=(
-        Long(("o_ptr", "do_ptr"), "batch"),
-        Long(("o_ptr", "do_ptr"), "head", (1,)),
-        Long(("o_ptr", "do_ptr"), "query", (2,)),
-    ),
+    long=attention_heads.long("o", "do"),
     film=FilmSpec(
         case=_case(1, 2, 6, 16, 4),
         diagram=flowing(o_ptr=("query", "feature"), do_ptr=("query", "feature"), delta_ptr=("query",)),

@@ -1,42 +1,36 @@
-"""attention_dkdv: the way back to keys and values: one program per tile of keys, which walks over the queries that see it."""
+"""attention_dkdv: the gradients of keys and values. One program per tile of keys walks over the queries that see it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-import torch
-
-from checker.course import guards, slips
-from checker.course.attention_cases import GPU, OTHER_SCALE
-from checker.course.attention_gradients import (
-    MANY_SMALL,
-    TOLERANCE,
-    asked_for,
-    drawn,
-    every_pair,
-    gradients,
-    inputs,
-    lost,
+from checker.course import attention_gradients, attention_heads, guards, slips
+from checker.course.attention_gradients import MANY_SMALL, every_pair, gpu_cases, gradients, shared_cases
+from checker.course.attention_heads import (
+    CAUSAL,
+    CAUSAL_RAGGED,
+    FULL_SCALED,
+    RAGGED,
+    heads_case,
+    key_lengths,
+    parts,
+    sizes,
+    stride_names,
 )
-from checker.course.attention_heads import heads_case, key_lengths, laid_out, parts, sizes, stride_names, strides
-from checker.course.attention_inputs import scale_of
-from checker.course.diagrams import attention_dkdv as stage
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
+from checker.course.diagrams import attention_dkdv
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
 
 OUTPUTS = ("dk_ptr", "dv_ptr")
 STRIDED = ("q", "k", "v", "do", "dk", "dv")
 
 
 def order(walked: int, shared: int) -> tuple[int, int]:
-    """N_Q and N_KV: a program walks over queries, and programs share the keys."""
+    """(N_Q, N_KV) or (BLOCK_M, BLOCK_N): a program walks over queries, and programs share the keys."""
     return (walked, shared)
 
 
 def make(case: Case) -> Tensors:
-    given = inputs(case)
-    lengths = given.pop("key_lengths_ptr")
-    outputs = {name: laid_out(torch.zeros_like(given["k_ptr"]), case, name) for name in OUTPUTS}
-    return {**given, **outputs, "key_lengths_ptr": lengths}
+    return attention_gradients.make(case, OUTPUTS)
 
 
 def reference(case: Case, inputs: Tensors) -> Tensors:
@@ -45,15 +39,7 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 
 def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
-    b, h_q, h_kv, n_q, n_kv, d = sizes(case)
-    numbers = {"scale": scale_of(case), "H_Q": h_q, "H_KV": h_kv, "N_Q": n_q, "N_KV": n_kv}
-    return Launch(
-        grid=(-(-n_kv // int(meta["BLOCK_N"])), b * h_kv),
-        arguments={**tensors, **strides(tensors, *STRIDED), **numbers},
-        meta={**meta, "IS_CAUSAL": bool(case.flags["IS_CAUSAL"]), "D": d},
-        outputs=OUTPUTS,
-        options={"num_warps": 4, "num_stages": 2},
-    )
+    return attention_heads.launch(case, tensors, meta, OUTPUTS, by_keys=True)
 
 
 def budget(case: Case) -> dict[str, Allowance]:
@@ -80,11 +66,6 @@ def budget(case: Case) -> dict[str, Allowance]:
     }
 
 
-def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """The sum of the magnitudes that a gradient is made of, each with what it may lose."""
-    return lost(case, output)
-
-
 PUZZLE = Puzzle(
     name="attention_dkdv",
     title="The gradients of keys and values",
@@ -104,73 +85,38 @@ PUZZLE = Puzzle(
         *every_pair(),
         heads_case(1, (1, 1), (1, 1), 16, (16, 16)),
         heads_case(1, (3, 3), (5, 23), 16, (16, 16)),
-        heads_case(
-            2, (2, 1), (21, 83), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}, layout="strided", family="rare_keys"
-        ),
+        heads_case(2, (2, 1), (21, 83), 16, (16, 16), CAUSAL_RAGGED, layout="strided", family="rare_keys"),
         heads_case(2, (2, 2), (37, 70), 64, (32, 16), dtype="bfloat16", layout="transposed", family="rare_keys"),
-        heads_case(2, (1, 1), (48, 80), 16, (32, 64), {"RAGGED": 1}),  # 16 divides every size, a tile divides none
-        heads_case(1, (1, 1), (37, 1), 16, (16, 16), {"IS_CAUSAL": True}, layout="strided"),
-        heads_case(1, (1, 1), (20, 270), 16, (16, 16), {"IS_CAUSAL": True}, family="negative"),
-        heads_case(9, (2, 1), (5, 23), 16, (16, 16), {"IS_CAUSAL": True, "RAGGED": 1}, family="negative"),
-        # of one key alone: the gradient of queries is 0 then, and has no such case
-        heads_case(3, (4, 2), (19, 1), 16, (16, 16), {"RAGGED": 1}, layout="strided"),
-        # more heads than anyone thinks share one
+        heads_case(2, (1, 1), (48, 80), 16, (32, 64), RAGGED),  # 16 divides every size, a tile divides none
+        heads_case(1, (1, 1), (37, 1), 16, (16, 16), CAUSAL, layout="strided"),
+        heads_case(1, (1, 1), (20, 270), 16, (16, 16), CAUSAL, family="negative"),
+        heads_case(9, (2, 1), (5, 23), 16, (16, 16), CAUSAL_RAGGED, family="negative"),
+        # a single key: not for attention_dq, whose gradient is then 0
+        heads_case(3, (4, 2), (19, 1), 16, (16, 16), RAGGED, layout="strided"),
+        # more heads than a fixed limit would allow
         heads_case(1, (82, 2), (3, 5), 16, (16, 16), dtype="float16", layout="strided"),
         heads_case(1, (2, 1), (21, 19), 16, (16, 16), family="far_below_zero"),
-        heads_case(2, (4, 2), (21, 37), 16, (16, 16), layout="roomy"),
-        heads_case(2, (4, 2), (37, 21), 32, (16, 32), {"IS_CAUSAL": True}, dtype="float16", layout="roomy"),
-        heads_case(3, (2, 1), (21, 37), 16, (16, 16), layout="transposed"),
-        heads_case(1, (1, 1), (50, 40), 16, (64, 16), {"IS_CAUSAL": True}),
-        heads_case(1, (2, 1), (37, 53), 16, (16, 16), family="one_way"),
-        heads_case(1, (2, 1), (37, 85), 16, (16, 16), family="blanks"),
-        heads_case(1, (1, 1), order(1103, 3), 16, (16, 16), dtype="float16"),
-        *asked_for(order),
-        # so many terms that no sum in 16 bits holds them
+        *shared_cases(order),
+        # more terms than a sum in 16 bits can hold
         heads_case(1, (1, 1), (661, 3), 16, (16, 16), dtype="float16", family=MANY_SMALL),
         heads_case(1, (1, 1), (661, 3), 32, (16, 16), dtype="bfloat16", family=MANY_SMALL),
-        # mistakes that a GPU's larger cases alone showed
+        # added for mistakes that only a GPU's larger cases had shown
         heads_case(1, (2, 2), (631, 20), 16, (64, 16)),
-        heads_case(1, (1, 1), (70, 648), 16, (64, 16), {"IS_CAUSAL": True}, dtype="float16", family="one_way"),
-        heads_case(2, (2, 1), (620, 640), 16, (16, 64), {"IS_CAUSAL": True}, dtype="bfloat16", family=MANY_SMALL),
+        heads_case(1, (1, 1), (70, 648), 16, (64, 16), CAUSAL, dtype="float16", family="one_way"),
+        heads_case(2, (2, 1), (620, 640), 16, (16, 64), CAUSAL, dtype="bfloat16", family=MANY_SMALL),
         heads_case(1, (2, 1), (661, 19), 16, (16, 16), dtype="bfloat16", family=MANY_SMALL, layout="strided"),
-        heads_case(2, (2, 2), (171, 150), 64, (32, 16), {"IS_CAUSAL": True}, dtype="float16", layout="transposed"),
+        heads_case(2, (2, 2), (171, 150), 64, (32, 16), CAUSAL, dtype="float16", layout="transposed"),
         heads_case(
-            3,
-            (3, 1),
-            (640, 20),
-            128,
-            (64, 16),
-            {"RAGGED": 2, "SCALE": OTHER_SCALE},
-            dtype="bfloat16",
-            family="positive",
-            layout="strided",
+            3, (3, 1), (640, 20), 128, (64, 16), FULL_SCALED, dtype="bfloat16", family="positive", layout="strided"
         ),
-        heads_case(
-            2, (8, 2), (400, 431), 64, (64, 32), {"IS_CAUSAL": True, "RAGGED": 1}, devices=GPU, family="negative"
-        ),
-        heads_case(
-            2, (8, 8), (631, 577), 64, (64, 64), {"IS_CAUSAL": True}, devices=GPU, dtype="float16", layout="transposed"
-        ),
-        heads_case(1, (8, 2), (1024, 1024), 128, (64, 64), {"IS_CAUSAL": True}, devices=GPU, dtype="bfloat16"),
-        heads_case(
-            3,
-            (4, 1),
-            (2048, 512),
-            128,
-            (32, 64),
-            {"RAGGED": 2, "SCALE": OTHER_SCALE},
-            devices=GPU,
-            dtype="bfloat16",
-            family="positive",
-            layout="strided",
-        ),
+        *gpu_cases(order),
     ),
     make=make,
     reference=reference,
     launch=launch,
     budget=budget,
-    scale=scale,
-    tolerance=TOLERANCE,
+    scale=attention_gradients.scale,
+    tolerance=attention_gradients.TOLERANCE,
     hint=Hint(
         question="A program owns five keys of a causal text of as many keys as queries, the tile that begins with key 10: which queries "
         "send it a gradient? And if three query heads share this key head, whose dK do they add to?",
@@ -185,16 +131,10 @@ PUZZLE = Puzzle(
     explanation="The forward pass kept one number a query, the log-sum-exp, and that is enough to make every weight again: P = exp(S − lse) is "
     "already divided by its sum. So a tile of keys can walk over the queries in any order and add up. Because one program owns the tile for all "
     "query heads that share it, nobody else writes there: no atomics, and the same bits in every run.",
-    long=(
-        Long(("q_ptr", "k_ptr", "v_ptr", "do_ptr", "dk_ptr", "dv_ptr"), "batch"),
-        Long(("q_ptr", "do_ptr"), "head", (1,)),
-        Long(("k_ptr", "v_ptr", "dk_ptr", "dv_ptr"), "head", (1,)),
-        Long(("q_ptr", "do_ptr"), "query", (2,)),
-        Long(("k_ptr", "v_ptr", "dk_ptr", "dv_ptr"), "key", (2,)),
-    ),
+    long=attention_heads.long(*STRIDED),
     film=FilmSpec(
-        case=heads_case(1, (2, 1), (64, 64), 16, (16, 16), {"IS_CAUSAL": True}, family="rising"),
-        diagram=stage(),
+        case=heads_case(1, (2, 1), (64, 64), 16, (16, 16), CAUSAL, family="rising"),
+        diagram=attention_dkdv(),
         state={
             "dk": "gradient of the keys",
             "dv": "gradient of the values",
@@ -203,7 +143,7 @@ PUZZLE = Puzzle(
         },
         choices={"N_Q": (32, 64), "N_KV": (32, 64, 80), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
     ),
-    drawn=drawn(order),
+    drawn=attention_gradients.drawn(order),
     parts=parts(*OUTPUTS),
     slips=slips.attention_gradients(guards.KEYS_DOWN),
 )

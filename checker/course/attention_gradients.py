@@ -1,4 +1,4 @@
-"""The gradients of attention with heads: their inputs, the gradients in float64, and what honest arithmetic loses of them.
+"""The gradients of attention with heads: inputs, the gradients in float64, how much error is allowed, and cases.
 
 With P = exp(scale · Q Kᵀ − lse), where a query sees a key, and dP = dO Vᵀ:
 
@@ -17,33 +17,48 @@ from typing import NamedTuple
 import torch
 
 from checker.course import attention_cases
-from checker.course.attention_cases import FACTORS, built, covered
-from checker.course.attention_heads import heads_case, key_lengths, laid_out, seen, sizes, with_padding
-from checker.course.attention_inputs import LARGE, attention, queries_keys_values, scale_of, told_apart
+from checker.course.attention_cases import covered
+from checker.course.attention_heads import (
+    CAUSAL,
+    CAUSAL_FULL,
+    CAUSAL_RAGGED,
+    FACTORS_OF_HEADS,
+    FULL,
+    FULL_SCALED,
+    RAGGED,
+    from_row,
+    heads_case,
+    key_lengths,
+    laid_out,
+    seen,
+    sizes,
+    with_padding,
+)
+from checker.course.attention_inputs import LARGE, attention, distinct_values, queries_keys_values, scale_of
 from checker.course.covering import Row
 from checker.course.families import generator, once_a_case
-from checker.puzzle import DTYPES, Case, Tensors
+from checker.puzzle import DTYPES, GPU, Case, Tensors
 
 MANY_SMALL = "many_small"
-"""The family in which the first query and the first key add so much to every gradient that a sum in 16 bits loses all that follows."""
-
-
+"""The family in which the first query and the first key add so much to every gradient that a sum in 16 bits loses the rest."""
 TOLERANCE = {dtype: replace(of, c=1.5 * of.c) for dtype, of in attention_cases.TOLERANCE.items()}
-"""Two roundings of every term: the gradient may lose half a step by its own size, and three by what it is made of (`lost`).
+"""Two roundings of every term: the gradient may lose half a step of its own size, and three of the terms it sums (`lost`).
 
-Honest arithmetic loses half of it at most: a product's operand half a step, a whole one where the tensor core cuts a float32 off, and
-the gradient itself half a step.
+Correct arithmetic loses at most half of that: half a step for a product's operand, a whole one where the tensor core truncates a
+float32, and half a step for the gradient itself.
 """
 
 
 class Gradients(NamedTuple):
+    """[B, H_Q, N_Q, D] and twice [B, H_KV, N_KV, D], float64."""
+
     dq: torch.Tensor
     dk: torch.Tensor
     dv: torch.Tensor
 
 
 def inputs(case: Case) -> Tensors:
-    """q, k, v and do, laid out as the case says, log-sum-exp and Δ of every query in float32, and the lengths.
+    """q, k, v and do in the case's dtype and layout, log-sum-exp and Δ [B, H_Q, N_Q] in float32, and the key lengths [B].
 
     A query that sees no key has a log-sum-exp of -inf and a Δ of 0.
     """
@@ -52,7 +67,7 @@ def inputs(case: Case) -> Tensors:
         q, k, v, do = _many_small(case)
     else:
         q, k, v = queries_keys_values(case, (b, h_q, n_q, d), (b, h_kv, n_kv, d))
-        do = told_apart(q.shape, _generator(case)) * _shrunk(case)
+        do = distinct_values(q.shape, _generator(case)) * _shrunk(case)
         if case.family == "one_way":
             do = -do.abs()
     lengths = key_lengths(case)
@@ -71,34 +86,43 @@ def inputs(case: Case) -> Tensors:
     }
 
 
+def make(case: Case, outputs: tuple[str, ...]) -> Tensors:
+    """The inputs, and zeros for gradients in the case's dtype and layout, each as large as what it is the gradient of."""
+    given = inputs(case)
+    lengths = given.pop("key_lengths_ptr")
+    like = {name: given["q_ptr" if name == "dq_ptr" else "k_ptr"] for name in outputs}
+    zeros = {name: laid_out(torch.zeros_like(x), case, name) for name, x in like.items()}
+    return {**given, **zeros, "key_lengths_ptr": lengths}
+
+
 def _generator(case: Case) -> torch.Generator:
-    """Other numbers than those of q, k and v."""
+    """Numbers independent of those in q, k and v."""
     return torch.Generator().manual_seed(generator(case).initial_seed() + 1)
 
 
 def _shrunk(case: Case) -> float:
-    """What dO is multiplied by so that dO Vᵀ is a number of every dtype, however large the values are."""
+    """The factor of dO that keeps dO Vᵀ within the range of the dtype when the values are large."""
     if case.family != "large":
         return 1.0
     return 4 / LARGE[case.dtype] if case.dtype == "float16" else 1 / LARGE[case.dtype]
 
 
 def _many_small(case: Case) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """q, k, v and do. Every tile of queries after the first adds a quarter of a step to dK and dV, every tile of keys to dQ.
+    """q, k, v and do. Each tile of queries after the first adds a quarter of a step to dK and dV, each tile of keys to dQ.
 
-    Queries have even features and keys odd ones, so every score is 0. All rows of dO point one way, the first is the longest;
-    so do all values but the first, which points the other way: its dS is as large as that of all others together.
+    Queries have only even features and keys only odd ones, so every score is 0. The rows of dO have one direction, and the first
+    is the longest. The values have one direction too, except that the first is reversed: its dS is as large as all others together.
     """
     b, h_q, h_kv, n_q, n_kv, d = sizes(case)
     g, dtype = _generator(case), DTYPES[case.dtype]
     step = torch.finfo(dtype).eps / 4
-    q, k = told_apart((b, h_q, n_q, d), g).abs(), told_apart((b, h_kv, n_kv, d), g).abs()
+    q, k = distinct_values((b, h_q, n_q, d), g).abs(), distinct_values((b, h_kv, n_kv, d), g).abs()
     q[..., 1::2], k[..., ::2] = 0.0, 0.0
     k[..., 1:, :] *= step * max(n_kv - 1, 1) / case.meta["BLOCK_N"]
     k[..., 0, :] *= -1
-    v = told_apart((b, h_kv, 1, d), g).repeat(1, 1, n_kv, 1)
+    v = distinct_values((b, h_kv, 1, d), g).repeat(1, 1, n_kv, 1)
     v[..., 0, :] *= -1
-    do = 64 * told_apart((b, h_q, 1, d), g).repeat(1, 1, n_q, 1)
+    do = 64 * distinct_values((b, h_q, 1, d), g).repeat(1, 1, n_q, 1)
     do[..., 1:, :] *= step / case.meta["BLOCK_M"]
     return q.to(dtype), k.to(dtype), v.to(dtype), do
 
@@ -128,7 +152,7 @@ def _heads(case: Case, tensors: Tensors) -> Iterator[_Head]:
 
 
 def gradients(case: Case, tensors: Tensors) -> Gradients:
-    """dQ, dK and dV in float64, from the log-sum-exp and Δ that are given; those of K and V summed over the heads that share them."""
+    """dQ, dK and dV in float64 from the given log-sum-exp and Δ. dK and dV are summed over the query heads that share a key head."""
     dq, dk, dv = (torch.zeros(tensors[name].shape, dtype=torch.float64) for name in ("q_ptr", "k_ptr", "v_ptr"))
     scale = scale_of(case)
     for head in _heads(case, tensors):
@@ -147,13 +171,18 @@ def _weights(head: _Head, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
     return p, (head.do @ head.v.T - head.delta).masked_fill(~head.seen, 0.0)
 
 
+def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
+    """What an error is measured against: `lost`, whatever is expected."""
+    return lost(case, output)
+
+
 @once_a_case
 def lost(case: Case, output: str) -> torch.Tensor:
-    """What an error in each element of a gradient is measured against: the sum of its terms' magnitudes, and 0 where it has none.
+    """The scale of an error in each element of a gradient: the sum of its terms' magnitudes, 0 where it has no term.
 
-    A term loses at most half a step of its dtype when its factor P or dS is rounded for the product (TF32 for float32). On top come,
-    in the same unit, what float32 loses: of a score, which is as large an error of P's exponent, of dP − Δ, where large
-    numbers may cancel, and of what is too small for the dtype.
+    A term loses at most half a step of its dtype when its factor P or dS is rounded for the product (TF32 for float32). In the same
+    unit this adds what float32 loses: in a score, an error that P's exponent inherits; in dP − Δ, where large numbers may cancel;
+    and in numbers too small for the dtype.
     """
     given, scale, dtype = inputs(case), scale_of(case), DTYPES[case.dtype]
     half, single = {torch.bfloat16: 2.0**-8}.get(dtype, 2.0**-11), 2.0**-22
@@ -178,81 +207,97 @@ def lost(case: Case, output: str) -> torch.Tensor:
     return torch.where(total > 0, total.clamp(min=torch.finfo(dtype).tiny), 0.0)
 
 
+# ---------------------------------------------------------------------------------------------------------------- cases
+
 _FACTORS = {
+    **FACTORS_OF_HEADS,
     "heads": ((4, 2), (2, 2), (6, 2), (8, 1)),
-    "batches": (1, 2, 3),
-    **FACTORS,
     "family": ("large", "normal", "negative", "positive"),
-    "layout": ("strided", "transposed", "contiguous"),
-    "causal": (True, False),
-    "ragged": (0, 1, 2),
 }
 
 
-def _built(row: Row, n_q: int, n_kv: int) -> Case:
-    more = built(row)
-    more["flags"] |= {"IS_CAUSAL": row["causal"], "RAGGED": row["ragged"]}
-    return heads_case(row["batches"], row["heads"], (n_q, n_kv), row["d"], row["tile"], **more)
-
-
 def _allowed(row: Row) -> bool:
-    """Not many heads of many texts."""
+    """Leaves out many heads of many batches, which take long."""
     return row["batches"] * row["heads"][0] <= 8
 
 
 def every_pair() -> tuple[Case, ...]:
-    """Small cases in which each two factors meet."""
-    return covered(_built, _FACTORS, _allowed)
+    """Small cases that cover all values of the factors in pairs."""
+    return covered(from_row, _FACTORS, _allowed)
 
 
 Order = Callable[[int, int], tuple[int, int]]
-"""N_Q and N_KV, from how many a program walks over and how many the programs share."""
+"""Two numbers by query and by key, from the one that a program walks over and the one that programs share."""
 
 
-def asked_for(order: Order) -> tuple[Case, ...]:
-    """Mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`."""
-    causal, ragged, both = {"IS_CAUSAL": True}, {"RAGGED": 1}, {"IS_CAUSAL": True, "RAGGED": 1}
-    full_tiles = {"IS_CAUSAL": True, "RAGGED": 2}
+def shared_cases(order: Order) -> tuple[Case, ...]:
+    """Layouts, families and lengths for both kernels. Most were added for mistakes that show in few cases only."""
     return (
-        heads_case(2, (3, 1), order(37, 277), 16, (16, 16), both, dtype="float16", layout="transposed"),
-        heads_case(3, (4, 2), order(20, 613), 16, (16, 16), both, layout="strided"),
-        heads_case(3, (4, 2), (1, 65), 16, (16, 16), both, layout="transposed"),
-        heads_case(2, (4, 2), (45, 70), 32, (16, 16), ragged, dtype="bfloat16", layout="transposed"),
-        heads_case(3, (4, 2), order(35, 150), 16, (16, 16), both, dtype="bfloat16", layout="transposed"),
-        heads_case(3, (3, 1), order(613, 20), 16, (16, 16), both, dtype="float16", layout="strided", family="rising"),
+        heads_case(2, (4, 2), (21, 37), 16, (16, 16), layout="roomy"),
+        heads_case(2, (4, 2), (37, 21), 32, (16, 32), CAUSAL, dtype="float16", layout="roomy"),
+        heads_case(3, (2, 1), (21, 37), 16, (16, 16), layout="transposed"),
+        heads_case(1, (1, 1), (50, 40), 16, (64, 16), CAUSAL),
+        heads_case(1, (2, 1), (37, 53), 16, (16, 16), family="one_way"),
+        heads_case(1, (2, 1), (37, 85), 16, (16, 16), family="blanks"),
+        heads_case(1, (1, 1), order(1103, 3), 16, (16, 16), dtype="float16"),
+        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        heads_case(2, (3, 1), order(37, 277), 16, (16, 16), CAUSAL_RAGGED, dtype="float16", layout="transposed"),
+        heads_case(3, (4, 2), order(20, 613), 16, (16, 16), CAUSAL_RAGGED, layout="strided"),
+        heads_case(3, (4, 2), (1, 65), 16, (16, 16), CAUSAL_RAGGED, layout="transposed"),
+        heads_case(2, (4, 2), (45, 70), 32, (16, 16), RAGGED, dtype="bfloat16", layout="transposed"),
+        heads_case(3, (4, 2), order(35, 150), 16, (16, 16), CAUSAL_RAGGED, dtype="bfloat16", layout="transposed"),
         heads_case(
-            2, (4, 2), order(171, 35), 32, (16, 16), causal, dtype="bfloat16", layout="strided", family="rising"
+            3, (3, 1), order(613, 20), 16, (16, 16), CAUSAL_RAGGED, dtype="float16", layout="strided", family="rising"
         ),
-        heads_case(2, (2, 2), (27, 9), 128, (32, 16), both, dtype="float16", layout="strided"),
-        heads_case(2, (3, 1), (33, 45), 16, (32, 32), {"RAGGED": 2}, dtype="bfloat16", layout="transposed"),
+        heads_case(
+            2, (4, 2), order(171, 35), 32, (16, 16), CAUSAL, dtype="bfloat16", layout="strided", family="rising"
+        ),
+        heads_case(2, (2, 2), (27, 9), 128, (32, 16), CAUSAL_RAGGED, dtype="float16", layout="strided"),
+        heads_case(2, (3, 1), (33, 45), 16, (32, 32), FULL, dtype="bfloat16", layout="transposed"),
         heads_case(2, (3, 1), (90, 15), 16, (64, 32), dtype="float16", layout="transposed"),
         heads_case(3, (2, 2), (31, 70), 16, (64, 32), dtype="float16", layout="strided"),
-        heads_case(2, (4, 2), (23, 103), 64, (32, 64), ragged, dtype="float16", layout="strided", family="large"),
-        heads_case(2, (4, 2), (40, 71), 16, (32, 64), full_tiles, dtype="bfloat16", layout="strided"),
-        heads_case(3, (4, 2), (71, 16), 16, (32, 16), full_tiles, layout="transposed"),
-        heads_case(1, (2, 1), (150, 130), 16, (64, 64), causal, family="large"),
-        heads_case(1, (2, 2), (5, 35), 128, (32, 64), causal, dtype="bfloat16", layout="strided"),
-        heads_case(1, (2, 1), (40, 31), 128, (32, 64), causal, family="rising"),
-        heads_case(3, (1, 1), (31, 32), 32, (16, 32), both, layout="strided", family="rising"),
+        heads_case(2, (4, 2), (23, 103), 64, (32, 64), RAGGED, dtype="float16", layout="strided", family="large"),
+        heads_case(2, (4, 2), (40, 71), 16, (32, 64), CAUSAL_FULL, dtype="bfloat16", layout="strided"),
+        heads_case(3, (4, 2), (71, 16), 16, (32, 16), CAUSAL_FULL, layout="transposed"),
+        heads_case(1, (2, 1), (150, 130), 16, (64, 64), CAUSAL, family="large"),
+        heads_case(1, (2, 2), (5, 35), 128, (32, 64), CAUSAL, dtype="bfloat16", layout="strided"),
+        heads_case(1, (2, 1), (40, 31), 128, (32, 64), CAUSAL, family="rising"),
+        heads_case(3, (1, 1), (31, 32), 32, (16, 32), CAUSAL_RAGGED, layout="strided", family="rising"),
+    )
+
+
+def gpu_cases(order: Order) -> tuple[Case, ...]:
+    """Large cases for a GPU."""
+    return (
+        heads_case(2, (8, 2), (400, 431), 64, (64, 32), CAUSAL_RAGGED, devices=GPU, family="negative"),
+        heads_case(2, (8, 8), (631, 577), 64, (64, 64), CAUSAL, devices=GPU, dtype="float16", layout="transposed"),
+        heads_case(1, (8, 2), (1024, 1024), 128, (64, 64), CAUSAL, devices=GPU, dtype="bfloat16"),
+        replace(
+            heads_case(
+                3,
+                (4, 1),
+                order(2048, 512),
+                128,
+                order(32, 64),
+                FULL_SCALED,
+                dtype="bfloat16",
+                family="positive",
+                layout="strided",
+            ),
+            devices=GPU,
+        ),
     )
 
 
 def drawn(order: Order) -> Callable[[Random], tuple[Case, ...]]:
-    """Cases like those, with sizes, tiles and scales as they fall; the last is longer than all of those."""
+    """Random cases like those. The last one is longer than any known case."""
 
-    def cases(draw: Random) -> tuple[Case, ...]:
-        found: list[Case] = []
-        while len(found) < 6:
-            row = {name: draw.choice(values) for name, values in _FACTORS.items()}
-            if not _allowed(row):
-                continue
-            row |= {"tile": (draw.choice((16, 32)), draw.choice((16, 32, 64))), "seed": draw.getrandbits(32)}
-            row["scale"] = draw.choice((0.0, round(draw.uniform(0.05, 0.9), 3)))
-            n_q, n_kv = (draw.randint(1, 2 * tile + 9) for tile in row["tile"])
-            if len(found) == 5:
-                row |= {"tile": (32, 32), "d": draw.choice((16, 32)), "batches": 1, "heads": (2, 1)}
-                n_q, n_kv = order(draw.randint(1200, 1400), draw.randint(40, 90))
-            found.append(_built(row, n_q, n_kv))
-        return tuple(found)
+    def few_tiles(draw: Random, row: Row) -> tuple[int, int]:
+        n_q, n_kv = (draw.randint(1, 2 * tile + 9) for tile in row["tile"])
+        return n_q, n_kv
 
-    return cases
+    def long_walk(draw: Random, row: Row) -> tuple[int, int]:
+        row |= {"tile": (32, 32), "d": draw.choice((16, 32)), "batches": 1, "heads": (2, 1)}
+        return order(draw.randint(1200, 1400), draw.randint(40, 90))
+
+    return attention_cases.drawn(from_row, _FACTORS, _allowed, few_tiles, long_walk)

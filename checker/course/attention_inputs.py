@@ -1,8 +1,8 @@
-"""Queries, keys and values that attention kernels are tried on, and attention itself in float64.
+"""Queries, keys and values for the attention kernels, and attention itself in float64.
 
-Ordinary normal inputs make every weight nearly 1/N and hide almost every mistake; the other families exist because a wrong
-idea survives without them. In float32 all values have the ten mantissa bits that a tensor core's TF32 keeps, so that the
-first product is exact and what is judged is the kernel, not the rounding of its inputs.
+With normal inputs every weight is nearly 1/N, which hides almost every mistake. Each other family exposes a mistake that the rest
+do not. In float32 all values have at most the ten mantissa bits of TF32, so the first product is exact and the verdict is about
+the kernel, not about the rounding of its inputs.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from checker.course.softmax_rows import honest_forms
 from checker.puzzle import DTYPES, Case, ExactState, RunningState, Tensors
 
 Visible = Callable[[Case, Tensors, tuple[int, ...]], torch.Tensor]
-"""[N_Q, N_KV] of one head, True where a query may attend to a key."""
+"""From a case, its tensors and the index of a head: [N_Q, N_KV], True where a query may attend to a key."""
 
 
 def _of_products(plan: Plan) -> Plan:
-    """Without -inf: no product gives it."""
+    """`plan` without chunks of -inf, which no product gives."""
     return replace(plan, kinds=tuple(kind for kind in plan.kinds if kind != Kind.EMPTY))
 
 
@@ -34,16 +34,16 @@ CHOSEN = {
     "score_triples": _of_products(TRIPLES),
     "large": _of_products(IN_SIGHT),
 }
-"""Families in which every query runs through tiles of scores of all kinds, and its neighbours are in another phase."""
+"""Families in which the scores of each query go through tiles of all kinds, in another order than its neighbours'."""
 LARGE = {"float32": 2.0**100, "float16": 2.0**14, "bfloat16": 2.0**100}
-"""Values of the family "large" are up to twice as large. Those of float32 and bfloat16 are none of float16."""
+"""The least magnitude of values in the family "large"; the largest is twice that. float16 cannot hold those of the other dtypes."""
 LARGE_KEYS = {"float32": 2.0**30, "float16": 1.0, "bfloat16": 2.0**30}
-"""Its keys are larger by this, and its queries smaller."""
+"""The factor by which keys of "large" are multiplied and its queries divided."""
 DEEPEST = 44
-"""The lowest score of "rare_keys", below 0: exp(44) is a number of float32 and of bfloat16, exp(-44) is one as well."""
+"""The largest distance of a score of "rare_keys" below 0. float32 and bfloat16 can hold both exp(44) and exp(-44)."""
 OF_BASE_TWO = {"float32": 1143 / 1024, "float16": 131 / 128, "bfloat16": 131 / 128}
-"""Numbers of few bits that are of few bits times log2(e) as well, within 4e-5 of 189/128 and 3e-7 of 1649/1024: so queries of "rare_keys"
-come through, if they are multiplied by log2(e) and rounded before the loop. A low score would make an error of a weight of it."""
+"""Factors for the queries of "rare_keys" that have few bits, also after a product with log2(e): within 4e-5 of 189/128 and 3e-7 of
+1649/1024. So a kernel may multiply queries by log2(e) and round them before the loop without changing low scores much."""
 LEVELS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "creeping_scores": lambda j: 5e-5 * j,
     "near_overflow": lambda j: torch.stack([88.0 - j % 3 / 4, -60.0 - j % 5 / 4]),
@@ -52,30 +52,26 @@ LEVELS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "climbing_scores": lambda j: 6.0 * (j // 16),
     "nearly_level": lambda j: (7 * j) % 23 / 1024,
 }
-"""Families whose scores hang on the number j of the key alone: [N_KV], or [rows, N_KV] for queries in turn.
+"""Families whose scores depend only on the index j of the key: [N_KV], or [rows, N_KV] for queries in turn.
 
-A creeping score rises by less than a thousandth from tile to tile, and what is left out of each rescale adds up. The exponential of
-one score near overflow is a number of float32, and the sum of three is none. The other queries' scores are far below zero.
+"creeping_scores" rise by less than a thousandth from tile to tile, so the error of skipped rescales adds up. In "near_overflow" the
+exponential of one score fits in float32 and the sum of three does not; every other query's scores are far below zero.
 """
 VAST = 1e20
-"""How far from zero the scores of "vast_scores" go: beyond most numbers that stand for -inf, but not -1e30."""
+"""The largest magnitude in "vast_scores": beyond most numbers that kernels use for -inf, but not beyond -1e30."""
 
 
 def scale_of(case: Case) -> float:
-    """What the scores are multiplied by: 1 / sqrt(D) unless ``case.flags["SCALE"]`` says otherwise."""
+    """The factor of the scores: ``case.flags["SCALE"]``, by default 1 / sqrt(D)."""
     return float(case.flags.get("SCALE", 0.0)) or case.sizes["D"] ** -0.5
-
-
-def counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
 
 
 def queries_keys_values(
     case: Case, q_shape: tuple[int, ...], kv_shape: tuple[int, ...]
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """q of `q_shape`, k and v of `kv_shape` (the last two dimensions are sequence and D), in the case's dtype.
+    """q of `q_shape`, k and v of `kv_shape`, [..., sequence, D], in the case's dtype.
 
-    Raises ValueError for a D that no tensor core takes.
+    Raises ValueError for an unknown family and for a D that tensor cores do not take.
     """
     if q_shape[-1] not in (16, 32, 64, 128):
         raise ValueError(f"D is 16, 32, 64 or 128, not {q_shape[-1]}")
@@ -90,52 +86,48 @@ def queries_keys_values(
         q = q * OF_BASE_TWO[case.dtype]
         k = ten_bits(k / OF_BASE_TWO[case.dtype]).to(DTYPES[case.dtype]).double()
         scores = scale_of(case) * q.max() * k[..., :1]  # the same for every query
-        v = ten_bits(told_apart(kv_shape, g) * (-scores).exp())
+        v = ten_bits(distinct_values(kv_shape, g) * (-scores).exp())
         return tuple(x.to(DTYPES[case.dtype]) for x in (q, k, v))  # type: ignore[return-value]
     if plan is not None or case.family in ("spike", "constant", *LEVELS):
         q, k = _chosen(case, plan, q_shape, kv_shape)
-        v = told_apart(kv_shape, g) * (LARGE[case.dtype] if case.family == "large" else 1.0)
+        v = distinct_values(kv_shape, g) * (LARGE[case.dtype] if case.family == "large" else 1.0)
         return tuple(x.to(DTYPES[case.dtype]) for x in (q, k, v))  # type: ignore[return-value]
     match case.family:
-        case "normal":  # scores spread by 1, whatever they are multiplied by
-            q, v = q * (d**-0.5 / scale_of(case)), told_apart(kv_shape, g)
-        case "ramp":  # keys grow along the sequence, so that maxima keep coming: a missing rescale shows
+        case "normal":  # scores with a standard deviation of 1, whatever the scale
+            q, v = q * (d**-0.5 / scale_of(case)), distinct_values(kv_shape, g)
+        case "ramp":  # keys grow along the sequence, so the maximum keeps rising: exposes a missing rescale
             q = 3 * q
             k = k * torch.linspace(0.1, 6.0, n, dtype=torch.float64)[:, None]
-        case "rising":  # as ramp, less steep: over many rows, scores rounded with the queries have to pass as well
+        case "rising":  # as ramp, but less steep, so that scores rounded with the queries pass in many rows
             q = 2 * q
             k = k * torch.linspace(0.1, 2.0, n, dtype=torch.float64)[:, None]
-        case "one_way":  # no value above 0: to a largest value, what is masked is larger
-            q, v = q * (d**-0.5 / scale_of(case)), -told_apart(kv_shape, g).abs()
-        case "blanks":  # of four tiles one has no values, one values that add up to 0, one keys of zeros
+        case "one_way":  # no value above 0, so that a masked 0 would be the largest
+            q, v = q * (d**-0.5 / scale_of(case)), -distinct_values(kv_shape, g).abs()
+        case "blanks":  # of four tiles, one has values of 0, one values that add up to 0, one keys of 0
             q, tile = q * (d**-0.5 / scale_of(case)), torch.arange(n) // case.meta["BLOCK_N"] % 4
             sign = 1.0 - 2.0 * (torch.arange(d, dtype=torch.float64) % 2)
-            v = told_apart(kv_shape, g)
+            v = distinct_values(kv_shape, g)
             v[..., tile == 0, :], v[..., tile == 1, :] = 0.0, sign
             k[..., tile == 2, :] = 0.0
-        case "huge":  # as ramp, and values that float16 cannot hold: whoever computes in it is seen
+        case "huge":  # as ramp, with values that float16 cannot hold: exposes computing in float16
             q = 3 * q
             k = k * torch.linspace(0.1, 6.0, n, dtype=torch.float64)[:, None]
-        case (
-            "negative" | "positive"
-        ):  # every score near -150 or +120: a maximum that starts at 0, or none at all, shows
+        case "negative" | "positive":  # scores near -150 or +120: exposes a maximum that starts at 0 or is missing
             target = -150.0 if case.family == "negative" else 120.0
             along = (abs(target) * d**-0.5) ** 0.5  # (along * ones) · (along * ones) / sqrt(D) = |target|
             q = 0.25 * q + along
             k = 0.25 * k + along * (1 if target > 0 else -1)
-        case "sink":  # the first key scores near +150, all others near 0: a maximum that may fall again overflows
+        case "sink":  # the first key's score is near +150, all others near 0: a maximum that falls again overflows
             along = (150.0 * d**-0.5) ** 0.5
             q, k = 0.25 * q + along, 0.25 * k
             k[..., 0, :] += along
-        case (
-            "abyss"
-        ):  # below any stand-in for -inf; not for cases: a kernel that folds l into the exponent fails it too
+        case "abyss":  # below any number used for -inf; for mutants only: right kernels that fold l into exp fail, too
             q, k = torch.full_like(q, 2.0**15), torch.full_like(k, -(2.0**15))
         case other:
             raise ValueError(f"no family of attention inputs is called {other!r}")
     if case.dtype == "float32":
         q, k, v = (x.to(torch.float16).double() for x in (q, k, v))
-    # powers of two: the mantissas stay as they are
+    # powers of two keep the mantissas
     if case.family == "huge":
         v = v * 2.0**20
     if case.family == "abyss":
@@ -144,7 +136,7 @@ def queries_keys_values(
 
 
 def _plan(case: Case) -> Plan | None:
-    """How the family's scores are built, None where they are not."""
+    """The plan of a family whose scores are built from kinds of tiles, None for the others."""
     match case.family:
         case "extreme_scores":
             return _of_products(extremes(REACH[case.dtype]))
@@ -157,9 +149,9 @@ def _plan(case: Case) -> Plan | None:
 def _chosen(
     case: Case, plan: Plan | None, q_shape: tuple[int, ...], kv_shape: tuple[int, ...]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """q and k float64 whose scores are the rows of a plan, or of the families "spike" and "constant"; other rows for every head of k.
+    """q and k in float64 for families whose scores are given, with other scores for every head of k.
 
-    Heads of q that share one of k have the same rows, in another order.
+    Query heads that share a key head have the same rows of scores in another order.
     """
     (n_q, d), (n, _) = q_shape[-2:], kv_shape[-2:]
     heads, heads_q = math.prod(kv_shape[:-2]), math.prod(q_shape[:-2])
@@ -172,7 +164,7 @@ def _chosen(
     elif case.family in LEVELS:
         levels = torch.atleast_2d(LEVELS[case.family](torch.arange(n, dtype=torch.float64)))
         scores = levels[torch.arange(rows) % len(levels)].repeat(heads, 1)
-    else:  # all alike: zeros, or after the first key 16 more add less than half a step to a sum kept in the case's dtype
+    else:  # zeros, or for "spike": after the first key, 16 more add less than half a step to a sum in the case's dtype
         after = math.log(0.45 * torch.finfo(dtype).eps / 16) if case.family == "spike" else 0.0
         scores = torch.full((heads * rows, n), after, dtype=torch.float64)
         scores[:, 0] = 0.0
@@ -184,11 +176,11 @@ def _chosen(
 
 
 def _depths(case: Case, n: int, chunk: int) -> torch.Tensor:
-    """[n] float64: how far below the largest score each key lies. Its value is larger by exp of that, so that all keys count alike.
+    """[n] float64: the distance of each key's score below the largest. The key's value is larger by exp of it, so all keys matter equally.
 
-    A kernel that takes a small weight for 0, or for another small weight, loses what the key has to say. The keys of the first chunk lie
-    lowest, and so their sum is made a little number when the largest score comes. Those of the third lie as low, after it: a kernel
-    that passes over a chunk far below the running maximum loses all of them.
+    A kernel that replaces a small weight by 0 or by another small weight therefore gets a wrong output. The first chunk has the lowest
+    scores, so its sum shrinks a lot when the largest score comes. The third has scores as low after it, so a kernel that skips chunks
+    far below the running maximum loses them.
     """
     depths = torch.randint(1, DEEPEST, (n,), generator=generator(case)).double()
     deep = DEEPEST - depths / 4
@@ -197,10 +189,10 @@ def _depths(case: Case, n: int, chunk: int) -> torch.Tensor:
     return depths
 
 
-def told_apart(shape: tuple[int, ...], g: torch.Generator) -> torch.Tensor:
-    """Values between 1 and 2 in magnitude, exact in TF32, so that a wrong weight shows in every column.
+def distinct_values(shape: tuple[int, ...], g: torch.Generator) -> torch.Tensor:
+    """Values of magnitude 1 to 2, exact in TF32, float64: a wrong weight shows in every column.
 
-    Of even columns all values are positive: there a sum that stops growing shows as well. In odd ones they have either sign.
+    Even columns are positive, which also exposes a sum that stops growing. Odd columns have both signs.
     """
     v = 1 + torch.randint(0, 1024, shape, generator=g) / 1024
     v[..., 1::2] *= 2 * torch.randint(0, 2, v[..., 1::2].shape, generator=g) - 1
@@ -210,12 +202,11 @@ def told_apart(shape: tuple[int, ...], g: torch.Generator) -> torch.Tensor:
 def chosen_scores(
     scores: torch.Tensor, n_q: int, d: int, scale: float, dtype: torch.dtype
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """q [n_q, d] and k [n_kv, d] float64, exact in `dtype` and in TF32, with scale·q·kᵀ = `scores`, their rows in turn.
+    """q [n_q, d] and k [n_kv, d] float64, exact in `dtype` and TF32, such that row i of scale·q·kᵀ is row i % rows of `scores`.
 
-    Query i is a multiple of a unit vector, so that row i % rows of `scores` [rows, n_kv] is a column of k. Equal scores stay equal.
-    Where the scores have at most the mantissa of `dtype` (10 bits of a float32's) and `scale` is a power of two, they come out
-    exactly; otherwise they are rounded to it, by at most eps/2 (2⁻¹¹ for float32) of each. Raises ValueError for more rows than d,
-    and for scores that are not finite: no product is, and a mask makes -inf.
+    Query i is a multiple of a unit vector, so its scores [n_kv] are a column of k. Equal scores stay equal. Scores that fit in the
+    mantissa of `dtype` (10 bits for float32) are exact if `scale` is a power of two. Otherwise each is rounded by at most eps/2
+    (2⁻¹¹ for float32). Raises ValueError for more rows than d, and for scores that are not finite.
     """
     rows = scores.shape[0]
     if rows > d:
@@ -223,16 +214,16 @@ def chosen_scores(
     if not bool(scores.isfinite().all()):
         raise ValueError("a product of finite numbers gives no score that is not finite")
     largest = float(scores.abs().amax()) / scale
-    long = 2.0 ** round(math.log2(max(largest, 1.0)) / 2)  # q and k share the magnitude; a power of two rounds nothing
-    at = torch.arange(rows) * (d // rows)  # over all of d, so that a part of it does not do
+    length = 2.0 ** round(math.log2(max(largest, 1.0)) / 2)  # q and k share the magnitude; a power of two is exact
+    at = torch.arange(rows) * (d // rows)  # spread over all of d, so that every part of it is needed
     q, k = torch.zeros(n_q, d, dtype=torch.float64), torch.zeros(scores.shape[1], d, dtype=torch.float64)
-    q[torch.arange(n_q), at[torch.arange(n_q) % rows]] = long
-    k[:, at] = ten_bits(scores.T.double() / (scale * long)).to(dtype).double()
+    q[torch.arange(n_q), at[torch.arange(n_q) % rows]] = length
+    k[:, at] = ten_bits(scores.T.double() / (scale * length)).to(dtype).double()
     return q, k
 
 
 def ten_bits(x: torch.Tensor) -> torch.Tensor:
-    """`x` rounded to the ten bits of mantissa that a tensor core's TF32 keeps of a float32, of any exponent."""
+    """`x` rounded to ten bits of mantissa, as TF32 does with a float32, without a limit on the exponent."""
     mantissa, exponent = torch.frexp(x)
     return torch.ldexp(torch.round(mantissa * 2.0**11), exponent - 11)
 
@@ -245,7 +236,7 @@ def attention(
     Vaswani et al. 2017, equation 1; the log-sum-exp as in Dao 2023 (FlashAttention-2), section 3.1.
     `seen` is broadcastable to [..., N_Q, N_KV], True where a query may attend to a key.
     """
-    if q.dim() > 2:  # one head after another: all their scores at once would not fit into a laptop's memory
+    if q.dim() > 2:  # one head after another: the scores of all heads would not fit in a laptop's memory
         parts = [attention(q[i], k[i], v[i], scale, _of(seen, i, q.dim())) for i in range(q.shape[0])]
         return torch.stack([o for o, _ in parts]), torch.stack([lse for _, lse in parts])
     s = (q @ k.transpose(-1, -2)) * scale
@@ -260,9 +251,9 @@ def running(
     names: tuple[str, str] = ("m_i", "l_i"),
     in_memory: bool = False,
 ) -> RunningState:
-    """Maximum and sum of every query, over the visible keys that it was paired with, in the variables called `names`.
+    """Maximum and sum of every query over the visible keys seen so far, in the variables called `names`.
 
-    `head_kv` gives the slice of k for one of q; `in_memory` is that of `RunningState`.
+    `head_kv` gives the index of the key head for a query head. `in_memory` is that of `RunningState`.
     """
 
     def exact(case: Case, tensors: Tensors, seen: torch.Tensor, at: tuple[int, ...]) -> tuple[ExactState, ...]:
@@ -282,6 +273,7 @@ def running(
 
 
 def _of(seen: torch.Tensor | None, i: int, dims: int) -> torch.Tensor | None:
+    """The part of `seen` for index i of the first of `dims` dimensions, which may be broadcast."""
     if seen is None or seen.dim() < dims:
         return seen
     return seen[i if seen.shape[0] > 1 else 0]

@@ -1,4 +1,4 @@
-"""causal_linear_attention: one token a step, the state stays on chip."""
+"""causal_linear_attention: one token per step, with the state on chip."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from random import Random
 from typing import Any
 
 from checker.course import slips
-from checker.course.attention_inputs import counted
-from checker.course.covering import Row, covering
+from checker.course.covering import Row, covering, each_once
 from checker.course.diagrams import linear
+from checker.course.families import counted
 from checker.course.linear_cases import (
     FAMILIES,
     HEADS,
@@ -22,8 +22,8 @@ from checker.course.linear_cases import (
     values_of,
 )
 from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, launch, make, reference
-from checker.course.linear_inputs import GPU, OUTPUT_TOLERANCE, TOLERANCE, described, heads_of, magnitude
-from checker.puzzle import Case, FilmSpec, Hint, Long, Puzzle
+from checker.course.linear_inputs import LONG, OUTPUT_TOLERANCE, TOLERANCE, described, heads_of, magnitude
+from checker.puzzle import GPU, Case, FilmSpec, Hint, Puzzle
 
 
 def _case(b: int, h: int, n: int, d: tuple[int, int], block_v: int, **more: Any) -> Case:
@@ -37,7 +37,7 @@ _AFTER: dict[str, int] = {"PAST": 11}
 
 
 def _covered() -> tuple[Case, ...]:
-    """Each two of family, number of tokens, BLOCK_V, D_V, D, heads, dtype, layout and past. A token is a chunk."""
+    """Cases that cover all values in pairs: family, tokens, BLOCK_V, D_V, D, heads, dtype, layout and past. Each token is a chunk."""
     factors = {
         "family": FAMILIES,
         "tokens": (7, 1, 2, 13, 16),
@@ -55,17 +55,15 @@ def _covered() -> tuple[Case, ...]:
         turns = row["tokens"] * -(-columns(row["values"], row["block"]) // row["block"]) * b * h
         return sensible({**row, "remainder": "short" if few else "none"}) and turns <= MOST_TURNS
 
-    cases = {}
+    found = []
     for row in covering(factors, allowed):
-        widths = (row["d"], columns(row["values"], row["block"]))
-        b, h = row["heads"]
-        case = _case(b, h, row["tokens"], widths, row["block"], **values_of(row))
-        cases[case.name] = case
-    return tuple(cases.values())
+        (b, h), widths = row["heads"], (row["d"], columns(row["values"], row["block"]))
+        found.append(_case(b, h, row["tokens"], widths, row["block"], **values_of(row)))
+    return each_once(found)
 
 
 def _drawn(draw: Random) -> tuple[Case, ...]:
-    """The last one is larger than all that are known."""
+    """Random cases. The last one is larger than any known case."""
     found = []
     for large in (False,) * 5 + (True,):
         b, h, n = (
@@ -110,7 +108,7 @@ PUZZLE = Puzzle(
         _case(2, 3, 5, (16, 24), 16, layout="roomy", flags=_AFTER),
         _case(1, 1, 13, (16, 16), 16, dtype="float16", family="outlier", flags=_FIRST),
         _case(1, 1, 5, (16, 16), 16, dtype="bfloat16", family="constant", flags=_FIRST),
-        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
+        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         _case(3, 1, 129, (64, 12), 32, dtype="bfloat16", family="signs", flags=_AFTER),
         _case(1, 1, 66, (128, 32), 32, dtype="bfloat16", family="hot", layout="transposed", flags=_AFTER),
         _case(1, 2, 19, (32, 33), 16, dtype="float16", layout="transposed", flags=_AFTER),
@@ -120,7 +118,7 @@ PUZZLE = Puzzle(
         _case(2, 3, 35, (32, 47), 16, dtype="bfloat16", family="contributions", layout="padded", flags=_AFTER),
         _case(1, 2, 67, (128, 33), 32, dtype="bfloat16", family="many_small", flags=_FIRST),
         _case(2, 3, 19, (128, 47), 16, dtype="bfloat16", family="cold", layout="padded", flags=_AFTER),
-        # mistakes that a GPU's larger cases alone showed
+        # added for mistakes that only a GPU's larger cases had shown
         _case(1, 2, 130, (32, 47), 16, dtype="float16", layout="padded", flags=_AFTER),
         _case(4, 16, 257, (128, 96), 32, devices=GPU, dtype="float16", layout="padded", flags={"PAST": 100}),
         _case(2, 4, 4099, (64, 64), 64, devices=GPU, family="signs"),
@@ -148,11 +146,7 @@ PUZZLE = Puzzle(
     "same whether it is the tenth or the ten-thousandth, and nothing but the new token is read. Slicing the values lets several "
     "programs share a head without atomics, because column c of the output needs column c of the state only; slices of D would have "
     "to add up their parts. The price is that the tokens come one after the other, and no tensor core is used.",
-    long=(
-        Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),
-        Long(("q_ptr", "o_ptr"), "token", (2,)),
-        Long(("k_ptr", "v_ptr"), "token", (2,)),
-    ),
+    long=LONG,
     film=FilmSpec(
         case=_case(1, 1, 8, (16, 16), 16, family="growing"),
         diagram=linear(),

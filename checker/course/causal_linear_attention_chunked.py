@@ -7,16 +7,16 @@ from dataclasses import replace
 
 from checker.course import linear_causal, slips
 from checker.course.diagrams import linear
-from checker.course.linear_cases import covered, drawn, long, special
-from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, chunked_case, make, reference
-from checker.course.linear_inputs import GPU, OUTPUT_TOLERANCE, TOLERANCE, magnitude
-from checker.puzzle import Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
+from checker.course.linear_cases import chunked_case, drawn, shared_cases
+from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, make, reference
+from checker.course.linear_inputs import LONG, OUTPUT_TOLERANCE, TOLERANCE, magnitude
+from checker.puzzle import GPU, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
 
 _AFTER: dict[str, int] = {"PAST": 11}
 
 
 def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
-    """As the recurrent kernel; long chunks get more threads, since state, chunk and its square of weights share the registers."""
+    """As the recurrent kernel, but with more threads for long chunks: state, chunk and weights share the registers."""
     warps = 8 if int(meta["CHUNK"]) >= 64 else 4
     return replace(linear_causal.launch(case, tensors, meta), options={"num_warps": warps, "num_stages": 1})
 
@@ -33,21 +33,16 @@ PUZZLE = Puzzle(
     "all that came before is in the state φ(K)ᵀ V and in z, the sum of φ(K). The text goes on from (s0, z0) and leaves (s, z) behind, "
     "whatever its length.",
     cases=(
-        *covered((11, 0)),
-        *long({"PAST": 0}),
-        *special({"PAST": 0}),
-        chunked_case(1, 1, 48, (16, 16), (32, 32), flags=_AFTER),  # 16 divides every size, a tile divides none
+        *shared_cases(past=(11, 0)),
         chunked_case(1, 1, 17, (16, 16), (16, 16), family="frozen", flags=_AFTER),
-        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
+        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         chunked_case(
             1, 1, 1109, (64, 79), (64, 64), dtype="bfloat16", family="cold", layout="padded", flags={"PAST": 0}
         ),
-        chunked_case(3, 1, 32, (16, 40), (16, 32), family="half_frozen", layout="padded", flags={"PAST": 11}),
-        chunked_case(
-            2, 1, 640, (16, 12), (16, 32), dtype="bfloat16", family="hot", layout="padded", flags={"PAST": 11}
-        ),
-        chunked_case(1, 1, 211, (128, 31), (64, 16), dtype="float16", family="growing", flags={"PAST": 11}),
-        # mistakes that a GPU's larger cases alone showed
+        chunked_case(3, 1, 32, (16, 40), (16, 32), family="half_frozen", layout="padded", flags=_AFTER),
+        chunked_case(2, 1, 640, (16, 12), (16, 32), dtype="bfloat16", family="hot", layout="padded", flags=_AFTER),
+        chunked_case(1, 1, 211, (128, 31), (64, 16), dtype="float16", family="growing", flags=_AFTER),
+        # added for mistakes that only a GPU's larger cases had shown
         chunked_case(1, 2, 300, (128, 32), (64, 16), dtype="bfloat16", family="contributions"),
         chunked_case(1, 1, 1103, (128, 32), (64, 16), dtype="float16", family="many_small"),
         chunked_case(2, 3, 1031, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),
@@ -80,11 +75,7 @@ PUZZLE = Puzzle(
     "at a time is the chunk of 1: no weights, but also nothing for a tensor core to do. One chunk of N is the quadratic form. In "
     "between, a chunk of C costs C (D + D_V) products a token for its masked square and 2 D D_V for the state, all of them in tl.dot, "
     "and the whole grows in proportion to N.",
-    long=(
-        Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),
-        Long(("q_ptr", "o_ptr"), "token", (2,)),
-        Long(("k_ptr", "v_ptr"), "token", (2,)),
-    ),
+    long=LONG,
     film=FilmSpec(
         case=chunked_case(1, 1, 48, (16, 16), (16, 16), family="growing"),
         diagram=linear(weights=True),

@@ -1,4 +1,4 @@
-"""causal_linear_attention_parallel: the outputs of every chunk, all chunks at once, each from the state it starts from."""
+"""causal_linear_attention_parallel: the outputs of all chunks at once, each from the state that it starts from."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import torch
 
 from checker.course import slips
 from checker.course.diagrams import linear
-from checker.course.linear_cases import covered, drawn, long, special
-from checker.course.linear_causal import AXES, STRIDES, chunked_case, chunks
-from checker.course.linear_causal import sizes as _sizes
+from checker.course.linear_cases import chunked_case, drawn, shared_cases
+from checker.course.linear_causal import AXES, STRIDES, chunks, launch_chunks, sizes
 from checker.course.linear_inputs import (
-    GPU,
+    LONG,
     TOLERANCE,
     State,
     add,
@@ -24,19 +23,16 @@ from checker.course.linear_inputs import (
     queries_keys_values,
     rows,
     slices,
-    strides,
 )
-from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
+from checker.puzzle import GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
 
 
 def _starts(case: Case, k: torch.Tensor, v: torch.Tensor) -> State:
     """s [B, H, N_CHUNKS, D, D_V] and z [B, H, N_CHUNKS, D], float32: the state before each chunk."""
-    b, h, _, d, d_v = _sizes(case)
+    b, h, _, d, d_v = sizes(case)
     state = past(case, (b, h), d, d_v)
     state, starts = State(state.s.double(), state.z.double()), []
-    for part_k, part_v in zip(
-        k.double().split(case.meta["CHUNK"], dim=-2), v.double().split(case.meta["CHUNK"], dim=-2), strict=True
-    ):
+    for part_k, part_v in zip(*(x.double().split(case.meta["CHUNK"], dim=-2) for x in (k, v)), strict=True):
         starts.append(state)
         state = add(state, feature_map(part_k), part_v)
     return State(torch.stack([s.s for s in starts], dim=2).float(), torch.stack([s.z for s in starts], dim=2).float())
@@ -44,14 +40,14 @@ def _starts(case: Case, k: torch.Tensor, v: torch.Tensor) -> State:
 
 def make(case: Case) -> Tensors:
     """q, k, v and the states that the chunks start from."""
-    b, h, n, d, d_v = _sizes(case)
+    b, h, n, d, d_v = sizes(case)
     q, k, v = queries_keys_values(case, (b, h, n, d), (b, h, n, d), d_v)
     starts = _starts(case, k, v)
     return {"q_ptr": q, "k_ptr": k, "v_ptr": v, "o_ptr": empty(case, v.shape), "s_ptr": starts.s, "z_ptr": starts.z}
 
 
 def reference(case: Case, inputs: Tensors) -> Tensors:
-    """Each chunk from the state it was given, whatever that is."""
+    """The outputs of each chunk from the state it was given."""
     chunk, outputs = case.meta["CHUNK"], []
     for c in range(chunks(case)):
         q, k, v = (inputs[name][:, :, c * chunk : (c + 1) * chunk] for name in ("q_ptr", "k_ptr", "v_ptr"))
@@ -60,19 +56,11 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 
 def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
-    """One program for each (chunk, head of a batch, slice of the values). A chunk is as long as the case says, always."""
-    b, h, n, d, d_v = _sizes(case)
-    return Launch(
-        grid=(chunks(case), b * h, -(-d_v // int(meta["BLOCK_V"]))),
-        arguments={**tensors, **strides(tensors, AXES), "N": n, "N_CHUNKS": chunks(case), "D_V": d_v},
-        meta={**meta, "CHUNK": case.meta["CHUNK"], "D": d},
-        outputs=("o_ptr",),
-        options={"num_warps": 4, "num_stages": 2},
-    )
+    return launch_chunks(case, tensors, meta, AXES, outputs=("o_ptr",))
 
 
 def budget(case: Case) -> dict[str, Allowance]:
-    b, h, n, d, d_v = _sizes(case)
+    b, h, n, d, d_v = sizes(case)
     once, states = "each program reads its chunk once", b * h * chunks(case) * d * 4
     return {
         "q_ptr": Allowance(slices(case) * rows(case, n, d), 0, once),
@@ -89,19 +77,9 @@ PUZZLE = Puzzle(
     title="All chunks at once",
     kernel="causal_linear_attention_parallel_kernel",
     parameters=(
-        "q_ptr",
-        "k_ptr",
-        "v_ptr",
-        "o_ptr",
-        "s_ptr",
-        "z_ptr",
+        *("q_ptr", "k_ptr", "v_ptr", "o_ptr", "s_ptr", "z_ptr"),
         *STRIDES,
-        "N",
-        "N_CHUNKS",
-        "D_V",
-        "CHUNK",
-        "BLOCK_V",
-        "D",
+        *("N", "N_CHUNKS", "D_V", "CHUNK", "BLOCK_V", "D"),
     ),
     notebook="12_few_heads",
     points=3,
@@ -111,12 +89,9 @@ PUZZLE = Puzzle(
     "everything before it, φ(q) times the state; one division by the sum of both normalisers and 1e-6. φ(x) = "
     "elu(x) + 1. Each program has BLOCK_V columns of the values.",
     cases=(
-        *covered((11, 0)),
-        *long({"PAST": 0}),
-        *special({"PAST": 0}),
-        chunked_case(1, 1, 48, (16, 16), (32, 32), flags={"PAST": 11}),  # 16 divides every size, a tile divides none
+        *shared_cases(past=(11, 0)),
         chunked_case(1, 1, 20, (16, 16), (16, 16), family="half_frozen", flags={"PAST": 11}),
-        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
+        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         chunked_case(
             1, 1, 1109, (64, 79), (64, 64), dtype="bfloat16", family="cold", layout="padded", flags={"PAST": 0}
         ),
@@ -154,11 +129,7 @@ PUZZLE = Puzzle(
     "state of D · D_V numbers is written by the first kernel, read and written by the second and read by this "
     "one, so a chunk has to be long enough for its tokens to outweigh its state. With enough heads to fill the "
     "GPU the chunked kernel, which keeps its state on chip, moves less.",
-    long=(
-        Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),
-        Long(("q_ptr", "o_ptr"), "token", (2,)),
-        Long(("k_ptr", "v_ptr"), "token", (2,)),
-    ),
+    long=LONG,
     film=FilmSpec(
         case=chunked_case(1, 1, 56, (16, 16), (16, 16), family="growing"),
         diagram=linear(ends=False, chunks=True, weights=True),

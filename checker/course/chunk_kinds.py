@@ -1,7 +1,7 @@
-"""Rows built from chunks of known kinds: all that a running maximum and a running sum can go through, in every order.
+"""Rows built from chunks of known kinds: everything that can happen to a running maximum and sum, in every order.
 
-What an online softmax meets in a chunk is told by the chunk's place relative to what was seen before. There are few such kinds,
-so rows can be built that run through all pairs of them, or all triples, instead of being drawn and hoped for.
+What a chunk does to an online softmax depends on where it lies relative to the maximum so far. There are few such kinds, so rows
+can be built that contain all pairs of them, or all triples. Random rows might miss some.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from random import Random
 import torch
 
 BEYOND_EXP = (120.0, 89.5)
-"""Further apart than exp reaches in float32: exp(-120) is 0, exp(89.5) is infinite, only just."""
+"""Differences beyond the range of exp in float32: exp(-120) is 0, and exp(89.5) just overflows."""
 
 
 class Kind(Enum):
-    """A chunk beside the maximum of all that came before it in its row."""
+    """What a chunk is relative to the maximum of everything before it in its row."""
 
     EMPTY = auto()  # nothing but -inf
-    TIE = auto()  # its largest element is that maximum once more
+    TIE = auto()  # its largest element equals that maximum
     BELOW = auto()  # just below
     FAR_BELOW = auto()  # its exponentials vanish
     ABOVE = auto()  # just above
-    FAR_ABOVE = auto()  # the exponentials of all before it vanish
+    FAR_ABOVE = auto()  # the exponentials of everything before it vanish
     SPIKE = auto()  # one element above, all others well below
-    SMALL = auto()  # equal terms that together add 1 % to the sum, or 8 steps of the dtype where that is more
-    ZEROS = auto()  # 0.0 and -0.0, wherever the maximum stands
+    SMALL = auto()  # equal terms that together add 1 % to the sum, or 8 steps of the dtype if that is more
+    ZEROS = auto()  # 0.0 and -0.0, whatever the maximum is
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which kinds a row runs through: in groups of as many rows as there are kinds, every sequence of `order` kinds.
+    """The kinds of chunks in a row. Each group of ``len(kinds)`` rows contains every sequence of `order` kinds.
 
-    Rows end near a maximum of `tops`, in turn, those that begin with EMPTY near the lowest: what was put in the place of -inf is
-    seen there. FAR_ABOVE rises by BEYOND_EXP, in turn, or as far as the rows' `reach` allows. With `alone`
-    one element of a chunk stands far above all others of it, so that of every row one element takes all.
+    The final maximum of a row is near one of `tops`, in turn. Rows that begin with EMPTY end near the lowest, which exposes a wrong
+    replacement of -inf. FAR_ABOVE rises by one of BEYOND_EXP, in turn, or as far as `reach` allows. With `alone`, one element of
+    each chunk is far above the others, so that one element of every row has all the weight.
     """
 
     kinds: tuple[Kind, ...]
@@ -47,7 +47,7 @@ class Plan:
     alone: bool = False
 
     def without(self, kind: Kind) -> Plan:
-        """The same rows but for chunks of this kind, which tie with the maximum instead (ties: lie below it)."""
+        """The plan with every chunk of this `kind` replaced by a TIE, and every TIE by BELOW."""
         instead = Kind.BELOW if kind == Kind.TIE else Kind.TIE
         return replace(self, kinds=tuple(instead if other == kind else other for other in self.kinds))
 
@@ -56,22 +56,22 @@ PAIRS = Plan(tuple(Kind))
 IN_SIGHT = Plan(
     (Kind.TIE, Kind.EMPTY, Kind.SMALL, Kind.ABOVE, Kind.FAR_BELOW, Kind.BELOW, Kind.SPIKE), tops=(-150.0, 100.0)
 )
-"""Without what makes all before it vanish: a mistake in any chunk is still seen at the end of the row."""
+"""Without FAR_ABOVE, so that a mistake in any chunk still shows at the end of the row."""
 TRIPLES = Plan((Kind.FAR_ABOVE, Kind.TIE, Kind.EMPTY, Kind.ABOVE, Kind.FAR_BELOW, Kind.BELOW), order=3)
 
 
 def extremes(reach: float) -> Plan:
-    """Rows between -`reach` and `reach`. One element takes all, so that whatever is rounded at this magnitude, 1 and 0 are right."""
+    """Rows between -`reach` and `reach`. One element has all the weight, so the result is 1 and 0 despite rounding at this magnitude."""
     return Plan((Kind.FAR_ABOVE, Kind.EMPTY, Kind.FAR_BELOW), tops=(-reach / 2, reach), reach=reach, alone=True)
 
 
 def rows_of_kinds(
     m: int, n: int, width: int, plan: Plan, dtype: torch.dtype, seed: int, *, empty_rows: bool = False
 ) -> torch.Tensor:
-    """[m, n] float64, exact in `dtype`: rows in chunks of `width` columns, the last one ragged.
+    """[m, n] float64, exact in `dtype`: rows in chunks of `width` columns, of which the last may be shorter.
 
-    Neighbouring rows of a group hold different kinds in every chunk. Where -inf is among the kinds, some elements of other chunks
-    are -inf too; unless `empty_rows`, a row never is throughout. Raises ValueError where `dtype` cannot hold such numbers.
+    Neighbouring rows of a group have different kinds in every chunk. If EMPTY is among the kinds, some elements of other chunks are
+    -inf too. A row is -inf throughout only with `empty_rows`. Raises ValueError if `dtype` cannot hold such numbers.
     """
     g = torch.Generator().manual_seed(seed)
     numbers = kinds_in_order(m, -(-n // width), len(plan.kinds), plan.order, seed)
@@ -91,17 +91,17 @@ def rows_of_kinds(
 
 
 def _beyond_exp(m: int, dtype: torch.dtype) -> torch.Tensor:
-    """[m]: only just, in every other row, where the dtype is fine enough for it."""
+    """[m] rises: 120, and in every other row 89.5 if the dtype is fine enough."""
     just = BEYOND_EXP[dtype == torch.float32]
     return torch.tensor([(BEYOND_EXP[0], just)[i % 2] for i in range(m)], dtype=torch.float64)
 
 
 def kinds_in_order(m: int, chunks: int, kinds: int, order: int, seed: int) -> torch.Tensor:
-    """[m, chunks] of 0 … kinds - 1: every `kinds` rows run through all sequences of `order` of them, if they are long enough.
+    """[m, chunks] of 0 to kinds - 1: each group of `kinds` rows contains all sequences of `order` kinds, if the rows are long enough.
 
-    From one chunk to the next, all rows move on by the same number of kinds, modulo `kinds`, and these steps run through a de Bruijn
-    sequence of order `order` - 1. Rows of a group begin at different kinds, so they differ in every chunk, and each sequence of steps is
-    met from every kind. A group that is too short for all of it leaves the rest to the next.
+    From one chunk to the next, all rows of a group advance by the same step, modulo `kinds`. The steps follow a de Bruijn sequence
+    of order `order` - 1. The rows of a group start at different kinds, so they differ in every chunk, and each sequence of steps
+    occurs from every kind. If the rows are too short for all sequences, the next group continues.
     """
     draw = Random(seed)
     renamed = draw.sample(range(kinds), kinds)
@@ -119,7 +119,7 @@ def kinds_in_order(m: int, chunks: int, kinds: int, order: int, seed: int) -> to
 
 
 def _de_bruijn(letters: int, order: int) -> list[int]:
-    """A cyclic sequence in which every word of `order` letters stands once: prefer the largest letter (Martin 1934)."""
+    """A cyclic sequence that contains every word of `order` letters once: prefer the largest letter (Martin 1934)."""
     word = [0] * order
     seen, out = {tuple(word)}, []
     while True:
@@ -143,7 +143,7 @@ def _tops(
     dtype: torch.dtype,
     g: torch.Generator,
 ) -> torch.Tensor:
-    """[rows, chunks]: the largest element of each chunk. The first that is not -inf or zeros stands at `start` [rows]."""
+    """[rows, chunks]: the largest element of each chunk. The first chunk that is neither -inf nor zeros gets `start` [rows]."""
     m, share = len(numbers), max(0.01, 8 * torch.finfo(dtype).eps)
     apart = 0.25 + 1.25 * torch.rand(numbers.shape, generator=g, dtype=torch.float64)
     highest, total, level = torch.full_like(start, -torch.inf), torch.zeros_like(start), torch.zeros_like(start)

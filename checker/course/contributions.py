@@ -1,7 +1,7 @@
-"""What each chunk adds to a running sum, in every order: sums built from contributions of known size.
+"""Running sums built from contributions of known size, in every order.
 
-A sum that is carried over chunks is told by how much a chunk adds beside what was there before: nothing, a trace, as much again, a
-thousand times as much. There are few such kinds, so keys can be built that take every feature through all pairs of them.
+What a chunk does to a running sum depends on how much it adds relative to the sum so far: nothing, a trace, as much again, a
+thousand times as much. There are few such kinds, so keys can be built whose features go through all pairs of them.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ DWARFED = 1000.0
 
 
 class Share(Enum):
-    """What a chunk adds to a sum, beside what the sum holds already."""
+    """What a chunk adds to a sum, relative to the sum so far."""
 
     NOTHING = auto()
     TRACE = auto()  # a thousandth of it
-    AS_MUCH = auto()  # so much again
+    AS_MUCH = auto()  # the same again
     DOMINANT = auto()  # a thousand times as much
-    OPPOSITE = auto()  # twice as much with the other sign: the sum turns around
+    OPPOSITE = auto()  # twice as much with the other sign: the sum changes sign
     PLAIN = auto()  # one for each term, whatever the sum is
 
 
 FACTORS = {Share.TRACE: 1 / DWARFED, Share.AS_MUCH: 1.0, Share.DOMINANT: DWARFED, Share.OPPOSITE: -2.0}
 FEATURES = (Share.AS_MUCH, Share.NOTHING, Share.DOMINANT, Share.TRACE, Share.PLAIN)
-"""Of sums of features, which are never negative."""
+"""The kinds for sums of features, which are never negative."""
 NUMBERS = (Share.AS_MUCH, Share.NOTHING, Share.DOMINANT, Share.OPPOSITE, Share.TRACE)
+"""The kinds for sums of numbers of either sign."""
 
 
 def contributions(
@@ -41,11 +42,11 @@ def contributions(
     reach: float,
     seed: int,
 ) -> torch.Tensor:
-    """[sums, chunks] float64: what each chunk adds to each of the sums, which hold `before` [sums] in the beginning.
+    """[sums, chunks] float64: what each chunk adds to each sum. The sums begin with `before` [sums].
 
-    `sizes` are the terms of each chunk. What adds to an empty sum adds `start` [sums]; no contribution is larger than `reach`.
-    Neighbouring sums meet another kind in every chunk, and as many sums as there are kinds meet all pairs of kinds if there is one
-    chunk more than kinds (`kinds_in_order`).
+    `sizes` is the number of terms in each chunk. A chunk that adds to a sum of 0 adds `start` [sums]; no contribution exceeds `reach`.
+    Neighbouring sums have different kinds in every chunk. Any ``len(kinds)`` neighbours together go through all pairs of kinds if
+    there are more chunks than kinds (`kinds_in_order`).
     """
     numbers = kinds_in_order(len(before), len(sizes), len(kinds), 2, seed)
     added, total = [], before.double()

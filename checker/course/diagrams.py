@@ -1,4 +1,4 @@
-"""The stages of the films: matrices in a row, the square of attention's scores, the state of linear attention."""
+"""The stages of the films: matrices side by side, the square of attention's scores, the state of linear attention."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from checker.puzzle import Accumulator, Band, Diagram, Drawn, Enlarged, KeptStat
 
 
 def flowing(running: RunningState | None = None, **tensors: tuple[str, ...]) -> Diagram:
-    """Tensors by parameter name with the names of their axes, one after another; `running` stands beside its rows."""
+    """Tensors one after another, given as parameter name and axes; the running state is drawn beside its rows."""
     return Diagram({name: Drawn(axes) for name, axes in tensors.items()}, running=running)
 
 
 def shrink(before: float, after: float) -> float:
-    """What a sum of exp(x - maximum) is multiplied by when the maximum goes from `before` to `after`."""
+    """The factor of a sum of exp(x - maximum) when the maximum changes from `before` to `after`."""
     return math.exp(before - after)
 
 
@@ -27,7 +27,7 @@ ONLINE = Update(
     stays="The maximum stays {after}: the old sum stays as it is, and the new terms add {new}.",
     departs="The sum should be {sum}, and the kernel holds {got}.",
 )
-"""A sum of exp(x - maximum), mended when the maximum rises (Milakov & Gimelshein 2018, algorithm 3)."""
+"""A sum of exp(x - maximum) that is rescaled when the maximum rises (Milakov & Gimelshein 2018, algorithm 3)."""
 
 ONLINE_ATTENTION = replace(
     ONLINE,
@@ -41,17 +41,17 @@ ONLINE_ATTENTION = replace(
 
 
 def matrices(running: RunningState | None = None) -> Diagram:
-    """x beside y."""
+    """x and y, side by side."""
     return flowing(running, x_ptr=("row", "column"), y_ptr=("row", "column"))
 
 
 def attention(
     running: RunningState, per_query: tuple[str, ...] = (), accumulator: tuple[str, str] = ("acc", "acc")
 ) -> Diagram:
-    """The square of scores between q and o, which lie along the queries, and k and v, which lie along the keys.
+    """The square of scores, with q and o along its queries and k and v along its keys.
 
-    `per_query` are tensors with one number a query, `accumulator` the variable before a tile's share is added, and after.
-    """  # fmt: skip
+    `per_query` are tensors with one number a query. `accumulator` names the variable before and after a tile's share is added.
+    """
     old, new = accumulator
     return Diagram(
         {
@@ -84,20 +84,35 @@ def attention(
     )
 
 
-_AGAIN = (
-    Enlarged(("p", "pT", "p_t", "weights")),
-    Enlarged(("ds", "dsT", "ds_t"), sign="→", signed=True),
-)
-"""Of a way back: the weights of a tile, made again, and dS."""
+_DS = Enlarged(("ds", "dsT", "ds_t"), sign="→", signed=True)
+_NARROW = (Band("feature", 19), Band("value", 19))
+_FLAT = (Band("feature", 44), Band("value", 44))
 
 
-def _said(captions: dict[str, str]) -> dict[str, str]:
-    """Captions of products by the variable, each under all of its names: ``"s sT": …``."""
-    return {name: said for names, said in captions.items() for name in names.split()}
+def _backward(rows: str, columns: str, weights: str, results: tuple[Enlarged, ...], products: dict[str, str]) -> Square:
+    """The square of the weights P and of dS in a backward kernel, which makes both again tile by tile.
+
+    `rows` and `columns` are ``"keys"`` and ``"queries"``, in either order. `weights` are names of P, `products` captions of products
+    by the variables they go to; names are separated by spaces.
+    """
+    pointers = {"keys": "k_ptr", "queries": "q_ptr"}
+    return Square(
+        pointers[rows],
+        pointers[columns],
+        tuple(weights.split()),
+        (Enlarged(("p", "pT", "p_t", "weights")), _DS, *results),
+        made=f"a product of {rows} {{rows}} and {columns} {{columns}}, on chip",
+        used=f"{{result}} of {rows} {{rows}}: + what {columns} {{columns}} send",
+        here=f"{rows} {{rows}}, {columns} {{columns}}",
+        nothing="no weights are on chip now",
+        legend=("weights of the tile on chip", "masked scores, -∞"),
+        about=("P and dS: one tile at a time,", "on chip, never in memory"),
+        products={name: caption for names, caption in products.items() for name in names.split()},
+    )
 
 
 def attention_dkdv() -> Diagram:
-    """The square of weights with keys down and queries across: what a program keeps stands left and right of it, what passes by above.
+    """The square of weights with keys down and queries across. Left and right of it is what a program keeps, above it what it loads in turn.
 
     ::
 
@@ -118,37 +133,22 @@ def attention_dkdv() -> Diagram:
             "dv_ptr": Drawn(("key", "value"), ("key", "dv")),
             "key_lengths_ptr": Drawn(("text",), ("feature", "dv"), inset=True),
         },
-        down=(
-            *(Band("feature", 44), Band("value", 44), Band("lse", 10, 10), Band("delta", 10, 10)),
-            Band("key", 260, 8, numbered=True),
-        ),
-        across=(
-            *(Band("feature", 19), Band("value", 19), Band("query", 260, 8, numbered=True)),
-            *(Band("dk", 19), Band("dv", 19)),
-        ),
-        square=Square(
-            "k_ptr",
-            "q_ptr",
-            ("p", "pT", "p_t", "weights"),
-            (
-                *_AGAIN,
+        down=(*_FLAT, Band("lse", 10, 10), Band("delta", 10, 10), Band("key", 260, 8, numbered=True)),
+        across=(*_NARROW, Band("query", 260, 8, numbered=True), Band("dk", 19), Band("dv", 19)),
+        square=_backward(
+            "keys",
+            "queries",
+            weights="p pT p_t weights",
+            results=(
                 Enlarged(("dv",), "after", sign="p·do →", note="after"),
                 Enlarged(("dk",), "after", sign="ds·q →", note="after"),
             ),
-            made="a product of keys {rows} and queries {columns}, on chip",
-            used="{result} of keys {rows}: + what queries {columns} send",
-            here="keys {rows}, queries {columns}",
-            nothing="no weights are on chip now",
-            legend=("weights of the tile on chip", "masked scores, -∞"),
-            about=("P and dS: one tile at a time,", "on chip, never in memory"),
-            products=_said(
-                {
-                    "s sT s_t qk": "scores: k[{rows}] · q[{columns}]ᵀ, made again",
-                    "dp dpT dp_t": "dP: v[{rows}] · do[{columns}]ᵀ, on chip",
-                    "dv": "dv[{rows}] += p · do[{columns}]",
-                    "dk": "dk[{rows}] += ds · q[{columns}]",
-                }
-            ),
+            products={
+                "s sT s_t qk": "scores: k[{rows}] · q[{columns}]ᵀ, made again",
+                "dp dpT dp_t": "dP: v[{rows}] · do[{columns}]ᵀ, on chip",
+                "dv": "dv[{rows}] += p · do[{columns}]",
+                "dk": "dk[{rows}] += ds · q[{columns}]",
+            },
         ),
     )
 
@@ -173,29 +173,18 @@ def attention_dq() -> Diagram:
             "dq_ptr": Drawn(("query", "feature"), ("query", "dq")),
             "key_lengths_ptr": Drawn(("text",), ("feature", "dq"), inset=True),
         },
-        down=(Band("feature", 44), Band("value", 44), Band("query", 260, 8, numbered=True)),
-        across=(
-            *(Band("feature", 19), Band("value", 19), Band("lse", 10), Band("delta", 10)),
-            *(Band("key", 260, 8, numbered=True), Band("dq", 19)),
-        ),
-        square=Square(
-            "q_ptr",
-            "k_ptr",
-            ("p", "weights"),
-            (*_AGAIN, Enlarged(("dq",), "after", sign="ds·k →", note="after")),
-            made="a product of queries {rows} and keys {columns}, on chip",
-            used="{result} of queries {rows}: + what keys {columns} send",
-            here="queries {rows}, keys {columns}",
-            nothing="no weights are on chip now",
-            legend=("weights of the tile on chip", "masked scores, -∞"),
-            about=("P and dS: one tile at a time,", "on chip, never in memory"),
-            products=_said(
-                {
-                    "s qk": "scores: q[{rows}] · k[{columns}]ᵀ, made again",
-                    "dp": "dP: do[{rows}] · v[{columns}]ᵀ, on chip",
-                    "dq": "dq[{rows}] += ds · k[{columns}]",
-                }
-            ),
+        down=(*_FLAT, Band("query", 260, 8, numbered=True)),
+        across=(*_NARROW, Band("lse", 10), Band("delta", 10), Band("key", 260, 8, numbered=True), Band("dq", 19)),
+        square=_backward(
+            "queries",
+            "keys",
+            weights="p weights",
+            results=(Enlarged(("dq",), "after", sign="ds·k →", note="after"),),
+            products={
+                "s qk": "scores: q[{rows}] · k[{columns}]ᵀ, made again",
+                "dp": "dP: do[{rows}] · v[{columns}]ᵀ, on chip",
+                "dq": "dq[{rows}] += ds · k[{columns}]",
+            },
         ),
     )
 
@@ -233,7 +222,7 @@ _WEIGHTS = Square(
     here="queries {rows}, keys {columns}",
     nothing="no weights are on chip now",
     legend=("weights of the tile on chip", "masked weights, -∞"),
-    skips=False,  # what has no tile of its own was read out of the state, or comes later
+    skips=False,  # pairs without a tile went through the state or come later
 )
 
 
@@ -249,11 +238,10 @@ def linear(
         q [N, D] A   o [N, D_V]     end (memory)
         chunks (memory), in a row
 
-    Every product lies where a product is written: a number of S has its row in k and its column in v, a number of o has
-    its row in q (and in A, the weights) and its column in S (and in v). `ends` are states in memory before and after the
-    text, `chunks` one for each chunk; with queries beside them, they are what each chunk starts from. `weights` are those
-    inside a chunk, on chip.
-    """  # fmt: skip
+    Tensors are placed as in a product: an element of S has its row in k and its column in v, an element of o has its row in q
+    (and in the weights A) and its column in S (and in v). `ends`: states in memory before and after the text. `chunks`: a state
+    for each chunk, which with `queries` is what the chunk starts from. `weights`: those inside a chunk, on chip.
+    """
     tensors = {"k_ptr": Drawn(("key", "feature"), ("feature", "key")), "v_ptr": Drawn(("key", "value"))}
     if queries:
         tensors = {"q_ptr": Drawn(("query", "feature")), **tensors, output: Drawn(("query", "value"))}
@@ -316,4 +304,4 @@ PREFIX = Diagram(
         title="{state}, on chip, after this step",
     ),
 )
-"""A sum of states that are there already: what is added above the state, what was stored from it below, in the same columns."""
+"""A running sum of given states. In the same columns, what is added is above the state, and what was stored from it is below."""

@@ -1,4 +1,4 @@
-"""The factors of a case in words: what its layout and its sizes are, as part of a sentence about a kernel that fails there."""
+"""A case's layout, sizes and flags in words, for sentences about a kernel that fails there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LAYOUTS: dict[str, str] = {
     "transposed": "heads that lie side by side in memory, row by row",
     "strided": "tensors that each lie in memory in an order of their own, with gaps",
 }
-"""By layout; the contiguous one needs no words."""
+"""By layout, except the contiguous one."""
 
 SIZES: dict[str, str] = {
     "N_Q": "queries",
@@ -18,14 +18,14 @@ SIZES: dict[str, str] = {
     "H_KV": "key heads",
     "D_V": "features of a value",
 }
-"""What is counted, for symbols that mean the same in every puzzle."""
+"""What a size counts, for symbols that mean the same in every puzzle."""
 
 FLAGS: dict[str, tuple[str, str]] = {
     "SCALE": ("with a scale that is not 1 / sqrt(D)", "with scale = 1 / sqrt(D)"),
     "PAST": ("after earlier tokens, whose state is given", "without earlier tokens"),
     "RAGGED": ("with keys padded to a length for each batch", "with all keys of every batch"),
 }
-"""A flag that is on and the same flag off, where the name says too little."""
+"""The words for a flag that is on and for the same flag off, where its name is not enough."""
 
 TILES: dict[str, tuple[str, ...]] = {
     "BLOCK_M": ("M", "N_Q"),
@@ -35,9 +35,9 @@ TILES: dict[str, tuple[str, ...]] = {
     "BLOCK_SIZE": ("SIZE",),
     "CHUNK": ("N",),
 }
-"""Which sizes are cut into tiles of which length, for symbols that mean the same in every puzzle."""
+"""The sizes that a tile cuts, by the name of the tile."""
 
 
 def tile_of(size: str, meta: Mapping[str, int]) -> str | None:
-    """The name in `meta` of the tile that cuts a size; None where it is not cut."""
+    """The name of the tile in `meta` that cuts a size, or None."""
     return next((tile for tile, sizes in TILES.items() if size in sizes and tile in meta), None)

@@ -1,9 +1,9 @@
-"""The families of rows that kernels are tried on: each exists because a wrong idea survives the others.
+"""The families of rows that kernels are tried on. Each exposes a mistake that the others do not.
 
-Normal rows hide almost everything. A row of only negative numbers shows a maximum that starts at 0 and masked lanes that
-hold 0; an ascending row, whose maximum comes last, shows a missing rescale; a large shift shows a missing subtraction.
-Softmax does not care which number is subtracted as long as nothing overflows or vanishes, so a wrong maximum shows only
-where rows ("deep") or tiles ("late_max", "early_max", "uneven") lie more than exp's range of about 88 apart.
+Normal rows hide almost every mistake. Negative rows expose a maximum that starts at 0 and masked lanes that hold 0. Ascending
+rows, whose maximum comes last, expose a missing rescale, and a large shift exposes a missing subtraction. Softmax gives the same
+result whichever number is subtracted, as long as nothing overflows or vanishes. So a wrong maximum shows only where rows ("deep")
+or tiles ("late_max", "early_max", "uneven") are more than 88 apart, the range of exp in float32.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from checker.course.chunk_kinds import IN_SIGHT, PAIRS, TRIPLES, Kind, Plan, ext
 from checker.puzzle import DTYPES, Case
 
 CONSTRUCTED = {"chunk_pairs": PAIRS, "chunk_pairs_in_sight": IN_SIGHT, "chunk_triples": TRIPLES}
-"""Families of rows that are not drawn but built from kinds of chunks."""
+"""Families whose rows are not random but built from kinds of chunks."""
 REACH = {"float32": 3000.0, "float16": 60_000.0, "bfloat16": 1e5}
-"""How far from zero the rows of the family "extreme" go."""
+"""The largest magnitude in rows of the family "extreme"."""
 
 IN_WORDS: dict[str, str] = {
     "negative": "rows in which every number is far below zero",
@@ -79,11 +79,7 @@ IN_WORDS: dict[str, str] = {
     "ramp": "keys that grow along the sequence",
     "rising": "keys that slowly grow along the sequence",
 }
-"""What a family's rows are, as part of a sentence that begins with "It fails with"."""
-
-
-MOST_REMEMBERED, FEW = 400, 2**15
-"""Of `once_a_case`: 100 MB at most."""
+"""A family's rows as the end of a sentence that begins with "It fails with"."""
 IN_NAMES: dict[str, str] = {
     "chunk_pairs": "all pairs of chunk kinds",
     "chunk_pairs_in_sight": "all pairs of chunk kinds but far above",
@@ -119,21 +115,34 @@ IN_NAMES: dict[str, str] = {
     "ramp": "growing keys",
     "rising": "slowly growing keys",
 }
-"""What a family is called in a case's name, where not "<family> rows"."""
+"""A family in a case's name, where that is not "<family> rows"."""
 
 
 def in_name(family: str) -> str:
-    """The family as an element of a case's name, e.g. ``one hot rows``; empty for ordinary values."""
+    """The family in a case's name, for example ``one hot rows``; empty for normal values."""
     return "" if family == "normal" else IN_NAMES.get(family, f"{family.replace('_', ' ')} rows")
 
 
+def counted(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == 1 else plural}"
+
+
+def case_name(*words: str) -> str:
+    """A case's name: the words that are not empty. The contiguous layout is left out."""
+    return ", ".join(word for word in words if word not in ("", "contiguous"))
+
+
 def generator(case: Case) -> torch.Generator:
-    """The case's own random numbers: the same every time, on every machine."""
+    """A generator seeded by the case: the same numbers every time, on every machine."""
     return torch.Generator().manual_seed(case.seed * 1_000_003 + sum(case.sizes.values()))
 
 
+MOST_REMEMBERED, FEW = 400, 2**15
+"""Limits of `once_a_case`: number of tensors, and elements of each. Together at most 100 MB."""
+
+
 def once_a_case(compute: Callable[[Case, str], torch.Tensor]) -> Callable[[Case, str], torch.Tensor]:
-    """`compute` of a case and an output, remembered for the last `MOST_REMEMBERED` of few elements: a diagnosis asks for it dozens of times."""
+    """`compute` with a cache of the last `MOST_REMEMBERED` small results, because a diagnosis needs each dozens of times."""
     known: OrderedDict[tuple[bytes, str], torch.Tensor] = OrderedDict()
 
     @wraps(compute)
@@ -152,7 +161,10 @@ def once_a_case(compute: Callable[[Case, str], torch.Tensor]) -> Callable[[Case,
 
 
 def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
-    """[m, n] float64 rows of the case's family. Only with `empty` may a row that is built from chunks be -inf throughout."""
+    """[m, n] float64 rows of the case's family. Rows built from chunks may be -inf throughout only with `empty`.
+
+    Raises ValueError for an unknown family.
+    """
     plan = _plan(case)
     if plan is not None:
         seed = generator(case).initial_seed()
@@ -161,9 +173,9 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
     match case.family:
         case "normal":
             return x
-        case "large":  # the sum of two is still a number
+        case "large":  # the sum of two does not overflow
             return x * torch.finfo(DTYPES[case.dtype]).max / 32
-        case "zeros":  # every other number, in another order in each row, is 0.0 or -0.0
+        case "zeros":  # about half of the numbers are 0.0 or -0.0, at other places in each row
             x = torch.where(torch.rand(m, n, generator=generator(case), dtype=torch.float64) < 0.5, 0.0 * x, x)
             x[:, 0] = 0.0
             return x
@@ -175,11 +187,11 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
             return torch.sort(4 * x, dim=-1).values
         case "descending":
             return torch.sort(4 * x, dim=-1, descending=True).values
-        case "creeping":  # a rise too small to look like one, in every chunk: what is left out of each rescale adds up
+        case "creeping":  # a tiny rise in every chunk: the error of skipped rescales adds up
             return (5e-5 * torch.arange(n, dtype=torch.float64)).repeat(m, 1)
-        case "climbing":  # each rise is small, all together are more than exp reaches
+        case "climbing":  # each rise is small, but their sum exceeds the range of exp
             return 6.0 * (torch.arange(n) // chunk_width(case, n)).double() + x.clamp(-1, 1)
-        case "one_hot":  # one lane takes all, the last one
+        case "one_hot":  # the last element has all the weight
             x = torch.full((m, n), -30.0, dtype=torch.float64)
             x[:, -1] = 20.0
             return x
@@ -191,9 +203,7 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
             return x
         case "deep":  # exp(x) is 0 in float32 without the maximum
             return 3 * x - 300
-        case (
-            "abyss"
-        ):  # below any stand-in for -inf; not for cases: a kernel that folds l into the exponent fails it too
+        case "abyss":  # below any number used for -inf; for mutants only: right kernels that fold l into exp fail, too
             return -1e38 - 1e38 * torch.rand(m, n, generator=generator(case), dtype=torch.float64)
         case "late_max":  # the maximum comes last and dwarfs what came before
             x[:, -1] += 120
@@ -204,7 +214,7 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
         case "first_chunk_masked":  # the first tile of every row is -inf throughout; the last element never is
             x[:, : min(case.meta.get("BLOCK_N", n // 2), n - 1)] = -torch.inf
             return x
-        case "masked_then_deep":  # the same, and what stood in for that -inf is far from all that follows
+        case "masked_then_deep":  # the same, and all later elements are far from any number used for that -inf
             x = 3 * x - 300
             x[:, : min(case.meta.get("BLOCK_N", n // 2), n - 1)] = -torch.inf
             return x
@@ -213,7 +223,7 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
             x = torch.full((m, n), math.log(0.45 * step / chunk_width(case, n)), dtype=torch.float64)
             x[:, 0] = 0.0
             return x
-        case "uneven":  # neighbouring rows lie so far apart that no number can stand for both of their maxima
+        case "uneven":  # neighbouring rows are so far apart that no one number can serve as the maximum of both
             return x - 150.0 * (torch.arange(m, dtype=torch.float64) % 2)[:, None]
         case "empty":  # every other row is -inf throughout, the first one included
             x[::2] = -torch.inf
@@ -223,7 +233,7 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
 
 
 WITHOUT = " without "
-"""Between a family of CONSTRUCTED and the name of a kind that its rows are not to hold."""
+"""Separates a family of CONSTRUCTED from the name of a kind that its rows leave out."""
 KINDS_IN_WORDS: dict[Kind, str] = {
     Kind.EMPTY: "that are -inf throughout",
     Kind.TIE: "whose maximum is the one so far",
@@ -235,17 +245,17 @@ KINDS_IN_WORDS: dict[Kind, str] = {
     Kind.SMALL: "of many small terms",
     Kind.ZEROS: "of zeros",
 }
-"""After "parts of a row"."""
+"""A kind of chunk, to follow "parts of a row"."""
 
 
 def with_a_kind_left_out(family: str) -> dict[str, str]:
-    """Families whose rows lack one kind of chunk, with that kind in words; none of a family that is not built from chunks."""
+    """The variants of a family that lack one kind of chunk, with that kind in words; empty for families not built from chunks."""
     plan = CONSTRUCTED.get(family)
     return {f"{family}{WITHOUT}{kind.name}": KINDS_IN_WORDS[kind] for kind in (plan.kinds if plan else ())}
 
 
 def _plan(case: Case) -> Plan | None:
-    """How the rows of a family that is built from chunks are built."""
+    """The plan of a family that is built from chunks, None for the others."""
     if case.family in ("extreme", "vast"):
         return extremes(1e30 if case.family == "vast" else REACH[case.dtype])
     family, _, left_out = case.family.partition(WITHOUT)
@@ -254,17 +264,18 @@ def _plan(case: Case) -> Plan | None:
 
 
 def chunk_width(case: Case, n: int) -> int:
-    """How many of n columns are a chunk: those of a tile or of a part, as many of these as make 64 chunks at most; of a single
-    tile the eighth part.
+    """How many of n columns make a chunk: a tile or a part, or several of them so that there are at most 64 chunks.
+
+    If the row fits in one tile, a chunk is an eighth of it.
     """
     tile = -(-n // case.sizes["SPLITS"]) if "SPLITS" in case.sizes else case.meta.get("BLOCK_N", n)
     return tile * -(-n // (64 * tile)) if tile < n else -(-n // 8)
 
 
 def stored(x: torch.Tensor, case: Case, gap: int = 13) -> torch.Tensor:
-    """`x` in the case's dtype, laid out in memory as the case says.
+    """`x` in the case's dtype and layout. Raises ValueError for an unknown layout.
 
-    The gaps of a padded layout hold NaN. They are `gap` wide or, with another seed, a few elements wider.
+    The gaps of a padded layout hold NaN. They are `gap` elements wide, or a few more depending on the seed.
     """
     x = x.to(DTYPES[case.dtype])
     match case.layout:
@@ -279,5 +290,5 @@ def stored(x: torch.Tensor, case: Case, gap: int = 13) -> torch.Tensor:
 
 
 def row_magnitude(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """The largest magnitude of each row: what an absolute error in that row is measured against."""
+    """The scale of an error: the largest magnitude of each row, [..., 1]."""
     return expected.abs().nan_to_num(posinf=0.0).amax(dim=-1, keepdim=True)

@@ -9,27 +9,25 @@ import torch
 
 from checker.course import slips
 from checker.course.attention_cases import (
-    CPU,
-    GPU,
-    OTHER_SCALE,
+    SCALED,
     TOLERANCE,
-    built,
     covered,
+    described,
     drawn,
-    said,
+    values_of,
 )
 from checker.course.attention_inputs import attention, queries_keys_values, running, scale_of
 from checker.course.covering import Row
 from checker.course.diagrams import attention as attention_diagram
 from checker.course.families import row_magnitude, stored
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
+from checker.puzzle import CPU, DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 
 def make(case: Case) -> Tensors:
     n_q, n_kv, d = case.sizes["N_Q"], case.sizes["N_KV"], case.sizes["D"]
     q, k, v = queries_keys_values(case, (n_q, d), (n_kv, d))
     return {
-        # no two strides of a padded layout are alike
+        # in a padded layout all four strides differ
         "q_ptr": stored(q, case),
         "k_ptr": stored(k, case, gap=21),
         "v_ptr": stored(v, case, gap=8),
@@ -83,13 +81,13 @@ def _case(
     n_q: int, n_kv: int, d: int, block: tuple[int, int], flags: Mapping[str, Scalar] | None = None, **more: Any
 ) -> Case:
     flags = flags or {}
-    name = said(n_q, n_kv, d, block, flags, **more)
+    name = described(n_q, n_kv, d, block, flags, **more)
     meta = {"BLOCK_M": block[0], "BLOCK_N": block[1]}
     return Case(name, {"N_Q": n_q, "N_KV": n_kv, "D": d}, meta, flags=flags, **more)
 
 
-def _built(row: Row, n_q: int, n_kv: int) -> Case:
-    return _case(n_q, n_kv, row["d"], row["tile"], **built(row))
+def _from_row(row: Row, n_q: int, n_kv: int) -> Case:
+    return _case(n_q, n_kv, row["d"], row["tile"], **values_of(row))
 
 
 PUZZLE = Puzzle(
@@ -107,7 +105,7 @@ PUZZLE = Puzzle(
     statement="o = softmax(scale · q kᵀ) v for one head. One program per tile of BLOCK_M queries, a loop over tiles of "
     "BLOCK_N keys; the matrix of scores exists only one tile at a time, on chip.",
     cases=(
-        *covered(_built),
+        *covered(_from_row),
         _case(1, 1, 16, (16, 16)),
         _case(1, 90, 64, (16, 16), dtype="float16", family="score_pairs_in_sight"),
         _case(48, 80, 16, (32, 64)),  # 16 divides every size, a tile divides none
@@ -116,16 +114,14 @@ PUZZLE = Puzzle(
         _case(37, 70, 64, (32, 16), family="rare_keys", dtype="bfloat16"),
         _case(20, 11, 128, (64, 32), family="score_pairs_in_sight"),
         _case(270, 20, 16, (16, 16), family="score_pairs_in_sight"),
-        _case(16, 445, 16, (16, 16), family="score_triples", flags={"SCALE": OTHER_SCALE}),
-        _case(
-            17, 577, 16, (16, 16), family="score_pairs_in_sight"
-        ),  # more tiles of keys than anyone writes out by hand
-        _case(17, 577, 128, (16, 16), dtype="bfloat16", family="score_pairs", flags={"SCALE": OTHER_SCALE}),
+        _case(16, 445, 16, (16, 16), family="score_triples", flags=SCALED),
+        _case(17, 577, 16, (16, 16), family="score_pairs_in_sight"),  # too many tiles of keys to unroll by hand
+        _case(17, 577, 128, (16, 16), dtype="bfloat16", family="score_pairs", flags=SCALED),
         _case(277, 649, 16, (16, 16), dtype="bfloat16", family="large", layout="padded"),
         _case(277, 211, 16, (16, 16), dtype="float16", family="large"),
         _case(1, 15, 128, (32, 16), dtype="bfloat16", family="large"),
         _case(5, 1, 16, (16, 16), family="extreme_scores"),
-        # so many terms that no sum in 16 bits holds them
+        # more terms than a sum in 16 bits can hold
         _case(2, 649, 64, (16, 16), dtype="float16", family="spike"),
         _case(2, 2083, 64, (64, 32), dtype="bfloat16", family="spike", layout="padded"),
         _case(9, 75, 16, (16, 16), family="extreme_scores"),
@@ -143,16 +139,14 @@ PUZZLE = Puzzle(
         _case(3, 1103, 16, (16, 16), dtype="float16"),
         _case(19, 41, 16, (16, 16), family="constant"),
         _case(19, 263, 32, (32, 64), dtype="bfloat16", family="constant"),
-        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
+        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         _case(143, 640, 64, (128, 64), family="negative", layout="padded"),
         _case(65, 16, 64, (128, 128), family="score_pairs_in_sight", layout="padded"),
         _case(277, 65, 16, (16, 32), family="score_pairs_in_sight", layout="padded"),
         _case(27, 40, 32, (32, 64), dtype="bfloat16", family="score_pairs_in_sight", layout="padded"),
         _case(1000, 1031, 64, (64, 32), devices=GPU, family="score_pairs_in_sight"),
         _case(1024, 4096, 64, (128, 64), devices=GPU, dtype="float16"),
-        _case(
-            2053, 4099, 128, (64, 64), devices=GPU, dtype="bfloat16", family="score_pairs", flags={"SCALE": OTHER_SCALE}
-        ),
+        _case(2053, 4099, 128, (64, 64), devices=GPU, dtype="bfloat16", family="score_pairs", flags=SCALED),
     ),
     make=make,
     reference=reference,
@@ -181,6 +175,6 @@ PUZZLE = Puzzle(
         state={"m_i": "running max", "l_i": "running sum", "acc": "accumulator", "s": "scores of this tile"},
         choices={"N_Q": (32, 48, 70), "N_KV": (40, 64, 96), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
     ),
-    drawn=drawn(_built),
+    drawn=drawn(_from_row),
     slips=slips.attention(("contiguous", "padded")),
 )

@@ -11,30 +11,28 @@ import torch
 
 from checker.course import slips
 from checker.course.attention_cases import (
-    CPU,
     FACTORS,
-    GPU,
-    OTHER_SCALE,
+    SCALED,
     STATISTICS,
     TILES_OF_KEYS,
     TOLERANCE,
-    built,
     covered,
+    described,
     drawn,
-    magnitude,
-    said,
+    scale,
+    values_of,
 )
-from checker.course.attention_inputs import attention, counted, queries_keys_values, running, scale_of
+from checker.course.attention_inputs import attention, queries_keys_values, running, scale_of
 from checker.course.covering import Row
 from checker.course.diagrams import attention as attention_diagram
-from checker.course.families import row_magnitude, stored
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
+from checker.course.families import counted, stored
+from checker.puzzle import CPU, DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 
 def make(case: Case) -> Tensors:
     h, n_q, n_kv, d = (case.sizes[name] for name in ("H", "N_Q", "N_KV", "D"))
     q, k, v = queries_keys_values(case, (h, n_q, d), (h, n_kv, d))
-    # q and o lie alike, and k and v: they share their strides
+    # q and o share their strides, and so do k and v
     return {
         "q_ptr": _stored(q, case, 13),
         "k_ptr": _stored(k, case, 21),
@@ -46,9 +44,9 @@ def make(case: Case) -> Tensors:
 
 
 def _stored(x: torch.Tensor, case: Case, gap: int) -> torch.Tensor:
-    """[H, N, D] in the case's dtype and layout.
+    """`x` [H, N, D] in the case's dtype and layout.
 
-    Heads of a padded layout lie further apart than their rows do; those of an interleaved one nearer, as [N, H, D].
+    In a padded layout the head stride is the larger one, with a gap after each head. An interleaved one lies as [N, H, D] in memory.
     """
     h, n, d = x.shape
     if case.layout == "interleaved":
@@ -110,29 +108,24 @@ def budget(case: Case) -> dict[str, Allowance]:
     }
 
 
-def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """A row of O is measured against its largest element, a maximum or a sum against its own size."""
-    return row_magnitude(case, output, expected) if output == "o_ptr" else magnitude(case, expected)
-
-
 def _case(
     h: int, n_q: int, n_kv: int, d: int, block: tuple[int, int], flags: Mapping[str, Scalar] | None = None, **more: Any
 ) -> Case:
     flags = flags or {}
-    name = f"{counted(h, 'head', 'heads')}, {said(n_q, n_kv, d, block, flags, **more)}"
+    name = f"{counted(h, 'head', 'heads')}, {described(n_q, n_kv, d, block, flags, **more)}"
     meta = {"BLOCK_M": block[0], "BLOCK_N": block[1]}
     return Case(name, {"H": h, "N_Q": n_q, "N_KV": n_kv, "D": d}, meta, flags=flags, **more)
 
 
-def _built(row: Row, n_q: int, n_kv: int) -> Case:
-    return _case(row["heads"], n_q, n_kv, row["d"], row["tile"], **built(row))
+def _from_row(row: Row, n_q: int, n_kv: int) -> Case:
+    return _case(row["heads"], n_q, n_kv, row["d"], row["tile"], **values_of(row))
 
 
 _FACTORS = {"heads": (1, 2, 3), **FACTORS, "layout": ("padded", "contiguous", "interleaved")}
 
 
 def _allowed(row: Row) -> bool:
-    """Not many heads and many tiles."""
+    """Leaves out cases of many heads and many tiles, which take long."""
     return row["heads"] == 1 or (row["family"] not in TILES_OF_KEYS)
 
 
@@ -156,7 +149,7 @@ PUZZLE = Puzzle(
     statement="The same attention with the loops swapped: one program per head, tiles of keys outside, tiles of queries "
     "inside. O, which is always divided by l, and m and l are kept in global memory and updated at every visit.",
     cases=(
-        *covered(_built, _FACTORS, _allowed),
+        *covered(_from_row, _FACTORS, _allowed),
         _case(1, 1, 1, 16, (16, 16)),
         _case(2, 1, 45, 64, (16, 16), dtype="float16", family="score_pairs_in_sight"),
         _case(1, 48, 80, 16, (32, 64)),  # 16 divides every size, a tile divides none
@@ -165,14 +158,12 @@ PUZZLE = Puzzle(
         _case(2, 37, 70, 64, (32, 16), family="rare_keys", dtype="bfloat16"),
         _case(17, 5, 7, 16, (16, 16), family="score_pairs_in_sight"),
         _case(1, 270, 20, 16, (16, 16), family="score_pairs_in_sight"),
-        _case(1, 16, 445, 16, (16, 16), family="score_triples", flags={"SCALE": OTHER_SCALE}),
-        _case(
-            5, 17, 577, 16, (16, 16), family="score_pairs_in_sight"
-        ),  # more tiles of keys than anyone writes out by hand
-        _case(2, 5, 577, 128, (16, 16), dtype="bfloat16", family="score_pairs", flags={"SCALE": OTHER_SCALE}),
+        _case(1, 16, 445, 16, (16, 16), family="score_triples", flags=SCALED),
+        _case(5, 17, 577, 16, (16, 16), family="score_pairs_in_sight"),  # too many tiles of keys to unroll by hand
+        _case(2, 5, 577, 128, (16, 16), dtype="bfloat16", family="score_pairs", flags=SCALED),
         _case(3, 37, 643, 16, (16, 64), dtype="float16", family="large", layout="padded"),
         _case(5, 37, 71, 16, (16, 16), dtype="bfloat16", family="large", layout="padded"),
-        # so many terms that no sum in 16 bits holds them
+        # more terms than a sum in 16 bits can hold
         _case(1, 2, 649, 64, (16, 16), dtype="float16", family="spike"),
         _case(1, 2, 2083, 64, (64, 32), dtype="bfloat16", family="spike", layout="padded"),
         _case(1, 9, 75, 16, (16, 16), family="extreme_scores"),
@@ -191,23 +182,13 @@ PUZZLE = Puzzle(
         _case(1, 3, 1103, 16, (16, 16), dtype="float16"),
         _case(1, 19, 41, 16, (16, 16), family="constant"),
         _case(1, 19, 263, 32, (32, 64), dtype="bfloat16", family="constant"),
-        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
+        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         _case(1, 143, 640, 64, (128, 64), family="negative", layout="padded", seed=1),
         _case(3, 65, 16, 64, (128, 128), family="score_pairs_in_sight", layout="padded"),
         _case(6, 70, 75, 16, (32, 16), family="score_pairs_in_sight"),  # another height, in more programs than four
         _case(64, 258, 259, 64, (64, 32), devices=GPU, family="score_pairs_in_sight"),
         _case(132, 200, 260, 64, (32, 64), devices=GPU, dtype="float16"),
-        _case(
-            8,
-            777,
-            1024,
-            128,
-            (64, 64),
-            devices=GPU,
-            dtype="bfloat16",
-            family="score_pairs",
-            flags={"SCALE": OTHER_SCALE},
-        ),
+        _case(8, 777, 1024, 128, (64, 64), devices=GPU, dtype="bfloat16", family="score_pairs", flags=SCALED),
     ),
     make=make,
     reference=reference,
@@ -242,6 +223,6 @@ PUZZLE = Puzzle(
         state={"m_i": "running max", "l_i": "running sum", "acc": "output times its sum", "s": "scores of this tile"},
         choices={"N_Q": (32, 48, 70), "N_KV": (40, 64, 96), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
     ),
-    drawn=drawn(_built, {**_FACTORS, "heads": (1, 2, 3, 5)}),
+    drawn=drawn(_from_row, {**_FACTORS, "heads": (1, 2, 3, 5)}),
     slips=slips.attention(("contiguous", "padded"), _some_heads),
 )

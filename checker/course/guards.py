@@ -1,9 +1,8 @@
-"""Guards, by family of puzzles: conditions under which a wrong kernel could be wrong that is right everywhere else.
+"""Guards by family of puzzles: conditions under which a kernel could be wrong that is right everywhere else.
 
-Each is something that a kernel can know and that somebody could get wrong alone: a size beyond a bound, a remainder, one dtype,
-one layout, one program, a flag, two of these together, or what the chunk in hand holds beside what was seen before it. A wrong kernel
-that is wrong only there and passes is a hole in the cases. `tools/guarded.py` joins them with the solutions; a guard
-whose names a kernel does not have is none of its guards.
+Each is a condition that a kernel can test: a size beyond a bound, a remainder, one dtype, one layout, one program, a flag, two of
+these together, or how the current chunk compares with those before it. If a kernel that is wrong only under such a condition passes,
+the puzzle lacks a case. `tools/guarded.py` combines guards with the solutions, and skips those that use names a kernel does not have.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ def _guards(tests: dict[str, str], chunk: str = "") -> tuple[Guard, ...]:
 
 
 def _both(first: dict[str, str], second: dict[str, str]) -> dict[str, str]:
-    """Every test of one kind together with every one of another."""
-    return {f"{a} and {b}": f"({one}) and ({two})" for (a, one), (b, two) in product(first.items(), second.items())}
+    """Every pair of a test of the first kind and one of the second."""
+    return {f"{a} and {b}": f"({x}) and ({y})" for (a, x), (b, y) in product(first.items(), second.items())}
 
 
 def _remainders(size: str, tile: str, what: str) -> dict[str, str]:
-    """What the last tile holds: all of it, one element, all but one; or there is one tile only."""
+    """How full the last tile is, and whether it is the only one."""
     return {
         f"{what}: {size} % {tile} = 0": f"{size} % {tile} == 0",
         f"{what}: {size} % {tile} = 0, several": f"{size} % {tile} == 0 and {size} > {tile}",
@@ -78,14 +77,14 @@ TURNS = _guards(
         "neither the first turn nor the last": "turn > 0 and turn < turns - 1",
     }
 )
-"""In place, in whatever loop the mistake stands."""
+"""Tested in the loop that contains the mistake."""
 
 
 # -------------------------------------------------------------------------------------------------------------- softmax
 
 
 def _rows_at_large(x: str, y: str) -> tuple[Guard, ...]:
-    """Of kernels over the rows of two matrices, which are given as ``x_ptr`` and ``stride_xm``."""
+    """For kernels over the rows of two matrices, with parameters like ``x_ptr`` and ``stride_xm``."""
     dtypes = _dtypes(f"{x}_ptr")
     in_16_bits = {name: dtypes[name] for name in ("float16", "bfloat16")}
     padded = {"padded rows": f"stride_{x}m != N"}
@@ -137,7 +136,7 @@ _LOW = 'float("-inf")'
 
 
 def _row(chunk: str, m: str) -> dict[str, str]:
-    """What the maximum of a chunk of one row can be beside the maximum before it."""
+    """How the maximum of a chunk of one row can compare with the maximum before it."""
     low = _LOW
     return {
         "a chunk of -inf at the start": f"({chunk} == {low}) & ({m} == {low})",
@@ -155,7 +154,7 @@ def _row(chunk: str, m: str) -> dict[str, str]:
 
 
 def _rows(x: str, m: str, mask: str) -> dict[str, str]:
-    """The same for the rows of a tile: of some row, of every row, and of one row and not of another."""
+    """The same for the rows of a tile: in some row, in every row, and in one row but not in another."""
     found = {}
     for name, test in _row(f"tl.max({x}, axis=1)", m).items():
         some = f"tl.max((({test}) & ({mask})).to(tl.int32), axis=0) == 1"
@@ -166,7 +165,7 @@ def _rows(x: str, m: str, mask: str) -> dict[str, str]:
     return found
 
 
-def _dead(x: str, mask: str) -> str:
+def _some_row_empty(x: str, mask: str) -> str:
     return f"tl.max(((tl.max({x}, axis=1) == {_LOW}) & ({mask})).to(tl.int32), axis=0) == 1"
 
 
@@ -183,10 +182,10 @@ TILES = (
     *PROGRAMS,
     *TURNS,
     *_guards(_rows("x", "m_i", "offs_m < M"), "x"),
-    Guard("a second chunk of -inf in a row, in some row", _dead("x", "offs_m < M"), "x", twice=True),
+    Guard("a second chunk of -inf in a row, in some row", _some_row_empty("x", "offs_m < M"), "x", twice=True),
 )
 GRADIENT_ROWS = (*_rows_at_large("y", "dy"), *PROGRAMS)
-"""The way back through the softmax of a row that lies in one tile."""
+"""For softmax_backward."""
 
 
 # ------------------------------------------------------------------------------------------------------------ attention
@@ -260,9 +259,9 @@ _TILES_OF_SCORES = (
 
 
 def _scores(mask: str) -> tuple[Guard, ...]:
-    """Of a kernel whose tile of scores has rows that `mask` is about."""
-    dead = Guard("a second tile of -inf in a row, in some row", _dead("s", mask), "s", twice=True)
-    return (*_TILES_OF_SCORES, *_guards(_rows("s", "m_i", mask), "s"), dead)
+    """For a kernel with a tile of scores `s`. `mask` is its mask of the tile's rows."""
+    empty = Guard("a second tile of -inf in a row, in some row", _some_row_empty("s", mask), "s", twice=True)
+    return (*_TILES_OF_SCORES, *_guards(_rows("s", "m_i", mask), "s"), empty)
 
 
 ATTENTION = _scores("mask_m")
@@ -270,7 +269,7 @@ KEYS_DOWN = (
     *_scores("mask_n"),
     *_guards({**_many("N_Q", "BLOCK_M", (8,), "tiles of queries"), "more than 600 queries": "N_Q > 600"}),
 )
-"""Where a row of the tile is a key, and the loop is over queries."""
+"""For tiles whose rows are keys, in a loop over queries."""
 
 _O = _dtypes("o_ptr")
 _O_STRIDED = {"strided": "stride_od != 1", "heads side by side": "stride_od == 1 and stride_om != D"}
@@ -301,7 +300,7 @@ DELTA = (
         }
     ),
 )
-"""The dot product of each row of the output with its gradient."""
+"""For attention_delta."""
 
 
 # ----------------------------------------------------------------------------------------------------- linear attention

@@ -1,4 +1,4 @@
-"""linear_attention: all keys and values become one small state, and every query is answered from it."""
+"""linear_attention: keys and values are summed into one small state, from which every query is answered."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from checker.course import slips
-from checker.course.attention_inputs import counted
-from checker.course.covering import Row, covering
+from checker.course.covering import Row, covering, each_once
 from checker.course.diagrams import linear
+from checker.course.families import counted
 from checker.course.linear_cases import (
     FAMILIES,
     LAYOUTS,
@@ -21,12 +21,12 @@ from checker.course.linear_cases import (
     WIDTHS,
     columns,
     drawn_values,
-    length,
     sensible,
+    tokens,
     values_of,
 )
 from checker.course.linear_inputs import (
-    GPU,
+    LONG,
     TOLERANCE,
     described,
     empty,
@@ -38,7 +38,7 @@ from checker.course.linear_inputs import (
     strides,
 )
 from checker.course.linear_inputs import linear_attention as exact
-from checker.puzzle import DTYPES, FAR, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
+from checker.puzzle import DTYPES, FAR, GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
 
 AXES = {"q": "hm", "k": "hn", "v": "hn", "o": "hm"}
 
@@ -50,8 +50,10 @@ def _sizes(case: Case) -> tuple[int, int, int, int, int, int]:
 
 
 def _key_lengths(case: Case) -> torch.Tensor:
-    """[B] int32: all keys, unless the case is ragged: then the first batch lacks some, the last has none at all, those between have
-    one key, all of them, or full tiles."""
+    """[B] int32: the number of keys of each batch, N_KV unless the case is ragged.
+
+    Of a ragged case the first batch lacks some keys and the last has none. Those between have one key, all, or full tiles.
+    """
     b, n_kv = case.sizes["B"], case.sizes["N_KV"]
     lengths = torch.full((b,), n_kv, dtype=torch.int32)
     if case.flags.get("RAGGED"):
@@ -68,7 +70,7 @@ def make(case: Case) -> Tensors:
     q, k, v = queries_keys_values(case, (b, h, n_q, d), (b, h, n_kv, d), d_v)
     lengths = _key_lengths(case)
     padding = (torch.arange(n_kv) >= lengths[:, None])[:, None, :, None]  # [B, 1, N_KV, 1]
-    k[padding.expand_as(k)] = 7.0  # padded keys hold numbers: whoever counts them is seen
+    k[padding.expand_as(k)] = 7.0  # a kernel that counts padded keys gets a wrong result
     v[padding.expand_as(v)] = 50.0
     o = empty(case, (b, h, n_q, d_v))
     return {"q_ptr": q, "k_ptr": k, "v_ptr": v, "o_ptr": o, "key_lengths_ptr": lengths}
@@ -117,12 +119,12 @@ _HEADS = ((2, 1), (1, 2), (1, 5), (3, 1))
 
 
 def _queries(queries: str, block: int, n_kv: int) -> int:
-    """N_Q: as many as there are keys, or what fills tiles of `block` as it says."""
+    """N_Q: N_KV, or a length that fills the last tile of `block` queries as `queries` says."""
     return {"as many": n_kv, "one": block + 1, "none": 2 * block, "all but one": 3 * block - 1, "alone": 1}[queries]
 
 
 def _covered() -> tuple[Case, ...]:
-    """Each two of family, how full the tiles of keys and of queries are, tiles, D_V, D, heads, dtype, layout and lengths."""
+    """Cases that cover all values in pairs: family, remainders of keys and of queries, tiles, D_V, D, heads, dtype, layout, lengths."""
     factors = {
         "family": FAMILIES,
         "remainder": REMAINDERS,
@@ -138,7 +140,7 @@ def _covered() -> tuple[Case, ...]:
 
     def sizes(row: Row) -> tuple[int, int, int]:
         block_m, block_n, block_v = row["tile"]
-        n_kv = length(row["family"], block_n, row["remainder"])
+        n_kv = tokens(row["family"], block_n, row["remainder"])
         return _queries(row["queries"], block_m, n_kv), n_kv, columns(row["values"], block_v)
 
     def allowed(row: Row) -> bool:
@@ -146,27 +148,20 @@ def _covered() -> tuple[Case, ...]:
         turns = (-(-n_q // block_m) + -(-n_kv // block_n)) * -(-d_v // block_v) * b * h
         return sensible(row) and turns <= 2 * MOST_TURNS
 
-    cases = {}
+    found = []
     for row in covering(factors, allowed):
         (n_q, n_kv, d_v), (b, h) = sizes(row), row["heads"]
-        case = _case(b, h, (n_q, n_kv), (row["d"], d_v), row["tile"], ragged=row["ragged"], **values_of(row))
-        cases[case.name] = case
-    return tuple(cases.values())
+        found.append(_case(b, h, (n_q, n_kv), (row["d"], d_v), row["tile"], ragged=row["ragged"], **values_of(row)))
+    return each_once(found)
 
 
 def _drawn(draw: Random) -> tuple[Case, ...]:
-    """The last one is larger than all that are known."""
+    """Random cases. The last one is larger than any known case."""
     found = []
     for large in (False,) * 5 + (True,):
         tile = (64, 64, 64) if large else (draw.choice((16, 32)), draw.choice((16, 32, 64)), draw.choice((16, 32)))
-        n_q, n_kv = (
-            (draw.randint(200, 300), draw.randint(1300, 1500))
-            if large
-            else (
-                draw.randint(1, 3 * tile[0]),
-                draw.randint(1, 6 * tile[1]),
-            )
-        )
+        limits = ((200, 300), (1300, 1500)) if large else ((1, 3 * tile[0]), (1, 6 * tile[1]))
+        n_q, n_kv = (draw.randint(*limit) for limit in limits)
         b, h = (1, 1) if large else (draw.randint(1, 3), draw.randint(1, 2))
         widths = (draw.choice(WIDTHS), draw.randint(1, 2 * tile[2]))
         ragged = draw.random() < 0.5
@@ -185,27 +180,9 @@ PUZZLE = Puzzle(
     title="Linear attention",
     kernel="linear_attention_kernel",
     parameters=(
-        "q_ptr",
-        "k_ptr",
-        "v_ptr",
-        "o_ptr",
-        "key_lengths_ptr",
-        "stride_qh",
-        "stride_qm",
-        "stride_kh",
-        "stride_kn",
-        "stride_vh",
-        "stride_vn",
-        "stride_oh",
-        "stride_om",
-        "H",
-        "N_Q",
-        "N_KV",
-        "D_V",
-        "BLOCK_M",
-        "BLOCK_N",
-        "BLOCK_V",
-        "D",
+        *("q_ptr", "k_ptr", "v_ptr", "o_ptr", "key_lengths_ptr"),
+        *("stride_qh", "stride_qm", "stride_kh", "stride_kn", "stride_vh", "stride_vn", "stride_oh", "stride_om"),
+        *("H", "N_Q", "N_KV", "D_V", "BLOCK_M", "BLOCK_N", "BLOCK_V", "D"),
     ),
     notebook="10_linear_attention",
     points=5,
@@ -230,7 +207,7 @@ PUZZLE = Puzzle(
         _case(2, 3, (21, 37), (16, 24), (16, 16, 16), layout="roomy"),
         _case(1, 1, (33, 37), (64, 40), (32, 16, 32), dtype="float16", family="outlier"),
         _case(1, 1, (17, 33), (16, 16), (16, 16, 16), dtype="bfloat16", family="constant"),
-        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
+        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         _case(
             1,
             1,
@@ -250,7 +227,7 @@ PUZZLE = Puzzle(
         _case(3, 2, (161, 651), (128, 31), (16, 16, 16), dtype="bfloat16", family="cold", layout="padded", ragged=True),
         _case(2, 3, (161, 641), (32, 47), (16, 16, 16), dtype="float16", family="signs"),
         _case(2, 1, (40, 641), (128, 127), (16, 32, 32), dtype="float16", family="growing", ragged=True),
-        # mistakes that a GPU's larger cases alone showed
+        # added for mistakes that only a GPU's larger cases had shown
         _case(1, 1, (563, 563), (16, 16), (16, 16, 16), family="signs"),
         _case(4, 16, (500, 517), (128, 96), (64, 64, 64), devices=GPU, dtype="float16", ragged=True, layout="padded"),
         _case(2, 4, (4099, 4099), (64, 64), (64, 64, 64), devices=GPU, family="signs"),
@@ -279,11 +256,7 @@ PUZZLE = Puzzle(
     " keys and values are summed first, into D × D_V numbers that no longer know how many keys there were, and "
     "every query costs the same whether there are 100 keys or 65,536. The normaliser is the same sum with 1 in "
     "place of the value.",
-    long=(
-        Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),
-        Long(("q_ptr", "o_ptr"), "token", (2,)),
-        Long(("k_ptr", "v_ptr"), "token", (2,)),
-    ),
+    long=LONG,
     film=FilmSpec(
         case=_case(1, 1, (32, 40), (16, 16), (16, 16, 16), family="growing"),
         diagram=linear(ends=False),

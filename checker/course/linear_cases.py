@@ -1,21 +1,20 @@
-"""Small cases of linear attention in which the values of each two factors meet, and cases of the same construction with sizes as they fall."""
+"""Cases of linear attention: a covering array, special ones that three puzzles share, and random ones."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from checker.course.covering import Row, covering
-from checker.course.linear_causal import chunked_case
-from checker.course.softmax_rows import prime_below
+from checker.course.covering import Row, covering, each_once, length
+from checker.course.families import counted
+from checker.course.linear_inputs import described, heads_of
 from checker.puzzle import Case
 
 FAMILIES = ("contributions", "growing", "signs", "hot", "cold")
-"""The families that are covered with all else."""
+"""The families in the covering arrays."""
 CHUNKS = {"contributions": 6}
-"""How many chunks a text needs to hold what its family is there for; three where none is said."""
+"""How many chunks a family needs to show what it is for, if not three."""
 REMAINDERS = ("one", "none", "all but one", "prime", "short", "alone")
 VALUES = ("one more", "all", "full", "all but one", "one")
 WIDTHS = (16, 32, 64, 128)
@@ -23,41 +22,43 @@ HEADS = ((1, 2), (1, 1), (1, 5), (2, 2))
 LAYOUTS = ("padded", "transposed", "contiguous")
 DTYPES = ("float32", "float16", "bfloat16")
 MOST_TURNS = 24
-"""Turns of a loop in all programs together: what a case costs."""
+"""Limit on the loop iterations of all programs together, which is what a case costs to simulate."""
 
 
-@functools.cache
-def length(family: str, tile: int, remainder: str) -> int:
-    """How many tokens fill tiles as the remainder says; "short" is less than one tile, "alone" a single token."""
-    full = tile * CHUNKS.get(family, 3)
-    lengths = {
-        "none": full,
-        "one": full - tile + 1,
-        "all but one": full - 1,
-        "prime": prime_below(full - 1),
-        "short": tile // 2 + 1,
-        "alone": 1,
-    }
-    return lengths[remainder]
+def tokens(family: str, tile: int, remainder: str) -> int:
+    """How many tokens a text in tiles has, of which the last is as full as `remainder` says (`covering.length`)."""
+    return length(tile * CHUNKS.get(family, 3), tile, remainder, off_edges=False)
 
 
 def columns(values: str, block: int) -> int:
-    """D_V beside the slice that one program owns: as many, three slices, one column more than four slices, one less than a slice, one."""
+    """D_V for slices of `block` columns: one slice, three, four and one column more, one column less than a slice, or a single one."""
     return {"all": block, "full": 3 * block, "one more": 4 * block + 1, "all but one": block - 1, "one": 1}[values]
 
 
 def sensible(row: Row) -> bool:
-    """A covered case that holds what its family is there for, and is cheap."""
+    """False for rows that cannot show what their family is for."""
     family = row["family"]
     if family == "contributions" and row["remainder"] in ("short", "alone"):
         return False
     return not (family == "cold" and row["dtype"] == "float16")  # whose products vanish there
 
 
-def covered(past: Sequence[int | None], families: Sequence[str] = FAMILIES) -> tuple[Case, ...]:
-    """Of the kernels that take CHUNK tokens at a time: every two of family, remainder, tiles, D_V, D, heads, dtype, layout and past."""
+def chunked_case(b: int, h: int, n: int, d: tuple[int, int], block: tuple[int, int], **more: Any) -> Case:
+    """A case of `n` tokens, `d` = (D, D_V) and `block` = (CHUNK, BLOCK_V), with a name made of everything that distinguishes it."""
+    name = f"{heads_of(b, h)}, {counted(n, 'token', 'tokens')}, D = {d[0]}, D_V = {d[1]}"
+    name += f", chunks of {block[0]}, slices of {block[1]}" + described(more)
+    sizes = {"B": b, "H": h, "N": n, "D": d[0], "D_V": d[1]}
+    return Case(name, sizes, {"CHUNK": block[0], "BLOCK_V": block[1]}, **more)
+
+
+Past = Sequence[int | None]
+"""Numbers of earlier tokens to try; (None,) for a kernel without an initial state."""
+
+
+def covered(past: Past) -> tuple[Case, ...]:
+    """Cases in chunks that cover all values in pairs: family, remainder, tiles, D_V, D, heads, dtype, layout and past."""
     factors = {
-        "family": families,
+        "family": FAMILIES,
         "remainder": REMAINDERS,
         "values": VALUES,
         "tile": ((16, 16), (32, 16), (16, 32), (64, 16)),
@@ -70,45 +71,40 @@ def covered(past: Sequence[int | None], families: Sequence[str] = FAMILIES) -> t
 
     def allowed(row: Row) -> bool:
         chunk, block = row["tile"]
-        n, d_v, (b, h) = length(row["family"], chunk, row["remainder"]), columns(row["values"], block), row["heads"]
+        n, d_v, (b, h) = tokens(row["family"], chunk, row["remainder"]), columns(row["values"], block), row["heads"]
         return sensible(row) and -(-n // chunk) * -(-d_v // block) * b * h <= MOST_TURNS
 
-    cases = {}
+    cases = []
     for row in covering(factors, allowed):
         (chunk, block), (b, h) = row["tile"], row["heads"]
-        n, d_v = length(row["family"], chunk, row["remainder"]), columns(row["values"], block)
-        case = chunked_case(b, h, n, (row["d"], d_v), row["tile"], **values_of(row))
-        cases[case.name] = case
-    return tuple(cases.values())
+        n, d_v = tokens(row["family"], chunk, row["remainder"]), columns(row["values"], block)
+        cases.append(chunked_case(b, h, n, (row["d"], d_v), row["tile"], **values_of(row)))
+    return each_once(cases)
 
 
-def long(flags: dict[str, int]) -> tuple[Case, ...]:
-    """More chunks than anyone writes out by hand, and so many contributions that no state in 16 bits holds their sum."""
-    few: dict[str, Any] = {"family": "many_small", "flags": flags}
-    return (
-        chunked_case(1, 1, 1043, (16, 16), (16, 16), dtype="float16", **few),
-        chunked_case(1, 1, 401, (32, 16), (16, 16), dtype="bfloat16", layout="padded", **few),
-    )
-
-
-def special(flags: dict[str, int]) -> tuple[Case, ...]:
-    """Small texts of values that are not worth meeting every tile and dtype."""
+def shared_cases(past: Past) -> tuple[Case, ...]:
+    """The covering array, and what all kernels that work in chunks are tried on besides."""
+    first, after, five = ({} if past == (None,) else {"flags": {"PAST": count}} for count in (0, 11, 5))
     in_float32 = ("huge", "one_way", "short_keys", "dwarfing")
     families = (("outlier", "float16"), ("constant", "bfloat16"), *((family, "float32") for family in in_float32))
+    tile = (16, 16)
     return (
-        chunked_case(1, 4, 48, (16, 16), (16, 16), family="halfway", flags=flags),
-        chunked_case(1, 2, 90, (16, 24), (16, 16), family="blanks", flags=dict.fromkeys(flags, 5)),
-        chunked_case(2, 3, 37, (16, 24), (16, 16), layout="roomy", flags=flags),
-        chunked_case(2, 2, 37, (32, 32), (16, 16), layout="roomy", dtype="bfloat16", flags=flags),
-        *(
-            chunked_case(1, 1, 33, (16, 16), (16, 16), family=family, dtype=dtype, flags=flags)
-            for family, dtype in families
-        ),
+        *covered(past),
+        # too many chunks to unroll by hand, and more contributions than a state in 16 bits can hold
+        chunked_case(1, 1, 1043, (16, 16), tile, dtype="float16", family="many_small", **first),
+        chunked_case(1, 1, 401, (32, 16), tile, dtype="bfloat16", layout="padded", family="many_small", **first),
+        # values and layouts for which one tile shape is enough
+        chunked_case(1, 4, 48, (16, 16), tile, family="halfway", **first),
+        chunked_case(1, 2, 90, (16, 24), tile, family="blanks", **five),
+        chunked_case(2, 3, 37, (16, 24), tile, layout="roomy", **first),
+        chunked_case(2, 2, 37, (32, 32), tile, layout="roomy", dtype="bfloat16", **first),
+        *(chunked_case(1, 1, 33, (16, 16), tile, family=family, dtype=dtype, **first) for family, dtype in families),
+        chunked_case(1, 1, 48, (16, 16), (32, 32), **after),  # 16 divides every size, a tile divides none
     )
 
 
-def drawn(past: Sequence[int | None]) -> Callable[[Random], tuple[Case, ...]]:
-    """Cases like those of `covered`, with sizes as they fall; the last is larger than all of those."""
+def drawn(past: Past) -> Callable[[Random], tuple[Case, ...]]:
+    """Cases like those of `covered` with random sizes. The last one is larger than any known case."""
 
     def cases(draw: Random) -> tuple[Case, ...]:
         found = []
@@ -123,8 +119,8 @@ def drawn(past: Sequence[int | None]) -> Callable[[Random], tuple[Case, ...]]:
     return cases
 
 
-def drawn_values(draw: Random, past: Sequence[int | None] = (None,)) -> dict[str, Any]:
-    """What a case is besides its sizes and tiles."""
+def drawn_values(draw: Random, past: Past = (None,)) -> dict[str, Any]:
+    """Random values for the fields of a case other than sizes and tiles."""
     family = draw.choice(FAMILIES)
     dtypes = [dtype for dtype in DTYPES if sensible({"family": family, "dtype": dtype, "remainder": ""})]
     row = {"family": family, "dtype": draw.choice(dtypes), "layout": draw.choice(LAYOUTS), "past": draw.choice(past)}
@@ -132,7 +128,7 @@ def drawn_values(draw: Random, past: Sequence[int | None] = (None,)) -> dict[str
 
 
 def values_of(row: Row) -> dict[str, Any]:
-    """What a case is besides its sizes and tiles."""
+    """The fields of a case, apart from sizes and tiles, that a row of factors gives."""
     return {
         **{name: row[name] for name in ("dtype", "family", "layout")},
         **({"flags": {"PAST": row["past"]}} if row.get("past") is not None else {}),

@@ -1,18 +1,15 @@
-"""What the causal kernels of linear attention share: tensors with a state before and after, reference, launch, bytes."""
+"""Causal linear attention: tensors with a state before and after, reference, launches and bytes, which several puzzles share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 
 from checker.course.linear_inputs import (
     State,
     causal_linear_attention,
-    described,
     empty,
-    heads_of,
     past,
     queries_keys_values,
     rows,
@@ -34,19 +31,8 @@ def sizes(case: Case) -> tuple[int, int, int, int, int]:
 
 
 def chunks(case: Case) -> int:
-    """How many chunks of CHUNK tokens the text has, the last one perhaps short."""
+    """How many chunks of CHUNK tokens the text has. The last one may be short."""
     return -(-case.sizes["N"] // case.meta["CHUNK"])
-
-
-def chunked_case(b: int, h: int, n: int, d: tuple[int, int], block: tuple[int, int], **more: Any) -> Case:
-    """A case of `n` tokens, D and D_V in `d`, CHUNK and BLOCK_V in `block`, whose name says all that sets it apart."""
-    name = (
-        f"{heads_of(b, h)}, {n} {'token' if n == 1 else 'tokens'}, D = {d[0]}, D_V = {d[1]}, chunks of {block[0]}, "
-        f"slices of {block[1]}" + described(more)
-    )
-    return Case(
-        name, {"B": b, "H": h, "N": n, "D": d[0], "D_V": d[1]}, {"CHUNK": block[0], "BLOCK_V": block[1]}, **more
-    )
 
 
 def make(case: Case) -> Tensors:
@@ -79,6 +65,20 @@ def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
         arguments={**tensors, **strides(tensors, AXES), "N": n, "D_V": d_v},
         meta={**meta, "D": d},
         outputs=OUTPUTS,
+        options={"num_warps": 4, "num_stages": 2},
+    )
+
+
+def launch_chunks(
+    case: Case, tensors: Tensors, meta: Mapping[str, Scalar], axes: dict[str, str], outputs: tuple[str, ...]
+) -> Launch:
+    """One program for each (chunk, head of a batch, slice of the values). CHUNK is always the case's, since states depend on it."""
+    b, h, n, d, d_v = sizes(case)
+    return Launch(
+        grid=(chunks(case), b * h, -(-d_v // int(meta["BLOCK_V"]))),
+        arguments={**tensors, **strides(tensors, axes), "N": n, "N_CHUNKS": chunks(case), "D_V": d_v},
+        meta={**meta, "CHUNK": case.meta["CHUNK"], "D": d},
+        outputs=outputs,
         options={"num_warps": 4, "num_stages": 2},
     )
 

@@ -8,11 +8,9 @@ import torch
 
 from checker.course import slips
 from checker.course.diagrams import linear
-from checker.course.linear_cases import covered, drawn, long, special
-from checker.course.linear_causal import chunked_case, chunks
-from checker.course.linear_causal import sizes as _sizes
+from checker.course.linear_cases import chunked_case, drawn, shared_cases
+from checker.course.linear_causal import chunks, launch_chunks, sizes
 from checker.course.linear_inputs import (
-    GPU,
     OUTPUT_TOLERANCE,
     TOLERANCE,
     feature_map,
@@ -20,13 +18,12 @@ from checker.course.linear_inputs import (
     queries_keys_values,
     rows,
     slices,
-    strides,
 )
-from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
+from checker.puzzle import GPU, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 
 def make(case: Case) -> Tensors:
-    b, h, n, d, d_v = _sizes(case)
+    b, h, n, d, d_v = sizes(case)
     _, k, v = queries_keys_values(case, (b, h, n, d), (b, h, n, d), d_v)
     return {
         "k_ptr": k,
@@ -37,37 +34,20 @@ def make(case: Case) -> Tensors:
 
 
 def reference(case: Case, inputs: Tensors) -> Tensors:
-    chunk = case.meta["CHUNK"]
-    parts = [
-        (feature_map(k), v)
-        for k, v in zip(inputs["k_ptr"].split(chunk, dim=-2), inputs["v_ptr"].split(chunk, dim=-2), strict=True)
-    ]
+    chunks_k, chunks_v = (inputs[name].split(case.meta["CHUNK"], dim=-2) for name in ("k_ptr", "v_ptr"))
+    features = [feature_map(k) for k in chunks_k]
     return {
-        "s_ptr": torch.stack([k.transpose(-1, -2) @ v for k, v in parts], dim=2),
-        "z_ptr": torch.stack([k.sum(dim=-2) for k, _ in parts], dim=2),
+        "s_ptr": torch.stack([k.mT @ v for k, v in zip(features, chunks_v, strict=True)], dim=2),
+        "z_ptr": torch.stack([k.sum(dim=-2) for k in features], dim=2),
     }
 
 
 def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
-    """One program for each (chunk, head of a batch, slice of the values). A chunk is as long as the case says, always."""
-    b, h, n, d, d_v = _sizes(case)
-    return Launch(
-        grid=(chunks(case), b * h, -(-d_v // int(meta["BLOCK_V"]))),
-        arguments={
-            **tensors,
-            **strides(tensors, {"k": "hn", "v": "hn"}),
-            "N": n,
-            "N_CHUNKS": chunks(case),
-            "D_V": d_v,
-        },
-        meta={**meta, "CHUNK": case.meta["CHUNK"], "D": d},
-        outputs=("s_ptr", "z_ptr"),
-        options={"num_warps": 4, "num_stages": 2},
-    )
+    return launch_chunks(case, tensors, meta, {"k": "hn", "v": "hn"}, outputs=("s_ptr", "z_ptr"))
 
 
 def budget(case: Case) -> dict[str, Allowance]:
-    b, h, n, d, d_v = _sizes(case)
+    b, h, n, d, d_v = sizes(case)
     return {
         "k_ptr": Allowance(slices(case) * rows(case, n, d), 0, "each program reads its chunk of keys once"),
         "v_ptr": Allowance(rows(case, n, d_v), 0, "every value is read once"),
@@ -81,20 +61,9 @@ PUZZLE = Puzzle(
     title="The states of all chunks",
     kernel="linear_chunk_states_kernel",
     parameters=(
-        "k_ptr",
-        "v_ptr",
-        "s_ptr",
-        "z_ptr",
-        "stride_kh",
-        "stride_kn",
-        "stride_vh",
-        "stride_vn",
-        "N",
-        "N_CHUNKS",
-        "D_V",
-        "CHUNK",
-        "BLOCK_V",
-        "D",
+        *("k_ptr", "v_ptr", "s_ptr", "z_ptr"),
+        *("stride_kh", "stride_kn", "stride_vh", "stride_vn"),
+        *("N", "N_CHUNKS", "D_V", "CHUNK", "BLOCK_V", "D"),
     ),
     notebook="12_few_heads",
     points=3,
@@ -103,16 +72,13 @@ PUZZLE = Puzzle(
     " state φ(K)ᵀ V and z, the sum of its φ(K), both in float32. No program needs another chunk. The last chunk "
     "may be short.",
     cases=(
-        *covered((None,)),
-        *long({}),
-        *special({}),
-        chunked_case(1, 1, 48, (16, 16), (32, 32)),  # 16 divides every size, a tile divides none
-        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
+        *shared_cases(past=(None,)),
+        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         chunked_case(1, 1, 129, (16, 24), (64, 32), dtype="float16", family="outlier", layout="padded"),
         chunked_case(2, 1, 15, (32, 33), (16, 16), dtype="bfloat16", family="outlier", layout="padded"),
         chunked_case(2, 1, 640, (16, 12), (16, 32), dtype="bfloat16", family="contributions", layout="padded"),
         chunked_case(1, 1, 217, (128, 29), (64, 64), dtype="float16", family="contributions"),
-        # mistakes that a GPU's larger cases alone showed
+        # added for mistakes that only a GPU's larger cases had shown
         chunked_case(2, 3, 631, (16, 40), (32, 16), layout="padded", family="growing"),
         chunked_case(1, 2, 299, (128, 32), (64, 16), dtype="float16", family="huge"),
         chunked_case(2, 3, 1031, (64, 80), (32, 32), devices=GPU, layout="padded", family="growing"),

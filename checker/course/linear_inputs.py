@@ -1,8 +1,8 @@
-"""Queries, keys and values that linear-attention kernels are tried on, and linear attention itself in float64.
+"""Queries, keys and values for the linear-attention kernels, and linear attention itself in float64.
 
-The feature map is φ(x) = elu(x) + 1, that is x + 1 above 0 and exp(x) below, and the normaliser gets 1e-6 (Katharopoulos et
-al. 2020, "Transformers are RNNs", equations 4, 5, 7 and section 3.2). φ is never negative, so an output is an average of
-values, and ordinary inputs hide almost every mistake: the other families exist because a wrong idea survives without them.
+The feature map is φ(x) = elu(x) + 1, that is x + 1 above 0 and exp(x) below. 1e-6 is added to the normaliser (Katharopoulos et al.
+2020, "Transformers are RNNs", equations 4, 5, 7 and section 3.2). φ is never negative, so an output is an average of values, and
+normal inputs hide almost every mistake. Each other family exposes a mistake that the rest do not.
 """
 
 from __future__ import annotations
@@ -15,27 +15,26 @@ import torch
 from checker.course.contributions import DWARFED, FEATURES, contributions
 from checker.course.families import generator, in_name, row_magnitude
 from checker.course.families import stored as stored_rows
-from checker.puzzle import DTYPES, Case, Tensors, Tolerance
+from checker.puzzle import DTYPES, Case, Long, Tensors, Tolerance
 
 EPS = 1e-6
 """Added to the normaliser q · z."""
-GPU = frozenset({"gpu"})
 STEP = 64
-"""Tokens that the causal reference takes at a time: N x N weights of a long text would not fit into memory."""
+"""Tokens that the causal reference takes at a time: the N x N weights of a long text would not fit in memory."""
 
 ROUNDING = {"float32": 2.0**-11, "float16": 2.0**-11, "bfloat16": 2.0**-8}
-"""What an operand of a product loses at most: float32 is rounded to TF32, the others to themselves."""
+"""The largest relative error of a product's operand: float32 is rounded to TF32, the others to their own precision."""
 
 
 def roundings(float32: float, float16: float, bfloat16: float) -> dict[str, Tolerance]:
-    """So many roundings of an operand, half of them beside the element itself and half beside its row."""
+    """Tolerances of so many roundings of an operand: half relative to the element, half relative to its row."""
     by_dtype = {"float32": float32, "float16": float16, "bfloat16": bfloat16}
     halves = {dtype: number / 2 * ROUNDING[dtype] for dtype, number in by_dtype.items()}
     return {dtype: Tolerance(rtol=half, c=half / torch.finfo(DTYPES[dtype]).eps) for dtype, half in halves.items()}
 
 
 TOLERANCE = roundings(float32=10, float16=10, bfloat16=5)
-"""Of outputs: features, values, state and weights are rounded on the way, and the output is; docs/decisions.md has the figures."""
+"""For outputs. Features, values, state, weights and the output itself are rounded; docs/decisions.md has the figures."""
 OUTPUT_TOLERANCE = {
     "s_ptr": roundings(float32=8, float16=6, bfloat16=5),  # one product
     "z_ptr": roundings(float32=2, float16=2, bfloat16=2),  # one operand, as z may be a product with ones
@@ -54,33 +53,39 @@ FAMILY = {
     "contributions": in_name("contributions"),
     "many_small": in_name("many_small"),
 }
-"""How a case's name says its family; the others by their own name."""
+"""A family in a case's name, where that is not "<family> inputs"."""
+LONG = (
+    Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),
+    Long(("q_ptr", "o_ptr"), "token", (2,)),
+    Long(("k_ptr", "v_ptr"), "token", (2,)),
+)
+"""What has to be addressed in 64 bits."""
 LAYOUT = {"padded": "padded rows", "transposed": "heads side by side", "roomy": "heads far apart"}
 CONSTRUCTED = ("contributions", "many_small")
-"""Families of keys that are not drawn but built from what each chunk adds to the state."""
+"""Families whose keys are not random but built from what each chunk adds to the state."""
 VANISHED = -150.0
-"""Its feature is 0 in float32."""
+"""A number whose feature is 0 in float32."""
 
 
 @dataclass(frozen=True)
 class State:
-    """All that linear attention keeps of the tokens so far: `s` [..., D, D_V] = φ(K)ᵀ V and `z` [..., D], the sum of φ(K)."""
+    """What linear attention keeps of the tokens so far: `s` [..., D, D_V] = φ(K)ᵀ V and `z` [..., D], the sum of φ(K)."""
 
     s: torch.Tensor
     z: torch.Tensor
 
 
 def feature_map(x: torch.Tensor) -> torch.Tensor:
-    """φ(x) = elu(x) + 1. As a maximum and a minimum: x + exp(0) above 0, 0 + exp(x) below."""
+    """φ(x) = elu(x) + 1, written as max(x, 0) + exp(min(x, 0))."""
     return x.clamp(min=0) + torch.exp(x.clamp(max=0))
 
 
 def queries_keys_values(
     case: Case, q_shape: tuple[int, ...], k_shape: tuple[int, ...], d_v: int, dots: bool = True
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """q [..., N_Q, D], k [..., N_KV, D] and v [..., N_KV, `d_v`] in the case's dtype and layout, the gaps of a padded one NaN.
+    """q [..., N_Q, D], k [..., N_KV, D] and v [..., N_KV, `d_v`] in the case's dtype and layout. Gaps in memory hold NaN.
 
-    Raises ValueError for a family that does not exist, and, where tiles are multiplied (`dots`), for a D that no tensor core takes.
+    Raises ValueError for an unknown family and, for kernels with matrix products (`dots`), for a D that tensor cores do not take.
     """
     if dots and q_shape[-1] not in (16, 32, 64, 128):
         raise ValueError(f"D is 16, 32, 64 or 128, not {q_shape[-1]}")
@@ -160,10 +165,10 @@ def queries_keys_values(
 def _contributions(
     case: Case, q_shape: tuple[int, ...], k_shape: tuple[int, ...], d_v: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Every feature's sum goes through all pairs of `FEATURES`, in another phase than its neighbour's and than in the next head.
+    """q, k and v such that each feature's sum goes through all pairs of `FEATURES`, in another order in each feature and head.
 
-    Most queries have one feature only, so what they get is an average by that feature alone, however large the others are.
-    Values are zeros, ordinary or a thousand times as large by the chunk, and change their sign with it, except in column 0.
+    Most queries have a single feature, so their output is an average by that feature alone, however large the others are.
+    From chunk to chunk the values are zeros, ordinary or a thousand times as large, and their sign changes, except in column 0.
     """
     g, (*heads, n, d), small = generator(case), k_shape, case.dtype == "float16"
     count, width = math.prod(heads), chunk_width(case)
@@ -194,9 +199,9 @@ def _contributions(
 def _many_small(
     case: Case, q_shape: tuple[int, ...], k_shape: tuple[int, ...], d_v: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """After the first token, a whole chunk adds less than half a step to a sum of features that is kept in the case's dtype.
+    """q, k and v such that after the first token a whole chunk adds less than half a step to a sum of features in the case's dtype.
 
-    The same holds for every other column of the state; in those between it is the normaliser that shows.
+    The same holds for every other column of the state. In the columns between, the lost normaliser shows.
     """
     g = generator(case)
     q = torch.randn(q_shape, generator=g, dtype=torch.float64)
@@ -210,14 +215,14 @@ def _many_small(
 
 
 def chunk_width(case: Case) -> int:
-    """Keys that go into the state together."""
+    """How many keys are added to the state at once."""
     return case.meta.get("CHUNK", case.meta.get("BLOCK_N", 1))
 
 
 def stored(x: torch.Tensor, case: Case, gap: int = 13) -> torch.Tensor:
     """`x` [B, H, N, C] in the case's dtype and layout.
 
-    Heads that lie side by side ("transposed") are `gap` numbers apart, or a few more; those with room ("roomy") `gap` tokens.
+    "transposed": heads side by side, with `gap` numbers or a few more between them. "roomy": `gap` tokens between heads.
     """
     if case.layout == "roomy":
         wide = torch.full((*x.shape[:2], x.shape[2] + gap, x.shape[3]), torch.nan, dtype=DTYPES[case.dtype])
@@ -232,18 +237,18 @@ def stored(x: torch.Tensor, case: Case, gap: int = 13) -> torch.Tensor:
 
 
 def empty(case: Case, shape: tuple[int, ...]) -> torch.Tensor:
-    """A place for the output, in the case's dtype and layout; padded, its rows lie apart like those of no input."""
+    """Zeros for an output, in the case's dtype and layout. If padded, its row stride differs from every input's."""
     return stored(torch.zeros(shape), case, gap=3)
 
 
 def past(case: Case, heads: tuple[int, ...], d: int, d_v: int) -> State:
-    """The state, float32, that an earlier text of ``case.flags["PAST"]`` tokens left behind; zeros where there was none."""
+    """The float32 state after an earlier text of ``case.flags["PAST"]`` tokens; zeros without one."""
     tokens = int(case.flags.get("PAST", 0))
     g = torch.Generator().manual_seed(case.seed * 7 + 1)
     k = feature_map(torch.randn((*heads, tokens, d), generator=g, dtype=torch.float64))
     v = torch.randn((*heads, tokens, d_v), generator=g, dtype=torch.float64)
-    v = v + 2.0 - 4.0 * (torch.arange(d_v) % 2)  # whatever sign the new values have, not all columns cancel
-    if case.family == "blanks":  # a text of which nothing is left but its features
+    v = v + 2.0 - 4.0 * (torch.arange(d_v) % 2)  # of either sign, so that new values do not cancel all columns
+    if case.family == "blanks":  # a text of which only z remains
         v = torch.zeros_like(v)
     state = add(State(torch.zeros(*heads, d, d_v).double(), torch.zeros(*heads, d).double()), k, v)
     return State(state.s.float(), state.z.float())
@@ -271,10 +276,10 @@ def linear_attention(
 def causal_linear_attention(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, before: State, step: int = STEP
 ) -> tuple[torch.Tensor, State]:
-    """The same over the keys up to and with each query's own, and the state after the last token; equations 9 to 12 and 16 to 20.
+    """Outputs over the keys up to each query's own, and the state after the last token; equations 9 to 12 and 16 to 20.
 
-    `before` is the state that came with the text. Masked weights inside `step` tokens, the state between them; all steps at once,
-    since processors are as busy with a thousand small products in a row as with one.
+    `before` is the initial state. Inside `step` tokens the weights are masked, between steps there is the state. All steps are computed
+    at once, because one large product is much faster than a thousand small ones.
     """
     n, start = q.shape[-2], State(before.s.to(q.dtype), before.z.to(q.dtype))
     # [..., steps, step, D or D_V]; tokens past the end are zeros, and so are their features
@@ -294,18 +299,18 @@ def _cut(x: torch.Tensor, step: int) -> torch.Tensor:
 
 
 def magnitude(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """The largest magnitude of each row, at least 1e-6: where every feature vanishes, float64 still sees numbers below 1e-60.
+    """The scale of an error: the largest magnitude of each row, at least 1e-6.
 
-    An output in float16 is rounded to multiples of 6e-8, however small it is.
+    Where every feature vanishes, float64 still gives numbers below 1e-60. Tiny outputs in float16 are rounded to multiples of 6e-8.
     """
     least = torch.finfo(DTYPES[case.dtype]).tiny if output == "o_ptr" else 0.0
     return row_magnitude(case, output, expected).clamp(min=max(1e-6, least))
 
 
 def strides(tensors: Tensors, axes: dict[str, str]) -> dict[str, int]:
-    """``stride_qh`` and ``stride_qm`` for ``{"q": "hm"}``: of the head and the token dimension of q_ptr [B, H, N, D].
+    """``stride_qh`` and ``stride_qm`` for ``{"q": "hm"}``: the head and token strides of q_ptr [B, H, N, D], in elements.
 
-    The batch needs none: the first head of the next batch follows the last head of this one, as far on as any next head.
+    There is no batch stride: the heads of all batches are evenly spaced.
     """
     return {
         f"stride_{name}{axis}": tensors[f"{name}_ptr"].stride(1 + i)
@@ -320,19 +325,19 @@ def rows(case: Case, count: int, columns: int) -> int:
 
 
 def slices(case: Case) -> int:
-    """Programs that share a head, each with BLOCK_V columns of its values."""
+    """How many programs share a head, each with BLOCK_V columns of the values."""
     return -(-case.sizes["D_V"] // case.meta["BLOCK_V"])
 
 
 def heads_of(b: int, h: int) -> str:
-    """How a case's name begins: how many heads there are, over all batches."""
+    """The number of batches and heads, with which a case's name begins."""
     return "1 head" if b * h == 1 else f"{b} × {h} heads"
 
 
 def described(case_words: dict[str, object]) -> str:
-    """What a case's name says after its sizes: dtype, family, what came before, layout."""
+    """The end of a case's name: dtype, family, earlier tokens, layout."""
     dtype, family = str(case_words.get("dtype", "float32")), str(case_words.get("family", "normal"))
     flags, layout = case_words.get("flags", {}), str(case_words.get("layout", "contiguous"))
     after = f"after {flags['PAST']} tokens" if isinstance(flags, dict) and flags.get("PAST") else ""
-    said = [dtype, "" if family == "normal" else FAMILY.get(family, f"{family} inputs"), after, LAYOUT.get(layout, "")]
-    return "".join(f", {words}" for words in said if words)
+    words = [dtype, "" if family == "normal" else FAMILY.get(family, f"{family} inputs"), after, LAYOUT.get(layout, "")]
+    return "".join(f", {word}" for word in words if word)

@@ -1,6 +1,6 @@
-"""Causal linear attention in three kernels, one after another: states of all chunks, their prefix, outputs of all chunks.
+"""Causal linear attention in three kernels: the states of all chunks, their prefix, the outputs of all chunks.
 
-Each kernel is a puzzle of its own; here their launches are chained, by whoever can run one: the simulator, the sandbox, a GPU.
+Each kernel is a puzzle. Their launches are chained here and run by whatever can run one: the simulator, the sandbox or a GPU.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ STATES, PREFIX, OUTPUTS = (
     causal_linear_attention_parallel.PUZZLE,
 )
 KERNELS: tuple[Puzzle, ...] = (STATES, PREFIX, OUTPUTS)
-"""In the order in which they run. The prefix runs twice, over the state and over z."""
+"""In the order they run. The prefix runs twice, over the state and over z."""
 META = {STATES.name: ("CHUNK", "BLOCK_V"), PREFIX.name: ("BLOCK_SIZE",), OUTPUTS.name: ("CHUNK", "BLOCK_V")}
 LARGEST = 1 << 25
-"""Numbers in one tensor: the float64 reference is computed on the processor."""
+"""Limit on the elements of one tensor, because the float64 reference is computed on the CPU."""
 
 
 def pipeline_case(
     b: int, h: int, n: int, d: int, d_v: int, chunk: int = 16, block_v: int = 16, block: int = 64, **more: Any
 ) -> Case:
-    """A case of the recurrent kernel's sizes, with the tiles of all three kernels: `block` is the prefix's."""
+    """A case with the recurrent kernel's sizes and the tiles of all three kernels; `block` is the BLOCK_SIZE of the prefix."""
     name = f"{heads_of(b, h)}, {n} tokens, D = {d}, D_V = {d_v}, chunks of {chunk}" + described(more)
     meta = {"CHUNK": chunk, "BLOCK_V": block_v, "BLOCK_SIZE": block}
     return Case(name, {"B": b, "H": h, "N": n, "D": d, "D_V": d_v}, meta, **more)
@@ -39,11 +39,11 @@ def pipeline_case(
 def chained(
     case: Case, tensors: Tensors, run: RunKernel, meta: Mapping[str, Mapping[str, Scalar]] | None = None
 ) -> Tensors:
-    """``o_ptr``, ``s_ptr`` and ``z_ptr`` as the recurrent kernel gives them: outputs, and the state after the last token.
+    """``o_ptr``, ``s_ptr`` and ``z_ptr`` as from the recurrent kernel: the outputs, and the state after the last token.
 
     `tensors` are those of `linear_causal.make`: q, k, v, o [B, H, N, D or D_V] in the case's dtype, s0 [B, H, D, D_V] and z0
-    [B, H, D] float32. What the kernels hand to one another is made here, on the device of q, and starts as NaN. `meta` holds
-    tile sizes for single kernels, by the puzzle's name, in the place of the case's own.
+    [B, H, D] in float32. Tensors passed between kernels are created here, on the device of q, filled with NaN. `meta` overrides the
+    case's tile sizes by puzzle name.
     """
     b, h, _, d, d_v = sizes(case)
     heads, n_chunks = b * h, chunks(case)
@@ -52,11 +52,11 @@ def chained(
         tiles = {name: case.meta[name] for name in META[puzzle.name]}
         return run(puzzle.name, puzzle.launch(at, given, {**tiles, **(meta or {}).get(puzzle.name, {})}))
 
-    def nothing(*shape: int) -> torch.Tensor:
+    def unwritten(*shape: int) -> torch.Tensor:
         return torch.full(shape, torch.nan, dtype=torch.float32, device=tensors["q_ptr"].device)
 
     def prefix(added: torch.Tensor, before: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """What each chunk starts from, and the end, both in the shape of what is given."""
+        """The start of each chunk in the shape of `added`, and the end in the shape of `before`."""
         size = before[0, 0].numel()
         at = Case(case.name, {"G": heads, "N_CHUNKS": n_chunks, "SIZE": size}, {"BLOCK_SIZE": case.meta["BLOCK_SIZE"]})
         after = launched(
@@ -65,15 +65,15 @@ def chained(
             {
                 "x_ptr": added.reshape(heads, n_chunks, size),
                 "x0_ptr": before.contiguous().reshape(heads, size),
-                "start_ptr": nothing(heads, n_chunks, size),
-                "end_ptr": nothing(heads, size),
+                "start_ptr": unwritten(heads, n_chunks, size),
+                "end_ptr": unwritten(heads, size),
             },
         )
         return after["start_ptr"].reshape(added.shape), after["end_ptr"].reshape(before.shape)
 
     inputs = {name: tensors[name] for name in ("q_ptr", "k_ptr", "v_ptr")}
     keys_values = {name: inputs[name] for name in ("k_ptr", "v_ptr")}
-    empty = {"s_ptr": nothing(b, h, n_chunks, d, d_v), "z_ptr": nothing(b, h, n_chunks, d)}
+    empty = {"s_ptr": unwritten(b, h, n_chunks, d, d_v), "z_ptr": unwritten(b, h, n_chunks, d)}
     added = launched(STATES, case, {**keys_values, **empty})
     s, s_end = prefix(added["s_ptr"], tensors["s0_ptr"])
     z, z_end = prefix(added["z_ptr"], tensors["z0_ptr"])

@@ -1,4 +1,4 @@
-"""linear_state_prefix: from what each chunk adds to what each chunk starts from."""
+"""linear_state_prefix: the state that each chunk starts from, as a prefix sum of what each chunk adds."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import torch
 
 from checker.course import guards, slips
 from checker.course.contributions import NUMBERS, contributions
-from checker.course.covering import covering
+from checker.course.covering import covering, each_once
 from checker.course.diagrams import PREFIX
-from checker.course.families import generator, in_name
+from checker.course.families import counted, generator, in_name
 from checker.course.linear_cases import columns
-from checker.course.linear_inputs import GPU, magnitude
-from checker.puzzle import FAR, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Slips, Tensors, Tolerance
+from checker.course.linear_inputs import magnitude
+from checker.puzzle import FAR, GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Slips, Tensors, Tolerance
 
 
 def _sizes(case: Case) -> tuple[int, int, int]:
@@ -24,27 +24,25 @@ def _sizes(case: Case) -> tuple[int, int, int]:
 
 
 def make(case: Case) -> Tensors:
-    """x and x0 of the case's family. Raises ValueError for a family that does not exist."""
+    """x [G, N_CHUNKS, SIZE] and x0 [G, SIZE] of the case's family, float32. Raises ValueError for an unknown family."""
     g, n_chunks, size = _sizes(case)
     draw = generator(case)
     x, x0 = torch.randn(g, n_chunks, size, generator=draw) + 1.0, torch.randn(g, size, generator=draw) + 2.0
     match case.family:
         case "normal":
             pass
-        case (
-            "contributions"
-        ):  # each number meets all pairs of kinds, in another phase than its neighbour; half begin with 0
+        case "contributions":  # each number goes through all pairs of kinds, in another order; half start from 0
             i = torch.arange(g * size)
             before = x0.flatten().masked_fill(i % 2 == 0, 0.0)
             start = torch.where(i % 4 < 2, 1.0, -1.0) * (1 + torch.rand(g * size, generator=draw))
             added = contributions(NUMBERS, [1] * n_chunks, before, start, 1e30, draw.initial_seed())
             x, x0 = added.unflatten(0, (g, size)).mT.contiguous().float(), before.unflatten(0, (g, size))
-        case "counting":  # chunk c of every group adds c + 1, group g starts from 10 (g + 1): sums to be checked by eye
+        case "counting":  # chunk c of every group adds c + 1, group g starts from 10 (g + 1): easy to check by eye
             x = (torch.arange(n_chunks) + 1.0)[None, :, None].repeat(g, 1, size)
             x0 = ((torch.arange(g) + 1.0) * 10)[:, None].repeat(1, size)
         case "blanks":  # chunks of zeros, and chunks whose numbers add up to 0
             x[:, 1::4], x[:, 2::4] = 0.0, 1.0 - 2.0 * (torch.arange(size) % 2)
-        case "dwarfing":  # beside which what is added to the others looks like nothing
+        case "dwarfing":  # every eighth number dwarfs what is added to the others
             x0[:, ::8] = 1e9
         case "huge":  # sums that float16 cannot hold
             x, x0 = 1e5 * x, 1e5 * x0
@@ -89,14 +87,14 @@ FAMILY = {
 
 
 def _case(g: int, n_chunks: int, size: int, block: int, **more: Any) -> Case:
-    groups, chunks = (f"{n} {word}" + ("s" if n > 1 else "") for n, word in ((g, "group"), (n_chunks, "chunk")))
-    name = f"{groups} × {chunks} × {size} {'numbers' if size > 1 else 'number'}, BLOCK_SIZE = {block}"
+    counts = ((g, "group", "groups"), (n_chunks, "chunk", "chunks"), (size, "number", "numbers"))
+    name = " × ".join(counted(*words) for words in counts) + f", BLOCK_SIZE = {block}"
     name += FAMILY.get(str(more.get("family")), "")
     return Case(name, {"G": g, "N_CHUNKS": n_chunks, "SIZE": size}, {"BLOCK_SIZE": block}, **more)
 
 
 def _covered() -> tuple[Case, ...]:
-    """Each two of family, number of chunks, how full the tiles are, BLOCK_SIZE and number of groups."""
+    """Cases that cover all values in pairs: family, number of chunks, how full the tiles are, BLOCK_SIZE and number of groups."""
     factors = {
         "family": ("contributions", "normal", "counting"),
         "chunks": (12, 6, 1, 2, 5),
@@ -104,16 +102,15 @@ def _covered() -> tuple[Case, ...]:
         "block": (16, 8, 64),
         "groups": (2, 1, 5),
     }
-    cases = {}
-    for row in covering(factors, lambda row: row["family"] != "contributions" or row["chunks"] >= 6):
-        size = columns(row["numbers"], row["block"])
-        case = _case(row["groups"], row["chunks"], size, row["block"], family=row["family"])
-        cases[case.name] = case
-    return tuple(cases.values())
+    found = covering(factors, lambda row: row["family"] != "contributions" or row["chunks"] >= 6)
+    return each_once(
+        _case(row["groups"], row["chunks"], columns(row["numbers"], row["block"]), row["block"], family=row["family"])
+        for row in found
+    )
 
 
 def _drawn(draw: Random) -> tuple[Case, ...]:
-    """The last one is larger than all that are known."""
+    """Random cases. The last one is larger than any known case."""
     found = []
     for large in (False,) * 5 + (True,):
         block = draw.choice((8, 16, 32, 64, 128))
@@ -126,7 +123,7 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
 
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """The magnitude of a row; that of the number itself where each has contributions of its own, by which its sum never shrinks."""
+    """The magnitude of a row, or of the number itself in families where neighbouring numbers differ by orders of magnitude."""
     return expected.abs() if case.family in ("contributions", "dwarfing") else magnitude(case, output, expected)
 
 
@@ -154,17 +151,17 @@ PUZZLE = Puzzle(
     "numbers of one group's states and walks over the chunks.",
     cases=(
         *_covered(),
-        _case(2, 531, 7, 8),  # more chunks than anyone thinks enough
+        _case(2, 531, 7, 8),  # more chunks than a fixed limit would allow
         _case(1, 16, 48, 32),  # 16 divides every size, a tile divides none
         _case(1, 2, 523, 8, family="counting"),
         _case(2, 13, 24, 8, family="blanks"),
         _case(2, 5, 24, 8, family="dwarfing"),
         _case(2, 12, 24, 16, family="huge"),
         _case(1, 17, 17, 64, family="huge"),
-        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
+        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         _case(2, 5, 1100, 64),
         _case(3, 3, 70 * 8 + 3, 8),
-        # mistakes that a GPU's larger cases alone showed
+        # added for mistakes that only a GPU's larger cases had shown
         _case(2, 70, 200, 64),
         _case(1, 1, 65_536, 256, devices=GPU),
         _case(4, 1024, 4096, 128, devices=GPU),  # the states of 65,536 tokens of four heads, in chunks of 64

@@ -1,4 +1,4 @@
-"""merge_softmax_stats: what is asked, how it is launched, what it may move."""
+"""merge_softmax_stats: the maximum and sum of each row from those of its parts."""
 
 from __future__ import annotations
 
@@ -8,17 +8,31 @@ from random import Random
 import torch
 
 from checker.course import slips
-from checker.course.covering import covering, smallest_first
+from checker.course.covering import covering, prime_below, smallest_first
 from checker.course.diagrams import flowing
-from checker.course.families import CONSTRUCTED, in_name, rows, stored
-from checker.course.softmax_rows import CPU, GPU, drawn_values, prime_below
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
+from checker.course.families import CONSTRUCTED, case_name, counted, in_name, rows, stored
+from checker.course.softmax_rows import drawn_values
+from checker.puzzle import (
+    CPU,
+    DTYPES,
+    GPU,
+    Allowance,
+    Case,
+    FilmSpec,
+    Hint,
+    Launch,
+    Long,
+    Puzzle,
+    Scalar,
+    Tensors,
+    Tolerance,
+)
 
 FLOAT32 = 4  # bytes
 
 
 def partials(x: torch.Tensor, splits: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """(m, l), each [M, splits] float64: the statistics of `splits` equal parts of the rows of x, the last ones short or empty."""
+    """(m, l), each [M, splits] float64: the statistics of `splits` equal parts of the rows of x. The last parts may be short or empty."""
     m, n = x.shape
     part = -(-n // splits)
     wide = torch.full((m, splits * part), -torch.inf, dtype=torch.float64)
@@ -30,7 +44,7 @@ def partials(x: torch.Tensor, splits: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def make(case: Case) -> Tensors:
-    """The parts of real rows: N columns in the case's dtype, cut into SPLITS parts."""
+    """Statistics of real rows: N columns in the case's dtype, cut into SPLITS parts."""
     m, n, splits = case.sizes["M"], case.sizes["N"], case.sizes["SPLITS"]
     x = rows(case, m, n, empty=True).to(DTYPES[case.dtype]).double()
     m_part, l_part = partials(x, splits)
@@ -76,15 +90,13 @@ def budget(case: Case) -> dict[str, Allowance]:
 
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """Every row stands for itself: the magnitude of its own number, 1 where that is not finite."""
+    """The magnitude of each number itself, 1 where it is not finite."""
     return expected.abs().nan_to_num(nan=1.0, posinf=1.0)
 
 
 def _case(m: int, n: int, splits: int, block: int, **more: object) -> Case:
-    family, layout = str(more.get("family", "normal")), str(more.get("layout", "contiguous"))
-    said = [f"{m} × {n} in {splits} {'part' if splits == 1 else 'parts'}", f"a tile of {block}"]
-    said += ["" if layout == "contiguous" else layout, in_name(family)]
-    name = ", ".join(filter(None, said))
+    layout, family = str(more.get("layout", "")), in_name(str(more.get("family", "normal")))
+    name = case_name(f"{m} × {n} in {counted(splits, 'part', 'parts')}", f"a tile of {block}", layout, family)
     return Case(name, {"M": m, "N": n, "SPLITS": splits}, {"BLOCK_S": block}, **more)  # type: ignore[arg-type]
 
 
@@ -92,7 +104,7 @@ _FAMILIES = ("chunk_pairs", "chunk_pairs_in_sight", "empty", "extreme", "normal"
 
 
 def _covered() -> tuple[Case, ...]:
-    """Each two of family, how full the tile is, how full the parts are, BLOCK_S, number of rows and layout."""
+    """Cases that cover all values in pairs: family, how full the tile and the parts are, BLOCK_S, number of rows and layout."""
     found = covering(
         {
             "family": _FAMILIES,
@@ -115,7 +127,7 @@ def _covered() -> tuple[Case, ...]:
 
 
 def _drawn(draw: Random) -> tuple[Case, ...]:
-    """The last one is larger than all that are known."""
+    """Random cases. The last one is larger than any known case."""
     found = []
     for block in (*(draw.choice((8, 32, 128, 256)) for _ in range(5)), 2048):
         m, splits = (72, draw.randint(1025, block)) if block == 2048 else (draw.randint(1, 12), draw.randint(1, block))

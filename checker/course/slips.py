@@ -1,8 +1,7 @@
-"""Slips of the hand, by family of puzzles: the cases that a mechanical mutant is tried on beside the puzzle's own, and the names
-that are easily typed for one another. `tools/mutations.py` and `tools/mutate.py` use them.
+"""What the mutants of a family of puzzles need: random cases besides the puzzle's own, and names that are easily confused.
 
-The cases have other sizes, tiles, families, dtypes and layouts than the puzzle's own. What a puzzle adds to its family's
-draws (heads, flags, a tile that must hold a whole row) it passes in as a function of its own.
+`tools/mutations.py` and `tools/mutate.py` use them. The cases have other sizes, tiles, families, dtypes and layouts than the puzzle's
+own. A puzzle passes a function for what is special in its cases, such as heads, flags, or a tile that must hold a whole row.
 """
 
 from __future__ import annotations
@@ -23,13 +22,23 @@ def names(*groups: str) -> tuple[frozenset[str], ...]:
 
 
 def drawn_dtype(puzzle: Puzzle, draw: Random, wide: bool, share: float) -> str:
-    """float32 where only it can hold the numbers, and in `share` of the other cases."""
+    """float32 if only it can hold the numbers (`wide`), otherwise with probability `share`."""
     return "float32" if wide or draw.random() < share else draw.choice(sorted(puzzle.tolerance))
 
 
 def drawn_family(families: Sequence[str], draw: Random, number: int) -> str:
-    """Each family once, then any."""
+    """Each family once, then a random one."""
     return families[number] if number < len(families) else draw.choice(families)
+
+
+def _case(
+    number: int, sizes: Sizes, meta: Sizes, dtype: str, family: str, layout: str, noun: str, flags: Flags | None = None
+) -> Case:
+    """The case of a draw. Its name says everything, and `noun` what the family's numbers are."""
+    flags = flags or {}
+    words = [str(sizes), str(meta), *([str(flags)] if flags else []), dtype, f"{family} {noun}", layout]
+    name = f"extra {number}: {', '.join(words)}"
+    return Case(name, sizes, meta, dtype, family, layout, seed=1000 + number, flags=flags)
 
 
 # -------------------------------------------------------------------------------------------------------------- softmax
@@ -38,7 +47,6 @@ ROWS: tuple[str, ...] = (
     *("normal", "negative", "deep", "positive", "ascending", "descending", "one_hot", "constant", "masked", "late_max"),
     *("early_max", "first_chunk_masked", "uneven", "masked_then_deep", "abyss"),
 )
-
 
 FAR_COLUMNS = (1, 15, 16, 17, 64, 129, 193, 200, 257, 513, 1024, 1025, 1031, 1153)
 FAR_ROWS = (1, 2, 3, 5, 16, 17, 70)
@@ -49,7 +57,7 @@ def softmax(
     families: Sequence[str] = ROWS,
     guarded: tuple[Guard, ...] = guards.SOFTMAX,
 ) -> Slips:
-    """Rows of x and y. ``own(draw, sizes, meta)`` changes what was drawn."""
+    """Kernels over the rows of x and y. ``own(draw, sizes, meta)`` changes the sizes and tiles that were drawn."""
 
     def draw_case(puzzle: Puzzle, draw: Random, number: int) -> Case:
         far = number >= FAR
@@ -63,8 +71,7 @@ def softmax(
         family = drawn_family(families, draw, number)
         dtype = drawn_dtype(puzzle, draw, wide=family in ("abyss", "uneven"), share=0.6)
         layout = draw.choice(("contiguous", "padded"))
-        name = f"extra {number}: {sizes}, {meta}, {dtype}, {family} rows, {layout}"
-        return Case(name, sizes, meta, dtype, family, layout, seed=1000 + number)
+        return _case(number, sizes, meta, dtype, family, layout, "rows")
 
     return Slips(
         draw_case,
@@ -84,7 +91,7 @@ def softmax(
 
 
 def gradient_rows(own: Callable[[Random, Sizes, Sizes], None], families: Sequence[str]) -> Slips:
-    """Rows of y, dy and dx."""
+    """Kernels over the rows of y, dy and dx."""
     return replace(
         softmax(own, families, guards.GRADIENT_ROWS),
         alike=names("y_ptr dy_ptr dx_ptr", "y dy delta"),
@@ -105,7 +112,6 @@ def tile_holding(length: int, draw: Random) -> int:
 
 SCORES = ("normal", "ramp", "rising", "huge", "negative", "positive", "constant", "sink", "abyss")
 
-
 FAR_LENGTHS = (1, 16, 17, 31, 32, 48, 65, 129, 143, 160, 257, 300, 640)
 
 
@@ -114,7 +120,7 @@ def attention(
     own: Callable[[Random, int, Sizes], Flags] | None = None,
     families: Sequence[str] = SCORES,
 ) -> Slips:
-    """More keys than queries and fewer, all widths of heads. ``own(draw, number, sizes)`` adds sizes and gives the flags."""
+    """Attention with more keys than queries or fewer, and every D. ``own(draw, number, sizes)`` adds sizes and returns the flags."""
 
     def draw_case(puzzle: Puzzle, draw: Random, number: int) -> Case:
         lengths = FAR_LENGTHS if number >= FAR else (1, 2, 15, 16, 17, 23, 33, 45, 64, 71, 90)
@@ -123,12 +129,10 @@ def attention(
         meta = {"BLOCK_M": draw.choice(tiles), "BLOCK_N": draw.choice(tiles)}
         flags = own(draw, number, sizes) if own is not None else {}
         family = drawn_family(families, draw, number)
-        # float16 cannot hold such numbers, and bfloat16 would say nothing that float32 does not
+        # float16 cannot hold such numbers, and bfloat16 would show nothing that float32 does not
         dtype = drawn_dtype(puzzle, draw, wide=family in ("huge", "abyss"), share=0.5)
         layout = draw.choice(layouts)
-        said = [str(sizes), str(meta), *([str(flags)] if flags else []), dtype, f"{family} scores", layout]
-        name = f"extra {number}: {', '.join(said)}"
-        return Case(name, sizes, meta, dtype, family, layout, seed=1000 + number, flags=flags)
+        return _case(number, sizes, meta, dtype, family, layout, "scores", flags)
 
     return Slips(
         draw_case,
@@ -156,7 +160,7 @@ def attention(
 
 
 def delta(families: Sequence[str]) -> Slips:
-    """Outputs of attention and their gradients, by query."""
+    """The output of attention and its gradient, by query."""
 
     def draw_case(puzzle: Puzzle, draw: Random, number: int) -> Case:
         far = number >= FAR
@@ -167,8 +171,7 @@ def delta(families: Sequence[str]) -> Slips:
         family = drawn_family(families, draw, number)
         dtype = drawn_dtype(puzzle, draw, wide=False, share=0.5)
         layout = draw.choice(("contiguous", "transposed", "strided"))
-        name = f"extra {number}: {sizes}, {meta}, {dtype}, {family} values, {layout}"
-        return Case(name, sizes, meta, dtype, family, layout, seed=1000 + number)
+        return _case(number, sizes, meta, dtype, family, layout, "values")
 
     return Slips(
         draw_case,
@@ -187,8 +190,8 @@ def delta(families: Sequence[str]) -> Slips:
     )
 
 
-def attention_gradients(asked: tuple[Guard, ...] = guards.ATTENTION) -> Slips:
-    """As `attention`, under the guards `asked`. Without scores so large that float32 rounds a weight's exponent by more than the weight may lose."""
+def attention_gradients(guarded: tuple[Guard, ...] = guards.ATTENTION) -> Slips:
+    """As `attention`, without scores so large that the float32 rounding of a weight's exponent exceeds the tolerance."""
     families = ("normal", "ramp", "rising", "negative", "positive", "large", "constant", "sink")
     found = attention(("contiguous", "transposed", "strided"), grouped_heads, families)
     return replace(
@@ -200,7 +203,7 @@ def attention_gradients(asked: tuple[Guard, ...] = guards.ATTENTION) -> Slips:
         + names(
             "lse delta", "q_row k_row v_row do_row dq_row", "dk_row dv_row", "begin_m start_m end_m", "group H_KV H_Q"
         ),
-        guards=asked,
+        guards=guarded,
         usual={**found.usual}
         | {f"stride_{x}b": (f"H_Q * stride_{x}h",) for x in ("do", "dq")}
         | {f"stride_{x}b": (f"H_KV * stride_{x}h",) for x in ("dk", "dv")}
@@ -210,7 +213,7 @@ def attention_gradients(asked: tuple[Guard, ...] = guards.ATTENTION) -> Slips:
 
 
 def grouped_heads(draw: Random, number: int, sizes: Sizes) -> Flags:
-    """Heads and flags of `attention_heads.heads_case`."""
+    """Adds batches and heads, and returns the flags of `attention_heads.heads_case`."""
     shared, h_kv = draw.choice((1, 2, 3)), draw.choice((1, 2))
     sizes |= {"B": draw.choice((1, 2, 3)), "H_Q": shared * h_kv, "H_KV": h_kv}
     return {"IS_CAUSAL": number % 3 > 0, "RAGGED": (sizes["B"] > 1 and number % 2 == 0) * draw.choice((1, 2))}
@@ -225,13 +228,13 @@ LENGTHS = (1, 2, 5, 15, 16, 17, 23, 31, 33, 47, 65)
 def tokens(
     draw: Random, number: int, sizes: Sizes, near: Sequence[int] = LENGTHS, far: Sequence[int] = FAR_LENGTHS
 ) -> Flags:
-    """A text of some length, after a text that came before or none."""
+    """Adds the number of tokens, and returns the flag for the number of earlier ones."""
     sizes["N"] = draw.choice(far if number >= FAR else near)
     return {"PAST": draw.choice((0, 3, 11))}
 
 
 def linear_attention(own: Callable[[Random, int, Sizes], Flags] = tokens) -> Slips:
-    """Values wider than keys and narrower, slices that they do not fill. ``own(draw, number, sizes)`` as in `attention`."""
+    """D_V above D or below, with slices that are not full. ``own(draw, number, sizes)`` as in `attention`."""
 
     def draw_case(puzzle: Puzzle, draw: Random, number: int) -> Case:
         sizes = {"B": draw.choice((1, 2, 3)), "H": draw.choice((1, 1, 2, 3))}
@@ -245,8 +248,7 @@ def linear_attention(own: Callable[[Random, int, Sizes], Flags] = tokens) -> Sli
         # products of such small features vanish in 16 bits
         dtype = drawn_dtype(puzzle, draw, wide=family in ("cold", "frozen", "half_frozen"), share=0.5)
         layout = draw.choice(("contiguous", "padded"))
-        name = f"extra {number}: {sizes}, {meta}, {flags}, {dtype}, {family} inputs, {layout}"
-        return Case(name, sizes, meta, dtype, family, layout, seed=1000 + number, flags=flags)
+        return _case(number, sizes, meta, dtype, family, layout, "inputs", flags)
 
     return Slips(
         draw_case,

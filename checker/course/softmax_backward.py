@@ -1,42 +1,40 @@
-"""softmax_backward: what is asked, how it is launched, what it may move."""
+"""softmax_backward: the gradient of x from y = softmax(x) and the gradient of y."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from random import Random
 
 import torch
 
-from checker.course import slips
+from checker.course import slips, softmax_rows
 from checker.course.diagrams import flowing
 from checker.course.families import generator, once_a_case, rows, stored
-from checker.course.softmax_rows import GPU, covered, drawn_values, matrix_bytes, named, prime_below
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors, Tolerance
+from checker.course.softmax_rows import by_row, matrix_bytes
+from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Long, Puzzle, Tensors, Tolerance
 
 TOLERANCE = {
     "float32": Tolerance(rtol=2**-22, c=32.0),
     "float16": Tolerance(rtol=5 * 2**-12, c=2.0**-8),
     "bfloat16": Tolerance(rtol=5 * 2**-9, c=2.0**-11),
 }
-"""Two and a half times the rounding of dx to its dtype, and 32 steps of float32 of what was subtracted (`scale`), whatever the dtype."""
+"""2.5 times the rounding of dx to its dtype, and 32 float32 steps of the terms of the difference (`scale`), whatever the dtype."""
 _LEAST = {"float32": 2.0**-126, "float16": 5 * 2.0**-26, "bfloat16": 2.0**-126}
-"""What may be lost of a gradient however small it is: a GPU may take a number below 2⁻¹²⁶ for 0, and float16 rounds by 2⁻²⁵."""
+"""The absolute error allowed for any gradient: a GPU may flush numbers below 2⁻¹²⁶ to 0, and float16 rounds by 2⁻²⁵."""
 _SMALL = {"float32": 2.0**-86, "float16": 2.0**-8, "bfloat16": 2.0**-86}
-"""Of the family "small_gradients": large enough that a result is told from 0."""
+"""The factor of gradients in "small_gradients": small, but results still differ from 0."""
 
 _FAMILIES = ("masked_weights", "alike_gradients", "normal", "large", "small_gradients", "one_hot", "constant")
 _ROWS = {"masked_weights": "masked", "one_hot": "one_hot", "constant": "constant"}
-"""The family of rows of which y is the softmax, where not ordinary ones."""
+"""The family of the rows of which y is the softmax, if not "normal"."""
 
 
 def make(case: Case) -> Tensors:
-    """y, dy and dx, each [M, N]: y a softmax as a forward pass leaves it, rounded to the dtype. Padded, each has a row stride of its own."""
+    """y, dy and dx, each [M, N] in the case's dtype. y is a softmax as a forward pass stores it. If padded, all row strides differ."""
     m, n = case.sizes["M"], case.sizes["N"]
     x = rows(replace(case, family=_ROWS.get(case.family, "normal")), m, n)
     if case.family == "rare":  # one column has nearly all the weight
         x[:, 0] = 20.0
-    if case.family == "one_hot":  # so that the others' weights are numbers of float16, too
+    if case.family == "one_hot":  # so that float16 can hold the small weights, too
         x = x * 0.16
     return {
         "y_ptr": stored(torch.softmax(x, dim=-1), case),
@@ -46,20 +44,20 @@ def make(case: Case) -> Tensors:
 
 
 def _gradients(case: Case, m: int, n: int) -> torch.Tensor:
-    """[m, n] float64 of either sign, other numbers than those that y is made of. Raises ValueError for an unknown family."""
+    """[m, n] float64 of either sign, independent of y. Raises ValueError for an unknown family."""
     dy = torch.randn(m, n, generator=generator(replace(case, seed=case.seed + 1)), dtype=torch.float64)
     match case.family:
         case "normal" | "one_hot" | "constant":
             return dy
-        case "masked_weights":  # what has no weight has the largest gradients
+        case "masked_weights":  # elements without weight have the largest gradients
             return dy * torch.where(rows(replace(case, family="masked"), m, n) == -torch.inf, 50.0, 1.0)
-        case "alike_gradients":  # nearly all of dy is subtracted again
+        case "alike_gradients":  # nearly all of dy cancels
             return 100.0 + dy
-        case "large":  # their sum is no number in the dtype, their weighted mean is
+        case "large":  # the sum overflows in the dtype, the weighted mean does not
             return dy * (torch.finfo(DTYPES[case.dtype]).max / 32)
-        case "apart":  # a difference of two is no number of float16
+        case "apart":  # the difference of two overflows in float16
             return 60_000.0 * torch.where(torch.arange(n) % 7 == 3, -1.0, 1.0).double().repeat(m, 1)
-        case "small_gradients":  # dy is a number in the dtype, y · dy in float16 hardly is one
+        case "small_gradients":  # the dtype can hold dy, but float16 barely y · dy
             return dy * _SMALL[case.dtype]
         case "rare":  # weights of 10⁻⁹ with gradients of 10⁹
             return torch.cat([dy[:, :1], dy[:, 1:] * 2.0**30], dim=1)
@@ -74,7 +72,7 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """Every element is measured against what it is the difference of: y · (|dy| + Σ y · |dy|). No weight, no gradient, and no error."""
+    """The magnitude of the difference that makes each element, y · (|dy| + Σ y · |dy|). Where y is 0, no error is allowed."""
     return _magnitude(case, output)
 
 
@@ -86,20 +84,6 @@ def _magnitude(case: Case, output: str) -> torch.Tensor:
     return (y * (dy + (y * dy).sum(dim=-1, keepdim=True)) + _LEAST[case.dtype] / one_step).where(y > 0, 0.0)
 
 
-def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
-    return Launch(
-        grid=(case.sizes["M"],),
-        arguments={
-            **{name: tensors[name] for name in ("y_ptr", "dy_ptr", "dx_ptr")},
-            **{f"stride_{x}m": tensors[f"{x}_ptr"].stride(0) for x in ("y", "dy", "dx")},
-            "N": case.sizes["N"],
-        },
-        meta=meta,
-        outputs=("dx_ptr",),
-        options={"num_warps": 4 if int(meta["BLOCK_N"]) < 8192 else 16},
-    )
-
-
 def budget(case: Case) -> dict[str, Allowance]:
     once = "a row stays on chip between the sum and the product, so it is read once"
     return {
@@ -109,37 +93,7 @@ def budget(case: Case) -> dict[str, Allowance]:
     }
 
 
-def _case(m: int, n: int, block: int, **more: object) -> Case:
-    return named({"BLOCK_N": block}, m, n, **more)
-
-
-def _columns(family: str, block: int, remainder: str) -> int:
-    """N for a tile that holds all of it; "one" is a tile of which just more than half is needed."""
-    match remainder:
-        case "none":
-            return block
-        case "one":
-            return block // 2 + 1
-        case "all but one":
-            return block - 1
-        case "short":
-            return 1
-        case _:
-            return prime_below(block - 1)
-
-
-def _tile_holds_the_row(draw: Random, sizes: slips.Sizes, meta: slips.Sizes) -> None:
-    meta["BLOCK_N"] = slips.tile_holding(sizes["N"], draw)
-
-
-def _drawn(draw: Random) -> tuple[Case, ...]:
-    """The last one is larger than all that are known."""
-    found = []
-    for block in (*(draw.choice((8, 32, 256, 512)) for _ in range(5)), 16384):
-        m, n = (72, draw.randint(8193, block)) if block == 16384 else (draw.randint(1, 12), draw.randint(1, block))
-        found.append(_case(m, n, block, **drawn_values(draw, _FAMILIES)))
-    return tuple(found)
-
+_TILES = [{"BLOCK_N": 16}, {"BLOCK_N": 128}, {"BLOCK_N": 1024}]
 
 PUZZLE = Puzzle(
     name="softmax_backward",
@@ -154,26 +108,26 @@ PUZZLE = Puzzle(
     "respect to x: dx = y · (dy - delta) with delta = Σ y · dy of the row. One program per row, the row in one tile of "
     "BLOCK_N ≥ N lanes.",
     cases=(
-        *covered([{"BLOCK_N": 16}, {"BLOCK_N": 128}, {"BLOCK_N": 1024}], (9, 1, 3), _FAMILIES, _columns),
-        _case(67, 7, 8, family="alike_gradients", layout="padded"),  # many programs
-        _case(2, 5003, 8192),  # more columns than anyone thinks enough
-        _case(2, 5003, 8192, family="alike_gradients", dtype="float16"),
-        _case(2, 48, 64),  # 16 divides every size, a tile divides none
-        # mistakes that show only in few cases asked for these: `make mutants ARGS=--guarded`
-        _case(67, 7, 8, family="alike_gradients", dtype="float16"),
-        _case(67, 15, 16, family="alike_gradients", dtype="bfloat16", layout="padded"),
-        _case(2, 2050, 4096, family="alike_gradients", dtype="bfloat16", layout="padded"),
-        _case(3, 21, 32, family="apart", dtype="float16"),
-        _case(9, 21, 32, family="rare", layout="padded"),
-        _case(9, 37, 64, family="rare", dtype="bfloat16", layout="padded"),
-        _case(4096, 781, 1024, devices=GPU, family="masked_weights"),
-        _case(1031, 16384, 16384, devices=GPU),
-        _case(512, 12_289, 16384, devices=GPU, dtype="float16", layout="padded"),
-        _case(512, 12_289, 16384, devices=GPU, dtype="bfloat16", family="alike_gradients"),
+        *softmax_rows.covered(_TILES, (9, 1, 3), _FAMILIES, softmax_rows.columns_in_one_tile),
+        by_row(67, 7, 8, family="alike_gradients", layout="padded"),  # many programs
+        by_row(2, 5003, 8192),  # more columns than a fixed limit would allow
+        by_row(2, 5003, 8192, family="alike_gradients", dtype="float16"),
+        by_row(2, 48, 64),  # 16 divides every size, a tile divides none
+        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        by_row(67, 7, 8, family="alike_gradients", dtype="float16"),
+        by_row(67, 15, 16, family="alike_gradients", dtype="bfloat16", layout="padded"),
+        by_row(2, 2050, 4096, family="alike_gradients", dtype="bfloat16", layout="padded"),
+        by_row(3, 21, 32, family="apart", dtype="float16"),
+        by_row(9, 21, 32, family="rare", layout="padded"),
+        by_row(9, 37, 64, family="rare", dtype="bfloat16", layout="padded"),
+        by_row(4096, 781, 1024, devices=GPU, family="masked_weights"),
+        by_row(1031, 16384, 16384, devices=GPU),
+        by_row(512, 12_289, 16384, devices=GPU, dtype="float16", layout="padded"),
+        by_row(512, 12_289, 16384, devices=GPU, dtype="bfloat16", family="alike_gradients"),
     ),
     make=make,
     reference=reference,
-    launch=launch,
+    launch=softmax_rows.launch_whole_rows,
     budget=budget,
     scale=scale,
     tolerance=TOLERANCE,
@@ -191,11 +145,11 @@ PUZZLE = Puzzle(
     "needed: y says all that the gradient asks. Each element of y and of dy is read once and each of dx written once, 3·M·N elements, so the "
     "kernel takes as long as the memory does. The same delta comes back in attention, where it can be had without y.",
     film=FilmSpec(
-        case=_case(4, 7, 8),
+        case=by_row(4, 7, 8),
         diagram=flowing(y_ptr=("row", "column"), dy_ptr=("row", "column"), dx_ptr=("row", "column")),
         state={"delta": "sum of y · dy"},
         choices={"M": (2, 4, 6), "N": (5, 7, 8, 13), "BLOCK_N": (8, 16)},
     ),
-    drawn=_drawn,
-    slips=slips.gradient_rows(_tile_holds_the_row, _FAMILIES),
+    drawn=softmax_rows.drawn_in_one_tile(_FAMILIES, longest=8193),
+    slips=slips.gradient_rows(softmax_rows.tile_holds_the_row, _FAMILIES),
 )

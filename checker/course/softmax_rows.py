@@ -1,31 +1,30 @@
-"""What the softmax puzzles over a long row share: tensors, reference, tolerance, names of cases."""
+"""What the softmax puzzles share: tensors, reference, launch, bytes, tolerance, running state and cases."""
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 
 import torch
 
-from checker.course.covering import covering, smallest_first
+from checker.course.covering import covering, length, prime_below, smallest_first
 from checker.course.diagrams import ONLINE
-from checker.course.families import CONSTRUCTED, in_name, rows, stored
-from checker.puzzle import DTYPES, Case, ExactState, RunningState, Tensors, Tolerance
-
-CPU, GPU = frozenset({"cpu"}), frozenset({"gpu"})
+from checker.course.families import CONSTRUCTED, case_name, in_name, rows, stored
+from checker.course.slips import Sizes, tile_holding
+from checker.puzzle import DTYPES, Allowance, Case, ExactState, Launch, RunningState, Scalar, Tensors, Tolerance
 
 TOLERANCE = {
     "float32": Tolerance(rtol=5e-5, c=1.0, near_zero=False),
     "float16": Tolerance(rtol=2e-3, c=0.5, near_zero=False),
     "bfloat16": Tolerance(rtol=1.6e-2, c=0.5, near_zero=False),
 }
-"""exp(-inf) is 0 and not a little: no clamp of the exponent stands for it."""
+"""`near_zero` is off: exp(-inf) is exactly 0, and a clamped exponent is a mistake."""
 
 
 def make(case: Case) -> Tensors:
-    """x [M, N] and y [M, N]; a padded layout gives the two different row strides, so that neither can stand for the other."""
+    """x [M, N] and y [M, N]. In a padded layout their row strides differ, so that a kernel that mixes them up fails."""
     m, n = case.sizes["M"], case.sizes["N"]
     return {
         "x_ptr": stored(rows(case, m, n), case),
@@ -38,10 +37,43 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
     return {"y_ptr": torch.softmax(inputs["x_ptr"], dim=-1)}
 
 
-def max_and_sum(x: torch.Tensor, against: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
-    """Of each row of x [rows, columns]: its maximum, and the sum of exp(x - `against`), else of exp(x - maximum).
+def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
+    """One program for each BLOCK_M rows, or for each row where there is no BLOCK_M. The last tensor is the output."""
+    tile_rows = int(meta.get("BLOCK_M", 1))
+    return Launch(
+        grid=(-(-case.sizes["M"] // tile_rows),),
+        arguments={
+            **tensors,
+            **{f"stride_{name.removesuffix('_ptr')}m": x.stride(0) for name, x in tensors.items()},
+            **({"M": case.sizes["M"]} if "BLOCK_M" in meta else {}),
+            "N": case.sizes["N"],
+        },
+        meta=meta,
+        outputs=tuple(tensors)[-1:],
+        options={"num_warps": min(32, max(4, tile_rows * int(meta["BLOCK_N"]) // 1024))},
+    )
 
-    A row of nothing but -inf has neither: both are NaN.
+
+def matrix_bytes(case: Case) -> int:
+    """Bytes of one [M, N] matrix in the case's dtype."""
+    return case.sizes["M"] * case.sizes["N"] * DTYPES[case.dtype].itemsize
+
+
+def reading_x(times: int, because: str) -> Callable[[Case], dict[str, Allowance]]:
+    """The budget of a kernel that reads x so many times and writes y once."""
+    return lambda case: {
+        "x_ptr": Allowance(times * matrix_bytes(case), 0, because),
+        "y_ptr": Allowance(0, matrix_bytes(case), "y is written once"),
+    }
+
+
+# -------------------------------------------------------------------------------------------------------- running state
+
+
+def max_and_sum(x: torch.Tensor, against: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    """The maximum of each row of x [rows, columns], and the sum of exp(x - `against`), by default of exp(x - maximum).
+
+    Both are NaN for a row that is -inf throughout.
     """
     m = x.amax(dim=-1)
     m = m.masked_fill(m == -torch.inf, torch.nan)
@@ -49,10 +81,10 @@ def max_and_sum(x: torch.Tensor, against: torch.Tensor | None = None) -> tuple[t
 
 
 def honest_forms(names: tuple[str, str], m: torch.Tensor, l: torch.Tensor) -> ExactState:
-    """What stands for a maximum and a sum, [rows] each, under the given names.
+    """The forms in which a correct kernel may hold a maximum m and a sum l, [rows] each, in variables of these `names`.
 
-    The maximum may be held in base two. After the walk either may have become the log-sum-exp, and the sum its reciprocal
-    or its logarithm, in base two as well.
+    The maximum may be in base two. After the walk either variable may hold the log-sum-exp, and the sum's may hold its
+    reciprocal or its logarithm; logarithms may be in base two, too.
     """
     log = l.where(l > 0, torch.nan).log()
     base_two = 1 / math.log(2)
@@ -65,20 +97,20 @@ def honest_forms(names: tuple[str, str], m: torch.Tensor, l: torch.Tensor) -> Ex
 
 
 def _in_one_walk(x: torch.Tensor, seen: torch.Tensor) -> ExactState:
-    """Milakov & Gimelshein 2018, algorithm 3: both are always those of all that was seen."""
+    """Maximum and sum of all elements seen so far (Milakov & Gimelshein 2018, algorithm 3)."""
     m, l = max_and_sum(x.masked_fill(seen < 1, -torch.inf))
     return honest_forms(("m_i", "l_i"), m, l)
 
 
 def _in_two_walks(x: torch.Tensor, seen: torch.Tensor) -> ExactState:
-    """The maximum in a first walk, the sum in a second one, against the maximum of the whole row."""
+    """The maximum in a first walk, then the sum in a second one, measured against the maximum of the whole row."""
     m, _ = max_and_sum(x.masked_fill(seen < 1, -torch.inf))
     l = max_and_sum(x.masked_fill(seen < 2, -torch.inf), against=m)[1]
     return honest_forms(("m_i", "l_i"), m, l.masked_fill((seen < 2).all(dim=-1), torch.nan))
 
 
 def running(*, walks: int) -> RunningState:
-    """m_i and l_i of each row of x, found in one walk or in two; either way is right, `walks` is the puzzle's own."""
+    """m_i and l_i of each row of x, found in one walk or in two. Either way is right; `walks` is how the solution does it."""
     ways = (_in_one_walk, _in_two_walks) if walks == 1 else (_in_two_walks, _in_one_walk)
     return RunningState(
         walked="x_ptr",
@@ -89,55 +121,34 @@ def running(*, walks: int) -> RunningState:
     )
 
 
-def matrix_bytes(case: Case) -> int:
-    """Bytes of one [M, N] matrix in the case's dtype."""
-    return case.sizes["M"] * case.sizes["N"] * DTYPES[case.dtype].itemsize
-
-
-def warps(block: int) -> int:
-    """Warps for a tile of `block` elements: 4 for small tiles, then one warp for every 1024 elements, at most 32."""
-    return min(32, max(4, block // 1024))
+# ---------------------------------------------------------------------------------------------------------------- cases
 
 
 def named(meta: dict[str, int], m: int, n: int, **more: object) -> Case:
-    """A case of M = `m` rows and N = `n` columns whose name says all that sets it apart."""
+    """A case of M = `m` rows and N = `n` columns, with a name made of everything that distinguishes it."""
     dtype, family, layout = (str(more.get(k, v)) for k, v in PLAIN.items())
     tile = f"tiles {meta['BLOCK_M']} × {meta['BLOCK_N']}" if "BLOCK_M" in meta else f"chunks of {meta['BLOCK_N']}"
     tile = f"a tile of {meta['BLOCK_N']}" if n <= meta["BLOCK_N"] and "BLOCK_M" not in meta else tile
-    said = [f"{m} × {n}", tile, dtype, "" if layout == "contiguous" else layout, in_name(family)]
-    return Case(", ".join(filter(None, said)), {"M": m, "N": n}, meta, **more)  # type: ignore[arg-type]
+    name = case_name(f"{m} × {n}", tile, dtype, layout, in_name(family))
+    return Case(name, {"M": m, "N": n}, meta, **more)  # type: ignore[arg-type]
+
+
+def by_row(m: int, n: int, block: int, **more: object) -> Case:
+    """A case for a kernel whose program has one row and takes BLOCK_N = `block` columns at a time."""
+    return named({"BLOCK_N": block}, m, n, **more)
 
 
 PLAIN = {"dtype": "float32", "family": "normal", "layout": "contiguous"}
 CHUNKS = {"chunk_pairs": 10, "chunk_pairs_in_sight": 8, "spike": 34, "extreme": 5, "normal": 2, "constant": 3}
-"""The families that are covered with all else, and how many chunks a row needs to hold what its family is there for."""
+"""The families in the covering array, and how many chunks a row needs to show what its family is for."""
 REMAINDERS: tuple[str, ...] = ("prime", "none", "one", "all but one", "short")
 
 
 def columns(family: str, block: int, remainder: str) -> int:
-    """N for a row of such chunks whose last one is as full as the remainder says; "short" is a row shorter than one chunk."""
+    """N of a row in chunks of `block` columns. `remainder` says how full the last chunk is; "short" is less than one chunk."""
     most = 12 if family == "spike" else 10 if block < 1024 else 3
     full = block * (min(CHUNKS[family], most) if block > 16 else CHUNKS[family])
-    match remainder:
-        case "none":
-            return full
-        case "one":
-            return full - block + 1
-        case "all but one":
-            return full - 1
-        case "short":
-            return block // 2 + 1
-        case _:
-            return prime_below(full - 1, block)
-
-
-@functools.cache
-def prime_below(n: int, block: int = 1) -> int:
-    """The largest prime below n > 2 that leaves neither 1 nor `block` - 1 when divided by `block`, if `block` is above 4."""
-    edges = (1, block - 1) if block > 4 else ()
-    return next(
-        p for p in range(n - 1, 1, -1) if p % block not in edges and all(p % i for i in range(2, math.isqrt(p) + 1))
-    )
+    return length(full, block, remainder)
 
 
 def covered(
@@ -146,10 +157,10 @@ def covered(
     families: Sequence[str] = tuple(CHUNKS),
     columns: Callable[[str, int, str], int] = columns,
 ) -> tuple[Case, ...]:
-    """Small cases in which each two of family, dtype with layout, remainder, tile and number of rows meet in each of their values.
+    """Small cases that cover, in pairs, all values of family, dtype with layout, remainder, tile and number of rows.
 
-    ``columns(family, BLOCK_N, remainder)`` gives N. Rows that are built from chunks come in the first of the numbers of rows, which
-    has to be enough for all pairs of kinds.
+    ``columns(family, BLOCK_N, remainder)`` gives N. Families built from chunks always have the first number of rows, which has to
+    be large enough for all pairs of kinds.
     """
     found = covering(
         {
@@ -173,7 +184,7 @@ def covered(
 
 
 def drawn(tile: Callable[[Random], dict[str, int]]) -> Callable[[Random], tuple[Case, ...]]:
-    """Cases like those of `covered`, with sizes and tiles as they fall; the last is larger than all of those."""
+    """Cases like those of `covered` with random sizes and tiles. The last one is larger than any known case."""
 
     def cases(draw: Random) -> tuple[Case, ...]:
         found = []
@@ -181,22 +192,71 @@ def drawn(tile: Callable[[Random], dict[str, int]]) -> Callable[[Random], tuple[
             tiles, values = tile(draw), drawn_values(draw, tuple(CHUNKS))
             m, n = draw.randint(1, 12), columns(str(values["family"]), tiles["BLOCK_N"], "none")
             if number == 5:
-                m, n, tiles = 76, _LONGER, {**tiles, "BLOCK_N": 2048}
+                m, n, tiles = 76, 20 * 2048, {**tiles, "BLOCK_N": 2048}
             found.append(named(tiles, m, n - draw.randrange(tiles["BLOCK_N"]), **values))
         return tuple(found)
 
     return cases
 
 
-_LONGER = 20 * 2048
-"""Less a part of a chunk of 2048: longer than every row that is known."""
-
-
 def drawn_values(draw: Random, families: Sequence[str]) -> dict[str, object]:
-    """What a case is besides its sizes and tiles."""
+    """Everything of a case but its sizes and tiles."""
     return {
         "dtype": draw.choice(tuple(TOLERANCE)),
         "family": draw.choice(families),
         "layout": draw.choice(("padded", "contiguous")),
         "seed": draw.getrandbits(32),
     }
+
+
+# ------------------------------------------------------------------------------------------------- rows longer than a tile
+
+
+def in_chunks() -> tuple[Case, ...]:
+    """Cases for kernels that walk over a row in chunks, however many times."""
+    return (
+        *covered([{"BLOCK_N": 16}, {"BLOCK_N": 64}, {"BLOCK_N": 1024}], rows_=(9, 1, 3)),
+        by_row(75, 23, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
+        by_row(2, 80, 64),  # 16 divides every size, a tile divides none
+        by_row(3, 1, 16, dtype="bfloat16", family="positive", layout="padded"),
+        by_row(3, 1, 16, family="deep"),
+        by_row(6, 605, 16, family="chunk_triples", layout="padded"),
+        by_row(1, 5_003, 16),  # too many chunks to unroll by hand
+        by_row(2, 33_003, 1024),  # more columns than 16 bits can count
+        by_row(3, 1033, 16, dtype="float16", family="spike"),
+        by_row(3, 1024, 64, dtype="bfloat16", family="spike", layout="padded"),
+    )
+
+
+# ------------------------------------------------------------------------------------------------------ rows in one tile
+
+
+def launch_whole_rows(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
+    """As `launch`, for a tile that holds the row: more threads for the longest rows."""
+    return replace(launch(case, tensors, meta), options={"num_warps": 4 if int(meta["BLOCK_N"]) < 8192 else 16})
+
+
+def columns_in_one_tile(family: str, block: int, remainder: str) -> int:
+    """N for a tile of `block` columns that holds the whole row; "one" uses just more than half of the tile."""
+    lengths = {"none": block, "one": block // 2 + 1, "all but one": block - 1, "short": 1}
+    return lengths.get(remainder) or prime_below(block - 1)
+
+
+def drawn_in_one_tile(families: Sequence[str], longest: int) -> Callable[[Random], tuple[Case, ...]]:
+    """Random cases whose row fits in one tile. The last one has `longest` columns or more, more than any known case."""
+
+    def cases(draw: Random) -> tuple[Case, ...]:
+        found = []
+        for block in (*(draw.choice((8, 32, 256, 512)) for _ in range(5)), 16384):
+            m, n = (
+                (72, draw.randint(longest, block)) if block == 16384 else (draw.randint(1, 12), draw.randint(1, block))
+            )
+            found.append(by_row(m, n, block, **drawn_values(draw, families)))
+        return tuple(found)
+
+    return cases
+
+
+def tile_holds_the_row(draw: Random, sizes: Sizes, meta: Sizes) -> None:
+    """For `slips.softmax`: a BLOCK_N of at least N."""
+    meta["BLOCK_N"] = tile_holding(sizes["N"], draw)

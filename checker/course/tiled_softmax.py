@@ -1,58 +1,15 @@
-"""tiled_softmax: what is asked, how it is launched, what it may move."""
+"""tiled_softmax: online softmax of several rows at once, in tiles."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from checker.course import guards, slips
+from checker.course import guards, slips, softmax_rows
 from checker.course.diagrams import matrices
 from checker.course.families import row_magnitude
-from checker.course.softmax_rows import (
-    CPU,
-    GPU,
-    TOLERANCE,
-    covered,
-    drawn,
-    make,
-    matrix_bytes,
-    named,
-    reference,
-    running,
-    warps,
-)
-from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
-
-
-def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
-    x, y = tensors["x_ptr"], tensors["y_ptr"]
-    block_m, block_n = int(meta["BLOCK_M"]), int(meta["BLOCK_N"])
-    return Launch(
-        grid=(-(-case.sizes["M"] // block_m),),
-        arguments={
-            "x_ptr": x,
-            "y_ptr": y,
-            "stride_xm": x.stride(0),
-            "stride_ym": y.stride(0),
-            "M": case.sizes["M"],
-            "N": case.sizes["N"],
-        },
-        meta=meta,
-        outputs=("y_ptr",),
-        options={"num_warps": warps(block_m * block_n)},
-    )
-
-
-def budget(case: Case) -> dict[str, Allowance]:
-    return {
-        "x_ptr": Allowance(
-            2 * matrix_bytes(case), 0, "x is read once for maximum and sum together, once for the result"
-        ),
-        "y_ptr": Allowance(0, matrix_bytes(case), "y is written once"),
-    }
+from checker.puzzle import CPU, GPU, Case, FilmSpec, Hint, Long, Puzzle
 
 
 def _case(m: int, n: int, block_m: int, block_n: int, **more: object) -> Case:
-    return named({"BLOCK_M": block_m, "BLOCK_N": block_n}, m, n, **more)
+    return softmax_rows.named({"BLOCK_M": block_m, "BLOCK_N": block_n}, m, n, **more)
 
 
 _TILES = [{"BLOCK_M": m, "BLOCK_N": n} for m, n in ((4, 16), (16, 16), (16, 8), (2, 1024))]
@@ -71,7 +28,7 @@ PUZZLE = Puzzle(
     "Rows and columns need not fill their tiles, and rows may lie further apart than they are long. x may be read twice and y written "
     "once. Any part of a row may be -inf; a whole row never is.",
     cases=(
-        *covered(_TILES, rows_=(11, 1, 8)),
+        *softmax_rows.covered(_TILES, rows_=(11, 1, 8)),
         _case(75, 23, 1, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
         _case(48, 80, 32, 64),  # 16 divides every size, a tile divides none
         _case(71, 1, 4, 16, dtype="bfloat16", family="positive", layout="padded"),
@@ -80,8 +37,8 @@ PUZZLE = Puzzle(
         _case(64, 83, 16, 16, family="chunk_pairs"),
         _case(64, 72, 8, 8, dtype="float16", family="chunk_pairs"),
         _case(7, 605, 4, 16, family="chunk_triples"),
-        _case(3, 5_003, 4, 16),  # more chunks than anyone writes out by hand
-        _case(2, 33_003, 2, 1024),  # more columns than 16 bits can number
+        _case(3, 5_003, 4, 16),  # too many chunks to unroll by hand
+        _case(2, 33_003, 2, 1024),  # more columns than 16 bits can count
         _case(71, 1033, 4, 16, dtype="float16", family="spike"),
         _case(5, 1024, 4, 16, dtype="bfloat16", family="spike", layout="padded"),
         _case(3, 61, 4, 16, family="vast", devices=CPU),
@@ -92,12 +49,12 @@ PUZZLE = Puzzle(
         _case(16, 262_144, 1, 16384, devices=GPU, dtype="bfloat16", family="spike"),
         _case(1_000_003, 37, 32, 64, devices=GPU, family="masked"),
     ),
-    make=make,
-    reference=reference,
-    launch=launch,
-    budget=budget,
+    make=softmax_rows.make,
+    reference=softmax_rows.reference,
+    launch=softmax_rows.launch,
+    budget=softmax_rows.reading_x(2, "x is read once for maximum and sum together, once for the result"),
     scale=row_magnitude,
-    tolerance=TOLERANCE,
+    tolerance=softmax_rows.TOLERANCE,
     hint=Hint(
         question="A tile holds 4 rows and 16 columns. How many maxima must you keep while you walk to the right? Along which axis of the tile "
         "does tl.max go, and what shape comes out? What shape must it have before you can subtract it from the tile?",
@@ -123,10 +80,12 @@ PUZZLE = Puzzle(
     "would enter the sum. The bytes are those of online softmax: 3·M·N elements.",
     film=FilmSpec(
         case=_case(5, 10, 2, 4, family="ascending"),
-        diagram=matrices(running(walks=1)),
+        diagram=matrices(softmax_rows.running(walks=1)),
         state={"m_i": "running max", "l_i": "running sum", "m_new": "new max"},
         choices={"M": (3, 5, 8), "N": (4, 7, 10, 13), "BLOCK_M": (1, 2, 4), "BLOCK_N": (2, 4, 8)},
     ),
-    drawn=drawn(lambda draw: {"BLOCK_M": draw.choice((1, 2, 4, 8, 16)), "BLOCK_N": draw.choice((8, 16, 32, 128))}),
+    drawn=softmax_rows.drawn(
+        lambda draw: {"BLOCK_M": draw.choice((1, 2, 4, 8, 16)), "BLOCK_N": draw.choice((8, 16, 32, 128))}
+    ),
     slips=slips.softmax(guarded=guards.TILES),
 )

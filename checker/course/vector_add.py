@@ -1,4 +1,4 @@
-"""vector_add: what is asked, how it is launched, what it may move."""
+"""vector_add: z = x + y, one tile per program."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from random import Random
 import torch
 
 from checker.course import slips
-from checker.course.covering import covering, smallest_first
+from checker.course.covering import covering, length, smallest_first
 from checker.course.diagrams import flowing
-from checker.course.families import in_name, rows, stored
-from checker.course.softmax_rows import prime_below
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+from checker.course.families import case_name, in_name, rows, stored
+from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
 
 def make(case: Case) -> Tensors:
@@ -54,41 +53,33 @@ def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
 
 
 def _case(n: int, block: int, **more: object) -> Case:
-    said = [
-        f"N = {n}",
-        f"tiles of {block}",
-        str(more.get("dtype", "float32")),
-        in_name(str(more.get("family", "normal"))),
-    ]
-    return Case(", ".join(filter(None, said)), {"N": n}, {"BLOCK_N": block}, **more)  # type: ignore[arg-type]
+    dtype, family = str(more.get("dtype", "float32")), in_name(str(more.get("family", "normal")))
+    return Case(case_name(f"N = {n}", f"tiles of {block}", dtype, family), {"N": n}, {"BLOCK_N": block}, **more)  # type: ignore[arg-type]
 
 
-_BLOCKS = (16, 64, 1024)
 _FAMILIES = ("normal", "large", "constant", "zeros")
 
 
 def _covered() -> tuple[Case, ...]:
-    """Each two of the number of tiles, how full the last one is, BLOCK_N, dtype and family."""
+    """Cases that cover all values in pairs: number of tiles, how full the last one is, BLOCK_N, dtype and family."""
     found = covering(
         {
             "tiles": (7, 1, 40, 2),
-            "last": ("prime", "full", "one", "all but one"),
-            "block": _BLOCKS,
+            "last": ("prime", "none", "one", "all but one"),
+            "block": (16, 64, 1024),
             "dtype": tuple(DTYPES),
             "family": _FAMILIES,
         }
     )
-    lanes = {"full": lambda block: block, "one": lambda block: 1, "all but one": lambda block: block - 1}
     cases = []
     for row in found:
-        before, last = (row["tiles"] - 1) * row["block"], lanes.get(row["last"])
-        n = prime_below(before + row["block"] - 1, row["block"]) if last is None else before + last(row["block"])
+        n = length(row["tiles"] * row["block"], row["block"], row["last"])
         cases.append(_case(n, row["block"], dtype=row["dtype"], family=row["family"]))
     return smallest_first(cases)
 
 
 def _drawn(draw: Random) -> tuple[Case, ...]:
-    """The last one is larger than all that are known."""
+    """Random cases. The last one is larger than any known case."""
     blocks = [draw.choice((8, 32, 128, 512, 2048)) for _ in range(5)]
     sizes = [(draw.randint(1, 9 * block), block) for block in blocks] + [(draw.randint(250_000, 300_000), 4096)]
     return tuple(
@@ -113,10 +104,10 @@ PUZZLE = Puzzle(
     cases=(
         *_covered(),
         _case(70 * 8 - 3, 8),  # many programs
-        _case(200_003, 1024),  # more than anyone thinks enough
+        _case(200_003, 1024),  # more than a fixed limit would allow
         _case(48, 64),  # 16 divides every size, a tile divides none
-        _case(100_003, 1024, devices=frozenset({"gpu"})),
-        _case(16_777_259, 1024, devices=frozenset({"gpu"})),
+        _case(100_003, 1024, devices=GPU),
+        _case(16_777_259, 1024, devices=GPU),
     ),
     make=make,
     reference=reference,

@@ -1,7 +1,7 @@
-"""What the work of a puzzle's case comes to, and which libraries do the same work: what `bench` measures a kernel against.
+"""The work in a puzzle's case, and libraries that do the same work: what `bench` compares a kernel with.
 
-Operations are those of products of matrices, 2·m·k·n for [m, k] by [k, n], and only of pairs that a query sees. A puzzle without
-products is bound by its bytes alone. Sums that are counted twice because a kernel computes them twice are no work.
+Work is counted in floating-point operations of matrix products, 2·m·k·n for [m, k] by [k, n], for visible pairs only. Products that
+a kernel repeats are counted once. A puzzle without products is bound by its bytes alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Call = Callable[[], object]
 
 @dataclass(frozen=True)
 class Peer:
-    """A library's way to do the same work. `takes` says of which cases that is so, `prepare` gives the call on tensors of a GPU."""
+    """A library that does the same work. `takes` says for which cases; `prepare` binds the call to tensors on a GPU."""
 
     name: str
     takes: Callable[[Case], bool]
@@ -28,23 +28,23 @@ class Peer:
 
 @dataclass(frozen=True)
 class Work:
-    """`products` are the floating-point operations of a case's products."""
+    """`products` gives the floating-point operations of a case's matrix products."""
 
     products: Callable[[Case], int] = lambda case: 0
     peers: tuple[Peer, ...] = field(default=())
 
 
 def seen_pairs(case: Case) -> int:
-    """Pairs of a query and a key that it sees, of one head: all, or those under a causal mask whose ends are aligned."""
+    """Visible pairs of a query and a key in one head: all, or those under a causal mask with the ends aligned."""
     n_q, n_kv = case.sizes["N_Q"], case.sizes["N_KV"]
     if not case.flags.get("IS_CAUSAL"):
         return n_q * n_kv
-    first = max(0, n_q - n_kv)  # those before it see nothing; it sees the keys up to its own place, the last query all
+    first = max(0, n_q - n_kv)  # the first query that sees a key; the last query sees all keys
     return (first + n_kv - n_q + 1 + n_kv) * (n_q - first) // 2
 
 
 def _attention(products: int) -> Callable[[Case], int]:
-    """So many products of [N_Q, D] by [D, N_KV], or as large, for each query head."""
+    """The operations of so many products of [N_Q, D] by [D, N_KV], or of that size, for each query head."""
 
     def operations(case: Case) -> int:
         heads = case.sizes.get("B", 1) * case.sizes.get("H_Q", 1)
@@ -53,8 +53,8 @@ def _attention(products: int) -> Callable[[Case], int]:
     return operations
 
 
-def _as_torch_can(case: Case) -> bool:
-    """Neither lengths that differ nor a mask whose ends are aligned: torch aligns a causal mask at its start."""
+def _torch_takes(case: Case) -> bool:
+    """False for padded keys, and for a causal mask that is not square: torch aligns a causal mask at its start."""
     square = case.sizes["N_Q"] == case.sizes["N_KV"]
     return not case.flags.get("RAGGED") and (square or not case.flags.get("IS_CAUSAL"))
 
@@ -63,7 +63,7 @@ def _by_torch(case: Case, tensors: Tensors) -> Call:
     q, k, v = (tensors[name] for name in ("q_ptr", "k_ptr", "v_ptr"))
     if q.dim() == 2:
         q, k, v = (x[None, None] for x in (q, k, v))
-    k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], dim=1) for x in (k, v))  # not part of what is timed
+    k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], dim=1) for x in (k, v))  # not timed
     causal, scale = bool(case.flags.get("IS_CAUSAL")), scale_of(case)
     return lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale)
 
@@ -86,8 +86,8 @@ _SOFTMAX = Work(
 _FORWARD = Work(
     _attention(2),
     (
-        Peer("torch", _as_torch_can, _by_torch),
-        Peer("cuDNN", lambda case: case.dtype != "float32" and _as_torch_can(case), _by_cudnn),
+        Peer("torch", _torch_takes, _by_torch),
+        Peer("cuDNN", lambda case: case.dtype != "float32" and _torch_takes(case), _by_cudnn),
     ),
 )
 
@@ -99,4 +99,4 @@ WORK: dict[str, Work] = {
     "attention_dkdv": Work(_attention(4)),
     "attention_dq": Work(_attention(3)),
 }
-"""By puzzle. One that is not named has no products and no peers here."""
+"""By puzzle. A puzzle that is not listed has no products and no peers."""

@@ -1,9 +1,12 @@
-"""Wrong kernels: what was believed, what to think instead, and the kernel that believes it. A page a puzzle, `<puzzle>.md`.
+"""Wrong kernels: what was believed, what to think instead, and the kernel itself. Each puzzle has a page, `<puzzle>.md`.
 
-`pages` says how a page is written. The labels of a wrong kernel are **Believed**, **Instead** and, where it helps, **Try**; **Gate**,
-the gate that should catch it (or several that may: `values` or `memory`); **Same as**, names of others that behave the same;
-**Noise**, how far, relative to a row's largest element, two kernels of this belief may differ by rounding alone; and **On a GPU**,
-why nothing of it is seen there.
+`pages` describes the format. The labels of a wrong kernel are:
+
+- **Believed**, **Instead** and, optionally, **Try**.
+- **Gate**: the gate that should catch it, or several that may.
+- **Same as**: names of other kernels with the same behaviour.
+- **Noise**: how far two kernels with this mistake may differ by rounding, relative to the largest element of a row.
+- **On a GPU**: why the mistake cannot be seen there.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from checker.submission.kernel import KernelSource, Piece
 ROOT = Path(__file__).parent
 SOLUTIONS = ROOT.parent.parent / "solutions"
 GATES = ("source", "compile", "values", "memory", "traffic", "gpu")
-"""The gates that can stop a kernel, in their order."""
+"""The gates that can stop a kernel, in order."""
 _LABELS = ("Believed", "Instead", "Try", "Gate", "Same as", "Noise", "On a GPU")
 
 
@@ -44,16 +47,16 @@ class Misconception:
 
 @cache
 def bank(puzzle: str) -> tuple[Misconception, ...]:
-    """Every misconception of a puzzle, by name; empty for a puzzle without any, and where `checker` came without the solutions.
+    """Every misconception of a puzzle, sorted by name. Empty for a puzzle without any, and if the solutions are not installed.
 
-    Raises `pages.PageError`, naming page and heading, where one does not follow the format or does not fit the solution.
+    Raises `pages.PageError`, which names page and heading, if one does not follow the format or does not fit the solution.
     """
     page = ROOT / f"{puzzle}.md"
     return read(page, puzzle) if page.is_file() and SOLUTIONS.is_dir() else ()
 
 
 def read(page: Path, puzzle: str) -> tuple[Misconception, ...]:
-    """The wrong kernels of a page, by name. Raises `pages.PageError`."""
+    """The wrong kernels of a page, sorted by name. Raises `pages.PageError`."""
     kernel = PUZZLES[puzzle].kernel
     entries = pages.read(page, kernel, _LABELS, {pages.SOLUTION: solution(puzzle)})
     names = {entry.name for entry in entries}
@@ -62,7 +65,7 @@ def read(page: Path, puzzle: str) -> tuple[Misconception, ...]:
 
 @cache
 def solution(puzzle: str) -> str:
-    """What diffs are laid on: the course's solution, bare of docstrings and marks."""
+    """The base of the diffs: the course's solution without docstrings and marks."""
     return pages.bare((SOLUTIONS / f"{puzzle}.py").read_text("utf-8"))
 
 

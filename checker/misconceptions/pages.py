@@ -1,4 +1,4 @@
-"""Kernels on a page of Markdown: a heading each, what is said of it, and a diff against another kernel, or the whole.
+"""Kernels on a page of Markdown. Each has a heading, labels, and a diff against another kernel or the whole kernel.
 
     ## name_of_the_kernel
 
@@ -13,12 +13,11 @@
     -another place, further up or down
     ```
 
-A diff is laid on the solution, or on the kernel that the label `Against` names. What stays and what goes has to stand there
-once, word for word, indentation included. A kernel that a diff would not make clearer stands whole in a fence of ``python``,
-without its imports; ``def name_kernel(...):`` stands for the signature of the solution.
+A diff applies to the solution, or to the kernel that the label `Against` names. Its unchanged and removed lines have to occur there
+exactly once, indentation included. A kernel that is clearer as a whole is in a ``python`` fence, without imports;
+``def name_kernel(...):`` is replaced by the solution's signature.
 
-The lines that carry the mistake end in ``# wrong``, which is no part of the kernel. In a diff without any, every line that comes
-carries it.
+Lines with the mistake end in ``# wrong``, which is not part of the kernel. In a diff without that mark, every added line counts.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class PageError(ValueError):
 
 @dataclass(frozen=True)
 class _Headed:
-    """What stands below a heading of a page."""
+    """The part of a page below one heading."""
 
     page: str
     name: str
@@ -55,7 +54,7 @@ class _Headed:
 
 @dataclass(frozen=True)
 class Entry(_Headed):
-    """One kernel of a page. `wrong_lines` are the lines of `source` that carry the mistake, counted from 1."""
+    """One kernel of a page. `wrong_lines` are the lines of `source` with the mistake, counted from 1."""
 
     source: str
     wrong_lines: tuple[int, ...]
@@ -63,14 +62,14 @@ class Entry(_Headed):
 
 @dataclass(frozen=True)
 class _Section(_Headed):
-    """A heading's kernel as it is written: a diff, or the whole."""
+    """A kernel as it is written on the page: a diff, or the whole."""
 
     language: str
     code: list[str]
 
 
 def bare(text: str) -> str:
-    """A kernel's file without docstrings and without the marks around the learner's region: what a diff is laid on."""
+    """A kernel's file without docstrings and without the marks around the learner's region: the base of diffs."""
     lines = text.splitlines()
     gone = {i for i, line in enumerate(lines) if line.strip().startswith((START, END))}
     module = ast.parse(text)
@@ -82,10 +81,9 @@ def bare(text: str) -> str:
 
 
 def read(path: Path, kernel: str, labels: Collection[str], bases: Mapping[str, str]) -> tuple[Entry, ...]:
-    """The kernels of a page, in its order. `kernel` is the function each of them defines, `labels` are those the page knows.
+    """The kernels of a page, in its order. `kernel` is the function that each defines, `labels` are the allowed labels.
 
-    ``bases[SOLUTION]`` is the source that diffs are laid on; `AGAINST` may name another base, or a kernel further up the page.
-    Raises PageError.
+    Diffs apply to ``bases[SOLUTION]``, or to the base or earlier kernel of the page that `AGAINST` names. Raises PageError.
     """
     known = dict(bases)
     entries = []
@@ -94,7 +92,7 @@ def read(path: Path, kernel: str, labels: Collection[str], bases: Mapping[str, s
         if against not in known:
             raise section.error(f"there is no kernel `{against}` to lay it on")
         if section.language == "diff":
-            lines, wrong = _laid_on(known[against].splitlines(), section, against)
+            lines, wrong = _applied(known[against].splitlines(), section, against)
         else:
             lines, wrong = _whole(known[SOLUTION].splitlines(), section, kernel)
         source = "\n".join(lines) + "\n"
@@ -152,7 +150,7 @@ def _section(page: str, name: str, body: str, labels: Collection[str]) -> _Secti
 
 
 def _whole(solution: Sequence[str], section: _Section, kernel: str) -> tuple[list[str], list[int]]:
-    """The kernel with the solution's imports, and with its signature where only ``(...)`` stands."""
+    """The kernel with the solution's imports, and with its signature in place of ``(...)``; and the lines with the mistake."""
     imports = [line for line in solution if line.startswith(("import ", "from "))]
     start = next(i for i, line in enumerate(solution) if line.startswith(f"def {kernel}("))
     stop = next(i for i in range(start, len(solution)) if solution[i].endswith("):"))
@@ -163,8 +161,8 @@ def _whole(solution: Sequence[str], section: _Section, kernel: str) -> tuple[lis
     return [_MARK.sub("", line) for line in lines], wrong
 
 
-def _laid_on(base: Sequence[str], section: _Section, against: str) -> tuple[list[str], list[int]]:
-    """The base with the diff applied, and the numbers of the lines that carry the mistake."""
+def _applied(base: Sequence[str], section: _Section, against: str) -> tuple[list[str], list[int]]:
+    """The base with the diff applied, and the numbers of the lines with the mistake."""
     lines: list[str] = []
     marked, new = [], []
     position = 0
@@ -204,7 +202,7 @@ def _hunks(section: _Section) -> list[_Hunk]:
 
 
 def _place(base: Sequence[str], hunk: _Hunk, section: _Section, against: str) -> int:
-    """Where in the base the lines stand that stay and that go."""
+    """The index in the base at which the hunk's unchanged and removed lines begin."""
     old = [_MARK.sub("", line) for sign, line in hunk if sign != "+"]
     missing = next((line for line in old if line not in base), None)
     if not old:

@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from checker.course import PUZZLES
+from checker.course.covering import prime_below
 from checker.course.families import CONSTRUCTED, in_name, rows, with_a_kind_left_out
-from checker.course.softmax_rows import columns, named, prime_below
+from checker.course.softmax_rows import columns, named
 from checker.puzzle import DTYPES, Case
 
 LONG_ROWS = ("chunked_softmax", "online_softmax", "tiled_softmax")

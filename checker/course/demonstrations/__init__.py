@@ -1,7 +1,7 @@
-"""What is shown and not asked: kernels that the course tells a story with. They are not graded, and worth no points.
+"""Demonstrations: kernels that the course shows and does not ask for. They are not graded.
 
-A demonstration is described as a puzzle is, so that the same machinery launches it, compares it with its reference and
-films it, but it stands in no ladder and has no hints. Its kernel lies in `solutions/demonstrations/`, whole.
+A demonstration is described like a puzzle, so that the same code launches it, compares it with its reference and films it. It has
+no place in the ladder, no points and no hints. Its whole kernel is in `solutions/demonstrations/`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ DEMONSTRATIONS: dict[str, Puzzle] = {
     shown.name: shown for shown in (feature_slices.DEMONSTRATION, gradients_by_atomics.DEMONSTRATION)
 }
 FOLDER = "demonstrations"
-"""Where their kernels lie, below `solutions/`."""
+"""The folder of their kernels, below `solutions/`."""
 
 PIPELINES: dict[str, Pipeline] = {linear_pipeline.PIPELINE.name: linear_pipeline.PIPELINE}
-"""Puzzles whose kernels make one thing together."""
+"""Puzzles whose kernels compute one result together."""

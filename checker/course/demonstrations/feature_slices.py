@@ -1,7 +1,7 @@
-"""feature_slices: causal linear attention whose programs own features, and so have to add to one another's outputs.
+"""feature_slices: causal linear attention whose programs own features, so that several programs add to the same outputs.
 
-The other way to share out the state: rows and not columns of S = φ(K)ᵀ V. It is shown beside the kernel that the learner
-writes, whose programs own columns and write each number of the output alone, once.
+The state S = φ(K)ᵀ V is divided by rows. In the kernel that the learner writes it is divided by columns, and a single program
+writes each number of the output, once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import torch
 from checker.course.diagrams import linear
 from checker.course.linear_inputs import (
     EPS,
-    GPU,
     State,
     causal_linear_attention,
     described,
@@ -23,7 +22,7 @@ from checker.course.linear_inputs import (
     rows,
     strides,
 )
-from checker.puzzle import Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+from checker.puzzle import GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
 
 def make(case: Case) -> Tensors:
@@ -48,7 +47,7 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 
 def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
-    """What is added to has to be zero first: on a GPU that is one more pass over the outputs, before the kernel starts."""
+    """Outputs that are added to have to start at 0. On a GPU that takes one more pass over them, before the kernel."""
     for name in ("num_ptr", "den_ptr"):
         tensors[name].zero_()
     b, h, n, d, d_v = (case.sizes[name] for name in ("B", "H", "N", "D", "D_V"))
@@ -80,7 +79,7 @@ def _slices(case: Case, meta: Mapping[str, Scalar]) -> int:
 
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """A row of the numerator is measured against its largest element, a denominator against its own size."""
+    """The largest element of a row of the numerator; for a denominator its own size."""
     return magnitude(case, output, expected) if output == "num_ptr" else expected.abs()
 
 

@@ -1,6 +1,6 @@
-"""gradients_by_atomics: the way back through attention in one kernel, whose programs have to add to one another's dQ.
+"""gradients_by_atomics: the backward pass of attention in one kernel, in which several programs add to the same dQ.
 
-It is shown beside the two kernels that the learner writes, each of which owns what it adds up.
+In the two kernels that the learner writes, each program owns the sums it computes.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 
 import torch
 
-from checker.course.attention_cases import GPU
-from checker.course.attention_gradients import TOLERANCE, gradients, inputs, lost
+from checker.course.attention_gradients import TOLERANCE, gradients, inputs, scale
 from checker.course.attention_heads import heads_case
 from checker.course.attention_inputs import scale_of
 from checker.course.diagrams import attention_dkdv
 from checker.puzzle import (
     DTYPES,
+    GPU,
     Allowance,
     Band,
     Case,
@@ -33,7 +33,7 @@ from checker.puzzle import (
 
 
 def make(case: Case) -> Tensors:
-    """One head of one text, every key seen: [1, 1, N, D], and dq in float32 whatever the inputs are."""
+    """One head of one batch in which every key is visible: [1, 1, N, D] each. dq is always float32."""
     given = inputs(case)
     del given["key_lengths_ptr"]
     outputs = {name: torch.zeros_like(given["k_ptr"]) for name in ("dk_ptr", "dv_ptr")}
@@ -47,7 +47,7 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
 
 
 def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
-    """What is added to has to be zero first: on a GPU that is one more pass over dQ, before the kernel starts."""
+    """dQ has to start at 0. On a GPU that takes one more pass over it, before the kernel."""
     tensors["dq_ptr"].zero_()
     return Launch(
         grid=(_programs(case, meta),),
@@ -82,13 +82,8 @@ def _programs(case: Case, meta: Mapping[str, Scalar]) -> int:
     return -(-case.sizes["N_KV"] // int(meta["BLOCK_N"]))
 
 
-def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """The sum of the magnitudes that a gradient is made of, each with what it may lose."""
-    return lost(case, output)
-
-
 def _stage() -> Diagram:
-    """The stage of the kernel for dK and dV, with dQ above it, along the queries."""
+    """The diagram of the kernel for dK and dV, with dQ above it along the queries."""
     stage = attention_dkdv()
     if stage.square is None:
         raise TypeError("the stage of dK and dV has no square")
