@@ -49,8 +49,7 @@ from checker.view.banks import Banks
 from checker.view.formats import count, size
 from checker.view.memory_levels import H100, memory_levels
 from checker.view.panel import Cell, Panel
-from checker.view.plots import Plot, Subplot, curves_plot, scaling_plot, traffic_plot
-from checker.view.speed_plots import levels_plot
+from checker.view.plots import Plot, Subplot, curves_plot, levels_plot, scaling_plot, traffic_plot
 
 __all__ = [
     "Kernels",

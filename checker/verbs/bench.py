@@ -28,7 +28,7 @@ from checker.verbs.arguments import chosen_case, kernel_named, sizes_as_usage_er
 from checker.verbs.roofline import Demand, Limits, share
 from checker.view import display
 from checker.view.panel import Cell, Panel
-from checker.view.speed_plots import Bar, Roof, roofline_plot, time_plot
+from checker.view.plots import Bar, Roof, roofline_plot, time_plot
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,8 +8,18 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from checker.view.error_map import error_map
-from checker.view.plots import Plot, Subplot, curves_plot, scaling_plot, traffic_plot
-from checker.view.speed_plots import Bar, Roof, levels_plot, roofline_plot, time_plot
+from checker.view.plots import (
+    Bar,
+    Plot,
+    Roof,
+    Subplot,
+    curves_plot,
+    levels_plot,
+    roofline_plot,
+    scaling_plot,
+    time_plot,
+    traffic_plot,
+)
 from checker.view.theme import DARK, LIGHT
 from tests.view import verdicts
 from tests.view.pages import HOSTILE, Page
