@@ -8,7 +8,7 @@ In the order in which a launch becomes a page:
     products          what the products in a kernel's text multiply, and where they go
     square            tiles made on chip of two others
     kept_state        a state that is kept on chip and added to
-    diagram           where everything stands, by the axes that the course declares
+    layout            where everything is drawn, by the axes that the course declares
     updates           how a running sum takes in each chunk
     flaws             why the kernel does not pass, and which elements are wrong
     film_data         all of that, before anything is drawn

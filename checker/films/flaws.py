@@ -39,9 +39,9 @@ class WrongOutput:
 
 @dataclass(frozen=True)
 class Flaws:
-    """`said` stands above the film. `outputs` are empty where every number of this launch is right."""
+    """`verdict` is the sentence above the film. `outputs` are empty where every number of this launch is right."""
 
-    said: str
+    verdict: str
     outputs: Mapping[str, WrongOutput] = field(default_factory=dict)
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 
 from checker.films.products import Dot, dots_of, operands
 from checker.films.square import Visits
-from checker.films.state import Heat, levels, matrix, quantised, root, row, same, span_of, turned
+from checker.films.state import Heat, levels, matrix, quantised, signed_root, row, unchanged, span_of, transposed
 from checker.films.steps import Box, Span, Step, by_program, joined
 from checker.puzzle import KeptState, Square
 from checker.simulator.trace import Event
@@ -21,8 +21,8 @@ ROOM = 14_000
 """Characters for all heat maps of the state: more of them are drawn with fewer cells."""
 MOST = 24
 """Steps that are looked at to find the variable."""
-Deed = Literal["", "starts", "adds", "reads"]
-Hold = Callable[[Any], "np.ndarray | None"]
+Action = Literal["", "starts", "adds", "reads"]
+Reader = Callable[[Any], "np.ndarray | None"]
 
 
 @dataclass
@@ -34,7 +34,7 @@ class StateAt:
     sums_before: str = ""
     sums_after: str = ""
     place: tuple[int, int, int, int] | None = None
-    deed: Deed = ""
+    action: Action = ""
     words: str = ""
     reads: tuple[tuple[int, Box], ...] = ()
     """``(slice, box)``: what these rows saw of these columns came out of the state in this step."""
@@ -117,7 +117,7 @@ def _start(step: Step) -> int:
 
 def _quantise(out: StateSteps, steps: Sequence[Step], kept: list[list[tuple[StateAt, np.ndarray]]]) -> None:
     before, after, sums_before, sums_after = kept
-    heats, _, cells = quantised([root(array) for _, array in before + after], ROOM, signed=True)
+    heats, _, cells = quantised([signed_root(array) for _, array in before + after], ROOM, signed=True)
     for i, (at, _) in enumerate(before):
         at.before = heats[i]
     for i, (at, _) in enumerate(after, len(before)):
@@ -145,9 +145,9 @@ def _quantise(out: StateSteps, steps: Sequence[Step], kept: list[list[tuple[Stat
 
 def _found(
     steps: Sequence[Step], memory: Sequence[str], names: Sequence[str], values: Mapping[str, np.ndarray], flat: bool
-) -> tuple[str, Hold]:
+) -> tuple[str, Reader]:
     """The variable that holds what is loaded from, or stored to, `memory`, else one by name; empty where there is none. How to read it."""
-    ways: tuple[Hold, ...] = (row,) if flat else (matrix, turned)
+    ways: tuple[Reader, ...] = (row,) if flat else (matrix, transposed)
     telling = [s for s in steps if s.event.tensor in memory and s.event.tensor in values]
     matches: Counter[tuple[str, int]] = Counter()
     for step in telling[:MOST]:
@@ -212,30 +212,30 @@ def _holds(have: np.ndarray | None, want: np.ndarray) -> bool:
 def _follow_program(out: StateSteps, mine: Sequence[Step], kernel: _Kernel) -> None:
     """What every step of one program does, in words too, and which pairs go through the state."""
     spec, walk = kernel.spec, _Walk()
-    walk.known = spec.given or any(_deed(step, kernel.name) == "adds" for step in mine)
+    walk.known = spec.given or any(_action_of(step, kernel.name) == "adds" for step in mine)
     reading = any(_reads(kernel, step.event) for step in mine)  # else the state is read where the output leaves
     for step in mine:
         at, event, flat = out.at[step.at], step.event, step.tile
         _load(walk, step, kernel)
-        read, deed = "", _deed(step, kernel.name)
+        read, action = "", _action_of(step, kernel.name)
         outputs = step.stores and event.tensor == spec.output
         if step.at in kernel.stored or (not spec.flat and (_reads(kernel, event) or (not reading and outputs))):
-            read, deed = _words("reads", walk, step, kernel), deed or "reads"
+            read, action = _words("reads", walk, step, kernel), action or "reads"
             rows = walk.queries if reading or flat is None or not flat.active else (flat.slice, flat.active[:2])
             if rows and not spec.flat:
                 at.reads = tuple((rows[0], (*rows[1], *span)) for span in joined(walk.seen))
-        at.deed = deed
-        if deed == "adds":
+        at.action = action
+        if action == "adds":
             walk.seen += walk.loaded if spec.flat else [walk.last] if walk.last else []
-        said = _words(deed, walk, step, kernel)
-        if deed == "adds":
+        words = _words(action, walk, step, kernel)
+        if action == "adds":
             walk.loaded.clear()
-        at.words = f"{read}; then {said}" if read and deed != "reads" else said
+        at.words = f"{read}; then {words}" if read and action != "reads" else words
 
 
-def _deed(step: Step, name: str) -> Deed:
+def _action_of(step: Step, name: str) -> Action:
     old, new = step.event.state.get(name), (step.later or step.event).state.get(name)
-    if new is None or same(old, new):
+    if new is None or unchanged(old, new):
         return ""
     return "starts" if old is None and step.event.kind != "dot" else "adds"
 
@@ -258,21 +258,21 @@ def _reads(kernel: _Kernel, event: Event) -> bool:
     return kernel.name in operands(kernel.dots, event)
 
 
-def _words(deed: Deed, walk: _Walk, step: Step, kernel: _Kernel) -> str:
+def _words(action: Action, walk: _Walk, step: Step, kernel: _Kernel) -> str:
     """What a step does with the state, in the puzzle's formulas."""
     spec, event, name = kernel.spec, step.event, kernel.name
     seen = ", ".join(f"{a}:{b}" for a, b in joined(walk.seen))
-    if deed == "starts":
+    if action == "starts":
         if event.kind != "load" or event.tensor not in (*spec.start, *spec.chunks) or event.tile is None:
             return f"{name} starts here"
         chunk = f", chunk {event.tile.box[-3][0]}" if event.tensor in spec.chunks else ""
         return f"{name} starts from {short(event.tensor)}{chunk}{spec.tokens.format(seen=seen) if seen else ''}"
-    if deed == "adds":
+    if action == "adds":
         ranges = joined(walk.loaded) if spec.flat else [walk.last]
         return f"{name} {'+=' if name in event.state else '='} " + " + ".join(
             spec.adds.format(added=_span(r)) for r in ranges
         )
-    if deed == "reads" and name:
+    if action == "reads" and name:
         queries = _span(walk.queries[1] if walk.queries else None)
         held = (spec.holds if seen else spec.empty).format(seen=seen) if walk.known else ""
         return spec.reads.format(queries=queries, state=name, stored=short(event.tensor)) + held
@@ -293,9 +293,9 @@ def weights_in_words(out: StateSteps, steps: Sequence[Step], source: str, square
         if step.event.kind != "dot" or at.words or pair is None:
             continue
         old, new = step.event.state.get(tile), (step.later or step.event).state.get(tile)
-        said = "" if same(old, new) else square.made
-        said = said or (square.used if tile in operands(dots, step.event) else "")
-        at.words = said.format(tile=tile, rows=_colon(pair.rows), columns=_colon(pair.columns))
+        template = "" if unchanged(old, new) else square.made
+        template = template or (square.used if tile in operands(dots, step.event) else "")
+        at.words = template.format(tile=tile, rows=_colon(pair.rows), columns=_colon(pair.columns))
 
 
 def _colon(span: Span) -> str:

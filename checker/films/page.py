@@ -107,8 +107,8 @@ def film_svg(
     parts, every = stage(film, scenes), -(-len(film.steps) // FRAMES)
     frames = Markup("")
     for i, step in enumerate(film.steps[::every]):
-        said = [film.sentence(step), *textwrap.wrap(film.change(step), 88)]
-        words = Markup("").join(text(Text(8, 44 + 18 * line, words, "side", 12)) for line, words in enumerate(said))
+        lines = [film.sentence(step), *textwrap.wrap(film.change(step), 88)]
+        words = Markup("").join(text(Text(8, 44 + 18 * line, words, "side", 12)) for line, words in enumerate(lines))
         hidden = Markup(' visibility="hidden"') if i else NOTHING
         frame = Markup('<g class="frame-of-film" style="animation-delay:{:.1f}s"{}>{}<g transform="translate(0 88)">{}</g></g>')  # fmt: skip
         frames += frame.format(i * PACE, hidden, words, Stage(scenes, step.at).pictures(parts))
@@ -124,7 +124,7 @@ def film_svg(
         '<title>{}</title><style>{}</style><rect width="{}" height="{}" fill="#fff"/>{}{}</svg>\n'
     )
     name = title or f"{puzzle.title}: the film of {source.kernel}"
-    verdict = f" · {film.flaws.said}" if film.flaws else ""
+    verdict = f" · {film.flaws.verdict}" if film.flaws else ""
     head = text(Text(8, 22, name + verdict, "name", 13))
     return re.sub(r' data-(?:s|fade|choose)="\d+"', "", str(page.format(w, h, w, h, name, style, w, h, head, frames)))
 
@@ -194,16 +194,24 @@ def _caption(stage_: Stage, alarms: bool) -> Markup:
     """What the step does and changes. With `alarms` there is always room for one, so that the stage below stays where it is."""
     slot = Markup('<{} class="{}" data-s="{}">{}</{}>')
 
-    def said(tag: str, name: str, key: str) -> Markup:
+    def slot_html(tag: str, name: str, key: str) -> Markup:
         return slot.format(tag, name, stage_.scenes.number(key), stage_.html(key), tag)
 
-    line = said("span", "badge", "kind") + " " + said("span", "what", "what") + " " + said("span", "facts", "facts")
+    line = (
+        slot_html("span", "badge", "kind")
+        + " "
+        + slot_html("span", "what", "what")
+        + " "
+        + slot_html("span", "facts", "facts")
+    )
     page = Markup(
         '<div class="captions{}"><div class="caption">{}{}</div><div class="says" aria-live="polite">{} {}</div>{}</div>'
     )
-    sentence, change = said("span", "unseen", "sentence"), said("span", "change", "change")
+    sentence, change = slot_html("span", "unseen", "sentence"), slot_html("span", "change", "change")
     room = Markup(" alarms") if alarms else NOTHING
-    return page.format(room, line, said("span", "facts", "updaters"), sentence, change, said("div", "alarm", "alarm"))
+    return page.format(
+        room, line, slot_html("span", "facts", "updaters"), sentence, change, slot_html("div", "alarm", "alarm")
+    )
 
 
 def _verdict(film: FilmData) -> Markup:
@@ -217,7 +225,7 @@ def _verdict(film: FilmData) -> Markup:
         if note.at is not None:
             more += Markup('<button type="button" data-at="{}">Go to step {}</button>').format(note.at, note.at + 1)
     page = Markup('<p class="verdict"><i aria-hidden="true">✗</i> {} {}</p>')
-    return page.format(prose(film.flaws.said), more)
+    return page.format(prose(film.flaws.verdict), more)
 
 
 def _charts(panels: Sequence[Chart], stage_: Stage) -> Markup:

@@ -141,8 +141,8 @@ class Stage:
             case Slot(key):
                 return Markup('<g data-s="{}">{}</g>').format(self.scenes.number(key), drawn(self._shapes(key)))
             case Word(key, at):
-                said = Text(at.x, at.y, str(self.value(key)), at.name, at.size, at.anchor)
-                return text(said, Markup(' data-s="{}"').format(self.scenes.number(key)))
+                shown = Text(at.x, at.y, str(self.value(key)), at.name, at.size, at.anchor)
+                return text(shown, Markup(' data-s="{}"').format(self.scenes.number(key)))
             case Fading(key):
                 number = self.scenes.number(key)
                 ages = [Markup('<g opacity="{:.2g}">{}</g>').format(opacity, drawn(self._faded(number, age))) for age, opacity in enumerate(FADING)]  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from checker.films.state import Heat, levels, matrix, quantised, root, span_of, vector
+from checker.films.state import Heat, levels, matrix, quantised, signed_root, span_of, vector
 from checker.films.steps import Box, Span, Step, by_program, joined
 from checker.puzzle import Enlarged, Square
 from checker.view.formats import number
@@ -187,7 +187,9 @@ def _skipped(
 def _quantise(out: Visits, square: Square, captured: list[Captured]) -> None:
     """Numbers as levels: each tile by its own span, all results by one."""
     results = [i for i, e in enumerate(square.lens) if e.when != "made"]
-    heats, (_, far), cells = quantised([root(a) for i in results for _, a in captured[i]], RESULT_ROOM, signed=True)
+    heats, (_, far), cells = quantised(
+        [signed_root(a) for i in results for _, a in captured[i]], RESULT_ROOM, signed=True
+    )
     drawn = iter(heats)
     for i in results:
         for k, _ in captured[i]:

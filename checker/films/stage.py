@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from checker.films.diagram import PlacedTensor
+from checker.films.layout import PlacedTensor
 from checker.films.film_data import FilmData, elements
 from checker.films.scene import Choice, Fading, Part, Scenes, Slot, Word
 from checker.films.square import Pair
@@ -113,10 +113,10 @@ def _grid(t: PlacedTensor, film: FilmData) -> list[Part]:
         boxes = [s.tile.box for s in film.steps if s.tile and s.event.tensor == t.name]
         cols = sorted({c for b in boxes for c in b[2:] if 0 < c < t.cols})
         rows = sorted({r for b in boxes for r in b[:2] if 0 < r < t.rows})
-        along = (h, w) if t.turned else (w, h)
+        along = (h, w) if t.transposed else (w, h)
         cols, rows = (n if size / (len(n) + 1) >= 4 else [] for n, size in zip((cols, rows), along, strict=True))
         name = "tiles"
-    xs, ys = (rows, cols) if t.turned else (cols, rows)
+    xs, ys = (rows, cols) if t.transposed else (cols, rows)
     d = "".join(f"M{pixels(t.x + n * t.ux)} {pixels(y0)}v{pixels(h)}" for n in xs)
     d += "".join(f"M{pixels(x0)} {pixels(t.y + n * t.uy)}h{pixels(w)}" for n in ys)
     return [Path(name, d), rects(t.bodies, "frame")]
@@ -129,7 +129,7 @@ def _axis(t: PlacedTensor) -> list[Part]:
     if wide > 1:  # the numbers of the blocks
         middles = ((i, t.x + (c + wide / 2) * t.ux) for i, c in enumerate(range(0, t.cols, pitch)))
         out += [Text(middle, t.top - 5, f"chunk {i}", "", 11, "middle") for i, middle in middles]
-    across, down = (t.rows, t.cols) if t.turned else (t.cols, t.rows)
+    across, down = (t.rows, t.cols) if t.transposed else (t.cols, t.rows)
     for extent, unit, start, along in ((across, t.ux, t.x, "x"), (down, t.uy, t.y, "y")):
         if along not in t.numbers or (extent == 1 and (along == "y" or t.lines == 0)):
             continue
@@ -151,8 +151,8 @@ def _values(film: FilmData, t: PlacedTensor, slice_: int, scenes: Scenes) -> lis
     out: list[Part] = []
     for i in range(area):
         x, y, w, h = t.place((i // t.cols, i // t.cols + 1, i % t.cols, i % t.cols + 1))
-        said = film.cells[t.name][slice_ * area + i]
-        at = Text(x + w / 2, y + h / 2 + 4, said, "value", size, "middle")
+        text = film.cells[t.name][slice_ * area + i]
+        at = Text(x + w / 2, y + h / 2 + 4, text, "value", size, "middle")
         out.append(Word((t.name, slice_, i), at) if t.name in film.written else at)
     if t.name in film.written:
         last: dict[int, int] = {}
@@ -161,8 +161,8 @@ def _values(film: FilmData, t: PlacedTensor, slice_: int, scenes: Scenes) -> lis
             last |= dict.fromkeys(touched, step.at)
         for step, touched in stores:
             for i in touched:
-                said = film.cells[t.name][slice_ * area + i] if last[i] == step.at else "…"
-                scenes.put(step.at, (t.name, slice_, i), said)
+                text = film.cells[t.name][slice_ * area + i] if last[i] == step.at else "…"
+                scenes.put(step.at, (t.name, slice_, i), text)
     return out
 
 
@@ -199,10 +199,10 @@ def _first_wrong(film: FilmData, t: PlacedTensor, element: int) -> list[Shape]:
     out: list[Shape] = [rect((x, y, w, h), "first-wrong")]
     if t.cells:
         wide, high = t.drawn_size
-        said, below = f"should be {film.flaws.outputs[t.name].expected_words}", t.top + high + 15
+        text, below = f"should be {film.flaws.outputs[t.name].expected_words}", t.top + high + 15
         out.append(Path("points", f"M{pixels(x + w / 2)} {pixels(y + h)}L{pixels(x + w / 2)} {pixels(below - 11)}"))
         left = t.edge + wide / 2 > x + w / 2
-        out.append(Text(x + (2 if left else w - 2), below, said, "side warn", 12, "start" if left else "end"))
+        out.append(Text(x + (2 if left else w - 2), below, text, "side warn", 12, "start" if left else "end"))
     return out
 
 
@@ -380,12 +380,12 @@ def _texts(t: PlacedTensor, i: int, start: int, old: Sequence[float | None], fre
         if not a and not b:
             continue
         y, changes = t.y + (start + r) * t.uy, bool(b) and a != b
-        said = (f"{a} → {b}" if a else f"→ {b}") if changes else a or b
+        text = (f"{a} → {b}" if a else f"→ {b}") if changes else a or b
         out += [rect((x, y, w, h), "changes")] if changes else []
         if marked[r]:
-            said = "≠ " + said
+            text = "≠ " + text
             out.append(rect((x + 1, y + 1, w - 2, h - 2), "departs"))
-        out.append(Text(x + w / 2, y + h / 2 + 4, said, "side warn" if marked[r] else "side", 11, "middle"))
+        out.append(Text(x + w / 2, y + h / 2 + 4, text, "side warn" if marked[r] else "side", 11, "middle"))
     return tuple(out)
 
 
@@ -569,10 +569,10 @@ def _state(film: FilmData, scenes: Scenes) -> list[Part]:
         out += [Text(film.layout.about[0], film.layout.about[1] + 14 * i, line) for i, line in enumerate(lines)]
     rows, columns = (1 if spec.flat else film.layout.tensor(spec.rows).cols), film.layout.tensor(spec.columns).cols
     longest = max(len(at.words) for at in state.at)
-    left = max(30.0, min(film.layout.doing[0], film.layout.width - 6.4 * longest))
+    left = max(30.0, min(film.layout.action_at[0], film.layout.width - 6.4 * longest))
     out += [Slot(("on chip", key)) for key in boxes] + [
         Slot("pulse"),
-        Word("deed", Text(left, film.layout.doing[1], "", "doing", 12)),
+        Word("action", Text(left, film.layout.action_at[1], "", "doing", 12)),
     ]
     _state_steps(film, scenes, rows, columns)
     return out
@@ -583,7 +583,7 @@ def _state_steps(film: FilmData, scenes: Scenes, rows: int, columns: int) -> Non
     assert film.state is not None
     boxes = film.layout.state
     for k, at in enumerate(film.state.at):
-        scenes.put(k, "deed", at.words, own=True)
+        scenes.put(k, "action", at.words, own=True)
         r0, c0, tall, wide = at.place or (0, 0, 1, 1)
         inside = min(1.0, max(0.0, (rows - r0) / tall)), min(1.0, max(0.0, (columns - c0) / wide))
         shown = {"after": at.after, "before": at.before, "sums": at.sums_after, "sums before": at.sums_before}
@@ -595,10 +595,10 @@ def _state_steps(film: FilmData, scenes: Scenes, rows: int, columns: int) -> Non
             elif held:
                 picture = (Bars(q, held, inside=inside[0]),)
             scenes.put(k, ("on chip", key), picture, own=True)
-        if at.deed and at.place:
+        if at.action and at.place:
             x, y, w, h = boxes["after"]
             q = (x + w * c0 / columns, y + h * r0 / rows, w * wide / columns * inside[1], h * tall / rows * inside[0])
-            scenes.flash(k, "pulse", (rect(q, f"pulse {at.deed}"),))
+            scenes.flash(k, "pulse", (rect(q, f"pulse {at.action}"),))
 
 
 def _across(q: Rect, start: float, part: float) -> Rect:

@@ -42,13 +42,13 @@ def matrix(value: Any) -> np.ndarray | None:
     return array.astype(np.float64) if array.ndim == 2 and not isinstance(value[0][0], bool) else None
 
 
-def turned(value: Any) -> np.ndarray | None:
+def transposed(value: Any) -> np.ndarray | None:
     """A matrix that a kernel holds on its side."""
     found = matrix(value)
     return None if found is None else found.T
 
 
-def same(old: Any, new: Any) -> bool:
+def unchanged(old: Any, new: Any) -> bool:
     """Whether a variable did not change; a NaN is the same as a NaN."""
     return old is new or old == new or repr(old) == repr(new)
 
@@ -79,7 +79,7 @@ Heat = tuple[int, int, str]
 """Rows, columns, levels."""
 
 
-def root(array: np.ndarray) -> np.ndarray:
+def signed_root(array: np.ndarray) -> np.ndarray:
     """The root of the magnitude: most weights are small next to the largest, and should be seen."""
     return np.sign(array) * np.sqrt(np.abs(array))
 

@@ -92,9 +92,9 @@ def plane_of(shape: Sequence[int], drawn: Drawn | None, widest: int) -> Plane:
     shape = tuple(shape)
     vector = drawn is not None and len(drawn.axes) == 1 and bool(shape)
     if drawn is not None and drawn.in_a_row:
-        bare = (*shape, 1) if vector else shape
+        block = (*shape, 1) if vector else shape
         pitch = widest + BLOCK_GAP
-        return Plane((*bare[:-3], bare[-2], (bare[-3] - 1) * pitch + bare[-1]), vector, (bare[-1], pitch))
+        return Plane((*block[:-3], block[-2], (block[-3] - 1) * pitch + block[-1]), vector, (block[-1], pitch))
     return Plane((*shape[:-1], 1, *shape[-1:]) if vector and len(shape) > 1 else shape, vector and len(shape) > 1)
 
 

@@ -36,7 +36,7 @@ class Text:
 
     x: float
     y: float
-    said: str
+    content: str
     name: str = ""
     size: float = 11
     anchor: str = "start"
@@ -182,7 +182,7 @@ def text(t: Text, slot: str = "", painted: bool = True) -> Markup:
     colour = LIGHT["warn" if "warn" in t.name else "ink" if t.name else "soft"]
     more += Markup(' fill="{}"').format(colour) if painted else Markup("")
     return Markup('<text{} x="{}" y="{}" font-size="{:g}"{}>{}</text>').format(
-        slot, pixels(t.x), pixels(t.y), t.size, more, t.said
+        slot, pixels(t.x), pixels(t.y), t.size, more, t.content
     )
 
 

@@ -67,7 +67,7 @@ def _variables(film: FilmData, named: Mapping[str, str], scenes: Scenes) -> list
     moments = [(variables.before(s.event), variables.after(s)) for s in film.steps]
     whole = {n for s in film.steps for n in s.event.state if counts(s.event.state, n)} - set(named)
     loops = {name for s in film.steps for name, _ in s.event.loops}
-    said: dict[int, Markup] = {}
+    texts: dict[int, Markup] = {}
     for unnamed, most, room in ROOM:
         seen = dict.fromkeys(n for before, after in moments for n in (*before, *after))
         others = sorted((n for n in seen if n not in named and n not in loops | drawn), key=lambda n: n in whole)
@@ -75,7 +75,7 @@ def _variables(film: FilmData, named: Mapping[str, str], scenes: Scenes) -> list
 
         def kept(values: Mapping[str, Any], names: Sequence[str] = names, unnamed: int = unnamed, most: int = most) -> dict[str, Markup]:  # fmt: skip
             fits = (n for n in names if n in values and _rank(values[n]) <= (most if n in named else unnamed))
-            return {n: said.setdefault(id(values[n]), _shown(values[n])) for n in fits}
+            return {n: texts.setdefault(id(values[n]), _shown(values[n])) for n in fits}
 
         shown = [(kept(before), kept(after)) for before, after in moments]
         there = [n for n in names if any(n in values for pair in shown for values in pair)]
@@ -224,10 +224,10 @@ def _notes(film: FilmData) -> Iterator[Markup]:
         more = ""
         if note.kind == "running value" and silent:
             more = f" {count(silent, 'other program')} {'goes' if silent == 1 else 'go'} wrong too."
-        said = Markup("<b>⚠ {}</b> {}{}").format(note.kind, note.message, more)
+        text = Markup("<b>⚠ {}</b> {}{}").format(note.kind, note.message, more)
         if note.at is None:
-            yield Markup('<li><div class="finding">{}</div></li>').format(said)
+            yield Markup('<li><div class="finding">{}</div></li>').format(text)
         else:
             yield Markup('<li><button type="button" data-at="{}" class="finding">{}</button></li>').format(
-                note.at, said
+                note.at, text
             )

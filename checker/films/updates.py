@@ -20,7 +20,7 @@ SMALL = 1e-6
 
 
 @dataclass(frozen=True)
-class Taken:
+class Addition:
     """``old × factor + new = want``, and what the kernel holds instead where it `got` something else. `name` is the variable's."""
 
     name: str
@@ -50,9 +50,9 @@ class RowUpdates:
     """The tile has no other row."""
     steps: frozenset[int]
     """Those of the program."""
-    sums: dict[int, Taken]
+    sums: dict[int, Addition]
     """By step, from the one that changes the sum until the chunk is done."""
-    accumulators: dict[int, Taken]
+    accumulators: dict[int, Addition]
     words: dict[int, str]
     """By step, only where something changes."""
 
@@ -71,9 +71,9 @@ def row_updates(steps: Sequence[Step], walks: Sequence[Sequence[Chunk]], running
         if not fresh:
             continue
         first = fresh[0]
-        same = [c for c in fresh if (c.lead, c.rows) == (first.lead, first.rows)]
-        row = max(range(*first.rows), key=lambda r: (_seen(same, update, r), -r))
-        out.append(_row(mine, same, row, running))
+        same_rows = [c for c in fresh if (c.lead, c.rows) == (first.lead, first.rows)]
+        row = max(range(*first.rows), key=lambda r: (_seen(same_rows, update, r), -r))
+        out.append(_row(mine, same_rows, row, running))
     return out
 
 
@@ -118,7 +118,9 @@ def _row(mine: Sequence[Step], chunks: Sequence[Chunk], row: int, running: Runni
     return out
 
 
-def _sum(during: Sequence[Step], chunk: Chunk, row: int, index: int, running: RunningState) -> tuple[Taken | None, int]:
+def _sum(
+    during: Sequence[Step], chunk: Chunk, row: int, index: int, running: RunningState
+) -> tuple[Addition | None, int]:
     """What the chunk adds to the sum, and the step that adds it."""
     update = running.update
     assert update is not None
@@ -133,9 +135,9 @@ def _sum(during: Sequence[Step], chunk: Chunk, row: int, index: int, running: Ru
     factor = _factor(chunk, update, row)
     before, after = (_exact(chunk, update.total, row, late) for late in (False, True))
     new = after - factor * (0.0 if math.isnan(before) else before)
-    taken = Taken(update.total, old, factor, new, got, right=True)
+    taken = Addition(update.total, old, factor, new, got, right=True)
     right = close(got, taken.want, running.tolerance)
-    return Taken(update.total, old, factor, new, got, right), at
+    return Addition(update.total, old, factor, new, got, right), at
 
 
 def _entry(value: object, index: int) -> float | None:
@@ -147,14 +149,14 @@ def _later(step: Step, name: str, index: int) -> float | None:
     return _entry(step.later.state.get(name), index) if step.later else None
 
 
-def _sentence(update: Update, taken: Taken, before: float, after: float) -> str:
-    said = update.begins if math.isnan(before) else update.stays if before == after else update.changes
+def _sentence(update: Update, taken: Addition, before: float, after: float) -> str:
+    template = update.begins if math.isnan(before) else update.stays if before == after else update.changes
     if not taken.right:
-        said += " " + update.departs
-    return _filled(said, taken, before, after)
+        template += " " + update.departs
+    return _filled(template, taken, before, after)
 
 
-def _filled(said: str, taken: Taken, before: float, after: float) -> str:
+def _filled(template: str, taken: Addition, before: float, after: float) -> str:
     numbers = {
         "before": before,
         "after": after,
@@ -163,7 +165,7 @@ def _filled(said: str, taken: Taken, before: float, after: float) -> str:
         "sum": taken.want,
         "got": taken.got,
     }
-    return said.format(factor=_short(taken.factor), **{name: _said(value) for name, value in numbers.items()})
+    return template.format(factor=_short(taken.factor), **{name: _said(value) for name, value in numbers.items()})
 
 
 def _said(value: float) -> str:
@@ -192,7 +194,7 @@ def _accumulate(
     # a product's operands are rounded, and so are the numbers of a trace
     room = ROUNDED * (abs(factor * was) + (0.0 if terms is None else float(np.abs(terms).sum())))
     right = terms is None or abs(got - factor * was - added) <= room
-    taken = Taken(f"{name}[{out.row}, {column}]", was, factor, added, got, right)
+    taken = Addition(f"{name}[{out.row}, {column}]", was, factor, added, got, right)
     for late in during:
         if late.at >= step.at:
             out.accumulators[late.at] = taken

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checker.films.state import same
+from checker.films.state import unchanged
 from checker.films.steps import Step
 from checker.simulator.trace import Event
 
@@ -86,7 +86,7 @@ class Variables:
 
 
 def _alike(old: Mapping[str, Any], name: str, value: Any) -> bool:
-    return name in old and same(old[name], value)
+    return name in old and unchanged(old[name], value)
 
 
 def _assignments(body: Sequence[ast.stmt], loops: Loops, found: list[tuple[int, int]]) -> Iterator[tuple[str, _Assignment]]:  # fmt: skip

@@ -92,9 +92,9 @@ def kernels_in(path: Path, verb: str, puzzle: str = "") -> list[tuple[Puzzle, Ke
     kernels = [(PUZZLES[f.puzzle], f.source) for f in found if f.puzzle is not None and f.source is not None]
     broken = [f for f in found if f.source is None and f.reason != "no_kernel"]
     if not kernels:
-        told = "; ".join(f"{f.submission}: {f.error}" for f in (broken or found)[:3])
-        asked = f" The kernel of {wanted[0].name} is called {wanted[0].kernel}." if puzzle else ""
-        raise UsageError(f"{path}: {told or 'no kernel of this course is in it'}.{asked}")
+        errors = "; ".join(f"{f.submission}: {f.error}" for f in (broken or found)[:3])
+        expected = f" The kernel of {wanted[0].name} is called {wanted[0].kernel}." if puzzle else ""
+        raise UsageError(f"{path}: {errors or 'no kernel of this course is in it'}.{expected}")
     for f in broken:
         print(f"checker: {f.submission}: {f.error}", file=sys.stderr)
     return kernels

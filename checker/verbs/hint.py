@@ -60,11 +60,11 @@ def _held_back(puzzle: Puzzle, record: Record) -> ShownHint:
     return display.shown(shown)
 
 
-def _level(record: Record, asked: int | str | None) -> int:
+def _level(record: Record, wanted: int | str | None) -> int:
     """The level asked for, as a number or by name; else 4 once the puzzle is passed, or one more than before."""
-    if asked is None:
+    if wanted is None:
         return EXPLANATION if record.passed else min(record.hints + 1, len(LEVELS))
-    level = int(asked) if isinstance(asked, str) and asked.isdigit() else asked
+    level = int(wanted) if isinstance(wanted, str) and wanted.isdigit() else wanted
     if isinstance(level, str) and level in LEVELS:
         return LEVELS.index(level) + 1
     if isinstance(level, int) and not isinstance(level, bool) and 1 <= level <= len(LEVELS):

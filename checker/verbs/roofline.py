@@ -111,9 +111,9 @@ def measured_limits(measure: Callable[[], Limits] | None = None) -> Limits:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass  # none yet, or from another version of the course
     found = (measure or _measure)()
-    told = json.dumps({"measured on": here, **asdict(found)}, indent=1)
+    document = json.dumps({"measured on": here, **asdict(found)}, indent=1)
     with contextlib.suppress(OSError):  # then they are measured anew the next time
-        workspace.write_atomically(path, told)
+        workspace.write_atomically(path, document)
     return found
 
 

@@ -176,11 +176,11 @@ def table(results: Results) -> list[list[Cell]]:
         ("tiles in shared", _tiles),
         ("in flight in the loop", _in_flight),
     ]
-    return [[Cell(name), *(_cell(told(result)) for result in results.values())] for name, told in rows]
+    return [[Cell(name), *(_cell(describe(result)) for result in results.values())] for name, describe in rows]
 
 
-def _cell(told: str | Cell) -> Cell:
-    return told if isinstance(told, Cell) else Cell(told, "soft" if told == UNKNOWN else "")
+def _cell(shown: str | Cell) -> Cell:
+    return shown if isinstance(shown, Cell) else Cell(shown, "soft" if shown == UNKNOWN else "")
 
 
 def _or_unknown(value: int | None) -> str:

@@ -77,9 +77,9 @@ _SHEET = (
 
 
 def _buttons(group: str, letter: str, names: list[str], chosen: int) -> Markup:
-    one = Markup('<label><input type="radio" name="{}" class="{}"{}> {}</label>')
+    button = Markup('<label><input type="radio" name="{}" class="{}"{}> {}</label>')
     buttons = Markup("").join(
-        one.format(f"{group}{letter}", f"{letter}{i}", Markup(" checked") if i == chosen else "", name)
+        button.format(f"{group}{letter}", f"{letter}{i}", Markup(" checked") if i == chosen else "", name)
         for i, name in enumerate(names)
     )
     return Markup('<div class="choice">{}</div>').format(buttons)
@@ -87,7 +87,7 @@ def _buttons(group: str, letter: str, names: list[str], chosen: int) -> Markup:
 
 def _picture(layout: str, read: str) -> Markup:
     """The memory from left to right over the 32 banks, line by line; what the eight lanes read is filled, with the lane's number."""
-    told, place = LAYOUTS[layout]
+    about, place = LAYOUTS[layout]
     pieces = {place(r, c): (r, c) for r in range(ROWS) for c in range(PIECES)}
     lanes = {place(*READS[read](lane)): lane for lane in range(ROWS)}
     busy = Counter(at % PIECES for at in lanes)
@@ -121,13 +121,13 @@ def _picture(layout: str, read: str) -> Markup:
     for line in range(lines):
         out.append(_text(0, _TOP + 24 * line + 16, f"byte {128 * line}", "soft", "start"))
     number = turns(layout, read)
-    said = f"{layout}, {told}; read {read}: {_turns(number)}"
+    caption = f"{layout}, {about}; read {read}: {_turns(number)}"
     high = _TOP + 24 * lines + 28
     out.append(
-        _text(0, high - 8, f"{said[:1].upper()}{said[1:]}.", "warn" if number > 1 else "good", "start", bold=True)
+        _text(0, high - 8, f"{caption[:1].upper()}{caption[1:]}.", "warn" if number > 1 else "good", "start", bold=True)
     )
     svg = Markup('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 440 {:g}" width="100%" role="img" aria-label="{}" font-size="11" font-family="system-ui,sans-serif">{}</svg>')  # fmt: skip
-    return svg.format(high, said, Markup("").join(out))
+    return svg.format(high, caption, Markup("").join(out))
 
 
 def _text(x: float, y: float, words: str, colour: str, anchor: str = "middle", bold: bool = False) -> Markup:

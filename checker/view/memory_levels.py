@@ -61,10 +61,10 @@ def memory_levels(marks: Sequence[tuple[str, int]] = (), words: str = "") -> Plo
         end = "end" if x > (LEFT + RIGHT) / 2 else "start"
         out.append(_line(x, y - 10, bottom - 8, "warn", dash="4 3"))
         out.append(_text(x + (-5 if end == "end" else 5), y, f"{name}: {size(amount)}", "warn", end, bold=True))
-    said = [*([words] if words else []), *textwrap.wrap(SOURCES, 92)]
-    for i, line in enumerate(said):
+    lines = [*([words] if words else []), *textwrap.wrap(SOURCES, 92)]
+    for i, line in enumerate(lines):
         out.append(_text(0, bottom + 14 + 16 * i, line, "ink" if words and i == 0 else "soft"))
-    high = bottom + 16 * len(said) + 6
+    high = bottom + 16 * len(lines) + 6
     svg = Markup('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {:g} {:g}" width="100%" font-family="system-ui,sans-serif" font-size="12">{}</svg>')  # fmt: skip
     return Plot(svg.format(WIDE, high, Markup("").join(out)), _alt(marks, words))
 
@@ -100,9 +100,9 @@ def _colour(name: str) -> str:
     return f"var(--{name},{LIGHT[name]})"
 
 
-def _text(x: float, y: float, said: str, colour: str, anchor: str = "start", bold: bool = False) -> Markup:
+def _text(x: float, y: float, words: str, colour: str, anchor: str = "start", bold: bool = False) -> Markup:
     weight = Markup(' font-weight="650"') if bold else Markup("")
-    return Markup('<text x="{:.1f}" y="{:g}" fill="{}" text-anchor="{}"{}>{}</text>').format(x, y, _colour(colour), anchor, weight, said)  # fmt: skip
+    return Markup('<text x="{:.1f}" y="{:g}" fill="{}" text-anchor="{}"{}>{}</text>').format(x, y, _colour(colour), anchor, weight, words)  # fmt: skip
 
 
 def _line(x: float, top: float, bottom: float, colour: str, dash: str = "") -> Markup:

@@ -71,8 +71,8 @@ def style_element(root: str, sheet: str) -> Markup:
 
 def prose(text: str) -> Markup:
     """Text in which `code` between backquotes is set as code and line breaks are kept."""
-    said = Markup()
+    html = Markup()
     for i, piece in enumerate(re.split(r"`([^`\n]+)`", text)):
         whole = Markup(' class="whole"') if len(piece) <= 40 else ""
-        said += Markup("<code{}>{}</code>").format(whole, piece) if i % 2 else markupsafe.escape(piece)
-    return said.replace("\n", Markup("<br>"))
+        html += Markup("<code{}>{}</code>").format(whole, piece) if i % 2 else markupsafe.escape(piece)
+    return html.replace("\n", Markup("<br>"))

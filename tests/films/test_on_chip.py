@@ -29,8 +29,8 @@ def state_of(shot: films.Shot) -> StateSteps:
     return shot.film.state
 
 
-def words_of(state: StateSteps, deed: str) -> list[str]:
-    return [at.words for at in state.at if at.deed == deed]
+def words_of(state: StateSteps, action: str) -> list[str]:
+    return [at.words for at in state.at if at.action == action]
 
 
 def reads_of(state: StateSteps) -> set[tuple[int, ...]]:
@@ -155,7 +155,7 @@ def test_a_state_holds_the_sum_so_far(name: str, tmp_path: Path) -> None:
     for step, at in zip(shot.film.steps, state.at, strict=True):
         if step.loads("k_ptr") and step.tile and step.tile.active:
             start, stop = step.tile.active[:2]
-        if at.deed == "adds":
+        if at.action == "adds":
             for heat, n in ((at.before, start), (at.after, stop)):
                 assert heat is not None
                 expected = sums[n].numpy() / top
