@@ -392,8 +392,7 @@ def pipeline(name: str, device: str = "auto", dtype: str = "float32", **sizes: S
         raise UsageError(f"There is no pipeline called {name}. The pipelines are {', '.join(PIPELINES)}.")
     if dtype not in DTYPES:
         raise UsageError(f"There are no {dtype!r} tensors here. The types are {', '.join(DTYPES)}.")
-    if device not in ("auto", "cpu", "cuda"):
-        raise UsageError(f"device is 'auto', 'cpu' or 'cuda', not {device!r}.")
+    _check_device(device)
     chosen = PIPELINES[name]
     with sizes_as_usage_errors():
         case = chosen.named(case_for("pipeline", sizes, replace(chosen.case, dtype=dtype)))
@@ -455,8 +454,7 @@ def kernels(*names: str, device: str = "auto", order: str = "row-major") -> Kern
     there is one. `order` is that of the programs in the simulator: "row-major", "reversed" or "shuffled". Raises UnavailableHere for
     "cuda" without a GPU.
     """
-    if device not in ("auto", "cpu", "cuda"):
-        raise UsageError(f"device is 'auto', 'cpu' or 'cuda', not {device!r}.")
+    _check_device(device)
     if order not in ORDERS:
         raise UsageError(f"order is {', '.join(map(repr, ORDERS))}, not {order!r}.")
     if device == "cuda" and not gpu.available():
@@ -533,6 +531,11 @@ def _tensors(puzzle: Puzzle, result: RunResult) -> Mapping[str, torch.Tensor]:
     if result.status != "passed":
         raise UsageError(f"{puzzle.kernel} did not run: {result.message or result.status}")
     return result.tensors
+
+
+def _check_device(device: str) -> None:
+    if device not in ("auto", "cpu", "cuda"):
+        raise UsageError(f"device is 'auto', 'cpu' or 'cuda', not {device!r}.")
 
 
 # --- which kernel stands for a puzzle -----------------------------------------------------------------------------------

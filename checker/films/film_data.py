@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from checker.films.layout import Layout, PlacedTensor, banded, unplaced, flowing, lens_widths
 from checker.films.flaws import Flaws
 from checker.films.kept_state import StateSteps, state_steps, weights_in_words
+from checker.films.layout import Layout, PlacedTensor, banded, flowing, lens_widths, unplaced
 from checker.films.products import dot_of, dots_of
 from checker.films.square import Visits, visits
 from checker.films.state import matrix, vector
 from checker.films.state_divergence import Divergence, state_divergences, walks_of
-from checker.films.steps import Program, Step, choose, plane_of, program_name, steps_of
+from checker.films.steps import Program, Step, choose, colon, plane_of, program_name, steps_of
 from checker.films.updates import RowUpdates, row_updates
 from checker.puzzle import Case, Diagram, Puzzle
 from checker.simulator.trace import Trace
@@ -87,10 +87,11 @@ class FilmData:
         after = [i for i, e in enumerate(square.lens) if e.when == "after"]
         makes = 0 in held.pictures and not any(i in held.pictures for i in after)
         result = next((self.visits.names[i] for i in after if i in held.pictures or makes), self.visits.names[after[-1]] if after else "")  # fmt: skip
-        rows, columns = (f"{a}:{b}" for a, b in (held.pair.rows, held.pair.columns))
         dot = dot_of(dots_of(self.source.source), step.event)
         template = (square.products.get(dot.target) if dot else None) or (square.made if makes else square.used)
-        return template.format(tile=self.visits.names[0], result=result, rows=rows, columns=columns)
+        return template.format(
+            tile=self.visits.names[0], result=result, rows=colon(held.pair.rows), columns=colon(held.pair.columns)
+        )
 
     def sentence(self, step: Step) -> str:
         """What happens at a step."""

@@ -11,8 +11,8 @@ import numpy as np
 
 from checker.films.products import Dot, dots_of, operands
 from checker.films.square import Visits
-from checker.films.state import Heat, levels, matrix, quantised, signed_root, row, unchanged, span_of, transposed
-from checker.films.steps import Box, Span, Step, by_program, joined
+from checker.films.state import Heat, levels, matrix, quantised, row, signed_root, span_of, transposed, unchanged
+from checker.films.steps import Box, Span, Step, by_program, colon, joined
 from checker.puzzle import KeptState, Square
 from checker.simulator.trace import Event
 from checker.view.formats import number, short
@@ -261,7 +261,7 @@ def _reads(kernel: _Kernel, event: Event) -> bool:
 def _words(action: Action, walk: _Walk, step: Step, kernel: _Kernel) -> str:
     """What a step does with the state, in the puzzle's formulas."""
     spec, event, name = kernel.spec, step.event, kernel.name
-    seen = ", ".join(f"{a}:{b}" for a, b in joined(walk.seen))
+    seen = ", ".join(map(colon, joined(walk.seen)))
     if action == "starts":
         if event.kind != "load" or event.tensor not in (*spec.start, *spec.chunks) or event.tile is None:
             return f"{name} starts here"
@@ -282,7 +282,7 @@ def _words(action: Action, walk: _Walk, step: Step, kernel: _Kernel) -> str:
 def _span(rows: Span | None) -> str:
     if rows is None:
         return ""
-    return f"[{rows[0]}]" if rows[1] == rows[0] + 1 else f"[{rows[0]}:{rows[1]}]"
+    return f"[{rows[0]}]" if rows[1] == rows[0] + 1 else f"[{colon(rows)}]"
 
 
 def weights_in_words(out: StateSteps, steps: Sequence[Step], source: str, square: Square, held: Visits) -> None:
@@ -295,8 +295,4 @@ def weights_in_words(out: StateSteps, steps: Sequence[Step], source: str, square
         old, new = step.event.state.get(tile), (step.later or step.event).state.get(tile)
         template = "" if unchanged(old, new) else square.made
         template = template or (square.used if tile in operands(dots, step.event) else "")
-        at.words = template.format(tile=tile, rows=_colon(pair.rows), columns=_colon(pair.columns))
-
-
-def _colon(span: Span) -> str:
-    return f"{span[0]}:{span[1]}"
+        at.words = template.format(tile=tile, rows=colon(pair.rows), columns=colon(pair.columns))

@@ -543,8 +543,6 @@ def _place_words(
     elif grid.diagram.state and not grid.diagram.state.flat:
         layout.about = (30.0, layout.height + 14)
         layout.height += 36
-    elif grid.diagram.state:
-        layout.about = (0.0, 0.0)
 
 
 def lens_widths(grid_tile: tuple[int, int], depth: Sequence[int | None]) -> list[float]:

@@ -146,17 +146,17 @@ class Stage:
             case Fading(key):
                 number = self.scenes.number(key)
                 ages = [Markup('<g opacity="{:.2g}">{}</g>').format(opacity, drawn(self._faded(number, age))) for age, opacity in enumerate(FADING)]  # fmt: skip
-                return Markup('<g data-fade="{}">{}</g>').format(number, Markup("").join(ages))
+                return Markup('<g data-fade="{}">{}</g>').format(number, NOTHING.join(ages))
             case Choice(key, layers):
                 chosen, out = self.value(key), []
                 for i, layer in enumerate(layers):
                     hidden = NOTHING if i == (chosen or 0) else Markup(' display="none"')
                     out.append(Markup("<g{}>{}</g>").format(hidden, self.pictures(layer)))
-                return Markup('<g data-choose="{}">{}</g>').format(self.scenes.number(key), Markup("").join(out))
+                return Markup('<g data-choose="{}">{}</g>').format(self.scenes.number(key), NOTHING.join(out))
         return drawn((part,))
 
     def pictures(self, parts: Sequence[Part]) -> Markup:
-        return Markup("").join(self.picture(part) for part in parts)
+        return NOTHING.join(self.picture(part) for part in parts)
 
     def shapes(self, parts: Sequence[Part]) -> list[Shape]:
         """The shapes themselves, words left out."""

@@ -5,32 +5,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from checker.films.layout import PlacedTensor
 from checker.films.film_data import FilmData, elements
+from checker.films.kept_state import StateSteps
+from checker.films.layout import PlacedTensor
 from checker.films.scene import Choice, Fading, Part, Scenes, Slot, Word
-from checker.films.square import Pair
+from checker.films.square import Pair, Visits
 from checker.films.state import held_rows, levels, vector
-from checker.films.steps import Box, Step, by_program, joined_boxes
-from checker.films.svg import (
-    Bars,
-    Cells,
-    Path,
-    Picture,
-    Rect,
-    Shape,
-    Text,
-    hatch,
-    pixels,
-    plus_sign,
-    rect,
-    rects,
-)
-from checker.puzzle import RunningState
+from checker.films.steps import Box, Step, by_program, colon, joined_boxes
+from checker.films.svg import Bars, Cells, Path, Picture, Rect, Shape, Text, hatch, pixels, plus_sign, rect, rects
+from checker.puzzle import KeptState, RunningState, Square
 from checker.view.formats import number, short
 
 Key = tuple[object, ...]
@@ -40,13 +28,13 @@ def stage(film: FilmData, scenes: Scenes) -> list[Part]:
     """Everything that is on the stage, from the lowest layer to the highest; every step's changes go into `scenes`."""
     out: list[Part] = []
     if film.layout.square:
-        out += _square(film, scenes)
+        out += _square(film, film.layout.square, scenes)
     for tensor in film.layout.tensors:
         out += _tensor(film, tensor, scenes)
-    if film.visits:
-        out += _lens(film, scenes)
-    if film.state:
-        out += _state(film, scenes)
+    if film.visits and film.diagram.square:
+        out += _lens(film, film.visits, film.diagram.square, scenes)
+    if film.state and film.diagram.state:
+        out += _state(film, film.state, film.diagram.state, scenes)
     return out
 
 
@@ -199,7 +187,7 @@ def _first_wrong(film: FilmData, t: PlacedTensor, element: int) -> list[Shape]:
     out: list[Shape] = [rect((x, y, w, h), "first-wrong")]
     if t.cells:
         wide, high = t.drawn_size
-        text, below = f"should be {film.flaws.outputs[t.name].expected_words}", t.top + high + 15
+        text, below = f"should be {film.flaws.outputs[t.name].words[1]}", t.top + high + 15
         out.append(Path("points", f"M{pixels(x + w / 2)} {pixels(y + h)}L{pixels(x + w / 2)} {pixels(below - 11)}"))
         left = t.edge + wide / 2 > x + w / 2
         out.append(Text(x + (2 if left else w - 2), below, text, "side warn", 12, "start" if left else "end"))
@@ -404,17 +392,15 @@ def _bars(t: PlacedTensor, i: int, start: int, old: Sequence[float | None], fres
 # ---- the square of tiles on chip ---------------------------------------------------------------------------------------
 
 
-def _square(film: FilmData, scenes: Scenes) -> list[Part]:
+def _square(film: FilmData, whole: Rect, scenes: Scenes) -> list[Part]:
     """The square: its frame, the borders of tiles, what was visited, what came out of a state, and the tile of the step."""
-    whole = film.layout.square
-    assert whole is not None
     slices: dict[int, int] = {}
     parts: dict[int, dict[object, None]] = defaultdict(dict)
     if film.visits:
-        _visited(film, scenes, parts)
+        _visited(film, film.visits, whole, scenes, parts)
         slices |= {k: held.pair.slice for k, held in enumerate(film.visits.at) if held.pair}
     if film.state:
-        _told(film, scenes, parts)
+        _read_pairs(film, film.state, scenes, parts)
         slices = {k: at.reads[0][0] for k, at in enumerate(film.state.at) if at.reads} | slices
     lines = ""
     if film.visits:
@@ -452,10 +438,10 @@ def _whole(film: FilmData, pair: Pair) -> Rect:
     )
 
 
-def _visited(film: FilmData, scenes: Scenes, parts: dict[int, dict[object, None]]) -> None:
-    visits, whole = film.visits, film.layout.square
-    assert visits is not None
-    assert whole is not None
+def _visited(film: FilmData, visits: Visits, whole: Rect, scenes: Scenes, parts: dict[int, dict[object, None]]) -> None:
+    """The tile of every step, and what is left of those visited before and of those skipped."""
+    first = film.diagram.square.lens[0] if film.diagram.square else None
+    signed = first is not None and (first.signed or first.when != "made")
     heats: dict[Pair, Cells] = {}
     for k, held in enumerate(visits.at):
         pair = held.pair
@@ -465,7 +451,7 @@ def _visited(film: FilmData, scenes: Scenes, parts: dict[int, dict[object, None]
         parts[pair.slice][key] = None
         heat, shapes = visits.heat(k), list[Shape]()
         if heat:
-            heats[pair] = Cells(_whole(film, pair), *heat, _signed(film, 0), pair.inside)
+            heats[pair] = Cells(_whole(film, pair), *heat, signed, pair.inside)
             shapes.append(heats[pair])
         hidden = [replace(heats[pair], struck=True)] if pair in heats and "-" in heats[pair].levels else []
         scenes.put(k, key, (), (rect(q, "visited"), *hidden))
@@ -485,18 +471,11 @@ def _visited(film: FilmData, scenes: Scenes, parts: dict[int, dict[object, None]
         scenes.put(last, ("skipped", slice_, last), (Path("skipped", d),))
 
 
-def _signed(film: FilmData, place: int) -> bool:
-    assert film.diagram.square is not None
-    lens = film.diagram.square.lens[place]
-    return lens.signed or lens.when != "made"
-
-
-def _told(film: FilmData, scenes: Scenes, parts: dict[int, dict[object, None]]) -> None:
+def _read_pairs(film: FilmData, state: StateSteps, scenes: Scenes, parts: dict[int, dict[object, None]]) -> None:
     """What came out of the state: pairs that have no tile of their own."""
-    assert film.state is not None
-    for k, at in enumerate(film.state.at):
+    for k, at in enumerate(state.at):
         for slice_, box in at.reads:
-            key, q = ("told", slice_, box), _in_square(film, box)
+            key, q = ("read", slice_, box), _in_square(film, box)
             parts[slice_][key] = None
             scenes.put(k, key, (rect(q, "told|telling"),), (rect(q, "told"),))
 
@@ -504,10 +483,9 @@ def _told(film: FilmData, scenes: Scenes, parts: dict[int, dict[object, None]]) 
 # ---- enlarged pictures of what is on chip ------------------------------------------------------------------------------
 
 
-def _lens(film: FilmData, scenes: Scenes) -> list[Part]:
-    visits, square, boxes = film.visits, film.diagram.square, film.layout.lens
-    assert visits is not None
-    assert square is not None
+def _lens(film: FilmData, visits: Visits, square: Square, scenes: Scenes) -> list[Part]:
+    boxes = film.layout.lens
+    signed = [enlarged.signed or enlarged.when != "made" for enlarged in square.lens]
     out: list[Part] = []
     for i, (enlarged, (x, y, w, h)) in enumerate(zip(square.lens, boxes, strict=True)):
         out.append(Text(x + w / 2, y - 6, visits.names[i], "mono", 11, "middle"))
@@ -522,13 +500,12 @@ def _lens(film: FilmData, scenes: Scenes) -> list[Part]:
     for k, held in enumerate(visits.at):
         words = square.nothing
         if held.pair:
-            rows, columns = (f"{a}:{b}" for a, b in (held.pair.rows, held.pair.columns))
-            words = square.here.format(rows=rows, columns=columns)
+            words = square.here.format(rows=colon(held.pair.rows), columns=colon(held.pair.columns))
         scenes.put(k, "lens words", words, own=True)
         for i, picture in held.pictures.items():
             down, across = held.pair.inside if held.pair else (1.0, 1.0)
             vector_, result = square.lens[i].vector, square.lens[i].when != "made"
-            shapes: list[Shape] = [Bars(boxes[i], picture) if isinstance(picture, str) else Cells(boxes[i], *picture, _signed(film, i))]  # fmt: skip
+            shapes: list[Shape] = [Bars(boxes[i], picture) if isinstance(picture, str) else Cells(boxes[i], *picture, signed[i])]  # fmt: skip
             shapes += _beyond(boxes[i], down, 1.0 if vector_ or result else across)
             shapes.append(rect(boxes[i], "edge dot" if square.lens[i].when == "after" else "frame"))
             scenes.flash(k, ("lens", i), tuple(shapes))
@@ -547,11 +524,9 @@ def _beyond(q: Rect, down: float, across: float) -> list[Shape]:
 # ---- a state that is kept ----------------------------------------------------------------------------------------------
 
 
-def _state(film: FilmData, scenes: Scenes) -> list[Part]:
+def _state(film: FilmData, state: StateSteps, spec: KeptState, scenes: Scenes) -> list[Part]:
     """Frames, names and words, which never change, and the state before and after every step."""
-    state, spec, boxes = film.state, film.diagram.state, film.layout.state
-    assert state is not None
-    assert spec is not None
+    boxes = film.layout.state
     out: list[Part] = [rect(q, "body frame") for q in boxes.values()]
     x, y, *_ = boxes["after"]
     title = spec.title.format(state=state.name or "state")
@@ -574,15 +549,13 @@ def _state(film: FilmData, scenes: Scenes) -> list[Part]:
         Slot("pulse"),
         Word("action", Text(left, film.layout.action_at[1], "", "doing", 12)),
     ]
-    _state_steps(film, scenes, rows, columns)
+    _state_steps(state, boxes, scenes, rows, columns)
     return out
 
 
-def _state_steps(film: FilmData, scenes: Scenes, rows: int, columns: int) -> None:
+def _state_steps(state: StateSteps, boxes: Mapping[str, Rect], scenes: Scenes, rows: int, columns: int) -> None:
     """The state around every step, and the words for what the step does with it."""
-    assert film.state is not None
-    boxes = film.layout.state
-    for k, at in enumerate(film.state.at):
+    for k, at in enumerate(state.at):
         scenes.put(k, "action", at.words, own=True)
         r0, c0, tall, wide = at.place or (0, 0, 1, 1)
         inside = min(1.0, max(0.0, (rows - r0) / tall)), min(1.0, max(0.0, (columns - c0) / wide))

@@ -215,6 +215,11 @@ def by_program(steps: Sequence[Step]) -> list[list[Step]]:
     return list(programs.values())
 
 
+def colon(span: Span) -> str:
+    """``0:16``."""
+    return f"{span[0]}:{span[1]}"
+
+
 def joined(spans: Sequence[Span]) -> Iterator[Span]:
     """The same numbers in fewer ranges."""
     last: Span | None = None

@@ -41,7 +41,7 @@ def source_listing(film: FilmData) -> Markup:
     page = Markup(
         '<h4>{}</h4><pre class="source" tabindex="0" data-first="{}" aria-label="Source of the kernel">{}</pre>'
     )
-    return page.format(source.locate(first)[0], first, Markup("").join(lines).rstrip("\n"))
+    return page.format(source.locate(first)[0], first, NOTHING.join(lines).rstrip("\n"))
 
 
 # ---- variables ---------------------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def _shown(value: Any) -> Markup:
     if _rank(value) == 1:
         return line.format("vector", " ".join([*map(_number, value[:16])] + ["…"] * (len(value) > 16)))
     rows = [" ".join([*map(_number, r[:16] if isinstance(r, list) else [r])] + ["…"] * (isinstance(r, list) and len(r) > 16)) for r in value[:8]]  # fmt: skip
-    return Markup("").join(line.format(Markup('"vector line"'), r) for r in rows + ["…"] * (len(value) > 8))
+    return NOTHING.join(line.format(Markup('"vector line"'), r) for r in rows + ["…"] * (len(value) > 8))
 
 
 def _number(value: Any) -> str:
@@ -133,7 +133,7 @@ def state_html(rows: Sequence[tuple[str, str, str]], stage: Stage) -> Markup:
     page = Markup(
         '<div class="now"><h4>state before this step → after it</h4><div class="stateBox"><table class="state">{}</table></div></div>'
     )
-    return page.format(Markup("").join(out))
+    return page.format(NOTHING.join(out))
 
 
 # ---- bytes -------------------------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def meters_html(listed: Sequence[Meter]) -> Markup:
             )
         )  # fmt: skip
     page = Markup('<div class="traffic"><h4 class="measure">bytes so far, against the budget</h4>{}</div>')
-    return page.format(Markup("").join(rows))
+    return page.format(NOTHING.join(rows))
 
 
 # ---- what went wrong ---------------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def meters_html(listed: Sequence[Meter]) -> Markup:
 def notes_html(film: FilmData) -> Markup:
     """The findings below the film; each that belongs to a step is a button that leads there."""
     rows = list(_notes(film))
-    return Markup('<ul class="findings">{}</ul>').format(Markup("").join(rows)) if rows else Markup("")
+    return Markup('<ul class="findings">{}</ul>').format(NOTHING.join(rows)) if rows else NOTHING
 
 
 def _notes(film: FilmData) -> Iterator[Markup]:

@@ -124,29 +124,26 @@ def _sum(
     """What the chunk adds to the sum, and the step that adds it."""
     update = running.update
     assert update is not None
-    values = [(s.at, _entry(s.event.state.get(update.total), index), _later(s, update.total, index)) for s in during]
-    known = [(at, old, new) for at, old, new in values if old is not None and new is not None]
+    known = []
+    for step in during:
+        old = _entry(step.event.state.get(update.total), index)
+        new = _entry(step.later.state.get(update.total), index) if step.later else None
+        if old is not None and new is not None:
+            known.append((step.at, old, new))
     if not known:
         return None, -1
     at = next((at for at, old, new in known if old != new), known[-1][0])
     old, got = known[0][1], known[-1][2]
-    assert old is not None
-    assert got is not None
     factor = _factor(chunk, update, row)
     before, after = (_exact(chunk, update.total, row, late) for late in (False, True))
     new = after - factor * (0.0 if math.isnan(before) else before)
-    taken = Addition(update.total, old, factor, new, got, right=True)
-    right = close(got, taken.want, running.tolerance)
+    right = close(got, old * factor + new, running.tolerance)
     return Addition(update.total, old, factor, new, got, right), at
 
 
 def _entry(value: object, index: int) -> float | None:
     values = vector(value)
     return values[index] if values is not None and index < len(values) else None
-
-
-def _later(step: Step, name: str, index: int) -> float | None:
-    return _entry(step.later.state.get(name), index) if step.later else None
 
 
 def _sentence(update: Update, taken: Addition, before: float, after: float) -> str:

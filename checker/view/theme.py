@@ -39,6 +39,11 @@ LIGHT = {name: light for name, (light, _) in PALETTE.items()}
 DARK = {name: dark for name, (_, dark) in PALETTE.items()}
 
 
+def variable(colour: str) -> str:
+    """The CSS variable of a colour; the light one where no style sheet sets it."""
+    return f"var(--{colour},{LIGHT[colour]})"
+
+
 @cache
 def asset(package: str, name: str) -> str:
     """A file of one of our packages, e.g. ``asset("checker.view", "card.css")``."""

@@ -11,8 +11,8 @@ import pytest
 
 from checker.course import PUZZLES
 from checker.films import film_html
-from checker.films.layout import PlacedTensor
 from checker.films.film_data import FilmData, film_data
+from checker.films.layout import PlacedTensor
 from checker.puzzle import Band, Diagram, Drawn, Enlarged, FilmSpec, Square
 from checker.simulator.trace import Event, Trace
 from tests.films import films, traces
