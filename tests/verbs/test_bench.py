@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -10,7 +9,6 @@ from typing import Any
 
 import pytest
 import torch
-from rich.console import Console
 
 from checker import cli, gpu
 from checker.course import PUZZLES
@@ -26,6 +24,7 @@ from checker.verbs.roofline import Demand, Limits, demand
 from checker.view.panel import Panel
 from checker.workspace import Workspace
 from tests.verbs.conftest import ROOT
+from tests.view.pages import printed
 
 ROW, HEADS, FAST = (PUZZLES[name] for name in ("row_softmax", "flash_attention_heads", "flash_attention_fast"))
 GPU = Limits("a GPU", copy=1e12, products={"float32": 1e14, "float16": 2e14, "bfloat16": 2e14}, l2=50_000_000)
@@ -37,9 +36,7 @@ def took(*medians: float) -> Iterator[Timing]:
 
 
 def text(panel: Panel | Benchmark) -> str:
-    out = io.StringIO()
-    panel.print(Console(file=out, width=200, force_terminal=False))
-    return " ".join(out.getvalue().split())
+    return " ".join(printed(panel, 200).split())
 
 
 def source(puzzle: Puzzle) -> KernelSource:

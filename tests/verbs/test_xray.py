@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from checker import cli
 from checker.compiler import TARGETS, CompileRequest, CompileResult, Dot, SharedTile, TensorCore
@@ -18,6 +16,7 @@ from checker.verbs.arguments import UsageError
 from checker.verbs.xray import case_and_options, layouts, realistic_case, sentences, table, xray_panel
 from checker.view.panel import Panel
 from tests.verbs.conftest import ROOT
+from tests.view.pages import printed
 
 ROW = PUZZLES["row_softmax"]
 PLAIN = SharedTile("swizzled_shared", (64, 64), 32, inner=64)
@@ -48,9 +47,7 @@ def cells(results: dict[str, CompileResult]) -> dict[str, list[str]]:
 
 
 def text(panel: Panel) -> str:
-    out = io.StringIO()
-    panel.print(Console(file=out, width=100, force_terminal=False))
-    return " ".join(out.getvalue().split())
+    return " ".join(printed(panel, 100).split())
 
 
 def test_a_row_softmax_is_told_in_words_and_numbers() -> None:
