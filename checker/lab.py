@@ -3,7 +3,7 @@ kernels to call.
 
 A puzzle that the learner has solved is shown with their own kernel, the newest that passed. One that they skipped is counted
 with the course's solution, so that the comparison is whole, but not filmed: a film shows the source. Demonstrations, which
-nobody is asked to write, are taken as puzzles are, always with the course's kernel.
+learners do not write, are taken as puzzles are, always with the course's kernel.
 
 Sizes are the puzzle's own: ``{"M": 4, "N": 1000, "BLOCK_N": 256, "IS_CAUSAL": True}``; what is not named is as in its film.
 Everything here raises UsageError for a puzzle, a size or a type that does not exist, and where a kernel does not run.
@@ -317,7 +317,7 @@ def growth(puzzles: Sequence[Puzzle], cases: Sequence[Case], grow: str) -> int:
 
 
 def grown(case: Case, grow: str, times: int) -> tuple[str, Case]:
-    """Which size was made `times` as large (the outermost, which stands first, if none is named), and the case."""
+    """Which size was made `times` as large (the outermost, which comes first, if none is named), and the case."""
     name = grow or next(iter(case.sizes))
     return name, replace(case, sizes={**case.sizes, name: case.sizes[name] * times})
 
@@ -538,7 +538,7 @@ def _check_device(device: str) -> None:
         raise UsageError(f"device is 'auto', 'cpu' or 'cuda', not {device!r}.")
 
 
-# --- which kernel stands for a puzzle -----------------------------------------------------------------------------------
+# --- the kernel of a puzzle ---------------------------------------------------------------------------------------------
 
 
 def _puzzle(name: str) -> Puzzle:

@@ -108,7 +108,7 @@ def _shapes(taken: Addition) -> Picture:
 
 
 def _lines(film: FilmData, scenes: Scenes) -> list[Part]:
-    """One line for each variable, all of it faint, and where it stands now."""
+    """One line for each variable, all of it faint, and a mark at its value now."""
     for mine in by_program(film.steps):
         row = next((r for r in film.updates if mine[0].at in r.steps), None)
         scenes.put(mine[0].at, "over the steps", f"over the steps{film.row_words(row).replace(' of', ',')}", own=True)
@@ -138,7 +138,7 @@ def _area(place: int) -> Rect:
 
 
 def _points(place: int, values: Sequence[float | None]) -> list[tuple[float, float] | None]:
-    """Where the value of each step stands; None where it is no number."""
+    """The point of each step's value; None where it is no number."""
     x, y, w, h = _area(place)
     finite = [v for v in values if v is not None and math.isfinite(v)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)

@@ -62,7 +62,7 @@ class _Walk:
     """Those since the last addition."""
     seen: list[Span] = field(default_factory=list)
     known: bool = True
-    """Whether what the state holds can be told: additions to it are seen, or it was loaded with what it holds."""
+    """Whether it is known what the state holds: additions to it are seen, or it was loaded with what it holds."""
 
 
 @dataclass(frozen=True)

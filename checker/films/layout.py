@@ -1,6 +1,6 @@
-"""Where everything stands on the stage: what shares an axis stands side by side or one above the other, aligned at one scale.
+"""Where everything is drawn on the stage: what shares an axis is placed side by side or one above the other, aligned at one scale.
 
-A diagram with bands is a grid: each axis has a strip across or down, a thing stands where the strips of its two axes cross.
+A diagram with bands is a grid: each axis has a strip across or down, and a thing is placed where the strips of its two axes cross.
 One without bands flows like words on a line.
 """
 
@@ -135,7 +135,7 @@ class PlacedTensor:
 
 @dataclass
 class Layout:
-    """The tensors, and where what is on chip stands."""
+    """The tensors, and the places of what is on chip."""
 
     tensors: list[PlacedTensor]
     width: float
@@ -169,7 +169,7 @@ def unplaced(name: str, plane: Plane, shape: tuple[int, ...], dtype: str, tiles:
 
 
 def flowing(tensors: Sequence[PlacedTensor], diagram: Diagram, values: frozenset[str]) -> Layout:
-    """One after another, in several lines where one is too short; a vector along the rows of a matrix stands upright."""
+    """One after another, in several lines where one is too short; a vector along the rows of a matrix is drawn upright."""
     down = {d.axes[0] for d in diagram.tensors.values() if len(d.axes) == 2}
     drawn = [(t, diagram.tensors.get(t.name)) for t in tensors]
     tensors = [replace(t, transposed=d is not None and len(d.axes) == 1 and d.axes[0] in down) for t, d in drawn]
@@ -215,9 +215,7 @@ def _flow(tensors: Iterable[PlacedTensor]) -> tuple[Layout, int]:
 def _with_values(tensors: Sequence[PlacedTensor], values: frozenset[str]) -> Layout | None:
     tallest = max(_extents(t)[1] for t in tensors)
     uy = 26 if tallest <= 10 else 20
-    narrow = (
-        28 if any(t.transposed for t in tensors) else 32
-    )  # what stands beside the same rows should stay on their line
+    narrow = 28 if any(t.transposed for t in tensors) else 32  # a vector beside a matrix should stay on its line
     best: tuple[Layout, int] | None = None
     for ux in (46, 42, 38, 36, 34, 32, 30, 28):
         layout, lines = _flow(replace(t, ux=max(ux, 40) if t.transposed else ux, uy=uy, cells=t.name in values) for t in tensors)  # fmt: skip
@@ -254,7 +252,7 @@ class _Item:
     head: float = 18.0
     tensor: PlacedTensor | None = None
     stacked: bool = False
-    """Below what stands in its cell before it, else to its right."""
+    """Whether it is placed below the item before it in its cell, and not to its right."""
     x: float = 0.0
     y: float = 0.0
 

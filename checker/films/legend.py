@@ -28,7 +28,7 @@ def _needed(film: FilmData, shared: bool) -> list[tuple[str, str]]:
     actions = {at.action for at in film.state.at} if film.state else set()
     square, visits = film.diagram.square, film.visits
     tile, hidden = square.legend if square else ("", "")
-    asked = [
+    samples = [
         ("load" in kinds, "load", "load"),
         ("store" in kinds, "store", "store"),
         ("atomic" in kinds, "atomic", "atomic update: read, add, write back in one step"),
@@ -44,7 +44,7 @@ def _needed(film: FilmData, shared: bool) -> list[tuple[str, str]]:
         ("reads" in actions, "reads", "the state is read"),
         (film.state and any(at.reads for at in film.state.at), "told", "pairs that the state stands for"),
     ]  # fmt: skip
-    return [(kind, words) for needed, kind, words in asked if needed]
+    return [(kind, words) for needed, kind, words in samples if needed]
 
 
 def _swatch(kind: str) -> tuple[Shape, ...]:

@@ -100,7 +100,7 @@ def film_svg(
 ) -> str:
     """The stage as one animated SVG, for a message or a page; what it takes is as in `film_html`.
 
-    Of more than FRAMES steps it shows every second one, or third. Where nothing moves, its first frame stands still.
+    Of more than FRAMES steps it shows every second one, or third. Where nothing moves, it shows its first frame.
     """
     film = film_data(trace, puzzle, source, case or puzzle.film.case, values or {}, flaws)
     scenes = Scenes([s.program for s in film.steps])
@@ -313,7 +313,7 @@ def _controls(film: FilmData) -> Markup:
 
 
 def _json(data: Any) -> str:
-    """JSON in which nothing can end the script element that it stands in, or open a comment."""
+    """JSON in which nothing can end the script element around it, or open a comment."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return text.replace("</", "<\\/").replace("<!--", "\\u003c!--")
 

@@ -52,7 +52,7 @@ class Visits:
     names: list[str]
     """Of the variables in ``Square.lens``."""
     notes: list[str]
-    """What stands below them."""
+    """The line below each of them."""
     skipped: list[tuple[int, Box, int]] = field(default_factory=list)
     """``(slice, box, last step of the program)``: tiles that the program went without."""
 

@@ -247,7 +247,7 @@ def rest(box: Box, inner: Box | None) -> list[Box]:
 
 
 def masked(t: PlacedTensor, step: Step) -> list[Rect]:
-    """Where masked lanes are seen: what hangs over an edge has no place on some stages."""
+    """Where masked lanes are seen: what lies past an edge has no place on some stages."""
     if step.tile is None or step.tile.runs is not None:
         return []
     places = (t.place(box, 0) for box in rest(step.tile.box, step.tile.active))
@@ -432,7 +432,7 @@ def _sides(film: FilmData) -> tuple[int, int]:
 
 
 def _whole(film: FilmData, pair: Pair) -> Rect:
-    """A tile with the part that hangs over the edges."""
+    """A tile with the part past the edges."""
     return _in_square(
         film, (pair.rows[0], pair.rows[0] + pair.size[0], pair.columns[0], pair.columns[0] + pair.size[1])
     )
@@ -515,7 +515,7 @@ def _lens(film: FilmData, visits: Visits, square: Square, scenes: Scenes) -> lis
 
 
 def _beyond(q: Rect, down: float, across: float) -> list[Shape]:
-    """What hangs over the edge has no meaning: it is veiled."""
+    """What lies past the edge has no meaning: it is veiled."""
     x, y, w, h = q
     parts = [(x + w * across, y, w * (1 - across), h), (x, y + h * down, w * across, h * (1 - down))]
     return [s for p in parts if p[2] > 0.5 and p[3] > 0.5 for s in (rect(p, "veil"), Path("masked", hatch(p, 6)))]

@@ -1,6 +1,6 @@
 """Where a kernel's running state first differs from what it must be.
 
-What is compared is only what stands still: a variable that the puzzle names, between one chunk and the next. A kernel may
+Only a variable that the puzzle names is compared, and only between one chunk and the next. A kernel may
 update it before or after it loads, and may hold it in any form that the puzzle calls honest.
 """
 

@@ -63,7 +63,7 @@ class Plane:
         return math.prod(self.shape[:-2]) if len(self.shape) > 2 else 1
 
     def lay(self, array: np.ndarray, fill: bool | int) -> np.ndarray:
-        """An array of the tensor's shape as [slices, rows, columns] of this plane; `fill` stands between blocks."""
+        """An array of the tensor's shape as [slices, rows, columns] of this plane; `fill` is put between blocks."""
         wide, pitch = self.blocks
         if wide:
             blocks = array[..., None] if self.vector else array
@@ -101,7 +101,7 @@ def plane_of(shape: Sequence[int], drawn: Drawn | None, widest: int) -> Plane:
 def in_a_row(tile: Tile, shape: Sequence[int], pitch: int) -> Tile:
     """A tile of [..., C, R, W] in the plane [..., R, C * pitch] where the C blocks stand side by side.
 
-    What hangs over the edge of a block is cut: there stands the next one.
+    What lies past the edge of a block is cut: the next block is drawn there.
     """
     *lead, (c0, c1), rows, (w0, w1) = tile.box
     w1 = max(min(w1, shape[-1]), w0)
@@ -149,7 +149,7 @@ def flatten(tile: Tile, shape: Sequence[int]) -> FlatTile:
 
 @dataclass
 class Step:
-    """One event as the film tells it. `later` is the next one of the same program: what holds after this step."""
+    """One event as the film shows it. `later` is the next one of the same program: what holds after this step."""
 
     at: int
     event: Event

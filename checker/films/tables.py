@@ -1,4 +1,4 @@
-"""What stands beside the stage: the source, the kernel's variables before and after a step, the bytes moved, what went wrong."""
+"""What is shown beside the stage: the source, the kernel's variables before and after a step, the bytes moved, what went wrong."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _number(value: Any) -> str:
 
 
 def state_html(rows: Sequence[tuple[str, str, str]], stage: Stage) -> Markup:
-    """The table at a step. A row is hidden while nothing stands in it."""
+    """The table at a step. A row is hidden while it is empty."""
     row = Markup(
         '<tr data-hide{}><th scope="row">{}{}</th><td><span data-s="{}">{}</span>'
         '<span data-hide class="later"{}><span class="then">→</span><span data-s="{}">{}</span></span></td></tr>'

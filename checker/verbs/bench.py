@@ -98,7 +98,7 @@ def cases_to_time(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[list[Case]
 
 
 class Clock(Protocol):
-    """Times kernels of ours and calls of libraries, once each time it is asked."""
+    """Times kernels of ours and calls of libraries, once for each item that is taken."""
 
     def kernel(self, source: KernelSource, launch: Launch) -> Iterator[Timing]: ...
     def peers(self, work: Work, case: Case, tensors: Tensors) -> Mapping[str, Iterator[Timing]]: ...
@@ -209,7 +209,7 @@ class Benchmark:
 
 
 def _labelled(cases: Sequence[Case]) -> tuple[list[str], list[str]]:
-    """What stands before the names in a table of several cases, and sentences that say what the cases are."""
+    """The prefixes of the names in a table of several cases, and sentences that say what the cases are."""
     if len(cases) == 1:
         return [""], [f"{cases[0].name}."]
     return [f"{i} · " for i in range(1, len(cases) + 1)], [f"Case {i}: {case.name}." for i, case in enumerate(cases, 1)]

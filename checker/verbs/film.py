@@ -88,7 +88,7 @@ def film_output(made: Film | Verdict) -> display.Output:
 def folded(verdict: Verdict, source: KernelSource) -> str:
     """The film that belongs to a card, to be opened by one click: of the failing case, or of the kernel that passed.
 
-    Empty where there is none: the kernel does not run, or nobody could watch it. Never raises: the verdict stands without a film.
+    Empty where there is none: the kernel does not run, or nobody could watch it. Never raises: the verdict counts without a film.
     """
     puzzle = PUZZLES[verdict.puzzle]
     case = puzzle.film.case if verdict.passed else failing_case(verdict)

@@ -43,7 +43,7 @@ class Machine:
 
     python: tuple[int, int, int]
     system: str  # "Linux", "Darwin", "Windows", as `platform.system()` says
-    interpreter: str = "python"  # what stands before `-m pip` in the commands
+    interpreter: str = "python"  # what precedes `-m pip` in the commands
     torch: str | None = None
     torch_error: str = ""
     torch_cuda: str | None = None  # the CUDA that torch was built with, None for a CPU-only build
@@ -175,7 +175,7 @@ def _sandbox(seen: Mapping[str, Any]) -> dict[str, Any]:
 
         shared = Sandbox.shared()
         return {"sandbox": shared.tier, "sandbox_gaps": shared.gaps, "sandbox_lost": shared.lost}
-    except Exception as error:  # whatever stops the sandbox is what the learner has to be told
+    except Exception as error:  # whatever stops the sandbox is what the learner has to know
         return {"sandbox_error": f"{type(error).__name__}: {error}"}
 
 

@@ -35,7 +35,7 @@ _CELL, _LEFT, _TOP = 44, 74, 44
 
 
 def turns(layout: str, read: str) -> int:
-    """How often the busiest bank is asked: 1 where no two lanes meet. Raises KeyError."""
+    """How many accesses the busiest bank serves, one after another: 1 where no two lanes meet. Raises KeyError."""
     place = LAYOUTS[layout][1]
     return max(Counter(place(*READS[read](lane)) % PIECES for lane in range(ROWS)).values())
 

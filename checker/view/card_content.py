@@ -62,7 +62,7 @@ _FAILED: dict[Gate, str] = {
 
 @dataclass(frozen=True)
 class Paragraph:
-    """`lead` stands below the headline, `message` is what the failing gate says, `aside` matters less than the rest."""
+    """`lead` comes below the headline, `message` is what the failing gate says, `aside` matters less than the rest."""
 
     text: str
     role: Literal["lead", "message", "plain", "aside"] = "plain"

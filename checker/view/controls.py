@@ -12,7 +12,7 @@ from checker.puzzle import Case, Puzzle
 from checker.submission.kernel import KernelSource
 
 Area = Callable[[str], None]
-"""Puts HTML in the place of what stands there."""
+"""Replaces the film that is shown by HTML."""
 Run = Callable[[Case], str]
 """From a case to the HTML of its film; may raise, and the message is then shown in place of the film."""
 
@@ -37,7 +37,7 @@ def case_with(case: Case, chosen: Mapping[str, int]) -> Case:
 def film_controls(kernel_source: KernelSource, puzzle: Puzzle, run: Run, area: Area) -> Any:
     """Drop-down lists from `FilmSpec.choices`, which put another film into `area`. Returns an `ipywidgets.Widget`.
 
-    What stands in the area is plain HTML, so that a saved notebook shows it without widgets. Without ipywidgets there is only a
+    The area holds plain HTML, so that a saved notebook shows it without widgets. Without ipywidgets there is only a
     sentence that says how to get more, and None is returned.
     """
     try:

@@ -1,6 +1,6 @@
 """Colours, styles and small pieces of HTML that everything on the page shares.
 
-The hues are Okabe and Ito's, which stay apart for the common kinds of colour blindness; nothing is said by colour alone.
+The hues are Okabe and Ito's, which stay apart for the common kinds of colour blindness; nothing is shown by colour alone.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def style_element(root: str, sheet: str) -> Markup:
 
     The reader's system says dark or light; a notebook that says which theme it has (JupyterLab, VS Code, Colab) wins.
     """
-    # of two switches, one is empty and the other falls back to what stands beside it: each colour is said once
+    # of two switches, one is empty and the other falls back to the one beside it: each colour is written once
     colours = "".join(f"--{n}:var(--lit,{light})var(--dim,{dark});" for n, (light, dark) in PALETTE.items())
     light, dark = "--lit:initial;--dim: ;color-scheme:light", "--lit: ;--dim:initial;color-scheme:dark"
     hosts_light = ("[data-jp-theme-light=true]", ".vscode-light", "html[theme=light]")
