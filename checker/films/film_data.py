@@ -11,8 +11,8 @@ import numpy as np
 
 from checker.films.flaws import Flaws
 from checker.films.kept_state import StateSteps, state_steps, weights_in_words
+from checker.films.kernel_text import dot_of, dots_of
 from checker.films.layout import Layout, PlacedTensor, banded, flowing, lens_widths, unplaced
-from checker.films.products import dot_of, dots_of
 from checker.films.square import Visits, visits
 from checker.films.state import matrix, vector
 from checker.films.state_divergence import Divergence, state_divergences, walks_of

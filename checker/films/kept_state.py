@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from checker.films.products import Dot, dots_of, operands
+from checker.films.kernel_text import Dot, dots_of, operands
 from checker.films.square import Visits
 from checker.films.state import Heat, levels, matrix, quantised, row, signed_root, span_of, transposed, unchanged
 from checker.films.steps import Box, Span, Step, by_program, colon, joined

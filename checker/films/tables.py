@@ -11,10 +11,10 @@ import numpy as np
 from markupsafe import Markup
 
 from checker.films.film_data import FilmData
+from checker.films.kernel_text import Variables, counts
 from checker.films.scene import Scenes, Stage
 from checker.films.steps import by_program
 from checker.films.svg import NOTHING
-from checker.films.variables import Variables, counts
 from checker.puzzle import Allowance
 from checker.view.code import body_start, highlight
 from checker.view.formats import count, number, short, size

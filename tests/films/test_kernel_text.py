@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from checker.films.kernel_text import Variables
 from checker.films.scene import Scenes
 from checker.films.tables import state_table
-from checker.films.variables import Variables
 from tests.films import films
 
 
