@@ -109,13 +109,15 @@ def _shapes(taken: Addition) -> Picture:
 
 def _lines(film: FilmData, scenes: Scenes) -> list[Part]:
     """One line for each variable, all of it faint, and a mark at its value now."""
-    for mine in by_program(film.steps):
-        row = next((r for r in film.updates if mine[0].at in r.steps), None)
-        scenes.put(mine[0].at, "over the steps", f"over the steps{film.row_words(row).replace(' of', ',')}", own=True)
+    for program_steps in by_program(film.steps):
+        row = next((r for r in film.updates if program_steps[0].at in r.steps), None)
+        scenes.put(
+            program_steps[0].at, "over the steps", f"over the steps{film.row_words(row).replace(' of', ',')}", own=True
+        )
         for place, name in enumerate(film.lines):
-            values = [_held(step, name, row.index if row else 0) for step in mine]
-            scenes.put(mine[0].at, ("line", place), _line(place, values), own=True)
-            for at, step in enumerate(mine):
+            values = [_held(step, name, row.index if row else 0) for step in program_steps]
+            scenes.put(program_steps[0].at, ("line", place), _line(place, values), own=True)
+            for at, step in enumerate(program_steps):
                 value = values[at]
                 scenes.put(step.at, ("value", place), "" if value is None else number(value, 6), own=True)
                 scenes.put(step.at, ("now", place), _now(place, values, at), own=True)

@@ -131,14 +131,10 @@ class FilmData:
 
     def change(self, step: Step) -> str:
         """What a step does to the state, in a sentence: the puzzle's own, else what the variables that it names become."""
-        sentence = next((row.words[step.at] for row in self.updates if step.at in row.words), "")
         row = next((row for row in self.updates if step.at in row.words), None)
-        if sentence and row:
-            return (
-                sentence
-                if row.alone
-                else f"{self._row_axis.capitalize()} {row.row}: {sentence[0].lower()}{sentence[1:]}"
-            )
+        if row and (sentence := row.words[step.at]):
+            whose = f"{self._row_axis.capitalize()} {row.row}: "
+            return sentence if row.only_row else f"{whose}{sentence[0].lower()}{sentence[1:]}"
         if step.later is None or self.state:
             return ""
         fresh = []

@@ -52,7 +52,7 @@ class StateSteps:
 
 
 @dataclass
-class _Walk:
+class _History:
     """What one program has loaded and added so far."""
 
     queries: tuple[int, Span] | None = None  # slice, rows
@@ -91,9 +91,12 @@ def state_steps(
     kernel = _Kernel(spec, name, dots_of(source), frozenset(stored), chunk)
     out = StateSteps([StateAt() for _ in steps], name, total)
     kept: list[list[tuple[StateAt, np.ndarray]]] = [[], [], [], []]  # state before and after, sums before and after
-    for mine in by_program(steps):
-        starts = {tensor: next((_start(s) for s in mine if s.loads(tensor)), 0) for tensor in (spec.rows, spec.columns)}
-        for step in mine:
+    for program_steps in by_program(steps):
+        starts = {
+            tensor: next((_start(s) for s in program_steps if s.loads(tensor)), 0)
+            for tensor in (spec.rows, spec.columns)
+        }
+        for step in program_steps:
             if step.event.kind == "load" and step.event.tensor in starts and step.tile:
                 starts[step.event.tensor] = _start(step)
             old, new = step.event.state, (step.later or step.event).state
@@ -105,7 +108,7 @@ def state_steps(
             shown = now[0] if now[1] is None else now[1]
             if shown is not None:
                 at.place = (0 if spec.flat else starts[spec.rows], starts[spec.columns], *shown.shape)
-        _follow_program(out, mine, kernel)
+        _follow_program(out, program_steps, kernel)
     _quantise(out, steps, kept)
     return out
 
@@ -209,27 +212,29 @@ def _holds(have: np.ndarray | None, want: np.ndarray) -> bool:
 # ---- what each step does with it ---------------------------------------------------------------------------------------
 
 
-def _follow_program(out: StateSteps, mine: Sequence[Step], kernel: _Kernel) -> None:
+def _follow_program(out: StateSteps, program_steps: Sequence[Step], kernel: _Kernel) -> None:
     """What every step of one program does, in words too, and which pairs go through the state."""
-    spec, walk = kernel.spec, _Walk()
-    walk.known = spec.given or any(_action_of(step, kernel.name) == "adds" for step in mine)
-    reading = any(_reads(kernel, step.event) for step in mine)  # else the state is read where the output leaves
-    for step in mine:
+    spec, history = kernel.spec, _History()
+    history.known = spec.given or any(_action_of(step, kernel.name) == "adds" for step in program_steps)
+    reading = any(
+        _reads(kernel, step.event) for step in program_steps
+    )  # else the state is read where the output leaves
+    for step in program_steps:
         at, event, flat = out.at[step.at], step.event, step.tile
-        _load(walk, step, kernel)
+        _load(history, step, kernel)
         read, action = "", _action_of(step, kernel.name)
         outputs = step.stores and event.tensor == spec.output
         if step.at in kernel.stored or (not spec.flat and (_reads(kernel, event) or (not reading and outputs))):
-            read, action = _words("reads", walk, step, kernel), action or "reads"
-            rows = walk.queries if reading or flat is None or not flat.active else (flat.slice, flat.active[:2])
+            read, action = _words("reads", history, step, kernel), action or "reads"
+            rows = history.queries if reading or flat is None or not flat.active else (flat.slice, flat.active[:2])
             if rows and not spec.flat:
-                at.reads = tuple((rows[0], (*rows[1], *span)) for span in joined(walk.seen))
+                at.reads = tuple((rows[0], (*rows[1], *span)) for span in joined(history.seen))
         at.action = action
         if action == "adds":
-            walk.seen += walk.loaded if spec.flat else [walk.last] if walk.last else []
-        words = _words(action, walk, step, kernel)
+            history.seen += history.loaded if spec.flat else [history.last] if history.last else []
+        words = _words(action, history, step, kernel)
         if action == "adds":
-            walk.loaded.clear()
+            history.loaded.clear()
         at.words = f"{read}; then {words}" if read and action != "reads" else words
 
 
@@ -240,41 +245,41 @@ def _action_of(step: Step, name: str) -> Action:
     return "starts" if old is None and step.event.kind != "dot" else "adds"
 
 
-def _load(walk: _Walk, step: Step, kernel: _Kernel) -> None:
+def _load(history: _History, step: Step, kernel: _Kernel) -> None:
     event, flat, spec = step.event, step.tile, kernel.spec
     if event.kind != "load" or event.tile is None or flat is None:
         return
     if event.tensor == spec.queries and flat.active:
-        walk.queries = (flat.slice, flat.active[:2])
+        history.queries = (flat.slice, flat.active[:2])
     if event.tensor == spec.added and flat.active:
-        walk.last = flat.active[:2]
-        walk.loaded.append(walk.last)
+        history.last = flat.active[:2]
+        history.loaded.append(history.last)
     if spec.given and event.tensor == spec.chunks[0]:
         start = event.tile.box[-3][0] * kernel.chunk
-        walk.seen = [(0, start)] if start > 0 else []
+        history.seen = [(0, start)] if start > 0 else []
 
 
 def _reads(kernel: _Kernel, event: Event) -> bool:
     return kernel.name in operands(kernel.dots, event)
 
 
-def _words(action: Action, walk: _Walk, step: Step, kernel: _Kernel) -> str:
+def _words(action: Action, history: _History, step: Step, kernel: _Kernel) -> str:
     """What a step does with the state, in the puzzle's formulas."""
     spec, event, name = kernel.spec, step.event, kernel.name
-    seen = ", ".join(map(colon, joined(walk.seen)))
+    seen = ", ".join(map(colon, joined(history.seen)))
     if action == "starts":
         if event.kind != "load" or event.tensor not in (*spec.start, *spec.chunks) or event.tile is None:
             return f"{name} starts here"
         chunk = f", chunk {event.tile.box[-3][0]}" if event.tensor in spec.chunks else ""
         return f"{name} starts from {short(event.tensor)}{chunk}{spec.tokens.format(seen=seen) if seen else ''}"
     if action == "adds":
-        ranges = joined(walk.loaded) if spec.flat else [walk.last]
+        ranges = joined(history.loaded) if spec.flat else [history.last]
         return f"{name} {'+=' if name in event.state else '='} " + " + ".join(
             spec.adds.format(added=_span(r)) for r in ranges
         )
     if action == "reads" and name:
-        queries = _span(walk.queries[1] if walk.queries else None)
-        held = (spec.holds if seen else spec.empty).format(seen=seen) if walk.known else ""
+        queries = _span(history.queries[1] if history.queries else None)
+        held = (spec.holds if seen else spec.empty).format(seen=seen) if history.known else ""
         return spec.reads.format(queries=queries, state=name, stored=short(event.tensor)) + held
     return ""
 

@@ -116,8 +116,8 @@ class Variables:
         again = later.line <= event.line and later.loops != event.loops
         for name, value in later.state.items():
             known = self._of(event, name)
-            mine = [a for a in known if a.last >= event.line and around[: len(a.loops)] == a.loops]
-            made = any(a.loops for a in mine) if again else any(a.last < later.line for a in mine)
+            assignments = [a for a in known if a.last >= event.line and around[: len(a.loops)] == a.loops]
+            made = any(a.loops for a in assignments) if again else any(a.last < later.line for a in assignments)
             if (made or not known) and not self._renewed(name, event, later, again) and not _alike(old, name, value):
                 out[name] = value
         return out

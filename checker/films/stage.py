@@ -58,10 +58,10 @@ def _tensor(film: FilmData, t: PlacedTensor, scenes: Scenes) -> list[Part]:
 
 def _choose_slices(film: FilmData, key: tuple[str, str], touched: dict[int, int], scenes: Scenes) -> None:
     """Which slice every program shows: the last one that it touched, before the first that one."""
-    for mine in by_program(film.steps):
-        first = next((touched[s.at] for s in mine if s.at in touched), 0)
-        for step in mine:
-            if step is mine[0] or step.at in touched:
+    for program_steps in by_program(film.steps):
+        first = next((touched[s.at] for s in program_steps if s.at in touched), 0)
+        for step in program_steps:
+            if step is program_steps[0] or step.at in touched:
                 scenes.put(step.at, key, touched.get(step.at, first), own=True)
 
 
@@ -77,10 +77,10 @@ def _label(film: FilmData, t: PlacedTensor, scenes: Scenes) -> list[Part]:
     if t.plane.slices > 1:
         key = (t.name, "name")
         lead = t.plane.shape[:-2]
-        for mine in by_program(film.steps):
-            at = {s.at: s.tile.slice for s in mine if s.event.tensor == t.name and s.tile}
-            for step in mine:
-                if step is mine[0] or step.at in at:
+        for program_steps in by_program(film.steps):
+            at = {s.at: s.tile.slice for s in program_steps if s.event.tensor == t.name and s.tile}
+            for step in program_steps:
+                if step is program_steps[0] or step.at in at:
                     index = np.unravel_index(at.get(step.at, next(iter(at.values()), 0)), lead)
                     scenes.put(step.at, key, f"{name}[{', '.join(map(str, map(int, index)))}]", own=True)
         parts[0] = Word(key, label)
@@ -169,8 +169,8 @@ def _wrong(film: FilmData, t: PlacedTensor, slice_: int, steps: Sequence[Step], 
     first_slice, first = film.first_wrong(t.name)
     keys: list[Key] = []
     for at in sorted(set(last.values())):
-        mine = [divmod(i, t.cols) for i, stored in last.items() if stored == at]
-        boxes = [t.place(box) for box in joined_boxes([(r, r + 1, c, c + 1) for r, c in mine])]
+        stored_now = [divmod(i, t.cols) for i, stored in last.items() if stored == at]
+        boxes = [t.place(box) for box in joined_boxes([(r, r + 1, c, c + 1) for r, c in stored_now])]
         shapes: list[Shape] = [rects(boxes, "wrong"), Path("wrong-lines", "".join(hatch(q, 7) for q in boxes))]
         if slice_ == first_slice and last.get(first) == at:
             shapes += _first_wrong(film, t, first)
@@ -223,11 +223,11 @@ def _shared(film: FilmData, t: PlacedTensor, steps: Sequence[Step], scenes: Scen
     slots: list[tuple[int, Key]] = []
     for step in (s for s in steps if s.event.kind == "atomic" and s.tile):
         assert step.tile is not None
-        mine = [(step.tile.slice, e) for e in elements(t, step)]
-        fresh = [divmod(e, t.cols) for s, e in mine if len(who[s, e] - {step.program}) == 1 and step.program not in who[s, e]]  # fmt: skip
-        for place in mine:
+        touched = [(step.tile.slice, e) for e in elements(t, step)]
+        fresh = [divmod(e, t.cols) for s, e in touched if len(who[s, e] - {step.program}) == 1 and step.program not in who[s, e]]  # fmt: skip
+        for place in touched:
             who[place].add(step.program)
-        most = max((len(who[place]) for place in mine), default=0)
+        most = max((len(who[place]) for place in touched), default=0)
         if most > 1:
             scenes.put(step.at, "updaters", f" · updated by {most} programs so far", "", together=True)
         if fresh:
@@ -308,9 +308,9 @@ def _values_before(film: FilmData, t: PlacedTensor, running: RunningState) -> li
     """For every step: the rows that its state belongs to just before it, and what each column holds for them."""
     held = held_rows(film.steps, running)
     out: list[tuple[Rows, Numbers] | None] = [None] * len(film.steps)
-    for mine in by_program(film.steps):
+    for program_steps in by_program(film.steps):
         place = None
-        for step in mine:
+        for step in program_steps:
             place, after = place or held[step.at], held[step.at]
             if place is not None:
                 slice_, (start, stop) = place
@@ -344,8 +344,8 @@ def _column_values(
         marked = [wrong.get((i, slice_, r), k + 1) <= k for r in range(start, stop)]
         return (_texts if t.texts else _bars)(t, i, start, old, fresh, marked, spans[i])
 
-    for mine in by_program(film.steps):
-        for step, following in zip(mine, [*mine[1:], mine[-1]], strict=True):
+    for program_steps in by_program(film.steps):
+        for step, following in zip(program_steps, [*program_steps[1:], program_steps[-1]], strict=True):
             here, then = before[step.at], before[following.at]
             for i, values in (here[1] if here else {}).items():
                 assert here is not None

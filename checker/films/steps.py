@@ -202,8 +202,8 @@ def steps_of(events: Sequence[Event], planes: dict[str, Plane], shapes: dict[str
         if event.tile is not None and event.tensor in planes:
             flat = planes[event.tensor].flat(event.tile, shapes[event.tensor])
         out.append(Step(k, event, rank[event.program], flat))
-    for mine in by_program(out):
-        for step, following in itertools.pairwise(mine):
+    for program_steps in by_program(out):
+        for step, following in itertools.pairwise(program_steps):
             step.later = following.event
     return out
 

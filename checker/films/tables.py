@@ -50,8 +50,8 @@ def source_listing(film: FilmData) -> Markup:
 def state_table(film: FilmData, scenes: Scenes) -> list[tuple[str, str, str]]:
     """Set every step's values, before it and after it; the rows ``(key, name, words)`` of the table."""
     loops = dict.fromkeys(name for s in film.steps for name, _ in s.event.loops)
-    for mine in by_program(film.steps):
-        for step in mine:
+    for program_steps in by_program(film.steps):
+        for step in program_steps:
             values = {"program": film.who(step)} | {f"loop {name}": str(value) for name, value in step.event.loops}
             for key in ("program", *(f"loop {name}" for name in loops)):
                 scenes.put(step.at, ("state", key), values.get(key, ""), own=True)

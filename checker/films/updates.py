@@ -46,8 +46,8 @@ class RowUpdates:
     row: int
     index: int
     """Of the row in the tile."""
-    alone: bool
-    """The tile has no other row."""
+    only_row: bool
+    """Whether the tile has no other row."""
     steps: frozenset[int]
     """Those of the program."""
     sums: dict[int, Addition]
@@ -66,14 +66,14 @@ def row_updates(steps: Sequence[Step], walks: Sequence[Sequence[Chunk]], running
     if update is None:
         return []
     out = []
-    for mine, chunks in zip(by_program(steps), walks, strict=True):
+    for program_steps, chunks in zip(by_program(steps), walks, strict=True):
         fresh = [c for c in chunks if c.end is not None and _changes(c, update)]
         if not fresh:
             continue
         first = fresh[0]
         same_rows = [c for c in fresh if (c.lead, c.rows) == (first.lead, first.rows)]
         row = max(range(*first.rows), key=lambda r: (_seen(same_rows, update, r), -r))
-        out.append(_row(mine, same_rows, row, running))
+        out.append(_row(program_steps, same_rows, row, running))
     return out
 
 
@@ -97,14 +97,14 @@ def _factor(chunk: Chunk, update: Update, row: int) -> float:
     return update.factor(before, after) if math.isfinite(before) and math.isfinite(after) else 0.0
 
 
-def _row(mine: Sequence[Step], chunks: Sequence[Chunk], row: int, running: RunningState) -> RowUpdates:
+def _row(program_steps: Sequence[Step], chunks: Sequence[Chunk], row: int, running: RunningState) -> RowUpdates:
     update = running.update
     assert update is not None
     first = chunks[0]
     index = row - first.rows[0]
-    out = RowUpdates(row, index, first.tall == 1, frozenset(s.at for s in mine), {}, {}, {})
+    out = RowUpdates(row, index, first.tall == 1, frozenset(s.at for s in program_steps), {}, {}, {})
     for chunk in chunks:
-        during = [s for s in mine if chunk.at <= s.at and (chunk.end is None or s.at < chunk.end)]
+        during = [s for s in program_steps if chunk.at <= s.at and (chunk.end is None or s.at < chunk.end)]
         taken, at = _sum(during, chunk, row, index, running)
         if taken is None:
             continue
@@ -124,16 +124,16 @@ def _sum(
     """What the chunk adds to the sum, and the step that adds it."""
     update = running.update
     assert update is not None
-    known = []
+    pairs = []
     for step in during:
         old = _entry(step.event.state.get(update.total), index)
         new = _entry(step.later.state.get(update.total), index) if step.later else None
         if old is not None and new is not None:
-            known.append((step.at, old, new))
-    if not known:
+            pairs.append((step.at, old, new))
+    if not pairs:
         return None, -1
-    at = next((at for at, old, new in known if old != new), known[-1][0])
-    old, got = known[0][1], known[-1][2]
+    at = next((at for at, old, new in pairs if old != new), pairs[-1][0])
+    old, got = pairs[0][1], pairs[-1][2]
     factor = _factor(chunk, update, row)
     before, after = (_exact(chunk, update.total, row, late) for late in (False, True))
     new = after - factor * (0.0 if math.isnan(before) else before)
