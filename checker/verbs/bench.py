@@ -187,7 +187,7 @@ class Benchmark:
             f"{label}{name} {IMPOSSIBLE}"
             for label, measured in zip(labels, self.measured, strict=True)
             for name, time in measured.times.items()
-            if isinstance(time, Timing) and _impossible(time, measured.demand, self.limits)
+            if isinstance(time, Timing) and self.limits.impossible(time.median, measured.demand)
         ]
         others = [
             f"{name} was not timed{f' in case {label[0]}' if label else ''}: it does other work, or takes other tensors, than the case asks for."
@@ -215,21 +215,19 @@ def _labelled(cases: Sequence[Case]) -> tuple[list[str], list[str]]:
     return [f"{i} · " for i in range(1, len(cases) + 1)], [f"Case {i}: {case.name}." for i, case in enumerate(cases, 1)]
 
 
-def _impossible(time: Timing, demand: Demand, limits: Limits) -> bool:
-    return limits.impossible(time.median, demand.bytes, demand.operations, demand.dtype)
-
-
 def _possible(measured: Measured, limits: Limits) -> dict[str, Timing]:
     """The times that are reported."""
     return {
-        n: t for n, t in measured.times.items() if isinstance(t, Timing) and not _impossible(t, measured.demand, limits)
+        n: t
+        for n, t in measured.times.items()
+        if isinstance(t, Timing) and not limits.impossible(t.median, measured.demand)
     }
 
 
 def _rows(label: str, measured: Measured, limits: Limits) -> list[list[Cell]]:
     """A row for each contestant."""
     possible = _possible(measured, limits)
-    least = limits.least(measured.demand.bytes, measured.demand.operations, measured.demand.dtype)
+    least = limits.least(measured.demand)
     rows = []
     for name, time in measured.times.items():
         if isinstance(time, str) or name not in possible:
@@ -263,13 +261,13 @@ def _plots(measured: Measured, limits: Limits) -> Iterator[str]:
     shown = _possible(measured, limits)
     if not shown:
         return
-    bytes_, operations, dtype = measured.demand.bytes, measured.demand.operations, measured.demand.dtype
+    demand = measured.demand
     bars = [Bar(name, time.median, time.low, time.high) for name, time in shown.items()]
-    yield time_plot(bars, limits.least(bytes_, operations, dtype), title="Time of a launch")._repr_html_()
-    if operations:
-        points = [(name, operations / time.median) for name, time in shown.items()]
-        roof = Roof(limits.gpu, limits.copy, limits.products[dtype])
-        yield roofline_plot(points, operations / bytes_, roof, title="Under the roof")._repr_html_()
+    yield time_plot(bars, limits.least(demand), title="Time of a launch")._repr_html_()
+    if demand.operations:
+        points = [(name, demand.operations / time.median) for name, time in shown.items()]
+        roof = Roof(limits.gpu, limits.copy, limits.products[demand.dtype])
+        yield roofline_plot(points, demand.operations / demand.bytes, roof, title="Under the roof")._repr_html_()
 
 
 def predictions(puzzle: Puzzle, cases: Sequence[Case], sheets: Sequence[Limits] = roofline.SHEETS) -> Panel:
@@ -283,8 +281,8 @@ def predictions(puzzle: Puzzle, cases: Sequence[Case], sheets: Sequence[Limits] 
             f", {needed.operations / 1e9:,.0f} GFLOP" if needed.operations else ""
         )
         for sheet in sheets:
-            least = sheet.least(needed.bytes, needed.operations, needed.dtype)
-            bound = sheet.bound(needed.bytes, needed.operations, needed.dtype)
+            least = sheet.least(needed)
+            bound = sheet.bound(needed)
             rows.append([Cell(label + sheet.gpu), Cell(duration(least), "soft", number=True), Cell(bound), Cell(size)])
     heads = ("", "at least, predicted", "limited by its", "what has to be done")
     title = f"{puzzle.title}: predicted, not measured"

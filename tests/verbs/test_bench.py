@@ -130,10 +130,11 @@ def test_what_lies_beyond_the_roofline_is_not_reported_and_the_reason_is_given()
 
 
 def test_what_still_lies_in_the_l2_need_not_have_moved() -> None:
-    assert not GPU.impossible(1.0e-4, 100_000_000, 0, "float32")
-    assert not GPU.impossible(0.9e-3, 1_050_000_000, 0, "float32"), "a cool GPU is faster than it was measured"
-    assert GPU.impossible(0.8e-3, 1_050_000_000, 0, "float32")
-    assert GPU.impossible(0.8e-3, 1_000, 10**11, "float32"), "as many products take 1 ms"
+    large = Demand(1_050_000_000, 0, "float32")
+    assert not GPU.impossible(1.0e-4, Demand(100_000_000, 0, "float32"))
+    assert not GPU.impossible(0.9e-3, large), "a cool GPU is faster than it was measured"
+    assert GPU.impossible(0.8e-3, large)
+    assert GPU.impossible(0.8e-3, Demand(1_000, 10**11, "float32")), "as many products take 1 ms"
 
 
 def test_products_have_a_roofline(space: Workspace) -> None:
@@ -141,7 +142,7 @@ def test_products_have_a_roofline(space: Workspace) -> None:
         FAST.cases[-1], sizes={name: value for name, value in LONG.items() if name != "dtype"}, dtype="bfloat16"
     )
     needed = demand(FAST, case)
-    least = GPU.least(needed.bytes, needed.operations, "bfloat16")
+    least = GPU.least(needed)
     times = {YOURS: Timing(2 * least, least, 3 * least, 50), "cuDNN": Timing(1.2 * least, least, 3 * least, 50)}
     found = Benchmark("Attention", GPU, (Measured(case, needed, times),))
     page = found.html()
