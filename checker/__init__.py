@@ -16,7 +16,7 @@ In a class, once the instructor shows a board:
 
     join("tile-7k3fw@host")            from now on `check` tells the board what came out, never your code
     done(), hand()                     ready; help, please
-    leave()                            nothing is told any more, and what was is deleted
+    leave()                            nothing is reported any more, and what was is deleted
 
 The same in a shell: `python -m checker --help`.
 """
@@ -195,7 +195,7 @@ def _warm_up() -> None:
         from checker.verbs import ipython
 
         ipython.install(shell())
-    # a machine that cannot start it is told so by the verb that needs it, and by doctor
+    # where it cannot start, the verb that needs it says so, and so does doctor
     with contextlib.suppress(Exception):
         from checker.sandbox import Sandbox
 

@@ -321,9 +321,9 @@ def doctor(options: Namespace) -> int:
     from checker.verbs.machine import this_machine
 
     if options.workshop:
-        from checker.verbs.evening import evening
+        from checker.verbs.workshop_readiness import workshop_readiness
 
-        report = evening()
+        report = workshop_readiness()
     else:
         report = doctor() if options.json is None else examine(this_machine())
     if options.json is not None:

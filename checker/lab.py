@@ -3,7 +3,7 @@ kernels to call.
 
 A puzzle that the learner has solved is shown with their own kernel, the newest that passed. One that they skipped is counted
 with the course's solution, so that the comparison is whole, but not filmed: a film shows the source. Demonstrations, which
-nobody is asked to write, are taken as puzzles are, always with the course's kernel.
+learners do not write, are taken as puzzles are, always with the course's kernel.
 
 Sizes are the puzzle's own: ``{"M": 4, "N": 1000, "BLOCK_N": 256, "IS_CAUSAL": True}``; what is not named is as in its film.
 Everything here raises UsageError for a puzzle, a size or a type that does not exist, and where a kernel does not run.
@@ -49,8 +49,7 @@ from checker.view.banks import Banks
 from checker.view.formats import count, size
 from checker.view.memory_levels import H100, memory_levels
 from checker.view.panel import Cell, Panel
-from checker.view.plots import Plot, Subplot, curves_plot, scaling_plot, traffic_plot
-from checker.view.speed_plots import levels_plot
+from checker.view.plots import Plot, Subplot, curves_plot, levels_plot, scaling_plot, traffic_plot
 
 __all__ = [
     "Kernels",
@@ -133,8 +132,8 @@ def errors(name: str, sizes: Sequence[Sizes], dtype: str = "", output: str = "")
     cases = _cases("errors", puzzle, sizes, dtype)
     with sizes_as_usage_errors():
         ready = [prepare(puzzle, case) for case in cases]
-    runs = _simulated(puzzle, _kernel(puzzle)[0], cases, [one.launch for one in ready])
-    return [relative_error(after[output], one.expected[output]) for one, (_, after) in zip(ready, runs, strict=True)]
+    runs = _simulated(puzzle, _kernel(puzzle)[0], cases, [made.launch for made in ready])
+    return [relative_error(after[output], made.expected[output]) for made, (_, after) in zip(ready, runs, strict=True)]
 
 
 def timed(name: str, sizes: Sequence[Sizes], dtype: str = "") -> list[float] | None:
@@ -167,8 +166,8 @@ def memory_hierarchy(name: str = "", sizes: Sizes | None = None) -> Plot:
     moved, programs = allowed_bytes(puzzle, case), math.prod(launch.grid)
     marks = [("one program", moved // programs), ("all tensors", sum(t.numel() * t.element_size() for t in tensors))]
     seconds = moved / H100[-1].bandwidth
-    said = f"{puzzle.kernel} moves {size(moved)} in {count(programs, 'program')}. At HBM's bandwidth that takes {duration(seconds)}."
-    return memory_levels(marks, said)
+    caption = f"{puzzle.kernel} moves {size(moved)} in {count(programs, 'program')}. At HBM's bandwidth that takes {duration(seconds)}."
+    return memory_levels(marks, caption)
 
 
 def banks() -> Banks:
@@ -318,7 +317,7 @@ def growth(puzzles: Sequence[Puzzle], cases: Sequence[Case], grow: str) -> int:
 
 
 def grown(case: Case, grow: str, times: int) -> tuple[str, Case]:
-    """Which size was made `times` as large (the outermost, which stands first, if none is named), and the case."""
+    """Which size was made `times` as large (the outermost, which comes first, if none is named), and the case."""
     name = grow or next(iter(case.sizes))
     return name, replace(case, sizes={**case.sizes, name: case.sizes[name] * times})
 
@@ -367,7 +366,7 @@ class PipelineRun:
         words = [self.pipeline.remark(self.case)]
         for place, found in (("In the simulator", self.errors), (f"On the {self.device}", self.gpu_errors)):
             if found:
-                words.append(f"{place}, distance from float64, relative to its size: {self._told(found)}.")
+                words.append(f"{place}, distance from float64, relative to its size: {self._listed(found)}.")
         if not all(step.own for step in self.steps):
             words.append("You have not solved the kernels marked with * yet: for those, the course's solution ran.")
         return Panel(f"{self.pipeline.title}: {self.case.name}", heads=heads, rows=rows, footer=words).html()
@@ -376,9 +375,9 @@ class PipelineRun:
         title = self.pipeline.title[:1].lower() + self.pipeline.title[1:]
         counted = "" if self.moved is None else f", {self.moved:,} bytes moved"
         others = "" if all(step.own for step in self.steps) else "; some of them are the course's solution"
-        return f"<{title}{counted}; distance from float64: {self._told(self.gpu_errors or self.errors)}{others}>"
+        return f"<{title}{counted}; distance from float64: {self._listed(self.gpu_errors or self.errors)}{others}>"
 
-    def _told(self, found: Mapping[str, float]) -> str:
+    def _listed(self, found: Mapping[str, float]) -> str:
         return ", ".join(f"{self.pipeline.outputs[name]} {error:.1e}" for name, error in found.items())
 
 
@@ -393,31 +392,30 @@ def pipeline(name: str, device: str = "auto", dtype: str = "float32", **sizes: S
         raise UsageError(f"There is no pipeline called {name}. The pipelines are {', '.join(PIPELINES)}.")
     if dtype not in DTYPES:
         raise UsageError(f"There are no {dtype!r} tensors here. The types are {', '.join(DTYPES)}.")
-    if device not in ("auto", "cpu", "cuda"):
-        raise UsageError(f"device is 'auto', 'cpu' or 'cuda', not {device!r}.")
-    asked = PIPELINES[name]
+    _check_device(device)
+    chosen = PIPELINES[name]
     with sizes_as_usage_errors():
-        case = asked.named(case_for("pipeline", sizes, replace(asked.case, dtype=dtype)))
+        case = chosen.named(case_for("pipeline", sizes, replace(chosen.case, dtype=dtype)))
     if device == "cuda" and not gpu.available():
         raise UnavailableHere(
             "There is no GPU here that PyTorch can use; pipeline(device='cpu') runs in the simulator."
         )
-    with display.working(f"Running {len(asked.kernels)} kernels …") as area:
-        found = _run(asked, case, device != "cuda", device != "cpu" and gpu.available(), sizes)
+    with display.working(f"Running {len(chosen.kernels)} kernels …") as area:
+        found = _run(chosen, case, device != "cuda", device != "cpu" and gpu.available(), sizes)
         area.show(display.NOTHING)
     return found
 
 
-def _run(asked: Pipeline, case: Case, simulated: bool, on_gpu: bool, named: Collection[str]) -> PipelineRun:
-    kernels = {puzzle.name: (puzzle, *_kernel(puzzle)) for puzzle in asked.kernels}
+def _run(chosen: Pipeline, case: Case, simulated: bool, on_gpu: bool, named: Collection[str]) -> PipelineRun:
+    kernels = {puzzle.name: (puzzle, *_kernel(puzzle)) for puzzle in chosen.kernels}
     configs = {name: source.configs[0] for name, (_, source, _) in kernels.items() if source.configs}
     tiles = {
-        name: {tile: v for tile, v in config.meta.items() if tile in asked.tiles[name] and tile not in named}
+        name: {tile: v for tile, v in config.meta.items() if tile in chosen.tiles[name] and tile not in named}
         for name, config in configs.items()
     }
     with sizes_as_usage_errors():
-        tensors = asked.make(case)
-    expected = asked.reference(case, {name: tensor.double() for name, tensor in tensors.items()})
+        tensors = chosen.make(case)
+    expected = chosen.reference(case, {name: tensor.double() for name, tensor in tensors.items()})
     simulated_steps: list[Step] = []
     timed_steps: list[Step] = []
 
@@ -438,12 +436,12 @@ def _run(asked: Pipeline, case: Case, simulated: bool, on_gpu: bool, named: Coll
     def distances(got: Tensors) -> dict[str, float]:
         return {name: relative_error(tensor, expected[name]) for name, tensor in got.items()}
 
-    errors = distances(asked.run(case, tensors, in_simulator, tiles)) if simulated else {}
-    gpu_errors = distances(asked.run(case, tensors, on_the_gpu, tiles)) if on_gpu else {}
+    errors = distances(chosen.run(case, tensors, in_simulator, tiles)) if simulated else {}
+    gpu_errors = distances(chosen.run(case, tensors, on_the_gpu, tiles)) if on_gpu else {}
     steps = simulated_steps or timed_steps
     if simulated and on_gpu:
         steps = [replace(a, seconds=b.seconds) for a, b in zip(simulated_steps, timed_steps, strict=True)]
-    return PipelineRun(asked, case, tuple(steps), errors, gpu_errors, gpu.device_name() if on_gpu else "")
+    return PipelineRun(chosen, case, tuple(steps), errors, gpu_errors, gpu.device_name() if on_gpu else "")
 
 
 # --- kernels as functions of tensors ------------------------------------------------------------------------------------
@@ -456,8 +454,7 @@ def kernels(*names: str, device: str = "auto", order: str = "row-major") -> Kern
     there is one. `order` is that of the programs in the simulator: "row-major", "reversed" or "shuffled". Raises UnavailableHere for
     "cuda" without a GPU.
     """
-    if device not in ("auto", "cpu", "cuda"):
-        raise UsageError(f"device is 'auto', 'cpu' or 'cuda', not {device!r}.")
+    _check_device(device)
     if order not in ORDERS:
         raise UsageError(f"order is {', '.join(map(repr, ORDERS))}, not {order!r}.")
     if device == "cuda" and not gpu.available():
@@ -522,11 +519,11 @@ class Kernels:
                 after = _tensors(puzzle, result)
 
     def _launched(self, puzzle: Puzzle, source: KernelSource) -> Generator[Mapping[str, torch.Tensor], Launch, None]:
-        asked: list[Launch] = []
-        results = Sandbox.shared().launch(source, iter(asked.pop, None), ahead=1)
+        queued: list[Launch] = []
+        results = Sandbox.shared().launch(source, iter(queued.pop, None), ahead=1)
         after: Mapping[str, torch.Tensor] = {}
         while True:
-            asked.append((yield after))
+            queued.append((yield after))
             after = _tensors(puzzle, next(results))
 
 
@@ -536,7 +533,12 @@ def _tensors(puzzle: Puzzle, result: RunResult) -> Mapping[str, torch.Tensor]:
     return result.tensors
 
 
-# --- which kernel stands for a puzzle -----------------------------------------------------------------------------------
+def _check_device(device: str) -> None:
+    if device not in ("auto", "cpu", "cuda"):
+        raise UsageError(f"device is 'auto', 'cpu' or 'cuda', not {device!r}.")
+
+
+# --- the kernel of a puzzle ---------------------------------------------------------------------------------------------
 
 
 def _puzzle(name: str) -> Puzzle:
@@ -597,11 +599,11 @@ def _wrong_kernel(puzzle: Puzzle, mistake: str) -> KernelSource:
 
 def _beside(shown: Sequence[display.Output], together: bool) -> display.Output:
     def print_all(console: Console) -> None:
-        for one in shown:
-            one.print(console)
+        for output in shown:
+            output.print(console)
 
     arrange = linked if together else side_by_side
-    return display.Output(lambda: arrange(*(one.html() for one in shown)), print_all)
+    return display.Output(lambda: arrange(*(output.html() for output in shown)), print_all)
 
 
 # --- sizes and runs -----------------------------------------------------------------------------------------------------
@@ -626,7 +628,7 @@ def _cases(function: str, puzzle: Puzzle, sizes: Sequence[Sizes], dtype: str = "
     if isinstance(sizes, Mapping | str):
         shown = repr(dict(sizes)) if isinstance(sizes, Mapping) else "{...}"
         raise UsageError(f"{function} takes a list of sizes, even for one: {function}({puzzle.name!r}, [{shown}])")
-    return [_case(puzzle, one, dtype) for one in sizes]
+    return [_case(puzzle, case_sizes, dtype) for case_sizes in sizes]
 
 
 def _counted(function: str, name: str, sizes: Sequence[Sizes]) -> list[Trace]:

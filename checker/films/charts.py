@@ -11,7 +11,7 @@ from checker.films.scene import Part, Scenes, Slot, Word
 from checker.films.state import vector
 from checker.films.steps import Step, by_program
 from checker.films.svg import Path, Picture, Rect, Shape, Text, block, hatch, pixels, rect
-from checker.films.updates import Taken
+from checker.films.updates import Addition
 from checker.view.formats import number
 
 WIDTH, LEFT, RIGHT = 300.0, 84.0, 236.0
@@ -57,7 +57,7 @@ def _bars(film: FilmData, key: str, wrong: bool, scenes: Scenes) -> list[Part]:
         out.append(Word((key, "label", i), Text(0, y, "", name, 12)))
         out.append(Word((key, "value", i), Text(RIGHT + 6, y, "", name, 12)))
     for row in film.updates:
-        taken: dict[int, Taken] = getattr(row, key)
+        taken: dict[int, Addition] = getattr(row, key)
         for step in (s for s in film.steps if s.at in row.steps):
             now = taken.get(step.at)
             shown = _numbers(now) if now else {}
@@ -75,12 +75,12 @@ def _short(factor: float) -> str:
     return f"{factor:.3g}" if factor == 0 or factor >= 1e-3 else number(factor, 6)
 
 
-def _numbers(taken: Taken) -> dict[int, str]:
+def _numbers(taken: Addition) -> dict[int, str]:
     values = [taken.old, taken.kept, taken.new, taken.want, *([] if taken.right else [taken.got])]
     return {i: number(value, 6) for i, value in enumerate(values)}
 
 
-def _shapes(taken: Taken) -> Picture:
+def _shapes(taken: Addition) -> Picture:
     finite = [v for v in (taken.old, taken.kept, taken.want, taken.got) if math.isfinite(v)]
     low, high = min(0.0, *finite), max(0.0, *finite)
     unit = (RIGHT - LEFT) / ((high - low) or 1.0)
@@ -108,14 +108,16 @@ def _shapes(taken: Taken) -> Picture:
 
 
 def _lines(film: FilmData, scenes: Scenes) -> list[Part]:
-    """One line for each variable, all of it faint, and where it stands now."""
-    for mine in by_program(film.steps):
-        row = next((r for r in film.updates if mine[0].at in r.steps), None)
-        scenes.put(mine[0].at, "over the steps", f"over the steps{film.row_words(row).replace(' of', ',')}", own=True)
+    """One line for each variable, all of it faint, and a mark at its value now."""
+    for program_steps in by_program(film.steps):
+        row = next((r for r in film.updates if program_steps[0].at in r.steps), None)
+        scenes.put(
+            program_steps[0].at, "over the steps", f"over the steps{film.row_words(row).replace(' of', ',')}", own=True
+        )
         for place, name in enumerate(film.lines):
-            values = [_held(step, name, row.index if row else 0) for step in mine]
-            scenes.put(mine[0].at, ("line", place), _line(place, values), own=True)
-            for at, step in enumerate(mine):
+            values = [_held(step, name, row.index if row else 0) for step in program_steps]
+            scenes.put(program_steps[0].at, ("line", place), _line(place, values), own=True)
+            for at, step in enumerate(program_steps):
                 value = values[at]
                 scenes.put(step.at, ("value", place), "" if value is None else number(value, 6), own=True)
                 scenes.put(step.at, ("now", place), _now(place, values, at), own=True)
@@ -138,7 +140,7 @@ def _area(place: int) -> Rect:
 
 
 def _points(place: int, values: Sequence[float | None]) -> list[tuple[float, float] | None]:
-    """Where the value of each step stands; None where it is no number."""
+    """The point of each step's value; None where it is no number."""
     x, y, w, h = _area(place)
     finite = [v for v in values if v is not None and math.isfinite(v)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)

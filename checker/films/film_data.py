@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from checker.films.diagram import Layout, PlacedTensor, banded, bare, flowing, lens_widths
 from checker.films.flaws import Flaws
 from checker.films.kept_state import StateSteps, state_steps, weights_in_words
-from checker.films.products import dot_of, dots_of
+from checker.films.kernel_text import dot_of, dots_of
+from checker.films.layout import Layout, PlacedTensor, banded, flowing, lens_widths, unplaced
 from checker.films.square import Visits, visits
 from checker.films.state import matrix, vector
 from checker.films.state_divergence import Divergence, state_divergences, walks_of
-from checker.films.steps import Program, Step, choose, plane_of, program_name, steps_of
+from checker.films.steps import Program, Step, choose, colon, plane_of, program_name, steps_of
 from checker.films.updates import RowUpdates, row_updates
 from checker.puzzle import Case, Diagram, Puzzle
 from checker.simulator.trace import Trace
@@ -87,17 +87,18 @@ class FilmData:
         after = [i for i, e in enumerate(square.lens) if e.when == "after"]
         makes = 0 in held.pictures and not any(i in held.pictures for i in after)
         result = next((self.visits.names[i] for i in after if i in held.pictures or makes), self.visits.names[after[-1]] if after else "")  # fmt: skip
-        rows, columns = (f"{a}:{b}" for a, b in (held.pair.rows, held.pair.columns))
         dot = dot_of(dots_of(self.source.source), step.event)
-        said = (square.products.get(dot.target) if dot else None) or (square.made if makes else square.used)
-        return said.format(tile=self.visits.names[0], result=result, rows=rows, columns=columns)
+        template = (square.products.get(dot.target) if dot else None) or (square.made if makes else square.used)
+        return template.format(
+            tile=self.visits.names[0], result=result, rows=colon(held.pair.rows), columns=colon(held.pair.columns)
+        )
 
     def sentence(self, step: Step) -> str:
         """What happens at a step."""
         event, who = step.event, self.who(step)
         if event.kind == "dot":
-            said = self.state.at[step.at].words if self.state else ""
-            return f"Program {who}: {said}." if said else f"Program {who} multiplies two tiles."
+            words = self.state.at[step.at].words if self.state else ""
+            return f"Program {who}: {words}." if words else f"Program {who} multiplies two tiles."
         verb = {"load": "loads", "store": "stores", "atomic": "updates"}[event.kind]
         return f"Program {who} {verb} {short(event.tensor)}{step.tile.label if step.tile else ''}."
 
@@ -130,10 +131,10 @@ class FilmData:
 
     def change(self, step: Step) -> str:
         """What a step does to the state, in a sentence: the puzzle's own, else what the variables that it names become."""
-        said = next((row.words[step.at] for row in self.updates if step.at in row.words), "")
         row = next((row for row in self.updates if step.at in row.words), None)
-        if said and row:
-            return said if row.alone else f"{self._row_axis.capitalize()} {row.row}: {said[0].lower()}{said[1:]}"
+        if row and (sentence := row.words[step.at]):
+            whose = f"{self._row_axis.capitalize()} {row.row}: "
+            return sentence if row.only_row else f"{whose}{sentence[0].lower()}{sentence[1:]}"
         if step.later is None or self.state:
             return ""
         fresh = []
@@ -168,10 +169,10 @@ class FilmData:
         return " · ".join(facts)
 
     def alarm(self, step: Step) -> str:
-        said = [note.alarm for note in self.notes if note.at == step.at]
+        alarms = [note.alarm for note in self.notes if note.at == step.at]
         if step.event.out_of_bounds:
-            said.append(f"{count(step.event.out_of_bounds, 'lane')} outside the tensor")
-        return "⚠ " + ", ".join(said) if said else ""
+            alarms.append(f"{count(step.event.out_of_bounds, 'lane')} outside the tensor")
+        return "⚠ " + ", ".join(alarms) if alarms else ""
 
 
 def film_data(
@@ -194,7 +195,7 @@ def film_data(
     arrays = {name: array(value) for name, value in values.items()}
     small = {n for n, a in arrays.items() if n in shapes and 0 < a.size <= 4096}
     tiles = {n: [s.tile for s in steps if s.tile and s.event.tensor == n] for n in shapes}
-    tensors = [bare(n, planes[n], shapes[n], trace.tensors[n].dtype, tiles[n]) for n in shapes]
+    tensors = [unplaced(n, planes[n], shapes[n], trace.tensors[n].dtype, tiles[n]) for n in shapes]
     if flaws:  # room for what the first wrong element should be
         tensors = [replace(t, foot=28) if t.name in flaws.outputs else t for t in tensors]
     running = diagram.running

@@ -24,24 +24,18 @@ class WrongOutput:
         return tuple(int(i) for i in np.unravel_index(int(self.wrong.argmax()), self.wrong.shape))
 
     @property
-    def expected_words(self) -> str:
-        """What the first wrong element should be, in enough digits to tell it from what is there."""
-        want, got = float(self.expected[self.first]), float(self.got[self.first])
-        text = number(want, 6)
-        return text if text != number(got, 6) else f"{want:.9g}"
-
-    @property
-    def got_words(self) -> str:
-        want, got = float(self.expected[self.first]), float(self.got[self.first])
-        text = number(got, 6)
-        return text if text != number(want, 6) else f"{got:.9g}"
+    def words(self) -> tuple[str, str]:
+        """What the first wrong element is and what it should be, in enough digits to tell the two apart."""
+        numbers = float(self.got[self.first]), float(self.expected[self.first])
+        got, expected = (number(n, 6) for n in numbers)
+        return (got, expected) if got != expected else (f"{numbers[0]:.9g}", f"{numbers[1]:.9g}")
 
 
 @dataclass(frozen=True)
 class Flaws:
-    """`said` stands above the film. `outputs` are empty where every number of this launch is right."""
+    """`verdict` is the sentence above the film. `outputs` are empty where every number of this launch is right."""
 
-    said: str
+    verdict: str
     outputs: Mapping[str, WrongOutput] = field(default_factory=dict)
 
     @property
@@ -51,5 +45,5 @@ class Flaws:
         if name is None:
             return ""
         wrong = self.outputs[name]
-        where = f"{short(name)}[{', '.join(map(str, wrong.first))}]"
-        return f"{where} is {wrong.got_words} and should be {wrong.expected_words}."
+        got, expected = wrong.words
+        return f"{short(name)}[{', '.join(map(str, wrong.first))}] is {got} and should be {expected}."

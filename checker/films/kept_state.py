@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from checker.films.products import Dot, dots_of, operands
+from checker.films.kernel_text import Dot, dots_of, operands
 from checker.films.square import Visits
-from checker.films.state import Heat, levels, matrix, quantised, root, row, same, span_of, turned
-from checker.films.steps import Box, Span, Step, by_program, joined
+from checker.films.state import Heat, levels, matrix, quantised, row, signed_root, span_of, transposed, unchanged
+from checker.films.steps import Box, Span, Step, by_program, colon, joined
 from checker.puzzle import KeptState, Square
 from checker.simulator.trace import Event
 from checker.view.formats import number, short
@@ -21,8 +21,8 @@ ROOM = 14_000
 """Characters for all heat maps of the state: more of them are drawn with fewer cells."""
 MOST = 24
 """Steps that are looked at to find the variable."""
-Deed = Literal["", "starts", "adds", "reads"]
-Hold = Callable[[Any], "np.ndarray | None"]
+Action = Literal["", "starts", "adds", "reads"]
+Reader = Callable[[Any], "np.ndarray | None"]
 
 
 @dataclass
@@ -34,7 +34,7 @@ class StateAt:
     sums_before: str = ""
     sums_after: str = ""
     place: tuple[int, int, int, int] | None = None
-    deed: Deed = ""
+    action: Action = ""
     words: str = ""
     reads: tuple[tuple[int, Box], ...] = ()
     """``(slice, box)``: what these rows saw of these columns came out of the state in this step."""
@@ -52,7 +52,7 @@ class StateSteps:
 
 
 @dataclass
-class _Walk:
+class _History:
     """What one program has loaded and added so far."""
 
     queries: tuple[int, Span] | None = None  # slice, rows
@@ -62,7 +62,7 @@ class _Walk:
     """Those since the last addition."""
     seen: list[Span] = field(default_factory=list)
     known: bool = True
-    """Whether what the state holds can be told: additions to it are seen, or it was loaded with what it holds."""
+    """Whether it is known what the state holds: additions to it are seen, or it was loaded with what it holds."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,12 @@ def state_steps(
     kernel = _Kernel(spec, name, dots_of(source), frozenset(stored), chunk)
     out = StateSteps([StateAt() for _ in steps], name, total)
     kept: list[list[tuple[StateAt, np.ndarray]]] = [[], [], [], []]  # state before and after, sums before and after
-    for mine in by_program(steps):
-        starts = {tensor: next((_start(s) for s in mine if s.loads(tensor)), 0) for tensor in (spec.rows, spec.columns)}
-        for step in mine:
+    for program_steps in by_program(steps):
+        starts = {
+            tensor: next((_start(s) for s in program_steps if s.loads(tensor)), 0)
+            for tensor in (spec.rows, spec.columns)
+        }
+        for step in program_steps:
             if step.event.kind == "load" and step.event.tensor in starts and step.tile:
                 starts[step.event.tensor] = _start(step)
             old, new = step.event.state, (step.later or step.event).state
@@ -105,7 +108,7 @@ def state_steps(
             shown = now[0] if now[1] is None else now[1]
             if shown is not None:
                 at.place = (0 if spec.flat else starts[spec.rows], starts[spec.columns], *shown.shape)
-        _follow_program(out, mine, kernel)
+        _follow_program(out, program_steps, kernel)
     _quantise(out, steps, kept)
     return out
 
@@ -117,7 +120,7 @@ def _start(step: Step) -> int:
 
 def _quantise(out: StateSteps, steps: Sequence[Step], kept: list[list[tuple[StateAt, np.ndarray]]]) -> None:
     before, after, sums_before, sums_after = kept
-    heats, _, cells = quantised([root(array) for _, array in before + after], ROOM, signed=True)
+    heats, _, cells = quantised([signed_root(array) for _, array in before + after], ROOM, signed=True)
     for i, (at, _) in enumerate(before):
         at.before = heats[i]
     for i, (at, _) in enumerate(after, len(before)):
@@ -145,9 +148,9 @@ def _quantise(out: StateSteps, steps: Sequence[Step], kept: list[list[tuple[Stat
 
 def _found(
     steps: Sequence[Step], memory: Sequence[str], names: Sequence[str], values: Mapping[str, np.ndarray], flat: bool
-) -> tuple[str, Hold]:
+) -> tuple[str, Reader]:
     """The variable that holds what is loaded from, or stored to, `memory`, else one by name; empty where there is none. How to read it."""
-    ways: tuple[Hold, ...] = (row,) if flat else (matrix, turned)
+    ways: tuple[Reader, ...] = (row,) if flat else (matrix, transposed)
     telling = [s for s in steps if s.event.tensor in memory and s.event.tensor in values]
     matches: Counter[tuple[str, int]] = Counter()
     for step in telling[:MOST]:
@@ -209,72 +212,74 @@ def _holds(have: np.ndarray | None, want: np.ndarray) -> bool:
 # ---- what each step does with it ---------------------------------------------------------------------------------------
 
 
-def _follow_program(out: StateSteps, mine: Sequence[Step], kernel: _Kernel) -> None:
+def _follow_program(out: StateSteps, program_steps: Sequence[Step], kernel: _Kernel) -> None:
     """What every step of one program does, in words too, and which pairs go through the state."""
-    spec, walk = kernel.spec, _Walk()
-    walk.known = spec.given or any(_deed(step, kernel.name) == "adds" for step in mine)
-    reading = any(_reads(kernel, step.event) for step in mine)  # else the state is read where the output leaves
-    for step in mine:
+    spec, history = kernel.spec, _History()
+    history.known = spec.given or any(_action_of(step, kernel.name) == "adds" for step in program_steps)
+    reading = any(
+        _reads(kernel, step.event) for step in program_steps
+    )  # else the state is read where the output leaves
+    for step in program_steps:
         at, event, flat = out.at[step.at], step.event, step.tile
-        _load(walk, step, kernel)
-        read, deed = "", _deed(step, kernel.name)
+        _load(history, step, kernel)
+        read, action = "", _action_of(step, kernel.name)
         outputs = step.stores and event.tensor == spec.output
         if step.at in kernel.stored or (not spec.flat and (_reads(kernel, event) or (not reading and outputs))):
-            read, deed = _words("reads", walk, step, kernel), deed or "reads"
-            rows = walk.queries if reading or flat is None or not flat.active else (flat.slice, flat.active[:2])
+            read, action = _words("reads", history, step, kernel), action or "reads"
+            rows = history.queries if reading or flat is None or not flat.active else (flat.slice, flat.active[:2])
             if rows and not spec.flat:
-                at.reads = tuple((rows[0], (*rows[1], *span)) for span in joined(walk.seen))
-        at.deed = deed
-        if deed == "adds":
-            walk.seen += walk.loaded if spec.flat else [walk.last] if walk.last else []
-        said = _words(deed, walk, step, kernel)
-        if deed == "adds":
-            walk.loaded.clear()
-        at.words = f"{read}; then {said}" if read and deed != "reads" else said
+                at.reads = tuple((rows[0], (*rows[1], *span)) for span in joined(history.seen))
+        at.action = action
+        if action == "adds":
+            history.seen += history.loaded if spec.flat else [history.last] if history.last else []
+        words = _words(action, history, step, kernel)
+        if action == "adds":
+            history.loaded.clear()
+        at.words = f"{read}; then {words}" if read and action != "reads" else words
 
 
-def _deed(step: Step, name: str) -> Deed:
+def _action_of(step: Step, name: str) -> Action:
     old, new = step.event.state.get(name), (step.later or step.event).state.get(name)
-    if new is None or same(old, new):
+    if new is None or unchanged(old, new):
         return ""
     return "starts" if old is None and step.event.kind != "dot" else "adds"
 
 
-def _load(walk: _Walk, step: Step, kernel: _Kernel) -> None:
+def _load(history: _History, step: Step, kernel: _Kernel) -> None:
     event, flat, spec = step.event, step.tile, kernel.spec
     if event.kind != "load" or event.tile is None or flat is None:
         return
     if event.tensor == spec.queries and flat.active:
-        walk.queries = (flat.slice, flat.active[:2])
+        history.queries = (flat.slice, flat.active[:2])
     if event.tensor == spec.added and flat.active:
-        walk.last = flat.active[:2]
-        walk.loaded.append(walk.last)
+        history.last = flat.active[:2]
+        history.loaded.append(history.last)
     if spec.given and event.tensor == spec.chunks[0]:
         start = event.tile.box[-3][0] * kernel.chunk
-        walk.seen = [(0, start)] if start > 0 else []
+        history.seen = [(0, start)] if start > 0 else []
 
 
 def _reads(kernel: _Kernel, event: Event) -> bool:
     return kernel.name in operands(kernel.dots, event)
 
 
-def _words(deed: Deed, walk: _Walk, step: Step, kernel: _Kernel) -> str:
+def _words(action: Action, history: _History, step: Step, kernel: _Kernel) -> str:
     """What a step does with the state, in the puzzle's formulas."""
     spec, event, name = kernel.spec, step.event, kernel.name
-    seen = ", ".join(f"{a}:{b}" for a, b in joined(walk.seen))
-    if deed == "starts":
+    seen = ", ".join(map(colon, joined(history.seen)))
+    if action == "starts":
         if event.kind != "load" or event.tensor not in (*spec.start, *spec.chunks) or event.tile is None:
             return f"{name} starts here"
         chunk = f", chunk {event.tile.box[-3][0]}" if event.tensor in spec.chunks else ""
         return f"{name} starts from {short(event.tensor)}{chunk}{spec.tokens.format(seen=seen) if seen else ''}"
-    if deed == "adds":
-        ranges = joined(walk.loaded) if spec.flat else [walk.last]
+    if action == "adds":
+        ranges = joined(history.loaded) if spec.flat else [history.last]
         return f"{name} {'+=' if name in event.state else '='} " + " + ".join(
             spec.adds.format(added=_span(r)) for r in ranges
         )
-    if deed == "reads" and name:
-        queries = _span(walk.queries[1] if walk.queries else None)
-        held = (spec.holds if seen else spec.empty).format(seen=seen) if walk.known else ""
+    if action == "reads" and name:
+        queries = _span(history.queries[1] if history.queries else None)
+        held = (spec.holds if seen else spec.empty).format(seen=seen) if history.known else ""
         return spec.reads.format(queries=queries, state=name, stored=short(event.tensor)) + held
     return ""
 
@@ -282,7 +287,7 @@ def _words(deed: Deed, walk: _Walk, step: Step, kernel: _Kernel) -> str:
 def _span(rows: Span | None) -> str:
     if rows is None:
         return ""
-    return f"[{rows[0]}]" if rows[1] == rows[0] + 1 else f"[{rows[0]}:{rows[1]}]"
+    return f"[{rows[0]}]" if rows[1] == rows[0] + 1 else f"[{colon(rows)}]"
 
 
 def weights_in_words(out: StateSteps, steps: Sequence[Step], source: str, square: Square, held: Visits) -> None:
@@ -293,10 +298,6 @@ def weights_in_words(out: StateSteps, steps: Sequence[Step], source: str, square
         if step.event.kind != "dot" or at.words or pair is None:
             continue
         old, new = step.event.state.get(tile), (step.later or step.event).state.get(tile)
-        said = "" if same(old, new) else square.made
-        said = said or (square.used if tile in operands(dots, step.event) else "")
-        at.words = said.format(tile=tile, rows=_colon(pair.rows), columns=_colon(pair.columns))
-
-
-def _colon(span: Span) -> str:
-    return f"{span[0]}:{span[1]}"
+        template = "" if unchanged(old, new) else square.made
+        template = template or (square.used if tile in operands(dots, step.event) else "")
+        at.words = template.format(tile=tile, rows=colon(pair.rows), columns=colon(pair.columns))

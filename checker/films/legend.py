@@ -25,10 +25,10 @@ def legend(film: FilmData, shared: bool) -> Markup:
 def _needed(film: FilmData, shared: bool) -> list[tuple[str, str]]:
     kinds = {s.event.kind for s in film.steps}
     tensors = {t.name: t for t in film.layout.tensors}
-    deeds = {at.deed for at in film.state.at} if film.state else set()
+    actions = {at.action for at in film.state.at} if film.state else set()
     square, visits = film.diagram.square, film.visits
     tile, hidden = square.legend if square else ("", "")
-    asked = [
+    samples = [
         ("load" in kinds, "load", "load"),
         ("store" in kinds, "store", "store"),
         ("atomic" in kinds, "atomic", "atomic update: read, add, write back in one step"),
@@ -40,11 +40,11 @@ def _needed(film: FilmData, shared: bool) -> list[tuple[str, str]]:
         (visits, "visited", "visited before, not kept"),
         (visits and any("-" in heat[2] for k in range(len(film.steps)) if (heat := visits.heat(k))), "hidden", hidden),
         (visits and visits.skipped, "skipped", "skipped tiles: never loaded"),
-        ("adds" in deeds, "adds", "added to the state"),
-        ("reads" in deeds, "reads", "the state is read"),
+        ("adds" in actions, "adds", "added to the state"),
+        ("reads" in actions, "reads", "the state is read"),
         (film.state and any(at.reads for at in film.state.at), "told", "pairs that the state stands for"),
     ]  # fmt: skip
-    return [(kind, words) for needed, kind, words in asked if needed]
+    return [(kind, words) for needed, kind, words in samples if needed]
 
 
 def _swatch(kind: str) -> tuple[Shape, ...]:

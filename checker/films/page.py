@@ -79,7 +79,7 @@ def film_html(
     return str(
         page.format(
             label, round(film.layout.width), _style(), title, film.summary(), _verdict(film),
-            Markup("").join(left), source_listing(film), Markup("").join(right), data, player,
+            NOTHING.join(left), source_listing(film), NOTHING.join(right), data, player,
         )
     )  # fmt: skip
 
@@ -100,15 +100,15 @@ def film_svg(
 ) -> str:
     """The stage as one animated SVG, for a message or a page; what it takes is as in `film_html`.
 
-    Of more than FRAMES steps it shows every second one, or third. Where nothing moves, its first frame stands still.
+    Of more than FRAMES steps it shows every second one, or third. Where nothing moves, it shows its first frame.
     """
     film = film_data(trace, puzzle, source, case or puzzle.film.case, values or {}, flaws)
     scenes = Scenes([s.program for s in film.steps])
     parts, every = stage(film, scenes), -(-len(film.steps) // FRAMES)
-    frames = Markup("")
+    frames = NOTHING
     for i, step in enumerate(film.steps[::every]):
-        said = [film.sentence(step), *textwrap.wrap(film.change(step), 88)]
-        words = Markup("").join(text(Text(8, 44 + 18 * line, words, "side", 12)) for line, words in enumerate(said))
+        lines = [film.sentence(step), *textwrap.wrap(film.change(step), 88)]
+        words = NOTHING.join(text(Text(8, 44 + 18 * line, words, "side", 12)) for line, words in enumerate(lines))
         hidden = Markup(' visibility="hidden"') if i else NOTHING
         frame = Markup('<g class="frame-of-film" style="animation-delay:{:.1f}s"{}>{}<g transform="translate(0 88)">{}</g></g>')  # fmt: skip
         frames += frame.format(i * PACE, hidden, words, Stage(scenes, step.at).pictures(parts))
@@ -124,7 +124,7 @@ def film_svg(
         '<title>{}</title><style>{}</style><rect width="{}" height="{}" fill="#fff"/>{}{}</svg>\n'
     )
     name = title or f"{puzzle.title}: the film of {source.kernel}"
-    verdict = f" · {film.flaws.said}" if film.flaws else ""
+    verdict = f" · {film.flaws.verdict}" if film.flaws else ""
     head = text(Text(8, 22, name + verdict, "name", 13))
     return re.sub(r' data-(?:s|fade|choose)="\d+"', "", str(page.format(w, h, w, h, name, style, w, h, head, frames)))
 
@@ -143,7 +143,7 @@ def film_document(html: str, title: str) -> str:
 def side_by_side(*films: str) -> str:
     """Films (or cards) next to one another where there is room for their stages, below one another where there is not."""
     page = Markup('<div style="display:flex;flex-wrap:wrap;gap:12px;align-items:flex-start">{}</div>')
-    return str(page.format(Markup("").join(map(Markup, films))))
+    return str(page.format(NOTHING.join(map(Markup, films))))
 
 
 def linked(*films: str) -> str:
@@ -158,7 +158,7 @@ def linked(*films: str) -> str:
     script = Markup(asset("checker.films", "linked.js"))  # noqa: S704 (ours)
     beside = Markup(side_by_side(*films))  # noqa: S704 (made by `film_html`)
     return str(
-        page.format(len(films), style, Markup("").join(buttons), _listed("speed", "Speed", SPEEDS, "1"), beside, script)
+        page.format(len(films), style, NOTHING.join(buttons), _listed("speed", "Speed", SPEEDS, "1"), beside, script)
     )
 
 
@@ -194,16 +194,24 @@ def _caption(stage_: Stage, alarms: bool) -> Markup:
     """What the step does and changes. With `alarms` there is always room for one, so that the stage below stays where it is."""
     slot = Markup('<{} class="{}" data-s="{}">{}</{}>')
 
-    def said(tag: str, name: str, key: str) -> Markup:
+    def slot_html(tag: str, name: str, key: str) -> Markup:
         return slot.format(tag, name, stage_.scenes.number(key), stage_.html(key), tag)
 
-    line = said("span", "badge", "kind") + " " + said("span", "what", "what") + " " + said("span", "facts", "facts")
+    line = (
+        slot_html("span", "badge", "kind")
+        + " "
+        + slot_html("span", "what", "what")
+        + " "
+        + slot_html("span", "facts", "facts")
+    )
     page = Markup(
         '<div class="captions{}"><div class="caption">{}{}</div><div class="says" aria-live="polite">{} {}</div>{}</div>'
     )
-    sentence, change = said("span", "unseen", "sentence"), said("span", "change", "change")
+    sentence, change = slot_html("span", "unseen", "sentence"), slot_html("span", "change", "change")
     room = Markup(" alarms") if alarms else NOTHING
-    return page.format(room, line, said("span", "facts", "updaters"), sentence, change, said("div", "alarm", "alarm"))
+    return page.format(
+        room, line, slot_html("span", "facts", "updaters"), sentence, change, slot_html("div", "alarm", "alarm")
+    )
 
 
 def _verdict(film: FilmData) -> Markup:
@@ -211,13 +219,13 @@ def _verdict(film: FilmData) -> Markup:
     if film.flaws is None:
         return NOTHING
     note = next((n for n in film.notes if n.kind == WRONG), None)
-    more = Markup("")
+    more = NOTHING
     if note is not None:
         more = Markup("<b>{}</b> ").format(note.message)
         if note.at is not None:
             more += Markup('<button type="button" data-at="{}">Go to step {}</button>').format(note.at, note.at + 1)
     page = Markup('<p class="verdict"><i aria-hidden="true">✗</i> {} {}</p>')
-    return page.format(prose(film.flaws.said), more)
+    return page.format(prose(film.flaws.verdict), more)
 
 
 def _charts(panels: Sequence[Chart], stage_: Stage) -> Markup:
@@ -225,7 +233,7 @@ def _charts(panels: Sequence[Chart], stage_: Stage) -> Markup:
         '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="{}" viewBox="0 0 300 {}" fill="none" role="img" aria-label="{}">{}</svg>'
     )
     drawn = [picture.format(round(p.height), round(p.height), p.about, stage_.pictures(p.parts)) for p in panels]
-    return Markup('<div class="charts">{}</div>').format(Markup("").join(drawn)) if drawn else NOTHING
+    return Markup('<div class="charts">{}</div>').format(NOTHING.join(drawn)) if drawn else NOTHING
 
 
 def _stage(film: FilmData, parts: Sequence[Part], stage_: Stage) -> Markup:
@@ -252,7 +260,7 @@ def _strip(film: FilmData, parts: Sequence[Part], scenes: Scenes) -> Markup:
         figure.format(w, h, small(Stage(scenes, k).shapes(parts)), k + 1, last + 1, film.sentence(film.steps[k]))
         for k in sorted({round(last * share) for share in shares} - {0})
     ]
-    return Markup('<div class="strip">{}</div>').format(Markup("").join(frames)) if frames else Markup("")
+    return Markup('<div class="strip">{}</div>').format(NOTHING.join(frames)) if frames else NOTHING
 
 
 ICONS = {
@@ -265,14 +273,14 @@ ICONS = {
 
 def _button(name: str, label: str) -> Markup:
     icon = Markup('<svg class="{}" viewBox="0 0 16 16" aria-hidden="true"><path d="{}"/></svg>')
-    icons = Markup("").join(icon.format(*drawn) for drawn in ICONS[name])
+    icons = NOTHING.join(icon.format(*drawn) for drawn in ICONS[name])
     return Markup('<button type="button" class="{}" aria-label="{}" title="{}">{}</button>').format(name, label, label, icons)  # fmt: skip
 
 
 def _listed(name: str, label: str, options: Mapping[str, str], chosen: str) -> Markup:
     option = Markup('<option value="{}"{}>{}</option>')
     inside = (option.format(v, SELECTED if v == chosen else NOTHING, text) for v, text in options.items())
-    return Markup('<select class="{}" aria-label="{}">{}</select>').format(name, label, Markup("").join(inside))
+    return Markup('<select class="{}" aria-label="{}">{}</select>').format(name, label, NOTHING.join(inside))
 
 
 def _controls(film: FilmData) -> Markup:
@@ -289,23 +297,23 @@ def _controls(film: FilmData) -> Markup:
         _listed("order", "Order of programs", {"one": "one at a time", "wave": "all in a wave"}, "one"),
         _button("save", "Save this film as a page"),
     ]
-    row = Markup("")
+    row = NOTHING
     if 1 < len(names) <= 32:
         each = (Markup('<button type="button" aria-label="Only program {}">{}</button>').format(n, n) for n in names)
-        row = Markup('<div class="programs"><span>programs</span>{}</div>').format(Markup("").join(each))
+        row = Markup('<div class="programs"><span>programs</span>{}</div>').format(NOTHING.join(each))
     page = Markup(
         '<div class="controls"><div class="time"><div class="marks"></div><svg class="bars" preserveAspectRatio="none" aria-hidden="true"></svg></div>'
         '<input class="scrub" type="range" min="0" value="0" aria-label="Moment"><div class="buttons">{}</div>{}'
         '<p class="note">A GPU runs programs side by side, and their order is not fixed. This film shows one possible order.</p></div>'
     )
-    return page.format(Markup("").join(buttons), row)
+    return page.format(NOTHING.join(buttons), row)
 
 
 # ---- for the player ----------------------------------------------------------------------------------------------------
 
 
 def _json(data: Any) -> str:
-    """JSON in which nothing can end the script element that it stands in, or open a comment."""
+    """JSON in which nothing can end the script element around it, or open a comment."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return text.replace("</", "<\\/").replace("<!--", "\\u003c!--")
 

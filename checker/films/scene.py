@@ -30,7 +30,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Word:
-    """A place for one text on the stage, which stands where `at` says."""
+    """A place for one text on the stage, at the position of `at`."""
 
     key: Hashable
     at: Text
@@ -45,7 +45,7 @@ class Fading:
 
 @dataclass(frozen=True)
 class Choice:
-    """Layers of which one is seen: that whose number stands in the slot."""
+    """Layers of which one is seen: that whose number is in the slot."""
 
     key: Hashable
     layers: tuple[tuple[Part, ...], ...]
@@ -90,11 +90,11 @@ class Scenes:
     def put(
         self, k: int, key: Hashable, now: Value, after: Value | None = None, own: bool = False, together: bool = False
     ) -> None:
-        """Step `k` shows `now`; `after` it, the same stays if nothing else is said."""
+        """Step `k` shows `now`; `after` it, the same stays unless `after` is given."""
         change = Change(self.number(key, own), now, now if after is None else after)
         last = self._last.get((self.programs[k], key)) if own else None
         self._last[self.programs[k], key] = change
-        if last != change or change.now != change.after:  # else it stands there already
+        if last != change or change.now != change.after:  # else the slot holds it already
             (self.together if together else self.changes)[k].append(change)
 
     def flash(self, k: int, key: Hashable, now: Value) -> None:
@@ -104,7 +104,7 @@ class Scenes:
             self.put(k, key, now, "")
 
     def at(self, k: int) -> tuple[dict[int, Value], list[dict[int, Value]]]:
-        """What stands in every slot at step `k` of all programs one after another; and what the last steps showed, newest first."""
+        """What every slot holds at step `k` of all programs one after another; and what the last steps showed, newest first."""
         shared: dict[int, Value] = {}
         owned: dict[int, Value] = {}
         for j in range(k + 1):
@@ -132,7 +132,7 @@ class Stage:
         return self.values.get(self.scenes.number(key), "")
 
     def html(self, key: Hashable) -> Markup:
-        """What stands in a slot of the page."""
+        """What a slot of the page holds."""
         return Markup.escape(self.value(key))
 
     def picture(self, part: Part) -> Markup:
@@ -141,22 +141,22 @@ class Stage:
             case Slot(key):
                 return Markup('<g data-s="{}">{}</g>').format(self.scenes.number(key), drawn(self._shapes(key)))
             case Word(key, at):
-                said = Text(at.x, at.y, str(self.value(key)), at.name, at.size, at.anchor)
-                return text(said, Markup(' data-s="{}"').format(self.scenes.number(key)))
+                shown = Text(at.x, at.y, str(self.value(key)), at.name, at.size, at.anchor)
+                return text(shown, Markup(' data-s="{}"').format(self.scenes.number(key)))
             case Fading(key):
                 number = self.scenes.number(key)
                 ages = [Markup('<g opacity="{:.2g}">{}</g>').format(opacity, drawn(self._faded(number, age))) for age, opacity in enumerate(FADING)]  # fmt: skip
-                return Markup('<g data-fade="{}">{}</g>').format(number, Markup("").join(ages))
+                return Markup('<g data-fade="{}">{}</g>').format(number, NOTHING.join(ages))
             case Choice(key, layers):
                 chosen, out = self.value(key), []
                 for i, layer in enumerate(layers):
                     hidden = NOTHING if i == (chosen or 0) else Markup(' display="none"')
                     out.append(Markup("<g{}>{}</g>").format(hidden, self.pictures(layer)))
-                return Markup('<g data-choose="{}">{}</g>').format(self.scenes.number(key), Markup("").join(out))
+                return Markup('<g data-choose="{}">{}</g>').format(self.scenes.number(key), NOTHING.join(out))
         return drawn((part,))
 
     def pictures(self, parts: Sequence[Part]) -> Markup:
-        return Markup("").join(self.picture(part) for part in parts)
+        return NOTHING.join(self.picture(part) for part in parts)
 
     def shapes(self, parts: Sequence[Part]) -> list[Shape]:
         """The shapes themselves, words left out."""

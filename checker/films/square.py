@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from checker.films.state import Heat, levels, matrix, quantised, root, span_of, vector
+from checker.films.state import Heat, levels, matrix, quantised, signed_root, span_of, vector
 from checker.films.steps import Box, Span, Step, by_program, joined
 from checker.puzzle import Enlarged, Square
 from checker.view.formats import number
@@ -52,7 +52,7 @@ class Visits:
     names: list[str]
     """Of the variables in ``Square.lens``."""
     notes: list[str]
-    """What stands below them."""
+    """The line below each of them."""
     skipped: list[tuple[int, Box, int]] = field(default_factory=list)
     """``(slice, box, last step of the program)``: tiles that the program went without."""
 
@@ -76,17 +76,17 @@ def visits(steps: Sequence[Step], square: Square, extent: tuple[int, int]) -> Vi
     names = [next((n for n in e.names for s in steps if _value(s.event.state.get(n), e) is not None), e.names[0]) for e in square.lens]  # fmt: skip
     out = Visits([Held() for _ in steps], names, [e.note for e in square.lens])
     captured: list[Captured] = [[] for _ in square.lens]
-    for mine in by_program(steps):
-        met = [(pair, during) for pair, during in _pairs(mine, square, extent) if not multiply or any(s.event.kind == "dot" for s in during)]  # fmt: skip
+    for program_steps in by_program(steps):
+        met = [(pair, during) for pair, during in _pairs(program_steps, square, extent) if not multiply or any(s.event.kind == "dot" for s in during)]  # fmt: skip
         for pair, during in met:
             first = _makes(during, names[0], multiply)
             for step in during:
                 out.at[step.at].pair = pair
                 if step.at >= first and step.later is not None:
                     _made(step, pair, square, names, captured)
-        _results(mine, square, names, out, captured)
+        _results(program_steps, square, names, out, captured)
         if square.skips:
-            out.skipped += _skipped([pair for pair, _ in met], mine[-1].at, steps, extent, square)
+            out.skipped += _skipped([pair for pair, _ in met], program_steps[-1].at, steps, extent, square)
     _quantise(out, square, captured)
     return out
 
@@ -95,12 +95,12 @@ def _value(value: object, enlarged: Enlarged) -> object:
     return vector(value) if enlarged.vector else matrix(value)
 
 
-def _pairs(mine: Sequence[Step], square: Square, extent: tuple[int, int]) -> list[tuple[Pair, list[Step]]]:
+def _pairs(program_steps: Sequence[Step], square: Square, extent: tuple[int, int]) -> list[tuple[Pair, list[Step]]]:
     rows: tuple[int, Span] | None = None
     columns: Span | None = None
     pairs: list[tuple[Pair, list[Step]]] = []
     depth: int | None = None  # loops around the load that completed the pair that is held
-    for step in mine:
+    for step in program_steps:
         flat = step.tile
         if flat is not None and (step.loads(square.rows) or step.loads(square.columns)):
             if step.event.tensor == square.rows:
@@ -143,7 +143,9 @@ def _made(step: Step, pair: Pair, square: Square, names: Sequence[str], captured
                 kept.append((step.at, tile))
 
 
-def _results(mine: Sequence[Step], square: Square, names: Sequence[str], out: Visits, captured: list[Captured]) -> None:
+def _results(
+    program_steps: Sequence[Step], square: Square, names: Sequence[str], out: Visits, captured: list[Captured]
+) -> None:
     """Results before and after the steps that change them. Where both have names of their own, both stay till the tile goes."""
     for place, enlarged in enumerate(square.lens):
         if enlarged.when == "made":
@@ -152,7 +154,7 @@ def _results(mine: Sequence[Step], square: Square, names: Sequence[str], out: Vi
         trigger = enlarged.changes or name
         lingers = any(e.when == "before" and e.changes not in ("", n) and trigger in (e.changes, n) for e, n in zip(square.lens, names, strict=True))  # fmt: skip
         kept: tuple[Pair | None, np.ndarray | None] = (None, None)
-        for step in mine:
+        for step in program_steps:
             pair, old = out.at[step.at].pair, step.event.state
             new = step.later.state if step.later else None
             changed = new is not None and pair is not None and old.get(trigger) != new.get(trigger)
@@ -170,15 +172,15 @@ def _results(mine: Sequence[Step], square: Square, names: Sequence[str], out: Vi
 
 
 def _skipped(
-    mine: Sequence[Pair], last: int, steps: Sequence[Step], extent: tuple[int, int], square: Square
+    visited: Sequence[Pair], last: int, steps: Sequence[Step], extent: tuple[int, int], square: Square
 ) -> Iterator[tuple[int, Box, int]]:
     """Tiles of the grid that this program spans and never visited."""
     loaded = {s.tile.box[:2] for s in steps if s.loads(square.columns) and s.tile and s.tile.active}
     wide = max((stop - start for start, stop in loaded), default=1)
     grid = {(c, min(c + wide, extent[1])) for c in range(0, extent[1], wide)}
     columns = sorted({(start, min(stop, extent[1])) for start, stop in loaded} | grid)
-    for slice_, rows in sorted({(pair.slice, pair.rows) for pair in mine}):
-        seen = list(joined([pair.columns for pair in mine if (pair.slice, pair.rows) == (slice_, rows)]))
+    for slice_, rows in sorted({(pair.slice, pair.rows) for pair in visited}):
+        seen = list(joined([pair.columns for pair in visited if (pair.slice, pair.rows) == (slice_, rows)]))
         for start, stop in columns:
             if not any(a <= start and stop <= b for a, b in seen):
                 yield slice_, (*rows, start, stop), last
@@ -187,7 +189,9 @@ def _skipped(
 def _quantise(out: Visits, square: Square, captured: list[Captured]) -> None:
     """Numbers as levels: each tile by its own span, all results by one."""
     results = [i for i, e in enumerate(square.lens) if e.when != "made"]
-    heats, (_, far), cells = quantised([root(a) for i in results for _, a in captured[i]], RESULT_ROOM, signed=True)
+    heats, (_, far), cells = quantised(
+        [signed_root(a) for i in results for _, a in captured[i]], RESULT_ROOM, signed=True
+    )
     drawn = iter(heats)
     for i in results:
         for k, _ in captured[i]:

@@ -5,32 +5,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from checker.films.diagram import PlacedTensor
 from checker.films.film_data import FilmData, elements
+from checker.films.kept_state import StateSteps
+from checker.films.layout import PlacedTensor
 from checker.films.scene import Choice, Fading, Part, Scenes, Slot, Word
-from checker.films.square import Pair
+from checker.films.square import Pair, Visits
 from checker.films.state import held_rows, levels, vector
-from checker.films.steps import Box, Step, by_program, joined_boxes
-from checker.films.svg import (
-    Bars,
-    Cells,
-    Path,
-    Picture,
-    Rect,
-    Shape,
-    Text,
-    hatch,
-    pixels,
-    plus_sign,
-    rect,
-    rects,
-)
-from checker.puzzle import RunningState
+from checker.films.steps import Box, Step, by_program, colon, joined_boxes
+from checker.films.svg import Bars, Cells, Path, Picture, Rect, Shape, Text, hatch, pixels, plus_sign, rect, rects
+from checker.puzzle import KeptState, RunningState, Square
 from checker.view.formats import number, short
 
 Key = tuple[object, ...]
@@ -40,13 +28,13 @@ def stage(film: FilmData, scenes: Scenes) -> list[Part]:
     """Everything that is on the stage, from the lowest layer to the highest; every step's changes go into `scenes`."""
     out: list[Part] = []
     if film.layout.square:
-        out += _square(film, scenes)
+        out += _square(film, film.layout.square, scenes)
     for tensor in film.layout.tensors:
         out += _tensor(film, tensor, scenes)
-    if film.visits:
-        out += _lens(film, scenes)
-    if film.state:
-        out += _state(film, scenes)
+    if film.visits and film.diagram.square:
+        out += _lens(film, film.visits, film.diagram.square, scenes)
+    if film.state and film.diagram.state:
+        out += _state(film, film.state, film.diagram.state, scenes)
     return out
 
 
@@ -70,10 +58,10 @@ def _tensor(film: FilmData, t: PlacedTensor, scenes: Scenes) -> list[Part]:
 
 def _choose_slices(film: FilmData, key: tuple[str, str], touched: dict[int, int], scenes: Scenes) -> None:
     """Which slice every program shows: the last one that it touched, before the first that one."""
-    for mine in by_program(film.steps):
-        first = next((touched[s.at] for s in mine if s.at in touched), 0)
-        for step in mine:
-            if step is mine[0] or step.at in touched:
+    for program_steps in by_program(film.steps):
+        first = next((touched[s.at] for s in program_steps if s.at in touched), 0)
+        for step in program_steps:
+            if step is program_steps[0] or step.at in touched:
                 scenes.put(step.at, key, touched.get(step.at, first), own=True)
 
 
@@ -89,10 +77,10 @@ def _label(film: FilmData, t: PlacedTensor, scenes: Scenes) -> list[Part]:
     if t.plane.slices > 1:
         key = (t.name, "name")
         lead = t.plane.shape[:-2]
-        for mine in by_program(film.steps):
-            at = {s.at: s.tile.slice for s in mine if s.event.tensor == t.name and s.tile}
-            for step in mine:
-                if step is mine[0] or step.at in at:
+        for program_steps in by_program(film.steps):
+            at = {s.at: s.tile.slice for s in program_steps if s.event.tensor == t.name and s.tile}
+            for step in program_steps:
+                if step is program_steps[0] or step.at in at:
                     index = np.unravel_index(at.get(step.at, next(iter(at.values()), 0)), lead)
                     scenes.put(step.at, key, f"{name}[{', '.join(map(str, map(int, index)))}]", own=True)
         parts[0] = Word(key, label)
@@ -113,10 +101,10 @@ def _grid(t: PlacedTensor, film: FilmData) -> list[Part]:
         boxes = [s.tile.box for s in film.steps if s.tile and s.event.tensor == t.name]
         cols = sorted({c for b in boxes for c in b[2:] if 0 < c < t.cols})
         rows = sorted({r for b in boxes for r in b[:2] if 0 < r < t.rows})
-        along = (h, w) if t.turned else (w, h)
+        along = (h, w) if t.transposed else (w, h)
         cols, rows = (n if size / (len(n) + 1) >= 4 else [] for n, size in zip((cols, rows), along, strict=True))
         name = "tiles"
-    xs, ys = (rows, cols) if t.turned else (cols, rows)
+    xs, ys = (rows, cols) if t.transposed else (cols, rows)
     d = "".join(f"M{pixels(t.x + n * t.ux)} {pixels(y0)}v{pixels(h)}" for n in xs)
     d += "".join(f"M{pixels(x0)} {pixels(t.y + n * t.uy)}h{pixels(w)}" for n in ys)
     return [Path(name, d), rects(t.bodies, "frame")]
@@ -129,7 +117,7 @@ def _axis(t: PlacedTensor) -> list[Part]:
     if wide > 1:  # the numbers of the blocks
         middles = ((i, t.x + (c + wide / 2) * t.ux) for i, c in enumerate(range(0, t.cols, pitch)))
         out += [Text(middle, t.top - 5, f"chunk {i}", "", 11, "middle") for i, middle in middles]
-    across, down = (t.rows, t.cols) if t.turned else (t.cols, t.rows)
+    across, down = (t.rows, t.cols) if t.transposed else (t.cols, t.rows)
     for extent, unit, start, along in ((across, t.ux, t.x, "x"), (down, t.uy, t.y, "y")):
         if along not in t.numbers or (extent == 1 and (along == "y" or t.lines == 0)):
             continue
@@ -151,8 +139,8 @@ def _values(film: FilmData, t: PlacedTensor, slice_: int, scenes: Scenes) -> lis
     out: list[Part] = []
     for i in range(area):
         x, y, w, h = t.place((i // t.cols, i // t.cols + 1, i % t.cols, i % t.cols + 1))
-        said = film.cells[t.name][slice_ * area + i]
-        at = Text(x + w / 2, y + h / 2 + 4, said, "value", size, "middle")
+        text = film.cells[t.name][slice_ * area + i]
+        at = Text(x + w / 2, y + h / 2 + 4, text, "value", size, "middle")
         out.append(Word((t.name, slice_, i), at) if t.name in film.written else at)
     if t.name in film.written:
         last: dict[int, int] = {}
@@ -161,8 +149,8 @@ def _values(film: FilmData, t: PlacedTensor, slice_: int, scenes: Scenes) -> lis
             last |= dict.fromkeys(touched, step.at)
         for step, touched in stores:
             for i in touched:
-                said = film.cells[t.name][slice_ * area + i] if last[i] == step.at else "…"
-                scenes.put(step.at, (t.name, slice_, i), said)
+                text = film.cells[t.name][slice_ * area + i] if last[i] == step.at else "…"
+                scenes.put(step.at, (t.name, slice_, i), text)
     return out
 
 
@@ -181,8 +169,8 @@ def _wrong(film: FilmData, t: PlacedTensor, slice_: int, steps: Sequence[Step], 
     first_slice, first = film.first_wrong(t.name)
     keys: list[Key] = []
     for at in sorted(set(last.values())):
-        mine = [divmod(i, t.cols) for i, stored in last.items() if stored == at]
-        boxes = [t.place(box) for box in joined_boxes([(r, r + 1, c, c + 1) for r, c in mine])]
+        stored_now = [divmod(i, t.cols) for i, stored in last.items() if stored == at]
+        boxes = [t.place(box) for box in joined_boxes([(r, r + 1, c, c + 1) for r, c in stored_now])]
         shapes: list[Shape] = [rects(boxes, "wrong"), Path("wrong-lines", "".join(hatch(q, 7) for q in boxes))]
         if slice_ == first_slice and last.get(first) == at:
             shapes += _first_wrong(film, t, first)
@@ -199,10 +187,10 @@ def _first_wrong(film: FilmData, t: PlacedTensor, element: int) -> list[Shape]:
     out: list[Shape] = [rect((x, y, w, h), "first-wrong")]
     if t.cells:
         wide, high = t.drawn_size
-        said, below = f"should be {film.flaws.outputs[t.name].expected_words}", t.top + high + 15
+        text, below = f"should be {film.flaws.outputs[t.name].words[1]}", t.top + high + 15
         out.append(Path("points", f"M{pixels(x + w / 2)} {pixels(y + h)}L{pixels(x + w / 2)} {pixels(below - 11)}"))
         left = t.edge + wide / 2 > x + w / 2
-        out.append(Text(x + (2 if left else w - 2), below, said, "side warn", 12, "start" if left else "end"))
+        out.append(Text(x + (2 if left else w - 2), below, text, "side warn", 12, "start" if left else "end"))
     return out
 
 
@@ -235,11 +223,11 @@ def _shared(film: FilmData, t: PlacedTensor, steps: Sequence[Step], scenes: Scen
     slots: list[tuple[int, Key]] = []
     for step in (s for s in steps if s.event.kind == "atomic" and s.tile):
         assert step.tile is not None
-        mine = [(step.tile.slice, e) for e in elements(t, step)]
-        fresh = [divmod(e, t.cols) for s, e in mine if len(who[s, e] - {step.program}) == 1 and step.program not in who[s, e]]  # fmt: skip
-        for place in mine:
+        touched = [(step.tile.slice, e) for e in elements(t, step)]
+        fresh = [divmod(e, t.cols) for s, e in touched if len(who[s, e] - {step.program}) == 1 and step.program not in who[s, e]]  # fmt: skip
+        for place in touched:
             who[place].add(step.program)
-        most = max((len(who[place]) for place in mine), default=0)
+        most = max((len(who[place]) for place in touched), default=0)
         if most > 1:
             scenes.put(step.at, "updaters", f" · updated by {most} programs so far", "", together=True)
         if fresh:
@@ -259,7 +247,7 @@ def rest(box: Box, inner: Box | None) -> list[Box]:
 
 
 def masked(t: PlacedTensor, step: Step) -> list[Rect]:
-    """Where masked lanes are seen: what hangs over an edge has no place on some stages."""
+    """Where masked lanes are seen: what lies past an edge has no place on some stages."""
     if step.tile is None or step.tile.runs is not None:
         return []
     places = (t.place(box, 0) for box in rest(step.tile.box, step.tile.active))
@@ -320,9 +308,9 @@ def _values_before(film: FilmData, t: PlacedTensor, running: RunningState) -> li
     """For every step: the rows that its state belongs to just before it, and what each column holds for them."""
     held = held_rows(film.steps, running)
     out: list[tuple[Rows, Numbers] | None] = [None] * len(film.steps)
-    for mine in by_program(film.steps):
+    for program_steps in by_program(film.steps):
         place = None
-        for step in mine:
+        for step in program_steps:
             place, after = place or held[step.at], held[step.at]
             if place is not None:
                 slice_, (start, stop) = place
@@ -356,8 +344,8 @@ def _column_values(
         marked = [wrong.get((i, slice_, r), k + 1) <= k for r in range(start, stop)]
         return (_texts if t.texts else _bars)(t, i, start, old, fresh, marked, spans[i])
 
-    for mine in by_program(film.steps):
-        for step, following in zip(mine, [*mine[1:], mine[-1]], strict=True):
+    for program_steps in by_program(film.steps):
+        for step, following in zip(program_steps, [*program_steps[1:], program_steps[-1]], strict=True):
             here, then = before[step.at], before[following.at]
             for i, values in (here[1] if here else {}).items():
                 assert here is not None
@@ -380,12 +368,12 @@ def _texts(t: PlacedTensor, i: int, start: int, old: Sequence[float | None], fre
         if not a and not b:
             continue
         y, changes = t.y + (start + r) * t.uy, bool(b) and a != b
-        said = (f"{a} → {b}" if a else f"→ {b}") if changes else a or b
+        text = (f"{a} → {b}" if a else f"→ {b}") if changes else a or b
         out += [rect((x, y, w, h), "changes")] if changes else []
         if marked[r]:
-            said = "≠ " + said
+            text = "≠ " + text
             out.append(rect((x + 1, y + 1, w - 2, h - 2), "departs"))
-        out.append(Text(x + w / 2, y + h / 2 + 4, said, "side warn" if marked[r] else "side", 11, "middle"))
+        out.append(Text(x + w / 2, y + h / 2 + 4, text, "side warn" if marked[r] else "side", 11, "middle"))
     return tuple(out)
 
 
@@ -404,17 +392,15 @@ def _bars(t: PlacedTensor, i: int, start: int, old: Sequence[float | None], fres
 # ---- the square of tiles on chip ---------------------------------------------------------------------------------------
 
 
-def _square(film: FilmData, scenes: Scenes) -> list[Part]:
+def _square(film: FilmData, whole: Rect, scenes: Scenes) -> list[Part]:
     """The square: its frame, the borders of tiles, what was visited, what came out of a state, and the tile of the step."""
-    whole = film.layout.square
-    assert whole is not None
     slices: dict[int, int] = {}
     parts: dict[int, dict[object, None]] = defaultdict(dict)
     if film.visits:
-        _visited(film, scenes, parts)
+        _visited(film, film.visits, whole, scenes, parts)
         slices |= {k: held.pair.slice for k, held in enumerate(film.visits.at) if held.pair}
     if film.state:
-        _told(film, scenes, parts)
+        _read_pairs(film, film.state, scenes, parts)
         slices = {k: at.reads[0][0] for k, at in enumerate(film.state.at) if at.reads} | slices
     lines = ""
     if film.visits:
@@ -446,16 +432,16 @@ def _sides(film: FilmData) -> tuple[int, int]:
 
 
 def _whole(film: FilmData, pair: Pair) -> Rect:
-    """A tile with the part that hangs over the edges."""
+    """A tile with the part past the edges."""
     return _in_square(
         film, (pair.rows[0], pair.rows[0] + pair.size[0], pair.columns[0], pair.columns[0] + pair.size[1])
     )
 
 
-def _visited(film: FilmData, scenes: Scenes, parts: dict[int, dict[object, None]]) -> None:
-    visits, whole = film.visits, film.layout.square
-    assert visits is not None
-    assert whole is not None
+def _visited(film: FilmData, visits: Visits, whole: Rect, scenes: Scenes, parts: dict[int, dict[object, None]]) -> None:
+    """The tile of every step, and what is left of those visited before and of those skipped."""
+    first = film.diagram.square.lens[0] if film.diagram.square else None
+    signed = first is not None and (first.signed or first.when != "made")
     heats: dict[Pair, Cells] = {}
     for k, held in enumerate(visits.at):
         pair = held.pair
@@ -465,7 +451,7 @@ def _visited(film: FilmData, scenes: Scenes, parts: dict[int, dict[object, None]
         parts[pair.slice][key] = None
         heat, shapes = visits.heat(k), list[Shape]()
         if heat:
-            heats[pair] = Cells(_whole(film, pair), *heat, _signed(film, 0), pair.inside)
+            heats[pair] = Cells(_whole(film, pair), *heat, signed, pair.inside)
             shapes.append(heats[pair])
         hidden = [replace(heats[pair], struck=True)] if pair in heats and "-" in heats[pair].levels else []
         scenes.put(k, key, (), (rect(q, "visited"), *hidden))
@@ -485,18 +471,11 @@ def _visited(film: FilmData, scenes: Scenes, parts: dict[int, dict[object, None]
         scenes.put(last, ("skipped", slice_, last), (Path("skipped", d),))
 
 
-def _signed(film: FilmData, place: int) -> bool:
-    assert film.diagram.square is not None
-    lens = film.diagram.square.lens[place]
-    return lens.signed or lens.when != "made"
-
-
-def _told(film: FilmData, scenes: Scenes, parts: dict[int, dict[object, None]]) -> None:
+def _read_pairs(film: FilmData, state: StateSteps, scenes: Scenes, parts: dict[int, dict[object, None]]) -> None:
     """What came out of the state: pairs that have no tile of their own."""
-    assert film.state is not None
-    for k, at in enumerate(film.state.at):
+    for k, at in enumerate(state.at):
         for slice_, box in at.reads:
-            key, q = ("told", slice_, box), _in_square(film, box)
+            key, q = ("read", slice_, box), _in_square(film, box)
             parts[slice_][key] = None
             scenes.put(k, key, (rect(q, "told|telling"),), (rect(q, "told"),))
 
@@ -504,10 +483,9 @@ def _told(film: FilmData, scenes: Scenes, parts: dict[int, dict[object, None]]) 
 # ---- enlarged pictures of what is on chip ------------------------------------------------------------------------------
 
 
-def _lens(film: FilmData, scenes: Scenes) -> list[Part]:
-    visits, square, boxes = film.visits, film.diagram.square, film.layout.lens
-    assert visits is not None
-    assert square is not None
+def _lens(film: FilmData, visits: Visits, square: Square, scenes: Scenes) -> list[Part]:
+    boxes = film.layout.lens
+    signed = [enlarged.signed or enlarged.when != "made" for enlarged in square.lens]
     out: list[Part] = []
     for i, (enlarged, (x, y, w, h)) in enumerate(zip(square.lens, boxes, strict=True)):
         out.append(Text(x + w / 2, y - 6, visits.names[i], "mono", 11, "middle"))
@@ -522,13 +500,12 @@ def _lens(film: FilmData, scenes: Scenes) -> list[Part]:
     for k, held in enumerate(visits.at):
         words = square.nothing
         if held.pair:
-            rows, columns = (f"{a}:{b}" for a, b in (held.pair.rows, held.pair.columns))
-            words = square.here.format(rows=rows, columns=columns)
+            words = square.here.format(rows=colon(held.pair.rows), columns=colon(held.pair.columns))
         scenes.put(k, "lens words", words, own=True)
         for i, picture in held.pictures.items():
             down, across = held.pair.inside if held.pair else (1.0, 1.0)
             vector_, result = square.lens[i].vector, square.lens[i].when != "made"
-            shapes: list[Shape] = [Bars(boxes[i], picture) if isinstance(picture, str) else Cells(boxes[i], *picture, _signed(film, i))]  # fmt: skip
+            shapes: list[Shape] = [Bars(boxes[i], picture) if isinstance(picture, str) else Cells(boxes[i], *picture, signed[i])]  # fmt: skip
             shapes += _beyond(boxes[i], down, 1.0 if vector_ or result else across)
             shapes.append(rect(boxes[i], "edge dot" if square.lens[i].when == "after" else "frame"))
             scenes.flash(k, ("lens", i), tuple(shapes))
@@ -538,7 +515,7 @@ def _lens(film: FilmData, scenes: Scenes) -> list[Part]:
 
 
 def _beyond(q: Rect, down: float, across: float) -> list[Shape]:
-    """What hangs over the edge has no meaning: it is veiled."""
+    """What lies past the edge has no meaning: it is veiled."""
     x, y, w, h = q
     parts = [(x + w * across, y, w * (1 - across), h), (x, y + h * down, w * across, h * (1 - down))]
     return [s for p in parts if p[2] > 0.5 and p[3] > 0.5 for s in (rect(p, "veil"), Path("masked", hatch(p, 6)))]
@@ -547,11 +524,9 @@ def _beyond(q: Rect, down: float, across: float) -> list[Shape]:
 # ---- a state that is kept ----------------------------------------------------------------------------------------------
 
 
-def _state(film: FilmData, scenes: Scenes) -> list[Part]:
+def _state(film: FilmData, state: StateSteps, spec: KeptState, scenes: Scenes) -> list[Part]:
     """Frames, names and words, which never change, and the state before and after every step."""
-    state, spec, boxes = film.state, film.diagram.state, film.layout.state
-    assert state is not None
-    assert spec is not None
+    boxes = film.layout.state
     out: list[Part] = [rect(q, "body frame") for q in boxes.values()]
     x, y, *_ = boxes["after"]
     title = spec.title.format(state=state.name or "state")
@@ -569,21 +544,19 @@ def _state(film: FilmData, scenes: Scenes) -> list[Part]:
         out += [Text(film.layout.about[0], film.layout.about[1] + 14 * i, line) for i, line in enumerate(lines)]
     rows, columns = (1 if spec.flat else film.layout.tensor(spec.rows).cols), film.layout.tensor(spec.columns).cols
     longest = max(len(at.words) for at in state.at)
-    left = max(30.0, min(film.layout.doing[0], film.layout.width - 6.4 * longest))
+    left = max(30.0, min(film.layout.action_at[0], film.layout.width - 6.4 * longest))
     out += [Slot(("on chip", key)) for key in boxes] + [
         Slot("pulse"),
-        Word("deed", Text(left, film.layout.doing[1], "", "doing", 12)),
+        Word("action", Text(left, film.layout.action_at[1], "", "doing", 12)),
     ]
-    _state_steps(film, scenes, rows, columns)
+    _state_steps(state, boxes, scenes, rows, columns)
     return out
 
 
-def _state_steps(film: FilmData, scenes: Scenes, rows: int, columns: int) -> None:
+def _state_steps(state: StateSteps, boxes: Mapping[str, Rect], scenes: Scenes, rows: int, columns: int) -> None:
     """The state around every step, and the words for what the step does with it."""
-    assert film.state is not None
-    boxes = film.layout.state
-    for k, at in enumerate(film.state.at):
-        scenes.put(k, "deed", at.words, own=True)
+    for k, at in enumerate(state.at):
+        scenes.put(k, "action", at.words, own=True)
         r0, c0, tall, wide = at.place or (0, 0, 1, 1)
         inside = min(1.0, max(0.0, (rows - r0) / tall)), min(1.0, max(0.0, (columns - c0) / wide))
         shown = {"after": at.after, "before": at.before, "sums": at.sums_after, "sums before": at.sums_before}
@@ -595,10 +568,10 @@ def _state_steps(film: FilmData, scenes: Scenes, rows: int, columns: int) -> Non
             elif held:
                 picture = (Bars(q, held, inside=inside[0]),)
             scenes.put(k, ("on chip", key), picture, own=True)
-        if at.deed and at.place:
+        if at.action and at.place:
             x, y, w, h = boxes["after"]
             q = (x + w * c0 / columns, y + h * r0 / rows, w * wide / columns * inside[1], h * tall / rows * inside[0])
-            scenes.flash(k, "pulse", (rect(q, f"pulse {at.deed}"),))
+            scenes.flash(k, "pulse", (rect(q, f"pulse {at.action}"),))
 
 
 def _across(q: Rect, start: float, part: float) -> Rect:

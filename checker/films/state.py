@@ -42,13 +42,13 @@ def matrix(value: Any) -> np.ndarray | None:
     return array.astype(np.float64) if array.ndim == 2 and not isinstance(value[0][0], bool) else None
 
 
-def turned(value: Any) -> np.ndarray | None:
+def transposed(value: Any) -> np.ndarray | None:
     """A matrix that a kernel holds on its side."""
     found = matrix(value)
     return None if found is None else found.T
 
 
-def same(old: Any, new: Any) -> bool:
+def unchanged(old: Any, new: Any) -> bool:
     """Whether a variable did not change; a NaN is the same as a NaN."""
     return old is new or old == new or repr(old) == repr(new)
 
@@ -79,7 +79,7 @@ Heat = tuple[int, int, str]
 """Rows, columns, levels."""
 
 
-def root(array: np.ndarray) -> np.ndarray:
+def signed_root(array: np.ndarray) -> np.ndarray:
     """The root of the magnitude: most weights are small next to the largest, and should be seen."""
     return np.sign(array) * np.sqrt(np.abs(array))
 
@@ -117,28 +117,28 @@ def held_rows(steps: Sequence[Step], running: RunningState) -> list[tuple[int, S
     variables hold in between are numbers of the tile before.
     """
     out: list[tuple[int, Span] | None] = [None] * len(steps)
-    for mine in by_program(steps):
+    for program_steps in by_program(steps):
         if running.in_memory:
-            _rows_of_visits(mine, running, out)
+            _rows_of_visits(program_steps, running, out)
             continue
         now: tuple[int, Span] | None = None
-        for step in mine:
+        for step in program_steps:
             if step.loads(running.rows) and step.tile:
                 now = (step.tile.slice, step.tile.box[:2])
             out[step.at] = now
     return out
 
 
-def _rows_of_visits(mine: Sequence[Step], running: RunningState, out: list[tuple[int, Span] | None]) -> None:
-    visits = list(visits_in_memory(mine, running))
+def _rows_of_visits(program_steps: Sequence[Step], running: RunningState, out: list[tuple[int, Span] | None]) -> None:
+    visits = list(visits_in_memory(program_steps, running))
     for visit, following in zip(visits, [*visits[1:], None], strict=True):
-        stale, done = (mine[i].event.state for i in (visit.at, visit.first_store))
+        stale, done = (program_steps[i].event.state for i in (visit.at, visit.first_store))
         kept = [n for n in running.names if vector(done.get(n)) is not None]
         between = range(visit.at + 1, visit.first_store)
-        fresh = (i for i in between if all(mine[i].event.state.get(n) != stale.get(n) for n in kept))
+        fresh = (i for i in between if all(program_steps[i].event.state.get(n) != stale.get(n) for n in kept))
         computed = next(fresh, visit.first_store)
-        for i in range(visit.at, following.at if following else len(mine)):
-            out[mine[i].at] = (visit.slice, visit.rows) if i >= computed - 1 else (visit.slice, (0, 0))
+        for i in range(visit.at, following.at if following else len(program_steps)):
+            out[program_steps[i].at] = (visit.slice, visit.rows) if i >= computed - 1 else (visit.slice, (0, 0))
 
 
 @dataclass(frozen=True)
@@ -153,12 +153,12 @@ class Visit:
     walked: FlatTile
 
 
-def visits_in_memory(mine: Sequence[Step], running: RunningState) -> Iterator[Visit]:
+def visits_in_memory(program_steps: Sequence[Step], running: RunningState) -> Iterator[Visit]:
     """Every tile of rows that meets a tile of what is walked over, of one program."""
     rows: FlatTile | None = None
     walked: FlatTile | None = None
     at = first = end = -1
-    for position, step in enumerate([*mine, None]):
+    for position, step in enumerate([*program_steps, None]):
         loads = step is not None and step.event.kind == "load" and step.event.tensor in (running.rows, running.walked)
         if first >= 0 and (loads or step is None) and rows is not None and walked is not None:
             yield Visit(at, first, end, rows.slice, rows.box[:2], walked)

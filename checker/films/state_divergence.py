@@ -1,6 +1,6 @@
 """Where a kernel's running state first differs from what it must be.
 
-What is compared is only what stands still: a variable that the puzzle names, between one chunk and the next. A kernel may
+Only a variable that the puzzle names is compared, and only between one chunk and the next. A kernel may
 update it before or after it loads, and may hold it in any form that the puzzle calls honest.
 """
 
@@ -104,7 +104,7 @@ def walks_of(
     walked = _Walked(running, case, inputs, shape, walked_shape)
     chunks = _visited if running.in_memory else _chunks
     with _one_thread():
-        return [list(chunks(mine, walked)) for mine in by_program(steps)]
+        return [list(chunks(program_steps, walked)) for program_steps in by_program(steps)]
 
 
 def state_divergences(
@@ -137,7 +137,7 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _chunks(mine: Sequence[Step], walked: _Walked) -> Iterator[Chunk]:
+def _chunks(program_steps: Sequence[Step], walked: _Walked) -> Iterator[Chunk]:
     running, shape = walked.running, walked.shape
     alone = running.walked == running.rows
     columns = shape[-1] if alone else walked.walked_shape[-2]
@@ -145,7 +145,7 @@ def _chunks(mine: Sequence[Step], walked: _Walked) -> Iterator[Chunk]:
     held: tuple[int, Span, int] | None = None
     last: Exact = ()
     held_at: tuple[int, Span] | None = None
-    for position, step in enumerate(mine):
+    for position, step in enumerate(program_steps):
         flat = step.tile
         if flat is None or step.event.kind != "load":
             continue
@@ -162,15 +162,15 @@ def _chunks(mine: Sequence[Step], walked: _Walked) -> Iterator[Chunk]:
         start, stop = flat.box[2:] if alone else flat.box[:2]
         count = max(start, 0) // max(stop - start, 1) + 1
         passes = int(seen[max(r0, 0) : r1, max(c0, 0) : c1].amax())
-        end = next((later.at for later in mine[position + 1 :] if _done(later, step, running)), None)
+        end = next((later.at for later in program_steps[position + 1 :] if _done(later, step, running)), None)
         last, held_at = walked.exact(seen, lead), (slice_, rows)
         yield Chunk(step.at, end, rows, tall, lead, before, last, count, passes)
 
 
-def _visited(mine: Sequence[Step], walked: _Walked) -> Iterator[Chunk]:
+def _visited(program_steps: Sequence[Step], walked: _Walked) -> Iterator[Chunk]:
     """As `_chunks`, of a kernel whose state lives in memory: every visit leaves exact values behind."""
     planes: dict[int, torch.Tensor] = {}
-    for visit in visits_in_memory(mine, walked.running):
+    for visit in visits_in_memory(program_steps, walked.running):
         rows, active = walked.inside(visit.rows), visit.walked.active
         if active is None or rows[0] >= rows[1]:
             continue
@@ -182,7 +182,9 @@ def _visited(mine: Sequence[Step], walked: _Walked) -> Iterator[Chunk]:
         passes = int(seen[rows[0] : rows[1], max(start, 0) : stop].amax())
         count = max(visit.walked.box[0], 0) // max(block, 1) + 1
         after, tall = walked.exact(seen, lead), visit.rows[1] - visit.rows[0]
-        yield Chunk(mine[visit.at].at, mine[visit.end].at, rows, tall, lead, after, after, count, passes)
+        yield Chunk(
+            program_steps[visit.at].at, program_steps[visit.end].at, rows, tall, lead, after, after, count, passes
+        )
 
 
 def _done(later: Step, chunk: Step, running: RunningState) -> bool:

@@ -63,7 +63,7 @@ class Plane:
         return math.prod(self.shape[:-2]) if len(self.shape) > 2 else 1
 
     def lay(self, array: np.ndarray, fill: bool | int) -> np.ndarray:
-        """An array of the tensor's shape as [slices, rows, columns] of this plane; `fill` stands between blocks."""
+        """An array of the tensor's shape as [slices, rows, columns] of this plane; `fill` is put between blocks."""
         wide, pitch = self.blocks
         if wide:
             blocks = array[..., None] if self.vector else array
@@ -92,16 +92,16 @@ def plane_of(shape: Sequence[int], drawn: Drawn | None, widest: int) -> Plane:
     shape = tuple(shape)
     vector = drawn is not None and len(drawn.axes) == 1 and bool(shape)
     if drawn is not None and drawn.in_a_row:
-        bare = (*shape, 1) if vector else shape
+        block = (*shape, 1) if vector else shape
         pitch = widest + BLOCK_GAP
-        return Plane((*bare[:-3], bare[-2], (bare[-3] - 1) * pitch + bare[-1]), vector, (bare[-1], pitch))
+        return Plane((*block[:-3], block[-2], (block[-3] - 1) * pitch + block[-1]), vector, (block[-1], pitch))
     return Plane((*shape[:-1], 1, *shape[-1:]) if vector and len(shape) > 1 else shape, vector and len(shape) > 1)
 
 
 def in_a_row(tile: Tile, shape: Sequence[int], pitch: int) -> Tile:
     """A tile of [..., C, R, W] in the plane [..., R, C * pitch] where the C blocks stand side by side.
 
-    What hangs over the edge of a block is cut: there stands the next one.
+    What lies past the edge of a block is cut: the next block is drawn there.
     """
     *lead, (c0, c1), rows, (w0, w1) = tile.box
     w1 = max(min(w1, shape[-1]), w0)
@@ -149,7 +149,7 @@ def flatten(tile: Tile, shape: Sequence[int]) -> FlatTile:
 
 @dataclass
 class Step:
-    """One event as the film tells it. `later` is the next one of the same program: what holds after this step."""
+    """One event as the film shows it. `later` is the next one of the same program: what holds after this step."""
 
     at: int
     event: Event
@@ -202,8 +202,8 @@ def steps_of(events: Sequence[Event], planes: dict[str, Plane], shapes: dict[str
         if event.tile is not None and event.tensor in planes:
             flat = planes[event.tensor].flat(event.tile, shapes[event.tensor])
         out.append(Step(k, event, rank[event.program], flat))
-    for mine in by_program(out):
-        for step, following in itertools.pairwise(mine):
+    for program_steps in by_program(out):
+        for step, following in itertools.pairwise(program_steps):
             step.later = following.event
     return out
 
@@ -213,6 +213,11 @@ def by_program(steps: Sequence[Step]) -> list[list[Step]]:
     for step in steps:
         programs.setdefault(step.program, []).append(step)
     return list(programs.values())
+
+
+def colon(span: Span) -> str:
+    """``0:16``."""
+    return f"{span[0]}:{span[1]}"
 
 
 def joined(spans: Sequence[Span]) -> Iterator[Span]:

@@ -36,7 +36,7 @@ class Text:
 
     x: float
     y: float
-    said: str
+    content: str
     name: str = ""
     size: float = 11
     anchor: str = "start"
@@ -155,13 +155,13 @@ def paint(name: str) -> Markup:
 
 def drawn(picture: Iterable[Shape]) -> Markup:
     """The SVG of some shapes, colours included."""
-    return Markup("").join(_drawn(shape) for shape in picture)
+    return NOTHING.join(_drawn(shape) for shape in picture)
 
 
 def _drawn(shape: Shape) -> Markup:
     match shape:
         case Path(name, d):
-            return _path(name, d) if d else Markup("")
+            return _path(name, d) if d else NOTHING
         case Text():
             return text(shape)
         case Cells():
@@ -172,17 +172,17 @@ def _drawn(shape: Shape) -> Markup:
 
 def _path(names: str, d: str, more: Markup = NOTHING) -> Markup:
     path = Markup('<path class="{}" {} d="{}"/>')
-    return Markup("").join(path.format(n, more or paint(n), d) for n in names.split("|") if d)
+    return NOTHING.join(path.format(n, more or paint(n), d) for n in names.split("|") if d)
 
 
 def text(t: Text, slot: str = "", painted: bool = True) -> Markup:
     """A text element. Dark where it has a class of its own, soft where it has none."""
-    more = Markup(' class="{}"').format(t.name) if t.name else Markup("")
-    more += Markup("") if t.anchor == "start" else Markup(' text-anchor="{}"').format(t.anchor)
+    more = Markup(' class="{}"').format(t.name) if t.name else NOTHING
+    more += NOTHING if t.anchor == "start" else Markup(' text-anchor="{}"').format(t.anchor)
     colour = LIGHT["warn" if "warn" in t.name else "ink" if t.name else "soft"]
-    more += Markup(' fill="{}"').format(colour) if painted else Markup("")
+    more += Markup(' fill="{}"').format(colour) if painted else NOTHING
     return Markup('<text{} x="{}" y="{}" font-size="{:g}"{}>{}</text>').format(
-        slot, pixels(t.x), pixels(t.y), t.size, more, t.said
+        slot, pixels(t.x), pixels(t.y), t.size, more, t.content
     )
 
 
@@ -203,9 +203,9 @@ def _cells(shape: Cells) -> Markup:
                 start = c + 1
     shapes = [_level(LEVELS.find(level), d, shape.signed) for level, d in paths.items() if shape.signed or level != "-"]
     heat = Markup('<g transform="translate({} {}) scale({:.4g} {:.4g})">{}</g>').format(
-        pixels(x), pixels(y), w, h, Markup("").join(shapes)
+        pixels(x), pixels(y), w, h, NOTHING.join(shapes)
     )
-    return (Markup("") if shape.struck else heat) + _path("masked thin", struck)
+    return (NOTHING if shape.struck else heat) + _path("masked thin", struck)
 
 
 def _level(n: int, d: str, signed: bool) -> Markup:
@@ -244,7 +244,7 @@ def small(shapes: Iterable[Shape]) -> Markup:
             case Cells((x, y, w, h), inside=(down, across), struck=False):
                 alike["held"] = alike.get("held", "") + block((x, y, w * across, h * down))
     coarse = {n: _DECIMAL.sub(lambda m: str(_whole(m[0])), _BLOCK.sub(_corners, d)) for n, d in alike.items()}
-    return Markup("").join(_path(name, d) for name, d in coarse.items())
+    return NOTHING.join(_path(name, d) for name, d in coarse.items())
 
 
 def _whole(value: str | float) -> int:

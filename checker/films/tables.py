@@ -1,4 +1,4 @@
-"""What stands beside the stage: the source, the kernel's variables before and after a step, the bytes moved, what went wrong."""
+"""What is shown beside the stage: the source, the kernel's variables before and after a step, the bytes moved, what went wrong."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from markupsafe import Markup
 
 from checker.films.film_data import FilmData
+from checker.films.kernel_text import Variables, counts
 from checker.films.scene import Scenes, Stage
 from checker.films.steps import by_program
 from checker.films.svg import NOTHING
-from checker.films.variables import Variables, counts
 from checker.puzzle import Allowance
 from checker.view.code import body_start, highlight
 from checker.view.formats import count, number, short, size
@@ -41,7 +41,7 @@ def source_listing(film: FilmData) -> Markup:
     page = Markup(
         '<h4>{}</h4><pre class="source" tabindex="0" data-first="{}" aria-label="Source of the kernel">{}</pre>'
     )
-    return page.format(source.locate(first)[0], first, Markup("").join(lines).rstrip("\n"))
+    return page.format(source.locate(first)[0], first, NOTHING.join(lines).rstrip("\n"))
 
 
 # ---- variables ---------------------------------------------------------------------------------------------------------
@@ -50,8 +50,8 @@ def source_listing(film: FilmData) -> Markup:
 def state_table(film: FilmData, scenes: Scenes) -> list[tuple[str, str, str]]:
     """Set every step's values, before it and after it; the rows ``(key, name, words)`` of the table."""
     loops = dict.fromkeys(name for s in film.steps for name, _ in s.event.loops)
-    for mine in by_program(film.steps):
-        for step in mine:
+    for program_steps in by_program(film.steps):
+        for step in program_steps:
             values = {"program": film.who(step)} | {f"loop {name}": str(value) for name, value in step.event.loops}
             for key in ("program", *(f"loop {name}" for name in loops)):
                 scenes.put(step.at, ("state", key), values.get(key, ""), own=True)
@@ -67,7 +67,7 @@ def _variables(film: FilmData, named: Mapping[str, str], scenes: Scenes) -> list
     moments = [(variables.before(s.event), variables.after(s)) for s in film.steps]
     whole = {n for s in film.steps for n in s.event.state if counts(s.event.state, n)} - set(named)
     loops = {name for s in film.steps for name, _ in s.event.loops}
-    said: dict[int, Markup] = {}
+    texts: dict[int, Markup] = {}
     for unnamed, most, room in ROOM:
         seen = dict.fromkeys(n for before, after in moments for n in (*before, *after))
         others = sorted((n for n in seen if n not in named and n not in loops | drawn), key=lambda n: n in whole)
@@ -75,7 +75,7 @@ def _variables(film: FilmData, named: Mapping[str, str], scenes: Scenes) -> list
 
         def kept(values: Mapping[str, Any], names: Sequence[str] = names, unnamed: int = unnamed, most: int = most) -> dict[str, Markup]:  # fmt: skip
             fits = (n for n in names if n in values and _rank(values[n]) <= (most if n in named else unnamed))
-            return {n: said.setdefault(id(values[n]), _shown(values[n])) for n in fits}
+            return {n: texts.setdefault(id(values[n]), _shown(values[n])) for n in fits}
 
         shown = [(kept(before), kept(after)) for before, after in moments]
         there = [n for n in names if any(n in values for pair in shown for values in pair)]
@@ -103,7 +103,7 @@ def _shown(value: Any) -> Markup:
     if _rank(value) == 1:
         return line.format("vector", " ".join([*map(_number, value[:16])] + ["…"] * (len(value) > 16)))
     rows = [" ".join([*map(_number, r[:16] if isinstance(r, list) else [r])] + ["…"] * (isinstance(r, list) and len(r) > 16)) for r in value[:8]]  # fmt: skip
-    return Markup("").join(line.format(Markup('"vector line"'), r) for r in rows + ["…"] * (len(value) > 8))
+    return NOTHING.join(line.format(Markup('"vector line"'), r) for r in rows + ["…"] * (len(value) > 8))
 
 
 def _number(value: Any) -> str:
@@ -113,7 +113,7 @@ def _number(value: Any) -> str:
 
 
 def state_html(rows: Sequence[tuple[str, str, str]], stage: Stage) -> Markup:
-    """The table at a step. A row is hidden while nothing stands in it."""
+    """The table at a step. A row is hidden while it is empty."""
     row = Markup(
         '<tr data-hide{}><th scope="row">{}{}</th><td><span data-s="{}">{}</span>'
         '<span data-hide class="later"{}><span class="then">→</span><span data-s="{}">{}</span></span></td></tr>'
@@ -133,7 +133,7 @@ def state_html(rows: Sequence[tuple[str, str, str]], stage: Stage) -> Markup:
     page = Markup(
         '<div class="now"><h4>state before this step → after it</h4><div class="stateBox"><table class="state">{}</table></div></div>'
     )
-    return page.format(Markup("").join(out))
+    return page.format(NOTHING.join(out))
 
 
 # ---- bytes -------------------------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def meters_html(listed: Sequence[Meter]) -> Markup:
             )
         )  # fmt: skip
     page = Markup('<div class="traffic"><h4 class="measure">bytes so far, against the budget</h4>{}</div>')
-    return page.format(Markup("").join(rows))
+    return page.format(NOTHING.join(rows))
 
 
 # ---- what went wrong ---------------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def meters_html(listed: Sequence[Meter]) -> Markup:
 def notes_html(film: FilmData) -> Markup:
     """The findings below the film; each that belongs to a step is a button that leads there."""
     rows = list(_notes(film))
-    return Markup('<ul class="findings">{}</ul>').format(Markup("").join(rows)) if rows else Markup("")
+    return Markup('<ul class="findings">{}</ul>').format(NOTHING.join(rows)) if rows else NOTHING
 
 
 def _notes(film: FilmData) -> Iterator[Markup]:
@@ -224,10 +224,10 @@ def _notes(film: FilmData) -> Iterator[Markup]:
         more = ""
         if note.kind == "running value" and silent:
             more = f" {count(silent, 'other program')} {'goes' if silent == 1 else 'go'} wrong too."
-        said = Markup("<b>⚠ {}</b> {}{}").format(note.kind, note.message, more)
+        text = Markup("<b>⚠ {}</b> {}{}").format(note.kind, note.message, more)
         if note.at is None:
-            yield Markup('<li><div class="finding">{}</div></li>').format(said)
+            yield Markup('<li><div class="finding">{}</div></li>').format(text)
         else:
             yield Markup('<li><button type="button" data-at="{}" class="finding">{}</button></li>').format(
-                note.at, said
+                note.at, text
             )

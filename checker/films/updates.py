@@ -20,7 +20,7 @@ SMALL = 1e-6
 
 
 @dataclass(frozen=True)
-class Taken:
+class Addition:
     """``old × factor + new = want``, and what the kernel holds instead where it `got` something else. `name` is the variable's."""
 
     name: str
@@ -46,13 +46,13 @@ class RowUpdates:
     row: int
     index: int
     """Of the row in the tile."""
-    alone: bool
-    """The tile has no other row."""
+    only_row: bool
+    """Whether the tile has no other row."""
     steps: frozenset[int]
     """Those of the program."""
-    sums: dict[int, Taken]
+    sums: dict[int, Addition]
     """By step, from the one that changes the sum until the chunk is done."""
-    accumulators: dict[int, Taken]
+    accumulators: dict[int, Addition]
     words: dict[int, str]
     """By step, only where something changes."""
 
@@ -66,14 +66,14 @@ def row_updates(steps: Sequence[Step], walks: Sequence[Sequence[Chunk]], running
     if update is None:
         return []
     out = []
-    for mine, chunks in zip(by_program(steps), walks, strict=True):
+    for program_steps, chunks in zip(by_program(steps), walks, strict=True):
         fresh = [c for c in chunks if c.end is not None and _changes(c, update)]
         if not fresh:
             continue
         first = fresh[0]
-        same = [c for c in fresh if (c.lead, c.rows) == (first.lead, first.rows)]
-        row = max(range(*first.rows), key=lambda r: (_seen(same, update, r), -r))
-        out.append(_row(mine, same, row, running))
+        same_rows = [c for c in fresh if (c.lead, c.rows) == (first.lead, first.rows)]
+        row = max(range(*first.rows), key=lambda r: (_seen(same_rows, update, r), -r))
+        out.append(_row(program_steps, same_rows, row, running))
     return out
 
 
@@ -97,14 +97,14 @@ def _factor(chunk: Chunk, update: Update, row: int) -> float:
     return update.factor(before, after) if math.isfinite(before) and math.isfinite(after) else 0.0
 
 
-def _row(mine: Sequence[Step], chunks: Sequence[Chunk], row: int, running: RunningState) -> RowUpdates:
+def _row(program_steps: Sequence[Step], chunks: Sequence[Chunk], row: int, running: RunningState) -> RowUpdates:
     update = running.update
     assert update is not None
     first = chunks[0]
     index = row - first.rows[0]
-    out = RowUpdates(row, index, first.tall == 1, frozenset(s.at for s in mine), {}, {}, {})
+    out = RowUpdates(row, index, first.tall == 1, frozenset(s.at for s in program_steps), {}, {}, {})
     for chunk in chunks:
-        during = [s for s in mine if chunk.at <= s.at and (chunk.end is None or s.at < chunk.end)]
+        during = [s for s in program_steps if chunk.at <= s.at and (chunk.end is None or s.at < chunk.end)]
         taken, at = _sum(during, chunk, row, index, running)
         if taken is None:
             continue
@@ -118,24 +118,27 @@ def _row(mine: Sequence[Step], chunks: Sequence[Chunk], row: int, running: Runni
     return out
 
 
-def _sum(during: Sequence[Step], chunk: Chunk, row: int, index: int, running: RunningState) -> tuple[Taken | None, int]:
+def _sum(
+    during: Sequence[Step], chunk: Chunk, row: int, index: int, running: RunningState
+) -> tuple[Addition | None, int]:
     """What the chunk adds to the sum, and the step that adds it."""
     update = running.update
     assert update is not None
-    values = [(s.at, _entry(s.event.state.get(update.total), index), _later(s, update.total, index)) for s in during]
-    known = [(at, old, new) for at, old, new in values if old is not None and new is not None]
-    if not known:
+    pairs = []
+    for step in during:
+        old = _entry(step.event.state.get(update.total), index)
+        new = _entry(step.later.state.get(update.total), index) if step.later else None
+        if old is not None and new is not None:
+            pairs.append((step.at, old, new))
+    if not pairs:
         return None, -1
-    at = next((at for at, old, new in known if old != new), known[-1][0])
-    old, got = known[0][1], known[-1][2]
-    assert old is not None
-    assert got is not None
+    at = next((at for at, old, new in pairs if old != new), pairs[-1][0])
+    old, got = pairs[0][1], pairs[-1][2]
     factor = _factor(chunk, update, row)
     before, after = (_exact(chunk, update.total, row, late) for late in (False, True))
     new = after - factor * (0.0 if math.isnan(before) else before)
-    taken = Taken(update.total, old, factor, new, got, right=True)
-    right = close(got, taken.want, running.tolerance)
-    return Taken(update.total, old, factor, new, got, right), at
+    right = close(got, old * factor + new, running.tolerance)
+    return Addition(update.total, old, factor, new, got, right), at
 
 
 def _entry(value: object, index: int) -> float | None:
@@ -143,18 +146,14 @@ def _entry(value: object, index: int) -> float | None:
     return values[index] if values is not None and index < len(values) else None
 
 
-def _later(step: Step, name: str, index: int) -> float | None:
-    return _entry(step.later.state.get(name), index) if step.later else None
-
-
-def _sentence(update: Update, taken: Taken, before: float, after: float) -> str:
-    said = update.begins if math.isnan(before) else update.stays if before == after else update.changes
+def _sentence(update: Update, taken: Addition, before: float, after: float) -> str:
+    template = update.begins if math.isnan(before) else update.stays if before == after else update.changes
     if not taken.right:
-        said += " " + update.departs
-    return _filled(said, taken, before, after)
+        template += " " + update.departs
+    return _filled(template, taken, before, after)
 
 
-def _filled(said: str, taken: Taken, before: float, after: float) -> str:
+def _filled(template: str, taken: Addition, before: float, after: float) -> str:
     numbers = {
         "before": before,
         "after": after,
@@ -163,7 +162,7 @@ def _filled(said: str, taken: Taken, before: float, after: float) -> str:
         "sum": taken.want,
         "got": taken.got,
     }
-    return said.format(factor=_short(taken.factor), **{name: _said(value) for name, value in numbers.items()})
+    return template.format(factor=_short(taken.factor), **{name: _said(value) for name, value in numbers.items()})
 
 
 def _said(value: float) -> str:
@@ -192,7 +191,7 @@ def _accumulate(
     # a product's operands are rounded, and so are the numbers of a trace
     room = ROUNDED * (abs(factor * was) + (0.0 if terms is None else float(np.abs(terms).sum())))
     right = terms is None or abs(got - factor * was - added) <= room
-    taken = Taken(f"{name}[{out.row}, {column}]", was, factor, added, got, right)
+    taken = Addition(f"{name}[{out.row}, {column}]", was, factor, added, got, right)
     for late in during:
         if late.at >= step.at:
             out.accumulators[late.at] = taken

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # the verbs are imported where torch is missing, too
     from checker.submission.kernel import KernelSource
 
 OPTIONS = {"num_warps": (1, 2, 4, 8, 16, 32), "num_stages": (1, 2, 3, 4, 5, 6, 7, 8)}
-"""Of a launch, what may be asked for."""
+"""The options of a launch that may be chosen, and their values."""
 SMALLEST = 16
 """The smallest side of a tile that every `tl.dot` takes."""
 
@@ -73,14 +73,14 @@ def _is_path(text: str) -> bool:
 
 
 def path_of(text: str, verb: str) -> Path:
-    """The file that a path or a puzzle's name stands for. Raises UsageError for a name that is none."""
+    """The file of a path or of a puzzle's name. Raises UsageError for a name that is neither."""
     from checker import workspace
 
     return Path(text) if _is_path(text) else workspace.find().puzzle_file(puzzle_named(text, verb).name)
 
 
 def kernels_in(path: Path, verb: str, puzzle: str = "") -> list[tuple[Puzzle, KernelSource]]:
-    """The kernels of a file, only that of `puzzle` where one is named; what else cannot be read is said on standard error.
+    """The kernels of a file, only that of `puzzle` where one is named; what else cannot be read is reported on standard error.
 
     Raises UsageError where there is none, and FileNotFoundError.
     """
@@ -92,9 +92,9 @@ def kernels_in(path: Path, verb: str, puzzle: str = "") -> list[tuple[Puzzle, Ke
     kernels = [(PUZZLES[f.puzzle], f.source) for f in found if f.puzzle is not None and f.source is not None]
     broken = [f for f in found if f.source is None and f.reason != "no_kernel"]
     if not kernels:
-        told = "; ".join(f"{f.submission}: {f.error}" for f in (broken or found)[:3])
-        asked = f" The kernel of {wanted[0].name} is called {wanted[0].kernel}." if puzzle else ""
-        raise UsageError(f"{path}: {told or 'no kernel of this course is in it'}.{asked}")
+        errors = "; ".join(f"{f.submission}: {f.error}" for f in (broken or found)[:3])
+        expected = f" The kernel of {wanted[0].name} is called {wanted[0].kernel}." if puzzle else ""
+        raise UsageError(f"{path}: {errors or 'no kernel of this course is in it'}.{expected}")
     for f in broken:
         print(f"checker: {f.submission}: {f.error}", file=sys.stderr)
     return kernels

@@ -28,7 +28,7 @@ from checker.verbs.arguments import chosen_case, kernel_named, sizes_as_usage_er
 from checker.verbs.roofline import Demand, Limits, share
 from checker.view import display
 from checker.view.panel import Cell, Panel
-from checker.view.speed_plots import Bar, Roof, roofline_plot, time_plot
+from checker.view.plots import Bar, Roof, roofline_plot, time_plot
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -98,7 +98,7 @@ def cases_to_time(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[list[Case]
 
 
 class Clock(Protocol):
-    """Times kernels of ours and calls of libraries, once each time it is asked."""
+    """Times kernels of ours and calls of libraries, once for each item that is taken."""
 
     def kernel(self, source: KernelSource, launch: Launch) -> Iterator[Timing]: ...
     def peers(self, work: Work, case: Case, tensors: Tensors) -> Mapping[str, Iterator[Timing]]: ...
@@ -177,63 +177,71 @@ class Benchmark:
         self.panel().print(console)
 
     def panel(self) -> Panel:
-        labels, told = _labelled([one.case for one in self.measured])
-        rows = [row for label, one in zip(labels, self.measured, strict=True) for row in _rows(label, one, self.limits)]
+        labels, case_sentences = _labelled([measured.case for measured in self.measured])
+        rows = [
+            row
+            for label, measured in zip(labels, self.measured, strict=True)
+            for row in _rows(label, measured, self.limits)
+        ]
         refused = [
             f"{label}{name} {IMPOSSIBLE}"
-            for label, one in zip(labels, self.measured, strict=True)
-            for name, time in one.times.items()
-            if isinstance(time, Timing) and _impossible(time, one.demand, self.limits)
+            for label, measured in zip(labels, self.measured, strict=True)
+            for name, time in measured.times.items()
+            if isinstance(time, Timing) and self.limits.impossible(time.median, measured.demand)
         ]
         others = [
             f"{name} was not timed{f' in case {label[0]}' if label else ''}: it does other work, or takes other tensors, than the case asks for."
-            for label, one in zip(labels, self.measured, strict=True)
-            for name in one.left_out
+            for label, measured in zip(labels, self.measured, strict=True)
+            for name in measured.left_out
         ]
         products = " and ".join(
             f"{self.limits.products[dtype] / 1e12:,.0f} TFLOP/s for products in {dtype}"
-            for dtype in dict.fromkeys(one.demand.dtype for one in self.measured if one.demand.operations)
+            for dtype in dict.fromkeys(
+                measured.demand.dtype for measured in self.measured if measured.demand.operations
+            )
         )
         limit = f"{self.limits.copy / 1e9:,.0f} GB/s for a copy" + (f" and {products}" if products else "")
         words = dict(zip(("gold", "silver", "bronze"), (f"{ratio:g}" for ratio, _ in MEDALS), strict=True))
         footer = [text.format(limit=limit, rounds=timing.ROUNDS, **words) for text in MEASURED]
-        return Panel(f"{self.title} on {self.limits.gpu}", [*told, *refused], HEADS, rows, footer=[*footer, *others])
+        return Panel(
+            f"{self.title} on {self.limits.gpu}", [*case_sentences, *refused], HEADS, rows, footer=[*footer, *others]
+        )
 
 
 def _labelled(cases: Sequence[Case]) -> tuple[list[str], list[str]]:
-    """What stands before the names in a table of several cases, and sentences that say what the cases are."""
+    """The prefixes of the names in a table of several cases, and sentences that say what the cases are."""
     if len(cases) == 1:
         return [""], [f"{cases[0].name}."]
     return [f"{i} · " for i in range(1, len(cases) + 1)], [f"Case {i}: {case.name}." for i, case in enumerate(cases, 1)]
 
 
-def _impossible(time: Timing, demand: Demand, limits: Limits) -> bool:
-    return limits.impossible(time.median, demand.bytes, demand.operations, demand.dtype)
-
-
-def _possible(one: Measured, limits: Limits) -> dict[str, Timing]:
+def _possible(measured: Measured, limits: Limits) -> dict[str, Timing]:
     """The times that are reported."""
-    return {n: t for n, t in one.times.items() if isinstance(t, Timing) and not _impossible(t, one.demand, limits)}
+    return {
+        n: t
+        for n, t in measured.times.items()
+        if isinstance(t, Timing) and not limits.impossible(t.median, measured.demand)
+    }
 
 
-def _rows(label: str, one: Measured, limits: Limits) -> list[list[Cell]]:
+def _rows(label: str, measured: Measured, limits: Limits) -> list[list[Cell]]:
     """A row for each contestant."""
-    possible = _possible(one, limits)
-    least = limits.least(one.demand.bytes, one.demand.operations, one.demand.dtype)
+    possible = _possible(measured, limits)
+    least = limits.least(measured.demand)
     rows = []
-    for name, time in one.times.items():
+    for name, time in measured.times.items():
         if isinstance(time, str) or name not in possible:
             why = time if isinstance(time, str) else "beyond the limit"
             rows.append([Cell(label + name), Cell(why, "bad", number=True), *[Cell("", number=True)] * 5])
             continue
-        flops = f"{one.demand.operations / time.median / 1e12:,.0f}" if one.demand.operations else "–"
+        flops = f"{measured.demand.operations / time.median / 1e12:,.0f}" if measured.demand.operations else "–"
         ratio = possible[COURSE].median / time.median if COURSE in possible else 0.0
         rows.append(
             [
                 Cell(label + name),
                 Cell(duration(time.median), number=True),
                 Cell(f"{duration(time.low)} to {duration(time.high)}", "soft", number=True),
-                Cell(f"{one.demand.bytes / time.median / 1e9:,.0f}", number=True),
+                Cell(f"{measured.demand.bytes / time.median / 1e9:,.0f}", number=True),
                 Cell(flops, number=True),
                 Cell(share(least, time.median), number=True),
                 Cell(_ratio(name, ratio), "good" if ratio >= MEDALS[0][0] and name == YOURS else "", number=True),
@@ -249,22 +257,22 @@ def _ratio(name: str, ratio: float) -> str:
     return f"{ratio:.2f} ×{medal}"
 
 
-def _plots(one: Measured, limits: Limits) -> Iterator[str]:
-    shown = _possible(one, limits)
+def _plots(measured: Measured, limits: Limits) -> Iterator[str]:
+    shown = _possible(measured, limits)
     if not shown:
         return
-    bytes_, operations, dtype = one.demand.bytes, one.demand.operations, one.demand.dtype
+    demand = measured.demand
     bars = [Bar(name, time.median, time.low, time.high) for name, time in shown.items()]
-    yield time_plot(bars, limits.least(bytes_, operations, dtype), title="Time of a launch")._repr_html_()
-    if operations:
-        points = [(name, operations / time.median) for name, time in shown.items()]
-        roof = Roof(limits.gpu, limits.copy, limits.products[dtype])
-        yield roofline_plot(points, operations / bytes_, roof, title="Under the roof")._repr_html_()
+    yield time_plot(bars, limits.least(demand), title="Time of a launch")._repr_html_()
+    if demand.operations:
+        points = [(name, demand.operations / time.median) for name, time in shown.items()]
+        roof = Roof(limits.gpu, limits.copy, limits.products[demand.dtype])
+        yield roofline_plot(points, demand.operations / demand.bytes, roof, title="Under the roof")._repr_html_()
 
 
 def predictions(puzzle: Puzzle, cases: Sequence[Case], sheets: Sequence[Limits] = roofline.SHEETS) -> Panel:
     """The least time of each case on GPUs that are not here. Raises UsageError for sizes that the puzzle cannot have."""
-    labels, told = _labelled(cases)
+    labels, case_sentences = _labelled(cases)
     rows = []
     for label, case in zip(labels, cases, strict=True):
         with sizes_as_usage_errors():
@@ -273,12 +281,12 @@ def predictions(puzzle: Puzzle, cases: Sequence[Case], sheets: Sequence[Limits] 
             f", {needed.operations / 1e9:,.0f} GFLOP" if needed.operations else ""
         )
         for sheet in sheets:
-            least = sheet.least(needed.bytes, needed.operations, needed.dtype)
-            bound = sheet.bound(needed.bytes, needed.operations, needed.dtype)
+            least = sheet.least(needed)
+            bound = sheet.bound(needed)
             rows.append([Cell(label + sheet.gpu), Cell(duration(least), "soft", number=True), Cell(bound), Cell(size)])
     heads = ("", "at least, predicted", "limited by its", "what has to be done")
     title = f"{puzzle.title}: predicted, not measured"
-    return Panel(title, (PREDICTED, *told), heads, rows, footer=(roofline.OBSERVED,))
+    return Panel(title, (PREDICTED, *case_sentences), heads, rows, footer=(roofline.OBSERVED,))
 
 
 # --- what comparisons in notebooks use too ------------------------------------------------------------------------------

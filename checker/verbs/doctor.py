@@ -37,7 +37,7 @@ Level = Literal["ok", "note", "warning", "problem"]
 
 @dataclass(frozen=True)
 class HealthCheck:
-    """One line of the report: what was looked at, how it stands, and the exact command that mends it (may be empty)."""
+    """One line of the report: what was examined, its state, and the exact command that mends it (may be empty)."""
 
     what: str
     level: Level

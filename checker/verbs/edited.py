@@ -63,7 +63,7 @@ def _notebook_file() -> Path | None:
 
 
 _NOTE = Markup("""\
-<div class="tbt-edited"><p role="alert" hidden style="padding:8px 12px;border-left:4px solid #b35900"><b>{said}</b></p>\
+<div class="tbt-edited"><p role="alert" hidden style="padding:8px 12px;border-left:4px solid #b35900"><b>{warning}</b></p>\
 <details open><summary hidden>The verdict on the cell as it was run</summary>{card}</details><script>(() => {{
   const here = document.currentScript;
   const boxes = here ? [here.closest(".tbt-edited")] : document.querySelectorAll(".tbt-edited:not(.looked)");
@@ -84,10 +84,10 @@ def with_note(card: display.Output, source: KernelSource) -> display.Output:
     number = cell_number(source)
     if number is None:
         return card
-    said = EDITED.format(kernel=source.kernel, number=number)
+    warning = EDITED.format(kernel=source.kernel, number=number)
 
     def html() -> str:
-        return str(_NOTE.format(said=said, card=Markup(card.html()), number=number))  # noqa: S704 (ours)
+        return str(_NOTE.format(warning=warning, card=Markup(card.html()), number=number))  # noqa: S704 (ours)
 
     text: Callable[[Console], None] = card.print
     return display.Output(html, text)

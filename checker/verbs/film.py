@@ -88,7 +88,7 @@ def film_output(made: Film | Verdict) -> display.Output:
 def folded(verdict: Verdict, source: KernelSource) -> str:
     """The film that belongs to a card, to be opened by one click: of the failing case, or of the kernel that passed.
 
-    Empty where there is none: the kernel does not run, or nobody could watch it. Never raises: the verdict stands without a film.
+    Empty where there is none: the kernel does not run, or nobody could watch it. Never raises: the verdict counts without a film.
     """
     puzzle = PUZZLES[verdict.puzzle]
     case = puzzle.film.case if verdict.passed else failing_case(verdict)
@@ -206,9 +206,9 @@ def _flaws(
             outputs[name] = WrongOutput(*(t.double().numpy() if t.is_floating_point() else t.numpy() for t in (wrong, expected, after[name])))  # fmt: skip
     if verdict is None and not outputs:
         return None
-    said = f"{headline(verdict)}." if verdict is not None else f"{puzzle.title} gives wrong numbers."
-    said = f"This kernel does not pass. {said}"
+    verdict_words = f"{headline(verdict)}." if verdict is not None else f"{puzzle.title} gives wrong numbers."
+    verdict_words = f"This kernel does not pass. {verdict_words}"
     found = failing_case(verdict) if verdict is not None else None
     if not outputs and found is not None and found != case:
-        said += f' In this case every number is right: `film(…, case="failing")` shows {found.name}.'
-    return Flaws(said, outputs)
+        verdict_words += f' In this case every number is right: `film(…, case="failing")` shows {found.name}.'
+    return Flaws(verdict_words, outputs)

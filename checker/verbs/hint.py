@@ -1,4 +1,4 @@
-"""`hint`: three levels, one more each time it is asked for; after passing, the explanation and the course's solution."""
+"""`hint`: three levels, one more at each call; after passing, the explanation and the course's solution."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ShownHint:
 
 
 def hint(what: Any, level: int | str | None = None) -> ShownHint:
-    """Show the next hint of a puzzle, or the one asked for. Raises UsageError."""
+    """Show the next hint of a puzzle, or the one of `level`. Raises UsageError."""
     puzzle, space = puzzle_named(what, "hint"), workspace.find()
     record = progress_file.load(space).of(puzzle.name)
     if level is None and not record.passed and ipython.ran_with_others():
@@ -60,11 +60,11 @@ def _held_back(puzzle: Puzzle, record: Record) -> ShownHint:
     return display.shown(shown)
 
 
-def _level(record: Record, asked: int | str | None) -> int:
-    """The level asked for, as a number or by name; else 4 once the puzzle is passed, or one more than before."""
-    if asked is None:
+def _level(record: Record, wanted: int | str | None) -> int:
+    """The `wanted` level, as a number or by name; else 4 once the puzzle is passed, or one more than before."""
+    if wanted is None:
         return EXPLANATION if record.passed else min(record.hints + 1, len(LEVELS))
-    level = int(asked) if isinstance(asked, str) and asked.isdigit() else asked
+    level = int(wanted) if isinstance(wanted, str) and wanted.isdigit() else wanted
     if isinstance(level, str) and level in LEVELS:
         return LEVELS.index(level) + 1
     if isinstance(level, int) and not isinstance(level, bool) and 1 <= level <= len(LEVELS):

@@ -62,7 +62,7 @@ def name_the_missing_cell(result: Any) -> None:
     if not isinstance(error, NameError) or not isinstance(name, str) or not name.endswith("_kernel"):
         return
     running = display.shell()
-    if running is None or name in running.user_ns:  # there, but not where it was asked for
+    if running is None or name in running.user_ns:  # defined, but not in the scope that needed it
         return
     from checker.course import KERNELS
     from checker.submission.notebook import unfinished

@@ -1,4 +1,4 @@
-"""What is seen of the machine at hand. torch, Triton and CUDA are asked in a process of their own.
+"""The facts of this machine. torch, Triton and CUDA are examined in a process of their own.
 
 A broken install can crash or hang on import, and asking torch about a GPU opens it: neither may happen to a notebook.
 """
@@ -43,7 +43,7 @@ class Machine:
 
     python: tuple[int, int, int]
     system: str  # "Linux", "Darwin", "Windows", as `platform.system()` says
-    interpreter: str = "python"  # what stands before `-m pip` in the commands
+    interpreter: str = "python"  # what precedes `-m pip` in the commands
     torch: str | None = None
     torch_error: str = ""
     torch_cuda: str | None = None  # the CUDA that torch was built with, None for a CPU-only build
@@ -110,32 +110,32 @@ def _installed(package: str) -> str | None:
 
 IMPORTS = """
 import json, sys
-told = {}
+seen = {}
 try:
     import torch
-    told["torch_cuda"], told["torch_hip"] = torch.version.cuda, getattr(torch.version, "hip", None)
+    seen["torch_cuda"], seen["torch_hip"] = torch.version.cuda, getattr(torch.version, "hip", None)
     if torch.version.cuda:
         try:
             torch.cuda.init()
-            told["gpus"] = [
+            seen["gpus"] = [
                 [p.name, [p.major, p.minor], p.total_memory]
                 for p in map(torch.cuda.get_device_properties, range(torch.cuda.device_count()))
             ]
         except Exception as error:
-            told["cuda_error"] = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+            seen["cuda_error"] = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
 except BaseException as error:
-    told["torch_error"] = f"{type(error).__name__}: {error}"
+    seen["torch_error"] = f"{type(error).__name__}: {error}"
 try:
     import triton
     import triton.language
 except BaseException as error:
-    told["triton_error"] = f"{type(error).__name__}: {error}"
-sys.stdout.write("\\n" + json.dumps(told))
+    seen["triton_error"] = f"{type(error).__name__}: {error}"
+sys.stdout.write("\\n" + json.dumps(seen))
 """
 
 
 def _imported() -> dict[str, Any]:
-    """What torch and Triton say about themselves; a crash or a hang of theirs is told as an error of both."""
+    """What torch and Triton say about themselves; a crash or a hang of theirs counts as an error of both."""
     try:
         # in an empty folder: nothing in the working directory may stand in for torch
         with tempfile.TemporaryDirectory() as empty:
@@ -167,7 +167,7 @@ def _driver() -> tuple[str | None, tuple[str, ...]]:
 
 
 def _sandbox(seen: Mapping[str, Any]) -> dict[str, Any]:
-    """The isolation that the sandbox reaches and its gaps, or why it does not start; not asked where it cannot run."""
+    """The isolation that the sandbox reaches and its gaps, or why it does not start; nothing where it cannot run."""
     if platform.system() != "Linux" or seen.get("torch_error") or seen.get("triton_error"):
         return {}
     try:
@@ -175,7 +175,7 @@ def _sandbox(seen: Mapping[str, Any]) -> dict[str, Any]:
 
         shared = Sandbox.shared()
         return {"sandbox": shared.tier, "sandbox_gaps": shared.gaps, "sandbox_lost": shared.lost}
-    except Exception as error:  # whatever stops the sandbox is what the learner has to be told
+    except Exception as error:  # whatever stops the sandbox is what the learner has to know
         return {"sandbox_error": f"{type(error).__name__}: {error}"}
 
 

@@ -18,16 +18,16 @@ from checker.view.panel import Cell, Panel
 
 @dataclass(frozen=True)
 class CheckedParts:
-    """The parts of a puzzle that passed, in order, up to the one asked for. `stopped` is the verdict of the first that did not."""
+    """The parts of a puzzle that passed, in order, up to `up_to`. `stopped` is the verdict of the first that did not."""
 
     puzzle: str
     passed: tuple[str, ...]
-    asked: str
+    up_to: str
     stopped: Verdict | None = None
 
     def __repr__(self) -> str:
         done = ", ".join(self.passed) or "nothing yet"
-        return f"<{self.puzzle}, up to {self.asked}: {done}{'' if self.stopped is None else '; then it stopped'}>"
+        return f"<{self.puzzle}, up to {self.up_to}: {done}{'' if self.stopped is None else '; then it stopped'}>"
 
 
 def check_parts(puzzle: Puzzle, source: KernelSource, only: str) -> CheckedParts:
@@ -37,8 +37,8 @@ def check_parts(puzzle: Puzzle, source: KernelSource, only: str) -> CheckedParts
     """
     names = [part.name for part in puzzle.parts]
     if only not in names:
-        said = f"Its parts are {', '.join(names)}." if names else f"Check the whole: check({puzzle.kernel})"
-        raise UsageError(f"{puzzle.name} has no part called {only!r}. {said}")
+        advice = f"Its parts are {', '.join(names)}." if names else f"Check the whole: check({puzzle.kernel})"
+        raise UsageError(f"{puzzle.name} has no part called {only!r}. {advice}")
     passed: list[str] = []
     stopped: Verdict | None = None
     with display.working(f"Checking {source.kernel}, up to {only} …") as area:

@@ -13,46 +13,54 @@ from checker.verbs.progress_file import Prediction
 Answer = float | str | Sequence["Answer"] | Mapping[Any, "Answer"]
 
 
-def predicted(question: str, said: Any, answer: Any, within: float = 0.1) -> None:
+def predicted(question: str, prediction: Any, answer: Any, within: float = 0.1) -> None:
     """Print a prediction beside the answer, and keep whether the first one was right.
 
     Numbers are right where they differ by no more than `within` of the answer, several numbers where all are. A prediction
     that is not filled in counts for nothing.
     """
-    if not _filled(said):
+    if not _filled(prediction):
         print(f"The answer is {_words(answer)}. You had not written a prediction; that counts neither way.")
         return
-    right = _right(said, answer, within)
-    print(f"You said {_words(said)}: right." if right else f"You said {_words(said)}. The answer is {_words(answer)}.")
-    progress_file.keep_prediction(workspace.find(), question, Prediction(_words(said), right))
+    right = _right(prediction, answer, within)
+    print(
+        f"You said {_words(prediction)}: right."
+        if right
+        else f"You said {_words(prediction)}. The answer is {_words(answer)}."
+    )
+    progress_file.keep_prediction(workspace.find(), question, Prediction(_words(prediction), right))
 
 
-def _filled(said: Any) -> bool:
+def _filled(prediction: Any) -> bool:
     """Whether there is an answer in every place."""
-    if isinstance(said, Mapping):
-        return bool(said) and all(map(_filled, said.values()))
-    if isinstance(said, list | tuple):
-        return bool(said) and all(map(_filled, said))
-    return said is not None and said != ""
+    if isinstance(prediction, Mapping):
+        return bool(prediction) and all(map(_filled, prediction.values()))
+    if isinstance(prediction, list | tuple):
+        return bool(prediction) and all(map(_filled, prediction))
+    return prediction is not None and prediction != ""
 
 
-def _right(said: Any, answer: Any, within: float) -> bool:
+def _right(prediction: Any, answer: Any, within: float) -> bool:
     if isinstance(answer, Mapping):
-        return isinstance(said, Mapping) and all(k in said and _right(said[k], answer[k], within) for k in answer)
+        return isinstance(prediction, Mapping) and all(
+            k in prediction and _right(prediction[k], answer[k], within) for k in answer
+        )
     if isinstance(answer, list | tuple):
-        pairs = isinstance(said, list | tuple) and len(said) == len(answer)
-        return pairs and all(_right(s, a, within) for s, a in zip(said, answer, strict=True))
+        pairs = isinstance(prediction, list | tuple) and len(prediction) == len(answer)
+        return pairs and all(_right(s, a, within) for s, a in zip(prediction, answer, strict=True))
     if isinstance(answer, str):
-        return str(said).strip().lower() == answer.lower()
+        return str(prediction).strip().lower() == answer.lower()
     try:
-        return math.isclose(float(said), float(answer), rel_tol=0.0, abs_tol=max(within * abs(float(answer)), 1e-9))
+        return math.isclose(
+            float(prediction), float(answer), rel_tol=0.0, abs_tol=max(within * abs(float(answer)), 1e-9)
+        )
     except (TypeError, ValueError):
         return False
 
 
 def _words(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}: {_words(one)}" for key, one in value.items())
+        return ", ".join(f"{key}: {_words(item)}" for key, item in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(map(_words, value))
     if isinstance(value, float):

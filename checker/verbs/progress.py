@@ -56,19 +56,19 @@ def _predicted(saved: Progress) -> list[str]:
     """How often the first prediction was right."""
     if not saved.predictions:
         return []
-    right = sum(one.right for one in saved.predictions.values())
+    right = sum(prediction.right for prediction in saved.predictions.values())
     return [f"Predictions: {right} of {len(saved.predictions)} right at the first try."]
 
 
 def _mistakes(saved: Progress) -> list[str]:
     """What was believed and is not so, the most frequent first."""
     met = [(n, puzzle, name) for puzzle, entry in saved.puzzles.items() for name, n in entry.mistakes.items()]
-    told = []
-    for count, puzzle, name in sorted(met, key=lambda one: -one[0])[:MOST_MISTAKES]:
+    lines = []
+    for count, puzzle, name in sorted(met, key=lambda entry: -entry[0])[:MOST_MISTAKES]:
         believed = {m.name: m.believed for m in bank(puzzle)}.get(name) if puzzle in PUZZLES else None
         times = f" ({count} times)" if count > 1 else ""
-        told.append(f"`{puzzle}`{times}, believed: {believed or name.replace('_', ' ')}")
-    return told
+        lines.append(f"`{puzzle}`{times}, believed: {believed or name.replace('_', ' ')}")
+    return lines
 
 
 def _divided(space: Workspace) -> list[str]:

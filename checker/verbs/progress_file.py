@@ -173,7 +173,7 @@ def _backup(path: Path) -> Path:
 
 def _dumped(progress: Progress) -> str:
     puzzles = {name: asdict(entry) for name, entry in sorted(progress.puzzles.items())}
-    predictions = {question: asdict(one) for question, one in sorted(progress.predictions.items())}
+    predictions = {question: asdict(prediction) for question, prediction in sorted(progress.predictions.items())}
     return json.dumps({"schema": SCHEMA, "puzzles": puzzles, "predictions": predictions}, indent=2) + "\n"
 
 
@@ -200,7 +200,10 @@ def _parse(text: str) -> Progress:
 
 def _predictions(entries: Any) -> dict[str, Prediction]:
     try:
-        return {str(question): Prediction(str(one["said"]), one["right"] is True) for question, one in entries.items()}
+        return {
+            str(question): Prediction(str(prediction["said"]), prediction["right"] is True)
+            for question, prediction in entries.items()
+        }
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError("a prediction is damaged") from error
 
@@ -227,15 +230,15 @@ def _read_or_rescue(path: Path) -> Progress:
         return _read(path)
     except ValueError as error:
         aside = _kept_aside(path)
-        told = f"{path.name} was damaged ({error}); it is kept as {aside.name}."
+        message = f"{path.name} was damaged ({error}); it is kept as {aside.name}."
     try:
         progress = _parse(_backup(path).read_text(encoding="utf-8"))
-        told += " Your progress was restored from the backup, where the last attempt may be missing."
+        message += " Your progress was restored from the backup, where the last attempt may be missing."
     except (OSError, ValueError):
         progress = Progress()
-        told += " A new one was started; kernels that passed are still in `passed/`."
+        message += " A new one was started; kernels that passed are still in `passed/`."
     workspace.write_atomically(path, _dumped(progress))
-    progress.messages = (told,)
+    progress.messages = (message,)
     return progress
 
 

@@ -70,7 +70,7 @@ def _put_back(puzzle: str, space: Workspace) -> Reset:
 
 
 def notebook_cell(text: str) -> str:
-    """The stub as it stands in a notebook: without the file's title, which the text around the cell says already."""
+    """The stub as a notebook has it: without the file's title, which the text around the cell gives already."""
     lines = text.splitlines(keepends=True)
     first = ast.parse(text).body[0]
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):

@@ -9,7 +9,7 @@ import contextlib
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import torch
 
@@ -30,6 +30,15 @@ BEYOND = 1.15
 
 
 @dataclass(frozen=True)
+class Demand:
+    """What a case takes at least: every input read once, every output written once, and its products."""
+
+    bytes: int
+    operations: int
+    dtype: str
+
+
+@dataclass(frozen=True)
 class Limits:
     """Of one GPU: bytes per second of a copy (read and written), operations per second of a product by dtype, bytes of L2."""
 
@@ -38,17 +47,20 @@ class Limits:
     products: Mapping[str, float]
     l2: int = 0
 
-    def least(self, bytes_: int, operations: int, dtype: str) -> float:
+    def least(self, demand: Demand) -> float:
         """Seconds that moving the bytes or doing the operations takes, whichever is longer: both can go on at once."""
-        return max(bytes_ / self.copy, operations / self.products[dtype] if operations else 0.0)
+        return max(demand.bytes / self.copy, self._products(demand))
 
-    def bound(self, bytes_: int, operations: int, dtype: str) -> str:
+    def bound(self, demand: Demand) -> str:
         """Which of the two it is."""
-        return "products" if operations and operations / self.products[dtype] > bytes_ / self.copy else "bytes"
+        return "products" if self._products(demand) > demand.bytes / self.copy else "bytes"
 
-    def impossible(self, seconds: float, bytes_: int, operations: int, dtype: str) -> bool:
+    def impossible(self, seconds: float, demand: Demand) -> bool:
         """Whether no launch can have taken so little. What still lies in the L2 when it ends need not have reached the memory."""
-        return seconds * BEYOND < self.least(max(0, bytes_ - self.l2), operations, dtype)
+        return seconds * BEYOND < self.least(replace(demand, bytes=max(0, demand.bytes - self.l2)))
+
+    def _products(self, demand: Demand) -> float:
+        return demand.operations / self.products[demand.dtype] if demand.operations else 0.0
 
 
 # what a copy and a product reach of their data sheet: 4250 of 4800 GB/s and 686 of 989 TFLOP/s, measured on one H200
@@ -77,15 +89,6 @@ OBSERVED = (
 # ------------------------------------------------------------------------------------------------------------- a case
 
 
-@dataclass(frozen=True)
-class Demand:
-    """What a case takes at least: every input read once, every output written once, and its products."""
-
-    bytes: int
-    operations: int
-    dtype: str
-
-
 def demand(puzzle: Puzzle, case: Case) -> Demand:
     """No kernel does with less. The tensors are not allocated; parts of them that the budget leaves out do not count."""
     launch, allowed = without_numbers(puzzle, case), puzzle.budget(case)
@@ -111,9 +114,9 @@ def measured_limits(measure: Callable[[], Limits] | None = None) -> Limits:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass  # none yet, or from another version of the course
     found = (measure or _measure)()
-    told = json.dumps({"measured on": here, **asdict(found)}, indent=1)
+    document = json.dumps({"measured on": here, **asdict(found)}, indent=1)
     with contextlib.suppress(OSError):  # then they are measured anew the next time
-        workspace.write_atomically(path, told)
+        workspace.write_atomically(path, document)
     return found
 
 

@@ -15,8 +15,8 @@ ROUNDS = 5
 def interleaved(contestants: Mapping[str, Iterator[Timing]], rounds: int = ROUNDS) -> dict[str, Timing | str]:
     """The median over all rounds, with the lowest and the highest of a round's medians; or why one could not be timed.
 
-    In each round every contestant is timed once, in the given order. A contestant gives a `Timing` each time it is asked, and one
-    that raises RuntimeError is not asked again.
+    In each round every contestant is timed once, in the given order. A contestant that raises
+    RuntimeError is not timed again.
     """
     found: dict[str, list[Timing]] = {name: [] for name in contestants}
     failed: dict[str, str] = {}

@@ -86,20 +86,20 @@ def leave() -> None:
             f"Nothing is reported any more, but the board could not be told to delete what it has ({error}). "
             "Call leave() again when it can be reached."
         ) from None
-    said = (
+    message = (
         "You are in no class."
         if left is None
         else f"You left “{left.joined.title}”, and the board deleted what it had of you."
     )
-    Panel(said).show()
+    Panel(message).show()
 
 
-def _note(kind: Kind, said: str) -> None:
+def _note(kind: Kind, message: str) -> None:
     box = reporting.box_of(workspace.find())
     if box.identity() is None:
         raise UsageError('Join the class first: join("code@host"), as it stands on the screen.')
     reporting.report(box, Event(secrets.token_hex(16), kind), display.interactive())
-    Panel(said, footer=_not_reached(box)).show()
+    Panel(message, footer=_not_reached(box)).show()
 
 
 # ----------------------------------------------------------------------------------------------------------- after a check

@@ -45,7 +45,7 @@ class Compiled:
 
     @property
     def odd_numbers(self) -> list[str]:
-        """The kernel's whole numbers (sizes, strides) that are no multiples of 16, which the compiler is told."""
+        """The kernel's whole numbers (sizes, strides) that are no multiples of 16, as the compiler knows."""
         request = next(iter(self.requests.values()))
         numbers = [name for name, kind in request.signature.items() if kind in ("i32", "i64")]
         return [f"{name} = {self.launch.arguments[name]}" for name in numbers if name not in request.aligned]
@@ -101,7 +101,7 @@ def _why(source: KernelSource, result: CompileResult) -> str:
 def compile_case(
     puzzle: Puzzle, source: KernelSource, case: Case, options: Mapping[str, int], named: Collection[str] = ()
 ) -> Compiled:
-    """Compile one case for every GPU. `named` are the tile sizes that were asked for: they win over the learner's autotune."""
+    """Compile one case for every GPU. `named` are the tile sizes that the caller chose: they win over the learner's autotune."""
     config = source.configs[0] if source.configs else None
     tuned = {name: value for name, value in (config.meta if config else {}).items() if name not in named}
     launch = puzzle.launch(case, puzzle.make(case), {**case.meta, **tuned})
@@ -112,7 +112,7 @@ def compile_case(
 
 
 def case_and_options(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[Case, dict[str, int]]:
-    """The case and the launch options that were asked for. Raises UsageError."""
+    """The case and the launch options that are `wanted`. Raises UsageError."""
     case, options = chosen_case(puzzle, realistic_case(puzzle), wanted)
     if wanted.keys() - options.keys() - {"dtype"} and allowed_bytes(puzzle, case) > MOST_BYTES:
         raise UsageError(
@@ -176,11 +176,11 @@ def table(results: Results) -> list[list[Cell]]:
         ("tiles in shared", _tiles),
         ("in flight in the loop", _in_flight),
     ]
-    return [[Cell(name), *(_cell(told(result)) for result in results.values())] for name, told in rows]
+    return [[Cell(name), *(_cell(describe(result)) for result in results.values())] for name, describe in rows]
 
 
-def _cell(told: str | Cell) -> Cell:
-    return told if isinstance(told, Cell) else Cell(told, "soft" if told == UNKNOWN else "")
+def _cell(shown: str | Cell) -> Cell:
+    return shown if isinstance(shown, Cell) else Cell(shown, "soft" if shown == UNKNOWN else "")
 
 
 def _or_unknown(value: int | None) -> str:

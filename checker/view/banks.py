@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from checker.view.theme import LIGHT, style_element
+from checker.view.theme import style_element, variable
 
 ROWS, PIECES = 8, 8
 """Rows of the tile, and pieces of 16 bytes in a row of 64 numbers: one for each lane that reads, four banks each."""
@@ -35,7 +35,7 @@ _CELL, _LEFT, _TOP = 44, 74, 44
 
 
 def turns(layout: str, read: str) -> int:
-    """How often the busiest bank is asked: 1 where no two lanes meet. Raises KeyError."""
+    """How many accesses the busiest bank serves, one after another: 1 where no two lanes meet. Raises KeyError."""
     place = LAYOUTS[layout][1]
     return max(Counter(place(*READS[read](lane)) % PIECES for lane in range(ROWS)).values())
 
@@ -77,9 +77,9 @@ _SHEET = (
 
 
 def _buttons(group: str, letter: str, names: list[str], chosen: int) -> Markup:
-    one = Markup('<label><input type="radio" name="{}" class="{}"{}> {}</label>')
+    button = Markup('<label><input type="radio" name="{}" class="{}"{}> {}</label>')
     buttons = Markup("").join(
-        one.format(f"{group}{letter}", f"{letter}{i}", Markup(" checked") if i == chosen else "", name)
+        button.format(f"{group}{letter}", f"{letter}{i}", Markup(" checked") if i == chosen else "", name)
         for i, name in enumerate(names)
     )
     return Markup('<div class="choice">{}</div>').format(buttons)
@@ -87,56 +87,43 @@ def _buttons(group: str, letter: str, names: list[str], chosen: int) -> Markup:
 
 def _picture(layout: str, read: str) -> Markup:
     """The memory from left to right over the 32 banks, line by line; what the eight lanes read is filled, with the lane's number."""
-    told, place = LAYOUTS[layout]
+    about, place = LAYOUTS[layout]
     pieces = {place(r, c): (r, c) for r in range(ROWS) for c in range(PIECES)}
     lanes = {place(*READS[read](lane)): lane for lane in range(ROWS)}
     busy = Counter(at % PIECES for at in lanes)
     lines = max(pieces) // PIECES + 1
-    out = [
-        _text(
-            _LEFT + _CELL * g + _CELL / 2,
-            30,
-            f"{4 * g}–{4 * g + 3}",
-            "warn" if busy[g] > 1 else "soft",
-            bold=busy[g] > 1,
-        )
-        for g in range(PIECES)
-    ]
+    out = []
+    for g in range(PIECES):
+        shared, x = busy[g] > 1, _LEFT + _CELL * g + _CELL / 2
+        out.append(_text(x, 30, f"{4 * g}–{4 * g + 3}", "warn" if shared else "soft", bold=shared))
     out.append(_text(0, 30, "banks", "soft", "start"))
     for at in range(lines * PIECES):
         x, y = _LEFT + _CELL * (at % PIECES), _TOP + 24 * (at // PIECES)
         lane, piece = lanes.get(at), pieces.get(at)
-        fill = (
-            "store"
-            if lane is not None and busy[at % PIECES] > 1
-            else "load"
-            if lane is not None
-            else "panel"
-            if piece
-            else "bg"
-        )
-        out.append(_rect(x, y, fill))
-        words = f"lane {lane}" if lane is not None else f"{piece[0]},{piece[1]}" if piece else "–"
-        out.append(_text(x + _CELL / 2, y + 16, words, "bg" if lane is not None else "soft", bold=lane is not None))
+        if lane is not None:
+            fill, words, colour = "store" if busy[at % PIECES] > 1 else "load", f"lane {lane}", "bg"
+        elif piece is not None:
+            fill, words, colour = "panel", f"{piece[0]},{piece[1]}", "soft"
+        else:
+            fill, words, colour = "bg", "–", "soft"
+        out += [_rect(x, y, fill), _text(x + _CELL / 2, y + 16, words, colour, bold=lane is not None)]
     for line in range(lines):
         out.append(_text(0, _TOP + 24 * line + 16, f"byte {128 * line}", "soft", "start"))
     number = turns(layout, read)
-    said = f"{layout}, {told}; read {read}: {_turns(number)}"
+    caption = f"{layout}, {about}; read {read}: {_turns(number)}"
     high = _TOP + 24 * lines + 28
-    out.append(
-        _text(0, high - 8, f"{said[:1].upper()}{said[1:]}.", "warn" if number > 1 else "good", "start", bold=True)
-    )
+    sentence = f"{caption[:1].upper()}{caption[1:]}."
+    out.append(_text(0, high - 8, sentence, "warn" if number > 1 else "good", "start", bold=True))
     svg = Markup('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 440 {:g}" width="100%" role="img" aria-label="{}" font-size="11" font-family="system-ui,sans-serif">{}</svg>')  # fmt: skip
-    return svg.format(high, said, Markup("").join(out))
+    return svg.format(high, caption, Markup("").join(out))
 
 
 def _text(x: float, y: float, words: str, colour: str, anchor: str = "middle", bold: bool = False) -> Markup:
     weight = Markup(' font-weight="650"') if bold else Markup("")
-    return Markup('<text x="{:g}" y="{:g}" fill="var(--{},{})" text-anchor="{}"{}>{}</text>').format(
-        x, y, colour, LIGHT[colour], anchor, weight, words
-    )
+    text = Markup('<text x="{:g}" y="{:g}" fill="{}" text-anchor="{}"{}>{}</text>')
+    return text.format(x, y, variable(colour), anchor, weight, words)
 
 
 def _rect(x: float, y: float, colour: str) -> Markup:
-    box = Markup('<rect x="{:g}" y="{:g}" width="{:g}" height="24" fill="var(--{},{})" stroke="var(--faint,{})"/>')
-    return box.format(x, y, _CELL, colour, LIGHT[colour], LIGHT["faint"])
+    box = Markup('<rect x="{:g}" y="{:g}" width="{:g}" height="24" fill="{}" stroke="{}"/>')
+    return box.format(x, y, _CELL, variable(colour), variable("faint"))

@@ -82,8 +82,8 @@ def _gates(gates: content.Gates) -> Markup:
 
 def _proof(gates: content.Gates) -> Markup:
     item = Markup('<li class="{}"><i aria-hidden="true">{}</i><span>{}</span><span>{}</span></li>')
-    said = [(content.STATUS[gate.status], gate) for gate in gates.results if gate.message]
-    items = [item.format(words.tone, words.icon, gate.gate, prose(gate.message)) for words, gate in said]
+    proved = [(content.STATUS[gate.status], gate) for gate in gates.results if gate.message]
+    items = [item.format(words.tone, words.icon, gate.gate, prose(gate.message)) for words, gate in proved]
     return Markup('<h4>What was checked</h4><ul class="proved">{}</ul>').format(Markup().join(items))
 
 

@@ -62,7 +62,7 @@ _FAILED: dict[Gate, str] = {
 
 @dataclass(frozen=True)
 class Paragraph:
-    """`lead` stands below the headline, `message` is what the failing gate says, `aside` matters less than the rest."""
+    """`lead` comes below the headline, `message` is what the failing gate says, `aside` matters less than the rest."""
 
     text: str
     role: Literal["lead", "message", "plain", "aside"] = "plain"
@@ -244,9 +244,9 @@ def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
     shown = excerpt(verdict, line, also=cause)
     if shown:
         yield shown
-    if untold := _untold(gate):
-        more = [f"and {count(len(untold) - 4, 'more finding')}"] if len(untold) > 4 else []
-        yield Listing("findings", (*untold[:4], *more))
+    if others := _other_findings(gate):
+        more = [f"and {count(len(others) - 4, 'more finding')}"] if len(others) > 4 else []
+        yield Listing("findings", (*others[:4], *more))
     if diagnosis is not None:
         yield _cause(diagnosis)
         alone = excerpt(verdict, cause, around=0)
@@ -264,8 +264,8 @@ def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
     if failing_case(verdict) is not None and verdict.puzzle in PUZZLES:
         yield Paragraph(f"`{_film_call(verdict)}`", label="Film it")
     yield from _traffic(gate)
-    told = {f.message for f in gate.findings}
-    if detail := "\n".join(line for line in gate.detail.splitlines() if line not in told).strip():
+    shown_already = {f.message for f in gate.findings}
+    if detail := "\n".join(line for line in gate.detail.splitlines() if line not in shown_already).strip():
         yield Detail("Triton’s own words" if gate.gate == "compile" else "The details", detail)
 
 
@@ -307,15 +307,15 @@ def _passed(verdict: Verdict) -> Iterator[Part]:
 def _cause(diagnosis: Diagnosis) -> Section | Paragraph:
     if diagnosis.misconception is None:
         return Paragraph(diagnosis.note, "aside")
-    said = (("Believed", diagnosis.believed), ("Instead", diagnosis.instead), ("Try", diagnosis.try_))
+    sentences = (("Believed", diagnosis.believed), ("Instead", diagnosis.instead), ("Try", diagnosis.try_))
     heading = f"This behaves exactly like a known mistake: {diagnosis.misconception.replace('_', ' ')}"
-    return Section("cause", heading, tuple(sentence for sentence in said if sentence[1]))
+    return Section("cause", heading, tuple(sentence for sentence in sentences if sentence[1]))
 
 
-def _untold(gate: GateResult) -> list[str]:
+def _other_findings(gate: GateResult) -> list[str]:
     """The findings that the gate's message does not tell already; two that say the same in words (of two lines) once."""
-    told = {gate.message, gate.findings[0].message if gate.gate == "memory" and gate.findings else ""}
-    return list(dict.fromkeys(f.message for f in gate.findings if f.message not in told))
+    in_message = {gate.message, gate.findings[0].message if gate.gate == "memory" and gate.findings else ""}
+    return list(dict.fromkeys(f.message for f in gate.findings if f.message not in in_message))
 
 
 def _case_words(case: Case) -> str:
@@ -325,10 +325,10 @@ def _case_words(case: Case) -> str:
     return ", ".join(filter(None, pairs + extra))
 
 
-def _place(mismatch: Mismatch, said: str) -> str:
+def _place(mismatch: Mismatch, message: str) -> str:
     """How much is wrong, where it starts, and who wrote it; nothing where `said` names that element already."""
     first = f"{short(mismatch.output)}[{', '.join(map(str, mismatch.first))}]"
-    if first in said:
+    if first in message:
         return ""
     share = f"{mismatch.wrong:,} of {count(mismatch.total, 'element')} {'is' if mismatch.wrong == 1 else 'are'} wrong"
     who = "No program stored it."

@@ -36,7 +36,7 @@ def _element(kind: tuple[str, ...]) -> Markup:
 
 
 def body_start(source: str) -> int:
-    """The first line worth showing: what stands before it is a docstring, imports and blank lines. From 1."""
+    """The first line worth showing, after a docstring, imports and blank lines. From 1."""
     quote = ""
     for i, line in enumerate(source.splitlines(), 1):
         text = line.strip()

@@ -12,7 +12,7 @@ from checker.puzzle import Case, Puzzle
 from checker.submission.kernel import KernelSource
 
 Area = Callable[[str], None]
-"""Puts HTML in the place of what stands there."""
+"""Replaces the film that is shown by HTML."""
 Run = Callable[[Case], str]
 """From a case to the HTML of its film; may raise, and the message is then shown in place of the film."""
 
@@ -20,6 +20,7 @@ NO_WIDGETS = Markup(
     '<p class="tbt-note">To try other sizes here, install ipywidgets (<code>pip install ipywidgets</code>) and restart the '
     "kernel. The film works without it.</p>"
 )
+BUSY = "<small>Running the kernel again …</small>"
 
 
 def case_with(case: Case, chosen: Mapping[str, int]) -> Case:
@@ -34,22 +35,6 @@ def case_with(case: Case, chosen: Mapping[str, int]) -> Case:
     return replace(case, name=name, sizes=parts["sizes"], meta=parts["meta"], flags=parts["flags"])
 
 
-def film_controls(kernel_source: KernelSource, puzzle: Puzzle, run: Run, area: Area) -> Any:
-    """Drop-down lists from `FilmSpec.choices`, which put another film into `area`. Returns an `ipywidgets.Widget`.
-
-    What stands in the area is plain HTML, so that a saved notebook shows it without widgets. Without ipywidgets there is only a
-    sentence that says how to get more, and None is returned.
-    """
-    try:
-        import ipywidgets
-    except ImportError:
-        from IPython.display import HTML, display
-
-        display(HTML(NO_WIDGETS))
-        return None
-    return _Controls(ipywidgets, kernel_source.kernel, puzzle, run, area).box
-
-
 def safe_film(run: Run, case: Case) -> Markup:
     """The film of a case, or a paragraph that says why there is none."""
     try:
@@ -60,45 +45,50 @@ def safe_film(run: Run, case: Case) -> Markup:
         )
 
 
-class _Controls:
-    """Lists and a line of status."""
+def film_controls(kernel_source: KernelSource, puzzle: Puzzle, run: Run, area: Area) -> Any:
+    """Drop-down lists from `FilmSpec.choices`, which put another film into `area`. Returns an `ipywidgets.Widget`.
 
-    def __init__(self, widgets: Any, kernel: str, puzzle: Puzzle, run: Run, area: Area) -> None:
-        self._case, self._run, self._area, self._busy = puzzle.film.case, run, area, False
-        current = {**self._case.sizes, **self._case.meta, **self._case.flags}
-        self.lists = {
-            name: widgets.Dropdown(
-                options=sorted({*choices, int(current[name])}),
-                value=int(current[name]),
-                description=name,
-                layout=widgets.Layout(width="170px"),
-                style={"description_width": "80px"},
-            )
-            for name, choices in puzzle.film.choices.items()
-            if name in current
-        }
-        self.status = widgets.HTML(
-            Markup("<small>Film <code>{}</code> at another size; the new film replaces the one above:</small>").format(
-                kernel
-            )
+    The area holds plain HTML, so that a saved notebook shows it without widgets. Without ipywidgets there is only a
+    sentence that says how to get more, and None is returned.
+    """
+    try:
+        import ipywidgets as widgets
+    except ImportError:
+        from IPython.display import HTML, display
+
+        display(HTML(NO_WIDGETS))
+        return None
+    case = puzzle.film.case
+    current = {**case.sizes, **case.meta, **case.flags}
+    lists = {
+        name: widgets.Dropdown(
+            options=sorted({*choices, int(current[name])}),
+            value=int(current[name]),
+            description=name,
+            layout=widgets.Layout(width="170px"),
+            style={"description_width": "80px"},
         )
-        row = widgets.HBox(list(self.lists.values()), layout=widgets.Layout(flex_flow="row wrap"))
-        self.box = widgets.VBox([self.status, row])
-        for box in self.lists.values():
-            box.observe(self._changed, names="value")
+        for name, choices in puzzle.film.choices.items()
+        if name in current
+    }
+    invitation = Markup("<small>Film <code>{}</code> at another size; the new film replaces the one above:</small>")
+    status = widgets.HTML(invitation.format(kernel_source.kernel))
 
-    def _changed(self, _: Any) -> None:
-        if self._busy:
+    def changed(_: Any) -> None:
+        if status.value == BUSY:
             return
-        self._busy = True
-        before = self.status.value
-        self.status.value = "<small>Running the kernel again …</small>"
-        for box in self.lists.values():
+        before, status.value = status.value, BUSY
+        for box in lists.values():
             box.disabled = True
         try:
-            html = safe_film(self._run, case_with(self._case, {name: box.value for name, box in self.lists.items()}))
+            html = safe_film(run, case_with(case, {name: box.value for name, box in lists.items()}))
         finally:
-            for box in self.lists.values():
+            for box in lists.values():
                 box.disabled = False
-            self.status.value, self._busy = before, False
-        self._area(html)
+            status.value = before
+        area(html)
+
+    for box in lists.values():
+        box.observe(changed, names="value")
+    row = widgets.HBox(list(lists.values()), layout=widgets.Layout(flex_flow="row wrap"))
+    return widgets.VBox([status, row])

@@ -26,7 +26,7 @@ _WIDE, _LEFT, _SHARE = 5.2, 0.09, 0.78  # inches, and where the picture lies in 
 def error_map(mismatch: Mismatch) -> Markup:
     """Inline SVG of |got - expected| over the tolerance, on a transparent ground, its words in the colours of the page.
 
-    One pixel stands for the worst of the elements under it, so a single wrong element of a large output stays visible.
+    One pixel shows the worst of the elements under it, so a single wrong element of a large output stays visible.
     """
     picture, _, top = paint(mismatch)
     drawn, ground = _draw(mismatch, top)
@@ -53,7 +53,7 @@ def _pool(array: np.ndarray, rows: int, cols: int) -> np.ndarray:
 
 
 def paint(mismatch: Mismatch) -> tuple[np.ndarray, tuple[int, int], float]:
-    """Colours ``[rows, cols, 3]``, how many elements a pixel stands for, and the largest finite error."""
+    """Colours ``[rows, cols, 3]``, how many elements a pixel covers, and the largest finite error."""
     error = _plane(mismatch.error, mismatch.shape).astype(np.float64)
     unwritten = np.zeros(error.shape, dtype=bool)
     if mismatch.writers is not None:
@@ -89,7 +89,7 @@ def _draw(mismatch: Mismatch, top: float) -> tuple[Markup, tuple[float, float, f
         _programs(axes, mismatch)
     row, col = divmod(int(np.ravel_multi_index(mismatch.first, mismatch.shape)) if mismatch.shape else 0, cols)
     axes.add_patch(Rectangle((col - 0.5, row - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.6))
-    # at the edge the word stands on the picture, not on the numbers beside it
+    # at the edge the word is placed on the picture, not on the numbers beside it
     side = "left" if col < cols / 20 else "right" if col > cols * 0.95 else "center"
     box = {"boxstyle": "round,pad=0.15", "fc": LABEL, "ec": "black", "lw": 0.6}
     axes.annotate("first", (col, row), (0, 9), textcoords="offset points", ha=side, fontsize=7, color="black", bbox=box)

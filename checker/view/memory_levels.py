@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from checker.view.formats import size
 from checker.view.plots import Plot
-from checker.view.theme import LIGHT
+from checker.view.theme import variable
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ def memory_levels(marks: Sequence[tuple[str, int]] = (), words: str = "") -> Plo
         end = "end" if x > (LEFT + RIGHT) / 2 else "start"
         out.append(_line(x, y - 10, bottom - 8, "warn", dash="4 3"))
         out.append(_text(x + (-5 if end == "end" else 5), y, f"{name}: {size(amount)}", "warn", end, bold=True))
-    said = [*([words] if words else []), *textwrap.wrap(SOURCES, 92)]
-    for i, line in enumerate(said):
+    lines = [*([words] if words else []), *textwrap.wrap(SOURCES, 92)]
+    for i, line in enumerate(lines):
         out.append(_text(0, bottom + 14 + 16 * i, line, "ink" if words and i == 0 else "soft"))
-    high = bottom + 16 * len(said) + 6
+    high = bottom + 16 * len(lines) + 6
     svg = Markup('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {:g} {:g}" width="100%" font-family="system-ui,sans-serif" font-size="12">{}</svg>')  # fmt: skip
     return Plot(svg.format(WIDE, high, Markup("").join(out)), _alt(marks, words))
 
@@ -72,7 +72,7 @@ def memory_levels(marks: Sequence[tuple[str, int]] = (), words: str = "") -> Plo
 def _level(level: Level, y: float) -> Markup:
     """A bar as long as one of it is large, and all of them together behind it."""
     rect = Markup('<rect x="{:.1f}" y="{:g}" width="{:.1f}" height="22" rx="3" fill="{}" fill-opacity="{:g}"/>')
-    colour, total = _colour(level.colour), level.each * level.count
+    colour, total = variable(level.colour), level.each * level.count
     bars = rect.format(LEFT, y, _at(total) - LEFT, colour, 0.28) + rect.format(LEFT, y, _at(level.each) - LEFT, colour, 1)  # fmt: skip
     held = f"{level.count} × {_size(level.each)}" if level.count > 1 else _size(level.each)
     full = level.count == 1 and _at(total) > RIGHT - 60
@@ -96,18 +96,14 @@ def _at(amount: float) -> float:
     return LEFT + (RIGHT - LEFT) * share
 
 
-def _colour(name: str) -> str:
-    return f"var(--{name},{LIGHT[name]})"
-
-
-def _text(x: float, y: float, said: str, colour: str, anchor: str = "start", bold: bool = False) -> Markup:
+def _text(x: float, y: float, words: str, colour: str, anchor: str = "start", bold: bool = False) -> Markup:
     weight = Markup(' font-weight="650"') if bold else Markup("")
-    return Markup('<text x="{:.1f}" y="{:g}" fill="{}" text-anchor="{}"{}>{}</text>').format(x, y, _colour(colour), anchor, weight, said)  # fmt: skip
+    return Markup('<text x="{:.1f}" y="{:g}" fill="{}" text-anchor="{}"{}>{}</text>').format(x, y, variable(colour), anchor, weight, words)  # fmt: skip
 
 
 def _line(x: float, top: float, bottom: float, colour: str, dash: str = "") -> Markup:
     dashed = Markup(' stroke-dasharray="{}"').format(dash) if dash else Markup("")
-    return Markup('<path d="M{:.1f} {:g}V{:g}" stroke="{}" stroke-width="{}"{}/>').format(x, top, bottom, _colour(colour), 1.6 if dash else 0.8, dashed)  # fmt: skip
+    return Markup('<path d="M{:.1f} {:g}V{:g}" stroke="{}" stroke-width="{}"{}/>').format(x, top, bottom, variable(colour), 1.6 if dash else 0.8, dashed)  # fmt: skip
 
 
 def _alt(marks: Sequence[tuple[str, int]], words: str) -> str:

@@ -116,7 +116,7 @@ def _rich_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], width: int
 
     table = Table(box=box.SIMPLE, show_header=bool(heads), pad_edge=False, padding=(0, 1, 0, 0))
     heads = heads or [""] * len(rows[0])
-    room = width - 2 * len(heads)  # what stands between columns
+    room = width - 2 * len(heads)  # the gaps between columns
     for i, (head, column) in enumerate(zip(heads, zip(*rows, strict=True), strict=True)):
         # a column of names and numbers is not broken, unless too little room would be left for those after it
         whole = all(cell.short for cell in column)

@@ -71,9 +71,9 @@ def _gates(gates: content.Gates) -> Iterator[RenderableType]:
     for gate in gates.results:
         words = content.STATUS[gate.status]
         if gate.status != "skipped" or gates.proof:
-            told = gate.message if gates.proof or gate.status == "passed" else ""
-            said = Text(told.splitlines()[0] if told else words.gate, style="bright_black")
-            table.add_row(Text(f"  {words.icon}", style=_STYLES[words.tone]), Text(gate.gate), said)
+            message = gate.message if gates.proof or gate.status == "passed" else ""
+            text = Text(message.splitlines()[0] if message else words.gate, style="bright_black")
+            table.add_row(Text(f"  {words.icon}", style=_STYLES[words.tone]), Text(gate.gate), text)
     yield table
     if not gates.proof:
         if gates.not_run:

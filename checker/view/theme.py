@@ -1,6 +1,6 @@
 """Colours, styles and small pieces of HTML that everything on the page shares.
 
-The hues are Okabe and Ito's, which stay apart for the common kinds of colour blindness; nothing is said by colour alone.
+The hues are Okabe and Ito's, which stay apart for the common kinds of colour blindness; nothing is shown by colour alone.
 """
 
 from __future__ import annotations
@@ -39,6 +39,11 @@ LIGHT = {name: light for name, (light, _) in PALETTE.items()}
 DARK = {name: dark for name, (_, dark) in PALETTE.items()}
 
 
+def variable(colour: str) -> str:
+    """The CSS variable of a colour; the light one where no style sheet sets it."""
+    return f"var(--{colour},{LIGHT[colour]})"
+
+
 @cache
 def asset(package: str, name: str) -> str:
     """A file of one of our packages, e.g. ``asset("checker.view", "card.css")``."""
@@ -50,7 +55,7 @@ def style_element(root: str, sheet: str) -> Markup:
 
     The reader's system says dark or light; a notebook that says which theme it has (JupyterLab, VS Code, Colab) wins.
     """
-    # of two switches, one is empty and the other falls back to what stands beside it: each colour is said once
+    # of two switches, one is empty and the other falls back to the one beside it: each colour is written once
     colours = "".join(f"--{n}:var(--lit,{light})var(--dim,{dark});" for n, (light, dark) in PALETTE.items())
     light, dark = "--lit:initial;--dim: ;color-scheme:light", "--lit: ;--dim:initial;color-scheme:dark"
     hosts_light = ("[data-jp-theme-light=true]", ".vscode-light", "html[theme=light]")
@@ -71,8 +76,8 @@ def style_element(root: str, sheet: str) -> Markup:
 
 def prose(text: str) -> Markup:
     """Text in which `code` between backquotes is set as code and line breaks are kept."""
-    said = Markup()
+    html = Markup()
     for i, piece in enumerate(re.split(r"`([^`\n]+)`", text)):
         whole = Markup(' class="whole"') if len(piece) <= 40 else ""
-        said += Markup("<code{}>{}</code>").format(whole, piece) if i % 2 else markupsafe.escape(piece)
-    return said.replace("\n", Markup("<br>"))
+        html += Markup("<code{}>{}</code>").format(whole, piece) if i % 2 else markupsafe.escape(piece)
+    return html.replace("\n", Markup("<br>"))

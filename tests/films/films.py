@@ -90,6 +90,12 @@ def shoot(name: str, source: KernelSource, tmp: Path, **changes: Any) -> Shot:
     return Shot(name, case, source, trace, tensors)
 
 
+def solved(name: str, tmp: Path, source: KernelSource | None = None, **sizes: int) -> Shot:
+    """The solution, or another kernel, at the film's case with some `sizes` changed."""
+    case = PUZZLES[name].film.case
+    return shoot(name, source or traces.solution(name), tmp, sizes={**case.sizes, **sizes})
+
+
 ATOMIC = '''import triton
 import triton.language as tl
 

@@ -10,7 +10,7 @@ import pytest
 
 from checker.films import Flaws, card_film, linked
 from checker.view.card import card_html
-from tests.films import films, traces
+from tests.films import films
 from tests.films.test_flaws import filmed, flaws_of
 from tests.films.test_player import show  # noqa: F401 (a fixture)
 from tests.view import verdicts
@@ -27,10 +27,10 @@ def pages(kind: str, tmp_path: Path) -> str:
     _, html = filmed(wrong, Flaws("This kernel does not pass.", flaws_of(wrong).outputs))
     if kind == "wrong":
         return str(card_film("Watch it fail", html)).replace("<details", "<details open")
-    right = films.shoot("online_softmax", traces.solution("online_softmax"), tmp_path)
+    right = films.solved("online_softmax", tmp_path)
     if kind == "linked":
         return linked(html, right.html)
-    return films.shoot("flash_attention", traces.solution("flash_attention"), tmp_path).html
+    return films.solved("flash_attention", tmp_path).html
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

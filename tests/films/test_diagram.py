@@ -11,18 +11,13 @@ import pytest
 
 from checker.course import PUZZLES
 from checker.films import film_html
-from checker.films.diagram import PlacedTensor
 from checker.films.film_data import FilmData, film_data
+from checker.films.layout import PlacedTensor
 from checker.puzzle import Band, Diagram, Drawn, Enlarged, FilmSpec, Square
 from checker.simulator.trace import Event, Trace
 from tests.films import films, traces
 
 Rect = tuple[float, float, float, float]
-
-
-def solution(name: str, tmp: Path, **sizes: int) -> FilmData:
-    case = PUZZLES[name].film.case
-    return films.shoot(name, traces.solution(name), tmp, sizes={**case.sizes, **sizes}).film
 
 
 def span(t: PlacedTensor, axis: str) -> tuple[float, float]:
@@ -49,11 +44,11 @@ def assert_apart(film: FilmData) -> None:
 
 @pytest.mark.parametrize("name", PUZZLES)
 def test_nothing_overlaps_and_all_is_on_the_stage(name: str, tmp_path: Path) -> None:
-    assert_apart(solution(name, tmp_path))
+    assert_apart(films.solved(name, tmp_path).film)
 
 
 def test_attention_is_aligned_along_queries_and_keys(tmp_path: Path) -> None:
-    layout = solution("flash_attention_v1", tmp_path).layout
+    layout = films.solved("flash_attention_v1", tmp_path).film.layout
     q, k, v, o, m, l = (layout.tensor(f"{n}_ptr") for n in "qkvoml")
     assert layout.square is not None
     x, y, w, h = layout.square
@@ -67,7 +62,7 @@ def test_attention_is_aligned_along_queries_and_keys(tmp_path: Path) -> None:
 
 
 def test_a_state_stands_where_its_product_is_written(tmp_path: Path) -> None:
-    layout = solution("causal_linear_attention_chunked", tmp_path).layout
+    layout = films.solved("causal_linear_attention_chunked", tmp_path).film.layout
     q, k, v, o = (layout.tensor(f"{n}_ptr") for n in "qkvo")
     x, y, w, h = layout.state["after"]
     assert span(k, "y") == pytest.approx((y, y + h), abs=0.2)
@@ -80,7 +75,7 @@ def test_a_state_stands_where_its_product_is_written(tmp_path: Path) -> None:
 
 
 def test_states_of_chunks_stand_in_a_row(tmp_path: Path) -> None:
-    film = solution("linear_chunk_states", tmp_path, N=56)
+    film = films.solved("linear_chunk_states", tmp_path, N=56).film
     stored = {n: [s.tile for s in film.steps if s.stores and s.event.tensor == n] for n in ("s_ptr", "z_ptr")}
     assert [tile.box for tile in stored["s_ptr"]] == [(0, 16, c * 19, c * 19 + 16) for c in range(4)]
     assert [tile.box for tile in stored["z_ptr"]] == [(0, 16, c * 19, c * 19 + 1) for c in range(4)]
@@ -88,14 +83,14 @@ def test_states_of_chunks_stand_in_a_row(tmp_path: Path) -> None:
 
 
 def test_a_vector_of_rows_stands_upright(tmp_path: Path) -> None:
-    layout = solution("merge_softmax_stats", tmp_path).layout
+    layout = films.solved("merge_softmax_stats", tmp_path).film.layout
     l_part, m = layout.tensor("l_part_ptr"), layout.tensor("m_ptr")
     assert span(m, "y") == span(l_part, "y")
 
 
 def test_what_hangs_over_has_its_place(tmp_path: Path) -> None:
     """The third tile of keys, of 8 that there are."""
-    layout = solution("linear_attention", tmp_path, N_KV=40).layout
+    layout = films.solved("linear_attention", tmp_path, N_KV=40).film.layout
     k, v = layout.tensor("k_ptr"), layout.tensor("v_ptr")
     assert (k.rows, k.r1, v.rows, v.r1) == (40, 48, 40, 48)
     assert k.x + 48 * k.ux < layout.state["after"][0]

@@ -19,18 +19,13 @@ from tests.films import films, traces
 SEQUENTIAL = ("linear_attention", "causal_linear_attention", "causal_linear_attention_chunked")
 
 
-def solution(name: str, tmp: Path, **sizes: int) -> films.Shot:
-    case = PUZZLES[name].film.case
-    return films.shoot(name, traces.solution(name), tmp, sizes={**case.sizes, **sizes})
-
-
 def state_of(shot: films.Shot) -> StateSteps:
     assert shot.film.state is not None
     return shot.film.state
 
 
-def words_of(state: StateSteps, deed: str) -> list[str]:
-    return [at.words for at in state.at if at.deed == deed]
+def words_of(state: StateSteps, action: str) -> list[str]:
+    return [at.words for at in state.at if at.action == action]
 
 
 def reads_of(state: StateSteps) -> set[tuple[int, ...]]:
@@ -48,7 +43,7 @@ def shown(heat: tuple[int, int, str]) -> np.ndarray:
 
 
 def test_each_product_of_a_way_back_says_what_it_makes(tmp_path: Path) -> None:
-    shot = solution("attention_dkdv", tmp_path, N_Q=32, N_KV=32)
+    shot = films.solved("attention_dkdv", tmp_path, N_Q=32, N_KV=32)
     said = [shot.film.product(step) for step in shot.film.steps if step.event.kind == "dot"]
     assert said[:4] == [
         "scores: k[0:16] · q[0:16]ᵀ, made again",
@@ -75,7 +70,7 @@ def test_products_under_other_names_are_spoken_of_in_general(tmp_path: Path) -> 
     ("name", "order"), [("flash_attention", "queries outside"), ("flash_attention_v1", "keys outside")]
 )
 def test_tiles_are_visited_in_the_order_of_the_loops(name: str, order: str, tmp_path: Path) -> None:
-    visits = solution(name, tmp_path).film.visits
+    visits = films.solved(name, tmp_path).film.visits
     assert visits is not None
     rows, columns = range(0, 48, 16), range(0, 64, 16)
     expected = [(r, c) for r in rows for c in columns] if order == "queries outside" else [(r, c) for c in columns for r in rows]  # fmt: skip
@@ -84,7 +79,7 @@ def test_tiles_are_visited_in_the_order_of_the_loops(name: str, order: str, tmp_
 
 @pytest.mark.parametrize("name", ["flash_attention", "flash_attention_heads"])
 def test_heat_maps_hold_the_scores_of_their_tile(name: str, tmp_path: Path) -> None:
-    shot = solution(name, tmp_path)
+    shot = films.solved(name, tmp_path)
     visits = shot.film.visits
     assert visits is not None
     q, k = (shot.values[n].double().reshape(-1, 16).numpy() for n in ("q_ptr", "k_ptr"))
@@ -106,7 +101,7 @@ def test_heat_maps_hold_the_scores_of_their_tile(name: str, tmp_path: Path) -> N
 
 
 def test_an_accumulator_is_shown_before_and_after_with_its_factors(tmp_path: Path) -> None:
-    film = solution("flash_attention", tmp_path).film
+    film = films.solved("flash_attention", tmp_path).film
     assert film.visits is not None
     grows = [k for k, held in enumerate(film.visits.at) if 3 in held.pictures]
     assert len(grows) == 12
@@ -118,7 +113,7 @@ def test_an_accumulator_is_shown_before_and_after_with_its_factors(tmp_path: Pat
 
 
 def test_tiles_that_a_causal_kernel_skips_are_told_at_its_end(tmp_path: Path) -> None:
-    film = solution("flash_attention_heads", tmp_path).film
+    film = films.solved("flash_attention_heads", tmp_path).film
     assert film.visits is not None
     gone = {box for _, box, _ in film.visits.skipped}
     assert gone == {(r, r + 32, c, c + 32) for r in range(0, 128, 32) for c in range(0, 128, 32) if c > r}
@@ -145,7 +140,7 @@ def test_a_longer_film_leaves_out_programs_and_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", SEQUENTIAL[1:])
 def test_a_state_holds_the_sum_so_far(name: str, tmp_path: Path) -> None:
-    shot = solution(name, tmp_path)
+    shot = films.solved(name, tmp_path)
     state = state_of(shot)
     k, v, s0 = (shot.values[n][0, 0].double() for n in ("k_ptr", "v_ptr", "s0_ptr"))
     k = torch.nn.functional.elu(k) + 1
@@ -155,7 +150,7 @@ def test_a_state_holds_the_sum_so_far(name: str, tmp_path: Path) -> None:
     for step, at in zip(shot.film.steps, state.at, strict=True):
         if step.loads("k_ptr") and step.tile and step.tile.active:
             start, stop = step.tile.active[:2]
-        if at.deed == "adds":
+        if at.action == "adds":
             for heat, n in ((at.before, start), (at.after, stop)):
                 assert heat is not None
                 expected = sums[n].numpy() / top
@@ -176,12 +171,12 @@ def test_a_state_holds_the_sum_so_far(name: str, tmp_path: Path) -> None:
     ],
 )
 def test_pairs_that_go_through_the_state(name: str, sizes: dict[str, int], expected: set, tmp_path: Path) -> None:
-    assert reads_of(state_of(solution(name, tmp_path, **sizes))) == expected
+    assert reads_of(state_of(films.solved(name, tmp_path, **sizes))) == expected
 
 
 @pytest.mark.parametrize("name", ["causal_linear_attention_chunked", "causal_linear_attention_parallel"])
 def test_every_pair_that_a_query_sees_goes_one_of_two_ways(name: str, tmp_path: Path) -> None:
-    shot = solution(name, tmp_path)
+    shot = films.solved(name, tmp_path)
     assert shot.film.visits is not None
     n = shot.case.sizes["N"]
     pairs = np.zeros((n, n), int)
@@ -192,22 +187,22 @@ def test_every_pair_that_a_query_sees_goes_one_of_two_ways(name: str, tmp_path: 
 
 
 def test_the_words_say_what_a_step_does(tmp_path: Path) -> None:
-    state = state_of(solution("causal_linear_attention_chunked", tmp_path, N=48))
+    state = state_of(films.solved("causal_linear_attention_chunked", tmp_path, N=48))
     assert words_of(state, "starts") == ["state starts from s0"]
     assert words_of(state, "adds")[1] == "state += φ(k[16:32])ᵀ · v[16:32]"
     assert words_of(state, "reads")[:2] == ["φ(q[0:16]) · state, which holds no keys so far", "φ(q[16:32]) · state, which holds keys 0:16"]  # fmt: skip
     said = {at.words for at in state.at}
     assert {"a = φ(q[32:48]) · φ(k[32:48])ᵀ, on chip", "+ a · v[32:48]: the keys of this chunk"} <= said
-    state = state_of(solution("causal_linear_attention_parallel", tmp_path, N=56))
+    state = state_of(films.solved("causal_linear_attention_parallel", tmp_path, N=56))
     assert words_of(state, "starts")[2] == "state starts from s, chunk 2: tokens 0:32"
     assert words_of(state, "adds") == []
-    state = state_of(solution("linear_chunk_states", tmp_path, N=56))
+    state = state_of(films.solved("linear_chunk_states", tmp_path, N=56))
     assert words_of(state, "adds")[3] == "state = φ(k[48:56])ᵀ · v[48:56]"
 
 
 def test_a_slice_of_the_values_stands_at_its_columns(tmp_path: Path) -> None:
     for name in SEQUENTIAL:
-        shot = solution(name, tmp_path, D_V=24)
+        shot = films.solved(name, tmp_path, D_V=24)
         for step, at in zip(shot.film.steps, state_of(shot).at, strict=True):
             assert at.place in (None, (0, 16 * step.event.program[1], 16, 16))
 
@@ -215,8 +210,7 @@ def test_a_slice_of_the_values_stands_at_its_columns(tmp_path: Path) -> None:
 def test_a_state_read_too_late_shows_its_own_chunk_in_the_square(tmp_path: Path) -> None:
     """Added before it is read: the chunk is in the state and on chip as well."""
     source = films.moved(SEQUENTIAL[2], "state = tl.dot(tl.trans", after="a = tl.where(offs_c")
-    case = PUZZLES[SEQUENTIAL[2]].film.case
-    shot = films.shoot(SEQUENTIAL[2], source, tmp_path, sizes={**case.sizes, "N": 48})
+    shot = films.solved(SEQUENTIAL[2], tmp_path, source, N=48)
     assert reads_of(state_of(shot)) == {(0, 16, 0, 16), (16, 32, 0, 32), (32, 48, 0, 48)}
 
 
@@ -273,7 +267,9 @@ def test_a_state_too_large_to_capture_is_said(tmp_path: Path) -> None:
 
 
 def test_a_long_text_is_cut_and_that_is_said(tmp_path: Path) -> None:
-    assert "Of a program, the first 380 steps are shown." in solution("causal_linear_attention", tmp_path, N=150).html
+    assert (
+        "Of a program, the first 380 steps are shown." in films.solved("causal_linear_attention", tmp_path, N=150).html
+    )
 
 
 # ---- atomic updates ----------------------------------------------------------------------------------------------------

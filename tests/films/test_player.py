@@ -171,7 +171,7 @@ def test_stage_and_controls_are_seen_together_and_can_be_read(
     show: Open, name: str, width: int, tmp_path: Path
 ) -> None:
     """No label is below 11 pixels, the marked line is there as a whole, and a sentence for each step reaches a screen reader."""
-    page = show(films.shoot(name, traces.solution(name), tmp_path).html, width)
+    page = show(films.solved(name, tmp_path).html, width)
     page.set_viewport_size({"width": width, "height": 900})
     film, said = page.locator(".tbt-film"), []
     assert page.locator(".buttons").bounding_box()["y"] + 30 <= 900
@@ -232,7 +232,7 @@ PICTURE = """() => [...document.querySelectorAll('.stage path, .stage text, .sta
 @pytest.mark.parametrize("name", ["online_softmax", "flash_attention_v1", "causal_linear_attention_chunked"])
 def test_a_step_looks_the_same_however_one_gets_there(show: Open, name: str, tmp_path: Path) -> None:
     """Jumped to, stepped to, and come back to from the end."""
-    page = show(films.shoot(name, traces.solution(name), tmp_path).html)
+    page = show(films.solved(name, tmp_path).html)
     film, scrub = page.locator(".tbt-film"), page.locator(".scrub")
     for _ in range(5):
         page.click(".next")
@@ -249,7 +249,7 @@ def test_a_step_looks_the_same_however_one_gets_there(show: Open, name: str, tmp
 @pytest.mark.parametrize("name", ["row_softmax", "flash_attention_heads", "causal_linear_attention"])
 def test_the_first_frame_needs_no_script(show: Open, name: str, tmp_path: Path) -> None:
     """What the page holds is what the player draws for the first step."""
-    html = films.shoot(name, traces.solution(name), tmp_path).html
+    html = films.solved(name, tmp_path).html
     assert show(html, java_script_enabled=False).locator(".stage path").count() > 10
     drawn = show(html).evaluate(PICTURE)
     alone = show(html.replace("<script>", "<script type='text/plain'>")).evaluate(PICTURE)
@@ -287,7 +287,7 @@ def test_running_state_is_shown_before_and_after_and_its_divergence_is_told(show
 
 
 def test_attention_shows_the_tile_the_staircase_and_the_rescaling(show: Open, tmp_path: Path) -> None:
-    shot = films.shoot("flash_attention_heads", traces.solution("flash_attention_heads"), tmp_path)
+    shot = films.solved("flash_attention_heads", tmp_path)
     page = show(shot.html)
     skipped = "() => [...document.querySelectorAll('.stage .skipped')].reduce((n, p) => n + p.getAttribute('d').split('M').length - 1, 0)"
     assert page.locator(".stage .guides").count() == 0
@@ -310,7 +310,7 @@ def test_attention_shows_the_tile_the_staircase_and_the_rescaling(show: Open, tm
 
 
 def test_a_loop_variable_is_listed_once(show: Open, tmp_path: Path) -> None:
-    page = show(films.shoot("flash_attention_v1", traces.solution("flash_attention_v1"), tmp_path).html)
+    page = show(films.solved("flash_attention_v1", tmp_path).html)
     for at in range(0, 116, 6):
         page.locator(".scrub").fill(str(at))
         names = [text.split("\n")[0] for text in page.locator("table.state tr:not([hidden]) th").all_inner_texts()]
@@ -318,7 +318,7 @@ def test_a_loop_variable_is_listed_once(show: Open, tmp_path: Path) -> None:
 
 
 def test_attention_as_a_wave(show: Open, tmp_path: Path) -> None:
-    page = show(films.shoot("flash_attention", traces.solution("flash_attention"), tmp_path).html)
+    page = show(films.solved("flash_attention", tmp_path).html)
     page.select_option(".order", "wave")
     page.locator(".tbt-film").press("Home")
     places = []
@@ -340,8 +340,7 @@ LINEAR = (
 
 
 def test_a_chunk_is_read_out_of_the_state_before_it_is_added(show: Open, tmp_path: Path) -> None:
-    case = PUZZLES[LINEAR[2]].film.case
-    shot = films.shoot(LINEAR[2], traces.solution(LINEAR[2]), tmp_path, sizes={**case.sizes, "N": 48})
+    shot = films.solved(LINEAR[2], tmp_path, N=48)
     page = show(shot.html)
     assert page.locator(".stage .doing").first.text_content() == "no weights are on chip now"
     second = [k for k, event in enumerate(shot.trace.events) if event.kind == "dot" and ("start", 16) in event.loops]
@@ -363,8 +362,7 @@ def test_a_chunk_is_read_out_of_the_state_before_it_is_added(show: Open, tmp_pat
 
 def test_slices_of_the_values_as_a_wave(show: Open, tmp_path: Path) -> None:
     """Every program shows its own part of the state, whoever's turn it was before."""
-    case = PUZZLES[LINEAR[1]].film.case
-    shot = films.shoot(LINEAR[1], traces.solution(LINEAR[1]), tmp_path, sizes={**case.sizes, "D_V": 24})
+    shot = films.solved(LINEAR[1], tmp_path, D_V=24)
     page = show(shot.html)
     page.select_option(".order", "wave")
     page.locator(".tbt-film").press("Home")
@@ -426,7 +424,7 @@ def test_nothing_is_cut_or_hangs_out(show: Open, kind: str, tmp_path: Path) -> N
     )
     diagram = flowing(**dict.fromkeys(names, ("row", "column")))
     puzzle = replace(SOFTMAX, film=replace(SOFTMAX.film, diagram=diagram), outputs=names[-1:])
-    html = films.shoot(kind, traces.solution(kind), tmp_path).html if kind in PUZZLES else film_html(made[0], puzzle, SOURCE, values=made[1])  # fmt: skip
+    html = films.solved(kind, tmp_path).html if kind in PUZZLES else film_html(made[0], puzzle, SOURCE, values=made[1])  # fmt: skip
     page = show(html)
     hanging = """() => { const film = document.querySelector('.tbt-film'), edge = film.getBoundingClientRect();
         return [...film.querySelectorAll('*')].filter((n) => !n.closest('.source, script, style') && n.getClientRects().length)

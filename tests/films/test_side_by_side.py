@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from checker.films import linked, side_by_side
-from tests.films import films, traces
+from tests.films import films
 from tests.films.test_player import show  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.browser
@@ -19,7 +19,7 @@ Open = Callable[..., Any]
 def both(tmp_path_factory: pytest.TempPathFactory) -> list[films.Shot]:
     """Both loop orders of FlashAttention at one size, as notebook 06 has them."""
     names = ("flash_attention", "flash_attention_v1")
-    return [films.shoot(name, traces.solution(name), tmp_path_factory.mktemp(name)) for name in names]
+    return [films.solved(name, tmp_path_factory.mktemp(name)) for name in names]
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from checker.course import PUZZLES
-from tests.films import films, traces
+from tests.films import films
 
 
 @pytest.mark.parametrize("name", ["online_softmax", "tiled_softmax", "flash_attention", "flash_attention_heads"])
 def test_every_chunk_of_the_solution_adds_up(name: str, tmp_path: Path) -> None:
-    film = films.shoot(name, traces.solution(name), tmp_path).film
+    film = films.solved(name, tmp_path).film
     assert len(film.updates) == len(film.programs)
     for row in film.updates:
         assert row.sums
@@ -25,7 +25,7 @@ def test_every_chunk_of_the_solution_adds_up(name: str, tmp_path: Path) -> None:
 
 
 def test_the_sentence_says_the_numbers_of_the_trace(tmp_path: Path) -> None:
-    shot = films.shoot("online_softmax", traces.solution("online_softmax"), tmp_path)
+    shot = films.solved("online_softmax", tmp_path)
     said = [shot.film.change(step) for step in shot.film.steps]
     m, l = ([float(e.state[name]) for e in shot.trace.events[:4]] for name in ("m_i", "l_i"))
     assert said[0] == f"The first chunk has the maximum {m[1]:g}, and its terms add up to {l[1]:.4g}."
@@ -35,7 +35,7 @@ def test_the_sentence_says_the_numbers_of_the_trace(tmp_path: Path) -> None:
 
 
 def test_a_row_of_a_tile_is_named(tmp_path: Path) -> None:
-    film = films.shoot("flash_attention", traces.solution("flash_attention"), tmp_path).film
+    film = films.solved("flash_attention", tmp_path).film
     said = {film.change(step).partition(":")[0] for step in film.steps} - {""}
     assert said == {f"Query {row.row}" for row in film.updates}
 
@@ -57,15 +57,15 @@ def test_an_accumulator_that_is_not_rescaled_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(PUZZLES) - {"online_softmax", "tiled_softmax", "flash_attention", "flash_attention_fast", "flash_attention_heads"}))  # fmt: skip
 def test_where_nothing_is_rescaled_there_are_no_bars(name: str, tmp_path: Path) -> None:
-    assert films.shoot(name, traces.solution(name), tmp_path).film.updates == []
+    assert films.solved(name, tmp_path).film.updates == []
 
 
 def test_a_sum_in_base_two_is_mended_by_the_same_factor(tmp_path: Path) -> None:
-    film = films.shoot("flash_attention_fast", traces.solution("flash_attention_fast"), tmp_path).film
+    film = films.solved("flash_attention_fast", tmp_path).film
     assert film.updates
     assert all(taken.right for row in film.updates for taken in (*row.sums.values(), *row.accumulators.values()))
 
 
 def test_other_puzzles_say_what_their_variables_become(tmp_path: Path) -> None:
-    film = films.shoot("row_softmax", traces.solution("row_softmax"), tmp_path).film
+    film = films.solved("row_softmax", tmp_path).film
     assert film.change(film.steps[0]).startswith("The maximum of the row is ")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from checker.simulator.trace import Event, Finding, TensorInfo, Tile, Trace, Traffic
-from checker.submission.kernel import KernelSource, Piece
+from tests.view.verdicts import line_of, solution
 
 
 class Recorder:
@@ -63,16 +62,6 @@ class Recorder:
             stores = [e.bytes for e in mine if e.kind == "store"]
             traffic[name] = Traffic(sum(loads), sum(stores), len(loads), len(stores))
         return Trace(self.grid, self.tensors, self.events, self.findings, traffic, {})
-
-
-def solution(name: str) -> KernelSource:
-    text = (Path(__file__).parents[2] / "solutions" / f"{name}.py").read_text("utf-8")
-    n = len(text.splitlines())
-    return KernelSource(name, f"{name}_kernel", text, (Piece(1, n, f"puzzles/{name}.py", 1),))
-
-
-def line_of(source: KernelSource, fragment: str, nth: int = 0) -> int:
-    return [i for i, line in enumerate(source.source.splitlines(), 1) if fragment in line][nth]
 
 
 def vector_add(n: int = 10, block: int = 4, masks: bool = True) -> tuple[Trace, dict[str, np.ndarray]]:

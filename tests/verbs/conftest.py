@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,16 @@ from checker.submission.marked_region import stub
 from checker.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def live_kernel(path: Path, kernel: str) -> Any:
+    """A ``@triton.jit`` function of a file, as a learner's session has it."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, kernel)
 
 
 @pytest.fixture

@@ -112,6 +112,13 @@ class TestCompare:
 
 
 class TestFilms:
+    @pytest.fixture
+    def outputs(self, monkeypatch):
+        """The HTML of everything that is shown."""
+        outputs = []
+        monkeypatch.setattr(lab.display, "show", lambda thing: outputs.append(thing.html()))
+        return outputs
+
     def test_what_is_not_solved_is_not_filmed(self, capsys):
         films(SMALL)
         assert "once your kernel has passed" in capsys.readouterr().out
@@ -129,26 +136,23 @@ class TestFilms:
         assert "film of" not in shown
         assert "Chunked softmax does not compile" in shown
 
-    def test_beside_each_other_they_are_one_output_in_a_notebook_and_lines_in_a_terminal(self, monkeypatch, capsys):
-        names = {"feature_slices": {"N": 3}, **SMALL}
-        films(names, beside=True)
+    def test_beside_each_other_they_are_lines_in_a_terminal(self, capsys):
+        films({"feature_slices": {"N": 3}, **SMALL}, beside=True)
         first, second = capsys.readouterr().out.strip().splitlines()
         assert "film of feature_slices" in first
         assert "once your kernel has passed" in second
-        outputs = []
-        monkeypatch.setattr(lab.display, "show", lambda thing: outputs.append(thing.html()))
-        films(names, beside=True)
+
+    def test_beside_each_other_they_are_one_output_in_a_notebook(self, outputs):
+        films({"feature_slices": {"N": 3}, **SMALL}, beside=True)
         (html,) = outputs
         assert html.startswith('<div style="display:flex')
         assert html.count('class="tbt-film"') == 1
         assert "atomic update" in html
         assert html.index("tbt-film") < html.index("once your kernel has passed")
 
-    def test_together_a_known_mistake_stands_beside_the_learners_kernel(self, solve, monkeypatch):
+    def test_together_a_known_mistake_stands_beside_the_learners_kernel(self, solve, outputs):
         solve("online_softmax")
         sizes = {"N": 6, "BLOCK_N": 4}
-        outputs = []
-        monkeypatch.setattr(lab.display, "show", lambda thing: outputs.append(thing.html()))
         films({"chunked_softmax/chunk_local_max": sizes, "online_softmax": sizes}, together=True)
         (html,) = outputs
         assert 'class="tbt-linked"' in html
@@ -441,13 +445,8 @@ class TestKernels:
 
 def test_below_the_levels_stand_the_kernels_of_the_report(space):
     def row(name, mask, figure, **more):
-        timed = {
-            "family": "forward",
-            "case": f"D128 {mask} b1 h16 n16384",
-            "status": "timed",
-            "figure": [figure, 1, 999],
-        }
-        return {**timed, "name": name, **more}
+        case = f"D128 {mask} b1 h16 n16384"
+        return {"family": "forward", "case": case, "status": "timed", "figure": [figure, 1, 999], "name": name, **more}
 
     rows = [row("fast", "full", 600.0), row("fast", "causal", 530.0), row("cuDNN", "full", 610.0)]
     rows += [row("fast", "full", 1.0, case="D64 full b1 h32 n16384"), row("cuDNN", "causal", None, status="failed")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from checker.verbs import progress_file
 from checker.verbs.arguments import UsageError
 from checker.verbs.parts import narrowed
 from checker.workspace import Workspace
-from tests.verbs.conftest import ROOT
+from tests.verbs.conftest import ROOT, live_kernel
 
 HEADS = PUZZLES["flash_attention_heads"]
 WITH_PARTS = [puzzle for puzzle in PUZZLES.values() if puzzle.parts]
@@ -27,12 +26,7 @@ def kernel(folder: Path, old: str, new: str) -> Any:
     assert text.count(old) == 1
     path = folder / "changed.py"
     path.write_text(text.replace(old, new))
-    spec = importlib.util.spec_from_file_location("changed", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.flash_attention_heads_kernel
+    return live_kernel(path, "flash_attention_heads_kernel")
 
 
 def source(text: str) -> KernelSource:

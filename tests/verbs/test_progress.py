@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from checker.simulator.trace import Traffic as Moved
 from checker.verbs import progress_file
 from checker.verbs.progress_file import BestTraffic, Record
 from checker.workspace import Workspace
-from tests.verbs.conftest import ROOT
+from tests.verbs.conftest import ROOT, live_kernel
 
 KERNEL = "import triton\n\n@triton.jit\ndef row_softmax_kernel():\n    pass\n"
 
@@ -80,31 +80,32 @@ def test_each_passing_kernel_is_kept_once_and_never_written_over(space: Workspac
     assert all(name.startswith("row_softmax-") for name in saved(space))
 
 
-def test_mistakes_are_counted_and_told_as_what_was_believed(
-    space: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def shown(space: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[[], str]:
+    """What `progress` prints in this folder, in one line."""
     monkeypatch.setenv(workspace.HOME_VARIABLE, str(space.root))
+
+    def printed() -> str:
+        checker.progress()
+        return " ".join(capsys.readouterr().out.split())
+
+    return printed
+
+
+def test_mistakes_are_counted_and_told_as_what_was_believed(space: Workspace, shown: Callable[[], str]) -> None:
     recognised = replace(verdict("failed"), diagnosis=Diagnosis("zero_in_masked_lanes"))
     for _ in range(2):
         progress_file.record(space, recognised, KERNEL)
     assert progress_file.load(space).of("row_softmax").mistakes == {"zero_in_masked_lanes": 2}
-    checker.progress()
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "row_softmax (2 times), believed: a lane past the end of the row should hold 0" in shown
+    assert "row_softmax (2 times), believed: a lane past the end of the row should hold 0" in shown()
 
 
-def test_a_notebook_that_was_divided_is_named_where_it_still_lies(
-    space: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv(workspace.HOME_VARIABLE, str(space.root))
+def test_a_notebook_that_was_divided_is_named_where_it_still_lies(space: Workspace, shown: Callable[[], str]) -> None:
     (space.root / "notebooks").mkdir()
     (space.root / "notebooks" / "05_flash_attention.ipynb").touch()
-    checker.progress()
-    assert "is now" not in capsys.readouterr().out
+    assert "is now" not in shown()
     (space.root / "notebooks" / "08_linear_attention.ipynb").touch()
-    checker.progress()
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "08_linear_attention.ipynb is now 10_linear_attention, 11_in_chunks, 12_few_heads." in shown
+    assert "08_linear_attention.ipynb is now 10_linear_attention, 11_in_chunks, 12_few_heads." in shown()
 
 
 def test_several_processes_merge_and_lose_no_attempt(space: Workspace) -> None:
@@ -183,31 +184,28 @@ def test_an_unknown_field_of_a_record_does_not_damage_a_file(space: Workspace) -
 
 def test_checks_from_several_threads_are_all_counted(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(workspace.HOME_VARIABLE, str(space.root))
-    spec = importlib.util.spec_from_file_location("several", ROOT / "solutions" / "vector_add.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    kernel = live_kernel(ROOT / "solutions" / "vector_add.py", "vector_add_kernel")
     with ThreadPoolExecutor(3) as pool:
-        verdicts = list(pool.map(lambda _: checker.check(module.vector_add_kernel, device="cpu"), range(3)))
+        verdicts = list(pool.map(lambda _: checker.check(kernel, device="cpu"), range(3)))
     assert [v.status for v in verdicts] == ["passed"] * 3
     assert progress_file.load(space).of("vector_add").attempts == 3
 
 
 class TestWorkspace:
-    def test_found_from_a_notebook_and_from_deep_inside(self, tmp_path: Path) -> None:
-        for name in ("notebooks", "puzzles"):
-            (tmp_path / name / "deep").mkdir(parents=True)
-        assert workspace.find(tmp_path / "notebooks" / "deep").root == tmp_path
-        assert workspace.find(tmp_path / "puzzles").root == tmp_path
-
-    def test_falls_back_to_the_folder_itself(self, tmp_path: Path) -> None:
-        assert workspace.find(tmp_path).root == tmp_path
-
-    def test_a_folder_used_before_is_found_again(self, tmp_path: Path) -> None:
-        (tmp_path / workspace.OURS).mkdir()
-        (tmp_path / "sub").mkdir()
-        assert workspace.find(tmp_path / "sub").root == tmp_path
+    @pytest.mark.parametrize(
+        ("folders", "start"),
+        [
+            (["notebooks/deep", "puzzles"], "notebooks/deep"),
+            (["notebooks", "puzzles/deep"], "puzzles"),
+            ([], "."),
+            ([workspace.OURS, "sub"], "sub"),
+        ],
+        ids=["deep inside", "from a course folder", "the folder itself", "a folder used before"],
+    )
+    def test_it_is_found(self, folders: list[str], start: str, tmp_path: Path) -> None:
+        for folder in folders:
+            (tmp_path / folder).mkdir(parents=True)
+        assert workspace.find(tmp_path / start).root == tmp_path
 
     def test_the_environment_variable_wins(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(workspace.HOME_VARIABLE, str(tmp_path / "drive"))

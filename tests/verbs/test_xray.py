@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from checker import cli
 from checker.compiler import TARGETS, CompileRequest, CompileResult, Dot, SharedTile, TensorCore
@@ -16,8 +15,9 @@ from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource
 from checker.verbs.arguments import UsageError
 from checker.verbs.xray import case_and_options, layouts, realistic_case, sentences, table, xray_panel
-from checker.view.panel import Panel
+from checker.view.panel import Cell, Panel
 from tests.verbs.conftest import ROOT
+from tests.view.pages import printed
 
 ROW = PUZZLES["row_softmax"]
 PLAIN = SharedTile("swizzled_shared", (64, 64), 32, inner=64)
@@ -31,33 +31,37 @@ def source(name: str) -> KernelSource:
 
 
 def result(gpu: str, **more: Any) -> CompileResult:
-    facts = {"registers": 64, "spilled_bytes": 0, "shared_bytes": 8192, "num_warps": 4, "load_bits": 128}
-    facts |= {
+    facts = {
+        "registers": 64,
+        "spilled_bytes": 0,
+        "shared_bytes": 8192,
+        "num_warps": 4,
+        "load_bits": 128,
         "store_bits": 128,
-        "narrowest_load_bits": 128,
-        "async_copies": 0,
-        "tma_copies": 0,
-        "bytes_in_flight": 0,
-    } | more.pop("facts", {})
+    }
+    facts |= {"narrowest_load_bits": 128, "async_copies": 0, "tma_copies": 0, "bytes_in_flight": 0}
+    facts |= more.pop("facts", {})
     made = CompileResult(CompileRequest(TARGETS[gpu], {}, {}), True, tiles=(), dots=(), tensor_cores=(), facts=facts)
     return replace(made, **more)
 
 
+def by_name(rows: Sequence[Sequence[Cell]]) -> dict[str, list[str]]:
+    return {name.text: [cell.text for cell in cells] for name, *cells in rows}
+
+
 def cells(results: dict[str, CompileResult]) -> dict[str, list[str]]:
-    return {row[0].text: [cell.text for cell in row[1:]] for row in table(results)}
+    return by_name(table(results))
 
 
 def text(panel: Panel) -> str:
-    out = io.StringIO()
-    panel.print(Console(file=out, width=100, force_terminal=False))
-    return " ".join(out.getvalue().split())
+    return " ".join(printed(panel, 100).split())
 
 
 def test_a_row_softmax_is_told_in_words_and_numbers() -> None:
     panel, compiled = xray_panel(ROW, source("row_softmax"), {})
     assert compiled
     assert panel.heads == ("", "T4 (sm_75)", "A100 (sm_80)", "L4 (sm_89)", "H100 (sm_90)")
-    table = {row[0].text: [cell.text for cell in row[1:]] for row in panel.rows}
+    table = by_name(panel.rows)
     assert all(0 < int(cell.split()[0]) < 256 for cell in table["registers per thread"])
     assert table["spilled per thread"] == ["nothing"] * 4
     assert table["loads, per lane"] == ["4 bytes"] * 4
@@ -75,7 +79,7 @@ def test_a_row_softmax_is_told_in_words_and_numbers() -> None:
 def test_what_is_asked_for_is_compiled() -> None:
     panel, _ = xray_panel(ROW, source("row_softmax"), {"dtype": "float16", "N": 1024, "num_warps": 8})
     assert "N = 1024, BLOCK_N = 1024 and num_warps = 8, in float16" in panel.prose[0]
-    table = {row[0].text: [cell.text for cell in row[1:]] for row in panel.rows}
+    table = by_name(panel.rows)
     assert table["loads, per lane"] == ["8 bytes"] * 4, "1024 elements of 2 bytes for 256 lanes"
     assert table["programs on one SM"][1].endswith("/64 warps)")
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import re
 from html.parser import HTMLParser
+
+from rich.console import Console
+
+from checker.view.display import Showable
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"' onload='&<!--&amp;{0}{x}\u202eevil\u2066"
 """Tags, both quotes, a comment, an entity, a format string's fields, and characters that turn the direction of text."""
@@ -57,3 +62,23 @@ class Page(HTMLParser):
             and not any(name.startswith("on") for name in names)
             and all(source.startswith(("data:", "#")) or re.fullmatch(r"\w+\.ipynb", source) for source in sources)
         )
+
+
+def printed(thing: Showable, width: int = 100) -> str:
+    """What a terminal without colours shows."""
+    out = io.StringIO()
+    thing.print(Console(file=out, width=width, color_system=None, force_terminal=False))
+    return out.getvalue()
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of ``#rgb`` or ``#rrggbb`` as WCAG 2.2 defines it."""
+    digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+    parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(first: str, second: str) -> float:
+    low, high = sorted(map(luminance, (first, second)))
+    return (high + 0.05) / (low + 0.05)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator
 from dataclasses import fields, replace
 
 import pytest
-from rich.console import Console
 
 from checker.course import LADDER
 from checker.view.panel import Cell, Panel
-from tests.view.pages import HOSTILE, Page
+from tests.view.pages import HOSTILE, Page, printed
 
 PANEL = Panel(
     "What works",
@@ -37,12 +35,6 @@ def strings(value: object) -> Iterator[str]:
     elif isinstance(value, tuple):
         for part in value:
             yield from strings(part)
-
-
-def printed(panel: Panel, width: int) -> str:
-    out = io.StringIO()
-    panel.print(Console(file=out, width=width))
-    return out.getvalue()
 
 
 def test_page_and_terminal_say_everything() -> None:
@@ -84,9 +76,7 @@ def test_parts_may_be_missing() -> None:
 @pytest.mark.parametrize("width", [80, 100])
 def test_no_name_is_broken_in_a_terminal(width: int) -> None:
     rows = [[Cell(p.name), Cell(p.kernel), Cell(p.statement)] for p in LADDER]
-    out = io.StringIO()
     panel = Panel("The ladder", (f"`{LADDER[-1].kernel}` comes last, and {LADDER[-2].kernel} before it.",), ("puzzle", "kernel", "asked"), rows)  # fmt: skip
-    panel.print(Console(file=out, width=width, color_system=None))
-    text = out.getvalue()
+    text = printed(panel, width)
     assert [p.name for p in LADDER if not re.search(rf"\b{p.name}\b", text)] == []
     assert [p.kernel for p in LADDER if p.kernel not in text] == []

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 
 import pytest
 
 from checker.view.error_map import error_map
-from checker.view.plots import Plot, Subplot, curves_plot, scaling_plot, traffic_plot
-from checker.view.speed_plots import Bar, Roof, levels_plot, roofline_plot, time_plot
+from checker.view.plots import (
+    Bar,
+    Plot,
+    Roof,
+    Subplot,
+    curves_plot,
+    levels_plot,
+    roofline_plot,
+    scaling_plot,
+    time_plot,
+    traffic_plot,
+)
 from checker.view.theme import DARK, LIGHT
 from tests.view import verdicts
-from tests.view.pages import HOSTILE, Page
+from tests.view.pages import HOSTILE, Page, contrast
 
 SVG = "{http://www.w3.org/2000/svg}"
 READABLE = 4.5  # WCAG 2.2, 1.4.3: contrast of text with its ground, level AA
@@ -43,26 +54,7 @@ def levels(name: str = "plain") -> Plot:
     return levels_plot({name: (338, 310), "specialised": (611, 522)}, ("full", "causal"), 686, title="Levels")
 
 
-PLOTS = {
-    "traffic": traffic,
-    "scaling": scaling,
-    "curves": curves,
-    "times": times,
-    "roofline": roofline,
-    "levels": levels,
-}
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance of ``#rrggbb`` as WCAG 2.2 defines it."""
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one: str, other: str) -> float:
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
+PLOTS = {made.__name__: made for made in (traffic, scaling, curves, times, roofline, levels)}
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
@@ -131,14 +123,17 @@ def test_the_plots_of_speed_say_their_numbers() -> None:
     assert "338, 49 %" in levels().svg
 
 
-def test_nothing_to_plot_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one kernel"):
-        traffic_plot([])
-    with pytest.raises(ValueError, match="at least one subplot"):
-        scaling_plot([], unit="kB")
-    with pytest.raises(ValueError, match="at least one curve"):
-        curves_plot({}, x="step", y="loss")
-    with pytest.raises(ValueError, match="at least one bar"):
-        time_plot([], 1.0)
-    with pytest.raises(ValueError, match="at least one level"):
-        levels_plot({}, ("full",), 686)
+@pytest.mark.parametrize(
+    ("draw", "needed"),
+    [
+        (lambda: traffic_plot([]), "at least one kernel"),
+        (lambda: scaling_plot([], unit="kB"), "at least one subplot"),
+        (lambda: curves_plot({}, x="step", y="loss"), "at least one curve"),
+        (lambda: time_plot([], 1.0), "at least one bar"),
+        (lambda: levels_plot({}, ("full",), 686), "at least one level"),
+    ],
+    ids=["traffic", "scaling", "curves", "times", "levels"],
+)
+def test_nothing_to_plot_is_refused(draw: Callable[[], Plot], needed: str) -> None:
+    with pytest.raises(ValueError, match=needed):
+        draw()

@@ -20,8 +20,8 @@ def solution(name: str) -> KernelSource:
     return KernelSource(name, f"{name}_kernel", text, (Piece(1, len(text.splitlines()), f"puzzles/{name}.py", 1),))
 
 
-def line_of(source: KernelSource, fragment: str) -> int:
-    return next(i for i, line in enumerate(source.source.splitlines(), 1) if fragment in line)
+def line_of(source: KernelSource, fragment: str, nth: int = 0) -> int:
+    return [i for i, line in enumerate(source.source.splitlines(), 1) if fragment in line][nth]
 
 
 def mismatch(shape: tuple[int, ...] = (5, 37), *, nan: bool = False, unwritten: bool = False) -> Mismatch:

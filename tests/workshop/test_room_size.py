@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from checker import cli
-from checker.verbs import evening
+from checker.verbs import workshop_readiness as evening
 from checker.verbs.doctor import DoctorReport, HealthCheck
 from checker.workshop import room_size, simulated
 from checker.workshop.room_size import Measured, needs

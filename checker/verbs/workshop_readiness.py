@@ -1,4 +1,4 @@
-"""`doctor --workshop`: the evening before, is this machine ready? All that `doctor` looks at, and one real check of a kernel."""
+"""`doctor --workshop`: is this machine ready for a workshop? All that `doctor` examines, and one real check of a kernel."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from checker.verbs.doctor import DoctorReport, HealthCheck, examine
 from checker.verbs.machine import this_machine
 from checker.view.panel import Panel
 
-ENOUGH_MEMORY = 1.5 * 2**30  # bytes: a browser, JupyterLab and a check beside each other
-PATIENCE = 20.0  # seconds of a warm check that nobody minds
+ENOUGH_MEMORY = 1.5 * 2**30  # bytes: a browser, JupyterLab and a check at the same time
+SLOW_CHECK = 20.0  # seconds of a warm check
 
 
-def evening() -> DoctorReport:
+def workshop_readiness() -> DoctorReport:
     """Show whether this machine is ready for a workshop. Takes half a minute."""
     report = examine(this_machine())
     if not any(check.level == "problem" for check in report):
@@ -80,7 +80,7 @@ def _check() -> Iterator[HealthCheck]:
     seconds = time.perf_counter() - began
     if not verdict.passed:
         yield HealthCheck("a check", "problem", f"The course's own {puzzle.name} did not pass here: {verdict.failure}")
-    elif seconds > PATIENCE:
+    elif seconds > SLOW_CHECK:
         yield HealthCheck("a check", "warning", f"{puzzle.name} passed, and took {seconds:.0f} s. Plug the machine in.")
     else:
         yield HealthCheck("a check", "ok", f"{puzzle.name} passed in {seconds:.1f} s.")

@@ -1,6 +1,6 @@
-"""Where everything stands on the stage: what shares an axis stands side by side or one above the other, aligned at one scale.
+"""Where everything is drawn on the stage: what shares an axis is placed side by side or one above the other, aligned at one scale.
 
-A diagram with bands is a grid: each axis has a strip across or down, a thing stands where the strips of its two axes cross.
+A diagram with bands is a grid: each axis has a strip across or down, and a thing is placed where the strips of its two axes cross.
 One without bands flows like words on a line.
 """
 
@@ -27,7 +27,7 @@ class PlacedTensor:
     """One tensor on the stage; one ``rows x cols`` slice of its plane is shown at a time.
 
     ``r0 … c1`` is the range that is drawn, which passes the tensor's edges where tiles do; `x`, `y` is where element
-    (0, 0) starts, `ux`, `uy` the width and height of one element, of a `turned` one those of a row and of a column.
+    (0, 0) starts, `ux`, `uy` the width and height of one element, of a `transposed` one those of a row and of a column.
     """
 
     name: str
@@ -42,7 +42,7 @@ class PlacedTensor:
     y: float = 0.0
     ux: float = 1.0
     uy: float = 1.0
-    turned: bool = False
+    transposed: bool = False
     numbers: str = "xy"
     """Which edges have indices."""
     lines: int = 1
@@ -79,16 +79,18 @@ class PlacedTensor:
     @property
     def drawn_size(self) -> tuple[float, float]:
         high, wide = self.r1 - self.r0, self.c1 - self.c0
-        return ((high, wide) if self.turned else (wide, high))[0] * self.ux, (wide if self.turned else high) * self.uy
+        return ((high, wide) if self.transposed else (wide, high))[0] * self.ux, (
+            wide if self.transposed else high
+        ) * self.uy
 
     @property
     def edge(self) -> float:
         """Left of what is drawn."""
-        return self.x + (self.r0 if self.turned else self.c0) * self.ux
+        return self.x + (self.r0 if self.transposed else self.c0) * self.ux
 
     @property
     def top(self) -> float:
-        return self.y + (self.c0 if self.turned else self.r0) * self.uy
+        return self.y + (self.c0 if self.transposed else self.r0) * self.uy
 
     @property
     def texts(self) -> bool:
@@ -112,7 +114,7 @@ class PlacedTensor:
         """A box of elements in the stage's pixels, cut to what is drawn, never thinner than 2."""
         r0, r1 = (min(max(r, self.r0), self.r1) for r in box[:2])
         c0, c1 = (min(max(c, self.c0), self.c1) for c in box[2:])
-        if self.turned:
+        if self.transposed:
             r0, r1, c0, c1 = c0, c1, r0, r1
         x, y = self.x + c0 * self.ux, self.y + r0 * self.uy
         return (
@@ -133,7 +135,7 @@ class PlacedTensor:
 
 @dataclass
 class Layout:
-    """The tensors, and where what is on chip stands."""
+    """The tensors, and the places of what is on chip."""
 
     tensors: list[PlacedTensor]
     width: float
@@ -142,8 +144,8 @@ class Layout:
     lens: list[Rect] = field(default_factory=list)
     state: dict[str, Rect] = field(default_factory=dict)
     """``"after"``, ``"before"`` and, where the state has a vector beside it, ``"sums"``, ``"sums before"``."""
-    doing: tuple[float, float] = (0.0, 0.0)
-    """Where the words about the step's deed start."""
+    action_at: tuple[float, float] = (0.0, 0.0)
+    """Where the words about what the step does start."""
     about: tuple[float, float] = (0.0, 0.0)
     """Where the lines about all of it start."""
 
@@ -151,7 +153,7 @@ class Layout:
         return next(t for t in self.tensors if t.name == name)
 
 
-def bare(name: str, plane: Plane, shape: tuple[int, ...], dtype: str, tiles: Sequence[FlatTile]) -> PlacedTensor:
+def unplaced(name: str, plane: Plane, shape: tuple[int, ...], dtype: str, tiles: Sequence[FlatTile]) -> PlacedTensor:
     """A tensor and the range that is drawn of it: a tile far outside must not push everything else off the stage."""
     rows, cols = plane.rows, plane.columns
     if plane.blocks[0]:
@@ -167,11 +169,11 @@ def bare(name: str, plane: Plane, shape: tuple[int, ...], dtype: str, tiles: Seq
 
 
 def flowing(tensors: Sequence[PlacedTensor], diagram: Diagram, values: frozenset[str]) -> Layout:
-    """One after another, in several lines where one is too short; a vector along the rows of a matrix stands upright."""
+    """One after another, in several lines where one is too short; a vector along the rows of a matrix is drawn upright."""
     down = {d.axes[0] for d in diagram.tensors.values() if len(d.axes) == 2}
     drawn = [(t, diagram.tensors.get(t.name)) for t in tensors]
-    tensors = [replace(t, turned=d is not None and len(d.axes) == 1 and d.axes[0] in down) for t, d in drawn]
-    tensors = [replace(t, lines=0 if t.turned else 2 if len(t.shape) > 2 else 1) for t in tensors]
+    tensors = [replace(t, transposed=d is not None and len(d.axes) == 1 and d.axes[0] in down) for t, d in drawn]
+    tensors = [replace(t, lines=0 if t.transposed else 2 if len(t.shape) > 2 else 1) for t in tensors]
     if not tensors:
         return Layout([], WIDTH, 40.0)
     written = sum(t.rows * t.cols for t in tensors) <= VALUES and bool(values)
@@ -183,7 +185,7 @@ def flowing(tensors: Sequence[PlacedTensor], diagram: Diagram, values: frozenset
 def _extents(t: PlacedTensor) -> tuple[int, int]:
     """Across and down, in elements."""
     high, wide = t.r1 - t.r0, t.c1 - t.c0
-    return (high, wide) if t.turned else (wide, high)
+    return (high, wide) if t.transposed else (wide, high)
 
 
 def _size(t: PlacedTensor) -> tuple[float, float, float]:
@@ -202,7 +204,7 @@ def _flow(tensors: Iterable[PlacedTensor]) -> tuple[Layout, int]:
         w, h, head = _size(t)
         if x and x + w > WIDTH:
             x, y, tall, lines = 0.0, y + tall, 0.0, lines + 1
-        first = (t.c0, t.r0) if not t.turned else (t.r0, t.c0)
+        first = (t.c0, t.r0) if not t.transposed else (t.r0, t.c0)
         t = replace(t, x=round(x + GUTTER - first[0] * t.ux, 2), y=round(y + head - first[1] * t.uy, 2), head=21)
         t = replace(t, columns_x=round(t.edge + t.drawn_size[0] + SIDE_GAP, 1))
         placed.append(t)
@@ -213,10 +215,10 @@ def _flow(tensors: Iterable[PlacedTensor]) -> tuple[Layout, int]:
 def _with_values(tensors: Sequence[PlacedTensor], values: frozenset[str]) -> Layout | None:
     tallest = max(_extents(t)[1] for t in tensors)
     uy = 26 if tallest <= 10 else 20
-    narrow = 28 if any(t.turned for t in tensors) else 32  # what stands beside the same rows should stay on their line
+    narrow = 28 if any(t.transposed for t in tensors) else 32  # a vector beside a matrix should stay on its line
     best: tuple[Layout, int] | None = None
     for ux in (46, 42, 38, 36, 34, 32, 30, 28):
-        layout, lines = _flow(replace(t, ux=max(ux, 40) if t.turned else ux, uy=uy, cells=t.name in values) for t in tensors)  # fmt: skip
+        layout, lines = _flow(replace(t, ux=max(ux, 40) if t.transposed else ux, uy=uy, cells=t.name in values) for t in tensors)  # fmt: skip
         if layout.width <= WIDTH + 3 and (best is None or (lines < best[1] and ux >= narrow)):
             best = (layout, lines)
     return best[0] if best else None
@@ -224,11 +226,11 @@ def _with_values(tensors: Sequence[PlacedTensor], values: frozenset[str]) -> Lay
 
 def _to_scale(tensors: Sequence[PlacedTensor]) -> Layout:
     """No numbers: the largest common scale that fits; thin tensors are drawn thicker, so that they can be seen."""
-    widest = max(_extents(t)[0] for t in tensors if not t.turned or len(tensors) == 1) if not all(t.turned for t in tensors) else 4  # fmt: skip
+    widest = max(_extents(t)[0] for t in tensors if not t.transposed or len(tensors) == 1) if not all(t.transposed for t in tensors) else 4  # fmt: skip
     beside = max(replace(t, uy=99.0).beside for t in tensors)
     u = min(14.0, (WIDTH - GUTTER - 2 - beside) / widest)
     while True:
-        sized = (replace(t, ux=16.0 if t.turned else round(u, 4), uy=round(max(u, min(16.0, 44 / _extents(t)[1]), 1.2), 4)) for t in tensors)  # fmt: skip
+        sized = (replace(t, ux=16.0 if t.transposed else round(u, 4), uy=round(max(u, min(16.0, 44 / _extents(t)[1]), 1.2), 4)) for t in tensors)  # fmt: skip
         layout, _ = _flow(sized)
         if layout.height <= 400 or u < 0.4:
             return layout
@@ -250,7 +252,7 @@ class _Item:
     head: float = 18.0
     tensor: PlacedTensor | None = None
     stacked: bool = False
-    """Below what stands in its cell before it, else to its right."""
+    """Whether it is placed below the item before it in its cell, and not to its right."""
     x: float = 0.0
     y: float = 0.0
 
@@ -267,7 +269,9 @@ class _Grid:
 
     def __init__(self, diagram: Diagram, tensors: Sequence[PlacedTensor], total: bool, shrink: float) -> None:
         self.diagram, self.total = diagram, total
-        self.tensors = {t.name: replace(t, turned=self._is_turned(diagram.tensors.get(t.name))) for t in tensors}
+        self.tensors = {
+            t.name: replace(t, transposed=self._is_transposed(diagram.tensors.get(t.name))) for t in tensors
+        }
         self.down = {b.name: i for i, b in enumerate(diagram.down)}
         self.across = {b.name: i for i, b in enumerate(diagram.across)}
         self.unit_down = [self._unit(b, 1, 1.0) for b in diagram.down]
@@ -280,7 +284,7 @@ class _Grid:
         self.rows_of_blocks: dict[int, list[_Item]] = {}
         self._fill()
 
-    def _is_turned(self, drawn: Drawn | None) -> bool:
+    def _is_transposed(self, drawn: Drawn | None) -> bool:
         if drawn is None:
             return False
         names = [{b.name for b in bands} for bands in (self.diagram.down, self.diagram.across)]
@@ -294,7 +298,7 @@ class _Grid:
         """The axis across and the axis down of a tensor as it is drawn; a vector has none in its other direction."""
         drawn = self.diagram.tensors[name]
         first, second = (*drawn.axes, "")[:2] if len(drawn.axes) == 2 else ("", drawn.axes[0])
-        return (first, second) if self.tensors[name].turned else (second, first)
+        return (first, second) if self.tensors[name].transposed else (second, first)
 
     def _cell(self, name: str) -> Cell:
         drawn = self.diagram.tensors.get(name)
@@ -379,7 +383,9 @@ class _Grid:
         lines = 0 if drawn is None or drawn.inset or wide < 20 else 1 if wide >= about + title + 10 else 2
         label = {0: 6.6 * len(t.title), 1: 0.0, 2: max(about, title)}[lines]
         head = {0: 18.0, 1: 22.0, 2: 34.0}[lines]
-        self._put(cell, _Item(name, wide, high, label, head, replace(t, lines=lines), stacked=t.turned and lines > 0))
+        self._put(
+            cell, _Item(name, wide, high, label, head, replace(t, lines=lines), stacked=t.transposed and lines > 0)
+        )
 
 
 def banded(tensors: Sequence[PlacedTensor], diagram: Diagram, lens: Sequence[float], total: bool) -> Layout:
@@ -412,7 +418,7 @@ def _arrange(grid: _Grid, lens: Sequence[float]) -> Layout:
     for width in wide:
         lefts.append(x)
         x += width + APART if width else 0.0
-    y, tops, doing = 0.0, [], (0.0, 0.0)
+    y, tops, action_at = 0.0, [], (0.0, 0.0)
     for d in range(len(high)):
         blocks = grid.rows_of_blocks.get(d)
         if blocks:
@@ -424,10 +430,10 @@ def _arrange(grid: _Grid, lens: Sequence[float]) -> Layout:
         tops.append(y)
         y += high[d] + 8
         if state and state[0] == d:
-            doing = (lefts[state[1]], y + 10)
+            action_at = (lefts[state[1]], y + 10)
             y += 18
     layout = Layout([], max(x - APART, 420.0 if diagram.state and diagram.state.flat else 0.0) + 4, y)
-    layout.doing = doing
+    layout.action_at = action_at
     for (d, a), items in grid.cells.items():
         _place_items(items, lefts[a], tops[d])
     named = {item.key: item for items in grid.cells.values() for item in items}
@@ -473,9 +479,9 @@ def _finish(
         if name in grid.diagram.tensors and t.lines and not grid.diagram.tensors[name].inset:
             lead = grid.cells[cell].index(item) == 0 or not any(i.tensor for i in grid.cells[cell][: grid.cells[cell].index(item)])  # fmt: skip
             numbers += "x" if lead and first_across[cell[1]] == cell[0] and _numbered(grid, cell, 0) else ""
-            tall = t.rows > 1 if not t.turned else t.cols > 1
+            tall = t.rows > 1 if not t.transposed else t.cols > 1
             numbers += "y" if lead and first_down[cell[0]] == cell[1] and _numbered(grid, cell, 1) and tall else ""
-        start = (t.r0, t.c0) if t.turned else (t.c0, t.r0)
+        start = (t.r0, t.c0) if t.transposed else (t.c0, t.r0)
         t = replace(t, x=round(item.x - start[0] * t.ux, 2), y=round(item.y - start[1] * t.uy, 2), numbers=numbers)
         t = replace(t, head=18 if "x" in numbers else 6)
         first = next((named["column " + c] for c in t.columns if "column " + c in named), None)
@@ -499,7 +505,7 @@ def _block_row(grid: _Grid, d: int, blocks: list[_Item], y: float) -> float:
     for i, item in enumerate(blocks):
         assert item.tensor is not None
         shift = 0.0 if i == 0 else (wide + 0.5) * unit
-        item.tensor = replace(item.tensor, x=left + shift, y=y, ux=unit, uy=unit, turned=False, numbers="", lines=1 - i, head=18 if i == 0 else -unit * first.rows - 16)  # fmt: skip
+        item.tensor = replace(item.tensor, x=left + shift, y=y, ux=unit, uy=unit, transposed=False, numbers="", lines=1 - i, head=18 if i == 0 else -unit * first.rows - 16)  # fmt: skip
     return first.rows * unit + (16.0 if len(blocks) > 1 else 0.0)
 
 
@@ -535,8 +541,6 @@ def _place_words(
     elif grid.diagram.state and not grid.diagram.state.flat:
         layout.about = (30.0, layout.height + 14)
         layout.height += 36
-    elif grid.diagram.state:
-        layout.about = (0.0, 0.0)
 
 
 def lens_widths(grid_tile: tuple[int, int], depth: Sequence[int | None]) -> list[float]:

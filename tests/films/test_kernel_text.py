@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from checker.films.kernel_text import Variables
 from checker.films.scene import Scenes
 from checker.films.tables import state_table
-from checker.films.variables import Variables
-from tests.films import films, traces
+from tests.films import films
 
 
 def test_a_turn_shows_its_own_variables_only(tmp_path: Path) -> None:
-    shot = films.shoot("online_softmax", traces.solution("online_softmax"), tmp_path)
+    shot = films.solved("online_softmax", tmp_path)
     film, variables = shot.film, Variables(shot.source.source)
     second, fourth = film.steps[1], film.steps[3]  # the second chunk of the first walk, the first of the second walk
     before, after = variables.before(second.event), variables.after(second)
@@ -27,20 +27,20 @@ def test_a_turn_shows_its_own_variables_only(tmp_path: Path) -> None:
 
 
 def test_the_last_step_of_a_loop_shows_no_offsets_of_the_next(tmp_path: Path) -> None:
-    shot = films.shoot("online_softmax", traces.solution("online_softmax"), tmp_path)
+    shot = films.solved("online_softmax", tmp_path)
     third = shot.film.steps[2]
     assert "offs_n" not in Variables(shot.source.source).after(third)
 
 
 def test_of_text_that_is_no_python_everything_is_shown(tmp_path: Path) -> None:
-    shot = films.shoot("online_softmax", traces.solution("online_softmax"), tmp_path)
+    shot = films.solved("online_softmax", tmp_path)
     event = shot.trace.events[1]
     assert Variables("def (").before(event) == event.state
 
 
 def test_index_arithmetic_comes_last(tmp_path: Path) -> None:
     for name in ("online_softmax", "tiled_softmax", "vector_add"):
-        film = films.shoot(name, traces.solution(name), tmp_path).film
+        film = films.solved(name, tmp_path).film
         names = [key for key, *_ in state_table(film, Scenes([s.program for s in film.steps]))]
         offsets = [n for n in names if n.startswith(("offs", "mask", "row", "pid"))]
         assert offsets, name

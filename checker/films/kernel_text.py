@@ -1,7 +1,7 @@
-"""Which of a kernel's variables belong to a step: a loop's variables still hold the turn before until they are assigned again.
+"""What a film reads from a kernel's text: the products in it, and which variables belong to a step.
 
-Read from the kernel's text. A variable belongs to a step if an assignment that this turn has passed gave it its value: one
-above the loop, or one above the step's line in the same turn.
+A loop's variables still hold the turn before until they are assigned again. A variable belongs to a step if an assignment that
+this turn has passed gave it its value: one above the loop, or one above the step's line in the same turn.
 """
 
 from __future__ import annotations
@@ -9,11 +9,73 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from checker.films.state import same
+from checker.films.state import unchanged
 from checker.films.steps import Step
 from checker.simulator.trace import Event
+
+
+def _parsed(source: str) -> ast.Module:
+    """The syntax tree; an empty one where the text is no Python."""
+    try:
+        return ast.parse(source)
+    except SyntaxError:
+        return ast.Module([], [])
+
+
+# ---- products ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Dot:
+    first: int
+    last: int
+    """Its lines."""
+    names: frozenset[str]
+    """Names in the two operands."""
+    target: str
+    """The variable that its statement assigns to; empty where there is none."""
+
+
+@lru_cache(maxsize=8)
+def dots_of(source: str) -> tuple[Dot, ...]:
+    """Every product in the kernel's text."""
+    tree = _parsed(source)
+    targets = {id(call): name for name, value in _assigned(tree) for call in ast.walk(value)}
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "dot":
+            names = frozenset(n.id for a in node.args[:2] for n in ast.walk(a) if isinstance(n, ast.Name))
+            found.append(Dot(node.lineno, node.end_lineno or node.lineno, names, targets.get(id(node), "")))
+    return tuple(found)
+
+
+def _assigned(tree: ast.AST) -> list[tuple[str, ast.expr]]:
+    """Names and what is assigned to them."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if isinstance(target, ast.Name):
+                found.append((target.id, node.value))
+    return found
+
+
+def dot_of(dots: Sequence[Dot], event: Event) -> Dot | None:
+    """The product of a step; None where its line has several."""
+    here = [d for d in dots if event.kind == "dot" and d.first <= event.line <= d.last]
+    return here[0] if len(here) == 1 else None
+
+
+def operands(dots: Sequence[Dot], event: Event) -> frozenset[str]:
+    """Names in the operands of the product of a step."""
+    found = dot_of(dots, event)
+    return found.names if found else frozenset()
+
+
+# ---- variables ---------------------------------------------------------------------------------------------------------
 
 Loops = tuple[int, ...]
 """First lines of the loops around a statement, from the outside in."""
@@ -34,11 +96,7 @@ class Variables:
     def __init__(self, source: str) -> None:
         self._functions: dict[str, dict[str, list[_Assignment]]] = {}
         self._loops: dict[str, list[tuple[int, int]]] = {}
-        try:
-            tree = ast.parse(source)
-        except SyntaxError:
-            return
-        for node in ast.walk(tree):
+        for node in ast.walk(_parsed(source)):
             if isinstance(node, ast.FunctionDef):
                 known = self._functions.setdefault(node.name, {})
                 loops = self._loops.setdefault(node.name, [])
@@ -58,8 +116,8 @@ class Variables:
         again = later.line <= event.line and later.loops != event.loops
         for name, value in later.state.items():
             known = self._of(event, name)
-            mine = [a for a in known if a.last >= event.line and around[: len(a.loops)] == a.loops]
-            made = any(a.loops for a in mine) if again else any(a.last < later.line for a in mine)
+            assignments = [a for a in known if a.last >= event.line and around[: len(a.loops)] == a.loops]
+            made = any(a.loops for a in assignments) if again else any(a.last < later.line for a in assignments)
             if (made or not known) and not self._renewed(name, event, later, again) and not _alike(old, name, value):
                 out[name] = value
         return out
@@ -86,7 +144,7 @@ class Variables:
 
 
 def _alike(old: Mapping[str, Any], name: str, value: Any) -> bool:
-    return name in old and same(old[name], value)
+    return name in old and unchanged(old[name], value)
 
 
 def _assignments(body: Sequence[ast.stmt], loops: Loops, found: list[tuple[int, int]]) -> Iterator[tuple[str, _Assignment]]:  # fmt: skip
