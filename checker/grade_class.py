@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from checker.grading.store import RunFolder
     from checker.grading.written import Films
     from checker.puzzle import Puzzle
+    from checker.sandbox import Sandbox
 
 DONE, USAGE, BROKEN = 0, 2, 3
 STAGES = ("all", "collect", "judge", "rescore", "report", "one")
@@ -257,11 +258,8 @@ def _judge(
     print(f"checker: {len(wanted)} different kernels, {missing} of them to be judged", file=sys.stderr)
     if not missing:
         return Judged()
-    sandbox = Sandbox.shared()
-    _isolated(sandbox, options.require_isolation)
-    engine: Engine = Local(sandbox, secret, options.jobs if setting.device == "cpu" else 1)
-    if options.engine == "ray":
-        engine = _ray_engine(options.ray_address, secret)
+    required = _required_layers(options.require_isolation)
+    engine = _engine(options, setting, secret, required, _isolated(Sandbox.shared(), required))
     puzzles = {task.key: task.puzzle.name for task in wanted}
     asked = list({task.puzzle.name: task.puzzle for task in wanted if setting.diagnose}.values())
     with Progress(missing) as shown:
@@ -272,21 +270,38 @@ def _judge(
                 "not graded" if isinstance(made, Fault) else words(made.facts.status),
             )
 
-        bank_table.load(asked)
+        here = isinstance(engine, Local)  # judges elsewhere keep their own tables
+        if here:
+            bank_table.load(asked)
         try:
             return judge_missing(folder, wanted, setting, engine, learner_seconds=options.learner_limit, report=done)
         finally:
-            bank_table.save(asked)
+            if here:
+                bank_table.save(asked)
 
 
-def _ray_engine(address: str, secret: bytes | None) -> Engine:
-    import importlib.util
+def _engine(
+    options: Namespace, setting: Setting, secret: bytes | None, required: Sequence[str], sandbox: Sandbox
+) -> Engine:
+    """What makes the verdicts: a cluster, a process for each GPU, or this process."""
+    from checker.grading.judge_process import GpuPool, visible_gpus
+    from checker.grading.judging import Local
 
-    if importlib.util.find_spec("ray") is None:
-        raise UnavailableHere("--engine ray needs Ray: pip install 'tile-by-tile[ray]'")
-    from checker.grading.ray_engine import RayEngine
+    if options.engine == "ray":
+        import importlib.util
 
-    return RayEngine(address, secret)
+        if importlib.util.find_spec("ray") is None:
+            raise UnavailableHere("--engine ray needs Ray: pip install 'tile-by-tile[ray]'")
+        from checker.grading.ray_engine import RayEngine
+
+        return RayEngine(options.ray_address, secret, required)
+    if setting.device == "cpu":
+        return Local(sandbox, secret, options.jobs)
+    gpus = visible_gpus()
+    if len(gpus) < 2:
+        return Local(sandbox, secret)
+    print(f"checker: one judge on each of {len(gpus)} GPUs", file=sys.stderr)
+    return GpuPool(gpus, secret, required)
 
 
 def _tell_judged(judged: Judged, folder: RunFolder, wanted: int) -> int:
@@ -312,24 +327,34 @@ def _ended_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _isolated(sandbox: object, required: str | None) -> None:
-    """Say how the kernels are isolated. Raises UnavailableHere where that is less than what is required."""
+def _required_layers(required: str | None) -> tuple[str, ...]:
+    """The layers that --require-isolation names. Raises UsageError."""
     from checker.sandbox.isolation import LANDLOCK, LAYERS, NAMESPACES, SECCOMP
 
-    tier, gaps = str(getattr(sandbox, "tier")), tuple(getattr(sandbox, "gaps"))  # noqa: B009
-    lost = tuple(getattr(sandbox, "lost", ()))
-    said = [tier, *(("gaps: " + ", ".join(gaps),) if gaps else ()), *(f"not in force: {reason}" for reason in lost)]
-    print(f"checker: kernels are isolated by {'; '.join(said)}", file=sys.stderr)
     if required is None:
-        return
-    asked = {NAMESPACES, LANDLOCK, SECCOMP} if required == "full" else set(required.replace(",", "+").split("+"))
-    if unknown := asked - {*LAYERS, "rlimits"}:
+        return ()
+    layers = (NAMESPACES, LANDLOCK, SECCOMP) if required == "full" else tuple(required.replace(",", "+").split("+"))
+    known = (*LAYERS, "rlimits")
+    if unknown := [layer for layer in layers if layer not in known]:
         raise UsageError(
-            f"--require-isolation takes full, or layers out of {', '.join((*LAYERS, 'rlimits'))}, not {', '.join(unknown)}"
+            f"--require-isolation takes full, or layers out of {', '.join(known)}, not {', '.join(unknown)}"
         )
-    lacking = sorted(asked - set(tier.split("+")))
-    if lacking or gaps:
-        raise UnavailableHere(f"isolation {required} is required; this machine lacks {', '.join((*lacking, *gaps))}")
+    return layers
+
+
+def _isolated(sandbox: Sandbox, required: Sequence[str]) -> Sandbox:
+    """Say how kernels are isolated on this machine. Raises UnavailableHere where that is less than what is required."""
+    from checker.grading.judging import isolation_lacks
+
+    said = [sandbox.tier]
+    said += [f"gaps: {', '.join(sandbox.gaps)}"] if sandbox.gaps else []
+    said += [f"not in force: {reason}" for reason in sandbox.lost]
+    print(f"checker: kernels are isolated by {'; '.join(said)}", file=sys.stderr)
+    if lacking := isolation_lacks(sandbox, required):
+        raise UnavailableHere(
+            f"isolation by {', '.join(required)} is required; this machine lacks {', '.join(lacking)}"
+        )
+    return sandbox
 
 
 def _watch(options: Namespace, folder: RunFolder, setting: Setting, secret: bytes | None) -> int:

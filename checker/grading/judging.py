@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
@@ -13,7 +13,7 @@ from checker.checking import Device, check_source, infra_verdict
 from checker.compiler import CompileRequest, CompileResult
 from checker.grading.facts import facts_of, plain
 from checker.grading.keys import Setting, key_of, normalised
-from checker.grading.records import Collected, Fault, Run, VerdictRecord
+from checker.grading.records import Collected, Fault, Kernel, Run, VerdictRecord
 from checker.grading.store import RunFolder
 from checker.judge.launches import seed_from
 from checker.judge.runner import Runner, RunResult, session
@@ -49,21 +49,23 @@ class Judged:
 
 def tasks(collected: Collected, folder: RunFolder, puzzles: Mapping[str, Puzzle], setting: Setting) -> dict[str, Task]:
     """Every different kernel of the class, by the key of its verdict, in the order of the roster."""
-    found: dict[str, Task] = {}
+    owners: dict[str, list[str]] = {}  # learners, by the name of a kernel
     for learner in collected.learners:
         for source in dict.fromkeys(k.source for k in tried(learner.kernels) if k.source and k.puzzle in puzzles):
-            kernel = normalised(folder.kernel(source))
-            puzzle = puzzles[kernel.puzzle]
-            key = key_of(puzzle, kernel, setting)
-            known = found.get(key)
-            owners = (*(known.learners if known else ()), learner.person.id)
-            found[key] = Task(key, puzzle, kernel, tuple(dict.fromkeys(owners)))
+            owners.setdefault(source, []).append(learner.person.id)
+    found: dict[str, Task] = {}
+    for source, learners in owners.items():
+        kernel = normalised(folder.kernel(source))
+        puzzle = puzzles[kernel.puzzle]
+        key = key_of(puzzle, kernel, setting)
+        known = found[key].learners if key in found else ()
+        found[key] = Task(key, puzzle, kernel, tuple(dict.fromkeys((*known, *learners))))
     return found
 
 
-def tried(kernels: Sequence[Any]) -> list[Any]:
-    """Of each puzzle the last `MOST_TRIES`."""
-    kept: list[Any] = []
+def tried(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """The last `MOST_TRIES` kernels of each puzzle."""
+    kept: list[Kernel] = []
     for puzzle in dict.fromkeys(kernel.puzzle for kernel in kernels):
         mine = [kernel for kernel in kernels if kernel.puzzle == puzzle]
         kept += sorted(mine, key=lambda kernel: (kernel.attempt, kernel.time or ""))[-MOST_TRIES:]
@@ -138,6 +140,14 @@ class _Spent:
     def over(self, task: Task) -> bool:
         """Whether everyone who wants it has used up their time."""
         return bool(self.limit and task.learners) and all(self.seconds.get(x, 0.0) > self.limit for x in task.learners)
+
+
+def isolation_lacks(sandbox: Any, required: Collection[str]) -> list[str]:
+    """The layers out of `required` that are not in force, and the gaps in those that are. Empty where none is required.
+
+    `sandbox` is a `checker.sandbox.Sandbox`.
+    """
+    return [*sorted({*required} - {*sandbox.tier.split("+")}), *sandbox.gaps] if required else []
 
 
 # ------------------------------------------------------------------------------------------------------- one at a time

@@ -395,7 +395,7 @@ def test_less_isolation_than_required_is_refused_before_anything_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Weak:
-        tier, gaps = "rlimits", ()
+        tier, gaps, lost = "rlimits", (), ()
 
     monkeypatch.setattr(Sandbox, "shared", lambda: Weak())
     folder = run_folder(tmp_path, {"anna.py": RIGHT})
