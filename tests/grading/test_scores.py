@@ -332,13 +332,40 @@ def test_the_report_returns_feedback_under_the_platform_s_names(graded: RunFolde
     assert names >= {"class.html", "learners", "book.csv", "results.json", "scores.csv", "junit.xml", "gradescope"}
 
 
-def test_an_anonymous_report_names_no_one(graded: RunFolder) -> None:
-    write_report(graded, graded.results, None, "", True)
-    everything = "".join(p.read_text() + p.name for p in graded.report.rglob("*") if p.is_file()).casefold()
+def test_an_anonymous_report_names_no_one(tmp_path: Path) -> None:
+    """Not who it is of, nor a classmate in a comment: names, ids, logins, addresses, sections and files."""
+    (tmp_path / "roster.csv").write_text(
+        "id,name,email,section,login\n"
+        "s7001,Anna Smith,anna.smith@uni.example,Tuesday,asmith\n"
+        "s7002,Bob Jones,bjones@uni.example,Tuesday,bob-j\n"
+        "s7003,Carol Le-Guin,carol@uni.example,Friday,\n"
+    )
+    comments = "# with Bob, s7002 and bjones@uni.example.\n    # bob-j (Le-Guin) and Anna SMITH\n    # your code starts"
+    shared = UNMASKED.replace("# your code starts", comments).replace("One program", "Anna and Carol: one program")
+    files = {
+        "s7001/anna_final.py": shared,
+        "s7002/work of bob.ipynb": notebook("# Bob Jones\n" + RIGHT.replace("def vec", "# asmith helped\ndef vec")),
+        "s7003/carols.py": "from anna import (",
+        "mallory.py": "print(1)",
+    }
+    folder = run_folder(tmp_path, files, read_roster(tmp_path / "roster.csv"))
+    keep(folder, facts("values", right=10), facts(None))
+    folder.keep_setting(CPU)
+    folder.keep_results(score(folder, [VECTOR_ADD], Policy(), CPU))
+    write_report(folder, folder.results, None, "", True)
+    outputs = {
+        path.relative_to(folder.report).as_posix(): path.read_text()
+        for path in folder.report.rglob("*")
+        if path.is_file()
+    }
+    everything = "".join(name + text for name, text in outputs.items()).casefold()
+    assert len(outputs) == 5 + 2 * 4  # a page and Gradescope's document for each of four
     assert "learner-001" in everything
-    for name in ("anna", "smith", "bob", "jones", "carol", "101", "9001"):
+    assert "with …, … and …" in outputs["anonymous/results.json"]
+    names = ("anna", "smith", "bob", "jones", "carol", "guin", "mallory", "s700", "uni.example", "tuesday", "friday")
+    for name in (*names, "final.py", "work of"):
         assert name not in everything, name
-    assert anonymous(graded.results) == anonymous(graded.results)
+    assert anonymous(folder.results) == anonymous(folder.results)
 
 
 def test_names_cannot_write_html_nor_steer_a_terminal(graded: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
