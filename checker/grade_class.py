@@ -204,9 +204,9 @@ def _tell_collected(collected: Collected, folder: RunFolder) -> None:
 
 
 def _names(learners: Sequence[object]) -> str:
-    from checker.grading.facts import plain
+    from checker.grading.report import one_line
 
-    shown = [plain(getattr(x, "person").name or getattr(x, "person").id) for x in learners[:8]]  # noqa: B009
+    shown = [one_line(getattr(x, "person").name or getattr(x, "person").id) for x in learners[:8]]  # noqa: B009
     return ", ".join(shown) + (f" and {len(learners) - 8} more" if len(learners) > 8 else "")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,9 +24,11 @@ from checker.grading.formats import SCALE, classroom50, gradescope, junit, relea
 from checker.grading.gradebook import GradeBookError, filled, guarded, otter_csv, scores_csv
 from checker.grading.judging import tasks
 from checker.grading.keys import Setting, normalised
+from checker.grading.pages import class_page
 from checker.grading.policy import Policy, PolicyError, read_policy
 from checker.grading.records import (
     CaseCounts,
+    CaseRecord,
     DiagnosisRecord,
     Facts,
     GateRecord,
@@ -366,6 +369,34 @@ def test_an_anonymous_report_names_no_one(tmp_path: Path) -> None:
     for name in (*names, "final.py", "work of"):
         assert name not in everything, name
     assert anonymous(folder.results) == anonymous(folder.results)
+
+
+def test_the_class_page_shows_who_is_where_what_they_believe_the_hardest_case_and_when(tmp_path: Path) -> None:
+    case = CaseRecord(name="n = 65", sizes={}, meta={}, dtype="float32", family="normal", layout="", flags={}, seed=0)
+
+    def failing() -> Facts:
+        found = facts("values", right=10)
+        gates = [msgspec.structs.replace(g, case=case) if g.gate == "values" else g for g in found.gates]
+        return msgspec.structs.replace(found, gates=tuple(gates))
+
+    (tmp_path / "roster.csv").write_text("id,name\nanna,Anna\nbob,Bob\nzoe,Zoe\ncarol,Carol\n")
+    times = {"anna": "10:00", "bob": "11:00", "carol": "13:00"}
+    kernels = {"anna": UNMASKED, "bob": UNMASKED.replace("    # your", "    # bob\n    # your", 1), "carol": RIGHT}
+    files = {f"submitted/{who}/hw/w.py": text for who, text in kernels.items()}
+    files |= {f"submitted/{who}/hw/timestamp.txt": f"2026-11-20 {at}:00 UTC" for who, at in times.items()}
+    folder = run_folder(tmp_path, files, read_roster(tmp_path / "roster.csv"))
+    keep(folder, failing(), failing(), facts(None))
+    page = class_page(score(folder, [VECTOR_ADD], Policy(), CPU))
+    text = " ".join(re.sub("<[^>]+>", " ", page).split())
+    assert "4 learners, 1 puzzle, 1 of 4 passed" in text
+    assert "2 Vector addition no mask All lanes exist." in text  # two hold this belief
+    assert "n = 65 (2)" in text
+    assert "values 2" in text
+    for row in ("Anna 0.35/1 graded", "Carol 1/1 graded", "Zoe 0/1 missing"):
+        assert row in text
+    assert "20 Nov 2026 10:00" in text
+    assert "20 Nov 2026 13:00" in text
+    assert page.count("<rect") == 3
 
 
 def test_names_cannot_write_html_nor_steer_a_terminal(graded: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
