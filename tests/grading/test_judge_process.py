@@ -12,7 +12,7 @@ import msgspec
 import pytest
 import torch
 
-from checker import gpu, grade_class
+from checker import gpu, grade_stages
 from checker.grading import judge_process
 from checker.grading.judge_process import Answer, GpuPool, answer, judged, request, visible_gpus
 from checker.grading.judging import Local, Task, judge_missing, tasks
@@ -132,12 +132,12 @@ def test_every_gpu_that_may_be_used_has_a_judge(
     assert visible_gpus() == names
     options = Namespace(engine="local", jobs=3)
     sandbox: Any = Namespace(tier="rlimits", gaps=(), lost=())
-    engine = grade_class._engine(options, Setting(device="A GPU"), None, ("rlimits",), sandbox)
+    engine = grade_stages._engine(options, Setting(device="A GPU"), None, ("rlimits",), sandbox)
     if count > 1:
         assert engine == GpuPool(names, None, ("rlimits",))
     else:
         assert engine == Local(sandbox)
-    assert grade_class._engine(options, CPU, None, (), sandbox) == Local(sandbox, None, 3)
+    assert grade_stages._engine(options, CPU, None, (), sandbox) == Local(sandbox, None, 3)
 
 
 @pytest.mark.gpu
