@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from checker.verbs.arguments import UnavailableHere
 
-DONE, USAGE, BROKEN = 0, 2, 3
+DONE, BROKEN = 0, 3
 STAGES = {
     "all": "the four stages one after another",
     "collect": "who handed in what: collected.json",

@@ -15,16 +15,20 @@ import pytest
 from checker import cli, grade_class
 from checker.compiler import CompileRequest, CompileResult
 from checker.grading.failing_film import FailingFilms
+from checker.grading.handed_in import Collector
 from checker.grading.judging import MOST_TRIES, Bounded, Local, judge_missing, verdict_record
+from checker.grading.layouts import Layout, Place
 from checker.grading.pages import class_page, learner_page
-from checker.grading.policy import Policy
+from checker.grading.policy import Late, Policy
+from checker.grading.reader import Reader
 from checker.grading.records import VerdictRecord
 from checker.grading.report import Progress
-from checker.grading.roster import read_roster
+from checker.grading.roster import Roster, read_roster
 from checker.grading.score import score
 from checker.judge.runner import session
 from checker.sandbox import Sandbox
 from checker.sandbox.compile_pool import failed
+from checker.submission.files import Entry
 from checker.verbs.arguments import UnavailableHere
 from tests.grading.classes import VECTOR_ADD, differing, run_folder
 from tests.grading.conftest import RIGHT, UNMASKED
@@ -122,6 +126,18 @@ def test_a_result_is_not_written_into_a_pipe_that_nobody_reads(
     assert cli.main(["grade", str(tmp_path / "right.py"), "--json", str(tmp_path / "pipe")]) == cli.USAGE
     assert "is a device or a pipe" in capsys.readouterr().err
     assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("seconds", [1e15, -1e15])
+def test_a_file_from_another_age_has_no_time_and_is_graded(seconds: float) -> None:
+    entry = Entry("mallory.py", lambda most: RIGHT.encode()[:most], modified=seconds)
+    with Reader() as reader:
+        layout = Layout("one", lambda name: (Place(("mallory",), name, "mallory", time="the day after tomorrow"),))
+        collector = Collector([VECTOR_ADD], reader, Roster(()), layout, None)
+        collector.add(entry)
+    (learner,) = collector.collection("class").record.learners
+    assert [(kernel.time, kernel.file_time) for kernel in learner.kernels] == [(None, True)]
+    assert Policy(late=Late(due="2026-11-20")).lateness(learner.kernels[0].time, False) is None
 
 
 # ------------------------------------------------------------------------------------------------------ terminals and pages
