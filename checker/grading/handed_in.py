@@ -1,4 +1,7 @@
-"""`collect`: from what a learning platform exports to who handed in what. Everyone on the roster has a row; nothing goes untold."""
+"""`collect`: finds out who handed in what from what a learning platform exports.
+
+Everyone on the roster has a row, and every file that was not read is listed with the reason.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +36,13 @@ class SeveralAssignments(ValueError):
 
 @dataclass
 class _Mine:
-    """What has been found of one learner so far."""
+    """What has been found so far for one learner."""
 
     person: Person
     on_roster: bool
     returned_as: str = ""
     time: str | None = None
-    """When all of it was handed in, where the platform has one time for it."""
+    """When everything was handed in, where the platform has one time for all files (ISO 8601)."""
     files: list[HandedIn] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
@@ -96,7 +99,7 @@ def _below(path: Path) -> Iterator[Entry]:
 
 
 class Collector:
-    """Takes files one after another, and knows whose they are by a layout and a roster."""
+    """Takes files one after another; a layout and a roster say whose they are."""
 
     def __init__(
         self, puzzles: Sequence[Puzzle], reader: Reader, roster: Roster, layout: Layout, assignment: str | None

@@ -1,4 +1,4 @@
-"""`judge`: the verdicts that are missing, and nothing else. Every one is stored as soon as it is there."""
+"""`judge`: makes the verdicts that are missing. Each is stored as soon as it is made."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from checker.submission.kernel import KernelSource
 RETRIES = 2
 """Of a fault of the machine, before a kernel is left ungraded."""
 MOST_TRIES = 20
-"""Different kernels of one learner for one puzzle that are judged: the last ones."""
+"""How many different kernels of a learner are judged for a puzzle: the last ones."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Task:
 
 @dataclass
 class Judged:
-    """What came of a run of `judge`."""
+    """The outcome of a run of `judge`."""
 
     stored: int = 0
     faults: list[Fault] = field(default_factory=list)
@@ -78,7 +78,7 @@ def shard(wanted: Iterable[Task], index: int, count: int) -> list[Task]:
 
 
 class Engine(Protocol):
-    """Makes verdicts somewhere, in any order. One that the machine could not make comes as a Fault."""
+    """Makes verdicts somewhere, in any order. Where the machine could not make a verdict, it gives a Fault."""
 
     def verdicts(self, wanted: Sequence[Task], setting: Setting) -> Iterator[VerdictRecord | Fault]: ...
 
@@ -177,7 +177,7 @@ def _verdict(task: Task, device: Device, setting: Setting, runner: Runner, seed:
 
 
 class Bounded:
-    """A runner that has `seconds` for one verdict: what is asked for later ends as ``timeout``, however short it is itself."""
+    """A runner with `seconds` for all of one verdict. Every call after that ends as ``timeout``."""
 
     def __init__(self, runner: Runner, seconds: float, stopped: threading.Event) -> None:
         self._runner, self._seconds, self._stopped = runner, seconds, stopped

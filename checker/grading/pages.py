@@ -1,4 +1,4 @@
-"""Pages of a report, each one file without scripts from elsewhere: one for a learner, one for the class; light and dark."""
+"""The pages of a report, for a learner and for the class: self-contained HTML, light and dark."""
 
 from __future__ import annotations
 

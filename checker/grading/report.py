@@ -1,4 +1,4 @@
-"""What a batch says in a terminal: a line while it works (on stderr), a table at the end (on stdout)."""
+"""What a run shows in a terminal: its progress on stderr, a table at the end on stdout."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def summary(batch: Batch) -> None:
 
 
 def class_table(result: Result) -> None:
-    """One row a learner: their points, and the sign of each puzzle."""
+    """A row for each learner: the points, and how each puzzle went."""
     table = Table(box=box.SIMPLE, pad_edge=False)
     for head in ("learner", "status", "points", *(asked.puzzle for asked in result.puzzles)):
         table.add_column(head, overflow="fold", justify="right" if head == "points" else "left")
