@@ -338,7 +338,7 @@ def _is_stage(arguments: Sequence[str]) -> bool:
     """Whether this is a stage of grading a class. A file called like one is written ``./collect``."""
     from checker.grade_class import STAGES
 
-    return list(arguments[:1]) == ["grade"] and len(arguments) > 1 and arguments[1] in STAGES
+    return len(arguments) > 1 and arguments[0] == "grade" and arguments[1] in STAGES
 
 
 def _grade_class(options: Namespace) -> int:

@@ -1,4 +1,4 @@
-"""From paths to submissions. Every file is read as data; one that cannot be read is an entry too, never a crash."""
+"""From paths to submissions. Files are read as data; a file that cannot be read is an entry that says why."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from checker.submission.from_path import Found
 from checker.submission.kernel import KernelSource
 
 PLATFORMS = ("canvas", "moodle", "gradescope")
-"""Layouts that nobody's own files have by chance."""
+"""Layouts that are recognised without a doubt; files of one person do not look like these."""
 QUIET = ("left_out", "other_kind", "empty")
 FAST = Path(__file__).resolve().parents[2] / "solutions" / "fast"
-"""The course's own fast kernels, which no puzzle asks for: no submission."""
+"""The course's own fast kernels. They belong to no puzzle, so this folder is no submission."""
 
 _UNREADABLE: Mapping[str, Status] = {"syntax": "compile_error", "no_kernel": "not_attempted"}
 """The status of a file without a kernel, by the reason; everything else is ``forbidden``."""
@@ -90,9 +90,9 @@ def _bytes(path: Path, most: int) -> bytes:
 
 
 def read(name: str, path: Path, files: Sequence[File], puzzles: Sequence[Puzzle], reader: Reader) -> Submission:
-    """One submission. Notes that its other files hold no kernel are left out where some file has one, and so is what is no code.
+    """One submission, without files that are no code, and without files that hold no kernel where another file does.
 
-    It has no entries where nothing in it is code, or where it only holds demonstrations, which lie beside the course's solutions.
+    It has no entries where nothing in it is code, or where it only holds demonstrations of the course.
     """
     kernels = {p.kernel: p.name for p in (*DEMONSTRATIONS.values(), *puzzles)}
     found: list[Found] = []

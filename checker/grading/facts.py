@@ -1,4 +1,4 @@
-"""From a verdict to what is kept of it, and back to the learner's own lines."""
+"""What is kept of a verdict, and how it reads in the learner's own line numbers."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _diagnosis(diagnosis: Diagnosis) -> DiagnosisRecord:
 
 
 def in_own_lines(facts: Facts, source: KernelSource) -> Facts:
-    """Facts about a normalised kernel, told in the lines of `source`, which is how one learner wrote it."""
+    """Facts about a normalised kernel, with the line numbers of `source`, the same kernel as one learner wrote it."""
     if source.problems:
         return facts
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
 
 import torch
 
@@ -23,43 +22,41 @@ MOST_EVENTS = 2000
 """A film with more moments than this makes a page too large to be sent round."""
 
 
-@dataclass
 class FailingFilms:
-    """Called with a learner: their films, by puzzle. A kernel that does not run to its end has none."""
+    """Called with a learner: their films, by puzzle. A kernel that does not run to its end has none.
 
-    folder: RunFolder
-    collected: Collected
-    runner: Runner
-    made: dict[str, str] = field(default_factory=dict)
+    Learners whose kernels are equal, line numbers included, share a film.
+    """
+
+    def __init__(self, folder: RunFolder, collected: Collected, runner: Runner) -> None:
+        self._folder, self._runner = folder, runner
+        self._kernels = {learner.person.id: learner.kernels for learner in collected.learners}
 
     def __call__(self, learner: LearnerResult) -> dict[str, str]:
         films = {}
         for result in learner.puzzles:
-            if result.smallest is not None and result.status == "failed":
-                film = self._kept(learner, result)
-                if film:
-                    films[result.puzzle] = film
-        return films
+            source = self._source(learner, result) if result.status == "failed" else None
+            if source is not None and result.smallest is not None:
+                films[result.puzzle] = self._film(source, result, case_of(result.smallest))
+        return {puzzle: film for puzzle, film in films.items() if film}
 
-    def _kept(self, learner: LearnerResult, result: PuzzleResult) -> str:
-        key = self._source_key(learner, result)
-        if key is None or result.smallest is None:
-            return ""
-        name = hashlib.sha256(f"{key}\0{result.verdict}".encode()).hexdigest()[:40]
-        path = self.folder.path / "films" / f"{name}.html"
+    def _film(self, source: KernelSource, result: PuzzleResult, case: Case) -> str:
+        lines = [(piece.start, piece.origin_start) for piece in source.pieces]
+        name = hashlib.sha256(repr((result.verdict, source.source, lines)).encode()).hexdigest()[:40]
+        path = self._folder.path / "films" / f"{name}.html"
         if not path.exists():
-            puzzle, source = PUZZLES[result.puzzle], self.folder.kernel(key)
-            write_atomically(path, film_of(puzzle, source, case_of(result.smallest), self.runner))
+            write_atomically(path, film_of(PUZZLES[result.puzzle], source, case, self._runner))
         return path.read_text("utf-8")
 
-    def _source_key(self, learner: LearnerResult, result: PuzzleResult) -> str | None:
+    def _source(self, learner: LearnerResult, result: PuzzleResult) -> KernelSource | None:
         """The kernel that counted, among those that were collected."""
-        mine = next((one for one in self.collected.learners if one.person.id == learner.person.id), None)
         chosen = result.chosen
-        if mine is None or chosen is None:
+        if chosen is None:
             return None
         wanted = (result.puzzle, chosen.place, chosen.attempt)
-        return next((k.source for k in mine.kernels if (k.puzzle, k.place, k.attempt) == wanted), None)
+        kernels = self._kernels.get(learner.person.id, ())
+        key = next((k.source for k in kernels if (k.puzzle, k.place, k.attempt) == wanted), None)
+        return self._folder.kernel(key) if key is not None else None
 
 
 def film_of(puzzle: Puzzle, source: KernelSource, case: Case, runner: Runner) -> str:

@@ -12,16 +12,11 @@ from checker.grading.records import LearnerResult, PuzzleResult, Result
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def said(puzzle: PuzzleResult, *, hidden: bool = False) -> str:
-    """What the learner should read: the message of the gate that failed, its line, the belief behind it, what to try.
-
-    `hidden` keeps to the kind of failure, where the cases are secret.
-    """
+def said(puzzle: PuzzleResult) -> str:
+    """What the learner should read: the message of the gate that failed, its line, the belief behind it, what to try."""
     failed = next((gate for gate in puzzle.gates if gate.status not in ("passed", "skipped")), None)
     if failed is None:
         return puzzle.message or "Passed: every case is right."
-    if hidden:
-        return f"{failed.gate}: {failed.status.replace('_', ' ')}"
     where = f" (line {failed.line})" if failed.line else ""
     lines = [f"{failed.gate}{where}: {failed.message}"]
     known = puzzle.diagnosis

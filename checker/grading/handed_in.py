@@ -1,4 +1,7 @@
-"""`collect`: from what a learning platform exports to who handed in what. Everyone on the roster has a row; nothing goes untold."""
+"""`collect`: finds out who handed in what from what a learning platform exports.
+
+Everyone on the roster has a row, and every file that was not read is listed with the reason.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from checker.grading.layouts import GRADESCOPE, TIMESTAMP, Layout, Place, layout_of
+from checker.grading.policy import moment
 from checker.grading.reader import Inner, Reader
 from checker.grading.records import Collected, HandedIn, Kernel, Learner, Person, Told
 from checker.grading.roster import Roster, normal
@@ -32,13 +36,13 @@ class SeveralAssignments(ValueError):
 
 @dataclass
 class _Mine:
-    """What has been found of one learner so far."""
+    """What has been found so far for one learner."""
 
     person: Person
     on_roster: bool
     returned_as: str = ""
     time: str | None = None
-    """When all of it was handed in, where the platform has one time for it."""
+    """When everything was handed in, where the platform has one time for all files (ISO 8601)."""
     files: list[HandedIn] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
@@ -95,7 +99,7 @@ def _below(path: Path) -> Iterator[Entry]:
 
 
 class Collector:
-    """Takes files one after another, and knows whose they are by a layout and a roster."""
+    """Takes files one after another; a layout and a roster say whose they are."""
 
     def __init__(
         self, puzzles: Sequence[Puzzle], reader: Reader, roster: Roster, layout: Layout, assignment: str | None
@@ -169,7 +173,8 @@ class Collector:
             self._inner(inner, place, mine)
 
     def _inner(self, inner: Inner, place: Place, mine: _Mine) -> None:
-        time = place.time or (iso(inner.modified) if inner.modified is not None else None)
+        stated = _time_of(place.time)
+        time = stated or (iso(inner.modified) if inner.modified is not None else None)
         holds = [found for found in inner.found if found.source is not None]
         for found in inner.found:
             if found.puzzle is None and found.source is None:
@@ -184,7 +189,7 @@ class Collector:
                     source=self._kept(found.source) if found.source else None,
                     attempt=place.attempt,
                     time=time,
-                    file_time=place.time is None,
+                    file_time=stated is None,
                     late=place.late,
                     reason=found.reason,
                     message=found.error,
@@ -245,5 +250,17 @@ def _at(time: str | None, kernel: Kernel) -> Kernel:
     return kernel if time is None else msgspec.structs.replace(kernel, time=time, file_time=False)
 
 
-def iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+def iso(seconds: float) -> str | None:
+    """A time since 1970 as ISO 8601; None for a time outside of the calendar, which a file may claim."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _time_of(text: str | None) -> str | None:
+    """The platform's time, where it is one."""
+    try:
+        return text if text and moment(text) else None
+    except ValueError:
+        return None

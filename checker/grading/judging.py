@@ -1,10 +1,10 @@
-"""`judge`: the verdicts that are missing, and nothing else. Every one is stored as soon as it is there."""
+"""`judge`: makes the verdicts that are missing. Each is stored as soon as it is made."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
@@ -13,7 +13,7 @@ from checker.checking import Device, check_source, infra_verdict
 from checker.compiler import CompileRequest, CompileResult
 from checker.grading.facts import facts_of, plain
 from checker.grading.keys import Setting, key_of, normalised
-from checker.grading.records import Collected, Fault, Run, VerdictRecord
+from checker.grading.records import Collected, Fault, Kernel, Run, VerdictRecord
 from checker.grading.store import RunFolder
 from checker.judge.launches import seed_from
 from checker.judge.runner import Runner, RunResult, session
@@ -25,7 +25,7 @@ from checker.submission.kernel import KernelSource
 RETRIES = 2
 """Of a fault of the machine, before a kernel is left ungraded."""
 MOST_TRIES = 20
-"""Different kernels of one learner for one puzzle that are judged: the last ones."""
+"""How many different kernels of a learner are judged for a puzzle: the last ones."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Task:
 
 @dataclass
 class Judged:
-    """What came of a run of `judge`."""
+    """The outcome of a run of `judge`."""
 
     stored: int = 0
     faults: list[Fault] = field(default_factory=list)
@@ -49,21 +49,23 @@ class Judged:
 
 def tasks(collected: Collected, folder: RunFolder, puzzles: Mapping[str, Puzzle], setting: Setting) -> dict[str, Task]:
     """Every different kernel of the class, by the key of its verdict, in the order of the roster."""
-    found: dict[str, Task] = {}
+    owners: dict[str, list[str]] = {}  # learners, by the name of a kernel
     for learner in collected.learners:
         for source in dict.fromkeys(k.source for k in tried(learner.kernels) if k.source and k.puzzle in puzzles):
-            kernel = normalised(folder.kernel(source))
-            puzzle = puzzles[kernel.puzzle]
-            key = key_of(puzzle, kernel, setting)
-            known = found.get(key)
-            owners = (*(known.learners if known else ()), learner.person.id)
-            found[key] = Task(key, puzzle, kernel, tuple(dict.fromkeys(owners)))
+            owners.setdefault(source, []).append(learner.person.id)
+    found: dict[str, Task] = {}
+    for source, learners in owners.items():
+        kernel = normalised(folder.kernel(source))
+        puzzle = puzzles[kernel.puzzle]
+        key = key_of(puzzle, kernel, setting)
+        known = found[key].learners if key in found else ()
+        found[key] = Task(key, puzzle, kernel, tuple(dict.fromkeys((*known, *learners))))
     return found
 
 
-def tried(kernels: Sequence[Any]) -> list[Any]:
-    """Of each puzzle the last `MOST_TRIES`."""
-    kept: list[Any] = []
+def tried(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """The last `MOST_TRIES` kernels of each puzzle."""
+    kept: list[Kernel] = []
     for puzzle in dict.fromkeys(kernel.puzzle for kernel in kernels):
         mine = [kernel for kernel in kernels if kernel.puzzle == puzzle]
         kept += sorted(mine, key=lambda kernel: (kernel.attempt, kernel.time or ""))[-MOST_TRIES:]
@@ -76,7 +78,7 @@ def shard(wanted: Iterable[Task], index: int, count: int) -> list[Task]:
 
 
 class Engine(Protocol):
-    """Makes verdicts somewhere, in any order. One that the machine could not make comes as a Fault."""
+    """Makes verdicts somewhere, in any order. Where the machine could not make a verdict, it gives a Fault."""
 
     def verdicts(self, wanted: Sequence[Task], setting: Setting) -> Iterator[VerdictRecord | Fault]: ...
 
@@ -140,6 +142,14 @@ class _Spent:
         return bool(self.limit and task.learners) and all(self.seconds.get(x, 0.0) > self.limit for x in task.learners)
 
 
+def isolation_lacks(sandbox: Any, required: Collection[str]) -> list[str]:
+    """The layers out of `required` that are not in force, and the gaps in those that are. Empty where none is required.
+
+    `sandbox` is a `checker.sandbox.Sandbox`.
+    """
+    return [*sorted({*required} - {*sandbox.tier.split("+")}), *sandbox.gaps] if required else []
+
+
 # ------------------------------------------------------------------------------------------------------- one at a time
 
 
@@ -167,7 +177,7 @@ def _verdict(task: Task, device: Device, setting: Setting, runner: Runner, seed:
 
 
 class Bounded:
-    """A runner that has `seconds` for one verdict: what is asked for later ends as ``timeout``, however short it is itself."""
+    """A runner with `seconds` for all of one verdict. Every call after that ends as ``timeout``."""
 
     def __init__(self, runner: Runner, seconds: float, stopped: threading.Event) -> None:
         self._runner, self._seconds, self._stopped = runner, seconds, stopped

@@ -1,4 +1,7 @@
-"""What a verdict hangs on, as a key: the puzzle, the kernel, the secret, the device, the versions, the limits. Nothing else."""
+"""The key of a verdict: a hash of everything that decides it, and of nothing else.
+
+That is the puzzle, the kernel, the secret, the device, the versions and the limits.
+"""
 
 from __future__ import annotations
 
@@ -91,10 +94,11 @@ def normalised(source: KernelSource) -> KernelSource:
     return replace(source, source=text, pieces=(Piece(1, text.count("\n"), "kernel", 1),))
 
 
-def packages() -> list[str]:
+@cache
+def packages() -> tuple[str, ...]:
     """The versions of what computes."""
     python = ".".join(platform.python_version_tuple()[:2])
-    return [python, *(version(name) for name in ("torch", "triton", "numpy", "ml_dtypes"))]
+    return (python, *(version(name) for name in ("torch", "triton", "numpy", "ml_dtypes")))
 
 
 def key_of(puzzle: Puzzle, source: KernelSource, setting: Setting) -> str:

@@ -75,7 +75,7 @@ def layout_of(names: Sequence[str], root: str = "", gradescope: str = "", puzzle
 
 
 def _most(names: Sequence[str], matches: Callable[[str], object]) -> bool:
-    """Platforms put no other files beside submissions; people do, one or the other."""
+    """Whether more than half of the names match. Platforms export nothing else, but people may add a file."""
     return sum(1 for name in names if matches(name)) * 2 > len(names)
 
 

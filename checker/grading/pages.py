@@ -1,7 +1,8 @@
-"""Pages of a report, each one file without scripts from elsewhere: one for a learner, one for the class; light and dark."""
+"""The pages of a report, for a learner and for the class: self-contained HTML, light and dark."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -27,19 +28,21 @@ from checker.view.card_content import STATUS
 from checker.view.formats import count
 from checker.view.theme import asset, prose, style_element
 
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _NUMBERS = ("learners", "tried", "passed", "points")
 _OURS = {"unreadable": ("?", "warn", "could not be read"), "ungraded": ("!", "warn", "not graded")}
 
 
 def page(title: str, body: Markup) -> str:
-    """A whole HTML document."""
+    """A whole HTML document, without control characters that learners may have written."""
     style = style_element("tbt-report", asset("checker.grading", "report.css"))
-    return str(
+    return _CONTROL.sub(
+        "\N{REPLACEMENT CHARACTER}",
         Markup(
             '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
             '<meta name="color-scheme" content="light dark"><title>{}</title>{}</head>'
             '<body><main class="tbt-report">{}</main></body></html>'
-        ).format(title, style, body)
+        ).format(title, style, body),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from checker.grading.records import Lateness
 
 GATES = ("values", "memory", "traffic", "gpu")
-"""The gates that are worth points; nothing is had for keeping the rules or compiling."""
+"""The gates that are worth points. Keeping the rules and compiling give none."""
 
 
 class PolicyError(ValueError):

@@ -1,4 +1,4 @@
-"""Reads what learners handed in, in a process of its own: one that dies, hangs or grows takes one file with it and nothing else.
+"""Reads what learners handed in, in a separate process. If it dies, hangs or grows, only the file that it was reading is lost.
 
 The process parses (JSON, zip, Python's syntax) and runs nothing; it needs neither torch nor triton.
 """

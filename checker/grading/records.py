@@ -19,14 +19,14 @@ PuzzleStatus = Literal[Status, "unreadable", "ungraded"]
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What stands in a file; a field that it does not know is an error."""
+    """The content of a file. An unknown field is an error."""
 
 
 # ------------------------------------------------------------------------------------------------------------- collected
 
 
 class Person(Record, frozen=True, kw_only=True):
-    """One row of the roster, or who a submission without one says it is from. `logins` are other names that systems know them by."""
+    """A row of the roster; without a roster, what the submission says about its author. `logins` are other names of theirs."""
 
     id: str
     name: str = ""
@@ -169,7 +169,7 @@ class Facts(Record, frozen=True, kw_only=True):
 
 
 class Run(Record, frozen=True, kw_only=True):
-    """How it was found out, which may differ."""
+    """What may differ from run to run."""
 
     seconds: float
     isolation: str
@@ -263,7 +263,7 @@ class Environment(Record, frozen=True, kw_only=True):
     isolation: tuple[str, ...]
     """The layers that the kernels ran behind; several where machines differ."""
     secret: str
-    """Which secret drew the cases, by a hash; empty without one."""
+    """Names the secret that drew the cases, by a hash; empty where there was none."""
 
 
 class Asked(Record, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""What a batch says in a terminal: a line while it works (on stderr), a table at the end (on stdout)."""
+"""What a run shows in a terminal: its progress on stderr, a table at the end on stdout."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class Progress:
 
     def step(self, name: str, outcome: str) -> None:
         """One more is done: `name`, with what `outcome`."""
-        self._bar.update(self._task, advance=1, description=plain(name))
+        self._bar.update(self._task, advance=1, description=one_line(name))
         if not self._console.is_terminal and not self._quiet:
-            print(f"{plain(name)}: {outcome or 'no kernel'}", file=sys.stderr, flush=True)
+            print(f"{one_line(name)}: {outcome or 'no kernel'}", file=sys.stderr, flush=True)
 
 
 def summary(batch: Batch) -> None:
@@ -72,11 +72,11 @@ def summary(batch: Batch) -> None:
         for verdict in graded.verdicts:
             failure = verdict.failure
             table.add_row(
-                Text(plain(graded.submission.name)),
+                Text(one_line(graded.submission.name)),
                 verdict.puzzle,
                 Text(words(verdict.status), style=_STYLES.get(verdict.status, "red")),
                 f"{verdict.score:g}/{verdict.max_score:g}",
-                Text(plain(failure.message) if failure is not None else ""),
+                Text(one_line(failure.message) if failure is not None else ""),
             )
     console = _console()
     if table.row_count:
@@ -86,7 +86,7 @@ def summary(batch: Batch) -> None:
 
 
 def class_table(result: Result) -> None:
-    """One row a learner: their points, and the sign of each puzzle."""
+    """A row for each learner: the points, and how each puzzle went."""
     table = Table(box=box.SIMPLE, pad_edge=False)
     for head in ("learner", "status", "points", *(asked.puzzle for asked in result.puzzles)):
         table.add_column(head, overflow="fold", justify="right" if head == "points" else "left")
@@ -96,7 +96,7 @@ def class_table(result: Result) -> None:
             for p in learner.puzzles
         ]
         points = f"{learner.score:g}/{learner.max_score:g}"
-        table.add_row(Text(plain(learner.person.name or learner.person.id)), learner.status, points, *cells)
+        table.add_row(Text(one_line(learner.person.name or learner.person.id)), learner.status, points, *cells)
     _console().print(table)
 
 
@@ -145,6 +145,6 @@ def words(status: str) -> str:
     return status.replace("_", " ")
 
 
-def plain(text: str) -> str:
-    """A learner's text without what could steer a terminal."""
+def one_line(text: str) -> str:
+    """A learner's text on one line, without what could steer a terminal."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -29,6 +29,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """What each field may be called, in small letters, the best name first."""
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _ROWS_OF_PLATFORMS = ("points possible", "student, test", "student test")
 
 
@@ -100,8 +101,10 @@ def read_roster(path: Path) -> Roster:
 
 
 def _person(row: Sequence[str], columns: Mapping[str, Sequence[int]]) -> Person | None:
+    row = [_CONTROL.sub("\N{REPLACEMENT CHARACTER}", " ".join(text.split())) for text in row]
+
     def cell(field: str) -> str:
-        return next((text for at in columns[field] if (text := row[at].strip())), "")
+        return next((row[at] for at in columns[field] if row[at]), "")
 
     name = cell("name") or f"{cell('first')} {cell('last')}".strip()
     if not any(row) or any(name.casefold().startswith(other) for other in _ROWS_OF_PLATFORMS):
@@ -110,7 +113,7 @@ def _person(row: Sequence[str], columns: Mapping[str, Sequence[int]]) -> Person 
     if not identifier:
         return None
     moodle = re.fullmatch(r"(?:Participant|Teilnehmer/in) ?(\d+)", identifier)
-    logins = [row[at].strip() for at in columns["login"] if row[at].strip()]
+    logins = [row[at] for at in columns["login"] if row[at]]
     return Person(
         id=moodle[1] if moodle else identifier,
         name=name,

@@ -1,4 +1,4 @@
-"""Grades submissions one after another, or several at a time. A broken one never stops the others."""
+"""Grades submissions, one after another or several at a time. A broken submission does not stop the others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from checker.puzzle import Puzzle
 RETRIES = 2  # for infra_error only: that is never the learner's doing
 
 _PREFERENCE: dict[Status, int] = {"passed": 0, "infra_error": 1, "not_attempted": 9}
-"""Which of several verdicts on one puzzle counts: a pass, then our own failure (nobody loses points by that), then a try."""
+"""Which of several verdicts on a puzzle counts: first a pass, then a fault of the grader, then a failure."""
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Graded:
 
 @dataclass
 class Batch:
-    """What came of a run; `interrupted` where it was stopped before the end."""
+    """The outcome of a run; `interrupted` where it was stopped before the end."""
 
     graded: list[Graded] = field(default_factory=list)
     interrupted: bool = False
@@ -61,10 +61,10 @@ def grade(
     report: Callable[[Graded], None] = lambda graded: None,
     runner: Runner | None = None,
 ) -> Batch:
-    """Grade every submission. `wanted` puzzles that one lacks are ``not_attempted`` in it.
+    """Grade every submission. A `wanted` puzzle that a submission lacks is ``not_attempted`` there.
 
-    A `secret` draws the cases of each puzzle, the same ones in every submission. `report` is called in this thread after each submission. Ctrl-C ends the run; what was graded is in the batch, in the
-    order of `submissions`.
+    A `secret` draws the cases of each puzzle, the same in every submission. `report` is called in this thread after each
+    submission. Ctrl-C ends the run; the batch then holds what was graded, in the order of `submissions`.
     """
     batch, done = Batch(), {}
     try:

@@ -1,4 +1,4 @@
-"""`score`: roster × collected × verdicts × policy. Judges nothing, and gives the same from the same files."""
+"""`score`: roster × collected × verdicts × policy. Nothing is judged, and the same files give the same result."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _OF_REASON: Mapping[str, PuzzleStatus] = {
     "not_a_function": "forbidden",
 }
 _QUIET = ("left_out", "other_kind", "empty", "no_kernel")
-"""What a learner hears of, but what leaves no doubt about what they handed in."""
+"""Reasons that are listed for the learner, but do not make a puzzle unreadable."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def score(folder: RunFolder, puzzles: Sequence[Puzzle], policy: Policy, setting:
 def points_of(facts: Facts, worth: float, weights: Mapping[str, float]) -> dict[str, float]:
     """A puzzle's points by gate. `values` gives its share of right cases; without a GPU the gate `gpu` is worth nothing.
 
-    Points of a gate are had where it passed; after a gate that did not, the later ones were not asked.
+    The other gates give their points where they passed. Gates after one that failed were not run and give none.
     """
     gates = {gate.gate: gate for gate in facts.gates}
     asked = {
@@ -166,7 +166,7 @@ class _Scorer:
         return _Try(kernel, source, key, verdict, points, late)
 
     def _chosen(self, tries: Sequence[_Try]) -> _Try:
-        """The try that counts. One that passed is a pass whatever was not judged; else nobody loses by what was not."""
+        """The try that counts. A pass counts whatever was not judged; without one, a try that was not judged comes first."""
         if self.policy.attempts.count == "last":
             return max(enumerate(tries), key=lambda one: (one[1].kernel.attempt, one[1].kernel.time or "", one[0]))[1]
         waiting = [one for one in tries if one.source is not None and one.verdict is None]

@@ -1,4 +1,4 @@
-"""Kernels that are alike: information for a person, never a verdict. Short kernels are often alike, and like the solution."""
+"""Finds kernels that are alike: information for a person, never a verdict. Short kernels are often alike."""
 
 from __future__ import annotations
 

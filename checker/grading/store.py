@@ -39,7 +39,7 @@ class RunFolder:
 
     @property
     def setting(self) -> Setting:
-        """What the verdicts were last asked for with. Raises FileNotFoundError, ValueError."""
+        """The setting of the last run of `judge`. Raises FileNotFoundError, ValueError."""
         return records.read(self.path / "setting.json", Setting)
 
     def keep_setting(self, setting: Setting) -> None:
@@ -78,7 +78,7 @@ class RunFolder:
         return [key for key in dict.fromkeys(keys) if self.verdict(key) is None]
 
     def keep_verdict(self, verdict: VerdictRecord) -> None:
-        """A verdict on the same kernel by somebody else may be there by now: it says the same."""
+        """Store a verdict. Another process may have stored the same one meanwhile."""
         records.write(self._verdict(verdict.key), verdict)
         with contextlib.suppress(FileNotFoundError):
             self._fault(verdict.key).unlink()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import io
 import json
 import re
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from checker.grading import records
@@ -44,20 +44,17 @@ def write_report(
         said.append(f"{target / gradebook.name}: the grade book, to be imported")
         if book.not_in_it:
             said.append(f"not in the grade book: {', '.join(book.not_in_it)}")
-    pages = {learner.person.id: learner_page(learner, shown, films(learner)) for learner in shown.learners}
-    for learner in shown.learners:
-        name = file_name(learner.person.id)
-        write_atomically(target / "learners" / f"{name}.html", pages[learner.person.id])
-        if learner.status != "ungraded":
-            document = json.dumps(gradescope(learner, shown), indent=1) + "\n"
-            write_atomically(target / "gradescope" / f"{name}.json", document)
+    layout = folder.collected.layout
+    feedback = contextlib.nullcontext() if without_names else _zip_at(target / "feedback.zip")
+    with feedback as archive:
+        for learner in shown.learners:  # a page is written before the next one is made: a class may be large
+            _write_learner(target, learner, shown, learner_page(learner, shown, films(learner)), archive, layout)
     records.write(target / "results.json", shown)
     write_atomically(target / "class.html", class_page(shown, clusters(shown, _solutions(shown))))
     write_atomically(target / "scores.csv", scores_csv(shown))
     write_atomically(target / "final_grades.csv", otter_csv(shown))
     write_atomically(target / "junit.xml", junit(shown))
     if not without_names:
-        _write_bytes(target / "feedback.zip", feedback_zip(shown, pages, folder.collected.layout))
         said.append(f"{target / 'feedback.zip'}: a page for each learner, under the names that the platform takes back")
     said.append(f"{target / 'class.html'}: the class; {target / 'learners'}: a page for each learner")
     said.append(f"{target / 'scores.csv'}, final_grades.csv, junit.xml, results.json, gradescope/")
@@ -71,20 +68,24 @@ def _solutions(result: Result) -> dict[str, str]:
     return {name: path.read_text("utf-8") for name, path in paths.items() if path.is_file()}
 
 
-def feedback_zip(result: Result, pages: dict[str, str], layout: str) -> bytes:
-    """A page a learner under the names that the platform knows them by. Those who handed in nothing have none."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for learner in result.learners:
-            if learner.returned_as:
-                member = zipfile.ZipInfo(_member(learner, layout), _EPOCH)  # the same report gives the same zip
-                member.compress_type = zipfile.ZIP_DEFLATED
-                archive.writestr(member, pages[learner.person.id])
-    return out.getvalue()
+def _write_learner(
+    target: Path, learner: LearnerResult, shown: Result, page: str, archive: zipfile.ZipFile | None, layout: str
+) -> None:
+    """A learner's page and Gradescope's document; the page also into the zip of feedback, where they handed in anything."""
+    name = file_name(learner.person.id)
+    write_atomically(target / "learners" / f"{name}.html", page)
+    if learner.status != "ungraded":
+        write_atomically(
+            target / "gradescope" / f"{name}.json", json.dumps(gradescope(learner, shown), indent=1) + "\n"
+        )
+    if archive is not None and learner.returned_as:
+        member = zipfile.ZipInfo(_member(learner, layout), _EPOCH)  # the same report gives the same zip
+        member.compress_type = zipfile.ZIP_DEFLATED
+        archive.writestr(member, page)
 
 
 def _member(learner: LearnerResult, layout: str) -> str:
-    """Canvas reads ids out of the file's name, Moodle out of the folder's; the others have a folder a learner."""
+    """Canvas reads ids out of the file's name, Moodle out of the folder's; the others have a folder for each learner."""
     name = learner.returned_as.replace("/", "_").replace("\\", "_").lstrip(".") or "learner"
     return f"{name}feedback.html" if layout == "canvas" else f"{name}/feedback.html"
 
@@ -95,8 +96,11 @@ def file_name(identifier: str) -> str:
     return safe if safe == identifier else f"{safe}-{hashlib.sha256(identifier.encode()).hexdigest()[:8]}"
 
 
-def _write_bytes(path: Path, data: bytes) -> None:
+@contextlib.contextmanager
+def _zip_at(path: Path) -> Iterator[zipfile.ZipFile]:
+    """A zip that is at `path` once it is whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{path.name}.new")
-    new.write_bytes(data)
+    with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as archive:
+        yield archive
     new.replace(path)

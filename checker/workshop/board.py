@@ -52,7 +52,7 @@ class Server:
     _sent: float = 0.0
 
     async def keep(self, stored: list[Stored]) -> None:
-        """Store events; returns once they are on the disk. What comes meanwhile is stored together, in one commit."""
+        """Store events; returns once they are on the disk. Events that arrive meanwhile share the next commit."""
         future = asyncio.get_running_loop().create_future()
         self._waiting.append((stored, future))
         if not self._writing:
@@ -169,7 +169,7 @@ class Handler(web.RequestHandler):
 
     @property
     def address(self) -> str:
-        """Who asks. Behind a proxy, what the nearest one says; what a client wrote before it counts for nothing."""
+        """The address of the client. Behind a proxy it is the one that the nearest proxy names, not what the client wrote."""
         forwarded = self.request.headers.get("X-Forwarded-For", "") if self.server.forwarded else ""
         return forwarded.rpartition(",")[2].strip() or self.request.remote_ip or ""
 

@@ -29,7 +29,7 @@ NAMES = tuple(puzzle.name for puzzle in LADDER)
 
 
 class Refused(Exception):
-    """What was asked is not allowed; `status` is the HTTP status, the message a sentence for people."""
+    """A request that is not allowed; `status` is the HTTP status, the message a sentence for people."""
 
     def __init__(self, status: int, message: str, wait: float = 0.0) -> None:
         super().__init__(message)

@@ -44,7 +44,7 @@ def mistakes(puzzle: str) -> tuple[tuple[str, str], ...]:
 
 
 def plain_sheet(count: int = 6) -> list[Item]:
-    """A run sheet of the first puzzles, one after another."""
+    """A run sheet of the first puzzles in their order."""
     return [
         Item(n * MINUTES, MINUTES, puzzle.title, puzzle.notebook, [puzzle.name])
         for n, puzzle in enumerate(LADDER[:count])

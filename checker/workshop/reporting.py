@@ -375,7 +375,7 @@ def post(url: str, body: Any, token: str, patience: float = PATIENCE) -> bytes:
 
 
 def _refusal(error: urllib.error.HTTPError) -> Refused | NotReached:
-    """A board says why; what answers otherwise is no board, or a proxy before one that is down."""
+    """The reason that a board gives. Any other answer comes from something else, such as a proxy whose board is down."""
     with contextlib.suppress(OSError, http.client.HTTPException, msgspec.DecodeError, KeyError, TypeError):
         said = msgspec.json.decode(error.read(MOST_READ))["error"]
         if error.code < 500:

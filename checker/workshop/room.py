@@ -11,12 +11,12 @@ from checker.workshop.wire import Event, Gate
 
 GATES: tuple[Gate, ...] = ("source", "compile", "values", "memory", "traffic", "gpu", "speed")
 SAME_DIAGNOSIS = 3
-"""So many failures in a row with one diagnosis, and somebody is stuck."""
+"""Failures in a row with the same diagnosis after which a learner counts as stuck."""
 NO_PROGRESS = 8 * 60.0
-"""So many seconds at a puzzle without getting further, and somebody is stuck."""
+"""Seconds at a puzzle without progress after which a learner counts as stuck."""
 SILENT = 10 * 60.0
 BELIEVED_FOR = 20 * 60.0
-"""A belief that showed itself longer ago is not one that the room has now."""
+"""Seconds after which a belief that was diagnosed no longer counts as held."""
 FEWEST = 5
 """On the projector there are no counts in a smaller class: everyone would know who is meant."""
 MOVE_ON = 0.7
@@ -69,7 +69,7 @@ class Belief:
 
 @dataclass(frozen=True)
 class Stuck:
-    """Somebody who should be asked, not told: why, for how long, and the hint that comes next."""
+    """A learner who needs help: why, for how many `seconds`, and the next hint."""
 
     who: str
     puzzle: str
@@ -86,7 +86,7 @@ class Room:
     learners: dict[str, Learner] = field(default_factory=dict)
 
     def apply(self, who: str, event: Event, at: float) -> None:
-        """Take in one event that happened at `at`; of somebody who left, nothing is kept."""
+        """Take in an event that happened at `at`. Events of a learner who left are dropped."""
         learner = self.learners.get(who)
         if learner is None:
             return

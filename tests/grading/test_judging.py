@@ -262,7 +262,7 @@ def test_a_watched_folder_is_graded_as_things_arrive(tmp_path: Path, monkeypatch
             raise KeyboardInterrupt
 
     seen: list[list[str]] = []
-    monkeypatch.setattr("checker.grade_class.time.sleep", sleep)
+    monkeypatch.setattr("checker.grade_stages.time.sleep", sleep)
     assert grade_class.main(["judge", str(tmp_path / "run"), "--device", "cpu", "--watch", str(watched)]) == 0
     assert seen == [["anna"], ["anna", "bob"]]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,9 +24,11 @@ from checker.grading.formats import SCALE, classroom50, gradescope, junit, relea
 from checker.grading.gradebook import GradeBookError, filled, guarded, otter_csv, scores_csv
 from checker.grading.judging import tasks
 from checker.grading.keys import Setting, normalised
+from checker.grading.pages import class_page
 from checker.grading.policy import Policy, PolicyError, read_policy
 from checker.grading.records import (
     CaseCounts,
+    CaseRecord,
     DiagnosisRecord,
     Facts,
     GateRecord,
@@ -332,13 +335,68 @@ def test_the_report_returns_feedback_under_the_platform_s_names(graded: RunFolde
     assert names >= {"class.html", "learners", "book.csv", "results.json", "scores.csv", "junit.xml", "gradescope"}
 
 
-def test_an_anonymous_report_names_no_one(graded: RunFolder) -> None:
-    write_report(graded, graded.results, None, "", True)
-    everything = "".join(p.read_text() + p.name for p in graded.report.rglob("*") if p.is_file()).casefold()
+def test_an_anonymous_report_names_no_one(tmp_path: Path) -> None:
+    """Not who it is of, nor a classmate in a comment: names, ids, logins, addresses, sections and files."""
+    (tmp_path / "roster.csv").write_text(
+        "id,name,email,section,login\n"
+        "s7001,Anna Smith,anna.smith@uni.example,Tuesday,asmith\n"
+        "s7002,Bob Jones,bjones@uni.example,Tuesday,bob-j\n"
+        "s7003,Carol Le-Guin,carol@uni.example,Friday,\n"
+    )
+    comments = "# with Bob, s7002 and bjones@uni.example.\n    # bob-j (Le-Guin) and Anna SMITH\n    # your code starts"
+    shared = UNMASKED.replace("# your code starts", comments).replace("One program", "Anna and Carol: one program")
+    files = {
+        "s7001/anna_final.py": shared,
+        "s7002/work of bob.ipynb": notebook("# Bob Jones\n" + RIGHT.replace("def vec", "# asmith helped\ndef vec")),
+        "s7003/carols.py": "from anna import (",
+        "mallory.py": "print(1)",
+    }
+    folder = run_folder(tmp_path, files, read_roster(tmp_path / "roster.csv"))
+    keep(folder, facts("values", right=10), facts(None))
+    folder.keep_setting(CPU)
+    folder.keep_results(score(folder, [VECTOR_ADD], Policy(), CPU))
+    write_report(folder, folder.results, None, "", True)
+    outputs = {
+        path.relative_to(folder.report).as_posix(): path.read_text()
+        for path in folder.report.rglob("*")
+        if path.is_file()
+    }
+    everything = "".join(name + text for name, text in outputs.items()).casefold()
+    assert len(outputs) == 5 + 2 * 4  # a page and Gradescope's document for each of four
     assert "learner-001" in everything
-    for name in ("anna", "smith", "bob", "jones", "carol", "101", "9001"):
+    assert "with …, … and …" in outputs["anonymous/results.json"]
+    names = ("anna", "smith", "bob", "jones", "carol", "guin", "mallory", "s700", "uni.example", "tuesday", "friday")
+    for name in (*names, "final.py", "work of"):
         assert name not in everything, name
-    assert anonymous(graded.results) == anonymous(graded.results)
+    assert anonymous(folder.results) == anonymous(folder.results)
+
+
+def test_the_class_page_shows_who_is_where_what_they_believe_the_hardest_case_and_when(tmp_path: Path) -> None:
+    case = CaseRecord(name="n = 65", sizes={}, meta={}, dtype="float32", family="normal", layout="", flags={}, seed=0)
+
+    def failing() -> Facts:
+        found = facts("values", right=10)
+        gates = [msgspec.structs.replace(g, case=case) if g.gate == "values" else g for g in found.gates]
+        return msgspec.structs.replace(found, gates=tuple(gates))
+
+    (tmp_path / "roster.csv").write_text("id,name\nanna,Anna\nbob,Bob\nzoe,Zoe\ncarol,Carol\n")
+    times = {"anna": "10:00", "bob": "11:00", "carol": "13:00"}
+    kernels = {"anna": UNMASKED, "bob": UNMASKED.replace("    # your", "    # bob\n    # your", 1), "carol": RIGHT}
+    files = {f"submitted/{who}/hw/w.py": text for who, text in kernels.items()}
+    files |= {f"submitted/{who}/hw/timestamp.txt": f"2026-11-20 {at}:00 UTC" for who, at in times.items()}
+    folder = run_folder(tmp_path, files, read_roster(tmp_path / "roster.csv"))
+    keep(folder, failing(), failing(), facts(None))
+    page = class_page(score(folder, [VECTOR_ADD], Policy(), CPU))
+    text = " ".join(re.sub("<[^>]+>", " ", page).split())
+    assert "4 learners, 1 puzzle, 1 of 4 passed" in text
+    assert "2 Vector addition no mask All lanes exist." in text  # two hold this belief
+    assert "n = 65 (2)" in text
+    assert "values 2" in text
+    for row in ("Anna 0.35/1 graded", "Carol 1/1 graded", "Zoe 0/1 missing"):
+        assert row in text
+    assert "20 Nov 2026 10:00" in text
+    assert "20 Nov 2026 13:00" in text
+    assert page.count("<rect") == 3
 
 
 def test_names_cannot_write_html_nor_steer_a_terminal(graded: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
@@ -395,7 +453,7 @@ def test_less_isolation_than_required_is_refused_before_anything_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Weak:
-        tier, gaps = "rlimits", ()
+        tier, gaps, lost = "rlimits", (), ()
 
     monkeypatch.setattr(Sandbox, "shared", lambda: Weak())
     folder = run_folder(tmp_path, {"anna.py": RIGHT})

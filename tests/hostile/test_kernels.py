@@ -103,6 +103,8 @@ FORBIDDEN: dict[str, str] = {
     "tl by another name (33)": with_line("tl = 1"),
     "is on a number": with_line("if n is 5:", "    n = 4") if " n," in RIGHT else with_line("if 1 is 5:", "    pass"),
     "is not on a number": with_line("d = 1000 is not 1000"),
+    "an annotated assignment that calls": with_line("d: open(0) = 1"),
+    "an annotated assignment of an atomic": with_line("d: tl.float32 = tl.atomic_add(y_ptr, 1.0)"),
     "letters that look alike": with_line("оffs = 1"),
     "a name in full width": with_line("ｅval = 1"),
     "a static_range of a million": with_line("for i in tl.static_range(1000000):", "    pass"),
@@ -144,6 +146,7 @@ WRONG_VALUES: dict[str, str] = {
     "the other input (14)": RIGHT.replace("x + y", "y"),
     "half precision (21)": RIGHT.replace("x + y", "(x.to(tl.float16) + y.to(tl.float16)).to(tl.float32)"),
     "only the first program (23)": with_line("if tl.program_id(0) > 0:", "    return"),
+    "no output, where a reference may lie in freed memory (3, 6)": with_line("return"),
     "inputs overwritten (13)": RIGHT.replace(
         "x + y, mask=mask)", "x + y, mask=mask)\n    tl.store(x_ptr + offs_n, y, mask=mask)"
     ),

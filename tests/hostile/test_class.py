@@ -1,0 +1,186 @@
+"""What a class can do to the run that grades it: take all of its time, fill its disk, draw on the instructor's terminal and pages."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import time
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from checker import cli, grade_class
+from checker.compiler import CompileRequest, CompileResult
+from checker.grading.failing_film import FailingFilms
+from checker.grading.handed_in import Collector
+from checker.grading.judging import MOST_TRIES, Bounded, Local, judge_missing, verdict_record
+from checker.grading.layouts import Layout, Place
+from checker.grading.pages import class_page, learner_page
+from checker.grading.policy import Late, Policy
+from checker.grading.reader import Reader
+from checker.grading.records import VerdictRecord
+from checker.grading.report import Progress
+from checker.grading.roster import Roster, read_roster
+from checker.grading.score import score
+from checker.judge.runner import session
+from checker.sandbox import Sandbox
+from checker.sandbox.compile_pool import failed
+from checker.submission.files import Entry
+from checker.verbs.arguments import UnavailableHere
+from tests.grading.classes import VECTOR_ADD, differing, run_folder
+from tests.grading.conftest import RIGHT, UNMASKED
+from tests.grading.test_judging import CPU, Quick, wanted
+
+ESCAPES = "\x1b[2J\x1b]0;owned\a"
+
+
+# ------------------------------------------------------------------------------------------------------------ time and room
+
+
+def test_of_a_learner_s_hundred_kernels_for_a_puzzle_the_last_are_judged(tmp_path: Path) -> None:
+    folder = run_folder(
+        tmp_path, {f"mallory/{n:02}.py": text for n, text in enumerate(differing(30))} | {"zoe.py": RIGHT}
+    )
+    every = wanted(folder)
+    assert sorted(len(task.learners) for task in every) == [1] * (MOST_TRIES + 1)
+    assert sum(task.learners == ("mallory",) for task in every) == MOST_TRIES
+
+
+class SlowCompiler:
+    """Takes a while for each request, and never gives a result."""
+
+    tier = "rlimits"
+
+    def __init__(self) -> None:
+        self.compiled = 0
+
+    def compile(self, kernel: object, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]:
+        for request in requests:
+            time.sleep(0.05)
+            self.compiled += 1
+            yield failed(request, "timeout", "Compiling it took too long.")
+
+
+def test_a_compile_bomb_costs_the_time_of_one_kernel_however_many_compilations_it_asks_for() -> None:
+    slow, requests = SlowCompiler(), [Namespace(target="A100")] * 100
+    with session(Bounded(slow, 0.12, Namespace(is_set=lambda: False)), gpu=False) as bounded:  # type: ignore[arg-type]
+        results = list(bounded.compile(None, requests))  # type: ignore[arg-type]
+    assert slow.compiled < 10
+    assert [result.status for result in results] == ["timeout"] * 100
+    assert "longer than the 0.12 s" in results[-1].message
+
+
+@pytest.mark.slow
+def test_a_kernel_that_unrolls_without_end_ends_as_the_learner_s_and_in_bounded_time(tmp_path: Path) -> None:
+    body = "for i in tl.static_range(1000):\n        for j in tl.static_range(1000):\n            x_ptr += 0\n"
+    folder = run_folder(
+        tmp_path, {"mallory.py": RIGHT.replace("    # your code starts", f"    {body}    # your code starts")}
+    )
+    setting = CPU.__class__(diagnose=False, seconds=20.0)
+    with Sandbox() as sandbox:
+        began = time.monotonic()
+        (made,) = Local(sandbox).verdicts(wanted(folder, setting), setting)
+    assert isinstance(made, VerdictRecord)
+    assert made.facts.status in ("forbidden", "timeout", "resource_limit")
+    assert time.monotonic() - began < 240
+
+
+def test_a_disk_that_fills_up_ends_the_run_and_leaves_no_half_verdict(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, {f"learner{n}.py": text for n, text in enumerate(differing(3))})
+    every, limits = wanted(folder), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with pytest.raises(OSError, match=os.strerror(errno.EFBIG)):
+            judge_missing(folder, every, CPU, Quick())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert len(folder.missing(task.key for task in every)) == 3
+    assert judge_missing(folder, every, CPU, Quick()).stored == 3
+
+
+@pytest.mark.parametrize("stage", ["collect", "rescore", "report"])
+def test_a_folder_that_only_reads_is_the_machine_s_failing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    folder = run_folder(tmp_path, {"zoe.py": RIGHT})
+    folder.keep_setting(CPU)
+    folder.keep_results(score(folder, [VECTOR_ADD], Policy(), CPU))
+
+    def refuse(path: Path, *_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    monkeypatch.setattr("checker.grading.records.write_atomically", refuse)
+    arguments = [str(tmp_path / "class"), "-o", str(folder.path)] if stage == "collect" else [str(folder.path)]
+    with pytest.raises(UnavailableHere, match="Read-only file system"):
+        grade_class.main([stage, *arguments])
+
+
+def test_a_result_is_not_written_into_a_pipe_that_nobody_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "right.py").write_text(RIGHT)
+    os.mkfifo(tmp_path / "pipe")
+    assert cli.main(["grade", str(tmp_path / "right.py"), "--json", str(tmp_path / "pipe")]) == cli.USAGE
+    assert "is a device or a pipe" in capsys.readouterr().err
+    assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("seconds", [1e15, -1e15])
+def test_a_file_from_another_age_has_no_time_and_is_graded(seconds: float) -> None:
+    entry = Entry("mallory.py", lambda most: RIGHT.encode()[:most], modified=seconds)
+    with Reader() as reader:
+        layout = Layout("one", lambda name: (Place(("mallory",), name, "mallory", time="the day after tomorrow"),))
+        collector = Collector([VECTOR_ADD], reader, Roster(()), layout, None)
+        collector.add(entry)
+    (learner,) = collector.collection("class").record.learners
+    assert [(kernel.time, kernel.file_time) for kernel in learner.kernels] == [(None, True)]
+    assert Policy(late=Late(due="2026-11-20")).lateness(learner.kernels[0].time, False) is None
+
+
+# ------------------------------------------------------------------------------------------------------ terminals and pages
+
+
+def test_no_name_draws_on_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not when a class is collected, judged, scored or reported."""
+    (tmp_path / "roster.csv").write_text(f'id,name\ns1,"Zoe\n{ESCAPES}fake line"\ns2,"Mal\nlory{ESCAPES}"\n')
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "s1.py").write_text(RIGHT)
+    (tmp_path / "class" / os.fsdecode(b"\x1b[2Jstranger\n.py")).write_text("x = (")
+    run = str(tmp_path / "run")
+    roster = ["--roster", str(tmp_path / "roster.csv")]
+    assert grade_class.main(["collect", str(tmp_path / "class"), *roster, "--puzzle", "vector_add", "-o", run]) == 0
+    with Progress(2) as shown:
+        shown.step(f"one\n{ESCAPES}", "passed")
+    out = capsys.readouterr()
+    assert "\x1b" not in out.out + out.err
+    assert "\a" not in out.out + out.err
+    assert "\nfake line" not in out.out
+    assert "\nlory" not in out.out
+    assert len(out.err.splitlines()) == 1
+
+
+def test_what_learners_write_is_text_on_every_page(tmp_path: Path) -> None:
+    """Comments, file names and names, in cards, films, tables and titles."""
+    tag = "</pre></script><img src=x onerror=alert(1)>"
+    (tmp_path / "roster.csv").write_text(f'id,name\nmallory,"Mallory{tag}{ESCAPES}"\n')
+    kernel = UNMASKED.replace("    # your code starts", f"    # {tag}{ESCAPES}\n    # your code starts")
+    folder = run_folder(
+        tmp_path, {"mallory/a<img>.py": kernel, "mallory/b<img>.txt": tag}, read_roster(tmp_path / "roster.csv")
+    )
+    with Sandbox() as sandbox:
+        (task,) = wanted(folder)
+        made = verdict_record(task, CPU, None, sandbox)
+        assert isinstance(made, VerdictRecord)
+        folder.keep_verdict(made)
+        result = score(folder, [VECTOR_ADD], Policy(), CPU)
+        (learner,) = result.learners
+        films = FailingFilms(folder, folder.collected, sandbox)(learner)
+    assert made.facts.status == "failed"
+    for page in (learner_page(learner, result, films), class_page(result)):
+        assert "<img" not in page
+        assert "\x1b" not in page
+        assert "\a" not in page
+    assert tag not in films["vector_add"]
