@@ -437,13 +437,9 @@ class Puzzle:
     output_tolerance: Mapping[str, Mapping[str, Tolerance]] = field(default_factory=dict)
     """By output, then by the case's dtype."""
     long: tuple[Long, ...] = ()
-<<<<<<< HEAD
-    """What has to be addressed in 64 bits; empty for a puzzle that comes before this is taught."""
+    """What has to be addressed in 64 bits; empty for a puzzle before this is taught."""
     many: tuple[Many, ...] = ()
     """What there can be more of than 16 bits can count."""
-=======
-    """What has to be addressed in 64 bits; empty for a puzzle before this is taught."""
->>>>>>> wt-course
     drawn: Callable[[Random], tuple[Case, ...]] = lambda draw: ()
     """Random cases of the same construction as `cases`, which graded runs use in addition."""
     parts: tuple[Part, ...] = ()
