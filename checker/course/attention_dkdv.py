@@ -97,6 +97,7 @@ PUZZLE = Puzzle(
         heads_case(1, (82, 2), (3, 5), 16, (16, 16), dtype="float16", layout="strided"),
         heads_case(1, (2, 1), (21, 19), 16, (16, 16), family="far_below_zero"),
         *shared_cases(order),
+        heads_case(1, (1, 1), (37, 53), 16, (16, 16), family="vanishing_tile"),
         # more terms than a sum in 16 bits can hold
         heads_case(1, (1, 1), (661, 3), 16, (16, 16), dtype="float16", family=MANY_SMALL),
         heads_case(1, (1, 1), (661, 3), 32, (16, 16), dtype="bfloat16", family=MANY_SMALL),

@@ -270,13 +270,13 @@ def gpu_cases(order: Order) -> tuple[Case, ...]:
     """Large cases for a GPU."""
     return (
         heads_case(2, (8, 2), (400, 431), 64, (64, 32), CAUSAL_RAGGED, devices=GPU, family="negative"),
-        heads_case(2, (8, 8), (631, 577), 64, (64, 64), CAUSAL, devices=GPU, dtype="float16", layout="transposed"),
-        heads_case(1, (8, 2), (1024, 1024), 128, (64, 64), CAUSAL, devices=GPU, dtype="bfloat16"),
+        heads_case(2, (4, 4), (631, 577), 64, (64, 64), CAUSAL, devices=GPU, dtype="float16", layout="transposed"),
+        heads_case(1, (4, 2), (1024, 1024), 128, (64, 64), CAUSAL, devices=GPU, dtype="bfloat16"),
         replace(
             heads_case(
                 3,
-                (4, 1),
-                order(2048, 512),
+                (2, 1),
+                order(1024, 320),
                 128,
                 order(32, 64),
                 FULL_SCALED,

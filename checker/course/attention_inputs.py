@@ -51,11 +51,13 @@ LEVELS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "far_below_zero": lambda j: 0.0 * j - 20_480.0,
     "climbing_scores": lambda j: 6.0 * (j // 16),
     "nearly_level": lambda j: (7 * j) % 23 / 1024,
+    "vanishing_tile": lambda j: -150.0 * (j < 16),
 }
 """Families whose scores depend only on the index j of the key: [N_KV], or [rows, N_KV] for queries in turn.
 
 "creeping_scores" rise by less than a thousandth from tile to tile, so the error of skipped rescales adds up. In "near_overflow" the
-exponential of one score fits in float32 and the sum of three does not; every other query's scores are far below zero.
+exponential of one score fits in float32 and the sum of three does not; every other query's scores are far below zero. In
+"vanishing_tile" the weights of the first 16 keys are 0 in float32, for every query.
 """
 VAST = 1e20
 """The largest magnitude in "vast_scores": beyond most numbers that kernels use for -inf, but not beyond -1e30."""
@@ -112,6 +114,10 @@ def queries_keys_values(
         case "huge":  # as ramp, with values that float16 cannot hold: exposes computing in float16
             q = 3 * q
             k = k * torch.linspace(0.1, 6.0, n, dtype=torch.float64)[:, None]
+        case "opposite_values":  # every output is exactly 0, and so is Δ, but the weights have a gradient
+            q, v = torch.zeros_like(q), distinct_values(kv_shape, g)
+            v[..., 1::2, :] = -v[..., : n // 2 * 2 : 2, :]
+            v[..., n // 2 * 2 :, :] = 0.0
         case "negative" | "positive":  # scores near -150 or +120: exposes a maximum that starts at 0 or is missing
             target = -150.0 if case.family == "negative" else 120.0
             along = (abs(target) * d**-0.5) ** 0.5  # (along * ones) · (along * ones) / sqrt(D) = |target|

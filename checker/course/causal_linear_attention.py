@@ -114,6 +114,7 @@ PUZZLE = Puzzle(
         _case(1, 2, 19, (32, 33), 16, dtype="float16", layout="transposed", flags=_AFTER),
         _case(2, 2, 1, (32, 40), 16, dtype="bfloat16", layout="padded", flags=_AFTER),
         # many tokens and several slices of values
+        _case(1, 2, 37, (16, 16), 16, family="faint"),
         _case(2, 3, 1, (16, 31), 16, family="cold", flags=_AFTER),
         _case(2, 3, 35, (32, 47), 16, dtype="bfloat16", family="contributions", layout="padded", flags=_AFTER),
         _case(1, 2, 67, (128, 33), 32, dtype="bfloat16", family="many_small", flags=_FIRST),

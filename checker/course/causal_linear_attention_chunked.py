@@ -40,6 +40,7 @@ PUZZLE = Puzzle(
             1, 1, 1109, (64, 79), (64, 64), dtype="bfloat16", family="cold", layout="padded", flags={"PAST": 0}
         ),
         chunked_case(3, 1, 32, (16, 40), (16, 32), family="half_frozen", layout="padded", flags=_AFTER),
+        chunked_case(1, 2, 45, (16, 16), (16, 16), family="faint"),
         chunked_case(2, 1, 640, (16, 12), (16, 32), dtype="bfloat16", family="hot", layout="padded", flags=_AFTER),
         chunked_case(1, 1, 211, (128, 31), (64, 16), dtype="float16", family="growing", flags=_AFTER),
         # added for mistakes that only a GPU's larger cases had shown

@@ -91,6 +91,7 @@ PUZZLE = Puzzle(
     cases=(
         *shared_cases(past=(11, 0)),
         chunked_case(1, 1, 20, (16, 16), (16, 16), family="half_frozen", flags={"PAST": 11}),
+        chunked_case(1, 2, 45, (16, 16), (16, 16), family="faint"),
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         chunked_case(
             1, 1, 1109, (64, 79), (64, 64), dtype="bfloat16", family="cold", layout="padded", flags={"PAST": 0}

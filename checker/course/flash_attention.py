@@ -130,6 +130,7 @@ PUZZLE = Puzzle(
         _case(5, 61, 16, (16, 16), family="vast_scores", devices=CPU),
         _case(5, 613, 16, (16, 16), family="creeping_scores"),
         _case(5, 413, 16, (16, 16), family="climbing_scores"),
+        _case(5, 173, 16, (16, 16), dtype="float16", family="climbing_scores"),
         _case(7, 85, 16, (16, 16), family="nearly_level"),
         _case(7, 85, 16, (16, 16), family="one_way"),
         _case(7, 85, 16, (16, 16), family="blanks"),

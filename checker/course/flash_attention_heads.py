@@ -93,6 +93,7 @@ PUZZLE = Puzzle(
         heads_case(1, (1, 1), (5, 61), 16, (16, 16), CAUSAL, family="vast_scores", devices=CPU),
         heads_case(1, (1, 1), (5, 613), 16, (16, 16), family="creeping_scores"),
         heads_case(1, (1, 1), (5, 413), 16, (16, 16), family="climbing_scores"),
+        heads_case(1, (1, 1), (5, 173), 16, (16, 16), dtype="float16", family="climbing_scores"),
         heads_case(1, (1, 1), (21, 85), 16, (16, 16), CAUSAL, family="nearly_level"),
         heads_case(1, (1, 1), (7, 85), 16, (16, 16), family="one_way"),
         heads_case(1, (2, 1), (7, 85), 16, (16, 16), CAUSAL, family="blanks"),

@@ -172,6 +172,7 @@ PUZZLE = Puzzle(
         _case(1, 5, 61, 16, (16, 16), family="vast_scores", devices=CPU),
         _case(1, 5, 597, 16, (16, 16), family="creeping_scores"),
         _case(1, 5, 413, 16, (16, 16), family="climbing_scores"),
+        _case(1, 5, 173, 16, (16, 16), dtype="float16", family="climbing_scores"),
         _case(1, 7, 85, 16, (16, 16), family="nearly_level"),
         _case(1, 7, 85, 16, (16, 16), family="one_way"),
         _case(2, 7, 85, 16, (16, 16), family="blanks"),

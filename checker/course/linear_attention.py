@@ -229,6 +229,8 @@ PUZZLE = Puzzle(
         _case(2, 1, (40, 641), (128, 127), (16, 32, 32), dtype="float16", family="growing", ragged=True),
         # added for mistakes that only a GPU's larger cases had shown
         _case(1, 1, (563, 563), (16, 16), (16, 16, 16), family="signs"),
+        _case(1, 1, (3, 1043), (16, 16), (16, 16, 16)),  # more tiles of keys than a fixed limit would allow
+        _case(1, 2, (17, 40), (16, 16), (16, 16, 16), family="faint"),
         _case(4, 16, (500, 517), (128, 96), (64, 64, 64), devices=GPU, dtype="float16", ragged=True, layout="padded"),
         _case(2, 4, (4099, 4099), (64, 64), (64, 64, 64), devices=GPU, family="signs"),
         _case(1, 1, (2048, 65_536), (64, 64), (64, 64, 64), devices=GPU, dtype="float16", family="outlier"),

@@ -50,6 +50,7 @@ FAMILY = {
     "dwarfing": in_name("dwarfing"),
     "blanks": in_name("blanks"),
     "half_frozen": "half of the queries frozen",
+    "faint": in_name("faint"),
     "contributions": in_name("contributions"),
     "many_small": in_name("many_small"),
 }
@@ -114,6 +115,8 @@ def queries_keys_values(
             q[..., 0], k[..., 1] = 95.0, 95.0
         case "cold":  # q · z is about as large as the 1e-6 that is added to it
             q, k = 0.3 * q - 9.0, 0.3 * k - 8.5
+        case "faint":  # tiny features of queries, and keys so large that q · z still dwarfs the 1e-6
+            q, k = 0.3 * q - 22.0, 500 + 20 * k
         case "frozen":  # φ vanishes in float32: 0 / 0 without the 1e-6
             q, k = 3 * q - 150.0, 3 * k - 150.0
         case "half_frozen":  # the same for every other query, the first one included; the rest is ordinary

@@ -15,7 +15,21 @@ from checker.course.diagrams import PREFIX
 from checker.course.families import counted, generator, in_name
 from checker.course.linear_cases import columns
 from checker.course.linear_inputs import magnitude
-from checker.puzzle import FAR, GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Slips, Tensors, Tolerance
+from checker.puzzle import (
+    FAR,
+    GPU,
+    Allowance,
+    Case,
+    FilmSpec,
+    Hint,
+    Launch,
+    Many,
+    Puzzle,
+    Scalar,
+    Slips,
+    Tensors,
+    Tolerance,
+)
 
 
 def _sizes(case: Case) -> tuple[int, int, int]:
@@ -146,12 +160,14 @@ PUZZLE = Puzzle(
     notebook="12_few_heads",
     points=2,
     outputs=("start_ptr", "end_ptr"),
+    many=(Many(("x_ptr", "x0_ptr", "start_ptr", "end_ptr"), "G", "group", grid=1, first=None),),
     statement="Every chunk adds x[c] to a state, SIZE numbers wide, and the text starts from x0. Write what each chunk starts from, "
     "start[c] = x0 + x[0] + … + x[c - 1], and what is there at the end, x0 + x[0] + … + x[N_CHUNKS - 1]. One program owns BLOCK_SIZE "
     "numbers of one group's states and walks over the chunks.",
     cases=(
         *_covered(),
         _case(2, 531, 7, 8),  # more chunks than a fixed limit would allow
+        _case(3, 65, 600, 64),  # 60,000 groups of so many numbers pass 2³¹
         _case(1, 16, 48, 32),  # 16 divides every size, a tile divides none
         _case(1, 2, 523, 8, family="counting"),
         _case(2, 13, 24, 8, family="blanks"),

@@ -22,6 +22,7 @@ from checker.puzzle import (
     Hint,
     Launch,
     Long,
+    Many,
     Puzzle,
     Scalar,
     Tensors,
@@ -187,6 +188,7 @@ PUZZLE = Puzzle(
     "measured against it. The same step ends split-K decoding, where each part carries an accumulator besides m "
     "and l.",
     long=(Long(("m_part_ptr", "l_part_ptr")),),
+    many=(Many(("m_part_ptr", "l_part_ptr", "m_ptr", "l_ptr")),),
     film=FilmSpec(
         case=_case(3, 18, 5, 8, family="ascending"),
         diagram=flowing(m_part_ptr=("row", "part"), l_part_ptr=("row", "part"), m_ptr=("row",), l_ptr=("row",)),

@@ -6,7 +6,7 @@ from checker.course import slips, softmax_rows
 from checker.course.diagrams import matrices
 from checker.course.families import row_magnitude
 from checker.course.softmax_rows import by_row
-from checker.puzzle import CPU, GPU, FilmSpec, Hint, Long, Puzzle
+from checker.puzzle import CPU, GPU, FilmSpec, Hint, Long, Many, Puzzle
 
 PUZZLE = Puzzle(
     name="online_softmax",
@@ -17,6 +17,7 @@ PUZZLE = Puzzle(
     points=3,
     outputs=("y_ptr",),
     long=(Long(("x_ptr", "y_ptr")),),
+    many=(Many(("x_ptr", "y_ptr")),),
     statement="y = softmax of each row of x, one program per row, in chunks of BLOCK_N columns. One pass finds maximum and "
     "sum together. x may be read twice and y written once. Whole chunks may be -inf, the first one too; a whole "
     "row never is.",
@@ -25,10 +26,10 @@ PUZZLE = Puzzle(
         by_row(3, 61, 16, family="vast", devices=CPU),
         by_row(3, 605, 16, family="creeping"),
         by_row(3, 605, 16, family="climbing"),
-        by_row(64, 200_003, 4096, devices=GPU, family="ascending"),
-        by_row(16, 262_144, 16384, devices=GPU, dtype="bfloat16", family="spike"),
-        by_row(4096, 5003, 1024, devices=GPU, dtype="float16", family="ascending", layout="padded"),
-        by_row(257, 65_537, 8192, devices=GPU, family="first_chunk_masked", layout="padded"),
+        by_row(8, 200_003, 4096, devices=GPU, family="ascending"),
+        by_row(5, 262_144, 16384, devices=GPU, dtype="bfloat16", family="spike"),
+        by_row(515, 5003, 1024, devices=GPU, dtype="float16", family="ascending", layout="padded"),
+        by_row(37, 65_537, 8192, devices=GPU, family="first_chunk_masked", layout="padded"),
     ),
     make=softmax_rows.make,
     reference=softmax_rows.reference,

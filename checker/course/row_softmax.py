@@ -6,7 +6,7 @@ from checker.course import slips, softmax_rows
 from checker.course.diagrams import matrices
 from checker.course.families import row_magnitude
 from checker.course.softmax_rows import by_row
-from checker.puzzle import CPU, GPU, FilmSpec, Hint, Long, Puzzle
+from checker.puzzle import CPU, GPU, FilmSpec, Hint, Long, Many, Puzzle
 
 _FAMILIES = ("chunk_pairs_in_sight", "masked", "extreme", "chunk_pairs", "normal", "constant")
 _TILES = [{"BLOCK_N": 16}, {"BLOCK_N": 128}, {"BLOCK_N": 1024}]
@@ -20,6 +20,7 @@ PUZZLE = Puzzle(
     points=2,
     outputs=("y_ptr",),
     long=(Long(("x_ptr", "y_ptr")),),
+    many=(Many(("x_ptr", "y_ptr")),),
     statement="y = softmax of each row of x, one program per row, the row in one tile of BLOCK_N ≥ N lanes.",
     cases=(
         *softmax_rows.covered(_TILES, (9, 1, 3), _FAMILIES, softmax_rows.columns_in_one_tile),
@@ -32,10 +33,10 @@ PUZZLE = Puzzle(
         by_row(3, 61, 64, family="vast", devices=CPU),
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         by_row(9, 2050, 4096, dtype="float16", family="chunk_pairs", layout="padded"),
-        by_row(4096, 781, 1024, devices=GPU, family="negative"),
-        by_row(1031, 16384, 16384, devices=GPU),
-        by_row(512, 12_289, 16384, devices=GPU, dtype="float16", layout="padded"),
-        by_row(512, 12_289, 16384, devices=GPU, dtype="bfloat16"),
+        by_row(70_001, 37, 64, devices=GPU, family="negative"),
+        by_row(131, 16384, 16384, devices=GPU),
+        by_row(130, 12_289, 16384, devices=GPU, dtype="float16", layout="padded"),
+        by_row(130, 12_289, 16384, devices=GPU, dtype="bfloat16"),
     ),
     make=softmax_rows.make,
     reference=softmax_rows.reference,

@@ -10,7 +10,7 @@ from checker.course import slips, softmax_rows
 from checker.course.diagrams import flowing
 from checker.course.families import generator, once_a_case, rows, stored
 from checker.course.softmax_rows import by_row, matrix_bytes
-from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Long, Puzzle, Tensors, Tolerance
+from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Long, Many, Puzzle, Tensors, Tolerance
 
 TOLERANCE = {
     "float32": Tolerance(rtol=2**-22, c=32.0),
@@ -104,6 +104,7 @@ PUZZLE = Puzzle(
     points=2,
     outputs=("dx_ptr",),
     long=(Long(("y_ptr", "dy_ptr", "dx_ptr")),),
+    many=(Many(("y_ptr", "dy_ptr", "dx_ptr")),),
     statement="y is the softmax of each row of some x, and dy the gradient of a loss with respect to y. dx is the gradient with "
     "respect to x: dx = y · (dy - delta) with delta = Σ y · dy of the row. One program per row, the row in one tile of "
     "BLOCK_N ≥ N lanes.",
@@ -120,10 +121,10 @@ PUZZLE = Puzzle(
         by_row(3, 21, 32, family="apart", dtype="float16"),
         by_row(9, 21, 32, family="rare", layout="padded"),
         by_row(9, 37, 64, family="rare", dtype="bfloat16", layout="padded"),
-        by_row(4096, 781, 1024, devices=GPU, family="masked_weights"),
-        by_row(1031, 16384, 16384, devices=GPU),
-        by_row(512, 12_289, 16384, devices=GPU, dtype="float16", layout="padded"),
-        by_row(512, 12_289, 16384, devices=GPU, dtype="bfloat16", family="alike_gradients"),
+        by_row(70_001, 37, 64, devices=GPU, family="masked_weights"),
+        by_row(131, 16384, 16384, devices=GPU),
+        by_row(130, 12_289, 16384, devices=GPU, dtype="float16", layout="padded"),
+        by_row(130, 12_289, 16384, devices=GPU, dtype="bfloat16", family="alike_gradients"),
     ),
     make=make,
     reference=reference,

@@ -11,7 +11,20 @@ from checker.course import slips
 from checker.course.covering import covering, length, smallest_first
 from checker.course.diagrams import flowing
 from checker.course.families import case_name, in_name, rows, stored
-from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+from checker.puzzle import (
+    DTYPES,
+    GPU,
+    Allowance,
+    Case,
+    FilmSpec,
+    Hint,
+    Launch,
+    Many,
+    Puzzle,
+    Scalar,
+    Tensors,
+    Tolerance,
+)
 
 
 def make(case: Case) -> Tensors:
@@ -100,6 +113,7 @@ PUZZLE = Puzzle(
     notebook="00_start_here",
     points=1,
     outputs=("z_ptr",),
+    many=(Many(("x_ptr", "y_ptr", "z_ptr"), "N", "element", first=2**24),),  # where float32 skips numbers
     statement="z[i] = x[i] + y[i] for every i below N, one tile of BLOCK_N elements per program.",
     cases=(
         *_covered(),
