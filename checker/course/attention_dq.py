@@ -90,7 +90,7 @@ PUZZLE = Puzzle(
         *shared_cases(order),
         # weights of 0 are no reason to stop, and a Δ of 0 is none for a gradient of 0
         heads_case(1, (1, 1), (20, 53), 16, (16, 16), family="vanishing_tile"),
-        heads_case(1, (2, 1), (20, 38), 16, (16, 16), family="opposite_values"),
+        heads_case(1, (2, 1), (20, 32), 16, (16, 16), family="opposite_values"),
         # more terms than a sum in 16 bits can hold
         heads_case(1, (1, 1), (1, 661), 16, (16, 16), dtype="float16", family=MANY_SMALL),
         heads_case(1, (1, 1), (1, 661), 32, (16, 16), dtype="bfloat16", family=MANY_SMALL),

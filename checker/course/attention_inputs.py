@@ -51,7 +51,7 @@ LEVELS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "far_below_zero": lambda j: 0.0 * j - 20_480.0,
     "climbing_scores": lambda j: 6.0 * (j // 16),
     "nearly_level": lambda j: (7 * j) % 23 / 1024,
-    "vanishing_tile": lambda j: -150.0 * (j < 16),
+    "vanishing_tile": lambda j: torch.where(j < 16, -150.0, (7 * j) % 23 / 8),
 }
 """Families whose scores depend only on the index j of the key: [N_KV], or [rows, N_KV] for queries in turn.
 
@@ -114,7 +114,7 @@ def queries_keys_values(
         case "huge":  # as ramp, with values that float16 cannot hold: exposes computing in float16
             q = 3 * q
             k = k * torch.linspace(0.1, 6.0, n, dtype=torch.float64)[:, None]
-        case "opposite_values":  # every output is exactly 0, and so is Δ, but the weights have a gradient
+        case "opposite_values":  # of 2ⁿ keys, every output is exactly 0, and so is Δ, but the scores have a gradient
             q, v = torch.zeros_like(q), distinct_values(kv_shape, g)
             v[..., 1::2, :] = -v[..., : n // 2 * 2 : 2, :]
             v[..., n // 2 * 2 :, :] = 0.0
