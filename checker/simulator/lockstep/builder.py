@@ -20,8 +20,14 @@ class Builder(Primitives):
 
     front = 1
 
-    def __init__(self, programs: Programs, memory: Memory) -> None:
+    programs: Programs
+    memory: Memory
+
+    def __init__(self) -> None:
         super().__init__(recorder=None)
+
+    def begin(self, programs: Programs, memory: Memory) -> None:
+        """From here on, compute for these programs."""
         self.programs, self.memory = programs, memory
         self.flops_of_programs = np.zeros(programs.count, np.int64)
         self.lane_flops_of_programs = np.zeros(programs.count, np.int64)

@@ -312,7 +312,7 @@ def test_a_loop_without_end_is_left_after_its_time(loop, tmp_path):
 def counted_runs(monkeypatch):
     sizes: list[int] = []
     run = together._Run.traces
-    monkeypatch.setattr(together._Run, "traces", lambda self: sizes.append(len(self.launches)) or run(self))
+    monkeypatch.setattr(together._Run, "traces", lambda self, *a: sizes.append(len(self.launches)) or run(self, *a))
     return sizes
 
 
