@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -161,6 +162,4 @@ def test_a_handle_from_elsewhere_cannot_be_recorded():
 def test_the_front_end_reads_types_and_not_handles():
     """Of the handles that it passes on it asks nothing, apart from the promises, which do not reach it here."""
     source = inspect.getsource(triton_internals.TritonSemantic)
-    promises = source.count(".handle.set_attr(") + source.count(".handle.get_context(")
-    assert promises == 6
-    assert source.count(".handle.") == promises
+    assert set(re.findall(r"\.handle\.(\w+)", source)) <= {"set_attr", "get_context"}
