@@ -8,6 +8,7 @@ From the ground up; a module imports only from those above it:
     numerics    arithmetic as the GPU does it
     device_tensor   one tensor at virtual addresses, and who touched its elements
     values      a value with its type, its tensor, its undefined lanes and where its NaNs come from
+    builder_calls   what an operation of the language asks of the builder, kept to be asked again
     access      from addresses to elements of one tensor
     tiles       which tile of its tensor an access touches
     triton_internals   Triton's language bound to our builder; alone in using names that Triton does not promise to keep

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import numpy as np
 import triton.language as tl
 
+from checker.simulator import numerics
 from checker.simulator.errors import DeviceAssertion, Unsupported
 from checker.simulator.memory import Memory
-from checker.simulator.operations.block_pointers import Descriptors
+from checker.simulator.operations.base import LoadsAndStores
+from checker.simulator.operations.block_pointers import BlockHandle, Descriptors
 from checker.simulator.operations.casts import Casts
 from checker.simulator.operations.dot import Dot
 from checker.simulator.operations.elementwise import Elementwise
@@ -52,15 +54,7 @@ def _refuse_custom_types(*_: Any, **__: Any) -> NoReturn:
     raise Unsupported("this fp8 format is not simulated. Use float8e5 or float8e4nv.")
 
 
-class LoadsAndStores(Protocol):
-    """What a builder needs of memory."""
-
-    def load(self, ptr: Handle, mask: Handle | None, other: Handle | None, element: np.dtype) -> Handle: ...
-
-    def store(self, ptr: Handle, value: Handle, mask: Handle | None) -> None: ...
-
-
-class Primitives(Elementwise, Casts, Shapes, Dot, Libdevice):
+class Primitives(Elementwise, Casts, Shapes, Dot, Libdevice, Descriptors):
     """Triton's primitives on `Handle`s that are the same for one program and for many side by side: those of `operations/`, and here addresses."""
 
     memory: LoadsAndStores
@@ -104,8 +98,8 @@ class Primitives(Elementwise, Casts, Shapes, Dot, Libdevice):
         self.memory.store(ptr, value, mask)
 
 
-class Builder(Primitives, Descriptors):
-    """All primitives, for the program that runs now: also programs, prints, assertions, atomics, block pointers."""
+class Builder(Primitives):
+    """All primitives, for the program that runs now: also programs, prints, assertions, atomics."""
 
     memory: Memory
 
@@ -143,3 +137,14 @@ class Builder(Primitives, Descriptors):
 
     def create_atomic_cas(self, ptr: Handle, expected: Handle, value: Handle, *_: Any) -> Handle:
         return self.memory.atomic("CAS", ptr, value, None, expected)
+
+    def create_descriptor_reduce(
+        self, kind: Any, descriptor: BlockHandle, value: Handle, offsets: Sequence[Handle]
+    ) -> None:
+        """An atomic operation on each element of the block."""
+        lanes, mask = self._block(descriptor, offsets)
+        floating = numerics.is_float(self.element(descriptor.element))
+        name = {"ADD": "FADD" if floating else "ADD"}.get(kind.name, kind.name)
+        if name == "FADD":
+            self.lane_flops += int(np.count_nonzero(mask.data))
+        self.memory.atomic(name, lanes, value, mask)

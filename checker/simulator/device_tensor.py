@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import ml_dtypes
@@ -28,12 +29,22 @@ class ShadowMemory:
     """Who touched each element of one storage: the program that stored, loaded or updated it, NOBODY or MANY."""
 
     def __init__(self, elements: int, itemsize: int) -> None:
-        self.itemsize = itemsize
-        self.stored = np.full(elements, NOBODY, np.int64)
-        self.loaded = np.full(elements, NOBODY, np.int64)
-        self.updated = np.full(elements, NOBODY, np.int64)  # by atomics
+        self.elements, self.itemsize = elements, itemsize
         self.any_stored = False
         self.any_updated = False
+
+    @cached_property
+    def stored(self) -> np.ndarray:
+        return np.full(self.elements, NOBODY, np.int64)
+
+    @cached_property
+    def loaded(self) -> np.ndarray:
+        return np.full(self.elements, NOBODY, np.int64)
+
+    @cached_property
+    def updated(self) -> np.ndarray:
+        """By atomics."""
+        return np.full(self.elements, NOBODY, np.int64)
 
 
 class DeviceTensor:
@@ -63,9 +74,8 @@ class DeviceTensor:
         self.span = 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) if self.count else 0
         self.memory = _numpy(tensor.as_strided((self.span,), (1,)))
         self.info = TensorInfo(self.shape, self.strides, str(tensor.dtype).removeprefix("torch."))
-        self.element_at = None if tensor.is_contiguous() else self._element_table()
-        self.writer = np.full(self.count, NOBODY, np.int64)
-        self.writer_line = np.zeros(self.count, np.int32)
+        self.offset_of = None if tensor.is_contiguous() else self._offsets()
+        self.element_at = None if self.offset_of is None else self._element_table(self.offset_of)
         storage = tensor.untyped_storage()
         self.storage_offset = tensor.storage_offset()
         self.storage_elements = storage.nbytes() // self.itemsize
@@ -75,11 +85,25 @@ class DeviceTensor:
                 f"{name} shares its memory with a tensor of another element size, which is not simulated."
             )
 
-    def _element_table(self) -> np.ndarray:
-        """The element at every offset in the span, -1 in gaps."""
+    @cached_property
+    def writer(self) -> np.ndarray:
+        """The linear id of the program that stored each element, or NOBODY."""
+        return np.full(self.count, NOBODY, np.int64)
+
+    @cached_property
+    def writer_line(self) -> np.ndarray:
+        """The line in which each element was stored."""
+        return np.zeros(self.count, np.int32)
+
+    def _offsets(self) -> np.ndarray:
+        """The offset of every element."""
         offsets = np.zeros(1, np.int64)
         for n, stride in zip(self.shape, self.strides, strict=True):
             offsets = (offsets[:, None] + np.arange(n) * stride).reshape(-1)
+        return offsets
+
+    def _element_table(self, offsets: np.ndarray) -> np.ndarray:
+        """The element at every offset in the span, -1 in gaps."""
         table = np.full(self.span, -1, np.int64)
         table[offsets] = np.arange(self.count)
         return table

@@ -4,7 +4,8 @@ What is used, each with a test: `TritonSemantic(builder)`, which turns language 
 `_semantic` keyword that builtins take; `tensor(handle, type)` and `tensor.handle`; `dtype.to_ir`; `JITFunction.raw_src`,
 `.starting_line_number`, `.fn` and `.__call__`; `InterpretedFunction` (what `@triton.jit` makes under TRITON_INTERPRET=1);
 `mangle_type`; the library's three combining functions for sum, max and min; `core.block_type(element, shape)`, `with_element_ty`
-and `to_ir` of types, the wrapper that `core.builtin` makes.
+and `to_ir` of types, the wrapper that `core.builtin` makes; `semantic.builder`, exchanged while an operation is recorded, and that
+the front end sees nothing of a tensor but its type.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from types import FrameType, FunctionType
-from typing import Any
+from types import EllipsisType, FrameType, FunctionType, NoneType
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -27,6 +29,7 @@ from triton.language.semantic import TritonSemantic
 from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction, mangle_type
 
+from checker.simulator.builder_calls import BuilderCalls, NotRecorded, Recording, filled
 from checker.simulator.values import Handle
 
 Call = Callable[..., Any]
@@ -106,9 +109,14 @@ def tensor_of(handle: Handle, front: int = 0) -> Any:
 
 def pointer_argument(tensor: torch.Tensor, handle: Handle) -> Any:
     """A tensor argument as the kernel sees it; sets the handle's type."""
-    type_ = tl.str_to_ty(mangle_type(tensor), None)
-    handle.type = type_
+    handle.type = _type_named(mangle_type(tensor))
     return tensor_of(handle)
+
+
+@lru_cache(maxsize=64)
+def _type_named(name: str) -> Any:
+    """One object for each type: the operations below know types by their identity."""
+    return tl.str_to_ty(name, None)
 
 
 def number_argument(value: Any) -> Any:
@@ -116,7 +124,7 @@ def number_argument(value: Any) -> Any:
     if isinstance(value, bool):
         return scalar_tensor(np.bool_(value), tl.int1)
     if isinstance(value, int):
-        type_ = tl.str_to_ty(mangle_type(value), None)
+        type_ = _type_named(mangle_type(value))
         element = {"int32": np.int32, "int64": np.int64, "uint64": np.uint64}[type_.name]
         return scalar_tensor(element(value), type_)
     if isinstance(value, float):
@@ -194,6 +202,9 @@ class _Types:
         yield tl.core.tensor, "__init__", lambda tensor, handle, type: self.init_tensor(tensor, handle, type)
 
 
+_TYPES = _Types()
+
+
 class _Interned(type):
     """The class of what stands for `block_type`: a call looks into the table, its instances are those of the original."""
 
@@ -223,6 +234,148 @@ class _Semantic(TritonSemantic):
         return super().broadcast_impl_value(lhs, rhs)
 
 
+_CONSTANTS = (int, bool, str, NoneType, EllipsisType)
+
+
+def _described(value: Any, operands: list[Handle], alive: list[Any]) -> Any:
+    """What the front end sees of an argument; its handles are added to `operands`, and to `alive` what is known by its identity.
+
+    Raises NotRecorded for what is not known here.
+    """
+    kind = type(value)
+    if kind is tl.core.tensor:
+        operands.append(value.handle)
+        alive.append(value.type)
+        return id(value.type)
+    if kind in _CONSTANTS:
+        return kind, value
+    if kind is float:
+        return kind, value.hex()  # 0.0 is not -0.0 here
+    if kind is tl.core.constexpr:
+        return kind, _described(value.value, operands, alive)
+    if kind in (list, tuple, tl.core.tuple):
+        return kind, *[_described(inner, operands, alive) for inner in value]
+    if kind is slice:
+        return kind, *[_described(inner, operands, alive) for inner in (value.start, value.stop, value.step)]
+    if isinstance(value, tl.core.dtype):
+        alive.append(value)
+        return kind, id(value)
+    if isinstance(value, tl.core.tensor_descriptor_base):
+        operands.append(value.handle)
+        alive.append(value.block_type)
+        return kind, id(value.block_type)
+    raise NotRecorded
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """A tensor that an operation returns: what stands for its handle, and all its other attributes."""
+
+    handle: Any
+    attributes: dict[str, Any]
+
+    def tensor(self, known: Sequence[Any]) -> Any:
+        tensor = object.__new__(tl.core.tensor)
+        vars(tensor).update(self.attributes)
+        tensor.handle = filled(self.handle, known)
+        return tensor
+
+
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    """An operation of the language for operands of certain types. `alive` keeps what its key knows by identity."""
+
+    calls: BuilderCalls
+    results: tuple[_Result, ...] | _Result | None
+    alive: tuple[Any, ...]
+
+    def compute(self, builder: Any, operands: Sequence[Handle]) -> Any:
+        known = self.calls.replay(builder, operands)
+        results = self.results
+        if isinstance(results, tuple):
+            return tuple(result.tensor(known) for result in results)
+        return None if results is None else results.tensor(known)
+
+
+class _Operations:
+    """Computes the operations of the language on a builder: through Triton's front end the first time, without it from then on.
+
+    What the front end asks of the builder follows from the function, the types of its operands, and its constants. Where these
+    do not describe an operation, or it fails, it goes through the front end each time.
+    """
+
+    MOST = 4096
+    known: ClassVar[dict[Any, _Operation | None]] = {}
+    """None: an operation that cannot be recorded."""
+
+    def __init__(self, builder: Any) -> None:
+        self.semantic = _Semantic(builder)
+        self.recording = False
+
+    def compute(self, function: Call, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        named["_semantic"] = self.semantic
+        if self.recording:  # a part of another one
+            return function(*arguments, **named)
+        builder = self.semantic.builder
+        operands: list[Handle] = []
+        alive: list[Any] = [function]
+        try:
+            described = [_described(argument, operands, alive) for argument in arguments]
+            for name, argument in named.items():
+                if name != "_semantic":
+                    described += name, _described(argument, operands, alive)
+        except NotRecorded:
+            return function(*arguments, **named)
+        key = (id(function), builder.front, _same(operands), *described)
+        if key not in self.known:
+            return self._record(key, tuple(alive), operands, lambda: function(*arguments, **named))
+        operation = self.known[key]
+        if operation is None:
+            return function(*arguments, **named)
+        return operation.compute(builder, operands)
+
+    def _record(self, key: Any, alive: tuple[Any, ...], operands: Sequence[Handle], compute: Callable[[], Any]) -> Any:
+        builder = self.semantic.builder
+        record = Recording(builder, operands)
+        self.semantic.builder, self.recording = record, True
+        try:
+            result = compute()
+        finally:
+            self.semantic.builder, self.recording = builder, False
+        if len(self.known) >= self.MOST:
+            self.known.clear()
+        try:
+            self.known[key] = _Operation(record.finished(), _results(result, record), alive)
+        except NotRecorded:
+            self.known[key] = None
+        return result
+
+
+def _same(operands: list[Handle]) -> Any:
+    """Which operands are the same: `x * x` asks for something else than `x * y`."""
+    if len(operands) < 2:
+        return None
+    if len(operands) == 2:
+        return operands[0] is operands[1]
+    numbers = [id(operand) for operand in operands]
+    return tuple(map(numbers.index, numbers))
+
+
+def _results(result: Any, record: Recording) -> tuple[_Result, ...] | _Result | None:
+    """Raises NotRecorded for anything but tensors."""
+    if result is None:
+        return None
+    if type(result) is tuple:
+        return tuple(_result(one, record) for one in result)
+    return _result(result, record)
+
+
+def _result(tensor: Any, record: Recording) -> _Result:
+    if type(tensor) is not tl.core.tensor:
+        raise NotRecorded
+    return _Result(record.part(tensor.handle), {k: v for k, v in vars(tensor).items() if k != "handle"})
+
+
 class Binding:
     """Triton's language, bound to one builder for the length of one launch.
 
@@ -231,7 +384,8 @@ class Binding:
     """
 
     def __init__(self, builder: Any) -> None:
-        self.semantic = _Semantic(builder)
+        self.operations = _Operations(builder)
+        self.semantic = self.operations.semantic
         self.replaced: dict[int, Any] = {}
 
     def to_tensor(self, value: Any) -> Any:
@@ -243,14 +397,8 @@ class Binding:
         return self.semantic.not_(tile)
 
     def _bind(self, member: Callable[..., Any]) -> Callable[..., Any]:
-        semantic = self.semantic
         member = member.__wrapped__ if getattr(member, "__code__", None) is _WRAPPER else member  # type: ignore[attr-defined]
-
-        def bound(*arguments: Any, **named: Any) -> Any:
-            named["_semantic"] = semantic
-            return member(*arguments, **named)
-
-        return bound
+        return lambda *arguments, **named: self.operations.compute(member, arguments, named)
 
     def _changes(
         self, device: Call, functions: Mapping[str, Any], methods: Mapping[str, Any], truth: Callable[[Any], bool]
@@ -281,7 +429,7 @@ class Binding:
             yield tl.core.tensor, name, replacement
         yield tl.core.tensor, "__bool__", lambda x: _front_end_asks(sys._getframe(1)) or truth(x)
         yield tl.core.dtype, "to_ir", lambda type_, builder: type_
-        yield from _Types().changes()
+        yield from _TYPES.changes()
 
     @contextlib.contextmanager
     def patched(

@@ -11,6 +11,7 @@ import triton.language as tl
 from checker.simulator.builder import Primitives
 from checker.simulator.lockstep.memory import Memory
 from checker.simulator.lockstep.programs import GiveUp, Programs, column
+from checker.simulator.operations.block_pointers import BlockHandle
 from checker.simulator.values import Handle, merge_taint
 
 
@@ -19,8 +20,14 @@ class Builder(Primitives):
 
     front = 1
 
-    def __init__(self, programs: Programs, memory: Memory) -> None:
+    programs: Programs
+    memory: Memory
+
+    def __init__(self) -> None:
         super().__init__(recorder=None)
+
+    def begin(self, programs: Programs, memory: Memory) -> None:
+        """From here on, compute for these programs."""
         self.programs, self.memory = programs, memory
         self.flops_of_programs = np.zeros(programs.count, np.int64)
         self.lane_flops_of_programs = np.zeros(programs.count, np.int64)
@@ -61,11 +68,23 @@ class Builder(Primitives):
     def create_histogram(self, arg: Handle, bins: int, mask: Handle | None = None) -> NoReturn:
         raise GiveUp("tl.histogram")
 
+    def must_be_aligned(self, bytes: Any, message: str) -> None:
+        self.programs.doubt(self.misaligned(bytes))
+
     def select(self, new: Handle, old: Handle) -> Handle:
         """`new` for the programs that run, `old` for the others."""
-        running = self.programs.running
-        if running is None or new is old:
+        if self.programs.running is None or new is old:
             return new
+        selected = self._select(new, old, self.programs.running)
+        if not isinstance(new, BlockHandle) or not isinstance(old, BlockHandle):
+            return selected
+        shape, strides, offsets = (
+            [self.select(*pair) for pair in zip(*sides, strict=True)]
+            for sides in ((new.shape, old.shape), (new.strides, old.strides), (new.offsets, old.offsets))
+        )
+        return BlockHandle(selected, shape, strides, offsets, new.block, new.padding)
+
+    def _select(self, new: Handle, old: Handle, running: np.ndarray) -> Handle:
         if new.pointer is not old.pointer and (
             new.pointer is None or old.pointer is None or new.pointer.tensor is not old.pointer.tensor
         ):

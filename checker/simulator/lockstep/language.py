@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,9 +48,13 @@ class LockstepLanguage(Language):
 
     def __init__(self, builder: Builder) -> None:
         super().__init__(builder, Promises(_Told(), builder.front), self._undefined)
-        self.programs = builder.programs
-        self.range = partial(StackedRange, self.programs)
+        self.range = lambda *bounds, **named: StackedRange(self.programs, *bounds, **named)
         self.static_range = self._static_range
+
+    @property
+    def programs(self) -> Programs:
+        """Those of the run that is under way."""
+        return self.builder.programs
 
     def _undefined(self, loads: frozenset[int]) -> None:
         raise GiveUp("an undefined condition")

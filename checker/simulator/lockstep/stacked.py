@@ -90,11 +90,15 @@ class StackedTensor:
         tensor = self.tensors[launch]
         own = slice(self.starts[launch], self.starts[launch] + tensor.span)
         stored_by, line = self.stored_by[own], self.line[own]
-        if tensor.element_at is not None:
-            places = np.flatnonzero(tensor.element_at >= 0)
-            order = places[np.argsort(tensor.element_at[places])]
-            stored_by, line = stored_by[order], line[order]
+        if tensor.offset_of is not None:
+            stored_by, line = stored_by[tensor.offset_of], line[tensor.offset_of]
         return np.where(stored_by == NOBODY, NOBODY, self.programs.linear[stored_by]), line.copy()
+
+    def is_unwritten(self, launch: int) -> bool:
+        """Whether an element of a launch's output was stored by no program."""
+        unwritten = self.stored_by[self.starts[launch] :][: self.tensors[launch].span] == NOBODY
+        offsets = self.tensors[launch].offset_of
+        return bool((unwritten if offsets is None else unwritten[offsets]).any())
 
     def write_back(self, launch: int) -> None:
         """Give a launch's own tensor what was stored."""

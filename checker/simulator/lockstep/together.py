@@ -48,15 +48,21 @@ def simulate_together(kernel: Any, launches: Sequence[Launch], seconds: float) -
     traces: list[Trace | None] = [None] * len(launches)
     runs: list[_Run] = []
     deadline = time.process_time() + seconds
-    for group in _groups(kernel, launches):
-        try:
-            run = _Run(kernel, [launches[i] for i in group], min(seconds / 2, deadline - time.process_time()))
-            found = run.traces()
-        except (Exception, SystemExit):  # whatever it is: `simulate` says it in its own words
-            continue
-        runs.append(run)
-        for i, trace in zip(group, found, strict=True):
-            traces[i] = trace
+    locator, builder = Locator(), Builder()
+    language = LockstepLanguage(builder)
+    functions = RewrittenFunctions(locator, language, language, LockstepRewriter)
+    reductions = Reductions(builder, functions)
+    with np.errstate(all="ignore"), language.patched(functions, reductions.reduce, reductions.scan):
+        for group in _groups(kernel, launches):
+            try:
+                left = min(seconds / 2, deadline - time.process_time())
+                run = _Run(kernel, [launches[i] for i in group], left, locator)
+                found = run.traces(builder, functions)
+            except (Exception, SystemExit):  # whatever it is: `simulate` says it in its own words
+                continue
+            runs.append(run)
+            for i, trace in zip(group, found, strict=True):
+                traces[i] = trace
     for run in runs:
         run.write_back()
     return traces
@@ -122,22 +128,17 @@ def _lanes(meta: Mapping[str, Any]) -> int:
 class _Run:
     """One run of a kernel for launches of one shape. Raises GiveUp."""
 
-    def __init__(self, kernel: Any, launches: Sequence[Launch], seconds: float) -> None:
+    def __init__(self, kernel: Any, launches: Sequence[Launch], seconds: float, locator: Locator) -> None:
         self.kernel, self.launches = kernel, launches
         self.grids = [_grid(launch) for launch in launches]
         self.programs = Programs(self.grids, launches[0].skipped, seconds)
-        self.locator = Locator()
-        self.memory = Memory(self.programs, self.locator.line)
+        self.memory = Memory(self.programs, locator.line)
         self.tensors: list[StackedTensor] = []
 
-    def traces(self) -> list[Trace | None]:
+    def traces(self, builder: Builder, functions: RewrittenFunctions) -> list[Trace | None]:
         """Of each launch, or None."""
-        builder = Builder(self.programs, self.memory)
-        language = LockstepLanguage(builder)
-        functions = RewrittenFunctions(self.locator, language, language, LockstepRewriter)
-        reductions = Reductions(builder, functions)
-        with np.errstate(all="ignore"), language.patched(functions, reductions.reduce, reductions.scan):
-            functions.get(self.kernel)(**self._arguments())
+        builder.begin(self.programs, self.memory)
+        functions.get(self.kernel)(**self._arguments())
         self._doubt_unwritten()
         first = self.programs.first
         flops, lane_flops = (
@@ -211,8 +212,7 @@ class _Run:
         for tensor in self.tensors:
             if tensor.is_output:
                 for i in self._clean():
-                    if (tensor.stores_of(i)[0] < 0).any():
-                        self.programs.doubted[i] = True
+                    self.programs.doubted[i] |= tensor.is_unwritten(i)
 
 
 def _grid(launch: Launch) -> tuple[int, int, int]:

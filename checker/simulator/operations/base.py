@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,6 +12,14 @@ from checker.simulator import numerics
 from checker.simulator.errors import Unsupported
 from checker.simulator.recorder import Recorder
 from checker.simulator.values import Handle, Pointer, isnan, merge_nan_origins, merge_taint
+
+
+class LoadsAndStores(Protocol):
+    """What operations need of memory."""
+
+    def load(self, ptr: Handle, mask: Handle | None, other: Handle | None, element: np.dtype) -> Handle: ...
+
+    def store(self, ptr: Handle, value: Handle, mask: Handle | None) -> None: ...
 
 
 class Operations:

@@ -15,8 +15,7 @@ import triton.language as tl
 
 from checker.simulator import numerics
 from checker.simulator.errors import Refused
-from checker.simulator.memory import Memory
-from checker.simulator.operations.base import Operations
+from checker.simulator.operations.base import LoadsAndStores, Operations
 from checker.simulator.values import Guard, Handle, Taint, merge_taint
 
 _ALIGNMENT = 16
@@ -50,35 +49,16 @@ class BlockHandle(Handle):
         """The type of an element."""
         return self.type.scalar.element_ty
 
-    def lanes(self, checked: Iterable[int], guard: Guard) -> tuple[Handle, Handle]:
-        """The address of each lane, and a mask: which lanes are below the shape and not below 0 along the axes `checked`."""
-        rank, checked = len(self.block), set(checked)
-        steps, inside = [], np.ones(self.block, bool)
-        for axis, n in enumerate(self.block):
-            along = [-1 if a == axis else 1 for a in range(rank)]
-            index = (int(self.offsets[axis].data) + np.arange(n, dtype=np.int64)).reshape(along)
-            steps.append(np.broadcast_to(index * np.int64(self.strides[axis].data), self.block))
-            if axis in checked:
-                inside = inside & (index >= 0) & (index < np.int64(self.shape[axis].data))
-        itemsize = max(1, self.element.primitive_bitwidth // 8)
-        address = np.int64(self.data) + sum(steps, np.zeros(self.block, np.int64)) * itemsize
-        pointer = self.pointer
-        if pointer is not None:
-            terms = None if pointer.terms is None else (*pointer.terms, *steps)
-            pointer = replace(pointer, terms=terms, guard=guard)
-        reached = _all_lanes((self, *self.strides, *self.offsets), self.block)
-        decided = _all_lanes([self.shape[a] for a in checked], self.block)
-        return Handle(address, self.type, reached, pointer), Handle(inside, tl.int1, decided)
-
-
-def _all_lanes(handles: Iterable[Handle], block: tuple[int, ...]) -> Taint | None:
-    return merge_taint((h.taint for h in handles), block)
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return max(1, int(self.element.primitive_bitwidth) // 8)
 
 
 class BlockPointers(Operations):
     """`tl.make_block_ptr` and `tl.advance`; loads and stores check the axes that `boundary_check` names."""
 
-    memory: Memory
+    memory: LoadsAndStores
 
     def create_make_block_ptr(
         self,
@@ -101,11 +81,11 @@ class BlockPointers(Operations):
         return ptr.at(moved)
 
     def create_tensor_pointer_load(self, ptr: BlockHandle, checked: Sequence[int], padding: Any, *_: Any) -> Handle:
-        lanes, mask = ptr.lanes(checked, "boundary_check")
+        lanes, mask = self._lanes(ptr, self._indices(ptr, ptr.offsets), checked, "boundary_check")
         return self._load_block(lanes, mask if checked else None, padding, ptr)
 
     def create_tensor_pointer_store(self, ptr: BlockHandle, value: Handle, checked: Sequence[int], *_: Any) -> None:
-        lanes, mask = ptr.lanes(checked, "boundary_check")
+        lanes, mask = self._lanes(ptr, self._indices(ptr, ptr.offsets), checked, "boundary_check")
         self.memory.store(lanes, value, mask if checked else None)
 
     def _load_block(self, lanes: Handle, mask: Handle | None, padding: Any, ptr: BlockHandle) -> Handle:
@@ -113,8 +93,50 @@ class BlockPointers(Operations):
         other = None
         if padding is not None:
             fill = float("nan") if padding.name == "PAD_NAN" else 0
-            other = Handle(np.broadcast_to(numerics.constant(fill, element), ptr.block), ptr.element)
+            other = Handle(numerics.constant(fill, element), ptr.element)
         return self.memory.load(lanes, mask, other, element)
+
+    def _beside(self, scalar: Any, rank: int) -> np.ndarray:
+        """A scalar, or one for each program, beside tiles of `rank` dimensions."""
+        return np.reshape(scalar, (-1,) * self.front + (1,) * rank)
+
+    def _number(self, scalar: Handle, rank: int) -> np.ndarray:
+        return self._beside(scalar.data, rank).astype(np.int64)
+
+    def _indices(self, ptr: BlockHandle, offsets: Sequence[Handle]) -> list[np.ndarray]:
+        """Where along each axis of the tensor the lanes of the block at `offsets` lie. They broadcast to the block."""
+        rank = len(ptr.block)
+        return [
+            self._number(offset, rank) + np.arange(n).reshape([-1 if a == axis else 1 for a in range(rank)])
+            for axis, (n, offset) in enumerate(zip(ptr.block, offsets, strict=True))
+        ]
+
+    def _lanes(
+        self, ptr: BlockHandle, indices: Sequence[np.ndarray], checked: Iterable[int], guard: Guard
+    ) -> tuple[Handle, Handle]:
+        """The address of each lane, and a mask: which lanes are below the shape and not below 0 along the axes `checked`."""
+        rank, checked = len(indices), set(checked)
+        shape = np.broadcast_shapes(*(index.shape for index in indices))
+        steps = [index * self._number(stride, rank) for index, stride in zip(indices, ptr.strides, strict=True)]
+        inside = np.ones(shape, bool)
+        for axis in checked:
+            index = indices[axis]
+            inside = inside & ((index >= 0) & (index < self._number(ptr.shape[axis], rank)))
+        address = self._number(ptr, rank) + sum(steps) * ptr.itemsize
+        pointer = ptr.pointer
+        if pointer is not None:
+            terms = pointer.terms
+            if terms is not None:
+                terms = (*terms, *(np.broadcast_to(step, shape) for step in steps))
+            pointer = replace(pointer, terms=terms, guard=guard)
+        reached = self._taint_of_all_lanes((ptr, *ptr.strides, *ptr.offsets), shape)
+        decided = self._taint_of_all_lanes([ptr.shape[axis] for axis in checked], shape)
+        return Handle(address, ptr.type, reached, pointer), Handle(inside, tl.int1, decided)
+
+    def _taint_of_all_lanes(self, scalars: Iterable[Handle], shape: tuple[int, ...]) -> Taint | None:
+        rank = len(shape) - self.front
+        taints = [h.taint.moved(lambda lanes: self._beside(lanes, rank)) for h in scalars if h.taint is not None]
+        return merge_taint(taints, shape)
 
 
 class Descriptors(BlockPointers):
@@ -132,20 +154,27 @@ class Descriptors(BlockPointers):
         """Raises Refused where the tensor does not lie as the hardware needs it."""
         nothing = [Handle(np.int32(0), tl.int32) for _ in shape]
         made = BlockHandle(base, shape, strides, nothing, block, padding)
-        itemsize = max(1, made.element.primitive_bitwidth // 8)
-        if int(made.data) % _ALIGNMENT:
-            raise Refused(
-                f"a tensor descriptor begins at an address that is a multiple of {_ALIGNMENT} bytes, and this one does not. "
-                "Leave the offset out of the pointer, and pass it to load and store."
-            )
+        self.must_be_aligned(
+            made.data,
+            f"a tensor descriptor begins at an address that is a multiple of {_ALIGNMENT} bytes, and this one does not. "
+            "Leave the offset out of the pointer, and pass it to load and store.",
+        )
         for axis, stride in enumerate(strides[:-1]):
-            apart = int(stride.data) * itemsize
-            if apart % _ALIGNMENT:
-                raise Refused(
-                    f"along axis {axis} the elements lie {apart} bytes apart here, and a tensor descriptor needs a multiple of "
-                    f"{_ALIGNMENT} bytes. Tensors of any size need pointers and a mask."
-                )
+            self.must_be_aligned(
+                np.asarray(stride.data, np.int64) * made.itemsize,
+                f"along axis {axis} the elements lie {{}} bytes apart here, and a tensor descriptor needs a multiple of "
+                f"{_ALIGNMENT} bytes. Tensors of any size need pointers and a mask.",
+            )
         return made
+
+    def must_be_aligned(self, bytes: Any, message: str) -> None:
+        """Raises Refused with the number of bytes in the message where it is no multiple of `_ALIGNMENT`."""
+        if self.misaligned(bytes).any():
+            raise Refused(message.format(bytes))
+
+    def misaligned(self, bytes: Any) -> np.ndarray:
+        """For one program or for each, whether the hardware cannot take this number of bytes."""
+        return np.atleast_1d(np.asarray(bytes) % _ALIGNMENT != 0)
 
     def create_descriptor_load(self, descriptor: BlockHandle, offsets: Sequence[Handle], *_: Any) -> Handle:
         lanes, mask = self._block(descriptor, offsets)
@@ -155,63 +184,38 @@ class Descriptors(BlockPointers):
         lanes, mask = self._block(descriptor, offsets)
         self.memory.store(lanes, value, mask)
 
-    def create_descriptor_reduce(
-        self, kind: Any, descriptor: BlockHandle, value: Handle, offsets: Sequence[Handle]
-    ) -> None:
-        """An atomic operation on each element of the block."""
-        lanes, mask = self._block(descriptor, offsets)
-        floating = numerics.is_float(self.element(descriptor.element))
-        name = {"ADD": "FADD" if floating else "ADD"}.get(kind.name, kind.name)
-        if name == "FADD":
-            self.lane_flops += int(np.count_nonzero(mask.data))
-        self.memory.atomic(name, lanes, value, mask)
-
     def create_descriptor_gather(
         self, descriptor: BlockHandle, rows: Handle, column: Handle, type_: Any, *_: Any
     ) -> Handle:
         """The rows `rows` of a descriptor whose block is one row."""
         lanes, mask = self._rows(descriptor, rows, column)
-        wide = descriptor.at(descriptor.offsets)
-        wide.block = tuple(np.shape(lanes.data))
-        return self._load_block(lanes, mask, descriptor.padding or _Zero, wide)
+        return self._load_block(lanes, mask, descriptor.padding or _Zero, descriptor)
 
     def create_descriptor_scatter(self, descriptor: BlockHandle, value: Handle, rows: Handle, column: Handle) -> None:
         lanes, mask = self._rows(descriptor, rows, column)
         self.memory.store(lanes, value, mask)
 
     def _block(self, descriptor: BlockHandle, offsets: Sequence[Handle]) -> tuple[Handle, Handle]:
-        self._aligned(descriptor, offsets[-1])
-        return descriptor.at(offsets).lanes(range(len(offsets)), "descriptor")
+        self._column_aligned(descriptor, offsets[-1])
+        block = descriptor.at(offsets)
+        return self._lanes(block, self._indices(block, offsets), range(len(offsets)), "descriptor")
 
     def _rows(self, descriptor: BlockHandle, rows: Handle, column: Handle) -> tuple[Handle, Handle]:
-        self._aligned(descriptor, column)
-        blocks = [
-            descriptor.at([Handle(row, tl.int32), column]).lanes(range(2), "descriptor")
-            for row in np.asarray(rows.data)
-        ]
-        lanes = self._stacked([lane for lane, _ in blocks])
-        lanes.taint = merge_taint(
-            (lanes.taint, None if rows.taint is None else rows.taint.moved(_column)), lanes.data.shape
+        self._column_aligned(descriptor, column)
+        block = descriptor.at([Handle(np.int32(0), tl.int32), column])
+        _, along = self._indices(block, block.offsets)
+        lanes, mask = self._lanes(block, [np.asarray(rows.data)[..., None], along], range(2), "descriptor")
+        if lanes.pointer is not None:
+            lanes.pointer = replace(lanes.pointer, terms=None)
+        of_rows = None if rows.taint is None else rows.taint.moved(lambda lanes: lanes[..., None])
+        lanes.taint = merge_taint((lanes.taint, of_rows), np.shape(lanes.data))
+        return lanes, mask
+
+    def _column_aligned(self, descriptor: BlockHandle, column: Handle) -> None:
+        self.must_be_aligned(
+            np.asarray(column.data, np.int64) * descriptor.itemsize,
+            f"this block begins {{}} bytes into its row, and a tensor descriptor needs a multiple of {_ALIGNMENT} bytes.",
         )
-        return lanes, self._stacked([mask for _, mask in blocks])
-
-    def _stacked(self, handles: Sequence[Handle]) -> Handle:
-        first = handles[0]
-        pointer = None if first.pointer is None else replace(first.pointer, terms=None)
-        data = np.concatenate([h.data for h in handles])
-        taint = merge_taint((h.taint for h in handles), data.shape)
-        return Handle(data, first.type, taint, pointer)
-
-    def _aligned(self, descriptor: BlockHandle, last: Handle) -> None:
-        apart = int(last.data) * max(1, descriptor.element.primitive_bitwidth // 8)
-        if apart % _ALIGNMENT:
-            raise Refused(
-                f"this block begins {apart} bytes into its row, and a tensor descriptor needs a multiple of {_ALIGNMENT} bytes."
-            )
-
-
-def _column(lanes: np.ndarray) -> np.ndarray:
-    return lanes[:, None]
 
 
 class _Zero:

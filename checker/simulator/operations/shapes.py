@@ -27,7 +27,8 @@ class Shapes(Operations):
         return handle
 
     def create_expand_dims(self, arg: Handle, axis: int) -> Handle:
-        return self.moved(arg, lambda a: np.expand_dims(a, self.front + axis))
+        before = (slice(None),) * (self.front + axis)
+        return self.moved(arg, lambda a: a[(*before, None)])  # np.expand_dims takes ten times as long
 
     def create_broadcast(self, arg: Handle, shape: Sequence[int]) -> Handle:
         if np.shape(arg.data)[self.front :] == tuple(shape):  # the front end asks for this before most operations

@@ -12,7 +12,7 @@ import triton.language as tl
 from triton.language.semantic import TritonSemantic
 
 from checker.puzzle import Launch
-from checker.simulator import simulate, simulate_together
+from checker.simulator import SimulationError, simulate, simulate_together
 from checker.simulator.lockstep import together
 from checker.submission.kernel import KernelSource
 from checker.submission.load import load_kernel
@@ -111,7 +111,47 @@ def reductions(x_ptr, y_ptr, lengths_ptr, N, BLOCK: tl.constexpr):
     tl.store(y_ptr + row, y)
 
 
-FOLLOWED = [to_its_own_length, backwards, while_halving, conditions, in_a_helper, reductions]
+@triton.jit
+def by_descriptors(x_ptr, y_ptr, lengths_ptr, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    M = tl.num_programs(0)
+    length = tl.load(lengths_ptr + row)
+    x_desc = tl.make_tensor_descriptor(x_ptr, [M, N], [N, 1], [2, BLOCK])
+    own_desc = tl.make_tensor_descriptor(x_ptr + row * N, [length], [1], [BLOCK // 2])
+    rows_desc = tl.make_tensor_descriptor(x_ptr, [M, N], [N, 1], [1, BLOCK])
+    total = tl.sum(rows_desc.gather((tl.arange(0, 8) + row) % 4, 4))
+    for start in range(-4, length, 4):
+        total += tl.sum(x_desc.load([row - 1, start])) - tl.sum(own_desc.load([start]))
+    tl.store(y_ptr + row, total)
+
+
+FOLLOWED = [to_its_own_length, backwards, while_halving, conditions, in_a_helper, reductions, by_descriptors]
+if hasattr(TritonSemantic, "make_block_ptr"):  # newer Triton has none
+
+    @triton.jit
+    def by_block_pointers(x_ptr, y_ptr, lengths_ptr, N, BLOCK: tl.constexpr):
+        row = tl.program_id(0)
+        length = tl.load(lengths_ptr + row)
+        row_block = tl.make_block_ptr(x_ptr, (tl.num_programs(0), N), (N, 1), (row, 0), (1, 4), (1, 0))
+        own_block = tl.make_block_ptr(x_ptr + row * N, (length,), (1,), (0,), (BLOCK,), (0,))
+        total = tl.sum(tl.load(own_block, boundary_check=(0,), padding_option="zero"))
+        for _ in range(0, length, 4):
+            total = total * 0.5 + tl.sum(tl.load(row_block))
+            row_block = tl.advance(row_block, (0, 4))
+        row_block = tl.advance(row_block, (0, -4))
+        x = tl.load(row_block, boundary_check=(1,), padding_option="zero")
+        tl.store(y_ptr + row, total + tl.sum(x))
+
+    FOLLOWED.append(by_block_pointers)
+
+
+@triton.jit
+def copied_by_descriptors(x_ptr, y_ptr, M, N, stride_xm, stride_ym, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    x_desc = tl.make_tensor_descriptor(x_ptr, [M, N], [stride_xm, 1], [BLOCK_M, BLOCK_N])
+    y_desc = tl.make_tensor_descriptor(y_ptr, [M, N], [stride_ym, 1], [BLOCK_M, BLOCK_N])
+    start_m = tl.program_id(0) * BLOCK_M
+    for start_n in range(0, N, BLOCK_N):
+        y_desc.store([start_m, start_n], x_desc.load([start_m, start_n]) + 1)
 
 
 def rows(lengths: list[int], n: int = 16, block: int = 16, **meta: int) -> Launch:
@@ -174,9 +214,15 @@ def statements(tmp_path, *lines: str):
 NOT_FOLLOWED = {
     "an atomic": ["tl.atomic_add(y_ptr + row, 1.0)"],
     "a print": ["tl.device_print('x', x)", "tl.store(y_ptr + row, 1.0)"],
-    "a tensor descriptor": [
-        "desc = tl.make_tensor_descriptor(x_ptr, [N], [1], [BLOCK])",
-        "tl.store(y_ptr + row, tl.sum(desc.load([0])))",
+    "an atomic through a descriptor": [
+        "y_desc = tl.make_tensor_descriptor(y_ptr, [3], [1], [BLOCK])",
+        "y_desc.atomic_add([0], x)",
+    ],
+    "a descriptor that is made again": [
+        "for i in range(length):",
+        "    x_desc = tl.make_tensor_descriptor(x_ptr, [N], [1], [BLOCK])",
+        "    x += x_desc.load([0])",
+        "tl.store(y_ptr + row, tl.sum(x))",
     ],
     "a histogram": ["tl.store(y_ptr + row, tl.sum(tl.histogram(offs, 16)).to(tl.float32))"],
     "some programs return": [
@@ -198,12 +244,6 @@ NOT_FOLLOWED = {
         "tl.store(y_ptr + row, tl.sum(x))",
     ],
 }
-if hasattr(TritonSemantic, "make_block_ptr"):  # newer Triton has none
-    NOT_FOLLOWED["a block pointer"] = [
-        "p = tl.make_block_ptr(x_ptr, (N,), (1,), (0,), (BLOCK,), (0,))",
-        "tl.store(y_ptr + row, tl.sum(tl.load(p)))",
-    ]
-
 FOUND = {
     "outside its tensor": ["tl.store(y_ptr + row + (length > 4), 1.0)"],
     "a load outside": ["tl.store(y_ptr + row, tl.load(x_ptr + N * N + offs).sum())"],
@@ -222,6 +262,15 @@ FOUND = {
         "if n > 3:",
         "    x = x + 1",
         "tl.store(y_ptr + row, tl.sum(x))",
+    ],
+    "a descriptor larger than its tensor": [
+        "x_desc = tl.make_tensor_descriptor(x_ptr, [N * 4], [1], [BLOCK])",
+        "tl.store(y_ptr + row, tl.sum(x_desc.load([length * 16])))",
+    ],
+    "two programs store one block": [
+        "tl.store(y_ptr + row, 1.0)",
+        "y_desc = tl.make_tensor_descriptor(y_ptr, [3], [1], [BLOCK])",
+        "y_desc.store([0], x * 0 + 1)",
     ],
     "a false promise": ["tl.store(y_ptr + tl.multiple_of(row, 2), tl.sum(x))"],
     "a false assumption": ["tl.assume(length > 4)", "tl.store(y_ptr + row, tl.sum(x))"],
@@ -263,7 +312,7 @@ def test_a_loop_without_end_is_left_after_its_time(loop, tmp_path):
 def counted_runs(monkeypatch):
     sizes: list[int] = []
     run = together._Run.traces
-    monkeypatch.setattr(together._Run, "traces", lambda self: sizes.append(len(self.launches)) or run(self))
+    monkeypatch.setattr(together._Run, "traces", lambda self, *a: sizes.append(len(self.launches)) or run(self, *a))
     return sizes
 
 
@@ -310,6 +359,29 @@ def padded(m: int, n: int, wide: bool = True) -> Launch:
     x, y = torch.randn(m, n + 3)[:, :n], nans(m, n + 5)[:, :n]
     arguments = {"x_ptr": x, "y_ptr": y, "stride_xm": n + 3, "stride_ym": n + 5, "N": n}
     return Launch((m,), arguments, {"BLOCK": 16, "WIDE": wide}, ("y_ptr",))
+
+
+def ragged(m: int, n: int, gap: int = 4) -> Launch:
+    """A matrix to copy in blocks of 4 × 8; `gap` elements lie between its rows."""
+    x, y = torch.randn(m, n + gap)[:, :n], nans(m, n + 4)[:, :n]
+    arguments = {"x_ptr": x, "y_ptr": y, "M": m, "N": n, "stride_xm": n + gap, "stride_ym": n + 4}
+    return Launch((triton.cdiv(m, 4),), arguments, {"BLOCK_M": 4, "BLOCK_N": 8}, ("y_ptr",))
+
+
+def test_descriptors_of_matrices_of_any_size():
+    assert None not in both_ways(copied_by_descriptors, [ragged(5, 20), ragged(12, 8), ragged(1, 28), ragged(7, 4)])
+
+
+def test_a_descriptor_that_the_hardware_refuses_is_left_to_the_launch_itself():
+    refused = ragged(5, 20, gap=3)
+    assert [
+        trace is not None for trace in simulate_together(copied_by_descriptors, [ragged(5, 20), refused], 10.0)
+    ] == [
+        True,
+        False,
+    ]
+    with pytest.raises(SimulationError, match="multiple of 16 bytes"):
+        simulate(copied_by_descriptors, refused)
 
 
 def test_gaps_between_rows_belong_to_nobody():

@@ -1,0 +1,165 @@
+"""Operations that are computed without Triton's front end, from what it asked the builder for the first time."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+import torch
+import triton
+import triton.language as tl
+
+from checker.puzzle import Launch
+from checker.simulator import SimulateOptions, SimulationError, simulate, simulate_together, triton_internals
+from checker.simulator.builder_calls import NotRecorded, Recording, filled
+from checker.simulator.values import Handle
+from tests.simulator import kernels
+from tests.simulator.launching import elementwise, kernel_of, nans
+
+
+@pytest.fixture
+def known(monkeypatch):
+    """The table of recorded operations, empty at first."""
+    table: dict = {}
+    monkeypatch.setattr(triton_internals._Operations, "known", table)
+    return table
+
+
+def nothing_is_described(*_):
+    raise NotRecorded
+
+
+def softmax_launch(m: int = 6, n: int = 21) -> Launch:
+    x = torch.randn(m, n, generator=torch.Generator().manual_seed(1))
+    arguments = {"x_ptr": x, "y_ptr": nans(m, n), "stride_xm": n, "stride_ym": n, "M": m, "N": n}
+    return Launch((triton.cdiv(m, 4),), arguments, {"BLOCK_M": 4, "BLOCK_N": 8}, ("y_ptr",))
+
+
+def attention_launch(precision: str = "tf32", dtype: torch.dtype = torch.float32) -> Launch:
+    random = torch.Generator().manual_seed(2)
+    q, k, v = (torch.randn(2, 20, 16, generator=random).to(dtype) for _ in range(3))
+    arguments = {"q_ptr": q, "k_ptr": k, "v_ptr": v, "o_ptr": nans(2, 20, 16, dtype=dtype)}
+    arguments |= {"stride_h": 320, "stride_n": 16, "N": 20, "scale": 0.25}
+    meta = {"D": 16, "BLOCK_M": 8, "BLOCK_N": 4, "IS_CAUSAL": True, "PRECISION": precision}
+    return Launch((3, 2), arguments, meta, ("o_ptr",))
+
+
+LAUNCHES = {
+    "softmax": (kernels.tiled_softmax, softmax_launch, "y_ptr"),
+    "attention": (kernels.flash_attention, attention_launch, "o_ptr"),
+    "attention in bfloat16": (kernels.flash_attention, lambda: attention_launch("ieee", torch.bfloat16), "o_ptr"),
+}
+
+
+@pytest.mark.parametrize("name", LAUNCHES)
+@pytest.mark.parametrize("options", [SimulateOptions(events=True), SimulateOptions(explain_nan=True)], ids=str)
+def test_what_was_recorded_computes_the_same(name, options, known, monkeypatch):
+    kernel, launch, output = LAUNCHES[name]
+    recorded, again, plain = launch(), launch(), launch()
+    traces = [simulate(kernel, recorded, options), simulate(kernel, again, options)]
+    assert len(known) > 20
+    monkeypatch.setattr(triton_internals, "_described", nothing_is_described)
+    expected = simulate(kernel, plain, options)
+    for own, trace in zip((recorded, again), traces, strict=True):
+        assert torch.equal(own.arguments[output], plain.arguments[output])
+        assert (trace.traffic, trace.flops, trace.lane_flops) == (expected.traffic, expected.flops, expected.lane_flops)
+        assert len(trace.events) == len(expected.events)
+        for one, other in zip(trace.events, expected.events, strict=True):
+            assert (one.kind, one.line, one.loops, one.tile) == (other.kind, other.line, other.loops, other.tile)
+        assert np.array_equal(trace.writer_lines[output], expected.writer_lines[output])
+
+
+def test_the_front_end_works_once_for_one_pair_of_types(known, monkeypatch):
+    calls = []
+    dot = triton_internals._Semantic.dot
+    monkeypatch.setattr(triton_internals._Semantic, "dot", lambda *a, **k: calls.append(1) or dot(*a, **k))
+    simulate(kernels.flash_attention, attention_launch())
+    first = len(calls)
+    simulate(kernels.flash_attention, attention_launch())
+    assert first == len(calls) == 2
+    simulate_together(kernels.flash_attention, [attention_launch(), attention_launch()], 10.0)
+    assert len(calls) == 4  # constants have another shape there
+
+
+@triton.jit
+def look_alikes(x_ptr, y_ptr):
+    offs = tl.arange(0, 16)
+    x = tl.load(x_ptr + offs)
+    y = x + 1
+    a = x * y
+    b = x * x
+    c = tl.where(1.0 / (x * 0 + 0.0) > 0, 1.0, 2.0)
+    d = tl.where(1.0 / (x * 0 * -1.0 - 0.0) > 0, 1.0, 2.0)
+    e = tl.fma(x, y, x) + tl.fma(x, x, y)
+    tl.store(y_ptr + offs, a + b * 100 + (c + d * 10) * 10000 + e)
+
+
+def test_look_alikes_are_told_apart(known):
+    x = torch.arange(1.0, 17)
+    for _ in range(2):
+        a, b, e = x * (x + 1), x * x * 100, (x * (x + 1) + x) + (x * x + x + 1)
+        assert torch.equal(elementwise(look_alikes, x), a + b + 21 * 10000 + e)
+
+
+def test_a_failure_has_triton_s_words_each_time(known, tmp_path):
+    kernel = kernel_of(tmp_path, "y = x + tl.arange(0, 8)")
+    messages = []
+    for _ in range(2):
+        with pytest.raises(SimulationError) as failed:
+            simulate(kernel, Launch((1,), {"x_ptr": torch.zeros(16), "y_ptr": nans(16)}, {}, ("y_ptr",)))
+        messages.append(failed.value.detail)
+    assert messages[0] == messages[1]
+    assert "incompatible dimensions" in messages[0]
+
+
+def test_a_small_table_is_enough(known, monkeypatch):
+    monkeypatch.setattr(triton_internals._Operations, "MOST", 3)
+    launch, other = softmax_launch(), softmax_launch()
+    simulate(kernels.tiled_softmax, launch)
+    assert len(known) <= 3
+    monkeypatch.setattr(triton_internals, "_described", nothing_is_described)
+    simulate(kernels.tiled_softmax, other)
+    assert torch.equal(launch.arguments["y_ptr"], other.arguments["y_ptr"])
+
+
+class Adder:
+    def get_int32(self, value: int) -> Handle:
+        return Handle(np.int32(value), tl.int32)
+
+    def create_add(self, lhs: Handle, rhs: Handle) -> Handle:
+        return Handle(lhs.data + rhs.data, lhs.type)
+
+    def create_cat(self, parts: list[Handle], axis: int) -> tuple[Handle, Handle]:
+        return Handle(sum(part.data for part in parts), tl.int32), parts[axis]
+
+
+def number(value: int) -> Handle:
+    return Handle(np.int32(value), tl.int32)
+
+
+def test_calls_are_repeated_with_other_operands():
+    a, b = number(1), number(2)
+    record = Recording(Adder(), [a, b])
+    total = record.create_add(record.create_add(a, b), record.get_int32(10))
+    both, first = record.create_cat([total, a], 0)
+    calls, results = record.finished(), [record.part(handle) for handle in (total, both, first)]
+    known = calls.replay(Adder(), [number(5), number(7)])
+    assert [filled(part, known).data for part in results] == [22, 27, 22]
+    assert [call.method for call in calls.calls] == ["create_add", "create_add", "create_cat"]
+
+
+def test_a_handle_from_elsewhere_cannot_be_recorded():
+    record = Recording(Adder(), [number(1)])
+    with pytest.raises(NotRecorded):
+        record.part(number(1))
+    record.create_add(number(1), number(2))
+    with pytest.raises(NotRecorded):
+        record.finished()
+
+
+def test_the_front_end_reads_types_and_not_handles():
+    """Of the handles that it passes on it asks nothing, apart from the promises, which do not reach it here."""
+    source = inspect.getsource(triton_internals.TritonSemantic)
+    assert set(re.findall(r"\.handle\.(\w+)", source)) <= {"set_attr", "get_context"}
