@@ -21,7 +21,7 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -168,13 +168,12 @@ def _hash(texts: Iterable[str]) -> str:
 # ---------------------------------------------------------------------------------------------------------- the test run
 
 
-def chosen(tests: Mapping[str, str], asked: str) -> set[str]:
-    """Of the `tests`, id → subject, those to run: `asked` is the variable JUDGE (see above)."""
+def chosen(tests: Mapping[str, str], asked: str, again: Collection[str]) -> set[str]:
+    """Of the `tests`, id → subject, those to run: `asked` is the variable JUDGE (see above), `again` the stale subjects."""
     if asked == "all":
         return set(tests)
     if asked:
         return {test for test, subject in tests.items() if subject in asked.split()}
-    again = set(stale())
     standing = [test for test, subject in tests.items() if subject not in again]
     drawn = random.Random(_commit()).sample(standing, -(-len(standing) // ONE_IN))
     return {*drawn, *(tests.keys() - set(standing))}
@@ -186,11 +185,10 @@ def _commit() -> str:
     return subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
 
-def summary(asked: str) -> str:
+def summary(asked: str, again: Collection[str]) -> str:
     """What a test run says of the tests that it left out."""
     if asked:
         return f"judged: {asked}"
-    again = stale()
     return (
         f"judged: all of {len(again)} of {len(SUBJECTS)} puzzles, notebooks, pairs and fast solutions; of the others, which stand in reports/judged.json, "
         f"one test in {ONE_IN} (JUDGE=all takes every one)"
@@ -226,8 +224,8 @@ def record(subjects: Iterable[str], right: Callable[[str], bool]) -> list[str]:
 
 def main() -> int:
     if sys.argv[1:2] == ["--stands"]:
-        stands = set(SUBJECTS) - set(stale())
-        return 0 if set(sys.argv[2:]) <= stands and os.environ.get("JUDGE") != "all" else 1
+        changed = any(recorded().get(subject) != decides(subject) for subject in sys.argv[2:])
+        return 1 if changed or os.environ.get("JUDGE") == "all" else 0
     subjects = stale()
     if not subjects:
         print("judged: nothing that decides has changed")

@@ -178,12 +178,16 @@ def install():
     lock = ["--constraint", "constraints.txt"]
     build_tools = ["install", "--quiet", *lock, "setuptools"]
     project = ["install", "--quiet", *lock, *index_options(os.environ.get("TORCH") or "auto")]
-    project += ["--no-build-isolation", "--editable", ".[lab,dev]"]
+    project += ["--no-build-isolation", "--no-compile", "--editable", ".[lab,dev]"]
     say("Installing the locked versions (constraints.txt). This takes some minutes, once.")
     for arguments in (build_tools, project):
         status, text = pip(*arguments)
         if status:
             stop(explain(text))
+    # pip would compile on one processor. Its status says nothing: some packages hold templates that are no Python.
+    packages = os.path.join(VENV, "lib")
+    compiling = [venv_python(), "-m", "compileall", "-q", "-j", "0", packages]
+    subprocess.run(compiling, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
 def tell_ipython():
