@@ -110,8 +110,8 @@ def main(arguments: Sequence[str]) -> int:
         list(pool.map(install, wanted))
     for name in wanted:
         if _missing(name):
-            told = f"*** NOT TESTED: {COMPANIONS[name].tested}. {COMPANIONS[name].package} could not be fetched. ***"
-            print(f"\n{told}\n", file=sys.stderr, flush=True)
+            message = f"*** NOT TESTED: {COMPANIONS[name].tested}. {COMPANIONS[name].package} could not be fetched. ***"
+            print(f"\n{message}\n", file=sys.stderr, flush=True)
     return 0
 
 
