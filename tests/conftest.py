@@ -81,9 +81,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     tests = {item.nodeid: subject_of(item) for item in items if item.get_closest_marker("judged")}
     if unknown := [test for test, subject in tests.items() if subject not in judged.SUBJECTS]:
         raise pytest.UsageError(f"marked as judged, but of no puzzle or notebook: {', '.join(unknown)}")
-    left_out = tests.keys() - judged.chosen(tests, JUDGE, stale(config))
-    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
-    items[:] = [item for item in items if item.nodeid not in left_out]
+    if left_out := tests and tests.keys() - judged.chosen(tests, JUDGE, stale(config)):
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+        items[:] = [item for item in items if item.nodeid not in left_out]
     if torch.cuda.is_available():
         return
     no_gpu = pytest.mark.skip(reason="needs a CUDA GPU; make gpu-test runs it where there is one")
