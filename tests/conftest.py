@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ import torch  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
 from checker.puzzle import Puzzle  # noqa: E402
-from checker.sandbox import forked_worker  # noqa: E402
+from checker.sandbox import forked_worker, linux  # noqa: E402
 from tools import judged  # noqa: E402
 
 # A busy machine is slow, and no test here is about time.
@@ -44,7 +45,12 @@ def pytest_configure(config: pytest.Config) -> None:
     folder.chmod(0o755)
     os.environ[forked_worker.VARIABLE] = str(folder / "socket")
     command = [sys.executable, "-m", "checker.sandbox.fork_server", str(folder / "socket")]
-    config.stash[FORK_SERVER] = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL), folder
+    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, preexec_fn=_end_with_this_process)
+    config.stash[FORK_SERVER] = server, folder
+
+
+def _end_with_this_process() -> None:
+    linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
