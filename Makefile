@@ -9,7 +9,7 @@ JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n : 4)))
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab ready slides workshop test quick browser sync sync-check test-matrix mutants judged gpu-test speed gradescope nbgrader site lint lock
+.PHONY: help setup lab ready slides workshop test quick browser companions sync sync-check test-matrix mutants judged gpu-test speed gradescope nbgrader site lint lock
 
 help:  ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -26,7 +26,7 @@ slides: setup  ## Make slides of the notebooks, with films that play: .slides/ht
 workshop: setup  ## Rehearse alone: slides, the first notebook, and a board with a class that plays itself (MINUTES=180)
 	$(RUN) tools/rehearse.py $(if $(MINUTES),--minutes $(MINUTES)) $(ARGS)
 
-test: setup browser  ## Set up and run every test, those in a real browser included
+test: setup browser companions  ## Set up and run every test, those in a real browser included
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 quick: setup  ## Check what changed, in about a minute: lint, the rooms touched, a sample of the wrong kernels
@@ -78,6 +78,8 @@ ifeq ($(RUN),$(VENV))
 	@"$(PYTHON)" tools/setup_venv.py
 endif
 
-browser:
+browser: setup
 	@$(RUN) tools/browser.py
+
+companions: setup
 	@$(RUN) tools/companions.py

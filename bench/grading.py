@@ -375,10 +375,10 @@ from nbgrader.api import Gradebook
 with Gradebook("sqlite:///gradebook.db") as book:
     print(json.dumps({s.student.id: {g.cell.name: g.score for n in s.notebooks for g in n.grades} for s in book.assignment_submissions("hw")}))
 """
-        told = subprocess.check_output([self.python, "-c", look], cwd=self.folder, env=self.environment, text=True)
+        scores = subprocess.check_output([self.python, "-c", look], cwd=self.folder, env=self.environment, text=True)
         return {
             student: {p: sum(v for cell, v in cells.items() if cell.startswith(p)) / len(INPUTS) for p in self.puzzles}
-            for student, cells in json.loads(told).items()
+            for student, cells in json.loads(scores).items()
         }
 
 
@@ -394,9 +394,9 @@ def notebook(cells: Sequence[str | tuple[str, str] | dict[str, object]]) -> str:
         if isinstance(cell, tuple):
             made.append({"cell_type": "raw", "id": f"c{number}", "metadata": {}, "source": cell[1]})
             continue
-        told = cell if isinstance(cell, dict) else {"source": cell}
+        fields = cell if isinstance(cell, dict) else {"source": cell}
         made.append(
-            {"cell_type": "code", "id": f"c{number}", "metadata": {}, "outputs": [], "execution_count": None} | told
+            {"cell_type": "code", "id": f"c{number}", "metadata": {}, "outputs": [], "execution_count": None} | fields
         )
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     return json.dumps({"cells": made, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5})
@@ -587,13 +587,13 @@ def _costs(each: Compared) -> str:
     rows.append(["peak memory", *(f"{memory[g]:.0f} MB" for g in GRADERS)])
     copies = each.doubled.processor - each.rounds[-1].costs[OURS].processor
     copy, again = max(copies, 0.01) / (4 * each.learners), each.again.processor / each.learners
-    told = [
+    lines = [
         f"Graded again with nothing changed: {again:.2f} s a learner, {each.each('otter') / again:.0f} times less than otter and "
         f"{each.each('nbgrader') / again:.0f} times less than nbgrader, which do all their work again.",
         f"Handed in by four more learners each: {copy:.2f} s a copy, {each.each('otter') / copy:.0f} and {each.each('nbgrader') / copy:.0f} "
         "times less.",
     ]
-    return f"## Notebooks with {many}, {each.learners} learners\n\n{table(rows)}\n\n" + "\n".join(told)
+    return f"## Notebooks with {many}, {each.learners} learners\n\n{table(rows)}\n\n" + "\n".join(lines)
 
 
 def _judged(each: Compared) -> str:

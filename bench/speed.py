@@ -135,8 +135,8 @@ def contend(case, thorough: bool, rounds: int, clock: Clock) -> list[Timed]:  # 
 
 def show(rows: Sequence[Timed]) -> None:
     for row in rows:
-        told = f"{row.figure[0]:9.1f} {row.unit}" if row.figure else f"{row.status}: {row.note or row.error}"
-        print(f"{row.family:9}{row.case:32}{row.name:36}{told}", flush=True)
+        outcome = f"{row.figure[0]:9.1f} {row.unit}" if row.figure else f"{row.status}: {row.note or row.error}"
+        print(f"{row.family:9}{row.case:32}{row.name:36}{outcome}", flush=True)
 
 
 def save(report: Report) -> Path:
@@ -147,7 +147,7 @@ def save(report: Report) -> Path:
 
 
 def compile_all(work: tuple[int, bool]) -> None:
-    """Launches all contestants of a case once, in a process of its own. What fails here fails, and is told, when its turn comes."""
+    """Launches all contestants of a case once, in a process of its own. What fails here fails again, and is reported, when its turn comes."""
     import torch
 
     from bench.contestants import cases
@@ -169,7 +169,7 @@ def measure(options: argparse.Namespace) -> Path:
 
     began = time.monotonic()
     given = {"quick": options.quick, "seconds": options.seconds, "only": options.only}
-    asked = [
+    runs = [
         (number, not (options.quick or case.brief))
         for number, case in enumerate(cases())
         if (case.quick or not options.quick) and (not options.only or case.family in options.only)
@@ -177,13 +177,13 @@ def measure(options: argparse.Namespace) -> Path:
     if options.jobs > 1:
         os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
         with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn")) as pool:
-            list(pool.map(compile_all, asked))
+            list(pool.map(compile_all, runs))
         print(f"compiled in {time.monotonic() - began:.0f} s", flush=True)
     report = Report(datetime.now(UTC).date().isoformat(), environment(), given)
     clock = Clock()
     report.left_out = [f"{case.family}: {case.name}" for case in cases()]
     path = save(report)
-    for number, thorough in asked:
+    for number, thorough in runs:
         case = cases()[number]
         if time.monotonic() - began > options.seconds:
             break

@@ -118,16 +118,16 @@ def aims_table(rows: Sequence[Row]) -> Iterator[str]:
     met = known = 0
     for aim in AIMS:
         mine, theirs = (timed(rows, aim.family, aim.case, name) for name in (aim.name, aim.versus))
-        told, verdict = "not in this run", "open"
+        result, verdict = "not in this run", "open"
         if mine and theirs and mine["figure"] and theirs["figure"]:
             ratio = mine["figure"][0] / theirs["figure"][0]
-            told = f"{ratio:.2f} ({mine['figure'][0]:.0f} of {theirs['figure'][0]:.0f} {mine['unit']})"
+            result = f"{ratio:.2f} ({mine['figure'][0]:.0f} of {theirs['figure'][0]:.0f} {mine['unit']})"
             verdict = "met" if round(ratio, 2) >= aim.ratio else "**missed**"
         elif mine and mine["status"] != "timed":
-            told, verdict = mine["note"] or mine["status"], "**missed**"
+            result, verdict = mine["note"] or mine["status"], "**missed**"
         met, known = met + (verdict == "met"), known + (verdict != "open")
         lines.append(
-            f"| {FAMILIES[aim.family]}, {aim.case} | {aim.name} | {aim.ratio:.2f} of {aim.versus} | {told} | {verdict} |"
+            f"| {FAMILIES[aim.family]}, {aim.case} | {aim.name} | {aim.ratio:.2f} of {aim.versus} | {result} | {verdict} |"
         )
     yield f"{met} of {known} met; {len(AIMS) - known} open, because the run did not get to them."
     yield "\n".join(lines)
@@ -217,8 +217,8 @@ def plot(rows: Sequence[Row], family: str, docs: Path) -> Path | None:
     if not mine:
         return None
     seen = max(row["figure"][0] for row in mine) / 100  # what is smaller has no bar that one sees: the table has it
-    told = {row["case"] for row in mine if row["figure"][0] >= seen}
-    mine = [row for row in mine if row["case"] in told]
+    visible = {row["case"] for row in mine if row["figure"][0] >= seen}
+    mine = [row for row in mine if row["case"] in visible]
     import matplotlib as mpl
 
     mpl.use("Agg")

@@ -94,14 +94,19 @@ def changed(source: KernelSource) -> KernelSource:
     return replace(source, source=f"{source.source}\n# {os.getpid()} {next(_NUMBERS)}\n")
 
 
+def check_passed(puzzle: Puzzle, kernel: KernelSource, device: str, sandbox: Sandbox) -> None:
+    """Raises RuntimeError where the kernel does not pass."""
+    verdict = check_source(puzzle, kernel, device, runner=sandbox)
+    if not verdict.passed:
+        raise RuntimeError(f"{puzzle.name} is {verdict.status}: {verdict.failure}")
+
+
 def on_device(puzzle: Puzzle, sandbox: Sandbox, device: str, repeats: int) -> tuple[float, float]:
     """Seconds by the clock and of processors of a warm verdict on a changed kernel. Raises RuntimeError where it does not pass."""
     meter, source = Meter(sandbox), solution(puzzle)
 
     def verdict() -> None:
-        told = check_source(puzzle, changed(source), device, runner=sandbox)
-        if not told.passed:
-            raise RuntimeError(f"{puzzle.name} is {told.status}: {told.failure}")
+        check_passed(puzzle, changed(source), device, sandbox)
 
     verdict()
     began = time.perf_counter()
@@ -111,13 +116,13 @@ def on_device(puzzle: Puzzle, sandbox: Sandbox, device: str, repeats: int) -> tu
 
 def a_minute(puzzles: Sequence[Puzzle], sandbox: Sandbox, device: str, jobs: int, each: int) -> float:
     """How many verdicts of changed solutions come in a minute, `jobs` at a time, `each` of every puzzle."""
-    asked = [(puzzle, changed(solution(puzzle))) for _ in range(each) for puzzle in puzzles]
+    kernels = [(puzzle, changed(solution(puzzle))) for _ in range(each) for puzzle in puzzles]
     began = time.perf_counter()
     with ThreadPoolExecutor(jobs) as pool:
-        told = list(pool.map(lambda one: check_source(one[0], one[1], device, runner=sandbox), asked))
-    if not all(verdict.passed for verdict in told):
-        raise RuntimeError(f"not all pass: {[(v.puzzle, v.status) for v in told if not v.passed]}")
-    return 60 * len(told) / (time.perf_counter() - began)
+        verdicts = list(pool.map(lambda pair: check_source(*pair, device, runner=sandbox), kernels))
+    if not all(verdict.passed for verdict in verdicts):
+        raise RuntimeError(f"not all pass: {[(v.puzzle, v.status) for v in verdicts if not v.passed]}")
+    return 60 * len(verdicts) / (time.perf_counter() - began)
 
 
 def cost(puzzle: Puzzle, sandbox: Sandbox, repeats: int) -> Cost:
@@ -126,9 +131,7 @@ def cost(puzzle: Puzzle, sandbox: Sandbox, repeats: int) -> Cost:
 
     def verdict(kernel: KernelSource) -> float:
         began = time.perf_counter()
-        told = check_source(puzzle, kernel, "cpu", runner=sandbox)
-        if not told.passed:
-            raise RuntimeError(f"{puzzle.name} is {told.status}: {told.failure}")
+        check_passed(puzzle, kernel, "cpu", sandbox)
         return time.perf_counter() - began
 
     verdict(source)
@@ -141,7 +144,7 @@ def cost(puzzle: Puzzle, sandbox: Sandbox, repeats: int) -> Cost:
 
 
 def steps(puzzle: Puzzle, source: KernelSource, sandbox: Sandbox, meter: Meter) -> Steps:
-    """One after another, so that each can be told from the others."""
+    """Each step by itself."""
     prepared: list[Prepared] = []
     cases = [case for case in puzzle.cases if "cpu" in case.devices]
     rules_cost = meter.of(lambda: rules.violations(source, puzzle))

@@ -207,7 +207,7 @@ def test_in_a_persons_session_the_sandbox_starts_without_torch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "printed"),
     [
         (["grade", "right.py", "--json", "puzzles"], "puzzles is a folder; the result needs the name of a file"),
         (["grade", "right.py", "--json", "right.py/result.json"], "is no folder that you may write to"),
@@ -218,14 +218,14 @@ def test_in_a_persons_session_the_sandbox_starts_without_torch() -> None:
 )
 def test_a_result_that_could_not_be_written_is_told_before_the_work(
     arguments: list[str],
-    told: str,
+    printed: str,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("checker.sandbox.Sandbox.shared", None)
     assert cli.main(arguments) == 2
-    assert told in capsys.readouterr().err
+    assert printed in capsys.readouterr().err
 
 
 def test_a_result_that_cannot_be_written_in_the_end_does_not_take_the_summary_with_it(
@@ -236,9 +236,9 @@ def test_a_result_that_cannot_be_written_in_the_end_does_not_take_the_summary_wi
 
     monkeypatch.setattr("checker.grading.result_json.write_atomically", full)
     assert cli.main(["grade", "puzzles", "--device", "cpu", "--json", "result.json"]) == 3
-    told = capsys.readouterr()
-    assert "0 of 1 passed" in told.out
-    assert "result.json could not be written: No space left on device" in told.err
+    printed = capsys.readouterr()
+    assert "0 of 1 passed" in printed.out
+    assert "result.json could not be written: No space left on device" in printed.err
 
 
 @pytest.mark.parametrize("what", ["empty", "binary", "notebook", "link"])
@@ -257,14 +257,14 @@ def test_a_folder_with_something_odd_in_it_is_graded_all_the_same(
         case "link":
             (folder / "class" / "bob.py").symlink_to(folder / "gone.py")
     assert cli.main(["grade", "class", "--device", "cpu"]) == 1
-    told = capsys.readouterr()
-    assert "not attempted" in told.out
+    printed = capsys.readouterr()
+    assert "not attempted" in printed.out
     words = {
         "binary": "not text in UTF-8",
         "notebook": "no kernel of the course in: bob.ipynb",
         "link": "was not followed",
     }
-    assert words.get(what, "0 of 1 passed") in " ".join((told.out + told.err).split())
+    assert words.get(what, "0 of 1 passed") in " ".join((printed.out + printed.err).split())
 
 
 def test_the_last_of_two_kernels_of_one_name_counts_as_in_python(folder: Path) -> None:

@@ -194,9 +194,9 @@ def test_its_stub_is_in_its_notebook(puzzle: Puzzle) -> None:
 
 def mentions(names: set[str]) -> Iterator[str]:
     """Where the machinery has a name, or a string, that is one of these. (Its help may show one in an example.)"""
-    asked = {ROOT / "checker/course", ROOT / "checker/misconceptions"}
+    excluded = {ROOT / "checker/course", ROOT / "checker/misconceptions"}
     for path in sorted([*(ROOT / "checker").rglob("*.py"), *(ROOT / "tools").glob("*.py")]):
-        if asked & set(path.parents):
+        if excluded & set(path.parents):
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             name = node.id if isinstance(node, ast.Name) else node.value if isinstance(node, ast.Constant) else None

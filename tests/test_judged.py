@@ -72,12 +72,12 @@ def test_of_what_stands_a_sample_is_judged_and_of_the_rest_all(report: Path) -> 
     known = json.loads(report.read_text())
     known["decides"]["row_softmax"] = "before the change"
     report.write_text(json.dumps(known))
-    ran = judged.chosen(TESTS, "")
+    ran = judged.chosen(TESTS, "", judged.stale())
     assert {test for test, puzzle in TESTS.items() if puzzle == "row_softmax"} <= ran
     assert len(ran) == 10 + (len(TESTS) - 10 + judged.ONE_IN - 1) // judged.ONE_IN
-    assert ran == judged.chosen(TESTS, ""), "every process has to draw the same"
-    assert judged.chosen(TESTS, "all") == TESTS.keys()
-    assert judged.chosen(TESTS, "row_softmax") == {f"row_softmax-{i}" for i in range(10)}
+    assert ran == judged.chosen(TESTS, "", ["row_softmax"]), "every process has to draw the same"
+    assert judged.chosen(TESTS, "all", []) == TESTS.keys()
+    assert judged.chosen(TESTS, "row_softmax", []) == {f"row_softmax-{i}" for i in range(10)}
 
 
 def test_only_what_came_out_right_is_recorded(report: Path) -> None:

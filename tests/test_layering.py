@@ -46,7 +46,7 @@ def room_of(path: Path) -> str:
 
 @cache
 def imports(path: Path) -> tuple[tuple[str, int], ...]:
-    """Every module or name of `checker` that a file imports, in full, wherever the import stands, with its line."""
+    """Every module or name of `checker` that a file imports, in full, at any depth, with its line."""
     package = ("checker", *path.relative_to(CHECKER).parent.parts)
     found: list[tuple[str, int]] = []
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):

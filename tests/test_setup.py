@@ -97,7 +97,12 @@ class TestCommands:
 
     def test_help_names_every_command(self) -> None:
         said = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-        targets = set(re.findall(r"^([a-z-]+):", self.MAKEFILE, re.MULTILINE)) - {"help", "setup", "browser"}
+        targets = set(re.findall(r"^([a-z-]+):", self.MAKEFILE, re.MULTILINE)) - {
+            "help",
+            "setup",
+            "browser",
+            "companions",
+        }
         assert targets == set(re.findall(r"^  make ([a-z-]+)", said, re.MULTILINE)) - {"help"}
 
     def test_every_tool_that_is_called_exists(self) -> None:
@@ -220,7 +225,7 @@ class TestSetUp:
         assert "ensurepip is not available" in said
 
     @pytest.mark.parametrize(
-        ("pip_said", "told"),
+        ("pip_said", "explanation"),
         [
             (
                 "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device",
@@ -232,14 +237,14 @@ class TestSetUp:
         ],
         ids=["disk", "name", "proxy", "other"],
     )
-    def test_a_failed_installation_is_explained(self, pip_said: str, told: str) -> None:
-        assert told in setup_venv.explain(pip_said)
+    def test_a_failed_installation_is_explained(self, pip_said: str, explanation: str) -> None:
+        assert explanation in setup_venv.explain(pip_said)
 
     def test_starts_on_an_old_python(self) -> None:
         ast.parse((ROOT / "tools/setup_venv.py").read_text(), feature_version=(3, 6))
 
     @pytest.mark.parametrize(
-        ("build", "driver", "online", "asked"),
+        ("build", "driver", "online", "cpu_index"),
         [
             ("auto", False, True, True),
             ("auto", False, False, False),
@@ -249,11 +254,11 @@ class TestSetUp:
         ],
     )
     def test_torchs_build(
-        self, monkeypatch: pytest.MonkeyPatch, build: str, driver: bool, online: bool, asked: bool
+        self, monkeypatch: pytest.MonkeyPatch, build: str, driver: bool, online: bool, cpu_index: bool
     ) -> None:
         monkeypatch.setattr(setup_venv, "has_nvidia_driver", lambda: driver)
         monkeypatch.setattr(setup_venv, "reachable", lambda host: online)
-        assert bool(setup_venv.index_options(build)) is asked
+        assert bool(setup_venv.index_options(build)) is cpu_index
 
     def test_an_unknown_build_is_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit):

@@ -58,10 +58,10 @@ def find_browser() -> str | None:
 
 def _starts(path: str) -> bool:
     try:
-        asked = subprocess.run([path, "--version"], capture_output=True, timeout=60, check=False)
+        version = subprocess.run([path, "--version"], capture_output=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return asked.returncode == 0
+    return version.returncode == 0
 
 
 def _fetched_by_playwright() -> list[str]:
@@ -70,7 +70,7 @@ def _fetched_by_playwright() -> list[str]:
 
 
 def _install(package: str) -> None:
-    """Asks apt for a package of Debian's, where there is an apt and it may be asked."""
+    """Installs a Debian package with apt, as root or with a sudo that needs no password; does nothing elsewhere."""
     if not shutil.which("apt-get"):
         return
     if os.geteuid() == 0:

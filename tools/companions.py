@@ -71,11 +71,12 @@ def install(name: str) -> Path | None:
         _quietly([npm, "install", "--no-audit", "--no-fund", "--prefix", str(HOME / "node"), PROXY])
     if python_of(name) is None:
         companion, home = COMPANIONS[name], HOME / name
-        venv.create(home, with_pip=True, clear=True)
+        venv.create(home, clear=True)
         if companion.beside:
             packages = Path(sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)}))
             (packages / "of-the-course.pth").write_text(str(Path(sysconfig.get_path("purelib")).resolve()))
-        if _quietly([str(home / "bin" / "python"), "-m", "pip", "install", "-q", companion.package]):
+        pip = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python")]
+        if _quietly([*pip, "install", "-q", "--no-compile", companion.package]):  # little of it is ever imported
             _stamp(name).write_text(companion.package)
     return python_of(name)
 
@@ -109,8 +110,8 @@ def main(arguments: Sequence[str]) -> int:
         list(pool.map(install, wanted))
     for name in wanted:
         if _missing(name):
-            told = f"*** NOT TESTED: {COMPANIONS[name].tested}. {COMPANIONS[name].package} could not be fetched. ***"
-            print(f"\n{told}\n", file=sys.stderr, flush=True)
+            message = f"*** NOT TESTED: {COMPANIONS[name].tested}. {COMPANIONS[name].package} could not be fetched. ***"
+            print(f"\n{message}\n", file=sys.stderr, flush=True)
     return 0
 
 

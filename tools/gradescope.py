@@ -68,8 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def write(target: Path, puzzles: Sequence[str], secret: bytes | None) -> None:
     """Write the zip. Raises OSError."""
-    asked = " ".join(f"--puzzle {name}" for name in puzzles)
-    run = RUN.format(puzzles=asked, secret="--secret ../secret " if secret is not None else "")
+    chosen = " ".join(f"--puzzle {name}" for name in puzzles)
+    run = RUN.format(puzzles=chosen, secret="--secret ../secret " if secret is not None else "")
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in (("setup.sh", SETUP), ("run_autograder", run)):
             script = zipfile.ZipInfo(name)

@@ -1,15 +1,16 @@
-"""What was judged already, and still stands: `make judged`.
+"""The record of what was judged: `make judged` writes it, and test runs leave out what it covers.
 
-The tests marked ``judged`` judge more than 1,000 kernels and run every notebook, which takes two cores half an hour. What comes out
-hangs on the kernel, its puzzle, the code that judges and the versions that compute. `reports/judged.json` keeps a hash of all that for
-each puzzle whose kernels all came out as they should, for each notebook that ran as it should, for each pair of Triton and NumPy
-on which the simulator's tests passed, and for the fast solutions, which are compiled in every configuration. Where the hash is still the same, a test run takes one in `ONE_IN` of these tests, others at every
-commit, and leaves out the pair; where it is not, all of them. So a change that decides about verdicts is either judged by whoever makes
-it, with this command, or by CI, which then takes longer.
+The tests marked ``judged`` judge more than 1,000 kernels and run every notebook, which takes two cores half an hour. Their results
+depend on the kernel, its puzzle, the code that judges and the versions of the packages that compute. `reports/judged.json` keeps a hash
+of all that for each puzzle whose kernels all came out as they should, for each notebook that ran as it should, for each pair of Triton and
+NumPy on which the simulator's tests passed, and for the fast solutions, which are compiled in every configuration. Where the hash is
+unchanged, a test run takes one in `ONE_IN` of these tests, others at every commit, and leaves out the pair. Where it changed, the test
+run takes all of them. So whoever changes something that decides about verdicts judges it with this command, or leaves it to CI, which
+then takes longer.
 
     JUDGE=all make test                  judge everything, whatever is recorded
     JUDGE="row_softmax" make test        the tests of these puzzles or notebooks, and no others
-    python tools/judged.py --stands 3.6.0/2.3.5       exits with 0 where nothing has to be judged again
+    python tools/judged.py --unchanged 3.6.0/2.3.5    exits with 0 where nothing has to be judged again
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -168,13 +169,12 @@ def _hash(texts: Iterable[str]) -> str:
 # ---------------------------------------------------------------------------------------------------------- the test run
 
 
-def chosen(tests: Mapping[str, str], asked: str) -> set[str]:
-    """Of the `tests`, id → subject, those to run: `asked` is the variable JUDGE (see above)."""
-    if asked == "all":
+def chosen(tests: Mapping[str, str], choice: str, again: Collection[str]) -> set[str]:
+    """Of the `tests`, id → subject, those to run: `choice` is the variable JUDGE (see above), `again` the stale subjects."""
+    if choice == "all":
         return set(tests)
-    if asked:
-        return {test for test, subject in tests.items() if subject in asked.split()}
-    again = set(stale())
+    if choice:
+        return {test for test, subject in tests.items() if subject in choice.split()}
     standing = [test for test, subject in tests.items() if subject not in again]
     drawn = random.Random(_commit()).sample(standing, -(-len(standing) // ONE_IN))
     return {*drawn, *(tests.keys() - set(standing))}
@@ -186,11 +186,10 @@ def _commit() -> str:
     return subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
 
-def summary(asked: str) -> str:
+def summary(choice: str, again: Collection[str]) -> str:
     """What a test run says of the tests that it left out."""
-    if asked:
-        return f"judged: {asked}"
-    again = stale()
+    if choice:
+        return f"judged: {choice}"
     return (
         f"judged: all of {len(again)} of {len(SUBJECTS)} puzzles, notebooks, pairs and fast solutions; of the others, which stand in reports/judged.json, "
         f"one test in {ONE_IN} (JUDGE=all takes every one)"
@@ -203,11 +202,11 @@ def summary(asked: str) -> str:
 def judge(subject: str, jobs: int) -> bool:
     """Whether everything of a subject comes out as it should."""
     if subject in MATRIX:
-        command, asked = ["tools/test-matrix"], {"PAIRS": subject, "JUDGE": "all", "JOBS": str(jobs)}
+        command, variables = ["tools/test-matrix"], {"PAIRS": subject, "JUDGE": "all", "JOBS": str(jobs)}
     else:
         command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), "-m", "judged", *TESTS, OF_THE_FAST]
-        asked = {"JUDGE": subject}
-    return subprocess.run(command, cwd=ROOT, env=os.environ | asked, check=False).returncode == 0
+        variables = {"JUDGE": subject}
+    return subprocess.run(command, cwd=ROOT, env=os.environ | variables, check=False).returncode == 0
 
 
 def record(subjects: Iterable[str], right: Callable[[str], bool]) -> list[str]:
@@ -225,9 +224,9 @@ def record(subjects: Iterable[str], right: Callable[[str], bool]) -> list[str]:
 
 
 def main() -> int:
-    if sys.argv[1:2] == ["--stands"]:
-        stands = set(SUBJECTS) - set(stale())
-        return 0 if set(sys.argv[2:]) <= stands and os.environ.get("JUDGE") != "all" else 1
+    if sys.argv[1:2] == ["--unchanged"]:
+        changed = any(recorded().get(subject) != decides(subject) for subject in sys.argv[2:])
+        return 1 if changed or os.environ.get("JUDGE") == "all" else 0
     subjects = stale()
     if not subjects:
         print("judged: nothing that decides has changed")

@@ -178,12 +178,20 @@ def install():
     lock = ["--constraint", "constraints.txt"]
     build_tools = ["install", "--quiet", *lock, "setuptools"]
     project = ["install", "--quiet", *lock, *index_options(os.environ.get("TORCH") or "auto")]
-    project += ["--no-build-isolation", "--editable", ".[lab,dev]"]
+    project += ["--no-build-isolation", "--no-compile", "--editable", ".[lab,dev]"]
     say("Installing the locked versions (constraints.txt). This takes some minutes, once.")
     for arguments in (build_tools, project):
         status, text = pip(*arguments)
         if status:
             stop(explain(text))
+    if os.environ.get("CI") != "true":  # there the few modules that are imported are compiled as they are
+        compile_packages()
+
+
+def compile_packages():
+    """Compiles on all processors, where pip uses one. Some packages hold templates that are no Python, so it may fail on files."""
+    command = [venv_python(), "-m", "compileall", "-q", "-j", "0", os.path.join(VENV, "lib")]
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
 def tell_ipython():

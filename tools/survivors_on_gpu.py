@@ -74,11 +74,11 @@ def main() -> int:
     parser.add_argument("--resume", action="store_true", help="keep what the report holds, and judge the rest")
     options = parser.parse_args()
     began = time.monotonic()
-    asked = list(kernels())
+    mutants = list(kernels())
     before: dict[str, Any] = {"rows": [], "seconds": 0}
     if options.resume and SURVIVORS_GPU.exists():
         before = json.loads(SURVIVORS_GPU.read_text("utf-8"))
-    wanted = {key for _, key, _ in asked}
+    wanted = {key for _, key, _ in mutants}
     rows: list[dict[str, Any]] = [row for row in before["rows"] if row["mutant"] in wanted]
     known = {row["mutant"] for row in rows}
 
@@ -86,14 +86,14 @@ def main() -> int:
         return judge(*one) if time.monotonic() - began < options.seconds else None
 
     with ThreadPoolExecutor(options.jobs) as pool:
-        rows += [row for row in pool.map(in_time, [one for one in asked if one[1] not in known]) if row is not None]
+        rows += [row for row in pool.map(in_time, [one for one in mutants if one[1] not in known]) if row is not None]
     seconds = before["seconds"] + time.monotonic() - began
     facts = environment("cuda", Sandbox.shared().tier)
     report = {
         "schema": "survivors/v1",
         "environment": facts,
         "seconds": round(seconds),
-        "asked": len(asked),
+        "asked": len(mutants),
         "rows": rows,
     }
     SURVIVORS_GPU.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
@@ -101,7 +101,7 @@ def main() -> int:
     for row in different:
         print(f"{row['status']}: {row['mutant']}: {row.get('gate')}: {row.get('message', '')[:200]}")
     print(
-        f"{len(rows)} of {len(asked)} survivors judged on the GPU in {seconds:.0f} s; {len(different)} do not pass there"
+        f"{len(rows)} of {len(mutants)} survivors judged on the GPU in {seconds:.0f} s; {len(different)} do not pass there"
     )
     return 1 if different else 0
 

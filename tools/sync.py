@@ -5,7 +5,7 @@ A puzzle is its solution without the learner's region. A notebook's source is Ma
     {{stub row_softmax}}        becomes the puzzle's file: the cell a learner works in
     {{first_cell}}              becomes `notebooks/src/first_cell.py`, with the address that Colab clones the course from
     ![words](figures/x.svg)     becomes the figure itself, so that a notebook is whole wherever it is opened
-    <!-- slide -->              and fragment, notes, skip: where what follows stands on the slides, up to the next such line
+    <!-- slide -->              and fragment, notes, skip: where on the slides the following lines go, up to the next such line
 
 A source begins with what a workshop needs to know of it, between two lines of `---` (`checker/workshop/agenda.py`). It becomes metadata
 of the notebook, and `docs/workshop/run-sheets.md` is made from it.
@@ -65,15 +65,15 @@ def address(root: Path) -> str:
     return path.read_text("utf-8").strip() if path.exists() else ""
 
 
-def settle_address(root: Path, asked: str) -> None:
-    """Commit to an address: the one asked for, else the one that stands, else git's origin. Raises SourceError."""
-    if asked and not CLONABLE.fullmatch(asked):
+def settle_address(root: Path, wanted: str) -> None:
+    """Commit to an address: `wanted`, else the committed one, else git's origin. Raises SourceError."""
+    if wanted and not CLONABLE.fullmatch(wanted):
         raise SourceError(
-            f"{asked} is no address to clone from: it has to begin with https:// and hold no name or password"
+            f"{wanted} is no address to clone from: it has to begin with https:// and hold no name or password"
         )
-    standing = address(root)
-    chosen = (asked or standing or origin(root)).removesuffix(".git")
-    if chosen != standing:
+    committed = address(root)
+    chosen = (wanted or committed or origin(root)).removesuffix(".git")
+    if chosen != committed:
         (root / REPOSITORY).write_text(chosen + "\n", "utf-8")
         print(f"notebooks opened in Colab clone {chosen} ({REPOSITORY})")
 
@@ -81,12 +81,12 @@ def settle_address(root: Path, asked: str) -> None:
 def origin(root: Path) -> str:
     """The address of git's `origin` where it is on a public code host; "" for a path, for ssh, and without git."""
     try:
-        asked = subprocess.run(
+        remote = subprocess.run(
             ["git", "remote", "get-url", "origin"], cwd=root, capture_output=True, text=True, check=False
         )
     except OSError:
         return ""
-    url = asked.stdout.strip()
+    url = remote.stdout.strip()
     return url if url.startswith(CODE_HOSTS) and CLONABLE.fullmatch(url) else ""
 
 
@@ -136,11 +136,11 @@ def notebook(source: Path, root: Path, puzzles: Mapping[str, str]) -> NotebookNo
 def _front_matter(source: str, text: str) -> dict[str, Any]:
     """What the lines between `---` say. Raises SourceError where that is no front matter."""
     try:
-        told = yaml.safe_load(text.strip().strip("-"))
-        agenda.lesson_of(source, {agenda.WORKSHOP: told}, source)
+        facts = yaml.safe_load(text.strip().strip("-"))
+        agenda.lesson_of(source, {agenda.WORKSHOP: facts}, source)
     except (yaml.YAMLError, TypeError) as error:
         raise SourceError(f"{source}: the lines before its title say {error}") from error
-    return told
+    return facts
 
 
 def _placed(cells: Sequence[NotebookNode]) -> Iterator[NotebookNode]:

@@ -39,7 +39,7 @@ class Lab:
 
 @dataclass(frozen=True)
 class Notebook:
-    """One notebook in one page. A cell is named by a text that stands in its source and in no other cell's."""
+    """One notebook in one page. A cell is named by a text that only its source holds."""
 
     lab: Lab
     page: Page
@@ -51,8 +51,8 @@ class Notebook:
             kept.unlink()
         self.lab.start_kernel(self.path)
         # where a slow machine makes JupyterLab ask for a kernel all the same, take the one it offers
-        asked = self.page.locator(".jp-Dialog .jp-mod-accept")
-        self.page.add_locator_handler(asked, lambda button: button.click())
+        accept = self.page.locator(".jp-Dialog .jp-mod-accept")
+        self.page.add_locator_handler(accept, lambda button: button.click())
         # a workspace of its own: the shared one would open the notebooks of earlier tests again
         workspace = Path(self.path).stem
         address = f"{self.lab.address}/lab/workspaces/{workspace}/tree/{self.path}"

@@ -115,7 +115,7 @@ def test_registers_and_spills_are_what_ptxas_says(tmp_path: Path) -> None:
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    kernel, asked = request(
+    kernel, compile_request = request(
         VECTOR.replace("tl.load(x_ptr + o)", "tl.load(x_ptr + o) - tl.max(tl.load(x_ptr + o), axis=0)"),
         tmp_path,
         "*fp32",
@@ -124,8 +124,8 @@ def test_registers_and_spills_are_what_ptxas_says(tmp_path: Path) -> None:
         80,
         1,
     )
-    result = compile_kernel(kernel, asked)
-    source = ASTSource(kernel, dict(asked.signature), dict(asked.constexprs))
+    result = compile_kernel(kernel, compile_request)
+    source = ASTSource(kernel, dict(compile_request.signature), dict(compile_request.constexprs))
     compiled = triton.compile(
         source, target=GPUTarget("cuda", 80, 32), options={"num_warps": 1, "enable_fp_fusion": True}
     )

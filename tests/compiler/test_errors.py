@@ -1,6 +1,6 @@
 """Each failure of the real compiler, on a real kernel: its kind, the learner's line, words that help.
 
-A kernel in broken_kernels.txt stands under its name, the kind of failure and words of the message; ``# !`` marks the line that is named.
+In broken_kernels.txt each kernel has a heading: its name, the kind of failure, words of the message. ``# !`` marks the line that the message names.
 """
 
 from __future__ import annotations

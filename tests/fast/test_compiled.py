@@ -73,8 +73,8 @@ def built(made: Any, folder: Path) -> Built:
     path = folder / "kernel.ptx"
     path.write_text(made.asm["ptx"])
     ptxas = [triton.knobs.nvidia.ptxas.path, "-v", "--gpu-name=sm_90a", str(path), "-o", str(folder / "kernel.cubin")]
-    told = subprocess.run(ptxas, capture_output=True, text=True, check=True).stderr
-    one = Built(made.asm["ptx"], str(made.asm["ttgir"]), made.metadata.shared, told)
+    messages = subprocess.run(ptxas, capture_output=True, text=True, check=True).stderr
+    one = Built(made.asm["ptx"], str(made.asm["ttgir"]), made.metadata.shared, messages)
     assert one.shared <= SHARED_MEMORY[HOPPER]
     return one
 

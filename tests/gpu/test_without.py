@@ -43,10 +43,10 @@ def test_the_answers_about_the_device_agree() -> None:
     ids=lambda v: str(v)[:40],
 )
 def test_the_drivers_words_in_ours(error: Exception, status: str, words: str) -> None:
-    told = gpu._explain(error)
-    assert told.status == status
-    assert words in told.message
-    assert str(error) in told.detail
+    explained = gpu._explain(error)
+    assert explained.status == status
+    assert words in explained.message
+    assert str(error) in explained.detail
 
 
 @pytest.mark.parametrize("grid", [(0,), (1, 70_000), (2**31,), (4, 0, 1)], ids=str)

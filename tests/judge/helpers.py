@@ -18,7 +18,7 @@ HEAD = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
 
 
 def judge(puzzle: Puzzle, source: KernelSource, runner: Runner, device: str = "cpu", **options: Any) -> Verdict:
-    """`check_source` with a runner. A defect of the machinery's own is raised here, not told as a verdict."""
+    """`check_source` with a runner. A defect of the checker itself is raised here and does not become a verdict."""
     verdict = check_source(puzzle, source, device, runner=runner, **options)
     first = verdict.gates[0]
     assert first.status != "infra_error", first.detail
@@ -45,11 +45,11 @@ def from_file(path: Path, puzzle: str) -> KernelSource:
 
 def written(puzzle: str, body: str) -> KernelSource:
     """A kernel with the puzzle's own name and parameters, and this body."""
-    asked = PUZZLES[puzzle]
-    meta = set(asked.cases[0].meta)
-    parameters = ", ".join(f"{p}: tl.constexpr" if p in meta else p for p in asked.parameters)
+    subject = PUZZLES[puzzle]
+    meta = set(subject.cases[0].meta)
+    parameters = ", ".join(f"{p}: tl.constexpr" if p in meta else p for p in subject.parameters)
     lines = "".join(f"    {line}\n" for line in body.strip("\n").splitlines())
-    return kernel_source(f"{HEAD}def {asked.kernel}({parameters}):\n{lines}", puzzle, asked.kernel, f"{puzzle}.py")
+    return kernel_source(f"{HEAD}def {subject.kernel}({parameters}):\n{lines}", puzzle, subject.kernel, f"{puzzle}.py")
 
 
 def changed(source: KernelSource, old: str, new: str) -> KernelSource:

@@ -20,7 +20,7 @@ def refusing(runner, refuses, **more):
     class Refusing(type(runner)):
         def compile(self, kernel, requests):
             for request in requests:
-                self.asked.append(request)
+                self.requests.append(request)
                 ok = not refuses(request)
                 yield (
                     CompileResult(request, ok=ok)
@@ -39,7 +39,7 @@ def refusing(runner, refuses, **more):
                 )
 
     made = Refusing(runner.directory, compiles=False)
-    made.asked = []
+    made.requests = []
     return made
 
 
@@ -51,8 +51,8 @@ def half(request):
     return any("16" in kind for kind in request.signature.values())
 
 
-def in_full(asked):
-    return [request for request in asked if not request.front_end_only]
+def in_full(requests):
+    return [request for request in requests if not request.front_end_only]
 
 
 def test_every_dtype_passes_the_front_end_and_one_becomes_machine_code_before_anything_runs(runner):
@@ -60,10 +60,10 @@ def test_every_dtype_passes_the_front_end_and_one_becomes_machine_code_before_an
     wrong = changed(solution("row_softmax"), "p / l_i", "p / l_i + 0.5")
     verdict = judge(ROW, wrong, compiler, diagnose=False)
     assert verdict.failure.gate == "values"
-    assert {r.capability for r in compiler.asked} == {TARGETS["A100"]}
-    assert {r.signature["x_ptr"] for r in compiler.asked} == {"*fp32", "*fp16", "*bf16"}
-    (first,) = in_full(compiler.asked)
-    assert first.constexprs["BLOCK_N"] == max(r.constexprs["BLOCK_N"] for r in compiler.asked)
+    assert {r.capability for r in compiler.requests} == {TARGETS["A100"]}
+    assert {r.signature["x_ptr"] for r in compiler.requests} == {"*fp32", "*fp16", "*bf16"}
+    (first,) = in_full(compiler.requests)
+    assert first.constexprs["BLOCK_N"] == max(r.constexprs["BLOCK_N"] for r in compiler.requests)
     assert gate(verdict).message == "Compiles for A100; the other GPUs are tried once the kernel is right."
 
 
@@ -71,8 +71,8 @@ def test_a_right_kernel_is_machine_code_in_every_dtype_and_for_every_gpu(runner)
     compiler = refusing(runner, lambda request: False)
     verdict = judge(ROW, solution("row_softmax"), compiler)
     assert verdict.passed
-    assert {r.capability for r in in_full(compiler.asked)} == set(TARGETS.values())
-    assert {r.signature["x_ptr"] for r in in_full(compiler.asked)} == {"*fp32", "*fp16", "*bf16"}
+    assert {r.capability for r in in_full(compiler.requests)} == set(TARGETS.values())
+    assert {r.signature["x_ptr"] for r in in_full(compiler.requests)} == {"*fp32", "*fp16", "*bf16"}
     assert gate(verdict).message == "Compiles for T4, A100, L4 and H100."
 
 
@@ -82,11 +82,13 @@ def test_the_front_end_sees_each_flag_in_each_dtype_and_machine_code_is_made_onc
     launches = prepare_all(heads, plan(heads, cases, ()))
     compilation = Compilation(heads, solution("flash_attention_heads"), compiler, launches)
     assert compilation.first() is None
-    seen = {(r.signature["q_ptr"], r.constexprs["IS_CAUSAL"]) for r in compiler.asked}
-    assert len(seen) == len(compiler.asked) == 6
+    seen = {(r.signature["q_ptr"], r.constexprs["IS_CAUSAL"]) for r in compiler.requests}
+    assert len(seen) == len(compiler.requests) == 6
     assert compilation.rest() is None
-    assert [r.capability for r in in_full(compiler.asked)] == [TARGETS[name] for name in ("A100", "T4", "L4", "H100")]
-    assert {r.signature["q_ptr"] for r in in_full(compiler.asked)} == {"*fp32", "*fp16", "*bf16"}
+    assert [r.capability for r in in_full(compiler.requests)] == [
+        TARGETS[name] for name in ("A100", "T4", "L4", "H100")
+    ]
+    assert {r.signature["q_ptr"] for r in in_full(compiler.requests)} == {"*fp32", "*fp16", "*bf16"}
 
 
 def test_a_dtype_of_which_no_gpu_takes_the_machine_code_fails_a_kernel_that_is_right_otherwise(runner):
@@ -95,14 +97,19 @@ def test_a_dtype_of_which_no_gpu_takes_the_machine_code_fails_a_kernel_that_is_r
     verdict = judge(ROW, solution("row_softmax"), compiler)
     assert verdict.status == "compile_error"
     assert verdict.failure.gate == "compile"
-    told = {result.gate: result.status for result in verdict.gates}
-    assert (told["values"], told["memory"], told["traffic"], told["gpu"]) == ("passed", "passed", "passed", "skipped")
+    statuses = {result.gate: result.status for result in verdict.gates}
+    assert (statuses["values"], statuses["memory"], statuses["traffic"], statuses["gpu"]) == (
+        "passed",
+        "passed",
+        "passed",
+        "skipped",
+    )
 
 
 def asked_of_a_solution(runner):
     compiler = refusing(runner, lambda request: False)
     judge(ROW, solution("row_softmax"), compiler)
-    return compiler.asked
+    return compiler.requests
 
 
 def test_no_gpu_can_take_it(runner):
@@ -151,7 +158,7 @@ def test_a_compiler_that_does_not_end_for_one_gpu_is_a_warning(status, name, run
 def test_a_compiler_that_ends_for_no_gpu_is_tried_on_one_more_only(runner):
     compiler = refusing(runner, lambda r: True, status="timeout")
     assert judge(ROW, solution("row_softmax"), compiler).status == "timeout"
-    assert [r.capability for r in compiler.asked] == [TARGETS["A100"], TARGETS["H100"]]
+    assert [r.capability for r in compiler.requests] == [TARGETS["A100"], TARGETS["H100"]]
 
 
 def test_a_silent_compiler_is_the_checkers_fault(runner):

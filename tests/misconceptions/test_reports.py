@@ -80,8 +80,8 @@ def test_everything_that_survives_is_explained_once_and_nothing_else():
 
 
 def test_every_survivor_can_be_made_again_for_a_gpu():
-    asked = [(kind, name) for kind, name, source in survivors_on_gpu.kernels() if source.source]
-    assert asked == [(k, entry["mutant"]) for k in mutant_reports.KINDS for entry in mutant_reports.survivors(k)]
+    judgeable = [(kind, name) for kind, name, source in survivors_on_gpu.kernels() if source.source]
+    assert judgeable == [(k, entry["mutant"]) for k in mutant_reports.KINDS for entry in mutant_reports.survivors(k)]
 
 
 def test_the_page_is_what_the_reports_say():

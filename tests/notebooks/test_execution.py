@@ -84,8 +84,8 @@ def _learner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_as_shipped(notebook: str) -> None:
     cells = shipped(notebook)
     verdicts = execute(cells)
-    asked = {puzzle.name for puzzle in puzzles_of(notebook)}
-    assert {(puzzle, status) for puzzle, status, _ in verdicts} == {(puzzle, "not_attempted") for puzzle in asked}
+    expected = {puzzle.name for puzzle in puzzles_of(notebook)}
+    assert {(puzzle, status) for puzzle, status, _ in verdicts} == {(puzzle, "not_attempted") for puzzle in expected}
     for puzzle in puzzles_of(notebook):
         assert "tbt-card" in shown(cells, f"check({puzzle.kernel})")
         assert "<script" not in shown(cells, f"film({puzzle.kernel})"), "there is nothing to film yet"

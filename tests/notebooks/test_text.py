@@ -90,9 +90,9 @@ def test_headings_go_down_one_step_at_a_time(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.stem)
 def test_says_how_long_it_takes_and_takes_an_hour_at_most(path: Path) -> None:
-    told = re.search(r"[Aa]bout (\d+) minutes", prose(path).split("\n## ")[0])
-    assert told is not None
-    assert int(told[1]) <= 60
+    stated = re.search(r"[Aa]bout (\d+) minutes", prose(path).split("\n## ")[0])
+    assert stated is not None
+    assert int(stated[1]) <= 60
 
 
 def test_the_first_check_comes_after_300_words() -> None:
@@ -111,18 +111,20 @@ def test_what_is_to_be_broken_has_folded_answers(path: Path) -> None:
     """Each list of changes is followed by what the card says, an answer for a change."""
     lists = re.split(r"^#+ Break it on purpose$", prose(path), flags=re.MULTILINE)[1:]
     for text in lists:
-        asked, found, rest = text.partition("<details>")
+        questions, found, rest = text.partition("<details>")
         assert found, "no answers"
         answers = rest.split("</details>")[0]
-        assert len(re.findall(r"^\d+\. ", asked, re.MULTILINE)) == len(re.findall(r"^\d+\. ", answers, re.MULTILINE))
+        assert len(re.findall(r"^\d+\. ", questions, re.MULTILINE)) == len(
+            re.findall(r"^\d+\. ", answers, re.MULTILINE)
+        )
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.stem)
 def test_every_prediction_is_kept_under_a_name_of_its_own(path: Path) -> None:
     text = path.read_text("utf-8")
-    asked = len(re.findall(r"^prediction = ", text, re.MULTILINE))
+    predictions = len(re.findall(r"^prediction = ", text, re.MULTILINE))
     kept = re.findall(r"^predicted\(\"([^\"]+)\", prediction, ", text, re.MULTILINE)
-    assert asked == len(kept)
+    assert predictions == len(kept)
     everywhere = "".join(source.read_text("utf-8") for source in SOURCES)
     assert [name for name in kept if everywhere.count(f'predicted("{name}"') != 1] == []
 

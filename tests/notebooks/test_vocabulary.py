@@ -36,13 +36,13 @@ def optional(source: Path) -> bool:
 
 def taught_before(puzzle: Puzzle) -> str:
     """Prose that a learner has read when the whole kernel is asked for: of the main road, and of this notebook up to its check."""
-    told = ""
+    prose_so_far = ""
     for source in SOURCES:
         text = source.read_text("utf-8")
         if source.stem == puzzle.notebook:
-            return told + FENCE.sub("", text.split(f"```python\ncheck({puzzle.kernel})\n```")[0])
+            return prose_so_far + FENCE.sub("", text.split(f"```python\ncheck({puzzle.kernel})\n```")[0])
         if not optional(source):
-            told += FENCE.sub("", text)
+            prose_so_far += FENCE.sub("", text)
     raise AssertionError(f"{puzzle.name} has no notebook")
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from checker.puzzle import Launch
-from checker.sandbox import Limits, Sandbox
+from checker.sandbox import Limits, Sandbox, forked_worker
 from checker.submission.kernel import KernelSource, Piece
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,7 +51,15 @@ def works(sandbox: Sandbox) -> None:
     assert torch.equal(result.tensors["z_ptr"], bound.arguments["x_ptr"] + 0.5)
 
 
+@pytest.fixture(autouse=True)
+def _own_workers(own_worker: None) -> None:
+    """What is tested here is what a learner's machine starts."""
+
+
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[Sandbox]:
     with Sandbox(Limits(simulate=2.5, compile=30.0, memory=512 << 20, processes=16)) as one:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.delenv(forked_worker.VARIABLE, raising=False)
+            one.ping()
         yield one

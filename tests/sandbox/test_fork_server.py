@@ -1,4 +1,4 @@
-"""The fork server: workers that share memory, each with the rights of the user who asked."""
+"""The fork server: workers that share memory, each with the rights of the user who connected."""
 
 from __future__ import annotations
 
@@ -106,9 +106,9 @@ def test_a_worker_has_the_rights_of_who_asked(address: Path) -> None:
         "print([line.split()[1:] for line in status.splitlines() if line.startswith(('Uid', 'Gid', 'Groups'))])\n"
     )
     environment = {"PATH": os.environ["PATH"], forked_worker.VARIABLE: str(address)}
-    asked = subprocess.run(
+    ran = subprocess.run(
         [sys.executable, "-c", asking, str(ROOT)], env=environment, capture_output=True, text=True, check=False
     )
-    user, group, others = ast.literal_eval(asked.stdout or asked.stderr)
+    user, group, others = ast.literal_eval(ran.stdout or ran.stderr)
     assert user == group == [str(NOBODY)] * 4
     assert set(others) <= {str(NOBODY)}

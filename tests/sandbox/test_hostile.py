@@ -36,8 +36,8 @@ def traffic(stored):
 def trace(**changes):
     '''What the simulator says of an honest kernel.'''
     tensors = {name: TensorInfo((37,), (1,), "float32") for name in ("x_ptr", "y_ptr", "z_ptr")}
-    told = {"grid": (3, 1, 1), "tensors": tensors, "traffic": traffic(148), "writers": {"z_ptr": numpy.arange(37) // 16}}
-    return trace_codec.encode(Trace(events=[], findings=[], **(told | changes)))
+    fields = {"grid": (3, 1, 1), "tensors": tensors, "traffic": traffic(148), "writers": {"z_ptr": numpy.arange(37) // 16}}
+    return trace_codec.encode(Trace(events=[], findings=[], **(fields | changes)))
 def frame(*messages):
     text = b"".join(map(msgspec.msgpack.encode, messages))
     return struct.pack("<Q", len(text)) + text

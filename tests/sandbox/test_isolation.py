@@ -83,7 +83,7 @@ def test_the_filter_is_a_valid_program(gpu: bool, programs: bool) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up root")
 def test_what_root_can_read_without_landlock_is_said() -> None:
-    """A Python in a folder of root's own keeps the job from giving up root; the reason is told with the gap."""
+    """A Python in a folder of root's own keeps the job from giving up root; the gap comes with the reason."""
     with Sandbox(layers=(isolation.OTHER_USER,)) as weaker:
         lost = isolation.OTHER_USER not in weaker.tier
         assert lost == ("secrets" in weaker.gaps)

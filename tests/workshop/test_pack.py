@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PRESENT = f"{sys.version_info.major}.{sys.version_info.minor}"
 NOWHERE = "http://127.0.0.1:9"
 OFFLINE = {"PIP_CONFIG_FILE": "/dev/null", "http_proxy": NOWHERE, "https_proxy": NOWHERE, "PIP_FIND_LINKS": ""}
+HASTY = {"PIP_COMPILE": "0"}  # a hundred packages, of which the test imports few
 
 
 def cut_off() -> list[str]:
@@ -31,7 +32,7 @@ def cut_off() -> list[str]:
 
 
 def run(*command: str, home: Path) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | OFFLINE | {"HOME": str(home), "PYTHON": sys._base_executable}  # type: ignore[attr-defined]
+    environment = os.environ | OFFLINE | HASTY | {"HOME": str(home), "PYTHON": sys._base_executable}  # type: ignore[attr-defined]
     environment.pop("PYTHONPATH", None)
     return subprocess.run(
         [*cut_off(), *command], env=environment, cwd=home, capture_output=True, text=True, check=False
