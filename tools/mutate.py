@@ -270,7 +270,9 @@ def sweep(puzzles: Sequence[Puzzle], jobs: int, semantically: bool = False, samp
     fates: list[Fate] = []
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as cache, context.Pool(jobs, start, (cache,)) as pool:
-        for fate in pool.imap(judge_semantic if semantically else judge, everything, chunksize=_chunk(len(everything), jobs)):
+        for fate in pool.imap(
+            judge_semantic if semantically else judge, everything, chunksize=_chunk(len(everything), jobs)
+        ):
             fates.append(fate)
             if (fate.outcome == "survived" and not semantically) or len(fates) % 50 == 0:
                 note = f": survived: {fate.key} ({fate.differs})" if fate.outcome == "survived" else ""
