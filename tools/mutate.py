@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 import torch  # noqa: E402
 
 from checker.course import LADDER, PUZZLES  # noqa: E402
-from checker.judge import int64_overflow, memory_gate, traffic_gate  # noqa: E402
+from checker.judge import int64_overflow, late_programs, memory_gate, traffic_gate  # noqa: E402
 from checker.judge.compile_gate import Compilation  # noqa: E402
 from checker.judge.launches import Prepared, prepare_all, volume, without_numbers  # noqa: E402
 from checker.judge.outcome import Outcome, simulate  # noqa: E402
@@ -151,7 +151,8 @@ class Bench:
     def _gate(self, source: KernelSource, far: bool, first: bool) -> str | None:
         """The first gate that fails the kernel. Each dtype is compiled only for a kernel that all else let pass, one of them `first`.
 
-        Launches whose rows lie far apart are tried only with `far`: where a loop ends at a stride, they take hours.
+        Launches whose rows lie far apart, or that end very many programs, are tried only with `far`: where a loop ends at a stride, they take
+        hours.
         """
         if rules.violations(source, self.puzzle):
             return "source"
@@ -167,6 +168,10 @@ class Bench:
         launches = int64_overflow.far_launches(self.puzzle, self.cases) if far else []
         distant = simulate(self.puzzle, source, self.runner, [launch.far for launch in launches])
         if any(int64_overflow.failed(source, *pair) for pair in zip(launches, distant, strict=False)):
+            return "memory"
+        late = late_programs.late_launches(self.puzzle, self.cases) if far else []
+        last = simulate(self.puzzle, source, self.runner, [launch.prepared for launch in late])
+        if any(late_programs.failed(source, *pair) for pair in zip(late, last, strict=False)):
             return "memory"
         if traffic_gate.failure(self.puzzle, outcomes):
             return "traffic"

@@ -73,6 +73,7 @@ def test_one_element_that_is_no_number_fails(value):
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 def test_the_same_place_and_kind_is_right_and_no_other(value):
     prepared = prepare(ROW, CASE)
+    prepared = replace(prepared, expected={name: output.clone() for name, output in prepared.expected.items()})
     prepared.expected["y_ptr"][0, 0] = value
     y = answer(prepared)
     assert compare(ROW, prepared, {"y_ptr": y}, None).mismatch is None
@@ -86,6 +87,7 @@ def test_the_same_place_and_kind_is_right_and_no_other(value):
 def test_an_answer_of_zero_has_to_be_zero():
     puzzle = PUZZLES["vector_add"]
     prepared = prepare(puzzle, next(c for c in puzzle.cases if c.dtype == "float32" and c.sizes["N"] > 3))
+    prepared = replace(prepared, expected={name: output.clone() for name, output in prepared.expected.items()})
     prepared.expected["z_ptr"][3] = 0.0
     z = prepared.expected["z_ptr"].float()
     assert compare(puzzle, prepared, {"z_ptr": z}, None).mismatch is None
