@@ -17,7 +17,6 @@ from checker.judge.diagnosis import NONE_KNOWN, ONLY_ON_GPU, find_misconception
 from checker.judge.experiments import what_turns_it_right
 from checker.judge.gpu_gate import NOT_RUN, gpu_gate, worth_launching
 from checker.judge.int64_overflow import FarLaunch
-from checker.judge.late_programs import LateLaunch
 from checker.judge.launches import Planned, Prepared, cases_of, plan, prepare_all, without_numbers
 from checker.judge.outcome import Outcome, simulate, simulate_cases
 from checker.judge.runner import Runner, session
@@ -141,13 +140,9 @@ class _Check:
         if not self.add(compile_gate.result(self.source, compilation, refused)):
             return
 
-        # simulate: every case in one pass, those whose offsets pass 2³¹, and the last of very many programs
-        far, late = (
-            int64_overflow.far_launches(self.puzzle, launches),
-            late_programs.late_launches(self.puzzle, launches),
-        )
-        beside = [*(one.far for one in far), *(one.prepared for one in late)]
-        seen = simulate_cases(self.puzzle, self.source, self.runner, [*launches, *beside])
+        # simulate: every case in one pass, and those whose offsets pass 2³¹
+        far = int64_overflow.far_launches(self.puzzle, launches)
+        seen = simulate_cases(self.puzzle, self.source, self.runner, [*launches, *(one.far for one in far)])
         outcomes, far_outcomes = seen[: len(launches)], seen[len(launches) :]
         self.right, self.run = sum(outcome.right for outcome in outcomes), len(launches)
         outcomes = self.before_the_timeout(outcomes)
@@ -155,9 +150,8 @@ class _Check:
         # values, memory, traffic: each looks at the same outcomes and runs nothing, unless it fails
         if not self.passes(values_gate, outcomes):
             return
-        if memory_gate.failure(self.puzzle, outcomes) is None and not (
-            self.reaches_far(far, far_outcomes) and self.counts_late(late, far_outcomes[len(far) :])
-        ):
+        clean = memory_gate.failure(self.puzzle, outcomes) is None
+        if clean and not (self.reaches_far(far, far_outcomes) and self.counts_late(launches)):
             return
         if not self.passes(memory_gate, outcomes):
             return
@@ -233,8 +227,13 @@ class _Check:
                 return self.add(result)
         return True
 
-    def counts_late(self, launches: Sequence[LateLaunch], outcomes: Sequence[Outcome]) -> bool:
-        """Whether the last of very many programs reach the right memory. Where they do not, the memory gate is added."""
+    def counts_late(self, prepared: Sequence[Prepared]) -> bool:
+        """Whether the last of very many programs reach the right memory. Where they do not, the memory gate is added.
+
+        They run by themselves, once all else is right: a kernel whose programs each walk over all rows takes long here.
+        """
+        launches = late_programs.late_launches(self.puzzle, prepared)
+        outcomes = simulate_cases(self.puzzle, self.source, self.runner, [one.prepared for one in launches])
         for launch, outcome in zip(launches, outcomes, strict=False):
             result = late_programs.failed(self.source, launch, outcome)
             if result is not None:
