@@ -18,6 +18,8 @@ REPORTED = {(row.puzzle, row.name): row.gate for row in wrong_kernels()}
 ALL = [m for puzzle in LADDER for m in bank(puzzle.name)]
 REWRITES = [(puzzle.name, name) for puzzle in LADDER for name in rewrites(puzzle.name)]
 UNSEEN = [(puzzle.name, name) for puzzle in LADDER for name in unseen(puzzle.name)]
+LARGE_NUMBERS = ("float_offsets", "int16_row", "offsets_in_32_bits")
+"""Those of them that only the last of very many programs show."""
 CORRECT = [(puzzle.name, name) for puzzle in LADDER for name in correct(puzzle.name)]
 
 
@@ -51,7 +53,7 @@ def test_a_rewritten_misconception_is_diagnosed_the_same(puzzle, name, runner):
 def test_a_kernel_that_passed_once_fails(puzzle, name, runner):
     verdict = judge(PUZZLES[puzzle], unseen(puzzle)[name], runner)
     assert verdict.failure is not None, "survived"
-    assert verdict.failure.gate == "values"
+    assert verdict.failure.gate == ("memory" if name in LARGE_NUMBERS else "values")
 
 
 @pytest.mark.judged
