@@ -21,8 +21,8 @@ DTYPES: dict[str, torch.dtype] = {
     "float16": torch.float16,
     "bfloat16": torch.bfloat16,
 }
-CPU, GPU = frozenset({"cpu"}), frozenset({"gpu"})
-"""Values of `Case.devices`: simulator only, GPU only."""
+CPU, GPU, TIMED = frozenset({"cpu"}), frozenset({"gpu"}), frozenset({"bench"})
+"""Values of `Case.devices`: simulator only, GPU only, and neither: `bench` times these, and `xray` compiles them."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from checker.course.attention_heads import (
 from checker.course.attention_inputs import LARGE, attention, distinct_values, queries_keys_values, scale_of
 from checker.course.covering import Row
 from checker.course.families import generator, once_a_case
-from checker.puzzle import DTYPES, GPU, Case, Tensors
+from checker.puzzle import DTYPES, GPU, TIMED, Case, Tensors
 
 MANY_SMALL = "many_small"
 """The family in which the first query and the first key add so much to every gradient that a sum in 16 bits loses the rest."""
@@ -267,26 +267,39 @@ def shared_cases(order: Order) -> tuple[Case, ...]:
 
 
 def gpu_cases(order: Order) -> tuple[Case, ...]:
-    """Large cases for a GPU."""
+    """Large cases for a GPU, and larger ones that are only timed."""
     return (
-        heads_case(2, (8, 2), (400, 431), 64, (64, 32), CAUSAL_RAGGED, devices=GPU, family="negative"),
-        heads_case(2, (4, 4), (631, 577), 64, (64, 64), CAUSAL, devices=GPU, dtype="float16", layout="transposed"),
-        heads_case(1, (4, 2), (1024, 1024), 128, (64, 64), CAUSAL, devices=GPU, dtype="bfloat16"),
-        replace(
-            heads_case(
-                3,
-                (2, 1),
-                order(1024, 320),
-                128,
-                order(32, 64),
-                FULL_SCALED,
-                dtype="bfloat16",
-                family="positive",
-                layout="strided",
-            ),
-            devices=GPU,
+        *_large(order, (200, 431), (4, 2), 4, (1024, 320), GPU),
+        *_large(order, (400, 431), (8, 2), 8, (2048, 512), TIMED),
+    )
+
+
+def _large(
+    order: Order,
+    ragged: tuple[int, int],
+    groups: tuple[int, int],
+    heads: int,
+    walk: tuple[int, int],
+    devices: frozenset[str],
+) -> tuple[Case, ...]:
+    """Four cases: lengths for each batch, heads side by side, groups under a causal mask, and a long walk with strides of its own."""
+    cases = (
+        heads_case(2, (8, 2), ragged, 64, (64, 32), CAUSAL_RAGGED, family="negative"),
+        heads_case(2, (heads, heads), (631, 577), 64, (64, 64), CAUSAL, dtype="float16", layout="transposed"),
+        heads_case(1, groups, (1024, 1024), 128, (64, 64), CAUSAL, dtype="bfloat16"),
+        heads_case(
+            3,
+            (heads // 2, 1),
+            order(*walk),
+            128,
+            order(32, 64),
+            FULL_SCALED,
+            dtype="bfloat16",
+            family="positive",
+            layout="strided",
         ),
     )
+    return tuple(replace(case, devices=devices) for case in cases)
 
 
 def drawn(order: Order) -> Callable[[Random], tuple[Case, ...]]:

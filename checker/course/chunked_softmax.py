@@ -6,7 +6,7 @@ from checker.course import slips, softmax_rows
 from checker.course.diagrams import matrices
 from checker.course.families import row_magnitude
 from checker.course.softmax_rows import by_row
-from checker.puzzle import CPU, GPU, FilmSpec, Hint, Long, Many, Puzzle
+from checker.puzzle import CPU, GPU, TIMED, FilmSpec, Hint, Long, Many, Puzzle
 
 PUZZLE = Puzzle(
     name="chunked_softmax",
@@ -29,6 +29,10 @@ PUZZLE = Puzzle(
         by_row(5, 262_144, 16384, devices=GPU, dtype="bfloat16", family="spike"),
         by_row(515, 5003, 1024, devices=GPU, dtype="float16", family="ascending", layout="padded"),
         by_row(37, 65_537, 8192, devices=GPU, family="deep", layout="padded"),
+        by_row(64, 200_003, 4096, devices=TIMED),
+        by_row(16, 262_144, 16384, devices=TIMED, dtype="bfloat16", family="spike"),
+        by_row(4096, 5003, 1024, devices=TIMED, dtype="float16", family="ascending", layout="padded"),
+        by_row(257, 65_537, 8192, devices=TIMED, family="deep", layout="padded"),
     ),
     make=softmax_rows.make,
     reference=softmax_rows.reference,

@@ -6,7 +6,7 @@ from checker.course import slips, softmax_rows
 from checker.course.diagrams import matrices
 from checker.course.families import row_magnitude
 from checker.course.softmax_rows import by_row
-from checker.puzzle import CPU, GPU, FilmSpec, Hint, Long, Many, Puzzle
+from checker.puzzle import CPU, GPU, TIMED, FilmSpec, Hint, Long, Many, Puzzle
 
 _FAMILIES = ("chunk_pairs_in_sight", "masked", "extreme", "chunk_pairs", "normal", "constant")
 _TILES = [{"BLOCK_N": 16}, {"BLOCK_N": 128}, {"BLOCK_N": 1024}]
@@ -37,6 +37,10 @@ PUZZLE = Puzzle(
         by_row(131, 16384, 16384, devices=GPU),
         by_row(130, 12_289, 16384, devices=GPU, dtype="float16", layout="padded"),
         by_row(130, 12_289, 16384, devices=GPU, dtype="bfloat16"),
+        by_row(4096, 781, 1024, devices=TIMED, family="negative"),
+        by_row(1031, 16384, 16384, devices=TIMED),
+        by_row(512, 12_289, 16384, devices=TIMED, dtype="float16", layout="padded"),
+        by_row(512, 12_289, 16384, devices=TIMED, dtype="bfloat16"),
     ),
     make=softmax_rows.make,
     reference=softmax_rows.reference,

@@ -10,7 +10,7 @@ from checker.course import slips, softmax_rows
 from checker.course.diagrams import flowing
 from checker.course.families import generator, once_a_case, rows, stored
 from checker.course.softmax_rows import by_row, matrix_bytes
-from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Long, Many, Puzzle, Tensors, Tolerance
+from checker.puzzle import DTYPES, GPU, TIMED, Allowance, Case, FilmSpec, Hint, Long, Many, Puzzle, Tensors, Tolerance
 
 TOLERANCE = {
     "float32": Tolerance(rtol=2**-22, c=32.0),
@@ -125,6 +125,10 @@ PUZZLE = Puzzle(
         by_row(131, 16384, 16384, devices=GPU),
         by_row(130, 12_289, 16384, devices=GPU, dtype="float16", layout="padded"),
         by_row(130, 12_289, 16384, devices=GPU, dtype="bfloat16", family="alike_gradients"),
+        by_row(4096, 781, 1024, devices=TIMED, family="masked_weights"),
+        by_row(1031, 16384, 16384, devices=TIMED),
+        by_row(512, 12_289, 16384, devices=TIMED, dtype="float16", layout="padded"),
+        by_row(512, 12_289, 16384, devices=TIMED, dtype="bfloat16", family="alike_gradients"),
     ),
     make=make,
     reference=reference,

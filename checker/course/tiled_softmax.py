@@ -5,7 +5,7 @@ from __future__ import annotations
 from checker.course import guards, slips, softmax_rows
 from checker.course.diagrams import matrices
 from checker.course.families import row_magnitude
-from checker.puzzle import CPU, GPU, Case, FilmSpec, Hint, Long, Many, Puzzle
+from checker.puzzle import CPU, GPU, TIMED, Case, FilmSpec, Hint, Long, Many, Puzzle
 
 
 def _case(m: int, n: int, block_m: int, block_n: int, **more: object) -> Case:
@@ -49,6 +49,10 @@ PUZZLE = Puzzle(
         _case(517, 5003, 8, 512, devices=GPU, dtype="float16", family="ascending", layout="padded"),
         _case(5, 262_144, 1, 16384, devices=GPU, dtype="bfloat16", family="spike"),
         _case(100_003, 37, 32, 64, devices=GPU, family="masked"),
+        _case(61, 200_003, 4, 2048, devices=TIMED, family="ascending"),
+        _case(4099, 5003, 8, 512, devices=TIMED, dtype="float16", family="ascending", layout="padded"),
+        _case(16, 262_144, 1, 16384, devices=TIMED, dtype="bfloat16", family="spike"),
+        _case(1_000_003, 37, 32, 64, devices=TIMED, family="masked"),
     ),
     make=softmax_rows.make,
     reference=softmax_rows.reference,

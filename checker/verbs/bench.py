@@ -84,9 +84,15 @@ def bench_and_show(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, An
     return display.shown(found)
 
 
+def large_cases(puzzle: Puzzle) -> list[Case]:
+    """The cases that are made to be timed, or else those for a GPU only."""
+    timed = [case for case in puzzle.cases if case.devices == {"bench"}]
+    return timed or [case for case in puzzle.cases if case.devices == {"gpu"}]
+
+
 def cases_to_time(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[list[Case], dict[str, int]]:
-    """The largest of those made for a GPU; with sizes that are `wanted`, one case of ordinary numbers. Raises UsageError."""
-    large = sorted((case for case in puzzle.cases if case.devices == {"gpu"}), key=volume)[-MOST_CASES:]
+    """The largest of `large_cases`; with sizes that are `wanted`, one case of ordinary numbers. Raises UsageError."""
+    large = sorted(large_cases(puzzle), key=volume)[-MOST_CASES:]
     cases = large or [puzzle.cases[-1]]
     case, options = chosen_case(puzzle, cases[-1], wanted)
     if wanted.keys() - options.keys():

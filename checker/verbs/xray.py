@@ -15,7 +15,7 @@ from checker.sandbox import Sandbox
 from checker.submission import rules
 from checker.submission.kernel import KernelSource
 from checker.verbs.arguments import UsageError, chosen_case, kernel_named
-from checker.verbs.bench import allowed_bytes
+from checker.verbs.bench import allowed_bytes, large_cases
 from checker.view import display
 from checker.view.formats import count
 from checker.view.panel import Cell, Panel
@@ -123,11 +123,11 @@ def case_and_options(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[Case, d
 
 
 def realistic_case(puzzle: Puzzle) -> Case:
-    """The first case that is meant for a GPU only and not too large to prepare here, or else the smallest of them.
+    """The first of the large cases that is not too large to prepare here, or else the smallest of them.
 
     A puzzle without such cases gives the one with the largest tile. What a case may move is near enough to its tensors' size.
     """
-    large = [case for case in puzzle.cases if "cpu" not in case.devices]
+    large = large_cases(puzzle)
     if not large:
         return max(puzzle.cases, key=lambda case: math.prod(case.meta.values()))
     fitting = (case for case in large if allowed_bytes(puzzle, case) <= MOST_BYTES)
