@@ -106,18 +106,32 @@ def demand(puzzle: Puzzle, case: Case) -> Demand:
 
 def measured_limits(measure: Callable[[], Limits] | None = None) -> Limits:
     """Those of this machine's GPU: as they were measured before, else measured now and kept."""
-    path, here = workspace.find().ours / FILE, f"{gpu.device_name()}, torch {torch.__version__}"
+    path, here = workspace.find().ours / FILE, _here()
     try:
         kept = json.loads(path.read_text("utf-8"))
         if kept.pop("measured on") == here:
             return Limits(**kept)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass  # none yet, or from another version of the course
-    found = (measure or _measure)()
-    document = json.dumps({"measured on": here, **asdict(found)}, indent=1)
+    return _kept((measure or _measure)())
+
+
+def measured_again(limits: Limits, measure: Callable[[], Limits] | None = None) -> Limits:
+    """The higher of these limits and of those measured now, kept. Something else may have used the GPU the first time."""
+    now = (measure or _measure)()
+    products = {dtype: max(rate, limits.products[dtype]) for dtype, rate in now.products.items()}
+    return _kept(replace(now, copy=max(now.copy, limits.copy), products=products))
+
+
+def _here() -> str:
+    return f"{gpu.device_name()}, torch {torch.__version__}"
+
+
+def _kept(limits: Limits) -> Limits:
+    document = json.dumps({"measured on": _here(), **asdict(limits)}, indent=1)
     with contextlib.suppress(OSError):  # then they are measured anew the next time
-        workspace.write_atomically(path, document)
-    return found
+        workspace.write_atomically(workspace.find().ours / FILE, document)
+    return limits
 
 
 def _measure() -> Limits:

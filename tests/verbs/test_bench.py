@@ -231,6 +231,16 @@ def test_limits_are_measured_once_for_each_gpu(space: Workspace, monkeypatch: py
     assert len(measured) == 3
 
 
+def test_limits_that_something_beat_are_measured_again_and_the_higher_ones_kept(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("checker.gpu.device_name", lambda: GPU.gpu)
+    busy = replace(GPU, copy=GPU.copy * 1.1, products={dtype: rate / 2 for dtype, rate in GPU.products.items()})
+    assert roofline.measured_limits(lambda: busy) == busy
+    assert roofline.measured_again(busy, lambda: GPU) == replace(GPU, copy=busy.copy)
+    assert roofline.measured_limits(lambda: busy) == replace(GPU, copy=busy.copy)
+
+
 # --- without a GPU ------------------------------------------------------------------------------------------------------
 
 
