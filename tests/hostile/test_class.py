@@ -79,7 +79,7 @@ def test_a_kernel_that_unrolls_without_end_ends_as_the_learner_s_and_in_bounded_
     folder = run_folder(
         tmp_path, {"mallory.py": RIGHT.replace("    # your code starts", f"    {body}    # your code starts")}
     )
-    setting = CPU.__class__(diagnose=False, seconds=20.0)
+    setting = CPU.__class__(diagnose=False, seconds=6.0)
     with Sandbox() as sandbox:
         began = time.monotonic()
         (made,) = Local(sandbox).verdicts(wanted(folder, setting), setting)
