@@ -91,6 +91,8 @@ PUZZLE = Puzzle(
         # weights of 0 are no reason to stop, and a Δ of 0 is none for a gradient of 0
         heads_case(1, (1, 1), (20, 53), 16, (16, 16), family="vanishing_tile"),
         heads_case(1, (2, 1), (20, 32), 16, (16, 16), family="opposite_values"),
+        # weights whose exponent has to be in float32
+        heads_case(1, (3, 1), (32, 17), 128, (64, 16), CAUSAL, family="ramp"),
         # more terms than a sum in 16 bits can hold
         heads_case(1, (1, 1), (1, 661), 16, (16, 16), dtype="float16", family=MANY_SMALL),
         heads_case(1, (1, 1), (1, 661), 32, (16, 16), dtype="bfloat16", family=MANY_SMALL),
