@@ -10,11 +10,14 @@ then takes longer.
 
     JUDGE=all make test                  judge everything, whatever is recorded
     JUDGE="row_softmax" make test        the tests of these puzzles or notebooks, and no others
+    python tools/judged.py --list                     what has to be judged again
+    python tools/judged.py --only row_softmax         judge this puzzle, notebook or pair
     python tools/judged.py --unchanged 3.6.0/2.3.5    exits with 0 where nothing has to be judged again
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import hashlib
 import json
@@ -224,14 +227,31 @@ def record(subjects: Iterable[str], right: Callable[[str], bool]) -> list[str]:
 
 
 def main() -> int:
-    if sys.argv[1:2] == ["--unchanged"]:
-        changed = any(recorded().get(subject) != decides(subject) for subject in sys.argv[2:])
+    parser = argparse.ArgumentParser(
+        description="Judges every kernel of each puzzle that changed, and runs each notebook that did."
+    )
+    parser.add_argument("--list", action="store_true", help="judge nothing, only name what has to be judged again")
+    parser.add_argument(
+        "--only", nargs="+", choices=SUBJECTS, metavar="NAME", help="judge these puzzles, notebooks or pairs only"
+    )
+    parser.add_argument(
+        "--unchanged", nargs="+", choices=SUBJECTS, metavar="NAME", help="exit with 0 where these need not be judged"
+    )
+    options = parser.parse_args()
+    if options.unchanged:
+        changed = set(options.unchanged) & set(stale())
         return 1 if changed or os.environ.get("JUDGE") == "all" else 0
-    subjects = stale()
+    subjects = [subject for subject in stale() if subject in (options.only or SUBJECTS)]
     if not subjects:
         print("judged: nothing that decides has changed")
         return 0
-    print("judged:", *subjects, flush=True)
+    print("judged:", *subjects)
+    if options.list:
+        return 0
+    print(
+        "judged: a puzzle takes one to four minutes on two cores, a notebook half a minute; what is done is kept if you stop",
+        flush=True,
+    )
     wrong = record(subjects, lambda subject: judge(subject, os.cpu_count() or 1))
     if wrong:
         print("judged: not as it should be:", *wrong, file=sys.stderr)

@@ -96,6 +96,8 @@ def requests_for(launch: Launch, parameters: Sequence[str], capabilities: Iterab
         if name in launch.meta:
             signature[name], constexprs[name] = "constexpr", launch.meta[name]
             continue
+        if name not in launch.arguments:
+            raise KeyError(f"the puzzle's launch() passes no {name}, which its parameters have")
         value = launch.arguments[name]
         if isinstance(value, int) and not isinstance(value, bool) and value == 1:
             signature[name], constexprs[name] = "constexpr", 1

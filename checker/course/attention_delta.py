@@ -67,6 +67,11 @@ def _values(case: Case, shape: tuple[int, ...]) -> tuple[torch.Tensor, torch.Ten
             return o * 2.0**-30, do * 2.0**30
         case "small_gradients":  # products that float16 cannot hold and that are near 0 in float32
             return o, do * (2.0**-22 if case.dtype == "float16" else 2.0**-110)
+        case "blanks":  # of three tiles of queries, one has gradients of 0 and one products that add up to 0
+            tile = torch.arange(case.sizes["N_Q"]) // case.meta["BLOCK_M"] % 3
+            sign = 1.0 - 2.0 * (torch.arange(case.sizes["D"], dtype=torch.float64) % 2)
+            o[..., tile == 1, :], do[..., tile == 1, :], do[..., tile == 0, :] = 1.0, sign, 0.0
+            return o, do
         case "unseen":  # every other query saw no key: its output is 0, its gradient is not
             o[..., 1::2, :] = 0.0
             return o, do
@@ -192,6 +197,7 @@ PUZZLE = Puzzle(
         _case(2, 3, 21, 32, 16, layout="strided", family="tiny_outputs"),
         _case(2, 3, 37, 64, 32, dtype="bfloat16", layout="transposed", family="tiny_outputs"),
         _case(2, 3, 21, 32, 16, layout="roomy"),
+        _case(2, 3, 73, 32, 16, family="blanks"),
         _case(3, 1, 37, 16, 16, dtype="bfloat16", layout="roomy"),
         _case(3, 1, 21, 32, 16, layout="transposed"),
         _case(2, 3, 21, 32, 16, layout="strided", family="small_gradients"),

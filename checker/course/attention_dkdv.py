@@ -96,11 +96,19 @@ PUZZLE = Puzzle(
         # more heads than a fixed limit would allow
         heads_case(1, (82, 2), (3, 5), 16, (16, 16), dtype="float16", layout="strided"),
         heads_case(1, (2, 1), (21, 19), 16, (16, 16), family="far_below_zero"),
+        heads_case(
+            1, (1, 1), (40_003, 5), 16, (128, 16), family="rising"
+        ),  # every key is seen by more queries than 16 bits can count
         *shared_cases(order),
         heads_case(1, (1, 1), (37, 53), 16, (16, 16), family="vanishing_tile"),
         # more terms than a sum in 16 bits can hold
         heads_case(1, (1, 1), (661, 3), 16, (16, 16), dtype="float16", family=MANY_SMALL),
         heads_case(1, (1, 1), (661, 3), 32, (16, 16), dtype="bfloat16", family=MANY_SMALL),
+        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        heads_case(1, (4, 2), (3, 2), 128, (16, 64), {"SCALE": 0.75}, dtype="bfloat16", family="positive"),
+        heads_case(1, (2, 1), (300, 16), 128, (32, 128), CAUSAL, family="sink", layout="strided"),
+        heads_case(2, (2, 1), (1, 640), 128, (128, 64), CAUSAL, dtype="float16", family="rising", layout="transposed"),
+        heads_case(2, (6, 2), (1, 1), 32, (64, 32), dtype="bfloat16", layout="strided"),
         # added for mistakes that only a GPU's larger cases had shown
         heads_case(1, (2, 2), (631, 20), 16, (64, 16)),
         heads_case(1, (1, 1), (70, 648), 16, (64, 16), CAUSAL, dtype="float16", family="one_way"),

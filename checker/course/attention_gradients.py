@@ -240,6 +240,10 @@ def shared_cases(order: Order) -> tuple[Case, ...]:
         heads_case(1, (2, 1), (37, 53), 16, (16, 16), family="one_way"),
         heads_case(1, (2, 1), (37, 85), 16, (16, 16), family="blanks"),
         heads_case(1, (1, 1), order(1103, 3), 16, (16, 16), dtype="float16"),
+        heads_case(
+            1, (1, 1), order(40_003, 5), 16, order(128, 16), CAUSAL, family="rising"
+        ),  # more than 16 bits can count
+        heads_case(1, (2, 1), (19, 21), 16, (16, 16), CAUSAL, family="far_below_zero"),
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         heads_case(2, (3, 1), order(37, 277), 16, (16, 16), CAUSAL_RAGGED, dtype="float16", layout="transposed"),
         heads_case(3, (4, 2), order(20, 613), 16, (16, 16), CAUSAL_RAGGED, layout="strided"),

@@ -35,6 +35,7 @@ PUZZLE = Puzzle(
     cases=(
         *shared_cases(past=(11, 0)),
         chunked_case(1, 1, 17, (16, 16), (16, 16), family="frozen", flags=_AFTER),
+        chunked_case(1, 1, 33_003, (16, 16), (128, 16)),  # more tokens than 16 bits can count
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         chunked_case(
             1, 1, 1109, (64, 79), (64, 64), dtype="bfloat16", family="cold", layout="padded", flags={"PAST": 0}

@@ -100,6 +100,13 @@ PUZZLE = Puzzle(
             2, 1, 640, (16, 12), (16, 32), dtype="bfloat16", family="hot", layout="padded", flags={"PAST": 11}
         ),
         chunked_case(1, 1, 211, (128, 31), (64, 16), dtype="float16", family="growing", flags={"PAST": 11}),
+        chunked_case(1, 1, 545, (16, 16), (32, 16), family="frozen", flags={"PAST": 11}),
+        chunked_case(1, 2, 64, (16, 33), (32, 16), dtype="float16", flags={"PAST": 11}),
+        chunked_case(1, 1, 99, (16, 32), (16, 16), family="faint"),
+        # and for some that only a GPU's larger cases had shown
+        chunked_case(1, 1, 200, (128, 72), (64, 32), dtype="bfloat16", family="signs", layout="padded"),
+        chunked_case(1, 1, 1280, (16, 72), (32, 64), dtype="float16", family="huge"),
+        chunked_case(1, 1, 33, (16, 32), (16, 32), dtype="float16", family="outlier"),
         chunked_case(1, 2, 16_384, (64, 64), (64, 64), devices=GPU, dtype="bfloat16", family="growing"),
         chunked_case(1, 1, 16_383, (128, 128), (64, 64), devices=GPU, dtype="float16", flags={"PAST": 300}),
         chunked_case(1, 2, 4099, (128, 72), (128, 32), devices=GPU, dtype="bfloat16", family="signs", layout="padded"),

@@ -66,6 +66,7 @@ IN_WORDS: dict[str, str] = {
     "one_way": "values that are all below zero",
     "blanks": "tiles of zeros, and tiles whose numbers add up to 0",
     "climbing": "rows that rise by 6 from chunk to chunk",
+    "overflowing_sum": "rows whose exponentials fit in float32 beside the first chunk's maximum, while their sum does not",
     "apart": "gradients further apart than float16 can hold",
     "short_keys": "keys near zero",
     "dwarfing": "one number that dwarfs all others",
@@ -118,6 +119,7 @@ IN_NAMES: dict[str, str] = {
     "small_gradients": "smallest gradients",
     "cancelling": "products that cancel",
     "unseen": "queries that saw nothing",
+    "overflowing_sum": "sums that overflow",
     "ramp": "growing keys",
     "rising": "slowly growing keys",
 }
@@ -197,6 +199,12 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
             return (5e-5 * torch.arange(n, dtype=torch.float64)).repeat(m, 1)
         case "climbing":  # each rise is small, but their sum exceeds the range of exp
             return 6.0 * (torch.arange(n) // chunk_width(case, n)).double() + x.clamp(-1, 1)
+        case (
+            "overflowing_sum"
+        ):  # beside a maximum of 0, the exponential of one number fits in float32, the sum of three does not
+            x = 88.0 - (torch.arange(n) % 3 / 4).double().repeat(m, 1)
+            x[:, : chunk_width(case, n)] = 0.0
+            return x
         case "one_hot":  # the last element has all the weight
             x = torch.full((m, n), -30.0, dtype=torch.float64)
             x[:, -1] = 20.0

@@ -97,6 +97,9 @@ PUZZLE = Puzzle(
         # many tiles, many heads
         _case(1, (4, 2), (50, 649), 16, (16, 16), CAUSAL, dtype="bfloat16", family="large", layout="apart"),
         _case(1, (3, 3), (34, 655), 16, (16, 16), CAUSAL),
+        _case(
+            1, (1, 1), (5, 40_003), 16, (16, 128), CAUSAL, family="score_pairs_in_sight"
+        ),  # more keys than 16 bits can count
         _case(2, (3, 1), (80, 640), 16, (16, 64), dtype="float16", layout="apart"),
         _case(2, (3, 1), (140, 112), 16, (32, 16), CAUSAL, dtype="float16", family="score_pairs", layout="transposed"),
         # more terms than a sum in 16 bits can hold

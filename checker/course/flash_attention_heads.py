@@ -71,6 +71,9 @@ PUZZLE = Puzzle(
             3, (6, 2), (130, 649), 16, (16, 16), CAUSAL_FULL, dtype="bfloat16", family="large", layout="strided"
         ),
         heads_case(2, (6, 3), (66, 655), 16, (16, 16), CAUSAL_RAGGED),
+        heads_case(
+            1, (1, 1), (5, 40_003), 16, (16, 128), CAUSAL, family="score_pairs_in_sight"
+        ),  # more keys than 16 bits can count
         heads_case(3, (3, 1), (80, 640), 16, (16, 64), RAGGED, dtype="float16", layout="strided"),
         heads_case(
             2,
@@ -100,6 +103,12 @@ PUZZLE = Puzzle(
         heads_case(
             1, (1, 1), (50, 40), 16, (64, 16), CAUSAL
         ),  # in one tile, one query sees nothing and another sees two tiles
+        # more queries than keys in full tiles; one tile that begins with a query that sees nothing
+        heads_case(3, (4, 2), (160, 48), 64, (32, 64), CAUSAL, dtype="float16", family="rising", layout="strided"),
+        heads_case(
+            1, (2, 1), (17, 16), 16, (32, 16), CAUSAL, dtype="bfloat16", family="rare_keys", layout="transposed"
+        ),
+        heads_case(1, (2, 2), (31, 1), 32, (32, 64), CAUSAL, family="large", layout="transposed"),
         heads_case(2, (4, 2), (21, 37), 16, (16, 16), layout="roomy"),
         heads_case(3, (2, 1), (21, 37), 32, (16, 32), CAUSAL, dtype="bfloat16", layout="transposed"),
         heads_case(1, (1, 1), (9, 41), 16, (16, 16), CAUSAL, family="near_overflow"),

@@ -158,9 +158,11 @@ PUZZLE = Puzzle(
         _case(2, 37, 70, 64, (32, 16), family="rare_keys", dtype="bfloat16"),
         _case(17, 5, 7, 16, (16, 16), family="score_pairs_in_sight"),
         _case(1, 270, 20, 16, (16, 16), family="score_pairs_in_sight"),
+        _case(1, 640, 16, 64, (16, 32), family="score_pairs_in_sight"),
         _case(1, 16, 445, 16, (16, 16), family="score_triples", flags=SCALED),
         _case(5, 17, 577, 16, (16, 16), family="score_pairs_in_sight"),  # too many tiles of keys to unroll by hand
         _case(2, 5, 577, 128, (16, 16), dtype="bfloat16", family="score_pairs", flags=SCALED),
+        _case(1, 5, 40_003, 16, (16, 256), family="score_pairs_in_sight"),  # more keys than 16 bits can count
         _case(3, 37, 643, 16, (16, 64), dtype="float16", family="large", layout="padded"),
         _case(5, 37, 71, 16, (16, 16), dtype="bfloat16", family="large", layout="padded"),
         # more terms than a sum in 16 bits can hold

@@ -26,6 +26,7 @@ PUZZLE = Puzzle(
         by_row(3, 61, 16, family="vast", devices=CPU),
         by_row(3, 605, 16, family="creeping"),
         by_row(3, 605, 16, family="climbing"),
+        by_row(1, 605, 16, family="overflowing_sum"),
         by_row(8, 200_003, 4096, devices=GPU, family="ascending"),
         by_row(5, 262_144, 16384, devices=GPU, dtype="bfloat16", family="spike"),
         by_row(515, 5003, 1024, devices=GPU, dtype="float16", family="ascending", layout="padded"),

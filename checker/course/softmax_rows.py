@@ -223,6 +223,7 @@ def in_chunks() -> tuple[Case, ...]:
         by_row(6, 605, 16, family="chunk_triples", layout="padded"),
         by_row(1, 5_003, 16),  # too many chunks to unroll by hand
         by_row(2, 33_003, 1024),  # more columns than 16 bits can count
+        by_row(3, 4096, 1024, layout="padded"),  # a round number of columns, and rows further apart
         by_row(3, 1033, 16, dtype="float16", family="spike"),
         by_row(3, 1024, 64, dtype="bfloat16", family="spike", layout="padded"),
     )

@@ -40,11 +40,13 @@ PUZZLE = Puzzle(
         _case(7, 605, 4, 16, family="chunk_triples"),
         _case(3, 5_003, 4, 16),  # too many chunks to unroll by hand
         _case(2, 33_003, 2, 1024),  # more columns than 16 bits can count
+        _case(3, 4096, 2, 1024, layout="padded"),  # a round number of columns, and rows further apart
         _case(71, 1033, 4, 16, dtype="float16", family="spike"),
         _case(5, 1024, 4, 16, dtype="bfloat16", family="spike", layout="padded"),
         _case(3, 61, 4, 16, family="vast", devices=CPU),
         _case(3, 605, 4, 16, family="creeping"),
         _case(3, 605, 4, 16, family="climbing"),
+        _case(3, 605, 4, 16, family="overflowing_sum"),
         _case(9, 200_003, 4, 2048, devices=GPU, family="ascending"),
         _case(517, 5003, 8, 512, devices=GPU, dtype="float16", family="ascending", layout="padded"),
         _case(5, 262_144, 1, 16384, devices=GPU, dtype="bfloat16", family="spike"),

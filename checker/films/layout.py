@@ -308,6 +308,11 @@ class _Grid:
             return next((c for c in free if c not in taken and c[0] in {t[0] for t in taken}), (len(self.down) - 1, len(self.across) - 1))  # fmt: skip
         across, down = self._axes(name)
         at = drawn.at or (down, across)
+        for place, bands in zip(at, (self.down, self.across), strict=True):
+            if place not in bands:
+                raise KeyError(
+                    f"{name} is drawn at {place!r}, and the diagram has only the bands {', '.join(bands)} there"
+                )
         return self.down[at[0]], self.across[at[1]]
 
     def _unit(self, band: Band, direction: int, shrink: float) -> float:

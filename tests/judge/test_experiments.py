@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from checker.course import PUZZLES
-from checker.judge.experiments import MOST_RUNS, changes, what_turns_it_right
+from checker.judge.experiments import MOST_RAISED, MOST_RUNS, changes, what_turns_it_right
 from checker.judge.launches import prepare
 from checker.judge.outcome import simulate
 from tests.judge.helpers import changed, judge, solution
@@ -105,6 +105,10 @@ def test_every_change_of_every_case_is_one_factor_of_that_case():
                 ]
                 different += [n for n in ("family", "dtype", "layout") if getattr(case, n) != getattr(change.case, n)]
                 assert 1 <= len(different) <= (2 if change.factor.startswith("BLOCK") else 1)
+                assert all(
+                    size <= max(case.sizes[name], MOST_RAISED, *case.meta.values())
+                    for name, size in change.case.sizes.items()
+                )
 
 
 def test_a_verdict_says_it_where_some_cases_are_right_and_only_there(runner):

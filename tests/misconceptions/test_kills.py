@@ -29,7 +29,9 @@ def test_caught_by_its_gate_and_diagnosed(misconception, runner):
     verdict = judge(PUZZLES[misconception.puzzle], misconception.source, runner)
     assert verdict.failure is not None, "survived"
     assert verdict.failure.gate in misconception.gates
-    assert REPORTED.get((misconception.puzzle, misconception.name), "nothing") == verdict.failure.gate, "`make mutants`"
+    assert REPORTED.get((misconception.puzzle, misconception.name), "nothing") == verdict.failure.gate, (
+        f"reports/mutants-cpu.json is older: run `python tools/mutants.py --puzzle {misconception.puzzle} --bank`"
+    )
     assert verdict.score == 0
     assert verdict.failure.message
     assert verdict.failure.advice

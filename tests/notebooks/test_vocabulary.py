@@ -61,7 +61,8 @@ def names_of_tl(code: str) -> set[str]:
 @pytest.mark.parametrize("puzzle", WRITTEN, ids=lambda p: p.name)
 def test_every_name_of_tl_is_taught_before_it_is_needed(puzzle: Puzzle) -> None:
     code = "".join(re.findall(r"`[^`\n]+`", taught_before(puzzle)))
-    assert {name for name in names_of_tl(solution(puzzle)) if not re.search(rf"\b{re.escape(name)}\b", code)} == set()
+    missing = {name for name in names_of_tl(solution(puzzle)) if not re.search(rf"\b{re.escape(name)}\b", code)}
+    assert missing == set(), f"say above the stub, in backticks, what these do: {', '.join(sorted(missing))}"
 
 
 @pytest.mark.parametrize("puzzle", WRITTEN, ids=lambda p: p.name)
