@@ -133,8 +133,10 @@ def _few_tiles(draw: Random, row: Row) -> tuple[int, int]:
 
 
 def _many_keys(draw: Random, row: Row) -> tuple[int, int]:
-    row |= {"tile": (64, 64), "d": draw.choice((16, 32))}
-    return draw.randint(200, 250), draw.randint(2100, 2300)
+    row |= {"tile": (16, 128), "d": 16}
+    if "heads" in row:
+        row |= {"batches": 1, "heads": (1, 1)} if "batches" in row else {"heads": 1}
+    return draw.randint(1, 16), draw.randint(40_004, 44_000)
 
 
 def drawn(

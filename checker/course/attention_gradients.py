@@ -243,7 +243,6 @@ def shared_cases(order: Order) -> tuple[Case, ...]:
         heads_case(
             1, (1, 1), order(40_003, 5), 16, order(128, 16), CAUSAL, family="rising"
         ),  # more than 16 bits can count
-        heads_case(1, (2, 1), (19, 21), 16, (16, 16), CAUSAL, family="far_below_zero"),
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         heads_case(2, (3, 1), order(37, 277), 16, (16, 16), CAUSAL_RAGGED, dtype="float16", layout="transposed"),
         heads_case(3, (4, 2), order(20, 613), 16, (16, 16), CAUSAL_RAGGED, layout="strided"),
@@ -314,7 +313,7 @@ def drawn(order: Order) -> Callable[[Random], tuple[Case, ...]]:
         return n_q, n_kv
 
     def long_walk(draw: Random, row: Row) -> tuple[int, int]:
-        row |= {"tile": (32, 32), "d": draw.choice((16, 32)), "batches": 1, "heads": (2, 1)}
-        return order(draw.randint(1200, 1400), draw.randint(40, 90))
+        row |= {"tile": order(128, 16), "d": 16, "batches": 1, "heads": (1, 1)}
+        return order(draw.randint(40_004, 44_000), draw.randint(1, 16))
 
     return attention_cases.drawn(from_row, _FACTORS, _allowed, few_tiles, long_walk)

@@ -104,7 +104,9 @@ PUZZLE = Puzzle(
             1, (1, 1), (50, 40), 16, (64, 16), CAUSAL
         ),  # in one tile, one query sees nothing and another sees two tiles
         # more queries than keys in full tiles; one tile that begins with a query that sees nothing
-        heads_case(3, (4, 2), (160, 48), 64, (32, 64), CAUSAL, dtype="float16", family="rising", layout="strided"),
+        heads_case(
+            3, (4, 2), (160, 48), 64, (32, 64), CAUSAL, dtype="float16", family="score_pairs_in_sight", layout="strided"
+        ),
         heads_case(
             1, (2, 1), (17, 16), 16, (32, 16), CAUSAL, dtype="bfloat16", family="rare_keys", layout="transposed"
         ),

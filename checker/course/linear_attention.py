@@ -159,8 +159,8 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
     """Random cases. The last one is larger than any known case."""
     found = []
     for large in (False,) * 5 + (True,):
-        tile = (64, 64, 64) if large else (draw.choice((16, 32)), draw.choice((16, 32, 64)), draw.choice((16, 32)))
-        limits = ((200, 300), (1300, 1500)) if large else ((1, 3 * tile[0]), (1, 6 * tile[1]))
+        tile = (16, 128, 16) if large else (draw.choice((16, 32)), draw.choice((16, 32, 64)), draw.choice((16, 32)))
+        limits = ((1, 16), (40_004, 44_000)) if large else ((1, 3 * tile[0]), (1, 6 * tile[1]))
         n_q, n_kv = (draw.randint(*limit) for limit in limits)
         b, h = (1, 1) if large else (draw.randint(1, 3), draw.randint(1, 2))
         widths = (draw.choice(WIDTHS), draw.randint(1, 2 * tile[2]))

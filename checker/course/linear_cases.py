@@ -109,11 +109,11 @@ def drawn(past: Past) -> Callable[[Random], tuple[Case, ...]]:
     def cases(draw: Random) -> tuple[Case, ...]:
         found = []
         for large in (False,) * 5 + (True,):
-            chunk, block = 64 if large else draw.choice((16, 32, 64)), draw.choice((16, 32, 64))
+            chunk, block = 128 if large else draw.choice((16, 32, 64)), 16 if large else draw.choice((16, 32, 64))
             b, h = (1, 1) if large else (draw.randint(1, 2), draw.randint(1, 3))
-            n, d_v = draw.randint(1120, 1300) if large else draw.randint(1, 6 * chunk), draw.randint(1, 2 * block)
-            values = drawn_values(draw, past)
-            found.append(chunked_case(b, h, n, (draw.choice(WIDTHS), d_v), (chunk, block), **values))
+            n, d_v = draw.randint(33_004, 36_000) if large else draw.randint(1, 6 * chunk), draw.randint(1, 2 * block)
+            values, d = drawn_values(draw, past), 16 if large else draw.choice(WIDTHS)
+            found.append(chunked_case(b, h, n, (d, d_v), (chunk, block), **values))
         return tuple(found)
 
     return cases

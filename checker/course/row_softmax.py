@@ -27,7 +27,6 @@ PUZZLE = Puzzle(
         by_row(67, 7, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
         by_row(2, 5003, 8192),  # more columns than a fixed limit would allow
         by_row(1, 12_289, 16384, layout="padded"),
-        by_row(1, 40_003, 65_536),  # more lanes than 16 bits can count
         by_row(2, 4096, 4096, layout="padded"),  # a round number of columns, and rows further apart
         by_row(3, 16, 16, dtype="bfloat16", family="deep"),
         by_row(3, 16, 16, dtype="bfloat16", family="positive"),

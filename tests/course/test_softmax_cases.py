@@ -40,7 +40,7 @@ def test_every_pair_of_a_long_rows_factors_meets_in_some_case(name):
         for case in cpu(name)
         if case.sizes["M"] < 20
         and case.sizes["N"] > 1
-        and case.family not in ("vast", "chunk_triples", "creeping", "climbing")
+        and case.family not in ("vast", "chunk_triples", "creeping", "climbing", "overflowing_sum")
     ]
     values = {factor: {one[factor] for one in covered} for factor in covered[0]}
     assert len(values["memory"]) == 2 * len(DTYPES)
