@@ -1,14 +1,13 @@
 """Offsets past 2³¹: what a kernel does to tensors so large that 32 bits do not count their elements.
 
 Such a matrix is 8 GB in float32, and none is made: the simulator takes the rows of a small one to lie so far apart that the
-last one begins past 2³¹, and past 2³² where it can. A kernel that is right on the small matrix and wrong here fails the `memory` gate.
+last one begins past 2³¹. A kernel that is right on the small matrix and wrong here fails the `memory` gate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 
@@ -23,19 +22,13 @@ from checker.puzzle import Long, Puzzle
 from checker.submission.kernel import KernelSource
 
 COUNTED = 3
-"""As many rows at least, so that the distance between two of them still fits in 32 bits; one more for an offset past 2³²."""
+"""As many rows at least, so that the distance between two of them still fits in 32 bits."""
 MISCONCEPTION = "offset_in_32_bits"
 """The belief behind it, in the bank of every puzzle with long tensors."""
 
 
-def passing(rows: int, axes: int = 1) -> int:
-    """Elements from row to row, a multiple of 16, with which the last row begins past 2³¹.
-
-    Along one axis and with more than `COUNTED` rows it begins past 2³², where numbers of 32 bits without a sign end, too: half a row
-    further, so that a product that wraps around leads outside the tensor.
-    """
-    if axes == 1 and rows > COUNTED:
-        return -(-(2**33) // (2 * rows - 3) // 16) * 16
+def passing(rows: int) -> int:
+    """Elements from row to row, a multiple of 16, with which the last row begins past 2³¹ and none before it."""
     return -(-(2**31) // (rows - 1) // 16) * 16
 
 
@@ -57,14 +50,9 @@ def far_launches(puzzle: Puzzle, prepared: Sequence[Prepared]) -> list[FarLaunch
     """For each sort of long tensors the smallest launch of `prepared` that has enough rows, with its rows far apart."""
     found = []
     for long in puzzle.long:
-        fit = [p for p in prepared if min(_rows(long, p)) >= COUNTED]
-        if len(long.axes) == 1:
-            fit = [p for p in fit if min(_rows(long, p)) > COUNTED] or fit
-        if fit:
-            chosen = min(fit, key=_elements)
-            found.append(
-                FarLaunch(long, chosen, far_apart(puzzle, chosen, long, partial(passing, axes=len(long.axes))))
-            )
+        chosen = min((p for p in prepared if min(_rows(long, p)) >= COUNTED), key=_elements, default=None)
+        if chosen is not None:
+            found.append(FarLaunch(long, chosen, far_apart(puzzle, chosen, long, passing)))
     return found
 
 
@@ -78,7 +66,7 @@ def failed(source: KernelSource, launch: FarLaunch, outcome: Outcome) -> GateRes
     line = min((f.line for f in findings if f.line is not None), default=None)  # a load before the store
     unit, where = launch.long.unit, source.line_words(line)
     name, last = launch.long.tensors[0], _rows(launch.long, launch.near)[0] - 1
-    apart = passing(last + 1, len(launch.long.axes))
+    apart = passing(last + 1)
     return GateResult(
         GATE,
         "failed",
