@@ -78,7 +78,6 @@ PUZZLE = Puzzle(
         chunked_case(2, 1, 15, (32, 33), (16, 16), dtype="bfloat16", family="outlier", layout="padded"),
         chunked_case(2, 1, 640, (16, 12), (16, 32), dtype="bfloat16", family="contributions", layout="padded"),
         chunked_case(1, 1, 217, (128, 29), (64, 64), dtype="float16", family="contributions"),
-        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         chunked_case(2, 1, 198, (128, 63), (64, 32), dtype="bfloat16", family="contributions", layout="transposed"),
         chunked_case(1, 1, 132, (128, 87), (32, 64), dtype="float16", family="outlier", layout="transposed"),
         # added for mistakes that only a GPU's larger cases had shown
