@@ -132,6 +132,11 @@ def _few_tiles(draw: Random, row: Row) -> tuple[int, int]:
     return draw.randint(1, 2 * row["tile"][0] + 9), draw.randint(1, tiles * row["tile"][1])
 
 
+def _many_tiles(draw: Random, row: Row) -> tuple[int, int]:
+    row |= {"tile": (64, 64), "d": draw.choice((16, 32))}
+    return draw.randint(200, 250), draw.randint(2100, 2300)
+
+
 def _many_keys(draw: Random, row: Row) -> tuple[int, int]:
     row |= {"tile": (16, 128), "d": 16}
     if "heads" in row:
@@ -144,24 +149,24 @@ def drawn(
     factors: Mapping[str, Sequence[Any]] = FACTORS,
     allowed: Allowed = lambda row: True,
     lengths: Lengths = _few_tiles,
+    large: Lengths = _many_tiles,
     longest: Lengths = _many_keys,
 ) -> Callable[[Random], tuple[Case, ...]]:
-    """Six cases like those of `covered` with random sizes, tiles and scales. The last one is longer than any known case.
+    """Seven cases like those of `covered` with random sizes, tiles and scales. The last one is longer than any known case.
 
-    `lengths` draws N_Q and N_KV, `longest` those of the last case; either may change the row of factors.
+    `lengths` draws N_Q and N_KV, `large` those of the sixth case, which has many tiles of both, `longest` those of the last; each may
+    change the row of factors.
     """
 
     def cases(draw: Random) -> tuple[Case, ...]:
         found: list[Case] = []
-        while len(found) < 6:
+        while len(found) < 7:
             row = {name: draw.choice(values) for name, values in factors.items()}
             if not allowed(row):
                 continue
             row |= {"tile": (draw.choice((16, 32)), draw.choice((16, 32, 64))), "seed": draw.getrandbits(32)}
             row["scale"] = draw.choice((0.0, round(draw.uniform(0.05, 0.9), 3)))
-            n_q, n_kv = lengths(draw, row)
-            if len(found) == 5:
-                n_q, n_kv = longest(draw, row)
+            n_q, n_kv = {5: large, 6: longest}.get(len(found), lengths)(draw, row)
             found.append(build(row, n_q, n_kv))
         return tuple(found)
 

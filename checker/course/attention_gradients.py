@@ -312,8 +312,12 @@ def drawn(order: Order) -> Callable[[Random], tuple[Case, ...]]:
         n_q, n_kv = (draw.randint(1, 2 * tile + 9) for tile in row["tile"])
         return n_q, n_kv
 
+    def many_tiles(draw: Random, row: Row) -> tuple[int, int]:
+        row |= {"tile": (32, 32), "d": draw.choice((16, 32)), "batches": 1, "heads": (2, 1)}
+        return order(draw.randint(1200, 1400), draw.randint(40, 90))
+
     def long_walk(draw: Random, row: Row) -> tuple[int, int]:
         row |= {"tile": order(128, 16), "d": 16, "batches": 1, "heads": (1, 1)}
         return order(draw.randint(40_004, 44_000), draw.randint(1, 16))
 
-    return attention_cases.drawn(from_row, _FACTORS, _allowed, few_tiles, long_walk)
+    return attention_cases.drawn(from_row, _FACTORS, _allowed, few_tiles, many_tiles, long_walk)
