@@ -158,9 +158,14 @@ def _covered() -> tuple[Case, ...]:
 def _drawn(draw: Random) -> tuple[Case, ...]:
     """Random cases. The last one is larger than any known case."""
     found = []
-    for large in (False,) * 5 + (True,):
-        tile = (16, 128, 16) if large else (draw.choice((16, 32)), draw.choice((16, 32, 64)), draw.choice((16, 32)))
-        limits = ((1, 16), (40_004, 44_000)) if large else ((1, 3 * tile[0]), (1, 6 * tile[1]))
+    for number in range(7):
+        large = number >= 5
+        tile = (draw.choice((16, 32)), draw.choice((16, 32, 64)), draw.choice((16, 32)))
+        limits = (1, 3 * tile[0]), (1, 6 * tile[1])
+        if number == 5:  # many tiles of both
+            tile, limits = (64, 64, 64), ((200, 300), (1300, 1500))
+        elif number == 6:
+            tile, limits = (16, 128, 16), ((1, 16), (40_004, 44_000))
         n_q, n_kv = (draw.randint(*limit) for limit in limits)
         b, h = (1, 1) if large else (draw.randint(1, 3), draw.randint(1, 2))
         widths = (draw.choice(WIDTHS), draw.randint(1, 2 * tile[2]))

@@ -108,11 +108,13 @@ def drawn(past: Past) -> Callable[[Random], tuple[Case, ...]]:
 
     def cases(draw: Random) -> tuple[Case, ...]:
         found = []
-        for large in (False,) * 5 + (True,):
-            chunk, block = 128 if large else draw.choice((16, 32, 64)), 16 if large else draw.choice((16, 32, 64))
-            b, h = (1, 1) if large else (draw.randint(1, 2), draw.randint(1, 3))
-            n, d_v = draw.randint(33_004, 36_000) if large else draw.randint(1, 6 * chunk), draw.randint(1, 2 * block)
-            values, d = drawn_values(draw, past), 16 if large else draw.choice(WIDTHS)
+        for number in range(7):
+            large, longest = number == 5, number == 6
+            chunk = 128 if longest else 64 if large else draw.choice((16, 32, 64))
+            block, d = (16, 16) if longest else (draw.choice((16, 32, 64)), draw.choice(WIDTHS))
+            b, h = (1, 1) if large or longest else (draw.randint(1, 2), draw.randint(1, 3))
+            n = draw.randint(*((33_004, 36_000) if longest else (1120, 1300) if large else (1, 6 * chunk)))
+            d_v, values = draw.randint(1, 2 * block), drawn_values(draw, past)
             found.append(chunked_case(b, h, n, (d, d_v), (chunk, block), **values))
         return tuple(found)
 
