@@ -138,7 +138,7 @@ def _many_tiles(draw: Random, row: Row) -> tuple[int, int]:
 
 
 def _many_keys(draw: Random, row: Row) -> tuple[int, int]:
-    row |= {"tile": (16, 128), "d": 16}
+    row |= {"tile": (16, 128), "d": 16, "dtype": "float32"}
     if "heads" in row:
         row |= {"batches": 1, "heads": (1, 1)} if "batches" in row else {"heads": 1}
     return draw.randint(1, 16), draw.randint(40_004, 44_000)

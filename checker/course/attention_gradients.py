@@ -317,7 +317,8 @@ def drawn(order: Order) -> Callable[[Random], tuple[Case, ...]]:
         return order(draw.randint(1200, 1400), draw.randint(40, 90))
 
     def long_walk(draw: Random, row: Row) -> tuple[int, int]:
-        row |= {"tile": order(128, 16), "d": 16, "batches": 1, "heads": (1, 1)}
+        # so many terms do not fit in float16, nor large ones in float32
+        row |= {"tile": order(128, 16), "d": 16, "batches": 1, "heads": (1, 1), "dtype": "float32", "family": "normal"}
         return order(draw.randint(40_004, 44_000), draw.randint(1, 16))
 
     return attention_cases.drawn(from_row, _FACTORS, _allowed, few_tiles, many_tiles, long_walk)

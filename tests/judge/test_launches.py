@@ -9,8 +9,10 @@ import pytest
 import torch
 
 from checker.course import LADDER, PUZZLES
-from checker.judge.launches import GUARD, cases_of, damages, prepare, seed_from, whole
+from checker.judge.launches import GUARD, cases_of, damages, prepare, prepare_all, seed_from, whole
+from checker.judge.outcome import simulate
 from checker.submission.kernel import Config
+from tests.judge.helpers import solution
 from tests.judge.local_runner import copied
 
 ROW = PUZZLES["row_softmax"]
@@ -113,6 +115,15 @@ def test_drawn_cases_can_be_had_again_and_one_is_larger_than_all_that_are_known(
         drawn = cases[len(puzzle.cases) :]
         assert any(case.sizes[n] > max(other.sizes[n] for other in known) for case in drawn for n in case.sizes)
     assert puzzle.drawn(Random(0)) != puzzle.drawn(Random(1))
+
+
+@pytest.mark.parametrize("puzzle", [p for p in LADDER if p.drawn(Random(0))], ids=lambda p: p.name)
+def test_the_solution_is_well_within_the_tolerance_of_large_drawn_cases(puzzle, runner):
+    large = [case for seed in (1, 5, 9) for case in puzzle.drawn(Random(seed))[-2:]]
+    prepared = prepare_all(puzzle, [(case, None) for case in large])
+    outcomes = list(simulate(puzzle, solution(puzzle.name), runner, prepared))
+    assert len(outcomes) == len(large)
+    assert max(outcome.comparison.worst for outcome in outcomes) < 0.75
 
 
 def test_a_configuration_binds_its_meta_and_options():
