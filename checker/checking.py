@@ -60,12 +60,14 @@ def check_source(
     diagnose: bool = True,
     runner: Runner | None = None,
     seed: int | None = None,
+    ahead: bool = True,
 ) -> Verdict:
     """Judge one kernel; never raises for anything that a kernel does.
 
     `runner` defaults to the shared warm sandbox. A `seed` draws the numbers of every case anew, and more cases beside them; the
-    same seed gives the same cases. Whatever breaks in the machinery is a verdict with status ``infra_error``. Raises
-    DeviceMissing and ValueError for a `device` that cannot be had.
+    same seed gives the same cases. With `ahead` all is compiled while the simulator runs: a right kernel is known sooner, and for
+    a wrong one it was in vain. Whatever breaks in the machinery is a verdict with status ``infra_error``. Raises DeviceMissing
+    and ValueError for a `device` that cannot be had.
     """
     where = resolve_device(device)
     try:
@@ -74,7 +76,7 @@ def check_source(
 
             runner = cast(Runner, Sandbox.shared())
         with session(runner, gpu=where == "cuda") as shared:
-            return _Check(puzzle, source, where, shared, diagnose, seed).verdict(submission)
+            return _Check(puzzle, source, where, shared, diagnose, seed, ahead).verdict(submission)
     except Exception as error:  # the learner must not pay for a defect of ours
         return infra_verdict(puzzle, submission, where, error)
 
@@ -90,11 +92,13 @@ class _Check:
         runner: Runner,
         diagnose: bool,
         seed: int | None,
+        ahead: bool,
     ) -> None:
         self.puzzle, self.source, self.device, self.runner = puzzle, source, device, runner
-        self.wants_diagnosis = diagnose
+        self.wants_diagnosis, self.ahead = diagnose, ahead
         self.seed, self.cases = seed, cases_of(puzzle, seed)
         self.gates: dict[Gate, GateResult] = {}
+        self.compilation: compile_gate.Compilation | None = None
         self.diagnosis: Diagnosis | None = None
         self.smallest: Case | None = None
         self.right = self.run = 0
@@ -135,10 +139,16 @@ class _Check:
         cases = [case for case in self.cases if "cpu" in case.devices]
         launches = prepare_all(self.puzzle, plan(self.puzzle, cases, self.source.configs))
         here = (gpu.capability() or None) if self.device == "cuda" else None
-        compilation = compile_gate.Compilation(self.puzzle, self.source, self.runner, launches, here)
+        self.compilation = compilation = compile_gate.Compilation(
+            self.puzzle, self.source, self.runner, launches, here, ahead=self.ahead
+        )
         refused = compilation.first()
         if not self.add(compile_gate.result(self.source, compilation, refused)):
             return
+        # for the GPU here, what its launches look up; without one, machine code for every other dtype, configuration and GPU
+        on_gpu = self.on_gpu(launches, compilation.largest) if self.device == "cuda" else []
+        if self.ahead:
+            compilation.begin_rest(self.gpu_launches(on_gpu, launches))
 
         # simulate: every case in one pass, and those whose offsets pass 2³¹
         far = int64_overflow.far_launches(self.puzzle, launches)
@@ -146,6 +156,8 @@ class _Check:
         outcomes, far_outcomes = seen[: len(launches)], seen[len(launches) :]
         self.right, self.run = sum(outcome.right for outcome in outcomes), len(launches)
         outcomes = self.before_the_timeout(outcomes)
+        if not self.add(compile_gate.result(self.source, compilation, compilation.largest_variant())):
+            return
 
         # values, memory, traffic: each looks at the same outcomes and runs nothing, unless it fails
         if not self.passes(values_gate, outcomes):
@@ -158,11 +170,10 @@ class _Check:
         if not self.passes(traffic_gate, outcomes):
             return
 
-        # compile, the rest: what a wrong kernel has no need of. For the GPU here, what its launches look up; without one,
-        # machine code for every other dtype, configuration and GPU
-        for_gpu = [case for case in self.cases if "gpu" in case.devices]
-        on_gpu = worth_launching(self.puzzle, for_gpu, self.source.configs, launches, [compilation.largest])
-        refused = compilation.rest() if here is None else compilation.for_launches(self.gpu_launches(on_gpu, launches))
+        # compile, the rest: what a wrong kernel has no need of
+        if not self.ahead:
+            compilation.begin_rest(self.gpu_launches(on_gpu, launches))
+        refused = compilation.rest()
         if not self.add(compile_gate.result(self.source, compilation, refused)):
             return
 
@@ -172,6 +183,11 @@ class _Check:
             return
         if not self.add(gpu_gate(self.puzzle, self.source, self.runner, on_gpu)) and self.wants_diagnosis:
             self.diagnosis = ONLY_ON_GPU
+
+    def on_gpu(self, launches: Sequence[Prepared], compiled: Case) -> list[Planned]:
+        """What the gpu gate launches."""
+        cases = [case for case in self.cases if "gpu" in case.devices]
+        return worth_launching(self.puzzle, cases, self.source.configs, launches, [compiled])
 
     def gpu_launches(self, planned: Sequence[Planned], prepared: Sequence[Prepared]) -> list[Launch]:
         """Every launch of the gpu gate as the compiler sees it; the simulator has run most of them."""
@@ -184,7 +200,10 @@ class _Check:
     def add(self, result: GateResult) -> bool:
         """Keep what a gate said, in place of what it said before; whether the next one is reached."""
         self.gates[result.gate] = result
-        return result.status in ("passed", "skipped")
+        reached = result.status in ("passed", "skipped")
+        if not reached and self.compilation is not None:
+            self.compilation.give_up()
+        return reached
 
     def passes(self, gate: SimulatedGate, outcomes: Sequence[Outcome]) -> bool:
         """Add the gate's result. Where it fails: the smallest case that fails in the same way, and the misconception."""
@@ -192,6 +211,8 @@ class _Check:
         failing = gate.failure(puzzle, outcomes)
         if failing is None:
             return self.add(gate.passed(puzzle, outcomes))
+        if self.compilation is not None:
+            self.compilation.give_up()
 
         def fails(outcome: Outcome) -> bool:
             return gate.fails(puzzle, outcome, failing)

@@ -9,6 +9,7 @@ or tiles ("late_max", "early_max", "uneven") are more than 88 apart, the range o
 from __future__ import annotations
 
 import math
+import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import wraps
@@ -145,24 +146,27 @@ def generator(case: Case) -> torch.Generator:
     return torch.Generator().manual_seed(case.seed * 1_000_003 + sum(case.sizes.values()))
 
 
-MOST_REMEMBERED, FEW = 400, 2**15
-"""Limits of `once_a_case`: number of tensors, and elements of each. Together at most 100 MB."""
+MOST_REMEMBERED = 2**27
+"""Bytes that a function with `once_a_case` keeps."""
 
 
 def once_a_case(compute: Callable[[Case, str], torch.Tensor]) -> Callable[[Case, str], torch.Tensor]:
-    """`compute` with a cache of the last `MOST_REMEMBERED` small results, because a diagnosis needs each dozens of times."""
+    """`compute` with a cache of the last results, because a diagnosis needs each dozens of times."""
     known: OrderedDict[tuple[bytes, str], torch.Tensor] = OrderedDict()
+    size, lock = 0, threading.Lock()
 
     @wraps(compute)
     def remembering(case: Case, output: str) -> torch.Tensor:
+        nonlocal size
         key = (msgspec.json.encode(case, order="deterministic"), output)
         found = known.get(key)
         if found is None:
             found = compute(case, output)
-            if found.numel() <= FEW:
+            with lock:
+                size += found.nbytes if key not in known else 0
                 known[key] = found
-            if len(known) > MOST_REMEMBERED:
-                known.popitem(last=False)
+                while size > MOST_REMEMBERED:
+                    size -= known.popitem(last=False)[1].nbytes
         return found
 
     return remembering
@@ -304,5 +308,13 @@ def stored(x: torch.Tensor, case: Case, gap: int = 13) -> torch.Tensor:
 
 
 def row_magnitude(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """The scale of an error: the largest magnitude of each row, [..., 1]."""
+    """The scale of an error: the largest magnitude of each row, [..., 1].
+
+    At least twice the smallest normal number of the dtype: numbers below that are multiples of a step, however small they are.
+    """
+    return largest_of_row(expected).clamp(min=2 * torch.finfo(DTYPES[case.dtype]).tiny)
+
+
+def largest_of_row(expected: torch.Tensor) -> torch.Tensor:
+    """The largest finite magnitude of each row, [..., 1]."""
     return expected.abs().nan_to_num(posinf=0.0).amax(dim=-1, keepdim=True)

@@ -14,12 +14,13 @@ from checker.course.attention_cases import (
     covered,
     described,
     drawn,
+    scale_of_outputs,
     values_of,
 )
 from checker.course.attention_inputs import attention, queries_keys_values, running, scale_of
 from checker.course.covering import Row
 from checker.course.diagrams import attention as attention_diagram
-from checker.course.families import row_magnitude, stored
+from checker.course.families import stored
 from checker.puzzle import CPU, DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
 
 
@@ -155,7 +156,7 @@ PUZZLE = Puzzle(
     reference=reference,
     launch=launch,
     budget=budget,
-    scale=row_magnitude,
+    scale=scale_of_outputs,
     tolerance=TOLERANCE,
     hint=Hint(
         question="In online softmax, when a chunk brings a larger maximum, what happens to the sum so far? The output so far is a "

@@ -171,7 +171,9 @@ def verdict_record(
 
 def _verdict(task: Task, device: Device, setting: Setting, runner: Runner, seed: int | None) -> Verdict:
     try:
-        return check_source(task.puzzle, task.source, device, diagnose=setting.diagnose, runner=runner, seed=seed)
+        return check_source(
+            task.puzzle, task.source, device, diagnose=setting.diagnose, runner=runner, seed=seed, ahead=False
+        )
     except Exception as error:
         return infra_verdict(task.puzzle, "", device, error)
 
@@ -206,10 +208,12 @@ class _BoundedSession:
     def _message(self) -> str:
         return f"Judging this kernel took longer than the {self._seconds:g} s that one kernel may use."
 
-    def compile(self, kernel: KernelSource, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]:
+    def compile(
+        self, kernel: KernelSource, requests: Sequence[CompileRequest], *, aside: bool = False
+    ) -> Iterator[CompileResult]:
         done = 0
         if not self._over:
-            for result in self._runner.compile(kernel, requests):
+            for result in self._runner.compile(kernel, requests, aside=aside):
                 yield result
                 done += 1
                 if self._over:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import cycle
 
 from checker.compiler import TARGETS, CompileRequest, CompileResult, gpu_name, requests_for
@@ -58,12 +58,21 @@ def _has_a_size_of_one(prepared: Prepared) -> bool:
     return any(isinstance(value, int) and value == 1 for value in prepared.launch.arguments.values())
 
 
+@dataclass(frozen=True)
+class _Begun:
+    """Variants that are being compiled: the names and requests that nobody has waited for, and what is arriving."""
+
+    due: list[tuple[str, CompileRequest]]
+    results: Iterator[CompileResult]
+
+
 class Compilation:
-    """What is compiled of a kernel for its verdict: `first` before anything runs, `rest` once all else is right.
+    """What is compiled of a kernel for its verdict: `first` before anything runs, `rest` for kernels that are right otherwise.
 
     `results` is what the compiler said so far, per variant (dtype, flags, configuration) and capability; what was read by the
     front end alone stands there too, until the machine code does. `here` is the capability of the GPU that the kernel is going to
-    run on: then it is compiled for that one and no other.
+    run on: then it is compiled for that one and no other. With `ahead` the machine code of `largest_variant` is no part of
+    `first`, but begun with the rest.
     """
 
     def __init__(
@@ -73,29 +82,63 @@ class Compilation:
         runner: Runner,
         prepared: Sequence[Prepared],
         here: int | None = None,
+        *,
+        ahead: bool = False,
     ) -> None:
-        self.here = here
+        self.here, self._ahead = here, ahead
         self.targets = [here] if here else [TARGETS[PRIMARY], *(c for n, c in TARGETS.items() if n != PRIMARY)]
         self.results: dict[str, dict[int, CompileResult]] = {}
         self._puzzle, self._source, self._runner = puzzle, source, runner
+        self._begun: _Begun | None = None
         self._variants = variants(prepared)
         self._largest = max(self._variants, key=lambda name: _tile(self._variants[name]))
         self.largest = self._variants[self._largest].case
 
     def first(self) -> CompileResult | None:
-        """The front end of every variant and the machine code of the one with the largest tiles, for one GPU.
+        """The front end of every variant and, unless `ahead`, the machine code of the one with the largest tiles, for one GPU.
 
         What fails there is tried on the others. Gives the first variant that failed on every GPU tried, or None.
         """
         others = [name for name in self._variants if name != self._largest]
-        asked = [self._request(self._largest), *(self._request(name, front_end_only=True) for name in others)]
-        return self._compile([self._largest, *others], asked)
+        largest = self._request(self._largest, front_end_only=self._ahead)
+        asked = [largest, *(self._request(name, front_end_only=True) for name in others)]
+        return self._wait(self._begin([self._largest, *others], asked))
+
+    def begin_rest(self, launches: Iterable[Launch] = ()) -> None:
+        """Begin what `rest` waits for; `launches` are those on the GPU here, if there is one. `give_up` ends it."""
+        names, asked = self._other_variants() if self.here is None else self._of_launches(launches, self.here)
+        if self._ahead:
+            names, asked = [self._largest, *names], [self._request(self._largest), *asked]
+        self._begun = self._begin(names, asked, aside=self._ahead)
+
+    def largest_variant(self) -> CompileResult | None:
+        """What `rest` gives, of the first that was begun `ahead`."""
+        return self._wait(self._begun, 1) if self._begun is not None and self._ahead else None
 
     def rest(self) -> CompileResult | None:
-        """The machine code of one variant for every other dtype and configuration, each for another GPU, until each GPU has had one.
+        """Without a GPU: the machine code of one variant for every other dtype and configuration, each for another GPU, until
+        each GPU has had one. With a GPU: what each launch there is going to look up in Triton's cache.
 
-        Gives what `first` gives.
+        Waits for what was begun. Gives what `first` gives.
         """
+        assert self._begun is not None
+        begun, self._begun = self._begun, None
+        return self._wait(begun)
+
+    def _of_launches(self, launches: Iterable[Launch], here: int) -> tuple[list[str], list[CompileRequest]]:
+        asked = {repr(request): request for one in launches for request in self._requests(one, here)}
+        stands = [self._request(self._largest), *(tried[here].request for tried in self.results.values())]
+        for request in stands:
+            asked.pop(repr(request), None)
+        return [f"launch {number}" for number in range(len(asked))], list(asked.values())
+
+    def give_up(self) -> None:
+        """End what was begun: the kernel is wrong."""
+        if self._begun is not None:
+            _close(self._begun.results)
+            self._begun = None
+
+    def _other_variants(self) -> tuple[list[str], list[CompileRequest]]:
         largest = self._variants[self._largest]
         dtypes, configs, names = {largest.case.dtype}, {repr(largest.config)}, []
         for name, one in self._variants.items():
@@ -105,15 +148,7 @@ class Compilation:
                 names.append(name)
         names += [self._largest] * (len(self.targets) - 1 - len(names))
         turns = cycle(self.targets[1:] or self.targets)
-        return self._compile(names, [self._request(name, target) for name, target in zip(names, turns, strict=False)])
-
-    def for_launches(self, launches: Iterable[Launch]) -> CompileResult | None:
-        """What each of `launches` on the GPU here is going to look up in Triton's cache. Gives what `first` gives."""
-        assert self.here is not None
-        asked = {repr(request): request for one in launches for request in self._requests(one, self.here)}
-        for tried in self.results.values():
-            asked.pop(repr(tried[self.here].request), None)  # it stands already
-        return self._compile([f"launch {number}" for number in range(len(asked))], list(asked.values()))
+        return names, [self._request(name, target) for name, target in zip(names, turns, strict=False)]
 
     def in_full(self) -> set[int]:
         """The capabilities for which there is machine code."""
@@ -124,11 +159,16 @@ class Compilation:
             if result.ok and not result.request.front_end_only
         }
 
-    def _compile(self, names: Sequence[str], asked: Sequence[CompileRequest]) -> CompileResult | None:
-        arriving = self._runner.compile(self._source, asked)
-        for name, request in zip(names, asked, strict=True):
+    def _begin(self, names: Sequence[str], asked: Sequence[CompileRequest], *, aside: bool = False) -> _Begun:
+        due = list(zip(names, asked, strict=True))
+        return _Begun(due, self._runner.compile(self._source, asked, aside=aside))
+
+    def _wait(self, begun: _Begun, most: int | None = None) -> CompileResult | None:
+        """For all that is due, or for the first `most`."""
+        now, begun.due[:] = begun.due[:most], begun.due[len(begun.due[:most]) :]
+        for name, request in now:
             silent = CompileResult(request, ok=False, status="infra_error", raw="the runner gave no result")
-            result = next(arriving, silent)
+            result = next(begun.results, silent)
             self._keep(name, [result])
             if result.ok:
                 continue
@@ -140,7 +180,7 @@ class Compilation:
                 self._keep(name, self._runner.compile(self._source, again))
             tried = [one for one in self.results[name].values() if one.request.front_end_only == request.front_end_only]
             if not any(one.ok for one in tried):
-                _close(arriving)
+                _close(begun.results)
                 return result
         return None
 

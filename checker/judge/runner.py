@@ -37,11 +37,14 @@ class Runner(Protocol):
     """Runs kernels somewhere safe. Results come in the order asked for. A compilation that fails stops no other; of launches,
     the first result that is not ``passed`` is the last.
 
+    `compile` begins at once. What is compiled `aside` leaves the processors to other work: nobody waits for it yet.
     The tensors of the launches asked for are left as they are. `launch` takes the next launch while the GPU works on the last one,
     so a generator that prepares large ones costs no time of its own.
     """
 
-    def compile(self, kernel: KernelSource, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]: ...
+    def compile(
+        self, kernel: KernelSource, requests: Sequence[CompileRequest], *, aside: bool = False
+    ) -> Iterator[CompileResult]: ...
 
     def simulate(
         self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions

@@ -40,8 +40,9 @@ class CompilePool:
         numbers: Sequence[int],
         width: int,
         seconds: float,
+        aside: bool,
     ) -> None:
-        self._take, self._give, self._requests, self._seconds = take, give, requests, seconds
+        self._take, self._give, self._requests, self._seconds, self._aside = take, give, requests, seconds, aside
         width = min(width, len(numbers))
         self._queues = [_Queue(list(numbers[i::width])) for i in range(width)]
 
@@ -90,7 +91,7 @@ class CompilePool:
 
         queue.job = self._take()
         queue.job.asked += len(queue.due)
-        queue.job.send(AskedToCompile(tuple(self._requests[n] for n in queue.due)))
+        queue.job.send(AskedToCompile(tuple(self._requests[n] for n in queue.due), self._aside))
 
     def _received(self, queue: _Queue, request: CompileRequest) -> tuple[CompileResult, bool]:
         """The result, and whether the job is over."""

@@ -47,6 +47,9 @@ from checker.sandbox.tasks import (
 from checker.simulator import SimulateOptions, Trace, simulate, simulate_together, trace_codec
 from checker.submission.load import load_kernel
 
+_ASIDE = 5
+"""A third of the processor time that others get who want it too."""
+
 
 def run(channel: Channel, folder: Path, task: msgspec.Raw) -> None:
     """All of a job. `task` comes from the trusted side."""
@@ -94,7 +97,10 @@ def _compile(channel: Channel, folder: Path, task: Compile) -> None:
 def _requests(channel: Channel) -> Iterator[CompileRequest]:
     """Until nothing more is asked for: then `Closed` ends the job."""
     while True:
-        yield from channel.receive_with_fds(AskedToCompile)[0].requests
+        message = channel.receive_with_fds(AskedToCompile)[0]
+        if message.aside:
+            os.nice(_ASIDE)
+        yield from message.requests
 
 
 def _allow(seconds: float) -> None:

@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
 
@@ -122,13 +122,26 @@ class Sandbox:
     # ------------------------------------------------------------------------------------------------------- compile
 
     def compile(
-        self, kernel: KernelSource, requests: Sequence[CompileRequest], kept: KeptJobs | None = None
+        self,
+        kernel: KernelSource,
+        requests: Sequence[CompileRequest],
+        kept: KeptJobs | None = None,
+        *,
+        aside: bool = False,
     ) -> Iterator[CompileResult]:
-        """One result per request, in order, whatever became of the others. Work is spread over the processors.
+        """One result per request, in order, whatever became of the others. Work is spread over the processors, and begins at once.
 
         What a request gives does not depend on anything but kernel and request, so it is remembered, unless a launch waits for
         what is compiled. Jobs come from `kept` and go back there.
         """
+        results = self._compile(kernel, requests, kept, aside)
+        next(results)
+        return cast("Iterator[CompileResult]", results)
+
+    def _compile(
+        self, kernel: KernelSource, requests: Sequence[CompileRequest], kept: KeptJobs | None, aside: bool
+    ) -> Iterator[CompileResult | None]:
+        """None once the jobs are at work, then the results."""
         from checker.sandbox.tasks import Compile
 
         task, cache = protocol.encode(Compile(kernel, self.limits.compile)), kept.cache if kept else ""
@@ -140,13 +153,15 @@ class Sandbox:
             width, seconds = os.cpu_count() or 1, self.limits.compile
             take = lambda: kept.take(task, 0, start) if kept else start()  # noqa: E731
             give = lambda job: kept.give(task, job) if kept else job.close()  # noqa: E731
-            with CompilePool(take, give, requests, missing, width, seconds) as pool:
+            with CompilePool(take, give, requests, missing, width, seconds, aside) as pool:
+                yield None
                 for number, key in enumerate(keys):
                     result = known[number] if number in known else pool.result(number)
                     if result.status in ("passed", "compile_error"):
                         self._remember(key, result)
                     yield result
         except WorkerFailed as error:
+            yield None
             yield from (failed(request, "infra_error", str(error)) for request in requests)
 
     def _remember(self, key: bytes, result: CompileResult) -> None:
@@ -363,8 +378,10 @@ class Session:
         if self._jobs.cache:
             self._sandbox._worker.forget(self._jobs.cache)
 
-    def compile(self, kernel: KernelSource, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]:
-        return self._sandbox.compile(kernel, requests, self._jobs)
+    def compile(
+        self, kernel: KernelSource, requests: Sequence[CompileRequest], *, aside: bool = False
+    ) -> Iterator[CompileResult]:
+        return self._sandbox.compile(kernel, requests, self._jobs, aside=aside)
 
     def simulate(
         self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions | None = None

@@ -77,9 +77,10 @@ class View(msgspec.Struct):
 
 
 class AskedToCompile(Message):
-    """One request after another."""
+    """One request after another. `aside`: from now on the job leaves the processors to others that want them."""
 
     requests: tuple[CompileRequest, ...]
+    aside: bool = False
 
 
 class LaunchArguments(msgspec.Struct):

@@ -81,8 +81,9 @@ class Primitives(Elementwise, Casts, Shapes, Dot, Libdevice, Descriptors):
         pointer = ptr.pointer
         if pointer is not None and pointer.terms is not None:
             pointer = Pointer(pointer.tensor, (*pointer.terms, steps))
-        handle = Handle(ptr.data + steps * bytes_each, ptr.type, pointer=pointer)
-        handle.taint = merge_taint((ptr.taint, offset.taint), np.shape(handle.data))
+        handle = Handle(ptr.data + (steps * bytes_each if bytes_each > 1 else steps), ptr.type, pointer=pointer)
+        if ptr.taint is not None or offset.taint is not None:
+            handle.taint = merge_taint((ptr.taint, offset.taint), np.shape(handle.data))
         return handle
 
     def create_load(self, ptr: Handle, *_: Any, **__: Any) -> Handle:

@@ -93,7 +93,8 @@ def to_tf32(data: np.ndarray) -> np.ndarray:
     """
     data = np.ascontiguousarray(data, np.float32)
     cut = (data.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
-    return np.where(np.isnan(data), data, cut)
+    nan = np.isnan(data)
+    return np.where(nan, data, cut) if nan.any() else cut
 
 
 def dot(a: Any, b: Any, c: Any, precision: str, result: np.dtype) -> np.ndarray:
@@ -110,7 +111,7 @@ def dot(a: Any, b: Any, c: Any, precision: str, result: np.dtype) -> np.ndarray:
     if a.dtype == np.float32 and precision == "tf32":
         a, b = to_tf32(a), to_tf32(b)
     product = np.matmul(np.ascontiguousarray(a, np.float32), np.ascontiguousarray(b, np.float32))
-    return (product + c.astype(np.float32)).astype(result)
+    return np.add(product, np.asarray(c, np.float32)).astype(result, copy=False)
 
 
 def divide(a: Any, b: Any) -> Any:

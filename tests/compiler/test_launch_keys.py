@@ -45,7 +45,7 @@ class Here:
     def __init__(self, kernel: Any) -> None:
         self.kernel, self.compiled = kernel, 0
 
-    def compile(self, _source: object, requests: Any) -> Iterator[Any]:
+    def compile(self, _source: object, requests: Any, *, aside: bool = False) -> Iterator[Any]:
         for request in requests:
             self.compiled += not request.front_end_only
             yield compile_kernel(self.kernel, request)
@@ -77,7 +77,8 @@ def test_every_launch_finds_what_the_gate_compiled(
     gate = Compilation(puzzle, source, runner, prepared, here=90)  # type: ignore[arg-type]
     assert gate.first() is None
     large = [without_numbers(puzzle, case) for case in only_gpu]
-    assert gate.for_launches([*(one.launch for one in prepared), *large]) is None
+    gate.begin_rest([*(one.launch for one in prepared), *large])
+    assert gate.rest() is None
     assert runner.compiled <= len(both) + len(only_gpu)
 
     built.rename(moved)  # as the folder of one job becomes another's

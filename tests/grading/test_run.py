@@ -96,11 +96,11 @@ class BrokenRunner:
     def __init__(self, real: Sandbox, failures: int) -> None:
         self.real, self.left = real, failures
 
-    def compile(self, *arguments: Any) -> Any:
+    def compile(self, *arguments: Any, **named: Any) -> Any:
         if self.left > 0:
             self.left -= 1
             raise OSError("no more processes")
-        return self.real.compile(*arguments)
+        return self.real.compile(*arguments, **named)
 
     def simulate(self, *arguments: Any) -> Any:
         return self.real.simulate(*arguments)

@@ -57,7 +57,9 @@ class SlowCompiler:
     def __init__(self) -> None:
         self.compiled = 0
 
-    def compile(self, kernel: object, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]:
+    def compile(
+        self, kernel: object, requests: Sequence[CompileRequest], *, aside: bool = False
+    ) -> Iterator[CompileResult]:
         for request in requests:
             time.sleep(0.05)
             self.compiled += 1

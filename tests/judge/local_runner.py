@@ -26,7 +26,9 @@ class LocalRunner:
         self.directory, self.compiles = directory, compiles
         self.simulated = 0
 
-    def compile(self, kernel: KernelSource, requests: Sequence[CompileRequest]) -> Iterator[CompileResult]:
+    def compile(
+        self, kernel: KernelSource, requests: Sequence[CompileRequest], *, aside: bool = False
+    ) -> Iterator[CompileResult]:
         from checker.compiler import compile_kernel
 
         function = load_kernel(kernel, self.directory) if self.compiles else None

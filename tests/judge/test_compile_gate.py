@@ -18,7 +18,7 @@ def refusing(runner, refuses, **more):
     """A runner whose compiler refuses the requests for which `refuses` holds."""
 
     class Refusing(type(runner)):
-        def compile(self, kernel, requests):
+        def compile(self, kernel, requests, *, aside=False):
             for request in requests:
                 self.requests.append(request)
                 ok = not refuses(request)
@@ -84,11 +84,45 @@ def test_the_front_end_sees_each_flag_in_each_dtype_and_machine_code_is_made_onc
     assert compilation.first() is None
     seen = {(r.signature["q_ptr"], r.constexprs["IS_CAUSAL"]) for r in compiler.requests}
     assert len(seen) == len(compiler.requests) == 6
+    compilation.begin_rest()
     assert compilation.rest() is None
     assert [r.capability for r in in_full(compiler.requests)] == [
         TARGETS[name] for name in ("A100", "T4", "L4", "H100")
     ]
     assert {r.signature["q_ptr"] for r in in_full(compiler.requests)} == {"*fp32", "*fp16", "*bf16"}
+
+
+@pytest.mark.parametrize("ahead", [True, False], ids=["ahead", "in turn"])
+def test_what_is_compiled_does_not_depend_on_when(ahead, runner):
+    compiler = refusing(runner, lambda request: False)
+    verdict = judge(ROW, solution("row_softmax"), compiler, ahead=ahead)
+    assert verdict.passed
+    asked = {(r.signature["x_ptr"], r.capability) for r in in_full(compiler.requests)}
+    assert asked == {("*fp32", 80), ("*fp16", 75), ("*bf16", 89), ("*fp32", 90)}
+
+
+@pytest.mark.parametrize("ahead", [True, False], ids=["ahead", "in turn"])
+def test_machine_code_that_no_gpu_takes_of_the_largest_tiles_comes_before_wrong_values(ahead, runner):
+    compiler = refusing(runner, lambda request: not request.front_end_only)
+    wrong = changed(solution("row_softmax"), "p / l_i", "p / l_i + 0.5")
+    verdict = judge(ROW, wrong, compiler, ahead=ahead)
+    assert (verdict.status, verdict.failure.gate) == ("compile_error", "compile")
+
+
+def test_a_wrong_kernel_ends_what_was_begun_ahead(runner):
+    compiler = refusing(runner, lambda request: False)
+    given = []
+
+    def begun(kernel, requests, *, aside=False):
+        results = type(compiler).compile(compiler, kernel, requests)
+        given.extend([results] * aside)
+        return results
+
+    compiler.compile = begun
+    wrong = changed(solution("row_softmax"), "p / l_i", "p / l_i + 0.5")
+    assert judge(ROW, wrong, compiler, diagnose=False).failure.gate == "values"
+    (ahead,) = given
+    assert ahead.gi_frame is None  # closed
 
 
 def test_a_dtype_of_which_no_gpu_takes_the_machine_code_fails_a_kernel_that_is_right_otherwise(runner):
@@ -163,7 +197,7 @@ def test_a_compiler_that_ends_for_no_gpu_is_tried_on_one_more_only(runner):
 
 def test_a_silent_compiler_is_the_checkers_fault(runner):
     class Silent(type(runner)):
-        def compile(self, kernel, requests):
+        def compile(self, kernel, requests, *, aside=False):
             return iter(())
 
     assert judge(ROW, solution("row_softmax"), Silent(runner.directory, compiles=False)).status == "infra_error"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -33,10 +34,10 @@ class Builder(Primitives):
         self.lane_flops_of_programs = np.zeros(programs.count, np.int64)
 
     def count_flops(self, data: Any, each: int) -> None:
-        self._count(self.lane_flops_of_programs, each * int(np.prod(np.shape(data)[1:])))
+        self._count(self.lane_flops_of_programs, each * math.prod(np.shape(data)[1:]))
 
     def count_dot_flops(self, data: np.ndarray, each: int) -> None:
-        self._count(self.flops_of_programs, each * int(np.prod(data.shape[1:-2])))
+        self._count(self.flops_of_programs, each * math.prod(data.shape[1:-2]))
 
     def _count(self, of_programs: np.ndarray, flops: int) -> None:
         running = self.programs.running

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -38,7 +39,7 @@ class Memory:
         """What the lanes read, as in the other `Memory`; lanes of programs that do not run hold anything."""
         access = self._resolve(ptr, mask)
         tensor = access.tensor
-        data = tensor.viewed_as(element)[access.places]
+        data = tensor.viewed_as(element).take(access.places)
         if access.active is not None and other is not None:
             data = np.where(access.active, data, other.data)
         self._count(access, tensor.loads, tensor.loaded)
@@ -106,7 +107,7 @@ class Memory:
         running = self.programs.running
         instructions += 1 if running is None else running
         if access.valid is None:
-            elements += int(np.prod(access.places.shape[1:]))
+            elements += math.prod(access.places.shape[1:])
         else:
             elements += np.count_nonzero(access.valid, axis=tuple(range(1, access.valid.ndim)))
 

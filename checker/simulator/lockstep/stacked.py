@@ -29,7 +29,7 @@ class StackedTensor:
         poison = np.array([numerics.poison(one.memory.dtype)], one.memory.dtype)
         self.memory = np.concatenate([*(tensor.memory for tensor in tensors), poison])
         of_program = programs.launch if len(tensors) > 1 else np.zeros(1, np.int64)
-        self.start, self.span = self.starts[of_program], spans[of_program]
+        self.start, self.span = self.starts[of_program], spans[of_program].astype(np.uint64)
         self.is_element = self._elements() if any(tensor.element_at is not None for tensor in tensors) else None
         self.is_far = any(tensor.far_strides for tensor in tensors)
         self.loads, self.stores = np.zeros(programs.count, np.int64), np.zeros(programs.count, np.int64)
@@ -68,7 +68,7 @@ class StackedTensor:
     def places(self, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where these offsets lie, and which of them hit an element of the program's own tensor."""
         rank = offsets.ndim - 1
-        inside = (offsets >= 0) & (offsets < column(self.span, rank))
+        inside = offsets.view(np.uint64) < column(self.span, rank)  # a negative one is large
         places = offsets if len(self.start) == 1 else offsets + column(self.start, rank)
         if self.is_element is not None:
             inside &= self.is_element[np.where(inside, places, self.nowhere)]

@@ -117,7 +117,7 @@ class Reductions:
     def _cumsum(self, arg: Handle, axis: int) -> Handle:
         data = np.asarray(arg.data)
         self._count(data)
-        handle = Handle(np.add.accumulate(data, axis=axis, dtype=data.dtype), arg.type)
+        handle = Handle(_running_sum(data, axis), arg.type)
         if arg.taint is not None:
             handle.taint = arg.taint.moved(lambda lanes: np.logical_or.accumulate(lanes, axis=axis))
         if self.operations.nan_origin is not None:
@@ -152,6 +152,17 @@ def _axis_of(what: str, axis: Any, rank: int) -> int:
     if not -rank <= axis < rank:
         raise ValueError(f"a {what} along axis {axis} of a tile of {rank} dimensions")
     return axis % rank
+
+
+def _running_sum(data: np.ndarray, axis: int) -> np.ndarray:
+    """Sums in the element type. Of floats: of pairs, then of pairs of pairs, as threads and warps do it, and not one after another."""
+    if not numerics.is_float(data.dtype):
+        return np.add.accumulate(data, axis=axis, dtype=data.dtype)
+    parts, step = np.moveaxis(data, axis, -1).copy(), 1
+    while step < parts.shape[-1]:
+        parts[..., step:] = parts[..., step:] + parts[..., :-step]
+        step *= 2
+    return np.moveaxis(parts, -1, axis)
 
 
 def _sum(data: np.ndarray, axis: int) -> Any:
