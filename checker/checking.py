@@ -60,14 +60,14 @@ def check_source(
     diagnose: bool = True,
     runner: Runner | None = None,
     seed: int | None = None,
-    ahead: bool = True,
+    hurry: bool = True,
 ) -> Verdict:
     """Judge one kernel; never raises for anything that a kernel does.
 
     `runner` defaults to the shared warm sandbox. A `seed` draws the numbers of every case anew, and more cases beside them; the
-    same seed gives the same cases. With `ahead` all is compiled while the simulator runs: a right kernel is known sooner, and for
-    a wrong one it was in vain. Whatever breaks in the machinery is a verdict with status ``infra_error``. Raises DeviceMissing
-    and ValueError for a `device` that cannot be had.
+    same seed gives the same cases. In a `hurry` all processors work on this verdict, and everything is compiled while the
+    simulator runs; without it a verdict takes longer and costs less. Whatever breaks in the machinery is a verdict with status
+    ``infra_error``. Raises DeviceMissing and ValueError for a `device` that cannot be had.
     """
     where = resolve_device(device)
     try:
@@ -75,8 +75,8 @@ def check_source(
             from checker.sandbox import Sandbox
 
             runner = cast(Runner, Sandbox.shared())
-        with session(runner, gpu=where == "cuda") as shared:
-            return _Check(puzzle, source, where, shared, diagnose, seed, ahead).verdict(submission)
+        with session(runner, gpu=where == "cuda", hurry=hurry) as shared:
+            return _Check(puzzle, source, where, shared, diagnose, seed, hurry).verdict(submission)
     except Exception as error:  # the learner must not pay for a defect of ours
         return infra_verdict(puzzle, submission, where, error)
 
@@ -92,10 +92,10 @@ class _Check:
         runner: Runner,
         diagnose: bool,
         seed: int | None,
-        ahead: bool,
+        hurry: bool,
     ) -> None:
         self.puzzle, self.source, self.device, self.runner = puzzle, source, device, runner
-        self.wants_diagnosis, self.ahead = diagnose, ahead
+        self.wants_diagnosis, self.hurry = diagnose, hurry
         self.seed, self.cases = seed, cases_of(puzzle, seed)
         self.gates: dict[Gate, GateResult] = {}
         self.compilation: compile_gate.Compilation | None = None
@@ -140,14 +140,14 @@ class _Check:
         launches = prepare_all(self.puzzle, plan(self.puzzle, cases, self.source.configs))
         here = (gpu.capability() or None) if self.device == "cuda" else None
         self.compilation = compilation = compile_gate.Compilation(
-            self.puzzle, self.source, self.runner, launches, here, ahead=self.ahead
+            self.puzzle, self.source, self.runner, launches, here, ahead=self.hurry
         )
         refused = compilation.first()
         if not self.add(compile_gate.result(self.source, compilation, refused)):
             return
         # for the GPU here, what its launches look up; without one, machine code for every other dtype, configuration and GPU
         on_gpu = self.on_gpu(launches, compilation.largest) if self.device == "cuda" else []
-        if self.ahead:
+        if self.hurry:
             compilation.begin_rest(self.gpu_launches(on_gpu, launches))
 
         # simulate: every case in one pass, and those whose offsets pass 2³¹
@@ -171,7 +171,7 @@ class _Check:
             return
 
         # compile, the rest: what a wrong kernel has no need of
-        if not self.ahead:
+        if not self.hurry:
             compilation.begin_rest(self.gpu_launches(on_gpu, launches))
         refused = compilation.rest()
         if not self.add(compile_gate.result(self.source, compilation, refused)):

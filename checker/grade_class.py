@@ -74,7 +74,8 @@ def _judge(p: ArgumentParser) -> None:
     device = "auto (default) also uses a GPU where there is one"
     p.add_argument("--device", choices=DEVICES, default="auto", help=device)
     _secret(p)
-    p.add_argument("--jobs", metavar="N", type=int, default=1, help="verdicts at a time (default 1)")
+    jobs = "verdicts at a time (default: as many as there are processors, and memory for)"
+    p.add_argument("--jobs", metavar="N", type=int, help=jobs)
     p.add_argument("--no-diagnosis", action="store_true", help="do not look for the misconception behind a failure")
     p.add_argument("--time-limit", metavar="S", type=float, default=600.0, help="seconds for one kernel (default 600)")
     limit = "seconds for one learner (default: none)"

@@ -24,7 +24,17 @@ from checker.grading import bank_table, handed_in
 from checker.grading.failing_film import FailingFilms
 from checker.grading.gradebook import GradeBookError, name_of
 from checker.grading.judge_process import GpuPool, visible_gpus
-from checker.grading.judging import Engine, Judged, Local, Task, isolation_lacks, judge_missing, shard, tasks
+from checker.grading.judging import (
+    Engine,
+    Judged,
+    Local,
+    Task,
+    isolation_lacks,
+    jobs_here,
+    judge_missing,
+    shard,
+    tasks,
+)
 from checker.grading.keys import Setting, secret_id
 from checker.grading.policy import Policy, PolicyError, read_policy
 from checker.grading.reader import Reader
@@ -109,7 +119,7 @@ def _names(learners: Sequence[Learner] | Sequence[LearnerResult]) -> str:
 
 
 def judge(options: Namespace) -> int:
-    if options.jobs < 1:
+    if options.jobs is not None and options.jobs < 1:
         raise UsageError(f"--jobs has to be at least 1, not {options.jobs}")
     index, count = _shard(options.shard)
     folder = RunFolder(Path(options.folder))
@@ -175,7 +185,7 @@ def _engine(
 
         return RayEngine(options.ray_address, secret, required)
     if setting.device == "cpu":
-        return Local(sandbox, secret, options.jobs)
+        return Local(sandbox, secret, options.jobs or jobs_here())
     gpus = visible_gpus()
     if len(gpus) < 2:
         return Local(sandbox, secret)

@@ -78,7 +78,7 @@ def judged(data: bytes) -> bytes:
     else:
         if asked.setting.diagnose:
             _load_bank_table(puzzle)
-        made = verdict_record(task, asked.setting, asked.secret, sandbox)
+        made = verdict_record(task, asked.setting, asked.secret, sandbox, hurry=asked.setting.device != "cpu")
     return msgspec.json.encode(Answer(fault=made) if isinstance(made, Fault) else Answer(verdict=made))
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import re
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 from checker.checking import Device, check_source, infra_verdict
@@ -154,14 +157,23 @@ def isolation_lacks(sandbox: Any, required: Collection[str]) -> list[str]:
 
 
 def verdict_record(
-    task: Task, setting: Setting, secret: bytes | None, runner: Runner, stopped: threading.Event | None = None
+    task: Task,
+    setting: Setting,
+    secret: bytes | None,
+    runner: Runner,
+    stopped: threading.Event | None = None,
+    *,
+    hurry: bool = False,
 ) -> VerdictRecord | Fault:
-    """Judge one kernel; a fault of the machine is tried again. Never raises for what a kernel does."""
+    """Judge one kernel; a fault of the machine is tried again. Never raises for what a kernel does.
+
+    `hurry` is `check_source`'s: for a judge that has the machine to itself.
+    """
     seed = None if secret is None else seed_from(secret, task.puzzle)
     device: Device = "cpu" if setting.device == "cpu" else "cuda"
     bounded = cast(Runner, Bounded(runner, setting.seconds, stopped or threading.Event()))
     for _ in range(1 + RETRIES):
-        verdict = _verdict(task, device, setting, bounded, seed)
+        verdict = _verdict(task, device, setting, bounded, seed, hurry)
         if verdict.status != "infra_error":
             run = Run(seconds=round(verdict.seconds, 3), isolation=str(getattr(runner, "tier", "")))
             return VerdictRecord(key=task.key, facts=facts_of(verdict), run=run)
@@ -169,11 +181,10 @@ def verdict_record(
     return Fault(key=task.key, message=plain(failure.message) if failure else "the grader failed", tried=1 + RETRIES)
 
 
-def _verdict(task: Task, device: Device, setting: Setting, runner: Runner, seed: int | None) -> Verdict:
+def _verdict(task: Task, device: Device, setting: Setting, runner: Runner, seed: int | None, hurry: bool) -> Verdict:
+    diagnose = setting.diagnose
     try:
-        return check_source(
-            task.puzzle, task.source, device, diagnose=setting.diagnose, runner=runner, seed=seed, ahead=False
-        )
+        return check_source(task.puzzle, task.source, device, diagnose=diagnose, runner=runner, seed=seed, hurry=hurry)
     except Exception as error:
         return infra_verdict(task.puzzle, "", device, error)
 
@@ -184,8 +195,8 @@ class Bounded:
     def __init__(self, runner: Runner, seconds: float, stopped: threading.Event) -> None:
         self._runner, self._seconds, self._stopped = runner, seconds, stopped
 
-    def session(self, *, gpu: bool) -> _BoundedSession:
-        return _BoundedSession(session(self._runner, gpu=gpu), self._seconds, self._stopped)
+    def session(self, *, gpu: bool, hurry: bool) -> _BoundedSession:
+        return _BoundedSession(session(self._runner, gpu=gpu, hurry=hurry), self._seconds, self._stopped)
 
 
 class _BoundedSession:
@@ -241,6 +252,17 @@ class _BoundedSession:
                 return
 
 
+MEMORY = 2**30
+"""Bytes that one verdict may take."""
+
+
+def jobs_here() -> int:
+    """How many verdicts at a time this process has processors and memory for."""
+    processors = len(os.sched_getaffinity(0))
+    free = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
+    return max(1, min(processors, int(free[1]) * 1024 // MEMORY) if free else processors)
+
+
 @dataclass
 class Local:
     """This machine's processors: `jobs` verdicts at a time in one warm sandbox."""
@@ -251,7 +273,8 @@ class Local:
 
     def verdicts(self, wanted: Sequence[Task], setting: Setting) -> Iterator[VerdictRecord | Fault]:
         stopped = threading.Event()
-        make = lambda task: verdict_record(task, setting, self.secret, self.runner, stopped)  # noqa: E731
+        hurry = self.jobs <= 1
+        make = lambda task: verdict_record(task, setting, self.secret, self.runner, stopped, hurry=hurry)  # noqa: E731
         if self.jobs <= 1:
             yield from map(make, wanted)
             return

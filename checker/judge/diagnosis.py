@@ -103,8 +103,10 @@ class _Comparison:
         """Those of `known` that do in all these cases what the learner's kernel did; one job runs them all."""
         tasks = [(m, outcome, mine) for m in known for outcome, mine in learner]
         theirs = list(behaviours(self.puzzle, self.runner, [(m, outcome.prepared) for m, outcome, _ in tasks]))
-        differ = {task[0] for task, other in zip(tasks, theirs, strict=False) if not self._alike(*task, other)}
-        differ |= {m for m, _, _ in tasks[len(theirs) :]}  # whose runs ended before
+        differ = {m for m, _, _ in tasks[len(theirs) :]}  # whose runs ended before
+        for task, other in zip(tasks, theirs, strict=False):
+            if task[0] not in differ and not self._alike(*task, other):
+                differ.add(task[0])
         return [m for m in known if m not in differ]
 
     def in_one_case(self, known: Sequence[Misconception], learner: Outcome, mine: Behaviour) -> list[Misconception]:

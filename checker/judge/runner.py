@@ -53,7 +53,10 @@ class Runner(Protocol):
     def launch(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[RunResult]: ...
 
 
-def session(runner: Runner, *, gpu: bool) -> AbstractContextManager[Runner]:
-    """`runner` for the calls of one verdict, with a GPU or without: where it has a way to share work between them, it does."""
+def session(runner: Runner, *, gpu: bool, hurry: bool) -> AbstractContextManager[Runner]:
+    """`runner` for the calls of one verdict, with a GPU or without: where it has a way to share work between them, it does.
+
+    In a `hurry` it uses all processors, and else one.
+    """
     opened = getattr(runner, "session", None)
-    return nullcontext(runner) if opened is None else opened(gpu=gpu)
+    return nullcontext(runner) if opened is None else opened(gpu=gpu, hurry=hurry)

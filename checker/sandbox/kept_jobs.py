@@ -15,11 +15,12 @@ _PATIENCE = 0.5
 class KeptJobs:
     """Use as a context manager: leaving it ends the jobs. A job is kept for the task that it was started for, and no other.
 
-    `cache` is the name under which a launch on a GPU finds what these jobs compile; empty where there is no GPU.
+    `cache` is the name under which a launch on a GPU finds what these jobs compile; empty where there is no GPU. `most` of them
+    work at a time.
     """
 
-    def __init__(self, cache: str = "") -> None:
-        self.cache = cache
+    def __init__(self, cache: str, most: int) -> None:
+        self.cache, self.most = cache, most
         self._idle: dict[bytes, list[Job]] = {}
 
     def __enter__(self) -> KeptJobs:

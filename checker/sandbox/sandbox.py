@@ -42,7 +42,7 @@ _Answer = TypeVar("_Answer")
 _AHEAD = 2  # messages with launches handed over before the first result is read, so that judging and running overlap
 _TOGETHER = 128  # launches in a message, where they may run side by side
 _WORTH_A_JOB = 4  # shapes of launches: about 100 ms of simulation
-_MOST_JOBS = 2  # for one simulation: each costs 60 ms, and whoever grades a class has work for the other processors
+_MOST_JOBS = 2  # for one simulation: each costs 60 ms
 _REMEMBERED = 512
 _GRACE = 2.0
 _ROOM = 256 << 20  # bytes for the tensors of a simulation, at least: the next may be larger
@@ -115,9 +115,12 @@ class Sandbox:
             pass
         return time.perf_counter() - began
 
-    def session(self, *, gpu: bool = False) -> Session:
-        """A runner for one verdict, whose calls share jobs; with `gpu`, what is compiled is handed to the launch."""
-        return Session(self, KeptJobs(secrets.token_hex(8) if gpu else ""))
+    def session(self, *, gpu: bool = False, hurry: bool = True) -> Session:
+        """A runner for one verdict, whose calls share jobs; with `gpu`, what is compiled is handed to the launch.
+
+        In a `hurry` each call is spread over the processors: further jobs have to start, so it is done sooner and costs more.
+        """
+        return Session(self, KeptJobs(secrets.token_hex(8) if gpu else "", _processors() if hurry else 1))
 
     # ------------------------------------------------------------------------------------------------------- compile
 
@@ -150,7 +153,7 @@ class Sandbox:
         known = {n: self._compiled[key] for n, key in enumerate(keys) if key in self._compiled and not cache}
         missing = [n for n in range(len(keys)) if n not in known]
         try:
-            width, seconds = os.cpu_count() or 1, self.limits.compile
+            width, seconds = kept.most if kept else _processors(), self.limits.compile
             take = lambda: kept.take(task, 0, start) if kept else start()  # noqa: E731
             give = lambda job: kept.give(task, job) if kept else job.close()  # noqa: E731
             with CompilePool(take, give, requests, missing, width, seconds, aside) as pool:
@@ -187,7 +190,8 @@ class Sandbox:
         from checker.simulator.trace import SimulateOptions
 
         asked = options or SimulateOptions()
-        shares = _shares(launches, min(os.cpu_count() or 1, _MOST_JOBS)) if asked.together else []
+        most = min(kept.most if kept else _processors(), _MOST_JOBS)
+        shares = _shares(launches, most) if asked.together else []
         if len(shares) < 2:
             yield from self._simulate(kernel, launches, asked, kept)
             return
@@ -435,6 +439,10 @@ def _run_result(
 
 def _too_long(seconds: float) -> str:
     return f"The kernel did not finish within {seconds:g} s."
+
+
+def _processors() -> int:
+    return os.cpu_count() or 1
 
 
 def _shares(launches: Sequence[Launch], most: int) -> list[list[int]]:

@@ -35,8 +35,6 @@ class _Call:
 
     method: str
     arguments: tuple[Any, ...]
-    variable: tuple[int, ...]
-    """Which arguments are not the same each time."""
 
 
 class _Sequence(tuple[Any, ...]):
@@ -53,10 +51,7 @@ class BuilderCalls:
         """Ask for them again. Returns the operands, and after them the results: what `filled` needs."""
         known: list[Any] = list(operands)
         for call in self.calls:
-            arguments = list(call.arguments)
-            for place in call.variable:
-                arguments[place] = filled(arguments[place], known)
-            result = getattr(builder, call.method)(*arguments)
+            result = getattr(builder, call.method)(*[filled(part, known) for part in call.arguments])
             if type(result) is tuple:
                 known.extend(result)
             else:
@@ -118,13 +113,13 @@ class Recording:
         return value
 
     def _record(self, name: str, parts: tuple[Any, ...], result: Any) -> None:
-        variable = tuple(place for place, part in enumerate(parts) if type(part) in (_Slot, _Sequence))
-        if name.startswith("get_") or (name in _OF_CONSTANTS and not variable):
+        of_constants = not any(type(part) in (_Slot, _Sequence) for part in parts)
+        if name.startswith("get_") or (name in _OF_CONSTANTS and of_constants):
             if isinstance(result, Handle):
                 self._parts[id(result)] = _constant(result)
                 self._constants.append(result)
             return
-        self._calls.append(_Call(name, parts, variable))
+        self._calls.append(_Call(name, parts))
         for one in result if type(result) is tuple else (result,):
             if isinstance(one, Handle):
                 self._parts[id(one)] = _Slot(len(self._known))

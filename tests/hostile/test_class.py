@@ -68,7 +68,7 @@ class SlowCompiler:
 
 def test_a_compile_bomb_costs_the_time_of_one_kernel_however_many_compilations_it_asks_for() -> None:
     slow, requests = SlowCompiler(), [Namespace(target="A100")] * 100
-    with session(Bounded(slow, 0.12, Namespace(is_set=lambda: False)), gpu=False) as bounded:  # type: ignore[arg-type]
+    with session(Bounded(slow, 0.12, Namespace(is_set=lambda: False)), gpu=False, hurry=False) as bounded:  # type: ignore[arg-type]
         results = list(bounded.compile(None, requests))  # type: ignore[arg-type]
     assert slow.compiled < 10
     assert [result.status for result in results] == ["timeout"] * 100

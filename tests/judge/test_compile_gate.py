@@ -92,20 +92,20 @@ def test_the_front_end_sees_each_flag_in_each_dtype_and_machine_code_is_made_onc
     assert {r.signature["q_ptr"] for r in in_full(compiler.requests)} == {"*fp32", "*fp16", "*bf16"}
 
 
-@pytest.mark.parametrize("ahead", [True, False], ids=["ahead", "in turn"])
-def test_what_is_compiled_does_not_depend_on_when(ahead, runner):
+@pytest.mark.parametrize("hurry", [True, False], ids=["in a hurry", "one after another"])
+def test_what_is_compiled_does_not_depend_on_when(hurry, runner):
     compiler = refusing(runner, lambda request: False)
-    verdict = judge(ROW, solution("row_softmax"), compiler, ahead=ahead)
+    verdict = judge(ROW, solution("row_softmax"), compiler, hurry=hurry)
     assert verdict.passed
     asked = {(r.signature["x_ptr"], r.capability) for r in in_full(compiler.requests)}
     assert asked == {("*fp32", 80), ("*fp16", 75), ("*bf16", 89), ("*fp32", 90)}
 
 
-@pytest.mark.parametrize("ahead", [True, False], ids=["ahead", "in turn"])
-def test_machine_code_that_no_gpu_takes_of_the_largest_tiles_comes_before_wrong_values(ahead, runner):
+@pytest.mark.parametrize("hurry", [True, False], ids=["in a hurry", "one after another"])
+def test_machine_code_that_no_gpu_takes_of_the_largest_tiles_comes_before_wrong_values(hurry, runner):
     compiler = refusing(runner, lambda request: not request.front_end_only)
     wrong = changed(solution("row_softmax"), "p / l_i", "p / l_i + 0.5")
-    verdict = judge(ROW, wrong, compiler, ahead=ahead)
+    verdict = judge(ROW, wrong, compiler, hurry=hurry)
     assert (verdict.status, verdict.failure.gate) == ("compile_error", "compile")
 
 

@@ -10,7 +10,7 @@ import triton.language as tl
 
 from checker.simulator.errors import Unsupported
 from checker.simulator.operations.base import Operations
-from checker.simulator.values import Handle, Pointer, Taint, merge_taint
+from checker.simulator.values import Handle, Pointer, Taint, merge_taint, spread
 
 
 class Shapes(Operations):
@@ -33,15 +33,16 @@ class Shapes(Operations):
     def create_broadcast(self, arg: Handle, shape: Sequence[int]) -> Handle:
         if np.shape(arg.data)[self.front :] == tuple(shape):  # the front end asks for this before most operations
             return arg
-        return self.moved(arg, lambda a: np.broadcast_to(a, (*np.shape(a)[: self.front], *shape)))
+        return self.moved(arg, lambda a: spread(a, (*a.shape[: self.front], *shape)))
 
     def create_splat(self, type_: Any, arg: Handle) -> Handle:
         shape = tuple(int(n) for n in type_.shape)
-        rank = len(shape)
+        ones = (1,) * len(shape)
 
         def splat(a: Any) -> np.ndarray:
-            front = (np.size(a),) * self.front
-            return np.broadcast_to(np.reshape(a, front + (1,) * rank), front + shape)
+            a = np.asarray(a)
+            front = (a.size,) * self.front
+            return spread(a.reshape(front + ones), front + shape)
 
         taint = None if arg.taint is None else arg.taint.moved(splat)
         origins = None if arg.nan_origins is None else splat(arg.nan_origins)
