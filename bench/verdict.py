@@ -153,7 +153,6 @@ def steps(puzzle: Puzzle, source: KernelSource, sandbox: Sandbox, meter: Meter) 
     def compiling() -> None:
         compilation = Compilation(puzzle, source, sandbox, prepared)
         compilation.first()
-        compilation.begin_rest()
         compilation.rest()
 
     simulating = meter.of(lambda: simulate_cases(puzzle, source, sandbox, prepared))

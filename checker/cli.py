@@ -395,6 +395,15 @@ def grade(options: Namespace) -> int:
 
 
 def mutants(options: Namespace) -> int:
+    from checker.misconceptions.pages import PageError
+
+    try:
+        return _mutants(options)
+    except PageError as error:  # whoever writes a page needs its heading, and no traceback
+        raise UsageError(f"{error}\nCONTRIBUTING.md says how wrong kernels are written down.") from error
+
+
+def _mutants(options: Namespace) -> int:
     from checker.course import LADDER
     from checker.grading import mutants, result_json
     from checker.grading.report import Progress, kill_table

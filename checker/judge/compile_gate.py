@@ -119,11 +119,12 @@ class Compilation:
         """Without a GPU: the machine code of one variant for every other dtype and configuration, each for another GPU, until
         each GPU has had one. With a GPU: what each launch there is going to look up in Triton's cache.
 
-        Waits for what was begun. Gives what `first` gives.
+        Waits for what was begun, or begins it. Gives what `first` gives.
         """
-        assert self._begun is not None
+        if self._begun is None:
+            self.begin_rest()
         begun, self._begun = self._begun, None
-        return self._wait(begun)
+        return self._wait(begun) if begun is not None else None
 
     def _of_launches(self, launches: Iterable[Launch], here: int) -> tuple[list[str], list[CompileRequest]]:
         asked = {repr(request): request for one in launches for request in self._requests(one, here)}

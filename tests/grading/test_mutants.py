@@ -12,6 +12,7 @@ from checker.course import LADDER, PUZZLES
 from checker.grading import mutants
 from checker.grading.mutants import Row
 from checker.misconceptions import bank
+from checker.misconceptions.pages import PageError
 from checker.sandbox import Sandbox
 
 VECTOR_ADD = PUZZLES["vector_add"]
@@ -129,6 +130,20 @@ def test_a_wrong_kernel_is_shown_whole_with_what_was_believed() -> None:
 def test_a_name_that_no_puzzle_has_or_several_is_refused(name: str, complaint: str) -> None:
     with pytest.raises(LookupError, match=complaint):
         mutants.find(name, LADDER)
+
+
+def test_a_page_that_does_not_fit_is_told_of_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def misfit(_: str) -> None:
+        raise PageError("row_softmax, no_mask: there is no such line in the solution")
+
+    monkeypatch.setattr(mutants, "bank", misfit)
+    assert cli.main(["mutants", "--puzzle", "row_softmax"]) == 2
+    said = capsys.readouterr().err
+    assert "row_softmax, no_mask: there is no such line in the solution" in said
+    assert "CONTRIBUTING.md" in said
+    assert "Traceback" not in said
 
 
 def test_show_prints_it_and_judges_nothing(capsys: pytest.CaptureFixture[str]) -> None:
