@@ -519,10 +519,9 @@ class Measured:
     classes: list[Class]
 
     def with_others(self, older: Measured) -> Measured:
-        """With what `older` has and this has not."""
+        """With what `older` has and this has not. Classes are kept together: sizes are compared with each other."""
         compared = {len(c.puzzles): c for c in (*older.compared, *self.compared)}
-        classes = {c.learners: c for c in (*older.classes, *self.classes)}
-        return Measured([compared[n] for n in sorted(compared)], [classes[n] for n in sorted(classes)])
+        return Measured([compared[n] for n in sorted(compared)], self.classes or older.classes)
 
 
 def kept() -> Measured:
@@ -558,11 +557,7 @@ def _growth(classes: Sequence[Class]) -> str:
     if small.learners == large.learners:
         return "Only one size was run."
     slope = (large.cost.processor - small.cost.processor) / (large.learners - small.learners)
-    rest = 300 - large.learners
-    return (
-        f"Each further learner costs {slope:.2f} s. No larger class was run; 300 learners would take about "
-        f"{(large.cost.processor + rest * slope) / 60:.0f} processor minutes at that rate."
-    )
+    return f"Each further learner costs {slope:.2f} s."
 
 
 _WORDS = (
