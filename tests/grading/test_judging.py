@@ -16,7 +16,7 @@ import pytest
 
 from checker import grade_class
 from checker.grading.failing_film import FailingFilms
-from checker.grading.judging import RETRIES, Local, Task, judge_missing, shard, tasks, verdict_record
+from checker.grading.judging import RETRIES, Local, Task, jobs_here, judge_missing, shard, tasks, verdict_record
 from checker.grading.keys import Setting, normalised, puzzle_version, secret_id
 from checker.grading.policy import Policy
 from checker.grading.records import Facts, Fault, GateRecord, Run, VerdictRecord
@@ -275,3 +275,12 @@ def test_a_wrong_kernel_has_a_film_of_its_smallest_case_made_once(tmp_path: Path
     assert films(bob) == {}
     assert "<svg" in films(anna)["vector_add"]
     assert FailingFilms(folder, folder.collected, None)(anna) == films(anna)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("processors", "free", "jobs"), [(4, 8, 4), (16, 3, 3), (2, 0, 1)])
+def test_as_many_verdicts_at_a_time_as_there_are_processors_and_gigabytes(
+    processors: int, free: int, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
+    monkeypatch.setattr(Path, "read_text", lambda _: f"MemTotal: 1 kB\nMemAvailable:  {free * 2**20} kB\n")
+    assert jobs_here() == jobs

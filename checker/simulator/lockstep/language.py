@@ -89,9 +89,8 @@ class LockstepLanguage(Language):
         if value is old:
             return value
         if is_tensor(value) and is_tensor(old):
-            if (
-                value.type is not old.type and value.type != old.type
-            ):  # nobody needs what it held: the compiler refuses a kernel that would
+            # nobody needs what it held: the compiler refuses a kernel that would
+            if value.type is not old.type and value.type != old.type:
                 return value
             return with_handle(value, self.builder.select(handle_of(value), handle_of(old)))
         if is_tensor(value) or is_tensor(old) or value != old:
