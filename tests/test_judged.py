@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,16 @@ from tools import judged
 TESTS = {f"{p.name}-{i}": p.name for p in LADDER for i in range(10)}
 
 
+@pytest.fixture(scope="module")
+def as_it_is() -> dict[str, str]:
+    return {name: judged.decides(name) for name in judged.SUBJECTS}
+
+
 @pytest.fixture
-def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def report(as_it_is: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A report in which everything stands as it is now."""
     path = tmp_path / "judged.json"
-    path.write_text(json.dumps({"decides": {name: judged.decides(name) for name in judged.SUBJECTS}}))
+    path.write_text(json.dumps({"decides": as_it_is}))
     monkeypatch.setattr(judged, "REPORT", path)
     return path
 
@@ -46,16 +52,21 @@ def test_nothing_is_stale_where_nothing_changed(report: Path) -> None:
     assert judged.record(judged.stale(), lambda puzzle: False) == []
 
 
-def test_a_changed_wrong_kernel_makes_its_puzzle_stale_and_no_other(
-    report: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("file", "stale"), [("row_softmax.md", ["row_softmax"]), ("family_words.py", [])], ids=["a wrong kernel", "words"]
+)
+def test_a_change_makes_stale_what_hangs_on_it_and_nothing_else(
+    report: Path, monkeypatch: pytest.MonkeyPatch, file: str, stale: list[str]
 ) -> None:
     read = Path.read_text
 
-    def with_a_word_more(path: Path, *arguments: str, **named: str) -> str:
-        return read(path, *arguments, **named) + ("\nmore" if path.name == "row_softmax.md" else "")
+    def with_a_line_more(path: Path, *arguments: str, **named: str) -> str:
+        return read(path, *arguments, **named) + ("\nmore = 1" if path.name == file else "")
 
-    monkeypatch.setattr(Path, "read_text", with_a_word_more)
-    assert judged.stale() == ["row_softmax"]
+    judged._everything()  # a notebook hangs on all of these
+    monkeypatch.setattr(judged, "_code", cache(judged._code.__wrapped__))
+    monkeypatch.setattr(Path, "read_text", with_a_line_more)
+    assert [puzzle for puzzle in judged.stale() if puzzle not in judged.MATRIX] == stale
 
 
 def test_a_changed_judge_makes_all_stale(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 import torch
 
 from checker.course.covering import Row, covering, length, smallest_first
-from checker.course.families import case_name, counted, in_name, row_magnitude
+from checker.course.families import case_name, counted, row_magnitude
+from checker.course.family_words import in_name
 from checker.puzzle import Case, Tolerance
 
 TOLERANCE = {

@@ -13,7 +13,8 @@ from checker.course.attention_cases import DTYPES as DTYPE_NAMES
 from checker.course.attention_heads import laid_out, stride_names, strides
 from checker.course.covering import Row, covering, length, smallest_first
 from checker.course.diagrams import flowing
-from checker.course.families import case_name, counted, generator, in_name, once_a_case
+from checker.course.families import case_name, counted, generator, once_a_case
+from checker.course.family_words import in_name
 from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
 
 TOLERANCE = {

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import torch
 
 from checker.course.contributions import DWARFED, FEATURES, contributions
-from checker.course.families import generator, in_name, largest_of_row
+from checker.course.families import generator, largest_of_row
 from checker.course.families import stored as stored_rows
+from checker.course.family_words import in_name
 from checker.puzzle import DTYPES, Case, Long, Tensors, Tolerance
 
 EPS = 1e-6

@@ -12,7 +12,8 @@ from checker.course import guards, slips
 from checker.course.contributions import NUMBERS, contributions
 from checker.course.covering import covering, each_once
 from checker.course.diagrams import PREFIX
-from checker.course.families import counted, generator, in_name
+from checker.course.families import counted, generator
+from checker.course.family_words import in_name
 from checker.course.linear_cases import columns
 from checker.course.linear_inputs import magnitude
 from checker.puzzle import (

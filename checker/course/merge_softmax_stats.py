@@ -10,7 +10,8 @@ import torch
 from checker.course import slips
 from checker.course.covering import covering, prime_below, smallest_first
 from checker.course.diagrams import flowing
-from checker.course.families import CONSTRUCTED, case_name, counted, in_name, rows, stored
+from checker.course.families import CONSTRUCTED, case_name, counted, rows, stored
+from checker.course.family_words import in_name
 from checker.course.softmax_rows import drawn_values
 from checker.puzzle import (
     CPU,

@@ -11,7 +11,8 @@ import torch
 
 from checker.course.covering import covering, length, prime_below, smallest_first
 from checker.course.diagrams import ONLINE
-from checker.course.families import CONSTRUCTED, case_name, in_name, rows, stored
+from checker.course.families import CONSTRUCTED, case_name, rows, stored
+from checker.course.family_words import in_name
 from checker.course.slips import Sizes, tile_holding
 from checker.puzzle import DTYPES, Allowance, Case, ExactState, Launch, RunningState, Scalar, Tensors, Tolerance
 

@@ -10,7 +10,8 @@ import torch
 from checker.course import slips
 from checker.course.covering import covering, length, smallest_first
 from checker.course.diagrams import flowing
-from checker.course.families import case_name, in_name, rows, stored
+from checker.course.families import case_name, rows, stored
+from checker.course.family_words import in_name
 from checker.puzzle import (
     DTYPES,
     GPU,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from checker.course import factors, families
+from checker.course.family_words import IN_WORDS
 from checker.judge.launches import Prepared, prepare
 from checker.judge.outcome import Outcome, simulate
 from checker.judge.runner import Runner
@@ -95,7 +96,7 @@ def changes(case: Case, tiles: bool = True) -> Iterator[Change]:
             lambda other: other.family not in families.CONSTRUCTED,
         )
     if case.family != "normal":
-        rows = families.IN_WORDS.get(case.family, f"{case.family.replace('_', ' ')} values")
+        rows = IN_WORDS.get(case.family, f"{case.family.replace('_', ' ')} values")
         ordinary = replace(case, family="normal")
         yield Change(ordinary, "family", f"with {rows}", "with ordinary values", lambda other: other.family == "normal")
     if case.dtype != "float32":

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from checker.course import factors
-from checker.course.families import in_name
+from checker.course.family_words import in_name
 from checker.judge.threads import one_thread
 from checker.puzzle import Case, Launch, Long, Puzzle, Scalar, Tensors
 from checker.submission.kernel import Config

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from checker.course import PUZZLES, after
-from checker.course.families import in_name
+from checker.course.family_words import in_name
 from checker.judge.verdict import Diagnosis, Gate, GateResult, Mismatch, Status, Verdict
 from checker.puzzle import Case
 from checker.submission.notebook import shell

@@ -10,7 +10,7 @@ import pytest
 from checker.course import PUZZLES
 from checker.course.attention_cases import SHAPES, TILES, WIDTHS
 from checker.course.attention_inputs import CHOSEN, scale_of
-from checker.course.families import in_name
+from checker.course.family_words import in_name
 from checker.judge.launches import prepare, without_numbers
 from checker.puzzle import DTYPES, Case
 

@@ -10,7 +10,8 @@ import torch
 
 from checker.course import PUZZLES
 from checker.course.covering import prime_below
-from checker.course.families import CONSTRUCTED, in_name, rows, with_a_kind_left_out
+from checker.course.families import CONSTRUCTED, rows, with_a_kind_left_out
+from checker.course.family_words import in_name
 from checker.course.softmax_rows import columns, named
 from checker.puzzle import DTYPES, Case
 

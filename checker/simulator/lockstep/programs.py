@@ -12,6 +12,10 @@ class GiveUp(Exception):
     """Nothing can be said here of the launches that are left."""
 
 
+class OutOfTime(GiveUp):
+    """The programs did not end within their time."""
+
+
 class Programs:
     """All programs of the launches with these `grids`, launch after launch, x fastest, but for those `skipped` along each axis.
 
@@ -38,9 +42,9 @@ class Programs:
         self._deadline = time.process_time() + seconds
 
     def check_time(self) -> None:
-        """Called at every turn of a loop. Raises GiveUp."""
+        """Called at every turn of a loop. Raises OutOfTime."""
         if time.process_time() > self._deadline:
-            raise GiveUp("out of time")
+            raise OutOfTime("out of time")
 
     def doubt(self, lanes: np.ndarray) -> None:
         """Doubt the launches of the running programs that have such a lane: [programs, or 1 for all of them, ...]."""

@@ -17,7 +17,7 @@ from checker.simulator.location import Locator
 from checker.simulator.lockstep.builder import Builder
 from checker.simulator.lockstep.language import LockstepLanguage
 from checker.simulator.lockstep.memory import Memory
-from checker.simulator.lockstep.programs import GiveUp, Programs
+from checker.simulator.lockstep.programs import GiveUp, OutOfTime, Programs
 from checker.simulator.lockstep.rewrite import LockstepRewriter
 from checker.simulator.lockstep.stacked import StackedTensor
 from checker.simulator.operations.reductions import Reductions
@@ -58,6 +58,8 @@ def simulate_together(kernel: Any, launches: Sequence[Launch], seconds: float) -
                 left = min(seconds / 2, deadline - time.process_time())
                 run = _Run(kernel, [launches[i] for i in group], left, locator)
                 found = run.traces(builder, functions)
+            except OutOfTime:  # perhaps it never ends, and then no other group does
+                break
             except (Exception, SystemExit):  # whatever it is: `simulate` says it in its own words
                 continue
             runs.append(run)
