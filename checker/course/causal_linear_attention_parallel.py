@@ -24,7 +24,7 @@ from checker.course.linear_inputs import (
     rows,
     slices,
 )
-from checker.puzzle import GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import GPU, Allowance, Case, FilmSpec, Hint, Launch, Many, Puzzle, Scalar, Tensors
 
 
 def _starts(case: Case, k: torch.Tensor, v: torch.Tensor) -> State:
@@ -92,6 +92,7 @@ PUZZLE = Puzzle(
         *shared_cases(past=(11, 0)),
         chunked_case(1, 1, 20, (16, 16), (16, 16), family="half_frozen", flags={"PAST": 11}),
         chunked_case(1, 2, 45, (16, 16), (16, 16), family="faint"),
+        chunked_case(1, 3, 130, (128, 72), (32, 64), flags={"PAST": 11}),  # 46,608 heads of so many states pass 2³¹
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         chunked_case(
             1, 1, 1109, (64, 79), (64, 64), dtype="bfloat16", family="cold", layout="padded", flags={"PAST": 0}
@@ -137,6 +138,7 @@ PUZZLE = Puzzle(
     "one, so a chunk has to be long enough for its tokens to outweigh its state. With enough heads to fill the "
     "GPU the chunked kernel, which keeps its state on chip, moves less.",
     long=LONG,
+    many=(Many(("q_ptr", "k_ptr", "v_ptr", "o_ptr", "s_ptr", "z_ptr"), "H", "head", axis=1, grid=1, first=None),),
     film=FilmSpec(
         case=chunked_case(1, 1, 56, (16, 16), (16, 16), family="growing"),
         diagram=linear(ends=False, chunks=True, weights=True),

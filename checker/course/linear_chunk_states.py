@@ -19,7 +19,7 @@ from checker.course.linear_inputs import (
     rows,
     slices,
 )
-from checker.puzzle import GPU, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
+from checker.puzzle import GPU, Allowance, Case, FilmSpec, Hint, Launch, Long, Many, Puzzle, Scalar, Tensors
 
 
 def make(case: Case) -> Tensors:
@@ -73,6 +73,7 @@ PUZZLE = Puzzle(
     "may be short.",
     cases=(
         *shared_cases(past=(None,)),
+        chunked_case(1, 3, 130, (128, 72), (32, 64)),  # 46,608 heads of so many states pass 2³¹
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         chunked_case(1, 1, 129, (16, 24), (64, 32), dtype="float16", family="outlier", layout="padded"),
         chunked_case(2, 1, 15, (32, 33), (16, 16), dtype="bfloat16", family="outlier", layout="padded"),
@@ -110,6 +111,7 @@ PUZZLE = Puzzle(
     explanation="A sum may be grouped in any way. What a chunk adds to the state needs no other chunk, so B · H · N_CHUNKS "
     "programs work side by side where the chunked kernel had B · H. Each reads its tokens once; what it costs is "
     "memory for one [D, D_V] state a chunk, which the next kernel turns into running sums.",
+    many=(Many(("k_ptr", "v_ptr", "s_ptr", "z_ptr"), "H", "head", axis=1, grid=1, first=None),),
     long=(Long(("k_ptr", "v_ptr"), "head", (0, 1)), Long(("k_ptr", "v_ptr"), "token", (2,))),
     film=FilmSpec(
         case=chunked_case(1, 1, 56, (16, 16), (16, 16), family="growing"),

@@ -107,9 +107,11 @@ def _longer(tensor: torch.Tensor, many: Many, by: int) -> tuple[int, ...]:
 
 
 def _launchable(prepared: Prepared, many: Many) -> bool:
-    """Whether the case has several rows or groups, and a GPU could launch all that come before."""
+    """Whether the case has several rows or groups, which nothing else counts, and a GPU could launch all that come before."""
+    tensors = _tensors(prepared)
+    alone = all(set(tensors[name].shape[: many.axis]) <= {1} for name in many.tensors)
     few = many.first is not None or 2**31 // _each(prepared, many) < MOST_PROGRAMS
-    return few and prepared.case.sizes[many.size] >= 3
+    return alone and few and prepared.case.sizes[many.size] >= 3
 
 
 def _elements(prepared: Prepared) -> int:

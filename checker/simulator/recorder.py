@@ -50,7 +50,7 @@ class Recorder:
         """Returns the load's line where that had to be found out, else 0."""
         count = self.counts[access.tensor.name]
         count.loads += 1
-        count.loaded += access.bytes
+        count.loaded += access.distinct_bytes if self.options.distinct else access.bytes
         return self._access("load", access, undefined)
 
     def store(self, access: Access) -> int:

@@ -145,6 +145,31 @@ def test_traffic_names_the_lines(runner):
     assert "again" in source.source.splitlines()[verdict.diagnosis.line - 1]
 
 
+CLAMPED = """
+row = tl.program_id(0).to(tl.int64)
+offs_n = tl.arange(0, BLOCK_N)
+x = tl.load(x_ptr + row * stride_xm + tl.minimum(offs_n, N - 1)).to(tl.float32)
+x = tl.where(offs_n < N, x, float("-inf"))
+p = tl.exp(x - tl.max(x, axis=0))
+tl.store(y_ptr + row * stride_ym + offs_n, p / tl.sum(p, axis=0), mask=offs_n < N)
+"""
+
+
+def test_lanes_past_the_end_may_read_the_last_element_again(runner):
+    verdict = judge(ROW, written("row_softmax", CLAMPED), runner)
+    assert verdict.passed, verdict.failure
+    traffic, loaded, _ = next(g for g in verdict.gates if g.gate == "traffic").traffic["x_ptr"]
+    assert traffic.loaded == loaded
+
+
+def test_a_row_that_is_loaded_twice_is_loaded_twice_whatever_its_lanes_past_the_end_read(runner):
+    again = "tl.load(x_ptr + row * stride_xm + tl.minimum(offs_n, N - 1)).to(tl.float32)"
+    source = written("row_softmax", CLAMPED.replace("tl.exp(x", f"tl.exp(tl.where(offs_n < N, {again}, float('-inf'))"))
+    failure = judge(ROW, source, runner).failure
+    assert failure is not None
+    assert failure.gate == "traffic"
+
+
 @pytest.mark.parametrize(
     ("puzzle", "tiles"),
     [
