@@ -99,6 +99,7 @@ PUZZLE = Puzzle(
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         heads_case(3, (2, 1), (1, 15), 32, (16, 32), CAUSAL_RAGGED, family="large", layout="strided"),
         heads_case(1, (2, 1), (57, 1254), 32, (32, 32), RAGGED, dtype="float16", family="negative"),
+        heads_case(1, (2, 1), (37, 53), 16, (16, 16), CAUSAL, family="sunken"),
         # added for mistakes that only a GPU's larger cases had shown
         heads_case(2, (2, 2), (171, 150), 64, (32, 16), CAUSAL, dtype="float16", layout="transposed"),
         heads_case(1, (4, 2), (53, 641), 16, (16, 16), CAUSAL, dtype="bfloat16"),

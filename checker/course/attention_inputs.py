@@ -123,6 +123,9 @@ def queries_keys_values(
             along = (abs(target) * d**-0.5) ** 0.5  # (along * ones) · (along * ones) / sqrt(D) = |target|
             q = 0.25 * q + along
             k = 0.25 * k + along * (1 if target > 0 else -1)
+        case "sunken":  # normal scores, all of them 12,000 lower: exposes -1e4 in place of -inf
+            q = q * (d**-0.5 / scale_of(case))
+            q[..., 0], k[..., 0] = -12_000 / scale_of(case), 1.0
         case "sink":  # the first key's score is near +150, all others near 0: a maximum that falls again overflows
             along = (150.0 * d**-0.5) ** 0.5
             q, k = 0.25 * q + along, 0.25 * k
