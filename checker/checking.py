@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal, Protocol, cast
 
 from checker import gpu
@@ -167,7 +167,7 @@ class _Check:
             return
         if not self.passes(memory_gate, outcomes):
             return
-        if not self.passes(traffic_gate, self.recounted(outcomes)):
+        if not self.passes(traffic_gate, traffic_gate.recounted(self.puzzle, self.source, self.runner, outcomes)):
             return
 
         # compile, the rest: what a wrong kernel has no need of
@@ -261,26 +261,6 @@ class _Check:
                 self.diagnosis = NONE_KNOWN if self.wants_diagnosis else None
                 return self.add(result)
         return True
-
-    def recounted(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
-        """The same, but those over the budget that keep to it if a load counts an element once, however many of its lanes read it.
-
-        So lanes past an edge may read the last element again: a GPU fetches it once.
-        """
-
-        def over(outcome: Outcome) -> bool:
-            return bool(traffic_gate.overdrawn(self.puzzle, outcome))
-
-        def again(some: Sequence[Outcome]) -> Iterator[Outcome]:
-            launches = [outcome.prepared for outcome in some]
-            return simulate(self.puzzle, self.source, self.runner, launches, SimulateOptions(distinct=True))
-
-        failing = traffic_gate.failure(self.puzzle, outcomes)
-        if failing is None or any(map(over, again([failing]))):
-            return outcomes
-        counted = again([outcome for outcome in outcomes if over(outcome)])
-        recounted = [next(counted, outcome) if over(outcome) else outcome for outcome in outcomes]
-        return [was if over(now) else now for was, now in zip(outcomes, recounted, strict=True)]
 
     def replay(self, failing: Outcome) -> Trace | None:
         """The failing case once more, now with every event kept and, after a NaN, with every operation followed."""

@@ -106,14 +106,17 @@ def scale_of_outputs(case: Case, output: str, expected: torch.Tensor) -> torch.T
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     """What an error is measured against: for O see `scale_of_outputs`; for a maximum, sum or log-sum-exp its own size, at least 1.
 
-    The at least 1 allows for rounded operands of the scores. It does not apply to the scores near 0 of "creeping_scores". In
+    The at least 1 allows for rounded operands of the scores, and half as much again for queries that are scaled and rounded to 16 bits
+    once more. Neither applies to the scores near 0 of "creeping_scores". In
     "constant" all scores are exactly 0, however queries and keys are rounded, so the statistics may have no error.
     """
     if output == "o_ptr":
         return scale_of_outputs(case, output, expected)
     if case.family == "constant":
         return torch.zeros_like(expected)
-    return expected.abs() if case.family == "creeping_scores" else expected.abs().clamp(1.0)
+    if case.family == "creeping_scores":
+        return expected.abs()
+    return expected.abs().clamp(1.0) * (1.0 if case.dtype == "float32" else 1.5)
 
 
 def described(n_q: int, n_kv: int, d: int, block: tuple[int, int], flags: Mapping[str, Any], **more: Any) -> str:

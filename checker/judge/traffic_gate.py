@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from checker.judge.outcome import Outcome
+from checker.judge.outcome import Outcome, simulate
 from checker.judge.phrases import join, name_of
+from checker.judge.runner import Runner
 from checker.judge.verdict import Gate, GateResult
 from checker.puzzle import Allowance, Puzzle
-from checker.simulator.trace import Trace, Traffic
+from checker.simulator.trace import SimulateOptions, Trace, Traffic
 from checker.submission.kernel import KernelSource
 
 GATE: Gate = "traffic"
@@ -30,6 +31,24 @@ def overdrawn(puzzle: Puzzle, outcome: Outcome) -> list[tuple[str, str, int, int
             if moved > allowed:
                 found.append((name, verb, moved, allowed))
     return found
+
+
+def recounted(puzzle: Puzzle, source: KernelSource, runner: Runner, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+    """The same, but those over the budget that keep to it if a load counts an element once, however many of its lanes read it.
+
+    So lanes past an edge may read the last element again: a GPU fetches it once.
+    """
+
+    def again(some: Sequence[Outcome]) -> Iterator[Outcome]:
+        launches = [outcome.prepared for outcome in some]
+        return simulate(puzzle, source, runner, launches, SimulateOptions(distinct=True))
+
+    over = [outcome for outcome in outcomes if overdrawn(puzzle, outcome)]
+    failing = failure(puzzle, over)
+    if failing is None or any(overdrawn(puzzle, outcome) for outcome in again([failing])):
+        return outcomes
+    within = {id(was): now for was, now in zip(over, again(over), strict=False) if not overdrawn(puzzle, now)}
+    return [within.get(id(outcome), outcome) for outcome in outcomes]
 
 
 def _budget(puzzle: Puzzle, outcome: Outcome) -> Mapping[str, Allowance]:
