@@ -29,7 +29,7 @@ from triton.language.semantic import TritonSemantic
 from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction, mangle_type
 
-from checker.simulator.builder_calls import BuilderCalls, NotRecorded, Recording, filled
+from checker.simulator.builder_calls import BuilderCalls, NotRecorded, Recording, filled, replay
 from checker.simulator.values import Handle
 
 Call = Callable[..., Any]
@@ -290,7 +290,7 @@ class _Operation:
     alive: tuple[Any, ...]
 
     def compute(self, builder: Any, operands: Sequence[Handle]) -> Any:
-        known = self.calls.replay(builder, operands)
+        known = replay(self.calls, builder, operands)
         results = self.results
         if isinstance(results, tuple):
             return tuple(result.tensor(known) for result in results)

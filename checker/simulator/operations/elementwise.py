@@ -46,13 +46,15 @@ class Elementwise(Operations):
             handle.nan_origins = np.broadcast_to(np.where(condition.data, *origins), np.shape(data))
         return handle
 
-    def _bitwise(self, name: str, ufunc: Any, lhs: Handle, rhs: Handle) -> Handle:
+
+def _bitwise(ufunc: Any, deciding: bool | None) -> Callable[..., Handle]:
+    """`deciding` is the truth value that alone says what comes out: False & anything is False, True | anything is True."""
+
+    def operation(self: Elementwise, lhs: Handle, rhs: Handle) -> Handle:
         handle = Handle(ufunc(lhs.data, rhs.data), lhs.type)
         handle.taint = merge_taint((lhs.taint, rhs.taint), np.shape(handle.data))
-        if handle.taint is not None and np.asarray(handle.data).dtype == bool and name != "xor":
-            # False & anything is False and True | anything is True: an undefined lane cannot change that
-            deciding = name == "or"
-            decided = np.zeros(np.shape(handle.data), bool)
+        if handle.taint is not None and np.asarray(handle.data).dtype == bool and deciding is not None:
+            decided = np.zeros(np.shape(handle.data), bool)  # which an undefined lane cannot change
             for side in (lhs, rhs):
                 known = ~side.taint.lanes if side.taint is not None else True
                 decided = decided | ((np.asarray(side.data) == deciding) & known)
@@ -60,35 +62,24 @@ class Elementwise(Operations):
             handle.taint = handle.taint.moved(lambda lanes: lanes & ~decided)
         return handle
 
-    def create_and(self, lhs: Handle, rhs: Handle) -> Handle:
-        return self._bitwise("and", np.bitwise_and, lhs, rhs)
+    return operation
 
-    def create_or(self, lhs: Handle, rhs: Handle) -> Handle:
-        return self._bitwise("or", np.bitwise_or, lhs, rhs)
 
-    def create_xor(self, lhs: Handle, rhs: Handle) -> Handle:
-        return self._bitwise("xor", np.bitwise_xor, lhs, rhs)
+def _shift(name: str, ufunc: Any, kind: str) -> Callable[..., Handle]:
+    """PTX shifts: by the width of the type or more gives 0, or copies of the sign."""
 
-    def _shift(self, name: str, ufunc: Any, kind: str, lhs: Handle, rhs: Handle) -> Handle:
-        """PTX shifts: by the width of the type or more gives 0, or copies of the sign."""
+    def operation(self: Elementwise, lhs: Handle, rhs: Handle) -> Handle:
         own = np.asarray(lhs.data).dtype
         width = 8 * own.itemsize
         work = np.dtype(f"{kind}{own.itemsize}")
         value, by = np.asarray(lhs.data).view(work), np.asarray(rhs.data).astype(np.int64)
         too_far = (by < 0) | (by >= width)
         shifted = ufunc(value, np.where(too_far, width - 1, by).astype(work))
-        if name != "ashr":
+        if kind == "u":
             shifted = np.where(too_far, work.type(0), shifted)
         return self.result(name, shifted.view(own), lhs.type, (lhs, rhs))
 
-    def create_shl(self, lhs: Handle, rhs: Handle) -> Handle:
-        return self._shift("shl", np.left_shift, "u", lhs, rhs)
-
-    def create_lshr(self, lhs: Handle, rhs: Handle) -> Handle:
-        return self._shift("lshr", np.right_shift, "u", lhs, rhs)
-
-    def create_ashr(self, lhs: Handle, rhs: Handle) -> Handle:
-        return self._shift("ashr", np.right_shift, "i", lhs, rhs)
+    return operation
 
 
 def _binary(
@@ -178,6 +169,15 @@ _BINARY: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "create_maxnumf": ("tl.maximum", np.fmax),
 }
 
+_BITS: dict[str, Callable[..., Handle]] = {
+    "create_and": _bitwise(np.bitwise_and, deciding=False),
+    "create_or": _bitwise(np.bitwise_or, deciding=True),
+    "create_xor": _bitwise(np.bitwise_xor, deciding=None),
+    "create_shl": _shift("shl", np.left_shift, "u"),
+    "create_lshr": _shift("lshr", np.right_shift, "u"),
+    "create_ashr": _shift("ashr", np.right_shift, "i"),
+}
+
 _LANE_FLOPS = frozenset({name for name in _BINARY if name.startswith("create_f") or name.endswith("f")})
 """The operations on two floating numbers, one FLOP an element."""
 
@@ -213,6 +213,8 @@ _FREE = frozenset({"create_fabs", "create_iabs"})  # a bit is cleared, or the nu
 
 
 def _fill() -> None:
+    for method, operation in _BITS.items():
+        setattr(Elementwise, method, operation)
     for method, (label, compute) in _BINARY.items():
         setattr(Elementwise, method, _binary(label, compute, flops=int(method in _LANE_FLOPS)))
     for method, (label, function) in _UNARY.items():
