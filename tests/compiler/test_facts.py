@@ -10,15 +10,12 @@ import pytest
 from checker.compiler import CompileRequest, CompileResult, Dot, SharedTile, TensorCore, compile_kernel
 from checker.compiler.facts import bytes_in_flight, dots, facts_of, shared_tiles, tensor_cores
 from checker.compiler.occupancy import occupancy
-from checker.submission.kernel import KernelSource
-from checker.submission.load import load_kernel
+from tests.simulator.launching import HEAD, loaded
 
-PRODUCT = """import triton
-import triton.language as tl
-
+PRODUCT = f"""{HEAD}
 
 @triton.jit
-def product_kernel(a_ptr, b_ptr, c_ptr, K, BLOCK: tl.constexpr, PRECISION: tl.constexpr):
+def kernel(a_ptr, b_ptr, c_ptr, K, BLOCK: tl.constexpr, PRECISION: tl.constexpr):
     offs = tl.arange(0, BLOCK)
     a = tl.load(a_ptr + offs[:, None] * BLOCK + offs[None, :])
     acc = tl.zeros([BLOCK, BLOCK], tl.float32)
@@ -29,17 +26,12 @@ def product_kernel(a_ptr, b_ptr, c_ptr, K, BLOCK: tl.constexpr, PRECISION: tl.co
 """
 
 
-def product(
-    directory: Path, capability: int, dtype: str, block: int = 64, precision: str = "tf32", warps: int = 4
-) -> CompileResult:
-    kernel = load_kernel(KernelSource("", "product_kernel", PRODUCT, ()), directory)
+def product(directory: Path, capability: int, dtype: str, block: int = 64, precision: str = "tf32") -> CompileResult:
     types = {"a_ptr": f"*{dtype}", "b_ptr": f"*{dtype}", "c_ptr": "*fp32", "K": "i32"}
     types |= {"BLOCK": "constexpr", "PRECISION": "constexpr"}
     values = {"BLOCK": block, "PRECISION": precision}
-    result = compile_kernel(
-        kernel,
-        CompileRequest(capability, types, values, {"num_warps": warps}, ("a_ptr", "b_ptr", "c_ptr", "K")),  # type: ignore[arg-type]
-    )
+    request = CompileRequest(capability, types, values, aligned=("a_ptr", "b_ptr", "c_ptr", "K"))
+    result = compile_kernel(loaded(directory, PRODUCT), request)
     assert result.ok, result.raw
     return result
 
@@ -64,6 +56,7 @@ def test_an_a100_multiplies_with_mma_from_swizzled_tiles(
     result = product(tmp_path, 80, dtype)
     assert result.tensor_cores is not None
     assert [(c.name, c.shape, c.operands) for c in result.tensor_cores] == [("mma.sync", shape, operands)]
+    assert result.facts["mma_shapes"] == shape
     assert sum(c.count for c in result.tensor_cores) == result.facts["mma"] > 0
     assert result.dots is not None
     assert [d.tensor_core for d in result.dots] == [True]
@@ -76,23 +69,25 @@ def test_an_a100_multiplies_with_mma_from_swizzled_tiles(
     assert result.facts["bytes_in_flight"] == ahead, "one loop: all its tiles at once"
     assert int(result.facts["async_copies"]) > 0
     assert result.facts["load_bits"] == 128
+    assert int(result.facts["shared_bytes"]) > 0
 
 
 def test_what_one_loop_gives_back_the_next_may_have():
     alias = "#shared = #ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>"
     kept = "    %{0} = ttg.local_alloc : () -> !ttg.memdesc<3x64x64xf16, #shared, #smem, mutable>"
     back = "    ttg.local_dealloc %{0} : !ttg.memdesc<3x64x64xf16, #shared, #smem, mutable>"
+    after_each_other = [alias, kept.format(1), back.format(1), kept.format(2), back.format(2)]
+    at_once = [alias, kept.format(1), kept.format(2), back.format(1)]
     stage = 64 * 64 * 2
-    assert (
-        bytes_in_flight("\n".join([alias, kept.format(1), back.format(1), kept.format(2), back.format(2)])) == 2 * stage
-    )
-    assert bytes_in_flight("\n".join([alias, kept.format(1), kept.format(2), back.format(1)])) == 4 * stage
+    assert bytes_in_flight("\n".join(after_each_other)) == 2 * stage
+    assert bytes_in_flight("\n".join(at_once)) == 4 * stage
 
 
 def test_an_h100_multiplies_with_wgmma(tmp_path: Path) -> None:
     result = product(tmp_path, 90, "fp16")
     assert result.tensor_cores is not None
     assert {(c.name, c.shape) for c in result.tensor_cores} == {("wgmma.mma_async", "m64n64k16")}
+    assert result.facts["mma_shapes"] == "m64n64k16"
     assert result.tiles
     assert {(t.kind, t.swizzle_bytes) for t in result.tiles} == {("nvmma_shared", 128)}
     assert result.facts["tma_copies"] == 0

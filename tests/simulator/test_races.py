@@ -5,7 +5,7 @@ import triton
 import triton.language as tl
 
 from tests.simulator.launching import kinds, line_of, nans, only, run
-from tests.simulator.test_findings import copies
+from tests.simulator.test_findings import copied
 
 
 @triton.jit
@@ -45,7 +45,5 @@ def test_a_program_that_loads_what_another_stores():
 
 def test_aliases_share_their_elements():
     x = torch.randn(4, 12)
-    trace = run(copies, (4,), ("y_ptr",), {"BLOCK_N": 16, "SHIFT": 0}, x_ptr=x, y_ptr=x, stride_xm=12, N=12)
-    assert trace.findings == []  # in place, each program its own row
-    shifted = run(copies, (3,), ("y_ptr",), {"BLOCK_N": 16, "SHIFT": 0}, x_ptr=x[1:], y_ptr=x[:3], stride_xm=12, N=12)
-    assert kinds(shifted) == {"race"}
+    assert copied(x, x, 12).findings == []  # in place, each program its own row
+    assert kinds(copied(x[1:], x[:3], 12)) == {"race"}
