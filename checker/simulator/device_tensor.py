@@ -100,7 +100,6 @@ class DeviceTensor:
         return np.zeros(self.count, np.int32)
 
     def _offsets(self) -> np.ndarray:
-        """The offset of every element."""
         offsets = np.zeros(1, np.int64)
         for n, stride in zip(self.shape, self.strides, strict=True):
             offsets = (offsets[:, None] + np.arange(n) * stride).reshape(-1)

@@ -46,7 +46,6 @@ class BlockHandle(Handle):
 
     @property
     def element(self) -> Any:
-        """The type of an element."""
         return self.type.scalar.element_ty
 
     @property
