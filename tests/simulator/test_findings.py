@@ -6,7 +6,7 @@ import triton
 import triton.language as tl
 
 from checker.simulator import SimulateOptions, Trace
-from tests.simulator.launching import EVENTS, EXPLAIN, kinds, line_of, nans, only, run
+from tests.simulator.launching import EVENTS, EXPLAIN, kernel_of, kinds, line_of, nans, only, run
 
 
 @triton.jit
@@ -71,13 +71,9 @@ def test_an_address_before_the_tensor():
     assert "before" in found.message
 
 
-@triton.jit
-def far_away(x_ptr, y_ptr):
-    tl.store(y_ptr, tl.load(x_ptr + 10_000_000_000))
-
-
-def test_an_address_far_away_is_an_event_and_not_a_crash():
-    trace = run(far_away, (1,), ("y_ptr",), {}, x_ptr=torch.zeros(4), y_ptr=torch.zeros(1))
+def test_an_address_far_away_is_an_event_and_not_a_crash(tmp_path):
+    kernel = kernel_of(tmp_path, "tl.store(y_ptr, tl.load(x_ptr + 10_000_000_000))")
+    trace = run(kernel, (1,), ("y_ptr",), {}, x_ptr=torch.zeros(16), y_ptr=torch.zeros(1))
     assert kinds(trace) == {"out_of_bounds_load"}
 
 

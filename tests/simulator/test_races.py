@@ -4,7 +4,7 @@ import torch
 import triton
 import triton.language as tl
 
-from tests.simulator.launching import kinds, line_of, nans, only, run
+from tests.simulator.launching import kernel_of, kinds, line_of, nans, only, run
 from tests.simulator.test_findings import copied
 
 
@@ -21,14 +21,9 @@ def test_two_programs_that_store_one_element():
     assert "program 0" in found.message
 
 
-@triton.jit
-def one_lane(y_ptr, BLOCK: tl.constexpr):
-    offs = tl.arange(0, BLOCK)
-    tl.store(y_ptr + offs // 2, offs.to(tl.float32))
-
-
-def test_two_lanes_of_one_store():
-    found = only(run(one_lane, (1,), ("y_ptr",), {"BLOCK": 8}, y_ptr=nans(4)))
+def test_two_lanes_of_one_store(tmp_path):
+    kernel = kernel_of(tmp_path, "tl.store(y_ptr + offs // 2, x)")
+    found = only(run(kernel, (1,), ("y_ptr",), {}, x_ptr=torch.randn(16), y_ptr=nans(8)))
     assert found.kind == "race_in_store"
     assert "lanes" in found.message
 
