@@ -97,7 +97,6 @@ def _arguments(match: re.Match[str], place: Place, request: CompileRequest) -> s
         hint = {
             "dim": " (Triton calls it `axis`)",
             "keepdim": " (Triton calls it `keep_dims`)",
-            "dtype": "",
             "default": " (tl.load calls it `other`)",
         }
         asked = name[1] if name else "?"
@@ -318,8 +317,7 @@ def _said(chain: list[BaseException], diagnostics: str) -> str:
 
 
 def _raw(chain: list[BaseException], diagnostics: str) -> str:
-    parts = [str(e) for e in chain if str(e)]
-    text = "\n".join(dict.fromkeys(parts))
+    text = "\n".join(dict.fromkeys(str(e) for e in chain if str(e)))
     if diagnostics:
         text += "\n" + diagnostics.split("{-#")[0]
     return text.strip()[:8000]
@@ -334,12 +332,16 @@ def _place(chain: list[BaseException], kernel: JITFunction) -> Place:
         if node is None or not hasattr(node, "lineno"):
             continue
         owner = next((f for f in functions if f.src == source), None)
-        if owner is None:
-            continue
-        line = _first_line(owner) + node.lineno - 1
-        code = owner.src.split("\n")[node.lineno - 1].strip() if node.lineno <= owner.src.count("\n") + 1 else ""
-        place = Place(line, code, owner.__name__ if owner is not kernel else "", node)
+        if owner is not None:
+            place = _place_in(owner, node.lineno - 1, kernel, node)
     return place
+
+
+def _place_in(owner: Any, number: int, kernel: JITFunction, node: ast.AST | None = None) -> Place:
+    """A line of a function's source, by its number from 0."""
+    lines = owner.src.split("\n")
+    code = lines[number].strip() if number < len(lines) else ""
+    return Place(_first_line(owner) + number, code, owner.__name__ if owner is not kernel else "", node)
 
 
 def _place_of_diagnostics(diagnostics: str, kernel: JITFunction) -> Place:
@@ -349,9 +351,9 @@ def _place_of_diagnostics(diagnostics: str, kernel: JITFunction) -> Place:
         return Place(None)
     line = int(found[1])
     for owner in _functions(kernel):
-        lines = owner.src.split("\n")
-        if 0 <= line - _first_line(owner) < len(lines):
-            return Place(line, lines[line - _first_line(owner)].strip(), owner.__name__ if owner is not kernel else "")
+        number = line - _first_line(owner)
+        if 0 <= number <= owner.src.count("\n"):
+            return _place_in(owner, number, kernel)
     return Place(line)
 
 

@@ -10,7 +10,7 @@ import re
 import struct
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -121,37 +121,30 @@ def resources(cubin: bytes, kernel: str) -> dict[str, int | str]:
     if cubin[:5] != b"\x7fELF\x02":
         return {}
     found: dict[str, int | str] = {}
-    symbols = _symbols(cubin)
-    for name, _, body in _sections(cubin):
-        if name != ".nv.info":
+    sections = _sections(cubin)
+    table, names = sections.get(".symtab", b""), sections.get(".strtab", b"")
+    symbols = [_text(names, struct.unpack_from("<I", table, at)[0]) for at in range(0, len(table) - 23, 24)]
+    body, at = sections.get(".nv.info", b""), 0
+    while at + 4 <= len(body):
+        form, attribute, size = struct.unpack_from("<BBH", body, at)
+        at += 4
+        if form != 4:
             continue
-        at = 0
-        while at + 4 <= len(body):
-            form, attribute, size = struct.unpack_from("<BBH", body, at)
-            at += 4
-            if form != 4:
-                continue
-            if size == 8 and attribute in (_FRAME_SIZE, _REGISTERS):
-                symbol, value = struct.unpack_from("<II", body, at)
-                if symbol < len(symbols) and symbols[symbol] == kernel:
-                    found["registers" if attribute == _REGISTERS else "spilled_bytes"] = value
-            at += size
+        if size == 8 and attribute in (_FRAME_SIZE, _REGISTERS):
+            symbol, value = struct.unpack_from("<II", body, at)
+            if symbol < len(symbols) and symbols[symbol] == kernel:
+                found["registers" if attribute == _REGISTERS else "spilled_bytes"] = value
+        at += size
     return found
 
 
-def _sections(cubin: bytes) -> list[tuple[str, int, bytes]]:
-    """(name, type, contents) of every section of a 64-bit little-endian ELF file."""
+def _sections(cubin: bytes) -> dict[str, bytes]:
+    """The contents of every section of a 64-bit little-endian ELF file, by its name."""
     (offset,) = struct.unpack_from("<Q", cubin, 0x28)
     size, count, names_at = struct.unpack_from("<HHH", cubin, 0x3A)
     headers = [struct.unpack_from("<IIQQQQ", cubin, offset + i * size) for i in range(count)]
     names = cubin[headers[names_at][4] :]
-    return [(_text(names, h[0]), h[1], b"" if h[1] == 8 else cubin[h[4] : h[4] + h[5]]) for h in headers]
-
-
-def _symbols(cubin: bytes) -> list[str]:
-    sections = {name: body for name, _, body in _sections(cubin)}
-    table, names = sections.get(".symtab", b""), sections.get(".strtab", b"")
-    return [_text(names, struct.unpack_from("<I", table, at)[0]) for at in range(0, len(table) - 23, 24)]
+    return {_text(names, h[0]): b"" if h[1] == 8 else cubin[h[4] : h[4] + h[5]] for h in headers}
 
 
 def _text(data: bytes, at: int) -> str:
@@ -171,12 +164,8 @@ _TYPE = re.compile(r"\b(?:tensor|memdesc)<((?:\d+x)+)([a-z]\w*)(?:, #(\w+))?")
 def shared_tiles(ttgir: str) -> tuple[SharedTile, ...]:
     """Every tile that is kept in shared memory, tiles of one kind counted."""
     aliases = _aliases(ttgir)
-    found: Counter[SharedTile] = Counter()
-    for match in _ALLOCATED.finditer(ttgir):
-        shape = tuple(int(n) for n in match[1].rstrip("x").split("x"))
-        kind, text = aliases.get(match[3], ("", ""))
-        found[_tile(kind, dict(_FIELD.findall(text)), shape, _bits(match[2]))] += 1
-    return tuple(SharedTile(**{**vars(tile), "count": count}) for tile, count in found.items())
+    found = Counter(_tile(match, aliases) for match in _ALLOCATED.finditer(ttgir))
+    return tuple(replace(tile, count=count) for tile, count in found.items())
 
 
 def bytes_in_flight(ttgir: str) -> int:
@@ -191,28 +180,26 @@ def bytes_in_flight(ttgir: str) -> int:
             continue
         kept.pop(named[2] or "", None)
         if match := _ALLOCATED.search(line):
-            shape = tuple(int(n) for n in match[1].rstrip("x").split("x"))
-            kind, text = aliases.get(match[3], ("", ""))
-            tile = _tile(kind, dict(_FIELD.findall(text)), shape, _bits(match[2]))
+            tile = _tile(match, aliases)
             kept[named[1]] = (tile.stages - 1) * math.prod(tile.shape) * tile.bits // 8
             most = max(most, sum(kept.values()))
     return most
 
 
-def _tile(kind: str, fields: dict[str, str], shape: tuple[int, ...], bits: int) -> SharedTile:
+def _tile(allocated: re.Match[str], aliases: dict[str, tuple[str, str]]) -> SharedTile:
+    shape = _shape(allocated[1])
+    kind, text = aliases.get(allocated[3], ("", ""))
+    fields: dict[str, str] = dict(_FIELD.findall(text))
     order = [int(n) for n in re.findall(r"\d+", fields.get("order", ""))]
     rank = len(order) or min(2, len(shape))
-    stages = 1
-    for extra in shape[: len(shape) - rank]:
-        stages *= extra
     own = shape[len(shape) - rank :]
     fastest = order[0] if order else (0 if fields.get("transposed") == "true" else rank - 1)
     number = {name: int(value) for name, value in fields.items() if value.lstrip("-").isdigit()}
     return SharedTile(
         kind,
         own,
-        bits,
-        stages,
+        _bits(allocated[2]),
+        math.prod(shape[: len(shape) - rank]),
         inner=own[fastest] if fastest < len(own) else 1,
         vec=number.get("vec", 1),
         per_phase=number.get("perPhase", 1),
@@ -230,16 +217,16 @@ def dots(ttgir: str) -> tuple[Dot, ...]:
         if len(types) < 3:
             continue
         (a, operands, _), (b, _, _), (_, _, layout) = types[:3]
-        (m, k), n = _sides(a), _sides(b)[1]
+        (m, k), n = _shape(a)[-2:], _shape(b)[-1]
         kind = aliases.get(layout, ("", ""))[0]
         tensor_core = True if "mma" in kind or "tc_gen5" in match[0] else False if kind == "blocked" else None
         found[Dot(m, n, k, operands, tensor_core)] = None
     return tuple(found)
 
 
-def _sides(text: str) -> tuple[int, int]:
-    sides = [int(n) for n in text.rstrip("x").split("x")]
-    return sides[-2], sides[-1]
+def _shape(text: str) -> tuple[int, ...]:
+    """Of ``64x32x``, (64, 32)."""
+    return tuple(int(n) for n in text.rstrip("x").split("x"))
 
 
 def _aliases(ttgir: str) -> dict[str, tuple[str, str]]:

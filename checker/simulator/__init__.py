@@ -28,18 +28,7 @@ From the ground up; a module imports only from those above it:
 
 from checker.simulator.errors import SimulationError
 from checker.simulator.launch import simulate
-from checker.simulator.lockstep import simulate_together
-from checker.simulator.trace import Event, Finding, SimulateOptions, TensorInfo, Tile, Trace, Traffic
+from checker.simulator.lockstep.together import simulate_together
+from checker.simulator.trace import Finding, SimulateOptions, Trace
 
-__all__ = [
-    "Event",
-    "Finding",
-    "SimulateOptions",
-    "SimulationError",
-    "TensorInfo",
-    "Tile",
-    "Trace",
-    "Traffic",
-    "simulate",
-    "simulate_together",
-]
+__all__ = ["Finding", "SimulateOptions", "SimulationError", "Trace", "simulate", "simulate_together"]

@@ -132,9 +132,12 @@ class Builder(Primitives):
             self.memory.findings.false_promise("tl.assume", "the condition is false")
 
     def create_atomic_rmw(self, op: Any, ptr: Handle, value: Handle, mask: Handle, *_: Any) -> Handle:
-        if op.name == "FADD":
+        return self._atomic(op.name, ptr, value, mask)
+
+    def _atomic(self, name: str, ptr: Handle, value: Handle, mask: Handle) -> Handle:
+        if name == "FADD":
             self.lane_flops += int(np.count_nonzero(np.broadcast_to(mask.data, np.shape(ptr.data))))
-        return self.memory.atomic(op.name, ptr, value, mask)
+        return self.memory.atomic(name, ptr, value, mask)
 
     def create_atomic_cas(self, ptr: Handle, expected: Handle, value: Handle, *_: Any) -> Handle:
         return self.memory.atomic("CAS", ptr, value, None, expected)
@@ -145,7 +148,4 @@ class Builder(Primitives):
         """An atomic operation on each element of the block."""
         lanes, mask = self._block(descriptor, offsets)
         floating = numerics.is_float(self.element(descriptor.element))
-        name = {"ADD": "FADD" if floating else "ADD"}.get(kind.name, kind.name)
-        if name == "FADD":
-            self.lane_flops += int(np.count_nonzero(mask.data))
-        self.memory.atomic(name, lanes, value, mask)
+        self._atomic("FADD" if kind.name == "ADD" and floating else kind.name, lanes, value, mask)

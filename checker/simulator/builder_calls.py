@@ -41,22 +41,20 @@ class _Sequence(tuple[Any, ...]):
     """A sequence of arguments among which are slots."""
 
 
-@dataclass(frozen=True, slots=True)
-class BuilderCalls:
-    """The primitives of one operation."""
+BuilderCalls = tuple[_Call, ...]
+"""The primitives of one operation."""
 
-    calls: tuple[_Call, ...]
 
-    def replay(self, builder: Any, operands: Sequence[Handle]) -> list[Any]:
-        """Ask for them again. Returns the operands, and after them the results: what `filled` needs."""
-        known: list[Any] = list(operands)
-        for call in self.calls:
-            result = getattr(builder, call.method)(*[filled(part, known) for part in call.arguments])
-            if type(result) is tuple:
-                known.extend(result)
-            else:
-                known.append(result)
-        return known
+def replay(calls: BuilderCalls, builder: Any, operands: Sequence[Handle]) -> list[Any]:
+    """Ask for them again. Returns the operands, and after them the results: what `filled` needs."""
+    known: list[Any] = list(operands)
+    for call in calls:
+        result = getattr(builder, call.method)(*[filled(part, known) for part in call.arguments])
+        if type(result) is tuple:
+            known.extend(result)
+        else:
+            known.append(result)
+    return known
 
 
 def filled(part: Any, known: Sequence[Any]) -> Any:
@@ -75,7 +73,6 @@ class Recording:
         self._builder = builder
         self._known: list[Any] = list(operands)
         self._parts: dict[int, Any] = {id(handle): _Slot(number) for number, handle in enumerate(operands)}
-        self._constants: list[Handle] = []
         self._calls: list[_Call] = []
         self._complete = True
 
@@ -100,7 +97,7 @@ class Recording:
         """All that was asked for. Raises NotRecorded."""
         if not self._complete:
             raise NotRecorded
-        return BuilderCalls(tuple(self._calls))
+        return tuple(self._calls)
 
     def part(self, value: Any) -> Any:
         """What stands for a value that the front end passes or returns; see `filled`. Raises NotRecorded for an unknown handle."""
@@ -116,17 +113,12 @@ class Recording:
         of_constants = not any(type(part) in (_Slot, _Sequence) for part in parts)
         if name.startswith("get_") or (name in _OF_CONSTANTS and of_constants):
             if isinstance(result, Handle):
-                self._parts[id(result)] = _constant(result)
-                self._constants.append(result)
+                if isinstance(result.data, np.ndarray):
+                    result.data.flags.writeable = False
+                self._parts[id(result)] = result
             return
         self._calls.append(_Call(name, parts))
         for one in result if type(result) is tuple else (result,):
             if isinstance(one, Handle):
                 self._parts[id(one)] = _Slot(len(self._known))
             self._known.append(one)
-
-
-def _constant(handle: Handle) -> Handle:
-    if isinstance(handle.data, np.ndarray):
-        handle.data.flags.writeable = False
-    return handle

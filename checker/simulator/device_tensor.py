@@ -74,12 +74,16 @@ class DeviceTensor:
         self.span = 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) if self.count else 0
         self.memory = _numpy(tensor.as_strided((self.span,), (1,)))
         self.info = TensorInfo(self.shape, self.strides, str(tensor.dtype).removeprefix("torch."))
-        self.offset_of = None if tensor.is_contiguous() else self._offsets()
-        self.element_at = None if self.offset_of is None else self._element_table(self.offset_of)
+        self.offset_of: np.ndarray | None = None
+        self.element_at: np.ndarray | None = None
+        if not tensor.is_contiguous():
+            self.offset_of = self._offsets()
+            self.element_at = np.full(self.span, -1, np.int64)  # -1 in gaps
+            self.element_at[self.offset_of] = np.arange(self.count)
         storage = tensor.untyped_storage()
         self.storage_offset = tensor.storage_offset()
-        self.storage_elements = storage.nbytes() // self.itemsize
-        self.shadow = shadows.setdefault(storage.data_ptr(), ShadowMemory(self.storage_elements, self.itemsize))
+        own = ShadowMemory(storage.nbytes() // self.itemsize, self.itemsize)
+        self.shadow = shadows.setdefault(storage.data_ptr(), own)
         if self.shadow.itemsize != self.itemsize:
             raise Unsupported(
                 f"{name} shares its memory with a tensor of another element size, which is not simulated."
@@ -96,17 +100,10 @@ class DeviceTensor:
         return np.zeros(self.count, np.int32)
 
     def _offsets(self) -> np.ndarray:
-        """The offset of every element."""
         offsets = np.zeros(1, np.int64)
         for n, stride in zip(self.shape, self.strides, strict=True):
             offsets = (offsets[:, None] + np.arange(n) * stride).reshape(-1)
         return offsets
-
-    def _element_table(self, offsets: np.ndarray) -> np.ndarray:
-        """The element at every offset in the span, -1 in gaps."""
-        table = np.full(self.span, -1, np.int64)
-        table[offsets] = np.arange(self.count)
-        return table
 
     def viewed_as(self, dtype: np.dtype) -> np.ndarray:
         """The memory as elements of `dtype`, which has the same size."""

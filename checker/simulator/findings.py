@@ -126,7 +126,8 @@ class Findings:
         guard = access.pointer.guard
         message = (
             f"{outside.size} {lanes} of program {self._program(self.locator.program)} {verb} outside "
-            f"{_said(tensor)} ({shape}): the first at {_index(tensor.index(first))}, {_where_outside(tensor, first)}. "
+            f"{_plain(tensor.name)} ({shape}): the first at {list(tensor.index(first))}, "
+            f"{_where_outside(tensor, first)}. "
             + _KEPT_INSIDE["no mask" if not access.masked and guard == "mask" else guard]
         )
         finding: FindingKind = "out_of_bounds_load" if kind == "load" else "out_of_bounds_store"
@@ -143,9 +144,9 @@ class Findings:
         other = int(touched_by[first])
         named = "several other programs" if other < 0 else f"program {self._program(self._program_id(other))}"
         message = (
-            f"Program {self._program(self.locator.program)} {what}: {_said(tensor)} at "
-            f"{_index(tensor.index(int(access.valid_offsets[first])))}, shared with {named}. Programs run in any order and at the "
-            "same time, so the result would be a matter of luck, even where both store the same value today."
+            f"Program {self._program(self.locator.program)} {what}: {_plain(tensor.name)} at "
+            f"{list(tensor.index(int(access.valid_offsets[first])))}, shared with {named}. Programs run in any order and at "
+            "the same time, so the result would be a matter of luck, even where both store the same value today."
         )
         self._add("race", message, self.locator.line(), tensor, offsets, int(clash.sum()), key=what)
 
@@ -154,8 +155,9 @@ class Findings:
         tensor = access.tensor
         offsets = np.unique(offsets)
         message = (
-            f"Two lanes of this one store write the same element of {_said(tensor)}, {_index(tensor.index(int(offsets[0])))}. "
-            "Which of them wins is not defined, even where both store the same value today."
+            f"Two lanes of this one store write the same element of {_plain(tensor.name)}, "
+            f"{list(tensor.index(int(offsets[0])))}. Which of them wins is not defined, "
+            "even where both store the same value today."
         )
         self._add("race_in_store", message, self.locator.line(), tensor, offsets, offsets.size)
 
@@ -199,8 +201,8 @@ class Findings:
             load = self._undefined_loads[number]
             message = (
                 f"The load of {_plain(load.name)} in line {load.line} leaves its {load.lanes} undefined, and they change what line "
-                f"{self.locator.line()} stores to {_said(access.tensor)}. Say what they hold: `{load.remedy}`, a value that changes "
-                "neither a maximum nor a sum it goes into."
+                f"{self.locator.line()} stores to {_plain(access.tensor.name)}. Say what they hold: `{load.remedy}`, a value "
+                "that changes neither a maximum nor a sum it goes into."
             )
             self._add("undefined_lanes", message, load.line, access.tensor, offsets[reached], int(reached.sum()))
 
@@ -217,7 +219,8 @@ class Findings:
     def _nan_stored(self, access: Access, origin: _Origin, nan: np.ndarray) -> None:
         message = (
             f"A NaN first appears in line {origin.line}: {origin.name} made it out of operands that were not NaN"
-            f"{_HOW_A_NAN_IS_MADE.get(origin.name, '')}. From there it reaches {_said(access.tensor)} in line {self.locator.line()}."
+            f"{_HOW_A_NAN_IS_MADE.get(origin.name, '')}. From there it reaches {_plain(access.tensor.name)} "
+            f"in line {self.locator.line()}."
         )
         offsets = access.valid_offsets[nan]
         self._add("nan_born", message, origin.line, access.tensor, offsets, int(nan.sum()), operation=origin.name)
@@ -236,8 +239,8 @@ class Findings:
     def _unwritten(self, tensor: DeviceTensor, missing: np.ndarray) -> None:
         elements = _first_indices(tensor, missing)
         message = (
-            f"{missing.size} of {tensor.count} elements of {_said(tensor)} are never stored, the first at "
-            f"{_index(elements[0])}."
+            f"{missing.size} of {tensor.count} elements of {_plain(tensor.name)} are never stored, the first at "
+            f"{list(elements[0])}."
         )
         self._found["unwritten", tensor.name] = Finding(
             "unwritten", message, None, None, tensor.name, elements, missing.size
@@ -249,8 +252,8 @@ class Findings:
         line = int(tensor.writer_line[first])
         program = self._program_id(int(tensor.writer[first]))
         message = (
-            f"{_said(tensor)} is an input, but line {line} stores to {changed.size} of its elements, the first at "
-            f"{_index(elements[0])}. Store to the output instead."
+            f"{_plain(tensor.name)} is an input, but line {line} stores to {changed.size} of its elements, the first at "
+            f"{list(elements[0])}. Store to the output instead."
         )
         self._found["modified_input", tensor.name] = Finding(
             "modified_input", message, line, program, tensor.name, elements, changed.size
@@ -261,7 +264,7 @@ class Findings:
     def _program(self, program: tuple[int, int, int]) -> str:
         """As many numbers as the grid has dimensions."""
         used = max((i + 1 for i in range(3) if self.grid[i] > 1), default=1)
-        return str(program[0]) if used == 1 else "(" + ", ".join(str(p) for p in program[:used]) + ")"
+        return str(program[0] if used == 1 else program[:used])
 
     def _program_id(self, linear: int) -> tuple[int, int, int]:
         rest, x = divmod(linear, self.grid[0])
@@ -272,14 +275,6 @@ class Findings:
 def _plain(tensor: str) -> str:
     """``x`` for ``x_ptr``: the parameter is a pointer, what a message speaks of is the tensor behind it."""
     return tensor.removesuffix("_ptr")
-
-
-def _said(tensor: DeviceTensor) -> str:
-    return _plain(tensor.name)
-
-
-def _index(index: tuple[int, ...]) -> str:
-    return "[" + ", ".join(str(i) for i in index) + "]"
 
 
 def _where_outside(tensor: DeviceTensor, offset: int) -> str:

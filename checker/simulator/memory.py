@@ -56,7 +56,7 @@ class Memory:
                 data = np.where(access.active, poison, np.where(access.valid, poison, fill).astype(element))
             data[access.valid] = source[access.valid_offsets]
         undefined = other is None and access.active is not None
-        line = self.recorder.load(access, undefined)
+        line = self.recorder.access("load", access, undefined)
         self.races.load(access)
         handle = Handle(data, ptr.type.scalar.element_ty)
         if undefined or any(h is not None and h.taint is not None for h in (ptr, mask, other)):
@@ -84,7 +84,7 @@ class Memory:
     def store(self, ptr: Handle, value: Handle, mask: Handle | None) -> None:
         access = resolve(self.tensors, ptr, mask)
         values = access.valid_lanes(np.asarray(value.data))
-        line = self.recorder.store(access)
+        line = self.recorder.access("store", access)
         self.races.store(access)
         self.findings.stored_value(access, value, mask, ptr, values)
         access.tensor.viewed_as(values.dtype)[access.valid_offsets] = values
@@ -95,23 +95,19 @@ class Memory:
     ) -> Handle:
         """Read, change and write each lane's element, lane after lane. Returns what was there before."""
         access = resolve(self.tensors, ptr, mask)
-        line = self.recorder.atomic(access)
+        line = self.recorder.access("atomic", access)
         self.races.atomic(access)
         operands = access.valid_lanes(np.asarray(value.data))
         self.findings.stored_value(access, value, mask, ptr, operands)
         target = access.tensor.viewed_as(operands.dtype)
         old = np.empty(len(access.valid_offsets), operands.dtype)
-        if op == "CAS" and expected is not None:
-            wanted = access.valid_lanes(np.asarray(expected.data))
-            for lane, (offset, new) in enumerate(zip(access.valid_offsets, operands, strict=True)):
-                old[lane] = target[offset]
-                if old[lane] == wanted[lane]:
-                    target[offset] = new
-        else:
-            combine = _COMBINE[op]
-            for lane, (offset, new) in enumerate(zip(access.valid_offsets, operands, strict=True)):
-                old[lane] = target[offset]
-                target[offset] = combine(old[lane], new)
+        wanted = None if expected is None else access.valid_lanes(np.asarray(expected.data))
+        for lane, (offset, new) in enumerate(zip(access.valid_offsets, operands, strict=True)):
+            old[lane] = target[offset]
+            if wanted is None:
+                target[offset] = _COMBINE[op](old[lane], new)
+            elif old[lane] == wanted[lane]:
+                target[offset] = new
         before = np.full(access.offsets.shape, numerics.poison(operands.dtype))
         before[np.ones(access.offsets.shape, bool) if access.valid is None else access.valid] = old
         self._written(access, line)

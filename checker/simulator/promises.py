@@ -41,7 +41,9 @@ class Promises:
             first[..., 1:] = np.diff(numbers, axis=-1) != unit
             wrong = numbers[first & (numbers % value != 0)]
             if wrong.size:
-                self._false(f"tl.multiple_of(…, {value})", f"{shown(wrong[0])} is no multiple of {value}")
+                self.findings.false_promise(
+                    f"tl.multiple_of(…, {value})", f"{shown(wrong[0])} is no multiple of {value}"
+                )
         return x
 
     def max_contiguous(self, x: Any, values: Any, *_: Any, **__: Any) -> Any:
@@ -63,10 +65,8 @@ class Promises:
         if wrong.any():
             at = tuple(int(i) for i in np.argwhere(wrong)[0])
             before, after = numbers[at], numbers[(*at[:-1], at[-1] + 1)]
-            self._false(f"{name}(…, {value})", f"lane {at[-1] + 1} is {shown(after)}, which {is_not} {shown(before)}")
-
-    def _false(self, promise: str, truth: str) -> None:
-        self.findings.false_promise(promise, truth)
+            truth = f"lane {at[-1] + 1} is {shown(after)}, which {is_not} {shown(before)}"
+            self.findings.false_promise(f"{name}(…, {value})", truth)
 
     def _axes(self, x: Any, values: Any) -> list[tuple[np.ndarray, int, int, Callable[[Any], str]]]:
         """For each axis of a tile its numbers with that axis last, how far neighbours in memory are apart, and what is promised of it."""

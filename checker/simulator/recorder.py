@@ -46,41 +46,19 @@ class Recorder:
         """Count what passes between the kernel and the tensor `name`, from nothing."""
         self.counts[name] = _Count()
 
-    def load(self, access: Access, undefined: bool) -> int:
-        """Returns the load's line where that had to be found out, else 0."""
-        count = self.counts[access.tensor.name]
-        count.loads += 1
-        count.loaded += access.distinct_bytes if self.options.distinct else access.bytes
-        return self._access("load", access, undefined)
-
-    def store(self, access: Access) -> int:
-        """Returns the store's line."""
-        count = self.counts[access.tensor.name]
-        count.stores += 1
-        count.stored += access.bytes
-        return self._access("store", access) or self.locator.line()
-
-    def atomic(self, access: Access) -> int:
-        """Returns the operation's line."""
-        count = self.counts[access.tensor.name]
-        count.loads += 1
-        count.stores += 1
-        count.loaded += access.bytes
-        count.stored += access.bytes
-        return self._access("atomic", access) or self.locator.line()
-
-    def dot(self) -> None:
-        if self.options.events:
-            self._event("dot", "", self.locator.locate(), tile=None)
-
-    def traffic(self) -> dict[str, Traffic]:
-        return {name: Traffic(c.loaded, c.stored, c.loads, c.stores) for name, c in self.counts.items()}
-
-    def _access(self, kind: EventKind, access: Access, undefined: bool = False) -> int:
+    def access(self, kind: EventKind, access: Access, undefined: bool = False) -> int:
+        """Returns its line; that of a load only where it had to be found out, else 0."""
+        count, size = self.counts[access.tensor.name], access.bytes
+        if kind != "store":
+            count.loads += 1
+            count.loaded += access.distinct_bytes if self.options.distinct and kind == "load" else size
+        if kind != "load":
+            count.stores += 1
+            count.stored += size
         wanted = self.options.events
         stray = access.valid is not None and (access.active is None or bool((access.active & ~access.valid).any()))
         if not (wanted or stray or undefined):
-            return 0
+            return 0 if kind == "load" else self.locator.line()
         location = self.locator.locate()
         if stray:
             self.findings.out_of_bounds(kind, access, location)
@@ -91,12 +69,19 @@ class Recorder:
                 access.tensor.name,
                 location,
                 tile=tile_of(access),
-                bytes=access.bytes,
+                bytes=size,
                 masked=off,
                 undefined=off if undefined else 0,
                 out_of_bounds=int(access.outside.sum()) if stray else 0,
             )
         return location.line
+
+    def dot(self) -> None:
+        if self.options.events:
+            self._event("dot", "", self.locator.locate(), tile=None)
+
+    def traffic(self) -> dict[str, Traffic]:
+        return {name: Traffic(c.loaded, c.stored, c.loads, c.stores) for name, c in self.counts.items()}
 
     def _event(self, kind: EventKind, tensor: str, location: Location, **more: Any) -> None:
         event = Event(

@@ -22,10 +22,8 @@ def tile_of(access: Access) -> Tile | None:
     if not tensor.shape:
         return Tile((), ()) if access.valid_offsets.size else Tile((), None)
     axes = _axes(access.offsets, tensor)
-    if axes is None:
-        return _scattered(access)
-    start = _start(access, axes)
-    return _boxed(access, axes, start) or _scattered(access)
+    boxed = None if axes is None else _boxed(access, axes, _start(access, axes))
+    return boxed or _scattered(access)
 
 
 def _axes(offsets: np.ndarray, tensor: DeviceTensor) -> list[tuple[int, int] | None] | None:

@@ -29,7 +29,7 @@ from triton.language.semantic import TritonSemantic
 from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction, mangle_type
 
-from checker.simulator.builder_calls import BuilderCalls, NotRecorded, Recording, filled
+from checker.simulator.builder_calls import BuilderCalls, NotRecorded, Recording, filled, replay
 from checker.simulator.values import Handle
 
 Call = Callable[..., Any]
@@ -69,10 +69,8 @@ def constexpr_parameters(jitted: Any) -> set[str]:
 
 def library_reduction(function: Any) -> str | None:
     """ "sum", "max" or "min" where `function` is the one the library reduces with, else None."""
-    for name, meaning in _LIBRARY_REDUCTIONS.items():
-        if function is getattr(tl.standard, name, None):
-            return meaning
-    return None
+    known = _LIBRARY_REDUCTIONS.items()
+    return next((meaning for name, meaning in known if function is getattr(tl.standard, name, None)), None)
 
 
 def constant_value(value: Any) -> Any:
@@ -86,7 +84,6 @@ def is_tensor(value: Any) -> bool:
 
 
 def handle_of(tensor: Any) -> Handle:
-    """The handle inside a tensor of the language."""
     handle: Handle = tensor.handle
     return handle
 
@@ -145,8 +142,8 @@ def stacked_numbers(numbers: Sequence[Any], launch: np.ndarray) -> Any:
 @lru_cache(maxsize=1)
 def _builtins() -> tuple[tuple[Any, str, Any], ...]:
     """Every builtin of the language: where it hangs, its name, itself."""
-    places: list[Any] = [tl, tl.core, tl.math, tl.standard, tl.random, tl.core.tensor, tl.core.tensor_descriptor_base]
-    places.append(cuda_libdevice)
+    classes = tl.core.tensor, tl.core.tensor_descriptor_base
+    places: list[Any] = [tl, tl.core, tl.math, tl.standard, tl.random, *classes, cuda_libdevice]
     return tuple(
         (place, name, member)
         for place in places
@@ -290,7 +287,7 @@ class _Operation:
     alive: tuple[Any, ...]
 
     def compute(self, builder: Any, operands: Sequence[Handle]) -> Any:
-        known = self.calls.replay(builder, operands)
+        known = replay(self.calls, builder, operands)
         results = self.results
         if isinstance(results, tuple):
             return tuple(result.tensor(known) for result in results)

@@ -14,22 +14,16 @@ from checker.course import PUZZLES
 from checker.puzzle import Launch
 from checker.submission.from_path import from_path
 from checker.submission.load import load_kernel
+from tests.simulator.launching import HEAD, loaded
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_request_says_what_the_jit_would_say() -> None:
     x = torch.zeros(64, dtype=torch.bfloat16)
-    launch = Launch(
-        (1,),
-        {"a_ptr": x, "b_ptr": x[3:], "n": 32, "one": 1, "odd": 7, "wide": 2**40, "scale": 0.5, "flag": True},
-        {"BLOCK": 16},
-        ("a_ptr",),
-        {"num_warps": 8},
-    )
-    first, second = requests_for(
-        launch, ("a_ptr", "b_ptr", "n", "one", "odd", "wide", "scale", "flag", "BLOCK"), (75, 90)
-    )
+    numbers = {"n": 32, "one": 1, "odd": 7, "wide": 2**40, "scale": 0.5, "flag": True}
+    launch = Launch((1,), {"a_ptr": x, "b_ptr": x[3:], **numbers}, {"BLOCK": 16}, ("a_ptr",), {"num_warps": 8})
+    first, second = requests_for(launch, (*launch.arguments, "BLOCK"), (75, 90))
     assert dict(first.signature) == {
         "a_ptr": "*bf16", "b_ptr": "*bf16", "n": "i32", "one": "constexpr", "odd": "i32", "wide": "i64", "scale": "fp32",
         "flag": "u1", "BLOCK": "constexpr",
@@ -62,52 +56,25 @@ def test_solution_compiles_for_every_gpu(name: str, tmp_path: Path) -> None:
         assert result.seconds > 0
 
 
-VECTOR = """import triton
-import triton.language as tl
-
+COPY = (
+    HEAD
+    + """
 
 @triton.jit
-def copy_kernel(x_ptr, y_ptr, B: tl.constexpr):
+def kernel(x_ptr, y_ptr, B: tl.constexpr):
     o = tl.arange(0, B)
     tl.store(y_ptr + o, tl.load(x_ptr + o))
 """
-
-DOT = """import triton
-import triton.language as tl
-
-
-@triton.jit
-def dot_kernel(x_ptr, y_ptr, B: tl.constexpr):
-    o = tl.arange(0, B)[:, None] * B + tl.arange(0, B)[None, :]
-    a = tl.load(x_ptr + o)
-    tl.store(y_ptr + o, tl.dot(a, a).to(tl.float16))
-"""
-
-
-def request(
-    text: str, tmp_path: Path, dtype: str, block: int, aligned: tuple[str, ...], capability: int = 80, warps: int = 4
-):  # type: ignore[no-untyped-def]
-    from checker.submission.kernel import KernelSource
-
-    name = re.search(r"def (\w+)", text)
-    assert name is not None
-    kernel = load_kernel(KernelSource("", name[1], text, ()), tmp_path)
-    signature = {"x_ptr": dtype, "y_ptr": dtype, "B": "constexpr"}
-    return kernel, CompileRequest(capability, signature, {"B": block}, {"num_warps": warps}, aligned)
+)
+SIGNATURE = {"x_ptr": "*fp32", "y_ptr": "*fp32", "B": "constexpr"}
 
 
 def test_aligned_pointers_give_wide_loads(tmp_path: Path) -> None:
-    wide = compile_kernel(*request(VECTOR, tmp_path, "*fp32", 1024, ("x_ptr", "y_ptr")))
-    narrow = compile_kernel(*request(VECTOR, tmp_path, "*fp32", 1024, ()))
+    wide, narrow = (
+        compile_kernel(loaded(tmp_path, COPY), CompileRequest(80, SIGNATURE, {"B": 1024}, aligned=aligned))
+        for aligned in (("x_ptr", "y_ptr"), ())
+    )
     assert (wide.facts["vector_bits"], narrow.facts["vector_bits"]) == (128, 32)
-
-
-@pytest.mark.parametrize(("capability", "shape"), [(80, "m16n8k16"), (90, "m64n64k16")])
-def test_tensor_cores_are_counted(capability: int, shape: str, tmp_path: Path) -> None:
-    facts = compile_kernel(*request(DOT, tmp_path, "*fp16", 64, ("x_ptr", "y_ptr"), capability)).facts
-    assert int(facts["mma"]) > 0
-    assert shape in str(facts["mma_shapes"])
-    assert int(facts["shared_bytes"]) > 0
 
 
 def test_registers_and_spills_are_what_ptxas_says(tmp_path: Path) -> None:
@@ -115,29 +82,14 @@ def test_registers_and_spills_are_what_ptxas_says(tmp_path: Path) -> None:
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    kernel, compile_request = request(
-        VECTOR.replace("tl.load(x_ptr + o)", "tl.load(x_ptr + o) - tl.max(tl.load(x_ptr + o), axis=0)"),
-        tmp_path,
-        "*fp32",
-        16384,
-        (),
-        80,
-        1,
-    )
-    result = compile_kernel(kernel, compile_request)
-    source = ASTSource(kernel, dict(compile_request.signature), dict(compile_request.constexprs))
-    compiled = triton.compile(
-        source, target=GPUTarget("cuda", 80, 32), options={"num_warps": 1, "enable_fp_fusion": True}
-    )
+    text = COPY.replace("tl.load(x_ptr + o)", "tl.load(x_ptr + o) - tl.max(tl.load(x_ptr + o), axis=0)")
+    kernel, values = loaded(tmp_path, text), {"B": 16384}
+    result = compile_kernel(kernel, CompileRequest(80, SIGNATURE, values, {"num_warps": 1}))
+    source, options = ASTSource(kernel, SIGNATURE, values), {"num_warps": 1, "enable_fp_fusion": True}
+    compiled = triton.compile(source, target=GPUTarget("cuda", 80, 32), options=options)
     (tmp_path / "k.ptx").write_text(compiled.asm["ptx"])
-    command = [
-        triton.knobs.nvidia.ptxas.path,
-        "-v",
-        "--gpu-name=sm_80",
-        str(tmp_path / "k.ptx"),
-        "-o",
-        str(tmp_path / "k.o"),
-    ]
+    ptxas = triton.knobs.nvidia.ptxas.path
+    command = [ptxas, "-v", "--gpu-name=sm_80", str(tmp_path / "k.ptx"), "-o", str(tmp_path / "k.o")]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     registers, stack = re.search(r"Used (\d+) registers", said), re.search(r"(\d+) bytes stack frame", said)
     assert registers is not None

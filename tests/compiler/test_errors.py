@@ -15,10 +15,8 @@ import triton
 
 from checker.compiler import CompileRequest, CompileResult, compile_kernel
 from checker.compiler.errors import Kind, translate
-from checker.submission.kernel import KernelSource
-from checker.submission.load import load_kernel
+from tests.simulator.launching import HEAD, loaded
 
-HEAD = "import triton\nimport triton.language as tl\n"
 KERNEL = "@triton.jit\ndef kernel(x_ptr, y_ptr, N, B: tl.constexpr):\n"
 CASES: dict[str, tuple[str, list[str], str]] = {}
 for part in ("\n" + Path(__file__).with_name("broken_kernels.txt").read_text()).split("\n## ")[1:]:
@@ -37,7 +35,7 @@ Compiled = Callable[..., CompileResult]
 @pytest.fixture
 def compiled(tmp_path: Path) -> Compiled:
     def run(name: str, capability: int = 80, *, front_end_only: bool = False) -> CompileResult:
-        kernel = load_kernel(KernelSource("", "kernel", CASES[name][2], ()), tmp_path)
+        kernel = loaded(tmp_path, CASES[name][2])
         return compile_kernel(kernel, CompileRequest(capability, SIGNATURE, {"B": 16}, front_end_only=front_end_only))
 
     return run
@@ -71,7 +69,7 @@ def test_what_one_gpu_lacks_is_said_to_be_its_own(compiled: Compiled) -> None:
 
 
 def test_words_nobody_has_seen_end_as_unknown_with_tritons_last_line(tmp_path: Path) -> None:
-    kernel = load_kernel(KernelSource("", "kernel", CASES["brk"][2], ()), tmp_path)
+    kernel = loaded(tmp_path, CASES["brk"][2])
     request = CompileRequest(80, SIGNATURE, {"B": 16})
     failure = translate(RuntimeError("first\nthe wombat is upside down"), kernel, request)
     assert failure.kind == "unknown"

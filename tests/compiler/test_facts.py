@@ -10,15 +10,12 @@ import pytest
 from checker.compiler import CompileRequest, CompileResult, Dot, SharedTile, TensorCore, compile_kernel
 from checker.compiler.facts import bytes_in_flight, dots, facts_of, shared_tiles, tensor_cores
 from checker.compiler.occupancy import occupancy
-from checker.submission.kernel import KernelSource
-from checker.submission.load import load_kernel
+from tests.simulator.launching import HEAD, loaded
 
-PRODUCT = """import triton
-import triton.language as tl
-
+PRODUCT = f"""{HEAD}
 
 @triton.jit
-def product_kernel(a_ptr, b_ptr, c_ptr, K, BLOCK: tl.constexpr, PRECISION: tl.constexpr):
+def kernel(a_ptr, b_ptr, c_ptr, K, BLOCK: tl.constexpr, PRECISION: tl.constexpr):
     offs = tl.arange(0, BLOCK)
     a = tl.load(a_ptr + offs[:, None] * BLOCK + offs[None, :])
     acc = tl.zeros([BLOCK, BLOCK], tl.float32)
@@ -29,17 +26,12 @@ def product_kernel(a_ptr, b_ptr, c_ptr, K, BLOCK: tl.constexpr, PRECISION: tl.co
 """
 
 
-def product(
-    directory: Path, capability: int, dtype: str, block: int = 64, precision: str = "tf32", warps: int = 4
-) -> CompileResult:
-    kernel = load_kernel(KernelSource("", "product_kernel", PRODUCT, ()), directory)
+def product(directory: Path, capability: int, dtype: str, block: int = 64, precision: str = "tf32") -> CompileResult:
     types = {"a_ptr": f"*{dtype}", "b_ptr": f"*{dtype}", "c_ptr": "*fp32", "K": "i32"}
     types |= {"BLOCK": "constexpr", "PRECISION": "constexpr"}
     values = {"BLOCK": block, "PRECISION": precision}
-    result = compile_kernel(
-        kernel,
-        CompileRequest(capability, types, values, {"num_warps": warps}, ("a_ptr", "b_ptr", "c_ptr", "K")),  # type: ignore[arg-type]
-    )
+    request = CompileRequest(capability, types, values, aligned=("a_ptr", "b_ptr", "c_ptr", "K"))
+    result = compile_kernel(loaded(directory, PRODUCT), request)
     assert result.ok, result.raw
     return result
 
@@ -49,7 +41,6 @@ def test_a_t4_multiplies_without_tensor_cores_and_without_swizzle(dtype: str, tm
     result = product(tmp_path, 75, dtype, 32)
     assert result.tensor_cores == ()
     assert result.facts["mma"] == 0
-    assert result.dots is not None
     assert [(d.m, d.n, d.k, d.tensor_core) for d in result.dots] == [(32, 32, 32, False)]
     assert result.tiles
     assert {(t.kind, t.max_phase) for t in result.tiles} == {("swizzled_shared", 1)}
@@ -62,10 +53,9 @@ def test_an_a100_multiplies_with_mma_from_swizzled_tiles(
     dtype: str, shape: str, operands: str, vec: int, tmp_path: Path
 ) -> None:
     result = product(tmp_path, 80, dtype)
-    assert result.tensor_cores is not None
     assert [(c.name, c.shape, c.operands) for c in result.tensor_cores] == [("mma.sync", shape, operands)]
+    assert result.facts["mma_shapes"] == shape
     assert sum(c.count for c in result.tensor_cores) == result.facts["mma"] > 0
-    assert result.dots is not None
     assert [d.tensor_core for d in result.dots] == [True]
     assert result.tiles
     assert all(t.kind == "swizzled_shared" and t.vec * t.max_phase * t.bits // 8 == 128 for t in result.tiles)
@@ -76,23 +66,24 @@ def test_an_a100_multiplies_with_mma_from_swizzled_tiles(
     assert result.facts["bytes_in_flight"] == ahead, "one loop: all its tiles at once"
     assert int(result.facts["async_copies"]) > 0
     assert result.facts["load_bits"] == 128
+    assert int(result.facts["shared_bytes"]) > 0
 
 
 def test_what_one_loop_gives_back_the_next_may_have():
     alias = "#shared = #ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>"
     kept = "    %{0} = ttg.local_alloc : () -> !ttg.memdesc<3x64x64xf16, #shared, #smem, mutable>"
     back = "    ttg.local_dealloc %{0} : !ttg.memdesc<3x64x64xf16, #shared, #smem, mutable>"
+    after_each_other = [alias, kept.format(1), back.format(1), kept.format(2), back.format(2)]
+    at_once = [alias, kept.format(1), kept.format(2), back.format(1)]
     stage = 64 * 64 * 2
-    assert (
-        bytes_in_flight("\n".join([alias, kept.format(1), back.format(1), kept.format(2), back.format(2)])) == 2 * stage
-    )
-    assert bytes_in_flight("\n".join([alias, kept.format(1), kept.format(2), back.format(1)])) == 4 * stage
+    assert bytes_in_flight("\n".join(after_each_other)) == 2 * stage
+    assert bytes_in_flight("\n".join(at_once)) == 4 * stage
 
 
 def test_an_h100_multiplies_with_wgmma(tmp_path: Path) -> None:
     result = product(tmp_path, 90, "fp16")
-    assert result.tensor_cores is not None
     assert {(c.name, c.shape) for c in result.tensor_cores} == {("wgmma.mma_async", "m64n64k16")}
+    assert result.facts["mma_shapes"] == "m64n64k16"
     assert result.tiles
     assert {(t.kind, t.swizzle_bytes) for t in result.tiles} == {("nvmma_shared", 128)}
     assert result.facts["tma_copies"] == 0
@@ -100,14 +91,12 @@ def test_an_h100_multiplies_with_wgmma(tmp_path: Path) -> None:
 
 def test_a_small_tile_on_an_h100_falls_back_to_mma(tmp_path: Path) -> None:
     result = product(tmp_path, 90, "fp16", 32)
-    assert result.tensor_cores is not None
     assert {c.name for c in result.tensor_cores} == {"mma.sync"}
 
 
 def test_ieee_products_use_no_tensor_core(tmp_path: Path) -> None:
     result = product(tmp_path, 80, "fp32", 32, "ieee")
     assert result.tensor_cores == ()
-    assert result.dots is not None
     assert [d.tensor_core for d in result.dots] == [False]
 
 
@@ -179,7 +168,6 @@ def test_occupancy(
     capability: int, registers: int, shared: int, warps: int, programs: int, limits: tuple[str, ...]
 ) -> None:
     held = occupancy(capability, registers, shared, warps)
-    assert held is not None
     assert (held.programs, held.limits, held.warps) == (programs, limits, programs * warps)
 
 

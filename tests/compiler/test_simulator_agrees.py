@@ -16,13 +16,9 @@ from triton.compiler import ASTSource, CompilationError
 
 from checker.puzzle import Launch
 from checker.simulator import simulate
-from checker.submission.kernel import KernelSource
-from checker.submission.load import load_kernel
+from tests.simulator.launching import HEAD, loaded
 
-HEAD = """\
-import triton
-import triton.language as tl
-
+GIVEN = """
 
 @triton.jit
 def early(x):
@@ -99,15 +95,12 @@ REFUSED = {
 
 def module(tmp_path, body: str):
     lines = "".join(f"    {line}\n" for line in (*body.split("\n"), "tl.store(y_ptr, r)"))
-    return load_kernel(KernelSource("", "kernel", HEAD + lines, ()), tmp_path)
+    return loaded(tmp_path, HEAD + GIVEN + lines)
 
 
 def machine_code(kernel) -> str:
-    source = ASTSource(
-        fn=kernel,
-        signature={"y_ptr": "*i32", "N_": "constexpr", "BLOCK": "constexpr"},
-        constexprs={(1,): 16, (2,): 16},
-    )
+    signature = {"y_ptr": "*i32", "N_": "constexpr", "BLOCK": "constexpr"}
+    source = ASTSource(fn=kernel, signature=signature, constexprs={(1,): 16, (2,): 16})
     return triton.compile(source, target=GPUTarget("cuda", 80, 32)).asm["ptx"]
 
 

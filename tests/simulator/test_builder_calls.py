@@ -12,11 +12,11 @@ import triton
 import triton.language as tl
 
 from checker.puzzle import Launch
-from checker.simulator import SimulateOptions, SimulationError, simulate, simulate_together, triton_internals
-from checker.simulator.builder_calls import NotRecorded, Recording, filled
+from checker.simulator import SimulationError, simulate, simulate_together, triton_internals
+from checker.simulator.builder_calls import NotRecorded, Recording, filled, replay
 from checker.simulator.values import Handle
 from tests.simulator import kernels
-from tests.simulator.launching import elementwise, kernel_of, nans
+from tests.simulator.launching import EVENTS, EXPLAIN, attention_launch, elementwise, kernel_of, nans, softmax_launch
 
 
 @pytest.fixture
@@ -31,30 +31,24 @@ def nothing_is_described(*_):
     raise NotRecorded
 
 
-def softmax_launch(m: int = 6, n: int = 21) -> Launch:
-    x = torch.randn(m, n, generator=torch.Generator().manual_seed(1))
-    arguments = {"x_ptr": x, "y_ptr": nans(m, n), "stride_xm": n, "stride_ym": n, "M": m, "N": n}
-    return Launch((triton.cdiv(m, 4),), arguments, {"BLOCK_M": 4, "BLOCK_N": 8}, ("y_ptr",))
+def tiles() -> Launch:
+    x = torch.randn(6, 21, generator=torch.Generator().manual_seed(1))
+    return softmax_launch(x, BLOCK_M=4, BLOCK_N=8)
 
 
-def attention_launch(precision: str = "tf32", dtype: torch.dtype = torch.float32) -> Launch:
-    random = torch.Generator().manual_seed(2)
-    q, k, v = (torch.randn(2, 20, 16, generator=random).to(dtype) for _ in range(3))
-    arguments = {"q_ptr": q, "k_ptr": k, "v_ptr": v, "o_ptr": nans(2, 20, 16, dtype=dtype)}
-    arguments |= {"stride_h": 320, "stride_n": 16, "N": 20, "scale": 0.25}
-    meta = {"D": 16, "BLOCK_M": 8, "BLOCK_N": 4, "IS_CAUSAL": True, "PRECISION": precision}
-    return Launch((3, 2), arguments, meta, ("o_ptr",))
+def attention(precision: str = "tf32", dtype: torch.dtype = torch.float32) -> Launch:
+    return attention_launch(2, 20, True, (8, 4), precision, dtype)
 
 
 LAUNCHES = {
-    "softmax": (kernels.tiled_softmax, softmax_launch, "y_ptr"),
-    "attention": (kernels.flash_attention, attention_launch, "o_ptr"),
-    "attention in bfloat16": (kernels.flash_attention, lambda: attention_launch("ieee", torch.bfloat16), "o_ptr"),
+    "softmax": (kernels.tiled_softmax, tiles, "y_ptr"),
+    "attention": (kernels.flash_attention, attention, "o_ptr"),
+    "attention in bfloat16": (kernels.flash_attention, lambda: attention("ieee", torch.bfloat16), "o_ptr"),
 }
 
 
 @pytest.mark.parametrize("name", LAUNCHES)
-@pytest.mark.parametrize("options", [SimulateOptions(events=True), SimulateOptions(explain_nan=True)], ids=str)
+@pytest.mark.parametrize("options", [EVENTS, EXPLAIN], ids=str)
 def test_what_was_recorded_computes_the_same(name, options, known, monkeypatch):
     kernel, launch, output = LAUNCHES[name]
     recorded, again, plain = launch(), launch(), launch()
@@ -75,11 +69,11 @@ def test_the_front_end_works_once_for_one_pair_of_types(known, monkeypatch):
     calls = []
     dot = triton_internals._Semantic.dot
     monkeypatch.setattr(triton_internals._Semantic, "dot", lambda *a, **k: calls.append(1) or dot(*a, **k))
-    simulate(kernels.flash_attention, attention_launch())
+    simulate(kernels.flash_attention, attention())
     first = len(calls)
-    simulate(kernels.flash_attention, attention_launch())
+    simulate(kernels.flash_attention, attention())
     assert first == len(calls) == 2
-    simulate_together(kernels.flash_attention, [attention_launch(), attention_launch()], 10.0)
+    simulate_together(kernels.flash_attention, [attention(), attention()], 10.0)
     assert len(calls) == 4  # constants have another shape there
 
 
@@ -116,7 +110,7 @@ def test_a_failure_has_triton_s_words_each_time(known, tmp_path):
 
 def test_a_small_table_is_enough(known, monkeypatch):
     monkeypatch.setattr(triton_internals._Operations, "MOST", 3)
-    launch, other = softmax_launch(), softmax_launch()
+    launch, other = tiles(), tiles()
     simulate(kernels.tiled_softmax, launch)
     assert len(known) <= 3
     monkeypatch.setattr(triton_internals, "_described", nothing_is_described)
@@ -124,9 +118,12 @@ def test_a_small_table_is_enough(known, monkeypatch):
     assert torch.equal(launch.arguments["y_ptr"], other.arguments["y_ptr"])
 
 
+def number(value: int) -> Handle:
+    return Handle(np.int32(value), tl.int32)
+
+
 class Adder:
-    def get_int32(self, value: int) -> Handle:
-        return Handle(np.int32(value), tl.int32)
+    get_int32 = staticmethod(number)
 
     def create_add(self, lhs: Handle, rhs: Handle) -> Handle:
         return Handle(lhs.data + rhs.data, lhs.type)
@@ -135,19 +132,15 @@ class Adder:
         return Handle(sum(part.data for part in parts), tl.int32), parts[axis]
 
 
-def number(value: int) -> Handle:
-    return Handle(np.int32(value), tl.int32)
-
-
 def test_calls_are_repeated_with_other_operands():
     a, b = number(1), number(2)
     record = Recording(Adder(), [a, b])
     total = record.create_add(record.create_add(a, b), record.get_int32(10))
     both, first = record.create_cat([total, a], 0)
     calls, results = record.finished(), [record.part(handle) for handle in (total, both, first)]
-    known = calls.replay(Adder(), [number(5), number(7)])
+    known = replay(calls, Adder(), [number(5), number(7)])
     assert [filled(part, known).data for part in results] == [22, 27, 22]
-    assert [call.method for call in calls.calls] == ["create_add", "create_add", "create_cat"]
+    assert [call.method for call in calls] == ["create_add", "create_add", "create_cat"]
 
 
 def test_a_handle_from_elsewhere_cannot_be_recorded():

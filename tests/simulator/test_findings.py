@@ -5,8 +5,8 @@ import torch
 import triton
 import triton.language as tl
 
-from checker.simulator import SimulateOptions
-from tests.simulator.launching import kinds, line_of, nans, only, run, run_with
+from checker.simulator import SimulateOptions, Trace
+from tests.simulator.launching import EVENTS, EXPLAIN, kernel_of, kinds, line_of, nans, only, run
 
 
 @triton.jit
@@ -32,12 +32,14 @@ def copies(x_ptr, y_ptr, stride_xm, N, SHIFT: tl.constexpr, BLOCK_N: tl.constexp
     tl.store(y_ptr + row * N + offs_n, x, mask=offs_n < N)
 
 
+def copied(x: torch.Tensor, y: torch.Tensor, stride: int, shift: int = 0) -> Trace:
+    """Rows of 12 elements, `stride` apart in `x`, beginning `shift` elements later."""
+    return run(copies, (len(y),), ("y_ptr",), {"BLOCK_N": 16, "SHIFT": shift}, x_ptr=x, y_ptr=y, stride_xm=stride, N=12)
+
+
 def test_a_load_past_the_end():
-    x = torch.randn(4, 12)
-    trace = run(
-        unmasked, (4,), ("y_ptr",), {"BLOCK_N": 16}, x_ptr=x, y_ptr=nans(4, 12), stride_xm=12, stride_ym=12, N=12
-    )
-    found = only(trace)
+    arguments = {"x_ptr": torch.randn(4, 12), "y_ptr": nans(4, 12), "stride_xm": 12, "stride_ym": 12, "N": 12}
+    found = only(run(unmasked, (4,), ("y_ptr",), {"BLOCK_N": 16}, **arguments))
     assert (found.kind, found.tensor, found.program, found.count) == ("out_of_bounds_load", "x_ptr", (3, 0, 0), 4)
     assert found.line == line_of(unmasked, "tl.load")
     assert found.elements[0] == (4, 0)
@@ -56,38 +58,22 @@ def test_a_store_past_the_end_changes_nothing_there():
 
 def test_the_gap_of_a_strided_view():
     x = torch.randn(4, 20)[:, :12]
-    trace = run(copies, (4,), ("y_ptr",), {"BLOCK_N": 16, "SHIFT": 0}, x_ptr=x, y_ptr=nans(4, 12), stride_xm=12, N=12)
-    found = only(trace)
+    found = only(copied(x, nans(4, 12), 12))
     assert found.kind == "out_of_bounds_load"
     assert found.elements[0] == (0, 12)
     assert "gap" in found.message
-    clean = run(copies, (4,), ("y_ptr",), {"BLOCK_N": 16, "SHIFT": 0}, x_ptr=x, y_ptr=nans(4, 12), stride_xm=20, N=12)
-    assert clean.findings == []
+    assert copied(x, nans(4, 12), 20).findings == []
 
 
 def test_an_address_before_the_tensor():
-    trace = run(
-        copies,
-        (1,),
-        ("y_ptr",),
-        {"BLOCK_N": 16, "SHIFT": -3},
-        x_ptr=torch.randn(1, 12),
-        y_ptr=nans(1, 12),
-        stride_xm=12,
-        N=12,
-    )
-    found = only(trace)
+    found = only(copied(torch.randn(1, 12), nans(1, 12), 12, shift=-3))
     assert (found.kind, found.count) == ("out_of_bounds_load", 3)
     assert "before" in found.message
 
 
-@triton.jit
-def far_away(x_ptr, y_ptr):
-    tl.store(y_ptr, tl.load(x_ptr + 10_000_000_000))
-
-
-def test_an_address_far_away_is_an_event_and_not_a_crash():
-    trace = run(far_away, (1,), ("y_ptr",), {}, x_ptr=torch.zeros(4), y_ptr=torch.zeros(1))
+def test_an_address_far_away_is_an_event_and_not_a_crash(tmp_path):
+    kernel = kernel_of(tmp_path, "tl.store(y_ptr, tl.load(x_ptr + 10_000_000_000))")
+    trace = run(kernel, (1,), ("y_ptr",), {}, x_ptr=torch.zeros(16), y_ptr=torch.zeros(1))
     assert kinds(trace) == {"out_of_bounds_load"}
 
 
@@ -116,22 +102,22 @@ def no_other(x_ptr, y_ptr, N, KIND: tl.constexpr, BLOCK_N: tl.constexpr):
         tl.store(y_ptr + row, tl.sum(((x > 0) & mask).to(tl.float32), axis=0))
 
 
-def _no_other(kind):
-    return run(no_other, (3,), ("y_ptr",), {"BLOCK_N": 16, "KIND": kind}, x_ptr=torch.randn(3, 12), y_ptr=nans(3), N=12)
+def without_other(kind: str, options: SimulateOptions = EVENTS) -> Trace:
+    x, meta = torch.randn(3, 12), {"BLOCK_N": 16, "KIND": kind}
+    return run(no_other, (3,), ("y_ptr",), meta, options, x_ptr=x, y_ptr=nans(3), N=12)
 
 
-def test_undefined_lanes_that_reach_a_result():
-    for kind in ("max", "sum", "argmax", "scan", "branch"):
-        trace = _no_other(kind)
-        found = only(trace)
-        assert (found.kind, found.line) == ("undefined_lanes", line_of(no_other, "tl.load")), kind
-        assert "other=" in found.message
+@pytest.mark.parametrize("kind", ["max", "sum", "argmax", "scan", "branch"])
+def test_undefined_lanes_that_reach_a_result(kind):
+    found = only(without_other(kind))
+    assert (found.kind, found.line) == ("undefined_lanes", line_of(no_other, "tl.load"))
+    assert "other=" in found.message
 
 
-def test_undefined_lanes_that_are_masked_afterwards():
-    for kind in ("where", "and"):
-        trace = _no_other(kind)
-        assert trace.findings == [], kind
+@pytest.mark.parametrize("kind", ["where", "and"])
+def test_undefined_lanes_that_are_masked_afterwards(kind):
+    trace = without_other(kind)
+    assert trace.findings == []
     assert {e.undefined for e in trace.events if e.kind == "load"} == {4}
 
 
@@ -144,9 +130,8 @@ def undefined_stored_under_the_mask(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
 
 def test_undefined_lanes_that_are_never_stored():
     x, y = torch.randn(37), nans(37)
-    assert (
-        run(undefined_stored_under_the_mask, (3,), ("y_ptr",), {"BLOCK_N": 16}, x_ptr=x, y_ptr=y, N=37).findings == []
-    )
+    trace = run(undefined_stored_under_the_mask, (3,), ("y_ptr",), {"BLOCK_N": 16}, x_ptr=x, y_ptr=y, N=37)
+    assert trace.findings == []
     torch.testing.assert_close(y, 2 * x)
 
 
@@ -170,24 +155,11 @@ def undefined_rows_of_a_dot(a_ptr, b_ptr, c_ptr, N, SIDE: tl.constexpr, B: tl.co
     tl.store(c_ptr + tile, tl.dot(a, b), mask=rows)
 
 
-def test_undefined_lanes_through_a_dot():
-    def found(side):
-        a, b = torch.randn(16, 16), torch.randn(16, 16)
-        return kinds(
-            run(
-                undefined_rows_of_a_dot,
-                (1,),
-                ("c_ptr",),
-                {"B": 16, "SIDE": side},
-                a_ptr=a,
-                b_ptr=b,
-                c_ptr=nans(10, 16),
-                N=10,
-            )
-        )
-
-    assert found("a") == set()  # undefined rows of a only make undefined rows, which are masked
-    assert found("b") == {"undefined_lanes"}
+@pytest.mark.parametrize(("side", "found"), [("a", set()), ("b", {"undefined_lanes"})])
+def test_undefined_lanes_through_a_dot(side, found):
+    """Undefined rows of a only make undefined rows, which are masked."""
+    arguments = {"a_ptr": torch.randn(16, 16), "b_ptr": torch.randn(16, 16), "c_ptr": nans(10, 16), "N": 10}
+    assert kinds(run(undefined_rows_of_a_dot, (1,), ("c_ptr",), {"B": 16, "SIDE": side}, **arguments)) == found
 
 
 @triton.jit
@@ -230,19 +202,14 @@ def nan_maker(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
 
 
 def test_where_a_nan_is_born():
-    explain = SimulateOptions(explain_nan=True)
-    x = torch.full((6,), -torch.inf)
-    found = only(run_with(explain, nan_maker, (1,), ("y_ptr",), {"BLOCK_N": 8}, x_ptr=x, y_ptr=nans(6), N=6))
-    assert (found.kind, found.operation, found.line, found.count) == (
-        "nan_born",
-        "-",
-        line_of(nan_maker, "d = x - m"),
-        6,
-    )
-    fine = run_with(explain, nan_maker, (1,), ("y_ptr",), {"BLOCK_N": 8}, x_ptr=torch.ones(6), y_ptr=nans(6), N=6)
-    assert fine.findings == []
-    given = run_with(explain, nan_maker, (1,), ("y_ptr",), {"BLOCK_N": 8}, x_ptr=nans(6), y_ptr=nans(6), N=6)
-    assert given.findings == []  # it came in with the input
+    def made_of(x):
+        return run(nan_maker, (1,), ("y_ptr",), {"BLOCK_N": 8}, EXPLAIN, x_ptr=x, y_ptr=nans(6), N=6)
+
+    found = only(made_of(torch.full((6,), -torch.inf)))
+    assert (found.kind, found.operation, found.count) == ("nan_born", "-", 6)
+    assert found.line == line_of(nan_maker, "d = x - m")
+    assert made_of(torch.ones(6)).findings == []
+    assert made_of(nans(6)).findings == []  # it came in with the input
 
 
 @triton.jit
@@ -254,22 +221,14 @@ def nan_for_masked_lanes(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
 
 
 def test_a_nan_that_masked_lanes_are_given_keeps_its_birth():
-    found = only(
-        run_with(
-            SimulateOptions(explain_nan=True), nan_for_masked_lanes, (1,), ("y_ptr",), {"BLOCK_N": 8},
-            x_ptr=torch.ones(8), y_ptr=torch.zeros(8), N=6,
-        )
-    )  # fmt: skip
+    arguments = {"x_ptr": torch.ones(8), "y_ptr": torch.zeros(8), "N": 6}
+    found = only(run(nan_for_masked_lanes, (1,), ("y_ptr",), {"BLOCK_N": 8}, EXPLAIN, **arguments))
     assert (found.kind, found.operation, found.count) == ("nan_born", "-", 2)
     assert found.line == line_of(nan_for_masked_lanes, "highest - highest")
 
 
 def test_a_nan_out_of_undefined_lanes_names_its_load():
-    trace = run_with(
-        SimulateOptions(explain_nan=True), no_other, (1,), ("y_ptr",), {"BLOCK_N": 16, "KIND": "sum"},
-        x_ptr=torch.randn(1, 12), y_ptr=nans(1), N=12,
-    )  # fmt: skip
-    assert only(trace).kind == "undefined_lanes"
+    assert only(without_other("sum", EXPLAIN)).kind == "undefined_lanes"
 
 
 @pytest.mark.parametrize(

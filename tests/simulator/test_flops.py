@@ -5,9 +5,9 @@ import torch
 import triton
 import triton.language as tl
 
-from checker.simulator import SimulateOptions
+from checker.simulator import SimulateOptions, simulate
 from tests.simulator import kernels
-from tests.simulator.launching import kernel_of, nans, run, run_with
+from tests.simulator.launching import EXPLAIN, attention_launch, kernel_of, nans, run, softmax
 
 LANES = 16
 COUNTED = {
@@ -37,22 +37,13 @@ def test_an_element_is_one_operation(expression, flops, dtype, tmp_path):
 
 def test_masked_lanes_occupy_the_chip_too():
     """A row of 10 in a tile of 16: maximum, difference, exponential, sum, quotient."""
-    x, y = torch.randn(5, 10), nans(5, 10)
-    trace = run(
-        kernels.row_softmax, (5,), ("y_ptr",), {"BLOCK_N": 16}, x_ptr=x, y_ptr=y, stride_xm=10, stride_ym=10, N=10
-    )
+    trace, _ = softmax(kernels.row_softmax, torch.randn(5, 10), BLOCK_N=16)
     assert trace.lane_flops == 5 * 16 * 5
 
 
-@pytest.mark.parametrize("options", [SimulateOptions(), SimulateOptions(explain_nan=True)], ids=["plain", "explained"])
+@pytest.mark.parametrize("options", [SimulateOptions(), EXPLAIN], ids=["plain", "explained"])
 def test_a_dot_and_the_lanes_around_it_are_counted_apart(options):
-    n, d = 32, 16
-    q, k, v, o = *(torch.randn(1, n, d) for _ in range(3)), nans(1, n, d)
-    trace = run_with(
-        options, kernels.flash_attention, (2, 1), ("o_ptr",),
-        {"D": d, "BLOCK_M": 16, "BLOCK_N": 16, "IS_CAUSAL": False, "PRECISION": "ieee"},
-        q_ptr=q, k_ptr=k, v_ptr=v, o_ptr=o, stride_h=n * d, stride_n=d, N=n, scale=0.25,
-    )  # fmt: skip
+    trace, d = simulate(kernels.flash_attention, attention_launch(1, 32, False, (16, 16)), options), 16
     assert trace.flops == 4 * 2 * (2 * 16 * 16 * d)
     scores = 16 * 16 * 5  # times the scale, row's maximum, minus it, exponential, sum
     rows = 16 * 5  # larger maximum, difference and exponential for alpha, sum times alpha, plus the tile's

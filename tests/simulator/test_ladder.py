@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from checker.simulator import SimulateOptions
+from checker.simulator import SimulateOptions, simulate
 from tests.simulator import kernels
-from tests.simulator.launching import nans, run, run_with
+from tests.simulator.launching import EVENTS, attention_launch, softmax
 
 
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (3, 16), (4, 37), (2, 64)])
@@ -13,9 +13,8 @@ from tests.simulator.launching import nans, run, run_with
     "kernel", [kernels.row_softmax, kernels.chunked_softmax, kernels.online_softmax], ids=lambda k: k.__name__
 )
 def test_softmax_of_rows(kernel, m, n):
-    x, y = torch.randn(m, n) * 5 - 60, nans(m, n)
-    block = 64 if kernel is kernels.row_softmax else 16
-    trace = run(kernel, (m,), ("y_ptr",), {"BLOCK_N": block}, x_ptr=x, y_ptr=y, stride_xm=n, stride_ym=n, N=n)
+    x = torch.randn(m, n) * 5 - 60
+    trace, y = softmax(kernel, x, BLOCK_N=64 if kernel is kernels.row_softmax else 16)
     torch.testing.assert_close(y, x.softmax(-1))
     assert trace.findings == []
     passes = {kernels.row_softmax: 1, kernels.chunked_softmax: 3, kernels.online_softmax: 2}[kernel]
@@ -27,16 +26,8 @@ def test_softmax_of_rows(kernel, m, n):
 
 @pytest.mark.parametrize("order", ["row-major", "reversed", "shuffled"])
 def test_tiled_softmax_in_any_order(order):
-    m, n = 21, 37
-    x, y = torch.randn(m, n), nans(m, n)
-    trace = run_with(
-        SimulateOptions(order=order, explain_nan=True),
-        kernels.tiled_softmax,
-        (3,),
-        ("y_ptr",),
-        {"BLOCK_M": 8, "BLOCK_N": 16},
-        x_ptr=x, y_ptr=y, stride_xm=n, stride_ym=n, M=m, N=n,
-    )  # fmt: skip
+    x, options = torch.randn(21, 37), SimulateOptions(order=order, explain_nan=True)
+    trace, y = softmax(kernels.tiled_softmax, x, options, BLOCK_M=8, BLOCK_N=16)
     torch.testing.assert_close(y, x.softmax(-1))
     assert trace.findings == []
     assert trace.events == []
@@ -46,13 +37,9 @@ def test_tiled_softmax_in_any_order(order):
 @pytest.mark.parametrize("causal", [False, True])
 def test_flash_attention(dtype, causal):
     heads, n, d = 2, 45, 16
-    q, k, v = (torch.randn(heads, n, d).to(dtype) for _ in range(3))
-    o = nans(heads, n, d, dtype=dtype)
-    trace = run(
-        kernels.flash_attention, (3, heads), ("o_ptr",),
-        {"D": d, "BLOCK_M": 16, "BLOCK_N": 16, "IS_CAUSAL": causal, "PRECISION": "ieee"},
-        q_ptr=q, k_ptr=k, v_ptr=v, o_ptr=o, stride_h=n * d, stride_n=d, N=n, scale=d**-0.5,
-    )  # fmt: skip
+    launch = attention_launch(heads, n, causal, (16, 16), dtype=dtype)
+    trace = simulate(kernels.flash_attention, launch, EVENTS)
+    q, k, v, o = (launch.arguments[f"{name}_ptr"] for name in "qkvo")
     s = q.double() @ k.double().mT * d**-0.5
     if causal:
         s = s.masked_fill(~torch.ones(n, n, dtype=torch.bool).tril(), -torch.inf)

@@ -8,7 +8,7 @@ import triton.language as tl
 
 from checker.puzzle import Launch
 from checker.simulator import SimulationError, simulate
-from tests.simulator.launching import run
+from tests.simulator.launching import kernel_of, run
 
 
 @triton.jit
@@ -24,15 +24,11 @@ def test_arguments_have_the_types_the_launcher_gives_them():
     assert y[1].item() == 2**28
 
 
-@triton.jit
-def doubles(x_ptr, y_ptr):
-    tl.store(y_ptr, tl.load(x_ptr) * 2)
-
-
-def test_a_launch_that_does_not_fit_the_kernel():
+def test_a_launch_that_does_not_fit_the_kernel(tmp_path):
+    kernel = kernel_of(tmp_path, "tl.store(y_ptr + offs, x)")
     with pytest.raises(SimulationError, match="no parameter z_ptr"):
-        simulate(doubles, Launch((1,), {"x_ptr": torch.zeros(1), "z_ptr": torch.zeros(1)}, {}, ()))
+        simulate(kernel, Launch((1,), {"x_ptr": torch.zeros(1), "z_ptr": torch.zeros(1)}, {}, ()))
     with pytest.raises(SimulationError, match="y_ptr"):
-        simulate(doubles, Launch((1,), {"x_ptr": torch.zeros(1)}, {}, ()))
+        simulate(kernel, Launch((1,), {"x_ptr": torch.zeros(1)}, {}, ()))
     with pytest.raises(SimulationError, match="jit"):
         simulate(len, Launch((1,), {}, {}, ()))

@@ -10,8 +10,7 @@ from checker.compiler import TARGETS, compile_kernel, requests_for
 from checker.puzzle import Launch
 from checker.simulator import simulate
 from checker.submission.allowed_names import DTYPES, FUNCTIONS, no_tl
-from checker.submission.kernel import KernelSource
-from checker.submission.load import load_kernel
+from tests.simulator.launching import loaded
 from tools import language
 
 USED = [name for name in language.names() if name in FUNCTIONS - DTYPES]
@@ -26,7 +25,7 @@ def test_every_function_has_an_example():
 def test_works(name, tmp_path):
     if name in BLOCK_POINTERS and not hasattr(TritonSemantic, "make_block_ptr"):
         pytest.skip("this Triton has no block pointers")
-    kernel = load_kernel(KernelSource("", "kernel", language.kernel(language.EXAMPLES[name]), ()), tmp_path)
+    kernel = loaded(tmp_path, language.kernel(language.EXAMPLES[name]))
     arguments = {"x_ptr": torch.rand(16) + 0.5, "y_ptr": torch.zeros(16), "n_ptr": torch.arange(16, dtype=torch.int32)}
     launch = Launch((1,), {**arguments, "N": 16}, {"BLOCK": 16}, ("y_ptr",))
     (request,) = requests_for(launch, ("x_ptr", "y_ptr", "n_ptr", "N", "BLOCK"), [TARGETS["A100"]])

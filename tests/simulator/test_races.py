@@ -4,8 +4,8 @@ import torch
 import triton
 import triton.language as tl
 
-from tests.simulator.launching import kinds, line_of, nans, only, run
-from tests.simulator.test_findings import copies
+from tests.simulator.launching import kernel_of, kinds, line_of, nans, only, run
+from tests.simulator.test_findings import copied
 
 
 @triton.jit
@@ -21,14 +21,9 @@ def test_two_programs_that_store_one_element():
     assert "program 0" in found.message
 
 
-@triton.jit
-def one_lane(y_ptr, BLOCK: tl.constexpr):
-    offs = tl.arange(0, BLOCK)
-    tl.store(y_ptr + offs // 2, offs.to(tl.float32))
-
-
-def test_two_lanes_of_one_store():
-    found = only(run(one_lane, (1,), ("y_ptr",), {"BLOCK": 8}, y_ptr=nans(4)))
+def test_two_lanes_of_one_store(tmp_path):
+    kernel = kernel_of(tmp_path, "tl.store(y_ptr + offs // 2, x)")
+    found = only(run(kernel, (1,), ("y_ptr",), {}, x_ptr=torch.randn(16), y_ptr=nans(8)))
     assert found.kind == "race_in_store"
     assert "lanes" in found.message
 
@@ -45,7 +40,5 @@ def test_a_program_that_loads_what_another_stores():
 
 def test_aliases_share_their_elements():
     x = torch.randn(4, 12)
-    trace = run(copies, (4,), ("y_ptr",), {"BLOCK_N": 16, "SHIFT": 0}, x_ptr=x, y_ptr=x, stride_xm=12, N=12)
-    assert trace.findings == []  # in place, each program its own row
-    shifted = run(copies, (3,), ("y_ptr",), {"BLOCK_N": 16, "SHIFT": 0}, x_ptr=x[1:], y_ptr=x[:3], stride_xm=12, N=12)
-    assert kinds(shifted) == {"race"}
+    assert copied(x, x, 12).findings == []  # in place, each program its own row
+    assert kinds(copied(x[1:], x[:3], 12)) == {"race"}

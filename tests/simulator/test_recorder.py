@@ -4,9 +4,8 @@ import torch
 import triton
 import triton.language as tl
 
-from checker.simulator import SimulateOptions
 from tests.simulator import kernels
-from tests.simulator.launching import line_of, nans, run, run_with
+from tests.simulator.launching import STATE, line_of, nans, run, softmax
 
 
 @triton.jit
@@ -39,11 +38,7 @@ def test_lines_and_loops_through_helpers_and_while():
 
 
 def test_state_is_what_the_kernel_held_just_before():
-    x = torch.tensor([[1.0, 2.0, 3.0, 4.0]])
-    trace = run_with(
-        SimulateOptions(events=True, state=True), kernels.online_softmax, (1,), ("y_ptr",), {"BLOCK_N": 2},
-        x_ptr=x, y_ptr=nans(1, 4), stride_xm=4, stride_ym=4, N=4,
-    )  # fmt: skip
+    trace, _ = softmax(kernels.online_softmax, torch.tensor([[1.0, 2.0, 3.0, 4.0]]), STATE, BLOCK_N=2)
     first, second, third = [e for e in trace.events if e.kind == "load"][:3]
     assert first.state == {"row": 0, "m_i": float("-inf"), "l_i": 0.0, "start": 0, "offs_n": [0, 1]}
     assert (second.state["m_i"], second.state["l_i"], second.state["x"]) == (2.0, 1.368, [1.0, 2.0])
@@ -51,8 +46,5 @@ def test_state_is_what_the_kernel_held_just_before():
 
 
 def test_large_tiles_are_summarised():
-    trace = run_with(
-        SimulateOptions(events=True, state=True), kernels.row_softmax, (1,), ("y_ptr",), {"BLOCK_N": 2048},
-        x_ptr=torch.arange(2000.0)[None], y_ptr=nans(1, 2000), stride_xm=2000, stride_ym=2000, N=2000,
-    )  # fmt: skip
+    trace, _ = softmax(kernels.row_softmax, torch.arange(2000.0)[None], STATE, BLOCK_N=2048)
     assert trace.events[-1].state["x"] == {"shape": [2048], "min": float("-inf"), "max": 1999.0}

@@ -5,7 +5,7 @@ import triton
 import triton.language as tl
 
 from tests.simulator import kernels
-from tests.simulator.launching import line_of, nans, run
+from tests.simulator.launching import line_of, run, softmax
 
 
 def boxes(trace, tensor):
@@ -13,11 +13,7 @@ def boxes(trace, tensor):
 
 
 def test_tiles_that_hang_over_both_edges():
-    m, n = 5, 7
-    trace = run(
-        kernels.tiled_softmax, (2,), ("y_ptr",), {"BLOCK_M": 4, "BLOCK_N": 4},
-        x_ptr=torch.randn(m, n), y_ptr=nans(m, n), stride_xm=n, stride_ym=n, M=m, N=n,
-    )  # fmt: skip
+    trace, _ = softmax(kernels.tiled_softmax, torch.randn(5, 7), BLOCK_M=4, BLOCK_N=4)
     assert boxes(trace, "y_ptr") == [
         (((0, 4), (0, 4)), ((0, 4), (0, 4))),
         (((0, 4), (4, 8)), ((0, 4), (4, 7))),
@@ -33,10 +29,7 @@ def test_tiles_that_hang_over_both_edges():
 
 
 def test_a_row_longer_than_the_tensor_is_wide():
-    trace = run(
-        kernels.row_softmax, (3,), ("y_ptr",), {"BLOCK_N": 16},
-        x_ptr=torch.randn(3, 5), y_ptr=nans(3, 5), stride_xm=5, stride_ym=5, N=5,
-    )  # fmt: skip
+    trace, _ = softmax(kernels.row_softmax, torch.randn(3, 5), BLOCK_N=16)
     assert boxes(trace, "x_ptr") == [(((r, r + 1), (0, 16)), ((r, r + 1), (0, 5))) for r in range(3)]
 
 

@@ -18,30 +18,21 @@ from hypothesis import strategies as st
 from checker.simulator import SimulateOptions, Trace
 from checker.simulator.trace_codec import MalformedTrace, decode, encode
 from tests.simulator import kernels
-from tests.simulator.launching import nans, run_with
-from tests.simulator.test_findings import no_other
+from tests.simulator.launching import STATE, softmax
+from tests.simulator.test_findings import without_other
 
 
 def with_everything() -> Trace:
     """Events with tiles and state (NaN and infinities in it), writers and their lines."""
-    return run_with(
-        SimulateOptions(events=True, state=True), kernels.tiled_softmax, (2,), ("y_ptr",), {"BLOCK_M": 4, "BLOCK_N": 4},
-        x_ptr=torch.randn(5, 7), y_ptr=nans(5, 7), stride_xm=7, stride_ym=7, M=5, N=7,
-    )  # fmt: skip
+    return softmax(kernels.tiled_softmax, torch.randn(5, 7), STATE, BLOCK_M=4, BLOCK_N=4)[0]
 
 
 def with_findings() -> Trace:
-    return run_with(
-        SimulateOptions(), no_other, (3,), ("y_ptr",), {"BLOCK_N": 16, "KIND": "sum"},
-        x_ptr=torch.randn(3, 12), y_ptr=nans(3), N=12,
-    )  # fmt: skip
+    return without_other("sum", SimulateOptions())
 
 
 def with_a_large_tile() -> Trace:
-    return run_with(
-        SimulateOptions(events=True, state=True), kernels.row_softmax, (1,), ("y_ptr",), {"BLOCK_N": 2048},
-        x_ptr=torch.randn(1, 2000), y_ptr=nans(1, 2000), stride_xm=2000, stride_ym=2000, N=2000,
-    )  # fmt: skip
+    return softmax(kernels.row_softmax, torch.randn(1, 2000), STATE, BLOCK_N=2048)[0]
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,3 @@ their words and lines, events and films come from there alone.
     rewrite     the jitted functions with hooks at each of these
     together    launches of one shape as one run: `simulate_together`
 """
-
-from checker.simulator.lockstep.together import simulate_together
-
-__all__ = ["simulate_together"]

@@ -50,13 +50,9 @@ class Builder(Primitives):
         return Handle(self.programs.grid[axis], tl.int32)
 
     def create_assert(self, condition: Handle, *_: Any) -> None:
-        self._must_hold(condition)
-
-    def create_assume(self, condition: Handle) -> None:
-        self._must_hold(condition)
-
-    def _must_hold(self, condition: Handle) -> None:
         self.programs.doubt(np.atleast_1d(~np.asarray(condition.data).astype(bool)))
+
+    create_assume = create_assert
 
     def _combined(self, handles: Sequence[Handle], join: Callable[[list[Any]], Any]) -> Handle:
         count = max(len(h.data) for h in handles)

@@ -67,7 +67,6 @@ class LockstepLanguage(Language):
     # variables --------------------------------------------------------------------------------------------------------
 
     def assigned(self, value: Any, previous: Previous | None = None) -> Any:
-        """What an assignment keeps."""
         value = super().assigned(value)
         return value if previous is None else self.kept(value, previous)
 

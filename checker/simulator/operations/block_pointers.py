@@ -46,7 +46,6 @@ class BlockHandle(Handle):
 
     @property
     def element(self) -> Any:
-        """The type of an element."""
         return self.type.scalar.element_ty
 
     @property
@@ -81,11 +80,11 @@ class BlockPointers(Operations):
         return ptr.at(moved)
 
     def create_tensor_pointer_load(self, ptr: BlockHandle, checked: Sequence[int], padding: Any, *_: Any) -> Handle:
-        lanes, mask = self._lanes(ptr, self._indices(ptr, ptr.offsets), checked, "boundary_check")
+        lanes, mask = self._lanes(ptr, self._indices(ptr), checked, "boundary_check")
         return self._load_block(lanes, mask if checked else None, padding, ptr)
 
     def create_tensor_pointer_store(self, ptr: BlockHandle, value: Handle, checked: Sequence[int], *_: Any) -> None:
-        lanes, mask = self._lanes(ptr, self._indices(ptr, ptr.offsets), checked, "boundary_check")
+        lanes, mask = self._lanes(ptr, self._indices(ptr), checked, "boundary_check")
         self.memory.store(lanes, value, mask if checked else None)
 
     def _load_block(self, lanes: Handle, mask: Handle | None, padding: Any, ptr: BlockHandle) -> Handle:
@@ -103,12 +102,12 @@ class BlockPointers(Operations):
     def _number(self, scalar: Handle, rank: int) -> np.ndarray:
         return self._beside(scalar.data, rank).astype(np.int64)
 
-    def _indices(self, ptr: BlockHandle, offsets: Sequence[Handle]) -> list[np.ndarray]:
-        """Where along each axis of the tensor the lanes of the block at `offsets` lie. They broadcast to the block."""
+    def _indices(self, ptr: BlockHandle) -> list[np.ndarray]:
+        """Where along each axis of the tensor the lanes of the block lie. They broadcast to the block."""
         rank = len(ptr.block)
         return [
             self._number(offset, rank) + np.arange(n).reshape([-1 if a == axis else 1 for a in range(rank)])
-            for axis, (n, offset) in enumerate(zip(ptr.block, offsets, strict=True))
+            for axis, (n, offset) in enumerate(zip(ptr.block, ptr.offsets, strict=True))
         ]
 
     def _lanes(
@@ -198,12 +197,12 @@ class Descriptors(BlockPointers):
     def _block(self, descriptor: BlockHandle, offsets: Sequence[Handle]) -> tuple[Handle, Handle]:
         self._column_aligned(descriptor, offsets[-1])
         block = descriptor.at(offsets)
-        return self._lanes(block, self._indices(block, offsets), range(len(offsets)), "descriptor")
+        return self._lanes(block, self._indices(block), range(len(offsets)), "descriptor")
 
     def _rows(self, descriptor: BlockHandle, rows: Handle, column: Handle) -> tuple[Handle, Handle]:
         self._column_aligned(descriptor, column)
         block = descriptor.at([Handle(np.int32(0), tl.int32), column])
-        _, along = self._indices(block, block.offsets)
+        _, along = self._indices(block)
         lanes, mask = self._lanes(block, [np.asarray(rows.data)[..., None], along], range(2), "descriptor")
         if lanes.pointer is not None:
             lanes.pointer = replace(lanes.pointer, terms=None)

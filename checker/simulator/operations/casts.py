@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,19 +66,11 @@ class Casts(Operations):
         return Handle(np.asarray(arg.data).astype(self.element(to)), to.scalar, arg.taint)
 
 
-def _constant_maker(type_: Any, dtype: np.dtype) -> Callable[[Casts, Any], Handle]:
-    return lambda self, value: Handle(numerics.constant(value, dtype), type_)
+def _add(type_: Any, spelled: str) -> None:
+    dtype = numerics.ELEMENT[type_.name]
+    setattr(Casts, f"get_{type_.name}", lambda self, value: Handle(numerics.constant(value, dtype), type_))
+    setattr(Casts, f"get_{spelled}_ty", lambda self: type_)
 
 
-def _type_getter(type_: Any) -> Callable[[Casts], Any]:
-    return lambda self: type_
-
-
-def _fill() -> None:
-    for type_, spelled in _SPELLED.items():
-        name = type_.name
-        setattr(Casts, f"get_{name}", _constant_maker(type_, numerics.ELEMENT[name]))
-        setattr(Casts, f"get_{spelled}_ty", _type_getter(type_))
-
-
-_fill()
+for _type, _spelled in _SPELLED.items():
+    _add(_type, _spelled)

@@ -46,13 +46,15 @@ class Elementwise(Operations):
             handle.nan_origins = np.broadcast_to(np.where(condition.data, *origins), np.shape(data))
         return handle
 
-    def _bitwise(self, name: str, ufunc: Any, lhs: Handle, rhs: Handle) -> Handle:
+
+def _bitwise(ufunc: Any, deciding: bool | None) -> Callable[..., Handle]:
+    """`deciding` is the truth value that alone says what comes out: False & anything is False, True | anything is True."""
+
+    def operation(self: Elementwise, lhs: Handle, rhs: Handle) -> Handle:
         handle = Handle(ufunc(lhs.data, rhs.data), lhs.type)
         handle.taint = merge_taint((lhs.taint, rhs.taint), np.shape(handle.data))
-        if handle.taint is not None and np.asarray(handle.data).dtype == bool and name != "xor":
-            # False & anything is False and True | anything is True: an undefined lane cannot change that
-            deciding = name == "or"
-            decided = np.zeros(np.shape(handle.data), bool)
+        if handle.taint is not None and np.asarray(handle.data).dtype == bool and deciding is not None:
+            decided = np.zeros(np.shape(handle.data), bool)  # which an undefined lane cannot change
             for side in (lhs, rhs):
                 known = ~side.taint.lanes if side.taint is not None else True
                 decided = decided | ((np.asarray(side.data) == deciding) & known)
@@ -60,35 +62,24 @@ class Elementwise(Operations):
             handle.taint = handle.taint.moved(lambda lanes: lanes & ~decided)
         return handle
 
-    def create_and(self, lhs: Handle, rhs: Handle) -> Handle:
-        return self._bitwise("and", np.bitwise_and, lhs, rhs)
+    return operation
 
-    def create_or(self, lhs: Handle, rhs: Handle) -> Handle:
-        return self._bitwise("or", np.bitwise_or, lhs, rhs)
 
-    def create_xor(self, lhs: Handle, rhs: Handle) -> Handle:
-        return self._bitwise("xor", np.bitwise_xor, lhs, rhs)
+def _shift(name: str, ufunc: Any, kind: str) -> Callable[..., Handle]:
+    """PTX shifts: by the width of the type or more gives 0, or copies of the sign."""
 
-    def _shift(self, name: str, ufunc: Any, kind: str, lhs: Handle, rhs: Handle) -> Handle:
-        """PTX shifts: by the width of the type or more gives 0, or copies of the sign."""
+    def operation(self: Elementwise, lhs: Handle, rhs: Handle) -> Handle:
         own = np.asarray(lhs.data).dtype
         width = 8 * own.itemsize
         work = np.dtype(f"{kind}{own.itemsize}")
         value, by = np.asarray(lhs.data).view(work), np.asarray(rhs.data).astype(np.int64)
         too_far = (by < 0) | (by >= width)
         shifted = ufunc(value, np.where(too_far, width - 1, by).astype(work))
-        if name != "ashr":
+        if kind == "u":
             shifted = np.where(too_far, work.type(0), shifted)
         return self.result(name, shifted.view(own), lhs.type, (lhs, rhs))
 
-    def create_shl(self, lhs: Handle, rhs: Handle) -> Handle:
-        return self._shift("shl", np.left_shift, "u", lhs, rhs)
-
-    def create_lshr(self, lhs: Handle, rhs: Handle) -> Handle:
-        return self._shift("lshr", np.right_shift, "u", lhs, rhs)
-
-    def create_ashr(self, lhs: Handle, rhs: Handle) -> Handle:
-        return self._shift("ashr", np.right_shift, "i", lhs, rhs)
+    return operation
 
 
 def _binary(
@@ -162,20 +153,23 @@ _BINARY: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "create_add": ("+", _of_one_bit(np.add)),
     "create_sub": ("-", _of_one_bit(np.subtract)),
     "create_mul": ("*", np.multiply),
-    "create_sdiv": ("//", numerics.divide),
-    "create_udiv": ("//", numerics.divide),
-    "create_srem": ("%", numerics.remainder),
-    "create_urem": ("%", numerics.remainder),
+    **dict.fromkeys(("create_sdiv", "create_udiv"), ("//", numerics.divide)),
+    **dict.fromkeys(("create_srem", "create_urem"), ("%", numerics.remainder)),
     "create_umulhi": ("tl.umulhi", numerics.multiply_high),
-    "create_minsi": ("tl.minimum", np.minimum),
-    "create_minui": ("tl.minimum", np.minimum),
-    "create_maxsi": ("tl.maximum", np.maximum),
-    "create_maxui": ("tl.maximum", np.maximum),
     # "minimum" and "maximum" return NaN if either is; "minnum" and "maxnum" return the one that is a number
-    "create_minimumf": ("tl.minimum", np.minimum),
-    "create_maximumf": ("tl.maximum", np.maximum),
+    **dict.fromkeys(("create_minsi", "create_minui", "create_minimumf"), ("tl.minimum", np.minimum)),
+    **dict.fromkeys(("create_maxsi", "create_maxui", "create_maximumf"), ("tl.maximum", np.maximum)),
     "create_minnumf": ("tl.minimum", np.fmin),
     "create_maxnumf": ("tl.maximum", np.fmax),
+}
+
+_BITS: dict[str, Callable[..., Handle]] = {
+    "create_and": _bitwise(np.bitwise_and, deciding=False),
+    "create_or": _bitwise(np.bitwise_or, deciding=True),
+    "create_xor": _bitwise(np.bitwise_xor, deciding=None),
+    "create_shl": _shift("shl", np.left_shift, "u"),
+    "create_lshr": _shift("lshr", np.right_shift, "u"),
+    "create_ashr": _shift("ashr", np.right_shift, "i"),
 }
 
 _LANE_FLOPS = frozenset({name for name in _BINARY if name.startswith("create_f") or name.endswith("f")})
@@ -190,19 +184,12 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "NE": np.not_equal,
 }
 
+_AS_IN_NUMPY = ("exp", "exp2", "log", "log2", "sin", "cos", "sqrt", "floor", "ceil")
 _UNARY: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "create_exp": ("tl.exp", _in_type(np.exp)),
-    "create_exp2": ("tl.exp2", _in_type(np.exp2)),
-    "create_log": ("tl.log", _in_type(np.log)),
-    "create_log2": ("tl.log2", _in_type(np.log2)),
-    "create_sin": ("tl.sin", _in_type(np.sin)),
-    "create_cos": ("tl.cos", _in_type(np.cos)),
-    "create_sqrt": ("tl.sqrt", _in_type(np.sqrt)),
+    **{f"create_{name}": (f"tl.{name}", _in_type(getattr(np, name))) for name in _AS_IN_NUMPY},
     "create_precise_sqrt": ("tl.sqrt_rn", _in_type(np.sqrt)),
     "create_rsqrt": ("tl.rsqrt", _in_type(lambda a: 1 / np.sqrt(a))),
     "create_erf": ("tl.erf", _in_type(_erf)),
-    "create_floor": ("tl.floor", _in_type(np.floor)),
-    "create_ceil": ("tl.ceil", _in_type(np.ceil)),
     "create_fabs": ("tl.abs", np.abs),
     "create_iabs": ("tl.abs", np.abs),
     "create_fneg": ("-", np.negative),
@@ -213,6 +200,8 @@ _FREE = frozenset({"create_fabs", "create_iabs"})  # a bit is cleared, or the nu
 
 
 def _fill() -> None:
+    for method, operation in _BITS.items():
+        setattr(Elementwise, method, operation)
     for method, (label, compute) in _BINARY.items():
         setattr(Elementwise, method, _binary(label, compute, flops=int(method in _LANE_FLOPS)))
     for method, (label, function) in _UNARY.items():

@@ -34,57 +34,33 @@ def _fdim(a: Any, b: Any) -> Any:
     return np.where(np.isnan(a) | np.isnan(b), np.nan, np.where(a > b, a - b, 0.0))
 
 
+_AS_IN_NUMPY = (
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh exp exp2 expm1 floor fmod hypot "
+    "log log10 log1p log2 rint sin sinh sqrt tan tanh trunc"
+)
 _DOUBLE: dict[str, tuple[str, Compute]] = {
-    "acos": ("acosf acos", np.arccos),
-    "acosh": ("acoshf acosh", np.arccosh),
-    "asin": ("asinf asin", np.arcsin),
-    "asinh": ("asinhf asinh", np.arcsinh),
-    "atan": ("atanf atan", np.arctan),
-    "atan2": ("atan2f atan2", np.arctan2),
-    "atanh": ("atanhf atanh", np.arctanh),
-    "cbrt": ("cbrtf cbrt", np.cbrt),
-    "ceil": ("ceilf ceil", np.ceil),
-    "copysign": ("copysignf copysign", np.copysign),
-    "cos": ("cosf cos", np.cos),
-    "cosh": ("coshf cosh", np.cosh),
+    **{name: (f"{name}f {name}", getattr(np, name)) for name in _AS_IN_NUMPY.split()},
     "div_rn": ("fdiv_rn ddiv_rn", np.divide),
     "erf": ("erff erf", _by_python(math.erf)),
     "erfc": ("erfcf erfc", _by_python(math.erfc)),
-    "exp": ("expf exp", np.exp),
     "exp10": ("exp10f exp10", lambda a: np.power(10.0, a)),
-    "exp2": ("exp2f exp2", np.exp2),
-    "expm1": ("expm1f expm1", np.expm1),
     "fdim": ("fdimf fdim", _fdim),
     "finitef": ("finitef", np.isfinite),
-    "floor": ("floorf floor", np.floor),
     "fma": ("fmaf fma", lambda a, b, c: a * b + c),
-    "fmod": ("fmodf fmod", np.fmod),
-    "hypot": ("hypotf hypot", np.hypot),
     "isfinited": ("isfinited", np.isfinite),
     "isinf": ("isinff isinfd", np.isinf),
     "isnan": ("isnanf isnand", np.isnan),
-    "log": ("logf log", np.log),
-    "log10": ("log10f log10", np.log10),
-    "log1p": ("log1pf log1p", np.log1p),
-    "log2": ("log2f log2", np.log2),
     "nearbyint": ("nearbyintf nearbyint", np.rint),
     "normcdf": ("normcdff normcdf", lambda a: 0.5 * _by_python(math.erfc)(-a / math.sqrt(2))),
     "pow": ("powf pow powif powi", np.power),
     "rcbrt": ("rcbrtf rcbrt", lambda a: 1 / np.cbrt(a)),
     "rcp_rn": ("frcp_rn drcp_rn", lambda a: 1 / a),
     "remainder": ("remainderf remainder", lambda a, b: a - b * np.rint(a / b)),
-    "rint": ("rintf rint", np.rint),
     "round": ("roundf round", _round),
     "rsqrt": ("rsqrtf rsqrt", lambda a: 1 / np.sqrt(a)),
     "rsqrt_rn": ("frsqrt_rn", lambda a: 1 / np.sqrt(a)),
     "signbit": ("signbitf signbitd", np.signbit),
-    "sin": ("sinf sin", np.sin),
-    "sinh": ("sinhf sinh", np.sinh),
-    "sqrt": ("sqrtf sqrt", np.sqrt),
     "sqrt_rn": ("fsqrt_rn dsqrt_rn", np.sqrt),
-    "tan": ("tanf tan", np.tan),
-    "tanh": ("tanhf tanh", np.tanh),
-    "trunc": ("truncf trunc", np.trunc),
 }
 """By their name, what the library calls them for each type, and what they compute, in float64."""
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from checker.judge.launches import Prepared, plan, prepare_all, whole
+from checker.judge.launches import plan, prepare_all, whole
 from checker.puzzle import Launch, Puzzle
 from checker.simulator import SimulationError, Trace, simulate, simulate_together
 from checker.submission.kernel import KernelSource
@@ -23,43 +23,36 @@ class Difference:
     """What came of some launches both ways. `problems` are those where the fast path said what `simulate` does not."""
 
     problems: list[str] = field(default_factory=list)
-    together: int = 0
+    together: list[bool] = field(default_factory=list)
+    """Of each launch, whether it ran beside others."""
     clean: int = 0
-    """Launches in which `simulate` finds nothing; those that ran `together` are among them."""
-
-    def add(self, other: Difference) -> None:
-        self.problems += other.problems
-        self.together += other.together
-        self.clean += other.clean
+    """Launches in which `simulate` finds nothing; those that ran together are among them."""
 
 
 def compared(puzzle: Puzzle, source: KernelSource, folder: Path, every: int = 1, start: int = 0) -> Difference:
     """A kernel on the CPU cases of its puzzle: every so many of them, from number `start` on."""
     cases = [case for case in puzzle.cases if "cpu" in case.devices]
     prepared = prepare_all(puzzle, plan(puzzle, cases, source.configs))[start % every :: every]
-    return compared_launches(load_kernel(source, folder), prepared)
+    return compared_launches(load_kernel(source, folder), [(p.case.name, p.launch) for p in prepared])
 
 
-def compared_launches(kernel: Any, prepared: Sequence[Prepared]) -> Difference:
-    alone, together = ([_copy(p.launch) for p in prepared] for _ in range(2))
+def compared_launches(kernel: Any, named: Sequence[tuple[str, Launch]]) -> Difference:
+    """Of launches with names, left as they are."""
+    alone, together = ([_copy(launch) for _, launch in named] for _ in range(2))
     traces = simulate_together(kernel, together, 60.0)
-    difference = Difference()
-    for one, mine, theirs, trace in zip(prepared, alone, together, traces, strict=True):
+    difference = Difference(together=[trace is not None for trace in traces])
+    for (name, launch), mine, theirs, trace in zip(named, alone, together, traces, strict=True):
+        problems = ["memory was changed"] if trace is None and _storages(theirs) != _storages(launch) else []
         try:
             expected = simulate(kernel, mine)
         except SimulationError as error:
             if trace is not None:
-                difference.problems.append(f"{one.case.name}: {error.message}")
-            elif _storages(theirs) != _storages(one.launch):
-                difference.problems.append(f"{one.case.name}: memory was changed")
-            continue
-        difference.clean += not expected.findings
-        if trace is None:
-            problems = ["memory was changed"] if _storages(theirs) != _storages(one.launch) else []
+                problems.append(error.message)
         else:
-            difference.together += 1
-            problems = [*_traces(expected, trace), *_values(mine, theirs)]
-        difference.problems += [f"{one.case.name}: {problem}" for problem in problems]
+            difference.clean += not expected.findings
+            if trace is not None:
+                problems = [*_traces(expected, trace), *_values(mine, theirs)]
+        difference.problems += [f"{name}: {problem}" for problem in problems]
     return difference
 
 
@@ -75,6 +68,8 @@ def _storages(launch: Launch) -> dict[str, bytes]:
 
 def _traces(expected: Trace, got: Trace) -> list[str]:
     problems = [f"found {found.kind}" for found in expected.findings]
+    if not got.in_lockstep:
+        problems.append("not said to be in lockstep")
     for name in ("grid", "tensors", "traffic", "flops", "lane_flops", "printed"):
         if getattr(expected, name) != getattr(got, name):
             problems.append(f"{name} {getattr(got, name)} and not {getattr(expected, name)}")

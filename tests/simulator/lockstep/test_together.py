@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 import triton
@@ -14,10 +13,9 @@ from triton.language.semantic import TritonSemantic
 from checker.puzzle import Launch
 from checker.simulator import SimulationError, simulate, simulate_together
 from checker.simulator.lockstep import together
-from checker.submission.kernel import KernelSource
-from checker.submission.load import load_kernel
-from tests.judge.local_runner import copied
-from tests.simulator.launching import nans
+from tests.simulator.kernels import copied_by_descriptors
+from tests.simulator.launching import HEAD, loaded, nans, ragged
+from tests.simulator.lockstep.differential import compared_launches
 
 
 @triton.jit
@@ -145,16 +143,7 @@ if hasattr(TritonSemantic, "make_block_ptr"):  # newer Triton has none
     FOLLOWED.append(by_block_pointers)
 
 
-@triton.jit
-def copied_by_descriptors(x_ptr, y_ptr, M, N, stride_xm, stride_ym, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
-    x_desc = tl.make_tensor_descriptor(x_ptr, [M, N], [stride_xm, 1], [BLOCK_M, BLOCK_N])
-    y_desc = tl.make_tensor_descriptor(y_ptr, [M, N], [stride_ym, 1], [BLOCK_M, BLOCK_N])
-    start_m = tl.program_id(0) * BLOCK_M
-    for start_n in range(0, N, BLOCK_N):
-        y_desc.store([start_m, start_n], x_desc.load([start_m, start_n]) + 1)
-
-
-def rows(lengths: list[int], n: int = 16, block: int = 16, **meta: int) -> Launch:
+def rows(lengths: list[int], n: int = 16, block: int = 16) -> Launch:
     """A row of x, a number of y and a length for each program."""
     arguments = {
         "x_ptr": torch.randn(len(lengths), n),
@@ -162,40 +151,25 @@ def rows(lengths: list[int], n: int = 16, block: int = 16, **meta: int) -> Launc
         "lengths_ptr": torch.tensor(lengths, dtype=torch.int32),
         "N": n,
     }
-    return Launch((len(lengths),), arguments, {"BLOCK": block, **meta}, ("y_ptr",))
+    return Launch((len(lengths),), arguments, {"BLOCK": block}, ("y_ptr",))
 
 
-def both_ways(kernel, launches, seconds=10.0):
-    """The traces of those that ran side by side, once what they say has been compared."""
-    alone = [replace(one, arguments={k: copied(v) for k, v in one.arguments.items()}) for one in launches]
-    before = [{k: copied(v) for k, v in one.arguments.items()} for one in launches]
-    traces = simulate_together(kernel, launches, seconds)
-    for trace, one, same, old in zip(traces, launches, alone, before, strict=True):
-        expected = simulate(kernel, same)
-        for name, value in one.arguments.items():
-            if isinstance(value, torch.Tensor):
-                wanted = same.arguments[name] if trace is not None else old[name]
-                torch.testing.assert_close(value, wanted, rtol=1e-6, atol=1e-6, equal_nan=True)
-        if trace is not None:
-            assert trace.in_lockstep
-            assert expected.findings == []
-            for part in ("grid", "tensors", "traffic", "flops", "lane_flops"):
-                assert getattr(trace, part) == getattr(expected, part)
-            for name in ("writers", "writer_lines"):
-                for key, numbers in getattr(expected, name).items():
-                    assert np.array_equal(getattr(trace, name)[key], numbers)
-    return traces
+def both_ways(kernel, *launches: Launch) -> list[bool]:
+    """Which of them ran side by side, once what came of them has been compared."""
+    difference = compared_launches(kernel, [(str(number), launch) for number, launch in enumerate(launches)])
+    assert difference.problems == []
+    return difference.together
 
 
 @pytest.mark.parametrize("kernel", FOLLOWED, ids=lambda k: k.fn.__name__)
 @pytest.mark.parametrize("lengths", [[3, 3], [0, 5, 16, 1], [0, 0, 7]], ids=str)
 def test_programs_that_part(kernel, lengths):
-    assert None not in both_ways(kernel, [rows(lengths)])
+    assert all(both_ways(kernel, rows(lengths)))
 
 
 @pytest.mark.parametrize("kernel", FOLLOWED, ids=lambda k: k.fn.__name__)
 def test_launches_that_part(kernel):
-    assert None not in both_ways(kernel, [rows([3, 9, 0]), rows([16]), rows([1, 1], n=40), rows([33, 2], n=40)])
+    assert all(both_ways(kernel, rows([3, 9, 0]), rows([16]), rows([1, 1], n=40), rows([33, 2], n=40)))
 
 
 def statements(tmp_path, *lines: str):
@@ -206,9 +180,8 @@ def statements(tmp_path, *lines: str):
         "length = tl.load(lengths_ptr + row)",
         "x = tl.load(x_ptr + row * N + offs)",
     ]
-    source = "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(x_ptr, y_ptr, lengths_ptr, N, BLOCK: tl.constexpr):\n"
-    source += "".join(f"    {line}\n" for line in (*given, *lines))
-    return load_kernel(KernelSource("", "kernel", source, ()), tmp_path)
+    source = f"{HEAD}\n\n@triton.jit\ndef kernel(x_ptr, y_ptr, lengths_ptr, N, BLOCK: tl.constexpr):\n"
+    return loaded(tmp_path, source + "".join(f"    {line}\n" for line in (*given, *lines)))
 
 
 NOT_FOLLOWED = {
@@ -279,21 +252,15 @@ FOUND = {
 
 @pytest.mark.parametrize("what", [*NOT_FOLLOWED, *FOUND])
 def test_what_runs_by_itself(what, tmp_path):
-    """None, and nothing is changed; `simulate` then runs it to its end."""
-    launch = rows([3, 9, 0])
-    before = {k: copied(v) for k, v in launch.arguments.items()}
-    kernel = statements(tmp_path, *{**NOT_FOLLOWED, **FOUND}[what])
-    assert simulate_together(kernel, [launch], 10.0) == [None]
-    for name, value in before.items():
-        if isinstance(value, torch.Tensor):
-            assert torch.equal(value.nan_to_num(nan=-5.0), launch.arguments[name].nan_to_num(nan=-5.0))
+    """Nothing is changed; `simulate` then runs it to its end."""
+    launch, kernel = rows([3, 9, 0]), statements(tmp_path, *{**NOT_FOLLOWED, **FOUND}[what])
+    assert both_ways(kernel, launch) == [False]
     assert bool(simulate(kernel, launch).findings) == (what in FOUND)
 
 
 def test_only_the_launch_with_the_finding_runs_by_itself(tmp_path):
     kernel = statements(tmp_path, "tl.store(y_ptr + row, tl.sum(x), mask=length < 10)")
-    traces = both_ways(kernel, [rows([3, 9]), rows([3, 10]), rows([0])])
-    assert [trace is not None for trace in traces] == [True, False, True]
+    assert both_ways(kernel, rows([3, 9]), rows([3, 10]), rows([0])) == [True, False, True]
 
 
 def test_a_failure_is_left_to_the_launch_itself(tmp_path):
@@ -319,7 +286,7 @@ def counted_runs(monkeypatch):
 def test_launches_of_one_shape_are_one_run(monkeypatch):
     sizes = counted_runs(monkeypatch)
     launches = [rows([3, 9]), rows([3, 9], block=32, n=32), rows([5, 0, 1]), rows([1, 2], n=17)]
-    assert None not in both_ways(to_its_own_length, launches)
+    assert all(both_ways(to_its_own_length, *launches))
     wide = replace(launches[0], arguments={**launches[0].arguments, "N": 2**31 + 8, "x_ptr": torch.randn(2, 16)})
     half = replace(launches[0], arguments={**launches[0].arguments, "x_ptr": torch.randn(2, 16).half()})
     simulate_together(to_its_own_length, [launches[0], half, wide], 10.0)
@@ -329,7 +296,7 @@ def test_launches_of_one_shape_are_one_run(monkeypatch):
 def test_a_large_group_is_cut(monkeypatch):
     sizes = counted_runs(monkeypatch)
     monkeypatch.setattr(together, "MOST_LANES", 16 * 5)
-    assert None not in both_ways(to_its_own_length, [rows([3, 9]), rows([3, 9]), rows([5, 0]), rows([1] * 7)])
+    assert all(both_ways(to_its_own_length, rows([3, 9]), rows([3, 9]), rows([5, 0]), rows([1] * 7)))
     assert sizes == [2, 1, 1]
 
 
@@ -361,31 +328,19 @@ def padded(m: int, n: int, wide: bool = True) -> Launch:
     return Launch((m,), arguments, {"BLOCK": 16, "WIDE": wide}, ("y_ptr",))
 
 
-def ragged(m: int, n: int, gap: int = 4) -> Launch:
-    """A matrix to copy in blocks of 4 × 8; `gap` elements lie between its rows."""
-    x, y = torch.randn(m, n + gap)[:, :n], nans(m, n + 4)[:, :n]
-    arguments = {"x_ptr": x, "y_ptr": y, "M": m, "N": n, "stride_xm": n + gap, "stride_ym": n + 4}
-    return Launch((triton.cdiv(m, 4),), arguments, {"BLOCK_M": 4, "BLOCK_N": 8}, ("y_ptr",))
-
-
 def test_descriptors_of_matrices_of_any_size():
-    assert None not in both_ways(copied_by_descriptors, [ragged(5, 20), ragged(12, 8), ragged(1, 28), ragged(7, 4)])
+    assert all(both_ways(copied_by_descriptors, ragged(5, 20), ragged(12, 8), ragged(1, 28), ragged(7, 4)))
 
 
 def test_a_descriptor_that_the_hardware_refuses_is_left_to_the_launch_itself():
     refused = ragged(5, 20, gap=3)
-    assert [
-        trace is not None for trace in simulate_together(copied_by_descriptors, [ragged(5, 20), refused], 10.0)
-    ] == [
-        True,
-        False,
-    ]
+    assert both_ways(copied_by_descriptors, ragged(5, 20), refused) == [True, False]
     with pytest.raises(SimulationError, match="multiple of 16 bytes"):
         simulate(copied_by_descriptors, refused)
 
 
 def test_gaps_between_rows_belong_to_nobody():
-    assert None not in both_ways(copy_rows, [padded(3, 9), padded(2, 16)])
+    assert all(both_ways(copy_rows, padded(3, 9), padded(2, 16)))
     wrong = padded(3, 9)
     assert simulate_together(copy_rows, [replace(wrong, arguments={**wrong.arguments, "N": 10})], 10.0) == [None]
 
@@ -399,5 +354,4 @@ def test_rows_that_are_taken_to_lie_far_apart(wide):
         arguments={**far.arguments, **strides},
         far={"x_ptr": (strides["stride_xm"], 1), "y_ptr": (strides["stride_ym"], 1)},
     )
-    traces = both_ways(copy_rows, [near, told])
-    assert [trace is not None for trace in traces] == [True, wide]
+    assert both_ways(copy_rows, near, told) == [True, wide]

@@ -10,23 +10,15 @@ from triton.language.semantic import TritonSemantic
 
 from checker.compiler import TARGETS, compile_kernel, requests_for
 from checker.puzzle import Launch
-from checker.simulator import SimulationError, simulate
-from tests.simulator.launching import kernel_of, line_of, nans, only, run
+from checker.simulator import Finding, SimulationError, Trace, simulate
+from tests.simulator.kernels import copied_by_descriptors
+from tests.simulator.launching import EVENTS, kernel_of, line_of, nans, only, ragged
 
 HAS_BLOCK_POINTERS = hasattr(TritonSemantic, "make_block_ptr")
 BLOCK_POINTERS = pytest.mark.skipif(not HAS_BLOCK_POINTERS, reason="this Triton has no block pointers")
 
 
-@triton.jit
-def copied_by_descriptor(x_ptr, y_ptr, M, N, stride_xm, stride_ym, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
-    x_desc = tl.make_tensor_descriptor(x_ptr, [M, N], [stride_xm, 1], [BLOCK_M, BLOCK_N])
-    y_desc = tl.make_tensor_descriptor(y_ptr, [M, N], [stride_ym, 1], [BLOCK_M, BLOCK_N])
-    start_m = tl.program_id(0) * BLOCK_M
-    for start_n in range(0, N, BLOCK_N):
-        x = x_desc.load([start_m, start_n])
-        y_desc.store([start_m, start_n], x + 1)
-
-
+COPIES = {"descriptor": copied_by_descriptors}
 if HAS_BLOCK_POINTERS:
 
     @triton.jit
@@ -41,24 +33,13 @@ if HAS_BLOCK_POINTERS:
             x_block = tl.advance(x_block, (0, BLOCK_N))
             y_block = tl.advance(y_block, (0, BLOCK_N))
 
-
-COPIES = [
-    pytest.param("copied_by_descriptor", id="descriptor"),
-    pytest.param("copied_by_block_pointer", id="block pointer", marks=BLOCK_POINTERS),
-]
-
-
-def launch_of(rows: int = 5, columns: int = 20) -> Launch:
-    x = torch.arange(rows * 24.0).reshape(rows, 24)[:, :columns]
-    y = nans(rows, columns)
-    arguments = {"x_ptr": x, "y_ptr": y, "M": rows, "N": columns, "stride_xm": 24, "stride_ym": columns}
-    return Launch((triton.cdiv(rows, 4),), arguments, {"BLOCK_M": 4, "BLOCK_N": 8}, ("y_ptr",))
+    COPIES["block pointer"] = copied_by_block_pointer
 
 
 @pytest.mark.parametrize("name", COPIES)
 def test_a_ragged_matrix_is_copied_block_by_block(name):
-    launch = launch_of()
-    trace = run(globals()[name], launch.grid, launch.outputs, dict(launch.meta), **launch.arguments)
+    launch = ragged(5, 20)
+    trace = simulate(COPIES[name], launch, EVENTS)
     assert torch.equal(launch.arguments["y_ptr"], launch.arguments["x_ptr"] + 1)
     assert not trace.findings
     assert trace.traffic["x_ptr"].loaded == trace.traffic["y_ptr"].stored == 5 * 20 * 4
@@ -71,24 +52,27 @@ def test_a_ragged_matrix_is_copied_block_by_block(name):
 @pytest.mark.parametrize("name", COPIES)
 def test_it_compiles_for_every_gpu_of_the_course(name):
     parameters = ("x_ptr", "y_ptr", "M", "N", "stride_xm", "stride_ym", "BLOCK_M", "BLOCK_N")
-    requests = requests_for(launch_of(), parameters, TARGETS.values())
-    assert [compile_kernel(globals()[name], request).message for request in requests] == [""] * 4
+    requests = requests_for(ragged(5, 20), parameters, TARGETS.values())
+    assert [compile_kernel(COPIES[name], request).message for request in requests] == [""] * 4
 
 
-def simulated(folder, *statements: str, x: torch.Tensor | None = None):
+def simulated(folder, *statements: str):
     kernel = kernel_of(folder, *statements)
-    x = torch.arange(48.0).reshape(6, 8) if x is None else x
-    y = nans(*x.shape)
+    x, y = torch.arange(48.0).reshape(6, 8), nans(6, 8)
     return kernel, simulate(kernel, Launch((1,), {"x_ptr": x, "y_ptr": y}, {}, ("y_ptr",))), y
 
 
-BLOCK = "p = tl.make_block_ptr({0}_ptr, ({1}, 8), (8, 1), ({2}, 0), (4, 8), (1, 0))"
+def of_kind(trace: Trace, kind: str) -> Finding:
+    return next(f for f in trace.findings if f.kind == kind)
+
+
+BLOCK = "p = tl.make_block_ptr(x_ptr, ({}, 8), (8, 1), (4, 0), (4, 8), (1, 0))"
 
 
 @BLOCK_POINTERS
 def test_an_axis_that_is_not_checked_reaches_outside(tmp_path):
-    kernel, trace, _ = simulated(tmp_path, BLOCK.format("x", 6, 4), "z = tl.load(p, boundary_check=(1,))")
-    finding = next(f for f in trace.findings if f.kind == "out_of_bounds_load")
+    kernel, trace, _ = simulated(tmp_path, BLOCK.format(6), "z = tl.load(p, boundary_check=(1,))")
+    finding = of_kind(trace, "out_of_bounds_load")
     assert (finding.count, finding.elements[0]) == (16, (6, 0))
     assert "boundary_check" in finding.message
     assert finding.line == line_of(kernel, "z = ")
@@ -96,20 +80,18 @@ def test_an_axis_that_is_not_checked_reaches_outside(tmp_path):
 
 @BLOCK_POINTERS
 def test_a_shape_too_large_is_told_of(tmp_path):
-    _, trace, _ = simulated(tmp_path, BLOCK.format("x", 8, 4), "z = tl.load(p, boundary_check=(0, 1))")
-    assert (
-        "the block pointer's shape" in next(f for f in trace.findings if f.kind == "out_of_bounds_load").message.lower()
-    )
+    _, trace, _ = simulated(tmp_path, BLOCK.format(8), "z = tl.load(p, boundary_check=(0, 1))")
+    assert "block pointer's shape" in of_kind(trace, "out_of_bounds_load").message
 
 
 @BLOCK_POINTERS
 def test_lanes_past_the_edge_are_undefined_without_padding(tmp_path):
     store = "tl.store(y_ptr + tl.arange(0, 8), tl.sum(z, 0))"
-    _, trace, _ = simulated(tmp_path, BLOCK.format("x", 6, 4), "z = tl.load(p, boundary_check=(0,))", store)
-    found = next(f for f in trace.findings if f.kind == "undefined_lanes")
+    _, trace, _ = simulated(tmp_path, BLOCK.format(6), "z = tl.load(p, boundary_check=(0,))", store)
+    found = of_kind(trace, "undefined_lanes")
     assert 'padding_option="zero"' in found.message
     _, trace, y = simulated(
-        tmp_path, BLOCK.format("x", 6, 4), 'z = tl.load(p, boundary_check=(0,), padding_option="zero")', store
+        tmp_path, BLOCK.format(6), 'z = tl.load(p, boundary_check=(0,), padding_option="zero")', store
     )
     assert {f.kind for f in trace.findings} == {"unwritten"}
     assert y[0].tolist() == (torch.arange(32.0, 40) + torch.arange(40.0, 48)).tolist()
@@ -117,7 +99,7 @@ def test_lanes_past_the_edge_are_undefined_without_padding(tmp_path):
 
 @BLOCK_POINTERS
 def test_padding_may_be_nan(tmp_path):
-    lines = (BLOCK.format("x", 6, 4), 'z = tl.load(p, boundary_check=(0,), padding_option="nan")')
+    lines = (BLOCK.format(6), 'z = tl.load(p, boundary_check=(0,), padding_option="nan")')
     _, _, y = simulated(tmp_path, *lines, "tl.store(y_ptr + tl.arange(0, 8), tl.sum(z, 0))")
     assert y[0].isnan().all()
 
@@ -134,7 +116,7 @@ def test_padding_may_be_nan(tmp_path):
 )
 def test_what_the_compiler_refuses_is_refused(statement, words, tmp_path):
     with pytest.raises(SimulationError, match=words):
-        simulated(tmp_path, BLOCK.format("x", 6, 4), statement)
+        simulated(tmp_path, BLOCK.format(6), statement)
 
 
 DESCRIPTOR = "d = tl.make_tensor_descriptor({0}, [6, 8], [{1}, 1], [4, {2}])"
@@ -176,7 +158,7 @@ def test_a_descriptor_reads_zero_outside_and_stores_nothing_there(tmp_path):
 def test_a_descriptor_of_a_larger_shape_reaches_outside(tmp_path):
     line = "d = tl.make_tensor_descriptor(x_ptr, [8, 8], [8, 1], [4, 8])"
     _, trace, _ = simulated(tmp_path, line, "z = d.load([4, 0])")
-    assert "descriptor's shape" in next(f for f in trace.findings if f.kind == "out_of_bounds_load").message
+    assert "descriptor's shape" in of_kind(trace, "out_of_bounds_load").message
 
 
 def test_two_programs_that_store_one_block_race(tmp_path):
