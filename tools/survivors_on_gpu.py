@@ -49,7 +49,7 @@ def _source(kind: str, key: str) -> KernelSource:
     if kind != "guarded":
         made = mutate.generated(puzzle) if kind == "mechanical" else mutate.semantic_mutants(puzzle)
         text = {mutation.key: mutation.source for mutation in made}[key]
-        return mutate.kernel_source(text, puzzle.name, puzzle.kernel, f"{puzzle.name}.py")
+        return mutate.source_of(puzzle, text)
     name, _, condition = key.removeprefix(f"{puzzle.name}: ").partition(" if ")
     wrong = {misconception.name: misconception for misconception in bank(puzzle.name)}[name]
     guard = {guard.name: guard for guard in guarded.guards(puzzle)}[condition]
