@@ -37,6 +37,15 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -
     return s.softmax(-1) @ v, s.logsumexp(-1)
 
 
+def gradients(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, do: torch.Tensor, causal: bool
+) -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, ...]]:
+    """What the forward pass saves, in the dtype of q and in float32, and dq, dk, dv."""
+    learned = [t.double().requires_grad_() for t in (q, k, v)]
+    o, lse = attention(*learned, causal)
+    return (o.detach().to(q.dtype), lse.detach().float()), torch.autograd.grad(o, learned, do.double())
+
+
 def linear_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     """Causal, with elu + 1 and eps = 1e-6."""
     q, k = (F.elu(t.double()) + 1 for t in (q, k))

@@ -109,22 +109,23 @@ def test_attention_split(h_q: int, h_kv: int, n_q: int, n: int, d: int, causal: 
         assert float((got_lse - lse).abs().max()) < 1e-3, splits
 
 
+def assert_gradients(found: Outputs, expected: Outputs, n: int, config: str = "") -> None:
+    for name, got, right in zip(("dq", "dk", "dv"), found, expected, strict=True):
+        if n == 1 and name != "dv":  # a weight that is always 1 has no gradient
+            assert float(got.abs().max()) < 0.05, (name, config)
+        else:
+            assert apart(got, right) < 1e-2, (name, config)
+
+
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("d", [64, 128])
 @pytest.mark.parametrize("n", LENGTHS)
 def test_attention_backward(n: int, d: int, causal: bool) -> None:
     q, k, v, do = inputs(n, d, count=4)
-    learned = [t.double().requires_grad_() for t in (q, k, v)]
-    o, lse = exact.attention(*learned, causal)
-    expected = torch.autograd.grad(o, learned, do.double())
-    saved = o.detach().to(q.dtype), lse.detach().float()
+    saved, expected = exact.gradients(q, k, v, do, causal)
     for config in attention_backward.CONFIGS:
         found = twice(lambda c=config: attention_backward.attention_backward(q, k, v, *saved, do, causal, config=c))
-        for name, got, right in zip(("dq", "dk", "dv"), found, expected, strict=True):
-            if n == 1 and name != "dv":  # a weight that is always 1 has no gradient
-                assert float(got.abs().max()) < 0.05, (name, config)
-            else:
-                assert apart(got, right) < 1e-2, (name, config)
+        assert_gradients(found, expected, n, str(config))
 
 
 @hopper
@@ -138,21 +139,14 @@ def test_attention_backward_in_gluon(n: int, d: int, causal: bool, dtype: torch.
         "solutions.fast.attention_backward_gluon", reason="this Triton has no Gluon"
     )
     q, k, v, do = inputs(n, d, count=4, dtype=dtype)
-    learned = [t.double().requires_grad_() for t in (q, k, v)]
-    o, lse = exact.attention(*learned, causal)
-    expected = torch.autograd.grad(o, learned, do.double())
-    saved = o.detach().to(q.dtype), lse.detach().float()
+    saved, expected = exact.gradients(q, k, v, do, causal)
 
     def run() -> Outputs:
         return attention_backward_gluon.attention_backward_gluon(q, k, v, *saved, do, causal)
 
     found, (_, *again) = run(), run()
     assert all(torch.equal(a, b) for a, b in zip(found[1:], again, strict=True))
-    for name, got, right in zip(("dq", "dk", "dv"), found, expected, strict=True):
-        if n == 1 and name != "dv":  # a weight that is always 1 has no gradient
-            assert float(got.abs().max()) < 0.05, name
-        else:
-            assert apart(got, right) < 1e-2, name
+    assert_gradients(found, expected, n)
 
 
 @pytest.mark.parametrize("d", [64, 128])
