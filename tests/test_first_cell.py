@@ -122,11 +122,8 @@ class TestAddress:
     def clones(self, course: Path, *arguments: str, status: int = 0) -> str:
         """What the first cell clones after a sync."""
         assert sync.main(["--root", str(course), *arguments]) == status
-        (first,) = (
-            c
-            for c in sync.notebook(course / "notebooks/src/00_start_here.md", course, {}).cells
-            if c.id == "first_cell"
-        )
+        notebook = sync.notebook(course / "notebooks/src/00_start_here.md", course, {})
+        (first,) = (cell for cell in notebook.cells if cell.id == "first_cell")
         return first.source.split('ADDRESS, COURSE = "')[1].split('"')[0]
 
     def origin(self, course: Path, url: str) -> None:

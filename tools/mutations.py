@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from checker.puzzle import Slips
 
-INF, MINUS_INF = 'float("inf")', 'float("-inf")'
 _ARITHMETIC: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub, ast.Mult),
     ast.Sub: (ast.Add,),
@@ -271,7 +270,7 @@ def _constants(node: ast.Constant, value: float) -> Iterator[Change]:
 def _calls(node: ast.Call) -> Iterator[Change]:
     match node.func:
         case ast.Name(id="float"):
-            for text in ("0.0", "-1.0", "-1e4", "-1e30", INF, 'float("nan")'):
+            for text in ("0.0", "-1.0", "-1e4", "-1e30", 'float("inf")', 'float("nan")'):
                 yield "constant", node, ast.parse(text, mode="eval").body
         case ast.Attribute(value=ast.Name(id="tl"), attr=name):
             for other in _FUNCTIONS.get(name, ()):
