@@ -202,9 +202,8 @@ def exact_attention(tensors: Outputs, causal: bool) -> tuple[torch.Tensor, ...]:
         rows = slice(start, min(start + 1024, n))
         s = q[rows] @ k.T / math.sqrt(d)
         if causal:
-            s.masked_fill_(
-                torch.arange(n, device=q.device) > torch.arange(start, rows.stop, device=q.device)[:, None], -math.inf
-            )
+            keys = torch.arange(n, device=q.device)
+            s.masked_fill_(keys > keys[rows, None], -math.inf)
         p = s.softmax(-1)
         o[rows] = p @ v
         if rest:
@@ -277,11 +276,10 @@ def in_fp8(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> C
     q_some, k_some, v_some = (t[:1, :1, :4096].contiguous() for t in (q, k, v))
     tensors = (q_some, with_outliers(k_some), v_some)
     error = attention_error(tensors, causal)
-    eight, sixteen = (run(*tensors, causal) for run in (attention_fp8.attention_fp8, attention.attention))
+    fp8 = attention_fp8.attention_fp8
+    eight, sixteen = (run(*tensors, causal) for run in (fp8, attention.attention))
     note = f"with outlier channels in the keys {error(eight):.1e}, bf16 {error(sixteen):.1e}"
-    return Contestant(
-        "fast, FP8", "fast", lambda: attention_fp8.attention_fp8(q, k, v, causal), note=note, tolerance=8e-2
-    )
+    return Contestant("fast, FP8", "fast", lambda: fp8(q, k, v, causal), note=note, tolerance=8e-2)
 
 
 def forward_contest(b: int, h: int, n: int, d: int, causal: bool, dtype: torch.dtype, thorough: bool) -> Contest:
@@ -316,19 +314,15 @@ def course_gradients(
     numbers = (d**-0.5, h, h, n, n)
 
     def make(block_m: int, block_n: int, warps: int, stages: int) -> Run:
-        meta = {"IS_CAUSAL": causal, "BLOCK_M": block_m, "BLOCK_N": block_n, "D": d}
-        options = {"num_warps": warps, "num_stages": stages}
-        inputs = (q, k, v, do, lse, delta)
+        options = {"IS_CAUSAL": causal, "BLOCK_M": block_m, "BLOCK_N": block_n, "D": d}
+        options |= {"num_warps": warps, "num_stages": stages}
+        inputs, by_keys, by_queries = (q, k, v, do, lse, delta), triton.cdiv(n, block_n), triton.cdiv(n, block_m)
 
         def run() -> Outputs:
             delta_kernel[(triton.cdiv(n, 64), b * h)](o, do, delta, *strides(o, do), h, n, BLOCK_M=64, D=d)
             at = strides(q, k, v, do)
-            dkdv_kernel[(triton.cdiv(n, block_n), b * h)](
-                *inputs, dk, dv, lengths, *at, *strides(dk, dv), *numbers, **meta, **options
-            )
-            dq_kernel[(triton.cdiv(n, block_m), b * h)](
-                *inputs, dq, lengths, *at, *strides(dq), *numbers, **meta, **options
-            )
+            dkdv_kernel[(by_keys, b * h)](*inputs, dk, dv, lengths, *at, *strides(dk, dv), *numbers, **options)
+            dq_kernel[(by_queries, b * h)](*inputs, dq, lengths, *at, *strides(dq), *numbers, **options)
             return dq, dk, dv
 
         return run

@@ -23,6 +23,7 @@ from nbclient import NotebookClient
 from checker.course import LADDER
 from checker.puzzle import Puzzle
 from checker.workshop.executed import fill_in
+from tools.mutations import function_of
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
@@ -179,7 +180,7 @@ class TestEveryPuzzle:
 
     def test_names_what_it_should_name(self, puzzle: Puzzle) -> None:
         tree = ast.parse((ROOT / "solutions" / f"{puzzle.name}.py").read_text())
-        kernel = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == puzzle.kernel)
+        kernel = function_of(tree, puzzle.kernel)
         assert puzzle.kernel == f"{puzzle.name}_kernel"
         assert tuple(argument.arg for argument in kernel.args.args) == puzzle.parameters
 

@@ -85,9 +85,8 @@ class Bench:
         own = next(m for m in bank(self.puzzle.name) if m.name == name)
         for known in (m for m in bank(self.puzzle.name) if m.name in (name, *own.same_as)):
             theirs = list(simulate(self.puzzle, known.source, self.runner, self.unseen))
-            both = [
-                (a, behaviour(self.puzzle, a), behaviour(self.puzzle, b)) for a, b in zip(mine, theirs, strict=False)
-            ]
+            pairs = zip(mine, theirs, strict=False)
+            both = [(a, behaviour(self.puzzle, a), behaviour(self.puzzle, b)) for a, b in pairs]
             plainly = any(plainly_wrong(a) for _, a, _ in both)
             if len(mine) == len(theirs) and all(alike(self.puzzle, *pair, gate, plainly, known.noise) for pair in both):
                 return True

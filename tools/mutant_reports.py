@@ -99,12 +99,11 @@ def _counted(fates: Sequence[Fate]) -> dict[str, Any]:
 
 
 def _named(kind: str, fates: Sequence[Fate]) -> dict[str, Any]:
-    return {
-        outcome: [
-            {"mutant": f.key} | ({"differs": f.differs} if f.differs else {}) for f in fates if f.outcome == outcome
-        ]
-        for outcome in _NAMED[kind]
-    }
+    named: dict[str, list[dict[str, str]]] = {outcome: [] for outcome in _NAMED[kind]}
+    for f in fates:
+        if f.outcome in named:
+            named[f.outcome].append({"mutant": f.key} | ({"differs": f.differs} if f.differs else {}))
+    return named
 
 
 def merged(kind: str, old: Mapping[str, Any], fates: Sequence[Fate], facts: Mapping[str, str]) -> dict[str, Any]:

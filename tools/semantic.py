@@ -8,6 +8,7 @@ They stand beside the mechanical mutants (`mutations.py`) and are made like them
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 
 from checker.puzzle import Slips
@@ -41,12 +42,9 @@ class _Semantic(Maker):
             name: tuple(e for e in map(_expression, texts) if _names(e) <= self.known.keys())
             for name, texts in (slips.usual if slips else {}).items()
         }
-        self.usual |= {
-            name: (ast.Constant(1),) for name in self.known if name.startswith("stride_") and name.endswith("d")
-        }
-        self.sizes = [
-            name for name, kind in parameters.items() if kind == "int" and name.startswith(("N", "M", "D_V", "S"))
-        ]
+        self.usual |= {name: (ast.Constant(1),) for name in self.known if re.fullmatch(r"stride_\w*d", name)}
+        integers = [name for name, kind in parameters.items() if kind == "int"]
+        self.sizes = [name for name in integers if name.startswith(("N", "M", "D_V", "S"))]
         self.kinds = Kinds(parameters)
         for statement in ast.walk(function):
             self.kinds.learn(statement)
@@ -121,9 +119,8 @@ class _Semantic(Maker):
                 return
         if name in ("dot", "sum", "max", "exp", "store"):
             for argument in node.args[1:2] if name == "store" else node.args[:2] if name == "dot" else node.args[:1]:
-                yield from _narrowed(
-                    "an operand" if name == "dot" else "an argument", argument, self.kinds.of(argument)
-                )
+                what = "an operand" if name == "dot" else "an argument"
+                yield from _narrowed(what, argument, self.kinds.of(argument))
         if name == "exp":
             for text in ("tl.maximum({}, -20.0)", "tl.maximum({}, -50.0)", "tl.minimum({}, 80.0)"):
                 yield "a clamp", node.args[0], _expression(text.format(ast.unparse(node.args[0])))

@@ -31,9 +31,8 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -
     q, k, v = (t.double().repeat_interleave(q.shape[1] // t.shape[1], dim=1) for t in (q, k, v))
     s = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
     if causal:
-        s = s.masked_fill(
-            torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1 + k.shape[2] - q.shape[2]), -math.inf
-        )
+        hidden = torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1 + k.shape[2] - q.shape[2])
+        s = s.masked_fill(hidden, -math.inf)
     return s.softmax(-1) @ v, s.logsumexp(-1)
 
 
