@@ -14,6 +14,7 @@ import torch
 from solutions.fast import attention, attention_backward, attention_fp8, attention_split, linear_attention, softmax
 from tests.fast import exact
 from tests.fast.exact import apart, normal, with_outliers
+from tests.fast.sizes import BOTH, HALVES, WIDTHS, every
 
 pytestmark = [
     pytest.mark.gpu,
@@ -39,10 +40,7 @@ def inputs(n: int, d: int, count: int = 3, dtype: torch.dtype = torch.bfloat16) 
     return normal(1, 3, n, d, count=count, dtype=dtype, device="cuda")
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d", [64, 128])
-@pytest.mark.parametrize("n", LENGTHS)
+@every(dtype=HALVES, causal=BOTH, d=WIDTHS, n=LENGTHS)
 def test_attention_forward(n: int, d: int, causal: bool, dtype: torch.dtype) -> None:
     q, k, v = inputs(n, d, dtype=dtype)
     o, lse = exact.attention(q, k, v, causal)
@@ -53,10 +51,7 @@ def test_attention_forward(n: int, d: int, causal: bool, dtype: torch.dtype) -> 
 
 
 @hopper
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d", [64, 128])
-@pytest.mark.parametrize("n", LENGTHS)
+@every(dtype=HALVES, causal=BOTH, d=WIDTHS, n=LENGTHS)
 def test_attention_forward_in_gluon(n: int, d: int, causal: bool, dtype: torch.dtype) -> None:
     attention_gluon = pytest.importorskip("solutions.fast.attention_gluon", reason="this Triton has no Gluon")
     q, k, v = inputs(n, d, dtype=dtype)
@@ -67,10 +62,7 @@ def test_attention_forward_in_gluon(n: int, d: int, causal: bool, dtype: torch.d
 
 
 @hopper
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d", [64, 128])
-@pytest.mark.parametrize("n", LENGTHS)
+@every(dtype=HALVES, causal=BOTH, d=WIDTHS, n=LENGTHS)
 def test_attention_in_fp8(n: int, d: int, causal: bool, dtype: torch.dtype) -> None:
     q, k, v = inputs(n, d, dtype=dtype)
     o, lse = exact.attention(q, k, v, causal)
@@ -92,10 +84,7 @@ def test_the_error_of_fp8(config: attention_fp8.Config) -> None:
         assert apart(got, o) < most
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d", [64, 128])
-@pytest.mark.parametrize("n", [*LENGTHS, 65536])
+@every(dtype=HALVES, causal=BOTH, d=WIDTHS, n=[*LENGTHS, 65536])
 @pytest.mark.parametrize(("h_q", "h_kv", "n_q"), [(8, 2, 1), (16, 2, 1), (3, 3, 1), (6, 2, 17), (2, 1, 100)])
 def test_attention_split(h_q: int, h_kv: int, n_q: int, n: int, d: int, causal: bool, dtype: torch.dtype) -> None:
     if causal and n_q > n:
@@ -117,9 +106,7 @@ def assert_gradients(found: Outputs, expected: Outputs, n: int, config: str = ""
             assert apart(got, right) < 1e-2, (name, config)
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d", [64, 128])
-@pytest.mark.parametrize("n", LENGTHS)
+@every(causal=BOTH, d=WIDTHS, n=LENGTHS)
 def test_attention_backward(n: int, d: int, causal: bool) -> None:
     q, k, v, do = inputs(n, d, count=4)
     saved, expected = exact.gradients(q, k, v, do, causal)
@@ -129,10 +116,7 @@ def test_attention_backward(n: int, d: int, causal: bool) -> None:
 
 
 @hopper
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d", [64, 128])
-@pytest.mark.parametrize("n", LENGTHS)
+@every(dtype=HALVES, causal=BOTH, d=WIDTHS, n=LENGTHS)
 def test_attention_backward_in_gluon(n: int, d: int, causal: bool, dtype: torch.dtype) -> None:
     """dQ is a sum in memory, whose order is another in each run; dK and dV are the same bit by bit."""
     attention_backward_gluon = pytest.importorskip(
@@ -149,8 +133,7 @@ def test_attention_backward_in_gluon(n: int, d: int, causal: bool, dtype: torch.
     assert_gradients(found, expected, n)
 
 
-@pytest.mark.parametrize("d", [64, 128])
-@pytest.mark.parametrize("n", LENGTHS)
+@every(d=WIDTHS, n=LENGTHS)
 def test_causal_linear_attention(n: int, d: int) -> None:
     q, k, v = inputs(n, d)
     expected = exact.linear_attention(q, k, v)
@@ -161,8 +144,9 @@ def test_causal_linear_attention(n: int, d: int) -> None:
                 assert apart(o, expected) < 6e-3, (config, segments)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("n", [*LENGTHS, 33000, 65536, 65537, 262144, 262143, 2**21, 2**21 + 1, 2**23])
+@every(
+    dtype=[torch.float32, torch.bfloat16], n=[*LENGTHS, 33000, 65536, 65537, 262144, 262143, 2**21, 2**21 + 1, 2**23]
+)
 def test_softmax(n: int, dtype: torch.dtype) -> None:
     x = 3 * torch.randn(7, n, device="cuda")
     x[0, -1] += 30  # a late maximum
