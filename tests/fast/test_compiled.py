@@ -188,12 +188,7 @@ def test_gluon(d: int, causal: bool, dtype: str, tmp_path: Path) -> None:
     tiles = {"q_desc": 64, "k_desc": config.block_n, "v_desc": config.block_n, "o_desc": 64}
     types = {name: blocks(rows, d, dtype) for name, rows in tiles.items()}
     types |= {"lse_ptr": "*fp32", "N": "i32", "qk_scale": "fp32"}
-    constants = {
-        "IS_CAUSAL": causal,
-        "GROUPS": config.groups,
-        "STAGES": config.stages,
-        "REGISTERS": config.registers,
-    }
+    constants = {"IS_CAUSAL": causal, "GROUPS": config.groups, "STAGES": config.stages, "REGISTERS": config.registers}
     one = built_in_gluon(kernel, types, constants, ["lse_ptr"], config.most, tmp_path)
     assert one.specialised
     assert_lean(one)
@@ -202,10 +197,8 @@ def test_gluon(d: int, causal: bool, dtype: str, tmp_path: Path) -> None:
 @every(dtype=["bf16", "fp16"], causal=BOTH, d=WIDTHS)
 def test_gluon_backward(d: int, causal: bool, dtype: str, tmp_path: Path) -> None:
     """With the lag some numbers are kept in memory between two tiles; it is the fastest all the same."""
-    config, kernel = (
-        attention_backward_gluon.CONFIGS[d, causal],
-        attention_backward_gluon.attention_backward_gluon_kernel,
-    )
+    config = attention_backward_gluon.CONFIGS[d, causal]
+    kernel = attention_backward_gluon.attention_backward_gluon_kernel
     names = ("q_desc", "k_desc", "v_desc", "do_desc", "dk_desc", "dv_desc")
     line = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=32, rank=1)
     types = dict.fromkeys(names, blocks(64, d, dtype)) | {"rows_desc": f"tensordesc<fp32[64],{line!r}>"}
