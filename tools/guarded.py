@@ -361,10 +361,8 @@ class Bench:
         left = list(trials)
         while left:
             done = 0
-            launches = [trial.prepared for trial in left]
-            for trial, outcome in zip(
-                left, simulate(self.puzzle, source, self.runner, launches, _TOGETHER), strict=False
-            ):
+            outcomes = simulate(self.puzzle, source, self.runner, [trial.prepared for trial in left], _TOGETHER)
+            for trial, outcome in zip(left, outcomes, strict=False):
                 done += 1
                 if not settled(outcome):
                     (outcome,) = simulate(self.puzzle, source, self.runner, [trial.prepared])

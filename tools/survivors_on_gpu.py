@@ -75,7 +75,9 @@ def main() -> int:
     options = parser.parse_args()
     began = time.monotonic()
     mutants = list(kernels())
-    before = load(SURVIVORS_GPU) if options.resume and SURVIVORS_GPU.exists() else {"rows": [], "seconds": 0}
+    before: dict[str, Any] = {"rows": [], "seconds": 0}
+    if options.resume and SURVIVORS_GPU.exists():
+        before = load(SURVIVORS_GPU)
     wanted = {key for _, key, _ in mutants}
     rows: list[dict[str, Any]] = [row for row in before["rows"] if row["mutant"] in wanted]
     known = {row["mutant"] for row in rows}
