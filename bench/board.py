@@ -25,7 +25,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -100,9 +100,6 @@ class Running:
     folder: Path
     port: int = 0
 
-    def __post_init__(self) -> None:
-        self.start()
-
     def start(self) -> None:
         command = [sys.executable, "-m", "checker", "class", "open", "--no-films", "--folder", str(self.folder)]
         command += ["--port", str(self.port)]
@@ -158,10 +155,16 @@ async def post(client: AsyncHTTPClient, url: str, body: Any, token: str) -> tupl
         return time.perf_counter() - began, None
 
 
+def spread(seconds: Iterable[float]) -> tuple[float, float, float]:
+    """Milliseconds: the median, the 99th percentile, the most."""
+    ms = [1000 * one for one in seconds]
+    cut = statistics.quantiles(ms, n=100)
+    return cut[49], cut[98], max(ms)
+
+
 def times(found: Sequence[tuple[float, Any]]) -> Times:
-    taken = sorted(1000 * seconds for seconds, answer in found if answer is not None)
-    cut = statistics.quantiles(taken, n=100)
-    return Times(len(found), sum(answer is None for _, answer in found), cut[49], cut[98], taken[-1])
+    taken = [seconds for seconds, answer in found if answer is not None]
+    return Times(len(found), len(found) - len(taken), *spread(taken))
 
 
 async def join_all(board: Running, learners: int) -> tuple[list[str], Times]:
@@ -211,9 +214,8 @@ async def load(board: Running, tokens: Sequence[str], rate: float, seconds: floa
     taken = time.perf_counter() - began
     after, mib = board.used()
     await asyncio.gather(*looking, return_exceptions=True)  # they end by their time limit
-    ms = sorted(1000 * one for one in late)
-    cut = statistics.quantiles(ms, n=100)
-    return Load(times(found), cut[49], cut[98], max(sizes) / 1024, (after - cpu) / taken, mib)
+    late_median, late_p99, _ = spread(late)
+    return Load(times(found), late_median, late_p99, max(sizes) / 1024, (after - cpu) / taken, mib)
 
 
 # ---------------------------------------------------------------------------------------------------------------- kill -9
@@ -288,9 +290,9 @@ def cost(box: reporting.Box, count: int = 300) -> Cost:
             reporting.report(box, event, stays=True)
             reporting.take_messages(box)
             reporting.overdue(box)
-        taken.append(1000 * (time.perf_counter() - began))
+        taken.append(time.perf_counter() - began)
         time.sleep(0.005)
-    return Cost(count, statistics.median(taken), statistics.quantiles(taken, n=100)[98], max(taken))
+    return Cost(count, *spread(taken))
 
 
 def costs(board: Running, home: Path) -> dict[str, Cost]:
@@ -354,6 +356,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         home = Path(temporary)
         board = Running(home / "classes")
+        board.start()
         try:
             tokens, joins = asyncio.run(join_all(board, options.learners))
             loaded = asyncio.run(load(board, tokens, options.rate, options.seconds, options.viewers))

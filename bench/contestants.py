@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ import triton
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from solutions.fast import attention, attention_backward, attention_fp8, attention_split, linear_attention, softmax
+from tests.fast.exact import apart, with_outliers
 
 Outputs = tuple[torch.Tensor, ...]
 Run = Callable[[], Outputs]
@@ -59,9 +60,15 @@ class Contest:
         try:
             self.contestants.append(make())
         except Exception as error:
-            self.missing[name] = (
-                f"failed: {type(error).__name__}: {str(error).splitlines()[0][:120] if str(error) else ''}"
-            )
+            said = str(error).partition("\n")[0][:120]
+            self.missing[name] = f"failed: {type(error).__name__}: {said}"
+
+    def add_flex(self, thorough: bool, make: Callable[[], Run]) -> None:
+        """FlexAttention, which compiles for long."""
+        if thorough:
+            self.add("FlexAttention", make)
+        else:
+            self.missing["FlexAttention"] = "left out: it compiles for long"
 
 
 @dataclass(frozen=True)
@@ -111,11 +118,17 @@ def best_of(make: Callable[..., Run], configs: Iterable[tuple[int, ...]]) -> tup
     return run, note
 
 
-def apart(got: torch.Tensor, expected: torch.Tensor) -> float:
-    """The error's norm over that of what is expected; inf where a number is not finite."""
-    if not bool(got.isfinite().all()):
-        return math.inf
-    return float((got.double() - expected).norm() / expected.norm().clamp_min(1e-30))
+def worst(expected: Mapping[int, Outputs]) -> Callable[[Outputs], float]:
+    """Compares outputs [B, H, N, D] with what is `expected` of some heads, as tensors [N, D]."""
+
+    def error(outputs: Outputs) -> float:
+        return max(
+            apart(got.flatten(0, 1)[head], right)
+            for head, rights in expected.items()
+            for got, right in zip(outputs, rights, strict=False)  # a log-sum-exp may follow
+        )
+
+    return error
 
 
 def course(name: str, make: Callable[..., Run], configs: Sequence[tuple[int, ...]], thorough: bool) -> Contestant:
@@ -189,9 +202,8 @@ def exact_attention(tensors: Outputs, causal: bool) -> tuple[torch.Tensor, ...]:
         rows = slice(start, min(start + 1024, n))
         s = q[rows] @ k.T / math.sqrt(d)
         if causal:
-            s.masked_fill_(
-                torch.arange(n, device=q.device) > torch.arange(start, rows.stop, device=q.device)[:, None], -math.inf
-            )
+            keys = torch.arange(n, device=q.device)
+            s.masked_fill_(keys > keys[rows, None], -math.inf)
         p = s.softmax(-1)
         o[rows] = p @ v
         if rest:
@@ -206,21 +218,12 @@ def exact_attention(tensors: Outputs, causal: bool) -> tuple[torch.Tensor, ...]:
 def attention_error(tensors: Outputs, causal: bool) -> Callable[[Outputs], float]:
     """Compares outputs [B, H, N, D] with float64, for the first and the last head."""
     heads = sorted({0, tensors[0].shape[0] * tensors[0].shape[1] - 1})
-    expected = {head: exact_attention(tuple(t.flatten(0, 1)[head] for t in tensors), causal) for head in heads}
-
-    def error(outputs: Outputs) -> float:
-        return max(
-            apart(got.flatten(0, 1)[head], right)
-            for head in heads
-            for got, right in zip(outputs, expected[head], strict=False)  # a log-sum-exp may follow
-        )
-
-    return error
+    return worst({head: exact_attention(tuple(t.flatten(0, 1)[head] for t in tensors), causal) for head in heads})
 
 
 def library(backend: SDPBackend, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
     with sdpa_kernel(backend):
-        return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        return F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=q.shape[1] != k.shape[1])
 
 
 def flex(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> Callable[[], torch.Tensor]:
@@ -231,6 +234,11 @@ def flex(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> Cal
     n, grouped = q.shape[2], q.shape[1] != k.shape[1]
     mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, n, n, device="cuda") if causal else None
     return lambda: compiled(q, k, v, block_mask=mask, enable_gqa=grouped)
+
+
+def alone(make: Callable[[], torch.Tensor]) -> Run:
+    """What gives one tensor, as a contestant that gives one output."""
+    return lambda: (make(),)
 
 
 def strides(*tensors: torch.Tensor) -> list[int]:
@@ -244,22 +252,11 @@ def course_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: 
     numbers = (*strides(q, k, v, o), d**-0.5, h, h, n, n)
 
     def make(block_m: int, block_n: int, warps: int, stages: int) -> Run:
+        meta = {"IS_CAUSAL": causal, "BLOCK_M": block_m, "BLOCK_N": block_n, "D": d}
+        grid = (triton.cdiv(n, block_m), b * h)
+
         def run() -> Outputs:
-            kernel[(triton.cdiv(n, block_m), b * h)](
-                q,
-                k,
-                v,
-                o,
-                lse,
-                lengths,
-                *numbers,
-                IS_CAUSAL=causal,
-                BLOCK_M=block_m,
-                BLOCK_N=block_n,
-                D=d,
-                num_warps=warps,
-                num_stages=stages,
-            )
+            kernel[grid](q, k, v, o, lse, lengths, *numbers, **meta, num_warps=warps, num_stages=stages)
             return (o,)
 
         return run
@@ -276,15 +273,13 @@ def gluon(name: str = "attention_gluon") -> Any | None:
 
 def in_fp8(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> Contestant:
     """Products of e4m3 and the quantising before them, with its error where two channels of the keys are 30 times as large."""
-    large = k[:1, :1, :4096].clone()
-    large[..., [3, 40]] *= 30
-    tensors = (q[:1, :1, :4096].contiguous(), large, v[:1, :1, :4096].contiguous())
+    q_some, k_some, v_some = (t[:1, :1, :4096].contiguous() for t in (q, k, v))
+    tensors = (q_some, with_outliers(k_some), v_some)
     error = attention_error(tensors, causal)
-    eight, sixteen = (run(*tensors, causal) for run in (attention_fp8.attention_fp8, attention.attention))
+    fp8 = attention_fp8.attention_fp8
+    eight, sixteen = (run(*tensors, causal) for run in (fp8, attention.attention))
     note = f"with outlier channels in the keys {error(eight):.1e}, bf16 {error(sixteen):.1e}"
-    return Contestant(
-        "fast, FP8", "fast", lambda: attention_fp8.attention_fp8(q, k, v, causal), note=note, tolerance=8e-2
-    )
+    return Contestant("fast, FP8", "fast", lambda: fp8(q, k, v, causal), note=note, tolerance=8e-2)
 
 
 def forward_contest(b: int, h: int, n: int, d: int, causal: bool, dtype: torch.dtype, thorough: bool) -> Contest:
@@ -305,11 +300,7 @@ def forward_contest(b: int, h: int, n: int, d: int, causal: bool, dtype: torch.d
     contest = Contest(work, "TFLOP/s", contestants, attention_error((q, k, v), causal), 8e-3, missing)
     if (d, n, h, dtype) == (128, 16384, 16, torch.bfloat16):
         contest.add_made("fast, FP8", lambda: in_fp8(q, k, v, causal))
-    if thorough:
-        compiled = flex(q, k, v, causal)
-        contest.add("FlexAttention", lambda: lambda: (compiled(),))
-    else:
-        missing["FlexAttention"] = "left out: it compiles for long"
+    contest.add_flex(thorough, lambda: alone(flex(q, k, v, causal)))
     return contest
 
 
@@ -323,19 +314,15 @@ def course_gradients(
     numbers = (d**-0.5, h, h, n, n)
 
     def make(block_m: int, block_n: int, warps: int, stages: int) -> Run:
-        meta = {"IS_CAUSAL": causal, "BLOCK_M": block_m, "BLOCK_N": block_n, "D": d}
-        options = {"num_warps": warps, "num_stages": stages}
-        inputs = (q, k, v, do, lse, delta)
+        options = {"IS_CAUSAL": causal, "BLOCK_M": block_m, "BLOCK_N": block_n, "D": d}
+        options |= {"num_warps": warps, "num_stages": stages}
+        inputs, by_keys, by_queries = (q, k, v, do, lse, delta), triton.cdiv(n, block_n), triton.cdiv(n, block_m)
 
         def run() -> Outputs:
             delta_kernel[(triton.cdiv(n, 64), b * h)](o, do, delta, *strides(o, do), h, n, BLOCK_M=64, D=d)
             at = strides(q, k, v, do)
-            dkdv_kernel[(triton.cdiv(n, block_n), b * h)](
-                *inputs, dk, dv, lengths, *at, *strides(dk, dv), *numbers, **meta, **options
-            )
-            dq_kernel[(triton.cdiv(n, block_m), b * h)](
-                *inputs, dq, lengths, *at, *strides(dq), *numbers, **meta, **options
-            )
+            dkdv_kernel[(by_keys, b * h)](*inputs, dk, dv, lengths, *at, *strides(dk, dv), *numbers, **options)
+            dq_kernel[(by_queries, b * h)](*inputs, dq, lengths, *at, *strides(dq), *numbers, **options)
             return dq, dk, dv
 
         return run
@@ -364,10 +351,7 @@ def backward_contest(b: int, h: int, n: int, d: int, causal: bool, thorough: boo
     tiles = [(64, 64, 4, 2), (64, 64, 8, 2), (32, 64, 4, 2)]
     kernels = course_gradients((q, k, v), o, lse, do, causal)
     contest.contestants.append(course("the three gradient kernels", kernels, tiles, thorough))
-    if thorough:
-        contest.add("FlexAttention", lambda: through(flex(*learned, causal)()))
-    else:
-        contest.missing["FlexAttention"] = "left out: it compiles for long"
+    contest.add_flex(thorough, lambda: through(flex(*learned, causal)()))
     return contest
 
 
@@ -381,17 +365,10 @@ def decode_contest(b: int, h_q: int, h_kv: int, n: int, thorough: bool) -> Conte
     group = h_q // h_kv
     heads = sorted({0, b * h_q - 1})
     rows = {head: (q.view(-1, 1, 128)[head], *(t.flatten(0, 1)[head // group] for t in (k, v))) for head in heads}
-    expected = {head: exact_attention(tensors, False)[0] for head, tensors in rows.items()}
-
-    def error(outputs: Outputs) -> float:
-        return max(apart(outputs[0].reshape(-1, 1, 128)[head], expected[head]) for head in heads)
+    error = worst({head: exact_attention(tensors, False) for head, tensors in rows.items()})
 
     def theirs(backend: SDPBackend) -> Run:
-        def run() -> Outputs:
-            with sdpa_kernel(backend):
-                return (F.scaled_dot_product_attention(q, k, v, enable_gqa=True),)
-
-        return run
+        return alone(lambda: library(backend, q, k, v, False))
 
     contestants = [
         copy(b, h_kv, n, 128, dtype=torch.bfloat16),
@@ -401,11 +378,7 @@ def decode_contest(b: int, h_q: int, h_kv: int, n: int, thorough: bool) -> Conte
         Contestant("FlashAttention-2", "peer", theirs(SDPBackend.FLASH_ATTENTION)),
     ]
     contest = Contest(k.nbytes + v.nbytes, "GB/s", contestants, error, 8e-3)
-    if thorough:
-        compiled = flex(q, k, v, False)
-        contest.add("FlexAttention", lambda: lambda: (compiled(),))
-    else:
-        contest.missing["FlexAttention"] = "left out: it compiles for long"
+    contest.add_flex(thorough, lambda: alone(flex(q, k, v, False)))
     return contest
 
 
@@ -473,7 +446,7 @@ def linear_contest(b: int, h: int, n: int, d: int, thorough: bool) -> Contest:
     q, k, v = (torch.randn(b, h, n, d, device="cuda", dtype=torch.bfloat16) for _ in range(3))
     features = tuple(F.elu(t.double()) + 1 for t in (q, k))
     heads = sorted({0, b * h - 1})
-    expected = {head: exact_linear(*(t.flatten(0, 1)[head].double() for t in (*features, v))) for head in heads}
+    expected = {head: (exact_linear(*(t.flatten(0, 1)[head].double() for t in (*features, v))),) for head in heads}
     del features
     contestants = [
         copy(2, b, h, n, d, dtype=torch.bfloat16),
@@ -496,10 +469,7 @@ def linear_contest(b: int, h: int, n: int, d: int, thorough: bool) -> Contest:
 
         contestants.append(Contestant(f"fla {name}", "peer", run, note="without the map elu + 1"))
 
-    def error(outputs: Outputs) -> float:
-        return max(apart(outputs[0].flatten(0, 1)[head], expected[head]) for head in heads)
-
-    return Contest(4 * q.nbytes, "GB/s", contestants, error, 1e-2, missing)
+    return Contest(4 * q.nbytes, "GB/s", contestants, worst(expected), 1e-2, missing)
 
 
 # -------------------------------------------------------------------------------------------------------------------- cases

@@ -20,10 +20,9 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import cycle, islice
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
@@ -32,11 +31,16 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import msgspec  # noqa: E402
+import nbformat  # noqa: E402
+from nbformat import NotebookNode  # noqa: E402
+from nbformat.v4 import new_code_cell, new_notebook, new_raw_cell  # noqa: E402
 
 from checker.misconceptions import bank, solution  # noqa: E402
 from checker.sandbox.linux import PR_SET_CHILD_SUBREAPER, prctl  # noqa: E402
+from checker.workshop.room_size import Watch  # noqa: E402
 from tests.misconceptions.kernels import correct  # noqa: E402
 from tools import companions  # noqa: E402
+from tools.nbgrader_course import graded_cell  # noqa: E402
 
 REPORT = ROOT / "reports" / "grading-bench"
 OURS, GRADERS = "this project", ("this project", "otter", "nbgrader")
@@ -50,7 +54,6 @@ WRONG = (
     "store_unmasked",
     "n_for_the_stride",
 )
-_SAMPLE = 0.25  # seconds between two looks at the memory of a process tree
 
 IMPORTS = "import torch\nimport triton\nimport triton.language as tl\n"
 _ROWS = "[(x.shape[0],)](x, y, x.stride(0), y.stride(0), x.shape[1], "
@@ -107,7 +110,7 @@ def different(puzzles: Sequence[str], count: int) -> list[HandedIn]:
     made = []
     for number, learner in enumerate(submissions(puzzles, count)):
         renamed = {puzzle: _renamed(text, number) for puzzle, text in learner.sources.items()}
-        made.append(HandedIn(learner.learner, learner.kernels, renamed))
+        made.append(replace(learner, sources=renamed))
     return made
 
 
@@ -153,17 +156,19 @@ def measured(
     commands: Sequence[Sequence[str]], folder: Path, environment: Mapping[str, str], *, may_crash: bool = False
 ) -> Cost:
     """Run the commands one after another. Raises RuntimeError where one does not end with 0, unless a kernel may crash it."""
-    began, before, peak = time.perf_counter(), _spent(), _Peak()
+    began, before, peak = time.perf_counter(), _spent(), 0.0
     for number, command in enumerate(commands):
-        with (folder / f"command-{number}.log").open("ab") as log:
+        log_file = folder / f"command-{number}.log"
+        with log_file.open("ab") as log:
             process = subprocess.Popen(command, cwd=folder, env=dict(environment), stdout=log, stderr=log)
-            with peak.of(process.pid):
+            with Watch([process.pid]) as watch:
                 process.wait()
+        peak = max(peak, watch.peak)
         if process.returncode and not may_crash:
-            said = (folder / f"command-{number}.log").read_text(errors="replace")[-2000:]
+            said = log_file.read_text(errors="replace")[-2000:]
             raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}:\n{said}")
     _reap()
-    return Cost(_spent() - before, time.perf_counter() - began, peak.megabytes)
+    return Cost(_spent() - before, time.perf_counter() - began, peak)
 
 
 def _spent() -> float:
@@ -177,51 +182,6 @@ def _reap() -> None:
             os.waitpid(-1, 0)
         except ChildProcessError:
             return
-
-
-class _Peak:
-    def __init__(self) -> None:
-        self.megabytes = 0.0
-
-    def of(self, pid: int) -> _Watch:
-        return _Watch(self, pid)
-
-
-@dataclass
-class _Watch:
-    peak: _Peak
-    pid: int
-    ended: threading.Event = field(default_factory=threading.Event)
-
-    def __enter__(self) -> None:
-        threading.Thread(target=self._look, daemon=True).start()
-
-    def __exit__(self, *_: object) -> None:
-        self.ended.set()
-
-    def _look(self) -> None:
-        while not self.ended.wait(_SAMPLE):
-            self.peak.megabytes = max(self.peak.megabytes, sum(map(_held, _tree(self.pid))))
-
-
-def _tree(pid: int) -> Iterator[int]:
-    yield pid
-    try:
-        children = [
-            int(c) for task in Path(f"/proc/{pid}/task").iterdir() for c in (task / "children").read_text().split()
-        ]
-    except OSError:
-        return
-    for child in children:
-        yield from _tree(child)
-
-
-def _held(pid: int) -> float:
-    try:
-        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    except OSError:
-        return 0.0
-    return next((int(line.split()[1]) / 1024 for line in rollup.splitlines() if line.startswith("Pss:")), 0.0)
 
 
 # --------------------------------------------------------------------------------------------------------- the graders
@@ -297,13 +257,13 @@ class Otter:
         (self.autograder,) = (folder / "dist" / "autograder").glob("*.zip")
 
     def _master(self) -> str:
-        cells: list[str | tuple[str, str]] = [("raw", "# ASSIGNMENT CONFIG\nexport_cell: false"), IMPORTS]
+        raw = new_raw_cell
+        cells: list[str | NotebookNode] = [raw("# ASSIGNMENT CONFIG\nexport_cell: false"), IMPORTS]
         for puzzle in self.puzzles:
             kernel = without_imports(solution(puzzle)) + " # SOLUTION"
-            marks = [("raw", f"# BEGIN QUESTION\nname: {puzzle}\npoints: {len(INPUTS)}"), ("raw", "# BEGIN SOLUTION")]
-            tests = [*asserts(puzzle)]
-            cells += [*marks, kernel, ("raw", "# END SOLUTION"), ("raw", "# BEGIN TESTS"), *tests]
-            cells += [("raw", "# END TESTS"), ("raw", "# END QUESTION")]
+            cells += [raw(f"# BEGIN QUESTION\nname: {puzzle}\npoints: {len(INPUTS)}"), raw("# BEGIN SOLUTION"), kernel]
+            cells += [raw("# END SOLUTION"), raw("# BEGIN TESTS"), *asserts(puzzle)]
+            cells += [raw("# END TESTS"), raw("# END QUESTION")]
         return notebook(cells)
 
     def hand_in(self, handed_in: Sequence[HandedIn]) -> None:
@@ -349,10 +309,10 @@ class Nbgrader:
         subprocess.run(command, cwd=self.folder, env=self.environment, check=True, capture_output=True)
 
     def _notebook(self, sources: Mapping[str, str]) -> str:
-        cells: list[str | tuple[str, str] | dict[str, object]] = [IMPORTS]
+        cells: list[str | NotebookNode] = [IMPORTS]
         for puzzle in self.puzzles:
-            cells.append(_graded(f"{puzzle}-kernel", without_imports(sources[puzzle]), solution=True))
-            cells += [_graded(f"{puzzle}-{n}", test, points=1) for n, test in enumerate(asserts(puzzle))]
+            cells.append(graded_cell(f"{puzzle}-kernel", without_imports(sources[puzzle]), solution=True))
+            cells += [graded_cell(f"{puzzle}-{n}", test, points=1) for n, test in enumerate(asserts(puzzle))]
         return notebook(cells)
 
     def hand_in(self, handed_in: Sequence[HandedIn]) -> None:
@@ -382,24 +342,11 @@ with Gradebook("sqlite:///gradebook.db") as book:
         }
 
 
-def _graded(identifier: str, text: str, *, solution: bool = False, points: int = 0) -> dict[str, object]:
-    marks = {"grade_id": identifier, "schema_version": 3, "task": False, "solution": solution}
-    marks |= {"grade": bool(points), "locked": bool(points)} | ({"points": points} if points else {})
-    return {"source": text, "metadata": {"nbgrader": marks}}
-
-
-def notebook(cells: Sequence[str | tuple[str, str] | dict[str, object]]) -> str:
-    made = []
-    for number, cell in enumerate(cells):
-        if isinstance(cell, tuple):
-            made.append({"cell_type": "raw", "id": f"c{number}", "metadata": {}, "source": cell[1]})
-            continue
-        fields = cell if isinstance(cell, dict) else {"source": cell}
-        made.append(
-            {"cell_type": "code", "id": f"c{number}", "metadata": {}, "outputs": [], "execution_count": None} | fields
-        )
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    return json.dumps({"cells": made, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5})
+def notebook(cells: Sequence[str | NotebookNode]) -> str:
+    """`cells` are cells, or the text of one with code."""
+    made = [new_code_cell(cell) if isinstance(cell, str) else cell for cell in cells]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return nbformat.writes(new_notebook(cells=made, metadata={"kernelspec": kernel}))
 
 
 # ------------------------------------------------------------------------------------------------------ the comparison
@@ -466,7 +413,7 @@ def compare(puzzles: Sequence[str], learners: int, rounds: int, place: Path) -> 
     ours = graders[0]
     assert isinstance(ours, ThisProject)
     again = ours.grade(handed_in, again=True)
-    twice = [HandedIn(f"{each.learner}{copy}", each.kernels, each.sources) for each in handed_in for copy in "abcde"]
+    twice = [replace(each, learner=f"{each.learner}{copy}") for each in handed_in for copy in "abcde"]
     ours.hand_in(twice)
     doubled = ours.grade(twice)
     return Compared(tuple(puzzles), learners, done, given, again, doubled)

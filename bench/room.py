@@ -186,9 +186,8 @@ def main() -> None:
     machine = f"{os.cpu_count()} cores and {memory:.0f} GB"
     print(table(rows, machine))
     if options.write:
-        REPORT.with_suffix(".json").write_text(
-            json.dumps({"machine": machine, "rows": [asdict(r) for r in rows]}, indent=1) + "\n"
-        )
+        facts = {"machine": machine, "rows": [asdict(row) for row in rows]}
+        REPORT.with_suffix(".json").write_text(json.dumps(facts, indent=1) + "\n")
         REPORT.with_suffix(".md").write_text(table(rows, machine))
 
 

@@ -104,7 +104,7 @@ def contend(case, thorough: bool, rounds: int, clock: Clock) -> list[Timed]:  # 
             del outputs
             first = statistics.median(clock.times(one.run, 3))
         except Exception as error:
-            rows.append(Timed(**mine, status="failed", note=f"{type(error).__name__}: {str(error)[:160]}"))
+            rows.append(Timed(**mine, status="failed", note=in_words(error)))
             continue
         tolerance = contest.tolerance if one.tolerance is None else one.tolerance
         if one.checked and not errors[one.name] <= tolerance:
@@ -119,18 +119,14 @@ def contend(case, thorough: bool, rounds: int, clock: Clock) -> list[Timed]:  # 
         times = sorted(samples[one.name])
         seconds = (statistics.median(times), times[len(times) // 5], times[-1 - len(times) // 5])
         scale = contest.work / (1e12 if contest.unit == "TFLOP/s" else 1e9)
-        rows.append(
-            Timed(
-                **{**fixed, "name": one.name, "kind": one.kind},
-                status="timed",
-                note=one.note,
-                error=errors[one.name],
-                seconds=seconds,
-                figure=(scale / seconds[0], scale / seconds[2], scale / seconds[1]),
-                samples=len(times),
-            )
-        )
+        found = {"seconds": seconds, "figure": (scale / seconds[0], scale / seconds[2], scale / seconds[1])}
+        found |= {"note": one.note, "error": errors[one.name], "samples": len(times)}
+        rows.append(Timed(**fixed, name=one.name, kind=one.kind, status="timed", **found))
     return rows
+
+
+def in_words(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error)[:160]}"
 
 
 def show(rows: Sequence[Timed]) -> None:
@@ -190,9 +186,7 @@ def measure(options: argparse.Namespace) -> Path:
         try:
             rows = contend(case, thorough, 3 if options.quick else 5, clock)
         except Exception as error:
-            rows = [
-                Timed(case.family, case.name, "", "all", "", "failed", f"{type(error).__name__}: {str(error)[:160]}")
-            ]
+            rows = [Timed(case.family, case.name, "", "all", "", "failed", in_words(error))]
         show(rows)
         report.rows += rows
         report.left_out.remove(f"{case.family}: {case.name}")

@@ -34,8 +34,9 @@ from checker.judge.outcome import simulate_cases  # noqa: E402
 from checker.puzzle import Puzzle  # noqa: E402
 from checker.sandbox import Sandbox  # noqa: E402
 from checker.submission import rules  # noqa: E402
-from checker.submission.from_path import from_path  # noqa: E402
 from checker.submission.kernel import KernelSource  # noqa: E402
+from checker.workshop import simulated  # noqa: E402
+from tests.judge.helpers import solution  # noqa: E402
 
 CORES = 2
 _NUMBERS = count()
@@ -74,19 +75,12 @@ class Meter:
         children = Path(f"/proc/{self._pid}/task/{self._pid}/children")
         while children.read_text().split():
             time.sleep(0.05)
-        fields = Path(f"/proc/{self._pid}/stat").read_text().rsplit(")", 1)[1].split()
-        ticks = sum(int(field) for field in fields[11:15])  # its own and its ended children's, user and system
-        return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
+        return time.process_time() + simulated.processor(self._pid)
 
     def of(self, work: Callable[[], object]) -> float:
         before = self.read()
         work()
         return self.read() - before
-
-
-def solution(puzzle: Puzzle) -> KernelSource:
-    found = from_path(ROOT / "solutions" / f"{puzzle.name}.py", [puzzle])
-    return next(f.source for f in found if f.source is not None)
 
 
 def changed(source: KernelSource) -> KernelSource:
@@ -103,7 +97,7 @@ def check_passed(puzzle: Puzzle, kernel: KernelSource, device: str, sandbox: San
 
 def on_device(puzzle: Puzzle, sandbox: Sandbox, device: str, repeats: int) -> tuple[float, float]:
     """Seconds by the clock and of processors of a warm verdict on a changed kernel. Raises RuntimeError where it does not pass."""
-    meter, source = Meter(sandbox), solution(puzzle)
+    meter, source = Meter(sandbox), solution(puzzle.name)
 
     def verdict() -> None:
         check_passed(puzzle, changed(source), device, sandbox)
@@ -116,7 +110,7 @@ def on_device(puzzle: Puzzle, sandbox: Sandbox, device: str, repeats: int) -> tu
 
 def a_minute(puzzles: Sequence[Puzzle], sandbox: Sandbox, device: str, jobs: int, each: int) -> float:
     """How many verdicts of changed solutions come in a minute, `jobs` at a time, `each` of every puzzle."""
-    kernels = [(puzzle, changed(solution(puzzle))) for _ in range(each) for puzzle in puzzles]
+    kernels = [(puzzle, changed(solution(puzzle.name))) for _ in range(each) for puzzle in puzzles]
     began = time.perf_counter()
     with ThreadPoolExecutor(jobs) as pool:
         verdicts = list(pool.map(lambda pair: check_source(*pair, device, runner=sandbox, hurry=False), kernels))
@@ -127,7 +121,7 @@ def a_minute(puzzles: Sequence[Puzzle], sandbox: Sandbox, device: str, jobs: int
 
 def cost(puzzle: Puzzle, sandbox: Sandbox, repeats: int) -> Cost:
     """Raises RuntimeError where the solution does not pass: the time of another verdict says nothing."""
-    meter, source = Meter(sandbox), solution(puzzle)
+    meter, source = Meter(sandbox), solution(puzzle.name)
 
     def verdict(kernel: KernelSource) -> float:
         began = time.perf_counter()

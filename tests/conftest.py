@@ -104,9 +104,8 @@ def subject_of(item: pytest.Item) -> str:
     if mark is not None and mark.args:
         return str(mark.args[0])
     parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-    named = parameters.get(
-        "puzzle", parameters.get("misconception", parameters.get("key", parameters.get("notebook", "")))
-    )
+    names = ("puzzle", "misconception", "key", "notebook")
+    named = next((parameters[name] for name in names if name in parameters), "")
     if isinstance(named, Puzzle):
         return named.name
     return str(getattr(named, "puzzle", named)).partition(":")[0]

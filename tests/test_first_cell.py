@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tools import colab, sync
+from tools import colab, quick, sync
 
 ROOT = Path(__file__).resolve().parent.parent
 ADDRESS = "https://github.com/somebody/tile-by-tile"
@@ -122,11 +122,8 @@ class TestAddress:
     def clones(self, course: Path, *arguments: str, status: int = 0) -> str:
         """What the first cell clones after a sync."""
         assert sync.main(["--root", str(course), *arguments]) == status
-        (first,) = (
-            c
-            for c in sync.notebook(course / "notebooks/src/00_start_here.md", course, {}).cells
-            if c.id == "first_cell"
-        )
+        notebook = sync.notebook(course / "notebooks/src/00_start_here.md", course, {})
+        (first,) = (cell for cell in notebook.cells if cell.id == "first_cell")
         return first.source.split('ADDRESS, COURSE = "')[1].split('"')[0]
 
     def origin(self, course: Path, url: str) -> None:
@@ -167,8 +164,7 @@ class TestAddress:
 
 
 def test_nothing_clones_an_address_that_is_not_ours() -> None:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     own = sync.address(ROOT)
-    for notebook in (ROOT / name for name in listed.split("\0") if name.endswith(".ipynb")):
+    for notebook in (ROOT / name for name in quick.git("ls-files", "-z") if name.endswith(".ipynb")):
         assert f'ADDRESS, COURSE = \\"{own}\\"' in notebook.read_text("utf-8"), notebook.name
     assert "/tile-by-tile" not in (ROOT / "pyproject.toml").read_text()

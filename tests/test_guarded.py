@@ -18,9 +18,10 @@ from checker.judge.outcome import simulate
 from checker.misconceptions import bank
 from checker.misconceptions import solution as bare
 from checker.puzzle import Guard
-from tests.judge.helpers import kernel_source
+from tests.judge.helpers import HEAD, kernel_source
 from tests.judge.local_runner import LocalRunner
 from tools import guarded
+from tools.mutations import function_of
 
 ONLINE = PUZZLES["online_softmax"]
 SMALL = 4
@@ -82,18 +83,13 @@ def test_always_is_the_wrong_kernel_and_never_the_solution(puzzle, runner):
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_what_is_said_of_a_launch_is_what_its_programs_see(puzzle, runner):
     """Each guard at the top, asked in the kernel and asked of the launch."""
-    body = ast.parse(bare(puzzle.name)).body
-    function = next(n for n in body if isinstance(n, ast.FunctionDef) and n.name == puzzle.kernel)
+    function = function_of(ast.parse(bare(puzzle.name)), puzzle.kernel)
     at_top = [g for g in guarded.guards(puzzle) if not guarded.in_place(g)]
     asked = [g for g in at_top if guarded.names(g.test) <= {"tl", *puzzle.parameters}]
     tests = "".join(f"    if {g.test}:\n        held = held | {2**k}\n" for k, g in enumerate(asked[:60]))
-    text = f"import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef {puzzle.kernel}({ast.unparse(function.args)}):\n"
-    source = kernel_source(
-        f'{text}    held = tl.program_id(0).to(tl.int64) * 0\n{tests}    tl.device_print("held ", held)\n',
-        puzzle.name,
-        puzzle.kernel,
-        "asks.py",
-    )
+    text = f"{HEAD}def {puzzle.kernel}({ast.unparse(function.args)}):\n    held = tl.program_id(0).to(tl.int64) * 0\n"
+    text += f'{tests}    tl.device_print("held ", held)\n'
+    source = kernel_source(text, puzzle.name, puzzle.kernel, "asks.py")
     for one in prepared(puzzle)[:SMALL]:
         (outcome,) = simulate(puzzle, source, runner, [one])
         printed = [int(line.rpartition(" ")[2]) for line in outcome.trace.printed]

@@ -107,7 +107,7 @@ def test_every_file_with_a_test_that_judges_is_known_to_what_decides() -> None:
     assert marked == {*judged.TESTS, judged.OF_THE_FAST}
 
 
-MAKE_REPORTS = {"tools.mutant_page", "tools.mutant_reports", "tools.survivors_on_gpu", "tools.sync", "tests.written"}
+MAKE_REPORTS = {"tools.mutant_page", "tools.mutant_reports", "tools.survivors_on_gpu", "tools.sync"}
 """They show or list what was judged."""
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 import pytest
 import torch
 
-from checker.course import PUZZLES
+from checker.course import LADDER, PUZZLES
 from tools import mutant_reports, mutants, mutate
 from tools.mutations import alike_by_form, mutations
 
@@ -227,7 +227,7 @@ def test_statements_that_read_the_same_are_told_apart():
     assert "small: m_i += 1.0 (2) → m_i -= 1.0" in keys
 
 
-@pytest.mark.parametrize("puzzle", mutate.SWEPT, ids=lambda p: p.name)
+@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_extra_cases_are_ones_the_puzzle_knows(puzzle):
     cases = mutate.extra_cases(puzzle)
     assert mutate.extra_cases(puzzle) == cases
@@ -241,7 +241,7 @@ def test_extra_cases_are_ones_the_puzzle_knows(puzzle):
         )
 
 
-LINEAR = [puzzle for puzzle in mutate.SWEPT if "BLOCK_V" in puzzle.parameters]
+LINEAR = [puzzle for puzzle in LADDER if "BLOCK_V" in puzzle.parameters]
 EVERY = {"normal", "growing", "constant", "warm", "hot", "cold", "frozen", "half_frozen", "huge", "signs", "outlier"}
 
 

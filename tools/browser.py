@@ -49,10 +49,9 @@ def install_axe() -> None:
 
 def find_browser() -> str | None:
     """The path of a Chromium that starts, or None. TILE_BROWSER names one outright."""
+    on_the_path = (path for name in NAMES if (path := shutil.which(name)))
     named = os.environ.get("TILE_BROWSER")
-    candidates = [named] if named else [path for name in NAMES if (path := shutil.which(name))]
-    if not named:
-        candidates += _fetched_by_playwright()
+    candidates = [named] if named else [*on_the_path, *_fetched_by_playwright()]
     return next((path for path in candidates if _starts(path)), None)
 
 
@@ -71,24 +70,24 @@ def _fetched_by_playwright() -> list[str]:
 
 def _install(package: str) -> None:
     """Installs a Debian package with apt, as root or with a sudo that needs no password; does nothing elsewhere."""
-    if not shutil.which("apt-get"):
-        return
-    if os.geteuid() == 0:
-        rights = []
-    elif (
-        shutil.which("sudo")
-        and subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False).returncode == 0
-    ):
-        rights = ["sudo", "-n"]
-    else:
+    rights = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    if not shutil.which("apt-get") or (rights and not _may(rights)):
         return
     print(f"Installing Debian's {package} for the browser tests.", flush=True)
-    apt = [*rights, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"]
-    install = [*apt, "install", "-y", "--no-install-recommends", package]
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "check": False}
-    if subprocess.run(install, **quiet).returncode:  # type: ignore[call-overload]
-        subprocess.run([*apt, "update"], **quiet)  # type: ignore[call-overload]
-        subprocess.run(install, **quiet)  # type: ignore[call-overload]
+
+    def apt(*arguments: str) -> int:
+        command = [*rights, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", *arguments]
+        return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False).returncode
+
+    install = ("install", "-y", "--no-install-recommends", package)
+    if apt(*install):
+        apt("update")
+        apt(*install)
+
+
+def _may(rights: list[str]) -> bool:
+    """Whether sudo is here and asks for nothing."""
+    return bool(shutil.which("sudo")) and not subprocess.run([*rights, "true"], capture_output=True).returncode
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -39,12 +39,11 @@ def pip_arguments(requirements: list[str], own: Mapping[str, str]) -> list[str]:
     return ["install", "--quiet", *needed, *(f"{name}=={found}" for name, found in own.items())]
 
 
-def main(run: Callable[..., object] = subprocess.run) -> None:
+def main() -> None:
     requirements = tomllib.loads(PROJECT.read_text("utf-8"))["project"]["dependencies"]
     own = present(COLABS_OWN)
-    run([sys.executable, "-m", "pip", *pip_arguments(requirements, own)], check=True)
-    missing = [name for name in COLABS_OWN if name not in own]
-    if missing:
+    subprocess.run([sys.executable, "-m", "pip", *pip_arguments(requirements, own)], check=True)
+    if missing := [name for name in COLABS_OWN if name not in own]:
         print(f"Colab came without {' and '.join(missing)}; doctor() says what to do about that.")
 
 

@@ -58,10 +58,8 @@ def python_of(name: str) -> Path | None:
 
 def find_hub() -> Hub | None:
     """The hub and its proxy, or None."""
-    hub, proxy = (
-        HOME / "hub" / "bin" / "jupyterhub",
-        HOME / "node" / "node_modules" / ".bin" / "configurable-http-proxy",
-    )
+    hub = HOME / "hub" / "bin" / "jupyterhub"
+    proxy = HOME / "node" / "node_modules" / ".bin" / "configurable-http-proxy"
     return Hub(hub, proxy) if python_of("hub") and proxy.is_file() and shutil.which("node") else None
 
 

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import hashlib
 import random
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -29,23 +28,19 @@ import torch  # noqa: E402
 
 from checker.course import LADDER, PUZZLES  # noqa: E402
 from checker.judge import memory_gate, traffic_gate, values_gate  # noqa: E402
-from checker.judge.combined_kernel import WHICH, renamed  # noqa: E402
 from checker.judge.diagnosis import find_misconception  # noqa: E402
 from checker.judge.launches import plan, prepare_all  # noqa: E402
 from checker.judge.likeness import alike, behaviour, plainly_wrong  # noqa: E402
 from checker.judge.outcome import simulate  # noqa: E402
-from checker.judge.runner import RunResult  # noqa: E402
 from checker.judge.verdict import Gate  # noqa: E402
 from checker.misconceptions import Misconception, bank  # noqa: E402
 from checker.misconceptions import solution as bare_solution  # noqa: E402
-from checker.puzzle import Launch, Puzzle  # noqa: E402
-from checker.simulator.trace import SimulateOptions  # noqa: E402
+from checker.puzzle import Guard, Puzzle  # noqa: E402
 from checker.submission import rules  # noqa: E402
 from checker.submission.kernel import KernelSource  # noqa: E402
-from tests.judge.helpers import kernel_source  # noqa: E402
 from tests.judge.local_runner import LocalRunner  # noqa: E402
 from tests.misconceptions.kernels import rewrites  # noqa: E402
-from tools.mutations import mutations  # noqa: E402
+from tools import guarded, mutate  # noqa: E402
 
 HELD_OUT = 12
 """Cases drawn for each puzzle to tell whether a name is the kernel's own."""
@@ -61,46 +56,12 @@ class HeldOut:
     source: KernelSource
 
 
-class RemembersTheBank(LocalRunner):
-    """Runs the bank's kernels once on each launch, however many kernels they are compared with."""
-
-    def __init__(self, directory: Path) -> None:
-        super().__init__(directory, compiles=False)
-        self.known: dict[object, RunResult] = {}
-
-    def simulate(
-        self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions
-    ) -> Iterator[RunResult]:
-        if not launches or WHICH not in launches[0].meta:
-            yield from super().simulate(kernel, launches, options)
-            return
-        for launch in launches:
-            key = (kernel.puzzle, str(sorted(launch.meta.items())), str(options), _content(launch))
-            if key not in self.known:
-                (self.known[key],) = super().simulate(kernel, [launch], options)
-            yield self.known[key]
-            if self.known[key].status != "passed":
-                return
-
-
-def _content(launch: Launch) -> str:
-    digest = hashlib.sha256(repr(launch.grid).encode())
-    for name, value in launch.arguments.items():
-        if isinstance(value, torch.Tensor):
-            flat = torch.as_strided(value, (value.untyped_storage().nbytes() // value.element_size(),), (1,), 0)
-            digest.update(f"{name} {value.shape} {value.stride()} {value.dtype}".encode())
-            digest.update(flat.view(torch.uint8).numpy().tobytes())
-        else:
-            digest.update(f"{name} {value}".encode())
-    return digest.hexdigest()
-
-
 class Bench:
     """A puzzle's cases, and others that no diagnosis sees."""
 
     def __init__(self, puzzle: Puzzle) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="diagnoses-")
-        self.puzzle, self.runner = puzzle, RemembersTheBank(Path(self.folder.name))
+        self.puzzle, self.runner = puzzle, LocalRunner(Path(self.folder.name), compiles=False)
         self.cases = prepare_all(puzzle, plan(puzzle, [c for c in puzzle.cases if "cpu" in c.devices], ()))
         draw = random.Random(f"held out: {puzzle.name}")
         drawn = [puzzle.slips.draw(puzzle, draw, 500 + i) for i in range(HELD_OUT)] if puzzle.slips else []
@@ -124,9 +85,8 @@ class Bench:
         own = next(m for m in bank(self.puzzle.name) if m.name == name)
         for known in (m for m in bank(self.puzzle.name) if m.name in (name, *own.same_as)):
             theirs = list(simulate(self.puzzle, known.source, self.runner, self.unseen))
-            both = [
-                (a, behaviour(self.puzzle, a), behaviour(self.puzzle, b)) for a, b in zip(mine, theirs, strict=False)
-            ]
+            pairs = zip(mine, theirs, strict=False)
+            both = [(a, behaviour(self.puzzle, a), behaviour(self.puzzle, b)) for a, b in pairs]
             plainly = any(plainly_wrong(a) for _, a, _ in both)
             if len(mine) == len(theirs) and all(alike(self.puzzle, *pair, gate, plainly, known.noise) for pair in both):
                 return True
@@ -140,16 +100,8 @@ def held_out(puzzle: Puzzle, each: int) -> list[HeldOut]:
     return [kernel for kind in kinds for kernel in draw.sample(kind, min(each, len(kind)))]
 
 
-def _source(puzzle: Puzzle, text: str) -> KernelSource:
-    return kernel_source(text, puzzle.name, puzzle.kernel, f"{puzzle.name}.py")
-
-
 def _mutants(puzzle: Puzzle) -> list[HeldOut]:
-    text = (ROOT / "solutions" / f"{puzzle.name}.py").read_text("utf-8")
-    return [
-        HeldOut("mutant", m.key, _source(puzzle, m.source))
-        for m in mutations(text, puzzle.name, puzzle.kernel, puzzle.slips)
-    ]
+    return [HeldOut("mutant", m.key, mutate.source_of(puzzle, m.source)) for m in mutate.generated(puzzle)]
 
 
 def _joins(puzzle: Puzzle) -> list[HeldOut]:
@@ -165,7 +117,8 @@ def _joins(puzzle: Puzzle) -> list[HeldOut]:
             lines = list(base)
             for start, stop, new in reversed(edits):
                 lines[start:stop] = new
-            found.append(HeldOut("join", f"{one.name} + {other.name}", _source(puzzle, "\n".join(lines) + "\n")))
+            source = mutate.source_of(puzzle, "\n".join(lines) + "\n")
+            found.append(HeldOut("join", f"{one.name} + {other.name}", source))
     return found
 
 
@@ -184,19 +137,12 @@ def _guarded(puzzle: Puzzle) -> list[HeldOut]:
     for name in sizes:
         guards += [f"{name} > 16", f"{name} % 2 == 1"]
         guards += [f"{name} % {tile} == 0" for tile in case.meta if tile in puzzle.parameters][:1]
-    right = KernelSource(puzzle.name, puzzle.kernel, bare_solution(puzzle.name), ())
-    meta = puzzle.launch(case, puzzle.make(case), case.meta).meta
-    signature = ", ".join(f"{name}: tl.constexpr" if name in meta else name for name in puzzle.parameters)
-    passed = ", ".join(puzzle.parameters)
     found = []
     for known in bank(puzzle.name):
         for guard in guards:
-            text = (
-                f"import triton\nimport triton.language as tl\n\n{renamed(known.source, 'wrong_')}\n\n{renamed(right, 'right_')}\n\n\n"
-                f"@triton.jit\ndef {puzzle.kernel}({signature}):\n    if {guard}:\n        wrong_{puzzle.kernel}({passed})\n"
-                f"    else:\n        right_{puzzle.kernel}({passed})\n"
-            )
-            found.append(HeldOut("guarded", f"{known.name} if {guard}", _source(puzzle, text)))
+            source = guarded.joined(puzzle, known.source, Guard(guard, guard))
+            assert source is not None, "a guard at the top of the kernel can be asked"
+            found.append(HeldOut("guarded", f"{known.name} if {guard}", source))
     return found
 
 

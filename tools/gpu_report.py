@@ -48,17 +48,8 @@ def run_tests(arguments: list[str]) -> tuple[int, list[dict[str, Any]]]:
     """pytest's exit status, and one row per test, in the order of collection."""
     with tempfile.TemporaryDirectory() as folder:
         seen = Path(folder) / "rows.jsonl"
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-m",
-            "gpu",
-            *(f"--ignore={path}" for path in NEED_A_BROWSER),
-            "-p",
-            "tools.gpu_rows",
-            *arguments,
-        ]
+        command = [sys.executable, "-m", "pytest", "-m", "gpu", "-p", "tools.gpu_rows"]
+        command += [*(f"--ignore={path}" for path in NEED_A_BROWSER), *arguments]
         try:
             status = subprocess.run(command, cwd=ROOT, check=False, env=os.environ | {"GPU_ROWS": str(seen)}).returncode
         except (KeyboardInterrupt, SystemExit):  # pytest has been ended by now; what it saw is worth a report
@@ -68,11 +59,7 @@ def run_tests(arguments: list[str]) -> tuple[int, list[dict[str, Any]]]:
 
 def rows(lines: str) -> list[dict[str, Any]]:
     """What `gpu_rows` wrote, the last word on each test; an error while a test is taken down outweighs that it passed."""
-    last: dict[str, dict[str, Any]] = {}
-    for line in lines.splitlines():
-        row = json.loads(line)
-        last[row["test"]] = row
-    return list(last.values())
+    return list({row["test"]: row for row in map(json.loads, lines.splitlines())}.values())
 
 
 def slug(device: str) -> str:
@@ -114,9 +101,10 @@ def main() -> int:
     }
     REPORTS.mkdir(exist_ok=True)
     path = REPORTS / f"gpu-{slug(facts['device'])}.json"
+    page = path.with_suffix(".md")
     path.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
-    path.with_suffix(".md").write_text(markdown(report), "utf-8")
-    print(f"wrote {path.relative_to(ROOT)} and {path.with_suffix('.md').relative_to(ROOT)}")
+    page.write_text(markdown(report), "utf-8")
+    print(f"wrote {path.relative_to(ROOT)} and {page.relative_to(ROOT)}")
     return status
 
 

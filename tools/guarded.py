@@ -41,6 +41,7 @@ from checker.simulator.trace import SimulateOptions
 from checker.submission.kernel import KernelSource, Piece
 from tests.judge.local_runner import LocalRunner
 from tools.mutate import Fate, start
+from tools.mutations import function_of
 
 DRAWN = 90
 """Cases of each sort that are drawn for a puzzle; the guards choose among them."""
@@ -72,12 +73,14 @@ def guards(puzzle: Puzzle) -> list[Guard]:
     """The guards of the puzzle's family whose names it has."""
     known = {"tl", *puzzle.parameters, *puzzle.cases[0].flags}
     everything = puzzle.slips.guards if puzzle.slips else ()
-    body = _kernel(ast.parse(bare_solution(puzzle.name)), puzzle.kernel).body
-    return [
-        g
-        for g in everything
-        if (_is_asked(g, body, None, set(puzzle.parameters)) if in_place(g) else names(g.test) <= known)
-    ]
+    body = function_of(ast.parse(bare_solution(puzzle.name)), puzzle.kernel).body
+
+    def can_be_asked(guard: Guard) -> bool:
+        if in_place(guard):
+            return _is_asked(guard, body, None, set(puzzle.parameters))
+        return names(guard.test) <= known
+
+    return [guard for guard in everything if can_be_asked(guard)]
 
 
 def _is_asked(guard: Guard, block: Sequence[ast.stmt], loop: ast.For | None, known: set[str]) -> bool:
@@ -96,7 +99,7 @@ class Launched:
         self.grid = (*launch.grid, 1, 1)[:3]
         self.known: dict[str, Any] = {**case.flags, **launch.meta}
         for name, value in launch.arguments.items():
-            self.known[name] = _Pointer(value.dtype) if isinstance(value, torch.Tensor) else value
+            self.known[name] = _pointer(value.dtype) if isinstance(value, torch.Tensor) else value
         self.asked: dict[str, frozenset[bool]] = {}
 
     def answers(self, guard: Guard) -> frozenset[bool]:
@@ -113,11 +116,9 @@ class Launched:
         return {**self.known, "tl": tl}
 
 
-class _Pointer:
+def _pointer(dtype: torch.dtype) -> SimpleNamespace:
     """What ``x_ptr.dtype.element_ty`` needs."""
-
-    def __init__(self, dtype: torch.dtype) -> None:
-        self.dtype = SimpleNamespace(element_ty=dtype)
+    return SimpleNamespace(dtype=SimpleNamespace(element_ty=dtype))
 
 
 # ---------------------------------------------------------------------------------------------------------------- joins
@@ -139,7 +140,7 @@ def _source(puzzle: Puzzle, text: str) -> KernelSource:
 
 
 def _at_the_top(puzzle: Puzzle, right: KernelSource, wrong: KernelSource, guard: Guard) -> str:
-    function = _kernel(ast.parse(right.source), puzzle.kernel)
+    function = function_of(ast.parse(right.source), puzzle.kernel)
     passed = ", ".join(puzzle.parameters)
     return (
         f"import triton\nimport triton.language as tl\n\n\n{renamed(wrong, 'wrong_')}\n\n\n{renamed(right, 'right_')}\n\n\n"
@@ -150,9 +151,9 @@ def _at_the_top(puzzle: Puzzle, right: KernelSource, wrong: KernelSource, guard:
 
 def _in_turn(puzzle: Puzzle, right: KernelSource, wrong: KernelSource, guard: Guard) -> str | None:
     module, mistaken = ast.parse(right.source), ast.parse(wrong.source)
-    function = _kernel(module, puzzle.kernel)
+    function = function_of(module, puzzle.kernel)
     try:
-        body = _joined(guard, function.body, _kernel(mistaken, puzzle.kernel).body, None, set(puzzle.parameters))
+        body = _joined(guard, function.body, function_of(mistaken, puzzle.kernel).body, None, set(puzzle.parameters))
     except _NotAsked:
         return None
     function.body = [*ast.parse("guard_before = False").body, *body] if guard.twice else body
@@ -160,10 +161,6 @@ def _in_turn(puzzle: Puzzle, right: KernelSource, wrong: KernelSource, guard: Gu
     place = module.body.index(function)
     module.body[place:place] = [n for n in mistaken.body if isinstance(n, ast.FunctionDef) and n.name not in own]
     return ast.unparse(ast.fix_missing_locations(module)) + "\n"
-
-
-def _kernel(module: ast.Module, name: str) -> ast.FunctionDef:
-    return next(n for n in module.body if isinstance(n, ast.FunctionDef) and n.name == name)
 
 
 class _NotAsked(Exception):
@@ -251,11 +248,8 @@ class _Turns(ast.NodeTransformer):
 
     def __init__(self, loop: ast.For) -> None:
         assert isinstance(loop.iter, ast.Call)
-        start, stop, step = (
-            ["0", *map(ast.unparse, loop.iter.args), "1"]
-            if len(loop.iter.args) == 1
-            else [*map(ast.unparse, loop.iter.args), "1"]
-        )[:3]
+        bounds = [*map(ast.unparse, loop.iter.args), "1"]
+        start, stop, step = bounds[:3] if len(bounds) > 2 else ["0", *bounds]
         variable = ast.unparse(loop.target)
         self.texts = {
             "turn": f"({variable} - ({start})) // ({step})",
@@ -274,7 +268,7 @@ HELD = "held_ptr"
 def probe(puzzle: Puzzle, asked: Sequence[Guard]) -> KernelSource:
     """The solution, which stores a number for each program: bit k says that guard k of those asked in place held somewhere."""
     module = ast.parse(bare_solution(puzzle.name))
-    function = _kernel(module, puzzle.kernel)
+    function = function_of(module, puzzle.kernel)
     function.args.args.insert(0, ast.arg(HELD))
     number = "tl.program_id(0) + tl.num_programs(0) * (tl.program_id(1) + tl.num_programs(1) * tl.program_id(2))"
     function.body = [
@@ -357,9 +351,8 @@ class Bench:
         far = [self.puzzle.slips.draw(self.puzzle, draw, FAR + number) for number in range(DRAWN)]
         like = [case for _ in range(DRAWN // 6) for case in self.puzzle.drawn(draw)]
         cases = [case for some in zip_longest(near, far, like) for case in some if case is not None]
-        plain = [
-            replace(case, family="normal") for case in cases
-        ]  # what a guard asks about does not depend on the numbers
+        # what a guard asks about does not depend on the numbers
+        plain = [replace(case, family="normal") for case in cases]
         launches = [without_numbers(self.puzzle, case) for case in plain]
         return [Trial(self.puzzle, case, Launched(case, one)) for case, one in zip(cases, launches, strict=True)]
 
@@ -368,10 +361,8 @@ class Bench:
         left = list(trials)
         while left:
             done = 0
-            launches = [trial.prepared for trial in left]
-            for trial, outcome in zip(
-                left, simulate(self.puzzle, source, self.runner, launches, _TOGETHER), strict=False
-            ):
+            outcomes = simulate(self.puzzle, source, self.runner, [trial.prepared for trial in left], _TOGETHER)
+            for trial, outcome in zip(left, outcomes, strict=False):
                 done += 1
                 if not settled(outcome):
                     (outcome,) = simulate(self.puzzle, source, self.runner, [trial.prepared])
@@ -440,9 +431,8 @@ class Bench:
         shown = self._found(wrong, guard, source, drawn)
         if shown is None:
             return fate
-        others = [
-            trial for trial in self.cases if trial not in failing
-        ]  # two kernels that are right may not go together
+        # two kernels that are right may not go together
+        others = [trial for trial in self.cases if trial not in failing]
         if found := self._found(wrong, guard, source, others):
             return replace(fate, outcome="killed", by=found[1])
         return replace(fate, outcome="survived", differs=f"{shown[0].case.name}: {shown[1]}")

@@ -18,14 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 import triton.language as tl  # noqa: E402
 
-from checker.submission.allowed_names import (  # noqa: E402
-    DTYPES,
-    FUNCTIONS,
-    LIBDEVICE,
-    MATH,
-    METHODS,
-    no_tl,
-)
+from checker.submission.allowed_names import DTYPES, FUNCTIONS, LIBDEVICE, MATH, METHODS, no_tl  # noqa: E402
 
 PAGE = ROOT / "docs" / "language.md"
 
@@ -154,38 +147,24 @@ def kernel(example: str) -> str:
 
 
 def page() -> str:
-    return "\n".join(_lines()) + "\n"
+    return "\n\n".join(_parts()) + "\n"
 
 
-def _lines() -> Iterator[str]:
+def _parts() -> Iterator[str]:
     known = names()
     used = [name for name in known if name in FUNCTIONS - DTYPES]
     yield "# What a kernel may use of `tl`"
-    yield ""
-    yield "Made by `python tools/language.py`. Every line below is compiled for an A100 and simulated in the tests."
-    yield "In them `x` is float32 [16], `n` int32 [16], `tile` float32 [4, 4], `square` float32 [16, 16], and `added` a helper that adds."
-    yield ""
+    yield """Made by `python tools/language.py`. Every line below is compiled for an A100 and simulated in the tests.
+In them `x` is float32 [16], `n` int32 [16], `tile` float32 [4, 4], `square` float32 [16, 16], and `added` a helper that adds."""
     yield f"Of {len(known)} public names {len(used)} functions and {len(DTYPES & set(known))} types work; the others are refused, with what to write instead."
-    yield ""
-    yield "| name | as in |"
-    yield "|---|---|"
-    for name in used:
-        yield f"| `tl.{name}` | `{EXAMPLES[name]}` |"
-    yield ""
+    yield "\n".join(["| name | as in |", "|---|---|", *(f"| `tl.{name}` | `{EXAMPLES[name]}` |" for name in used)])
     yield f"Types: {_listed(DTYPES & set(known), 'tl.')}."
-    yield ""
     yield f"Of `tl.math`: {_listed(MATH)}. Of libdevice, by each of its import paths: {_listed(LIBDEVICE)}."
-    yield ""
     yield f"As methods of a value (`x.sum(axis=0)`): {_listed(METHODS)}."
-    yield ""
-    yield "Where the same code means something else in Triton than in Python (`//` of a negative number, `is`, sums of truth values, a loop's"
-    yield "variable), the simulator goes with the compiler: `tests/compiler/test_simulator_agrees.py` has the list, run both ways."
-    yield ""
+    yield """Where the same code means something else in Triton than in Python (`//` of a negative number, `is`, sums of truth values, a loop's
+variable), the simulator goes with the compiler: `tests/compiler/test_simulator_agrees.py` has the list, run both ways."""
     yield "## Refused, and what a learner reads"
-    yield ""
-    for name in known:
-        if name not in FUNCTIONS:
-            yield f"- `tl.{name}`: {no_tl(name)}"
+    yield "\n".join(f"- `tl.{name}`: {no_tl(name)}" for name in known if name not in FUNCTIONS)
 
 
 def _listed(values: frozenset[str] | set[str], before: str = "") -> str:

@@ -34,13 +34,11 @@ def page() -> str:
     """`docs/mutants.md`, made from the reports alone."""
     text = markdown(wrong_kernels(), LADDER, "cpu")
     parts = [text.rstrip("\n"), *_gpu(), *_mechanical(), *_semantic(), *_guarded(), *_survivors_on_a_gpu()]
-    return "\n".join(parts) + "\n"
+    return "\n\n".join(parts) + "\n"
 
 
 def _gpu() -> Iterator[str]:
-    yield ""
     yield "## The same kernels on a GPU"
-    yield ""
     if not GPU.exists():
         yield "No report of a GPU is here yet: `python -m checker mutants --device cuda --json reports/mutants-gpu.json` writes it."
         return
@@ -48,51 +46,42 @@ def _gpu() -> Iterator[str]:
     rows = rows_of(report)
     shown = Counter((row.gpu or "").split(":")[0] for row in rows)
     facts = report.get("environment", {})
-    device = facts.get("device", "a GPU").removeprefix("cuda (").removesuffix(")")
-    yield f"{len(rows)} were launched by themselves on a GPU ({device}, torch {facts.get('torch', '?')}, triton {facts.get('triton', '?')}), whatever"
-    yield "the simulator had said of them: every small case with two poisons in the outputs and a guard band around every tensor."
-    yield "What `memory` and `traffic` catch may leave no trace there. Everything else must show."
-    yield ""
-    yield "| on the GPU | wrong kernels |"
-    yield "|---|--:|"
-    yield from (f"| {what} | {count} |" for what, count in shown.most_common())
+    yield f"""{len(rows)} were launched by themselves on a GPU ({_device(facts)}, torch {facts.get("torch", "?")}, triton {facts.get("triton", "?")}), whatever
+the simulator had said of them: every small case with two poisons in the outputs and a guard band around every tensor.
+What `memory` and `traffic` catch may leave no trace there. Everything else must show."""
+    yield _table("on the GPU", ["wrong kernels"], {what: [count] for what, count in shown.most_common()})
     wrong = disagreements()
-    yield ""
     yield "CPU and GPU agree on every one." if not wrong else "They disagree: " + "; ".join(wrong) + "."
 
 
 def _mechanical() -> Iterator[str]:
     tables = tables_of("mechanical")
     made, counts = _totals(tables)
-    yield ""
     yield "## Slips of the hand"
-    yield ""
-    yield f"`tools/mutations.py` makes {made:,} small changes to the solutions, one at a time: another operator, constant, name, index or"
-    yield "bound, a mask or a line less. Each goes through the gates on the CPU (compiled for one GPU before it runs, for every dtype after)."
-    yield f"{counts['killed']:,} are killed. {counts['equivalent']} are equivalent: outputs (but for rounding) and accesses are those of the solution on every case"
-    yield f"and on 16 more, drawn at random. {counts['survived']} pass although they behave differently; the reasons are given below, and"
-    yield "`tools/survivors.toml` lists them. `reports/mutants-mechanical.json` has every one by name."
+    yield f"""`tools/mutations.py` makes {made:,} small changes to the solutions, one at a time: another operator, constant, name, index or
+bound, a mask or a line less. Each goes through the gates on the CPU (compiled for one GPU before it runs, for every dtype after).
+{counts["killed"]:,} are killed. {counts["equivalent"]} are equivalent: outputs (but for rounding) and accesses are those of the solution on every case
+and on 16 more, drawn at random. {counts["survived"]} pass although they behave differently; the reasons are given below, and
+`tools/survivors.toml` lists them. `reports/mutants-mechanical.json` has every one by name."""
     yield from _missing(tables)
-    yield ""
-    yield "| puzzle | mutants | " + " | ".join(f"`{gate}`" for gate in GATES) + " | equivalent | survive |"
-    yield "|---|" + "--:|" * (3 + len(GATES))
-    for t in tables:
-        numbers = [t["made"], *(t["killed"][gate] for gate in GATES), *_outcomes(t, "equivalent", "survived")]
-        yield _row(t["puzzle"], numbers)
-    yield from _by_kind(tables, "change", ("killed", "equivalent", "survived"))
+    outcomes = ("equivalent", "survived")
+    rows = {
+        t["puzzle"]: [t["made"], *(t["killed"][gate] for gate in GATES), *(t["outcomes"][o] for o in outcomes)]
+        for t in tables
+    }
+    yield _table("puzzle", ["mutants", *(f"`{gate}`" for gate in GATES), *map(_called, outcomes)], rows)
+    yield from _by_kind(tables, "change", ("killed", *outcomes))
     yield from _survivors("mechanical")
 
 
 def _semantic() -> Iterator[str]:
     tables = tables_of("semantic")
     made, counts = _totals(tables)
-    yield ""
     yield "## Changes that an expert might make"
-    yield ""
-    yield f"`tools/semantic.py` makes {made:,} changes to single lines of the solutions: a value, a factor or an operand in a narrower type, an"
-    yield "index of fewer bits, a clamp, an epsilon, a guard common to the tile, a parameter left out for what it usually equals, a loop that ends"
-    yield f"after some turns, a path for full tiles that other tiles take, too. {counts['killed']:,} are killed, {counts['equivalent']} are equivalent, {counts['tolerated']} differ within the"
-    yield f"tolerance and fail on no drawn case either. {counts['survived']} pass although they fail on a drawn case."
+    yield f"""`tools/semantic.py` makes {made:,} changes to single lines of the solutions: a value, a factor or an operand in a narrower type, an
+index of fewer bits, a clamp, an epsilon, a guard common to the tile, a parameter left out for what it usually equals, a loop that ends
+after some turns, a path for full tiles that other tiles take, too. {counts["killed"]:,} are killed, {counts["equivalent"]} are equivalent, {counts["tolerated"]} differ within the
+tolerance and fail on no drawn case either. {counts["survived"]} pass although they fail on a drawn case."""
     yield from _missing(tables)
     outcomes = ("killed", "equivalent", "tolerated", "survived")
     yield from _by_puzzle(tables, outcomes)
@@ -103,13 +92,11 @@ def _semantic() -> Iterator[str]:
 def _guarded() -> Iterator[str]:
     tables = tables_of("guarded")
     made, counts = _totals(tables)
-    yield ""
     yield "## Wrong only where a guard holds"
-    yield ""
-    yield f"`tools/guarded.py` joins every wrong kernel with the solution, {made:,} times: right in general, wrong only where a guard of the"
-    yield "course (`checker/course/guards.py`) holds. A guard asks about a size, a remainder, a dtype, a layout, a program, a flag, two of these, or,"
-    yield "in the turns of a loop, about the current chunk. Equivalent are those that fail on no drawn case in which the guard holds either."
-    yield f"{counts['killed']:,} are killed, {counts['equivalent']:,} are equivalent, {counts['survived']:,} survive: each is a case that is missing."
+    yield f"""`tools/guarded.py` joins every wrong kernel with the solution, {made:,} times: right in general, wrong only where a guard of the
+course (`checker/course/guards.py`) holds. A guard asks about a size, a remainder, a dtype, a layout, a program, a flag, two of these, or,
+in the turns of a loop, about the current chunk. Equivalent are those that fail on no drawn case in which the guard holds either.
+{counts["killed"]:,} are killed, {counts["equivalent"]:,} are equivalent, {counts["survived"]:,} survive: each is a case that is missing."""
     yield from _missing(tables)
     outcomes = ("killed", "equivalent", "survived")
     yield from _by_puzzle(tables, outcomes)
@@ -124,20 +111,16 @@ def _survivors_on_a_gpu() -> Iterator[str]:
     different = [row for row in rows.values() if row["status"] != "passed"]
     since = sum(row["status"] != "passed" for row in report["rows"]) - len(different)
     facts = report["environment"]
-    device = facts["device"].removeprefix("cuda (").removesuffix(")")
-    yield ""
+    some = "One does" if len(different) == 1 else f"{len(different)} do"
     yield "## What survives, on a GPU"
-    yield ""
-    yield f"`tools/survivors_on_gpu.py` judges on a GPU what passes without one ({device}, triton {facts['triton']}). Of {len(report['rows'])}"
-    yield f"kernels {since} did not pass there and are stopped without a GPU since, most by cases that were added for them. {len(rows)} of the"
-    yield f"{len(names)} that survive today were judged, and {len(rows) - len(different)} pass there too. {_counted(len(different))} not, because the guard's second form does not compile there:"
-    yield ""
-    for row in different:
-        yield f"- `{row['mutant']}`: {_why(row['message'])}"
+    yield f"""`tools/survivors_on_gpu.py` judges on a GPU what passes without one ({_device(facts)}, triton {facts["triton"]}). Of {len(report["rows"])}
+kernels {since} did not pass there and are stopped without a GPU since, most by cases that were added for them. {len(rows)} of the
+{len(names)} that survive today were judged, and {len(rows) - len(different)} pass there too. {some} not, because the guard's second form does not compile there:"""
+    yield "\n".join(f"- `{row['mutant']}`: {_why(row['message'])}" for row in different)
 
 
-def _counted(count: int) -> str:
-    return "One does" if count == 1 else f"{count} do"
+def _device(facts: Mapping[str, str]) -> str:
+    return facts.get("device", "a GPU").removeprefix("cuda (").removesuffix(")")
 
 
 def _why(message: str) -> str:
@@ -148,6 +131,12 @@ def _why(message: str) -> str:
 # --------------------------------------------------------------------------------------------------------------- tables
 
 
+def _table(what: str, columns: Sequence[str], rows: Mapping[str, Sequence[int]]) -> str:
+    """Numbers by name, in Markdown."""
+    lines = [f"| {what} | {' | '.join(columns)} |", "|---|" + "--:|" * len(columns)]
+    return "\n".join([*lines, *(f"| {name} | {' | '.join(map(str, numbers))} |" for name, numbers in rows.items())])
+
+
 def _totals(tables: Sequence[Table]) -> tuple[int, Counter[str]]:
     counts = Counter[str]()
     for t in tables:
@@ -155,24 +144,16 @@ def _totals(tables: Sequence[Table]) -> tuple[int, Counter[str]]:
     return sum(t["made"] for t in tables), counts
 
 
-def _outcomes(table: Table, *outcomes: str) -> list[int]:
-    return [table["outcomes"][outcome] for outcome in outcomes]
-
-
 def _missing(tables: Sequence[Table]) -> Iterator[str]:
     missing = [puzzle.name for puzzle in LADDER if puzzle.name not in {t["puzzle"] for t in tables}]
     if missing:
-        yield ""
         yield f"**Not swept yet:** {', '.join(missing)}."
 
 
 def _by_puzzle(tables: Sequence[Table], outcomes: Sequence[str]) -> Iterator[str]:
-    if not tables:
-        return
-    yield ""
-    yield f"| puzzle | tried | {' | '.join(map(_called, outcomes))} |"
-    yield "|---|" + "--:|" * (1 + len(outcomes))
-    yield from (_row(t["puzzle"], [t["made"], *_outcomes(t, *outcomes)]) for t in tables)
+    if tables:
+        rows = {t["puzzle"]: [t["made"], *(t["outcomes"][o] for o in outcomes)] for t in tables}
+        yield _table("puzzle", ["tried", *map(_called, outcomes)], rows)
 
 
 def _by_kind(tables: Sequence[Table], what: str, outcomes: Sequence[str], only: str = "") -> Iterator[str]:
@@ -182,16 +163,9 @@ def _by_kind(tables: Sequence[Table], what: str, outcomes: Sequence[str], only: 
         for kind, counts in t["kinds"].items():
             kinds[kind].update(counts)
     shown = sorted((kind for kind in kinds if kinds[kind][only]), key=lambda k: -kinds[k][only]) if only else kinds
-    if not shown:
-        return
-    yield ""
-    yield f"| {what} | {' | '.join(map(_called, outcomes))} |"
-    yield "|---|" + "--:|" * len(outcomes)
-    yield from (_row(kind, [kinds[kind][outcome] for outcome in outcomes]) for kind in shown)
-
-
-def _row(name: str, numbers: Sequence[int]) -> str:
-    return f"| {name} | {' | '.join(map(str, numbers))} |"
+    if shown:
+        rows = {kind: [kinds[kind][outcome] for outcome in outcomes] for kind in shown}
+        yield _table(what, [*map(_called, outcomes)], rows)
 
 
 def _called(outcome: str) -> str:
@@ -203,17 +177,14 @@ def _survivors(kind: str) -> Iterator[str]:
     found = list(explained(kind))
     if not found:
         return
-    yield ""
     yield "### Those that survive"
     for reason in reasons():
-        count = sum(known == reason for known, _ in found)
-        if count:
-            yield from ("", f"**{reason.title}** ({count}). {reason.because}")
-    left = [entry for known, entry in found if known is None]
-    if left:
+        if count := sum(known == reason for known, _ in found):
+            yield f"**{reason.title}** ({count}). {reason.because}"
+    if left := [entry for known, entry in found if known is None]:
         more = f", of which these are the first {MOST}" if len(left) > MOST else ""
-        yield from ("", f"**Not explained** ({len(left)}{more}).", "")
-        yield from (f"- {_mutant(entry)}: {entry['differs']}" for entry in left[:MOST])
+        yield f"**Not explained** ({len(left)}{more})."
+        yield "\n".join(f"- {_mutant(entry)}: {entry['differs']}" for entry in left[:MOST])
 
 
 def _mutant(entry: Mapping[str, str]) -> str:

@@ -47,26 +47,25 @@ def write(kind: str, report: Mapping[str, Any]) -> None:
 # ------------------------------------------------------------------------------------------------------- wrong kernels
 
 
+def _beside_the_gpu() -> Iterator[tuple[Row, Row | None]]:
+    """Every row of the CPU's report, with that of the GPU's where there is one."""
+    seen = {(row.puzzle, row.name): row for row in rows_of(load(GPU))} if GPU.exists() else {}
+    for row in rows_of(load(CPU)):
+        yield row, seen.get((row.puzzle, row.name))
+
+
 def wrong_kernels() -> list[Row]:
     """The kill table of the CPU, with what the GPU showed beside it where there is a report of one."""
-    rows = rows_of(load(CPU))
-    if not GPU.exists():
-        return rows
-    seen = {(row.puzzle, row.name): row.gpu for row in rows_of(load(GPU))}
-    return [replace(row, gpu=seen.get((row.puzzle, row.name))) for row in rows]
+    return [replace(row, gpu=there.gpu if there else None) for row, there in _beside_the_gpu()]
 
 
 def disagreements() -> list[str]:
     """Where the report of the GPU says something else than that of the CPU. A kernel that it has no row for is pending."""
-    if not GPU.exists():
-        return []
-    on_gpu = {(row.puzzle, row.name): row for row in rows_of(load(GPU))}
     found = []
-    for row in rows_of(load(CPU)):
-        name = f"{row.puzzle}/{row.name}"
-        there = on_gpu.get((row.puzzle, row.name))
+    for row, there in _beside_the_gpu():
         if there is None:
             continue
+        name = f"{row.puzzle}/{row.name}"
         if there.gpu is None:
             found.append(f"{name}: not launched on the GPU")
         elif there.gate != row.gate:
@@ -83,8 +82,7 @@ def report_of(kind: str, fates: Sequence[Fate], facts: Mapping[str, str]) -> dic
     """``<kind>/v1``: per puzzle how many mutants were made and what became of them; some by name."""
     puzzles = []
     for puzzle in LADDER:
-        mine = [f for f in fates if f.puzzle == puzzle.name]
-        if mine:
+        if mine := [f for f in fates if f.puzzle == puzzle.name]:
             puzzles.append({"puzzle": puzzle.name, "made": len(mine), **_counted(mine), **_named(kind, mine)})
     return {"schema": f"{kind}/v1", "environment": dict(facts), "puzzles": puzzles}
 
@@ -101,12 +99,11 @@ def _counted(fates: Sequence[Fate]) -> dict[str, Any]:
 
 
 def _named(kind: str, fates: Sequence[Fate]) -> dict[str, Any]:
-    return {
-        outcome: [
-            {"mutant": f.key} | ({"differs": f.differs} if f.differs else {}) for f in fates if f.outcome == outcome
-        ]
-        for outcome in _NAMED[kind]
-    }
+    named: dict[str, list[dict[str, str]]] = {outcome: [] for outcome in _NAMED[kind]}
+    for f in fates:
+        if f.outcome in named:
+            named[f.outcome].append({"mutant": f.key} | ({"differs": f.differs} if f.differs else {}))
+    return named
 
 
 def merged(kind: str, old: Mapping[str, Any], fates: Sequence[Fate], facts: Mapping[str, str]) -> dict[str, Any]:
@@ -139,9 +136,6 @@ class Reason:
     because: str
     mutants: tuple[str, ...] = ()
 
-    def explains(self, key: str) -> bool:
-        return key in self.mutants
-
 
 def reasons() -> list[Reason]:
     """The explanations of `survivors.toml`."""
@@ -153,4 +147,4 @@ def explained(kind: str) -> Iterator[tuple[Reason | None, dict[str, str]]]:
     """Every survivor with its reason."""
     known = reasons()
     for entry in survivors(kind):
-        yield next((reason for reason in known if reason.explains(entry["mutant"])), None), entry
+        yield next((reason for reason in known if entry["mutant"] in reason.mutants), None), entry

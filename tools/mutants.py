@@ -95,9 +95,8 @@ def take_over(files: Sequence[str]) -> None:
                 write(kind, merged(kind, load(path_of(kind)), fates, _environment()))
                 break
         else:
-            raise ValueError(
-                f"{file}: these are not the mutants of {', '.join(sorted(names))} as they are now: sweep again"
-            )
+            of = ", ".join(sorted(names))
+            raise ValueError(f"{file}: these are not the mutants of {of} as they are now: sweep again")
 
 
 def judge_bank(puzzles: Sequence[Puzzle]) -> int:
@@ -143,13 +142,8 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--page", action="store_true", help="judge nothing, only make the page from the reports")
     for sort in SORTS:
-        add(
-            f"--{sort}",
-            action="append_const",
-            dest="sorts",
-            const=sort,
-            help=f"judge the {sort} (default: all four sorts)",
-        )
+        said = f"judge the {sort} (default: all four sorts)"
+        add(f"--{sort}", action="append_const", dest="sorts", const=sort, help=said)
     names = [p.name for p in LADDER]
     add("--puzzle", action="append", default=[], choices=names, help="only of this puzzle; may be repeated")
     add("--sample", type=int, default=0, metavar="N", help="judge N of each puzzle and write nothing")

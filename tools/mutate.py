@@ -21,7 +21,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,7 +32,7 @@ import torch  # noqa: E402
 from checker.course import LADDER, PUZZLES  # noqa: E402
 from checker.judge import int64_overflow, late_programs, memory_gate, traffic_gate  # noqa: E402
 from checker.judge.compile_gate import Compilation  # noqa: E402
-from checker.judge.launches import Prepared, prepare_all, volume, without_numbers  # noqa: E402
+from checker.judge.launches import prepare_all, volume, without_numbers  # noqa: E402
 from checker.judge.outcome import Outcome, simulate  # noqa: E402
 from checker.puzzle import FAR, Case, Puzzle  # noqa: E402
 from checker.simulator.trace import SimulateOptions, Trace  # noqa: E402
@@ -43,8 +43,6 @@ from tests.judge.local_runner import LocalRunner  # noqa: E402
 from tools.mutations import Mutation, mutations  # noqa: E402
 from tools.semantic import semantic  # noqa: E402
 
-SWEPT = LADDER
-"""The puzzles whose solutions are mutated: all of them."""
 EXTRA = 16
 """Cases drawn for each puzzle beside its own."""
 FAR_EXTRA = 12
@@ -103,7 +101,8 @@ def _solution(puzzle: Puzzle) -> str:
     return (ROOT / "solutions" / f"{puzzle.name}.py").read_text("utf-8")
 
 
-def _source(puzzle: Puzzle, text: str) -> KernelSource:
+def source_of(puzzle: Puzzle, text: str) -> KernelSource:
+    """A mutant as a submission of the puzzle's file."""
     return kernel_source(text, puzzle.name, puzzle.kernel, f"{puzzle.name}.py")
 
 
@@ -119,7 +118,7 @@ class Bench:
         own = [case for case in puzzle.cases if "cpu" in case.devices]
         self.cases = prepare_all(puzzle, [(case, None) for case in own])
         self.extra = prepare_all(puzzle, [(case, None) for case in extra_cases(puzzle, far)])
-        solution = _source(puzzle, _solution(puzzle))
+        solution = source_of(puzzle, _solution(puzzle))
         self.right = list(simulate(puzzle, solution, self.runner, [*self.cases, *self.extra], _EVENTS))
         for outcome in self.right:
             if self._fault(outcome):
@@ -128,17 +127,16 @@ class Bench:
 
     def fate(self, mutation: Mutation) -> Fate:
         """What becomes of a mechanical mutant."""
-        source = _source(self.puzzle, mutation.source)
+        source = source_of(self.puzzle, mutation.source)
         gate = self._gate(source, far="int64" in mutation.before, first=True)
         if gate is not None:
             return _fate(mutation, "killed", by=gate)
-        differs = next((what for what, _ in self._differences(source)), "")
-        differs = differs or mutation.unseen
+        differs = next((what for what, _ in self._differences(source)), mutation.unseen)
         return _fate(mutation, "survived" if differs else "equivalent", differs=differs)
 
     def semantic_fate(self, mutation: Mutation) -> Fate:
         """What becomes of a semantic mutant, which is compiled only where all else let it pass."""
-        source = _source(self.puzzle, mutation.source)
+        source = source_of(self.puzzle, mutation.source)
         gate = self._gate(source, far=mutation.kind.startswith("an index"), first=False)
         if gate is not None:
             return _fate(mutation, "killed", by=gate)
@@ -156,7 +154,7 @@ class Bench:
         """
         if rules.violations(source, self.puzzle):
             return "source"
-        if first and self._broken(source, self.cases[:1]):
+        if first and Compilation(self.puzzle, source, self.runner, self.cases[:1]).first():
             return "compile"
         outcomes = []
         for outcome in simulate(self.puzzle, source, self.runner, self.cases):
@@ -178,17 +176,12 @@ class Bench:
         compilation = Compilation(self.puzzle, source, self.runner, self.cases)
         return "compile" if compilation.first() or compilation.rest() else None
 
-    def _broken(self, source: KernelSource, prepared: Sequence[Prepared]) -> bool:
-        return Compilation(self.puzzle, source, self.runner, prepared).first() is not None
-
     def _differences(self, source: KernelSource) -> Iterator[tuple[str, bool]]:
         """What sets the kernel apart from the solution, case by case, and whether a gate would fail it there."""
-        everything = [*self.cases, *self.extra]
-        outcomes = simulate(self.puzzle, source, self.runner, everything, _EVENTS)
+        outcomes = simulate(self.puzzle, source, self.runner, [*self.cases, *self.extra], _EVENTS)
         for mine, theirs in zip(self.right, outcomes, strict=False):  # it may stop
             fault = self._fault(theirs)
-            what = fault or self._deviation(mine, theirs)
-            if what:
+            if what := fault or self._deviation(mine, theirs):
                 yield f"{theirs.case.name}: {what}", bool(fault)
 
     def _fault(self, outcome: Outcome) -> str:
@@ -196,8 +189,8 @@ class Bench:
             return f"stops: {outcome.result.message}"
         if not outcome.right:
             return "wrong values"
-        if memory_gate.memory_findings(outcome):
-            return f"memory: {memory_gate.memory_findings(outcome)[0].kind}"
+        if found := memory_gate.memory_findings(outcome):
+            return f"memory: {found[0].kind}"
         return "too many bytes" if traffic_gate.overdrawn(self.puzzle, outcome) else ""
 
     def _deviation(self, mine: Outcome, theirs: Outcome) -> str:
@@ -250,18 +243,12 @@ def start(cache: str) -> None:
     os.environ["TRITON_CACHE_DIR"] = cache
 
 
-def judge(mutation: Mutation) -> Fate:
-    """One mechanical mutant, in this process. Raises RuntimeError, naming the mutant, where the machinery breaks on it."""
+def judge(mutation: Mutation, semantically: bool = False) -> Fate:
+    """One mutant, in this process. Raises RuntimeError, naming the mutant, where the machinery breaks on it."""
     try:
+        if semantically:
+            return _bench(mutation.puzzle, FAR_EXTRA).semantic_fate(mutation)
         return _bench(mutation.puzzle).fate(mutation)
-    except Exception as error:
-        raise RuntimeError(f"{mutation.key}: {type(error).__name__}: {error}") from error
-
-
-def judge_semantic(mutation: Mutation) -> Fate:
-    """The same of a semantic mutant."""
-    try:
-        return _bench(mutation.puzzle, FAR_EXTRA).semantic_fate(mutation)
     except Exception as error:
         raise RuntimeError(f"{mutation.key}: {type(error).__name__}: {error}") from error
 
@@ -275,19 +262,14 @@ def sweep(puzzles: Sequence[Puzzle], jobs: int, semantically: bool = False, samp
     fates: list[Fate] = []
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as cache, context.Pool(jobs, start, (cache,)) as pool:
-        for fate in pool.imap(
-            judge_semantic if semantically else judge, everything, chunksize=_chunk(len(everything), jobs)
-        ):
+        # few at a time, so that none is left alone with dear ones at the end
+        chunk = max(1, min(8, len(everything) // (8 * jobs)))
+        for fate in pool.imap(partial(judge, semantically=semantically), everything, chunksize=chunk):
             fates.append(fate)
             if (fate.outcome == "survived" and not semantically) or len(fates) % 50 == 0:
                 note = f": survived: {fate.key} ({fate.differs})" if fate.outcome == "survived" else ""
                 print(f"{len(fates)} of {len(everything)}{note}", file=sys.stderr, flush=True)
     return fates
-
-
-def _chunk(count: int, jobs: int) -> int:
-    """How many a process takes at a time: few, so that none is left alone with dear ones at the end."""
-    return max(1, min(8, count // (8 * jobs)))
 
 
 def summary(fates: Sequence[Fate]) -> str:
@@ -299,14 +281,14 @@ def summary(fates: Sequence[Fate]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--puzzle", action="append", choices=[p.name for p in SWEPT], help="only this puzzle; may be repeated"
+        "--puzzle", action="append", choices=[p.name for p in LADDER], help="only this puzzle; may be repeated"
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per processor)")
     parser.add_argument("--semantic", action="store_true", help="the semantic mutants instead of the mechanical ones")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="only N mutants of each puzzle")
     parser.add_argument("--json", metavar="FILE", help="write the fate of every mutant to FILE")
     options = parser.parse_args()
-    puzzles = [puzzle for puzzle in SWEPT if not options.puzzle or puzzle.name in options.puzzle]
+    puzzles = [puzzle for puzzle in LADDER if not options.puzzle or puzzle.name in options.puzzle]
     fates = sweep(puzzles, options.jobs, options.semantic, options.sample)
     if options.json:
         Path(options.json).write_text(json.dumps([asdict(f) for f in fates], indent=0) + "\n", "utf-8")

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from checker.puzzle import Slips
 
-INF, MINUS_INF = 'float("inf")', 'float("-inf")'
 _ARITHMETIC: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub, ast.Mult),
     ast.Sub: (ast.Add,),
@@ -79,8 +78,11 @@ Change = tuple[str, ast.AST, ast.AST | None]
 
 def mutations(text: str, puzzle: str, kernel: str, slips: Slips | None = None) -> list[Mutation]:
     """Every mutant of the kernel called `kernel` in `text`, in the order of its lines."""
-    function = next(n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef) and n.name == kernel)
-    return unique(Maker(text, puzzle, function, slips), text)
+    return unique(Maker(text, puzzle, function_of(ast.parse(text), kernel), slips), text)
+
+
+def function_of(module: ast.Module, name: str) -> ast.FunctionDef:
+    return next(n for n in module.body if isinstance(n, ast.FunctionDef) and n.name == name)
 
 
 def unique(maker: Maker, text: str) -> list[Mutation]:
@@ -100,11 +102,13 @@ def alike_by_form(names: Iterable[str]) -> list[set[str]]:
     groups: dict[tuple[str, str], set[str]] = {}
     for name in (name for name in names if "_" in name):
         first, last = name.partition("_")[0], name.rpartition("_")[2]
-        keys = (
-            [("first word", first)] if first in _FIRST_WORDS else [("last word", last)] if last in _LAST_WORDS else []
-        )
+        keys = []
         if first == "stride":
             keys = [("tensor", last[:-1]), ("axis", last[-1].replace("n", "m"))]  # rows of queries, rows of keys
+        elif first in _FIRST_WORDS:
+            keys = [("first word", first)]
+        elif last in _LAST_WORDS:
+            keys = [("last word", last)]
         for key in keys:
             groups.setdefault(key, set()).add(name)
     return [group for group in groups.values() if len(group) > 1]
@@ -144,12 +148,10 @@ class Maker:
             yield self._dropped(statement, alone=len(statements) == 1)
             if index + 1 < len(statements):
                 yield from self._swapped(statement, statements[index + 1])
+            yield from self._changed(statement)
             if isinstance(statement, _WITH_BODY):
                 assert not statement.orelse, "an else"
-                yield from self._changed(statement)
                 yield from self.block(statement.body)
-            else:
-                yield from self._changed(statement)
 
     # ------------------------------------------------------------------------------------------------- whole statements
 
@@ -268,7 +270,7 @@ def _constants(node: ast.Constant, value: float) -> Iterator[Change]:
 def _calls(node: ast.Call) -> Iterator[Change]:
     match node.func:
         case ast.Name(id="float"):
-            for text in ("0.0", "-1.0", "-1e4", "-1e30", INF, 'float("nan")'):
+            for text in ("0.0", "-1.0", "-1e4", "-1e30", 'float("inf")', 'float("nan")'):
                 yield "constant", node, ast.parse(text, mode="eval").body
         case ast.Attribute(value=ast.Name(id="tl"), attr=name):
             for other in _FUNCTIONS.get(name, ()):

@@ -10,7 +10,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -45,24 +48,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def write(course: Path, assignment: str, puzzles: Sequence[Puzzle]) -> None:
     """Write the course, over an older one of the same name. Raises OSError."""
-    import nbformat
-
     write_atomically(course / "nbgrader_config.py", CONFIG)
     for puzzle in puzzles:
-        made = nbformat.v4.new_notebook(cells=_cells(puzzle))
+        made = new_notebook(cells=_cells(puzzle))
         write_atomically(course / "source" / assignment / f"{puzzle.name}.ipynb", nbformat.writes(made))
 
 
-def _cells(puzzle: Puzzle) -> list[Any]:
-    import nbformat
-
-    text = nbformat.v4.new_markdown_cell(f"# {puzzle.title}\n\n{puzzle.statement}\n")
-    kernel = nbformat.v4.new_code_cell(_with_solution((ROOT / "solutions" / f"{puzzle.name}.py").read_text("utf-8")))
-    kernel.metadata["nbgrader"] = _metadata(f"{puzzle.name}-kernel", solution=True)
+def _cells(puzzle: Puzzle) -> list[NotebookNode]:
+    text = new_markdown_cell(f"# {puzzle.title}\n\n{puzzle.statement}\n")
+    kernel = _with_solution((ROOT / "solutions" / f"{puzzle.name}.py").read_text("utf-8"))
     call = f'from checker.grading.nbgrader_cell import points\n\npoints("{puzzle.name}", "{puzzle.name}.ipynb")'
-    graded = nbformat.v4.new_code_cell(call)
-    graded.metadata["nbgrader"] = _metadata(f"{puzzle.name}-points", points=puzzle.points)
-    return [text, kernel, graded]
+    return [
+        text,
+        graded_cell(f"{puzzle.name}-kernel", kernel, solution=True),
+        graded_cell(f"{puzzle.name}-points", call, points=puzzle.points),
+    ]
 
 
 def _with_solution(text: str) -> str:
@@ -78,17 +78,12 @@ def _with_solution(text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _metadata(identifier: str, *, solution: bool = False, points: int | None = None) -> dict[str, Any]:
-    """nbgrader's, in version 3 of its schema."""
-    return {
-        "schema_version": 3,
-        "grade_id": identifier,
-        "solution": solution,
-        "grade": points is not None,
-        "locked": not solution,
-        "task": False,
-        **({"points": points} if points is not None else {}),
-    }
+def graded_cell(identifier: str, code: str, *, solution: bool = False, points: int | None = None) -> NotebookNode:
+    """A cell of code with what nbgrader has to know of it, in version 3 of its schema."""
+    known = {"schema_version": 3, "grade_id": identifier, "solution": solution, "grade": points is not None}
+    known |= {"locked": not solution, "task": False}
+    known |= {} if points is None else {"points": points}
+    return new_code_cell(code, metadata={"nbgrader": known})
 
 
 if __name__ == "__main__":

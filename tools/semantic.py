@@ -8,10 +8,11 @@ They stand beside the mechanical mutants (`mutations.py`) and are made like them
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 
 from checker.puzzle import Slips
-from tools.mutations import Change, Maker, Mutation, unique
+from tools.mutations import Change, Maker, Mutation, function_of, unique
 
 NARROW = ("float16", "bfloat16")
 INDEX = ("int8", "int16", "int32")
@@ -27,8 +28,7 @@ def semantic(
 
     `parameters` says what each parameter is: ``float``, ``int``, or of a pointer what it points to.
     """
-    function = next(n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef) and n.name == kernel)
-    return unique(_Semantic(text, puzzle, function, slips, parameters), text)
+    return unique(_Semantic(text, puzzle, function_of(ast.parse(text), kernel), slips, parameters), text)
 
 
 class _Semantic(Maker):
@@ -42,12 +42,9 @@ class _Semantic(Maker):
             name: tuple(e for e in map(_expression, texts) if _names(e) <= self.known.keys())
             for name, texts in (slips.usual if slips else {}).items()
         }
-        self.usual |= {
-            name: (ast.Constant(1),) for name in self.known if name.startswith("stride_") and name.endswith("d")
-        }
-        self.sizes = [
-            name for name, kind in parameters.items() if kind == "int" and name.startswith(("N", "M", "D_V", "S"))
-        ]
+        self.usual |= {name: (ast.Constant(1),) for name in self.known if re.fullmatch(r"stride_\w*d", name)}
+        integers = [name for name, kind in parameters.items() if kind == "int"]
+        self.sizes = [name for name in integers if name.startswith(("N", "M", "D_V", "S"))]
         self.kinds = Kinds(parameters)
         for statement in ast.walk(function):
             self.kinds.learn(statement)
@@ -64,11 +61,8 @@ class _Semantic(Maker):
         match statement:
             case ast.For(iter=ast.Call(args=[_, stop, step])):
                 for turns in TURNS:
-                    yield (
-                        "a bound on the turns",
-                        stop,
-                        _expression(f"tl.minimum({ast.unparse(stop)}, {turns} * {ast.unparse(step)})"),
-                    )
+                    bound = f"tl.minimum({ast.unparse(stop)}, {turns} * {ast.unparse(step)})"
+                    yield "a bound on the turns", stop, _expression(bound)
             case ast.For(iter=ast.Call(args=[stop])):
                 for turns in TURNS:
                     yield "a bound on the turns", stop, _expression(f"tl.minimum({ast.unparse(stop)}, {turns})")
@@ -103,20 +97,19 @@ class _Semantic(Maker):
         if _is_constant(value):
             return
         if kind.startswith("float"):
-            for narrow in NARROW:
-                yield f"a value in {narrow}", value, _narrowed(text, narrow, kind)
-            for clamped in (
-                f"tl.maximum({text}, -80.0)",
-                f"tl.minimum({text}, 80.0)",
-                f"tl.minimum(tl.maximum({text}, {LOW}), {HIGH})",
-            ):
+            yield from _narrowed("a value", value, kind)
+            held = f"tl.minimum(tl.maximum({text}, {LOW}), {HIGH})"
+            for clamped in (f"tl.maximum({text}, -80.0)", f"tl.minimum({text}, 80.0)", held):
                 yield "a clamp", value, _expression(clamped)
         if kind == "int":
             for width in INDEX:
                 yield f"an index in {width}", value, _expression(f"{text}.to(tl.{width})")
         if kind == "bool":
-            for size in self.sizes:
-                yield "a path for full tiles", value, _expression(f"{text} | ({size} % 16 == 0)")
+            yield from self._full_tiles(value)
+
+    def _full_tiles(self, mask: ast.expr) -> Iterator[Change]:
+        for size in self.sizes:
+            yield "a path for full tiles", mask, _expression(f"({ast.unparse(mask)}) | ({size} % 16 == 0)")
 
     def _call(self, node: ast.Call) -> Iterator[Change]:
         match node.func:
@@ -126,59 +119,34 @@ class _Semantic(Maker):
                 return
         if name in ("dot", "sum", "max", "exp", "store"):
             for argument in node.args[1:2] if name == "store" else node.args[:2] if name == "dot" else node.args[:1]:
-                kind = self.kinds.of(argument)
-                if kind.startswith("float"):
-                    what = "an operand" if name == "dot" else "an argument"
-                    for narrow in NARROW:
-                        yield f"{what} in {narrow}", argument, _narrowed(f"({ast.unparse(argument)})", narrow, kind)
+                what = "an operand" if name == "dot" else "an argument"
+                yield from _narrowed(what, argument, self.kinds.of(argument))
         if name == "exp":
             for text in ("tl.maximum({}, -20.0)", "tl.maximum({}, -50.0)", "tl.minimum({}, 80.0)"):
                 yield "a clamp", node.args[0], _expression(text.format(ast.unparse(node.args[0])))
         if name == "log":
             yield "an epsilon", node.args[0], _expression(f"{ast.unparse(node.args[0])} + 1e-6")
         if name == "where":
-            condition = ast.unparse(node.args[0])
+            condition = node.args[0]
+            number = f"({ast.unparse(condition)}).to(tl.int32)"
             for reduce in ("max", "min"):
-                yield (
-                    "a guard common to the tile",
-                    node.args[0],
-                    _expression(f"tl.{reduce}(({condition}).to(tl.int32)) > 0"),
-                )
-            yield (
-                "a guard common to the row",
-                node.args[0],
-                _expression(f"(tl.max(({condition}).to(tl.int32), axis=0) > 0)[None, :]"),
-            )
-            yield (
-                "a guard common to the row",
-                node.args[0],
-                _expression(f"(tl.max(({condition}).to(tl.int32), axis=1) > 0)[:, None]"),
-            )
-        for keyword in node.keywords:
-            if keyword.arg == "mask" and not isinstance(keyword.value, ast.Name):
-                for size in self.sizes:
-                    yield (
-                        "a path for full tiles",
-                        keyword.value,
-                        _expression(f"({ast.unparse(keyword.value)}) | ({size} % 16 == 0)"),
-                    )
+                yield "a guard common to the tile", condition, _expression(f"tl.{reduce}({number}) > 0")
+            for axis, index in ((0, "None, :"), (1, ":, None")):
+                row = f"(tl.max({number}, axis={axis}) > 0)[{index}]"
+                yield "a guard common to the row", condition, _expression(row)
+        for mask in (keyword.value for keyword in node.keywords if keyword.arg == "mask"):
+            if not isinstance(mask, ast.Name):
+                yield from self._full_tiles(mask)
 
     def _operation(self, node: ast.BinOp) -> Iterator[Change]:
         if isinstance(node.op, ast.Div):
             divisor = ast.unparse(node.right)
-            for text in (
-                f"{divisor} + 1e-06",
-                f"{divisor} + 0.001",
-                f"tl.maximum({divisor}, 1e-06)",
-                f"tl.maximum({divisor}, 1.0)",
-            ):
-                yield "an epsilon", node.right, _expression(text)
+            for text in ("{} + 1e-06", "{} + 0.001", "tl.maximum({}, 1e-06)", "tl.maximum({}, 1.0)"):
+                yield "an epsilon", node.right, _expression(text.format(divisor))
         if isinstance(node.op, ast.Mult | ast.Div):
             for operand in (node.left, node.right):
-                kind = self.kinds.of(operand)
-                if kind.startswith("float") and not isinstance(operand, ast.Constant):
-                    for narrow in NARROW:
-                        yield f"a factor in {narrow}", operand, _narrowed(f"({ast.unparse(operand)})", narrow, kind)
+                if not isinstance(operand, ast.Constant):
+                    yield from _narrowed("a factor", operand, self.kinds.of(operand))
         if isinstance(node.op, ast.Mult) and self.kinds.of(node) == "int":
             for width in INDEX[1:]:
                 yield f"an index in {width}", node, _expression(f"({ast.unparse(node)}).to(tl.{width})")
@@ -202,11 +170,14 @@ def _names(expression: ast.expr) -> set[str]:
     return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
 
 
-def _narrowed(text: str, narrow: str, kind: str) -> ast.expr:
-    """A value rounded to a narrower type, in the type that it had."""
-    _, _, pointer = kind.partition(" ")
-    back = f"{pointer}.dtype.element_ty" if pointer else "tl.float32"
-    return _expression(f"{text}.to(tl.{narrow}).to({back})")
+def _narrowed(what: str, value: ast.expr, kind: str) -> Iterator[Change]:
+    """A value rounded to narrower types, in the type that it had; nothing where it is not floating."""
+    word, _, pointer = kind.partition(" ")
+    if word == "float":
+        back = f"{pointer}.dtype.element_ty" if pointer else "tl.float32"
+        for narrow in NARROW:
+            rounded = f"({ast.unparse(value)}).to(tl.{narrow}).to({back})"
+            yield f"{what} in {narrow}", value, _expression(rounded)
 
 
 class Kinds:

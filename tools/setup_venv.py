@@ -107,9 +107,8 @@ def make_venv():
     python, version = find_python()
     say("Making .venv with Python %d.%d." % version)
     # --clear: what is left of an unfinished .venv, or of one whose Python was removed, is of no use
-    made = subprocess.run(
-        [python, "-m", "venv", "--clear", VENV], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-    )
+    command = [python, "-m", "venv", "--clear", VENV]
+    made = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     if made.returncode:
         said = made.stdout.decode(errors="replace").strip()
         if "No space left" in said:

@@ -60,10 +60,11 @@ class SiteError(Exception):
 
 def solved(root: Path = ROOT) -> dict[str, NotebookNode]:
     """Every notebook by name, as `make sync` makes it, with the course's solution in each cell that a learner would fill."""
-    files = sync.made(root)
-    found = {Path(path).stem: nbformat.reads(text, as_version=4) for path, text in files.items() if path.endswith(".ipynb")}  # fmt: skip
-    for notebook in found.values():
-        fill_in(notebook, root / "solutions")
+    found = {}
+    for path, text in sync.made(root).items():
+        if path.endswith(".ipynb"):
+            notebook = found[Path(path).stem] = nbformat.reads(text, as_version=4)
+            fill_in(notebook, root / "solutions")
     return found
 
 
@@ -135,15 +136,7 @@ def _one_block(html: str) -> str:
 
 # ---- nothing from outside ----------------------------------------------------------------------------------------------
 
-LOADS = {
-    "script": "src",
-    "img": "src",
-    "iframe": "src",
-    "embed": "src",
-    "source": "src",
-    "audio": "src",
-    "video": "src",
-}
+LOADS = dict.fromkeys(("script", "img", "iframe", "embed", "source", "audio", "video"), "src")
 LOADS |= {"object": "data", "image": "href", "use": "href", "link": "href"}
 FETCHED = {"stylesheet", "icon", "preload", "modulepreload", "prefetch", "preconnect", "dns-prefetch", "manifest"}
 IN_STYLES = re.compile(r"""(?:url\(\s*|@import\s+)["']?((?:https?:)?//[^"')\s]+)""", re.IGNORECASE)

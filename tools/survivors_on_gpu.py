@@ -31,7 +31,7 @@ from checker.misconceptions import bank  # noqa: E402
 from checker.sandbox import Sandbox  # noqa: E402
 from checker.submission.kernel import KernelSource  # noqa: E402
 from tools import guarded, mutate  # noqa: E402
-from tools.mutant_reports import KINDS, SURVIVORS_GPU, survivors  # noqa: E402
+from tools.mutant_reports import KINDS, SURVIVORS_GPU, load, survivors  # noqa: E402
 
 _FOLDER = re.compile(r"/\S*/(?=\w+\.py)")
 """The folders of a file in a compiler's message."""
@@ -49,7 +49,7 @@ def _source(kind: str, key: str) -> KernelSource:
     if kind != "guarded":
         made = mutate.generated(puzzle) if kind == "mechanical" else mutate.semantic_mutants(puzzle)
         text = {mutation.key: mutation.source for mutation in made}[key]
-        return mutate.kernel_source(text, puzzle.name, puzzle.kernel, f"{puzzle.name}.py")
+        return mutate.source_of(puzzle, text)
     name, _, condition = key.removeprefix(f"{puzzle.name}: ").partition(" if ")
     wrong = {misconception.name: misconception for misconception in bank(puzzle.name)}[name]
     guard = {guard.name: guard for guard in guarded.guards(puzzle)}[condition]
@@ -77,7 +77,7 @@ def main() -> int:
     mutants = list(kernels())
     before: dict[str, Any] = {"rows": [], "seconds": 0}
     if options.resume and SURVIVORS_GPU.exists():
-        before = json.loads(SURVIVORS_GPU.read_text("utf-8"))
+        before = load(SURVIVORS_GPU)
     wanted = {key for _, key, _ in mutants}
     rows: list[dict[str, Any]] = [row for row in before["rows"] if row["mutant"] in wanted]
     known = {row["mutant"] for row in rows}
@@ -88,10 +88,9 @@ def main() -> int:
     with ThreadPoolExecutor(options.jobs) as pool:
         rows += [row for row in pool.map(in_time, [one for one in mutants if one[1] not in known]) if row is not None]
     seconds = before["seconds"] + time.monotonic() - began
-    facts = environment("cuda", Sandbox.shared().tier)
     report = {
         "schema": "survivors/v1",
-        "environment": facts,
+        "environment": environment("cuda", Sandbox.shared().tier),
         "seconds": round(seconds),
         "asked": len(mutants),
         "rows": rows,

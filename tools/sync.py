@@ -80,10 +80,9 @@ def settle_address(root: Path, wanted: str) -> None:
 
 def origin(root: Path) -> str:
     """The address of git's `origin` where it is on a public code host; "" for a path, for ssh, and without git."""
+    ask = ["git", "remote", "get-url", "origin"]
     try:
-        remote = subprocess.run(
-            ["git", "remote", "get-url", "origin"], cwd=root, capture_output=True, text=True, check=False
-        )
+        remote = subprocess.run(ask, cwd=root, capture_output=True, text=True, check=False)
     except OSError:
         return ""
     url = remote.stdout.strip()

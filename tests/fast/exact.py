@@ -31,10 +31,18 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -
     q, k, v = (t.double().repeat_interleave(q.shape[1] // t.shape[1], dim=1) for t in (q, k, v))
     s = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
     if causal:
-        s = s.masked_fill(
-            torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1 + k.shape[2] - q.shape[2]), -math.inf
-        )
+        hidden = torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1 + k.shape[2] - q.shape[2])
+        s = s.masked_fill(hidden, -math.inf)
     return s.softmax(-1) @ v, s.logsumexp(-1)
+
+
+def gradients(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, do: torch.Tensor, causal: bool
+) -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, ...]]:
+    """What the forward pass saves, in the dtype of q and in float32, and dq, dk, dv."""
+    learned = [t.double().requires_grad_() for t in (q, k, v)]
+    o, lse = attention(*learned, causal)
+    return (o.detach().to(q.dtype), lse.detach().float()), torch.autograd.grad(o, learned, do.double())
 
 
 def linear_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:

@@ -32,6 +32,7 @@ from solutions.fast import (
     softmax,
 )
 from tests.fast.launches import HOPPER, requests
+from tests.fast.sizes import BOTH, WIDTHS, every
 
 pytestmark = pytest.mark.judged("solutions/fast")
 
@@ -84,6 +85,13 @@ def built_by(work: Callable[[], object], folder: Path) -> dict[str, Built]:
     return {name: built(compiled(*request), folder) for name, request in requests(work).items()}
 
 
+def assert_lean(*kernels: Built, spilled: int = FEW) -> None:
+    """Registers suffice but for so many bytes, and products run beside other instructions."""
+    for one in kernels:
+        assert one.spilled <= spilled
+        assert not one.waits
+
+
 def empty(*shape: int, count: int = 3) -> list[torch.Tensor]:
     return [torch.empty(*shape, dtype=torch.bfloat16) for _ in range(count)]
 
@@ -99,14 +107,10 @@ def test_attention_forward(d: int, causal: bool, config: attention.Config, n: in
     assert one.specialised == config.specialised
     assert "wgmma.mma_async" in one.ptx
     assert "cp.async.bulk.tensor" in one.ptx
-    assert one.spilled <= FEW
-    assert not one.waits
+    assert_lean(one)
 
 
-@pytest.mark.parametrize("n", [N, N + 1])
-@pytest.mark.parametrize("config", attention_fp8.CONFIGS, ids=str)
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d", [64, 128])
+@every(n=[N, N + 1], config=attention_fp8.CONFIGS, causal=BOTH, d=WIDTHS)
 def test_attention_in_fp8(d: int, causal: bool, config: attention_fp8.Config, n: int, tmp_path: Path) -> None:
     """Both products are of e4m3, in the form that Hopper has for it."""
     q, k, v = empty(1, 16, n, d)
@@ -115,9 +119,7 @@ def test_attention_in_fp8(d: int, causal: bool, config: attention_fp8.Config, n:
     assert {*re.findall(r"wgmma.mma_async\S*", one.ptx)} == {
         f"wgmma.mma_async.sync.aligned.m64n{columns}k32.f32.e4m3.e4m3" for columns in (config.block_n, d)
     }
-    for each in kernels.values():
-        assert each.spilled <= FEW
-        assert not each.waits
+    assert_lean(*kernels.values())
 
 
 @pytest.mark.parametrize(("queries", "instruction"), [(1, "mma.sync"), (64, "wgmma.mma_async")])
@@ -128,23 +130,17 @@ def test_attention_split(d: int, queries: int, instruction: str, tmp_path: Path)
     assert kernels.keys() == {"part_kernel", "merge_kernel"}
     assert instruction in kernels["part_kernel"].ptx
     assert "cp.async.bulk.tensor" in kernels["part_kernel"].ptx
-    for one in kernels.values():
-        assert one.spilled == 0
-        assert not one.waits
+    assert_lean(*kernels.values(), spilled=0)
 
 
-@pytest.mark.parametrize("config", attention_backward.CONFIGS, ids=str)
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d", [64, 128])
+@every(config=attention_backward.CONFIGS, causal=BOTH, d=WIDTHS)
 def test_attention_backward(d: int, causal: bool, config: attention_backward.Config, tmp_path: Path) -> None:
     (q, k, v, o, do), lse = empty(1, 16, N, d, count=5), torch.empty(1, 16, N)
     kernels = built_by(
         lambda: attention_backward.attention_backward(q, k, v, o, lse, do, causal, config=config), tmp_path
     )
     assert kernels["dq_kernel"].specialised == config.dq.specialised
-    for one in kernels.values():
-        assert one.spilled <= FEW
-        assert not one.waits
+    assert_lean(*kernels.values())
 
 
 @pytest.mark.parametrize("d", [64, 128])
@@ -159,8 +155,7 @@ def test_linear_attention(d: int, tmp_path: Path) -> None:
             assert d == 128 or not one.waits, name
 
 
-@pytest.mark.parametrize("columns", [1000, 4096, 16384, 65536, 262144, 2**23])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@every(columns=[1000, 4096, 16384, 65536, 262144, 2**23], dtype=[torch.float32, torch.bfloat16])
 def test_softmax(dtype: torch.dtype, columns: int, tmp_path: Path) -> None:
     x = torch.empty(1, dtype=dtype).expand(3, columns)
     config = softmax.choose(columns, dtype)
@@ -187,35 +182,23 @@ def built_in_gluon(
     return built(made, folder)
 
 
-@pytest.mark.parametrize("dtype", ["bf16", "fp16"])
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d", [64, 128])
+@every(dtype=["bf16", "fp16"], causal=BOTH, d=WIDTHS)
 def test_gluon(d: int, causal: bool, dtype: str, tmp_path: Path) -> None:
     config, kernel = attention_gluon.CONFIGS[d], attention_gluon.attention_gluon_kernel
     tiles = {"q_desc": 64, "k_desc": config.block_n, "v_desc": config.block_n, "o_desc": 64}
     types = {name: blocks(rows, d, dtype) for name, rows in tiles.items()}
     types |= {"lse_ptr": "*fp32", "N": "i32", "qk_scale": "fp32"}
-    constants = {
-        "IS_CAUSAL": causal,
-        "GROUPS": config.groups,
-        "STAGES": config.stages,
-        "REGISTERS": config.registers,
-    }
+    constants = {"IS_CAUSAL": causal, "GROUPS": config.groups, "STAGES": config.stages, "REGISTERS": config.registers}
     one = built_in_gluon(kernel, types, constants, ["lse_ptr"], config.most, tmp_path)
     assert one.specialised
-    assert one.spilled <= FEW
-    assert not one.waits
+    assert_lean(one)
 
 
-@pytest.mark.parametrize("dtype", ["bf16", "fp16"])
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d", [64, 128])
+@every(dtype=["bf16", "fp16"], causal=BOTH, d=WIDTHS)
 def test_gluon_backward(d: int, causal: bool, dtype: str, tmp_path: Path) -> None:
     """With the lag some numbers are kept in memory between two tiles; it is the fastest all the same."""
-    config, kernel = (
-        attention_backward_gluon.CONFIGS[d, causal],
-        attention_backward_gluon.attention_backward_gluon_kernel,
-    )
+    config = attention_backward_gluon.CONFIGS[d, causal]
+    kernel = attention_backward_gluon.attention_backward_gluon_kernel
     names = ("q_desc", "k_desc", "v_desc", "do_desc", "dk_desc", "dv_desc")
     line = gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=32, rank=1)
     types = dict.fromkeys(names, blocks(64, d, dtype)) | {"rows_desc": f"tensordesc<fp32[64],{line!r}>"}
@@ -225,8 +208,7 @@ def test_gluon_backward(d: int, causal: bool, dtype: str, tmp_path: Path) -> Non
     assert one.specialised
     assert "red.global" in one.ptx or "atom.global" in one.ptx
     assert ".v4.f32" in one.ptx
-    assert one.spilled <= (256 if config.lag else FEW)
-    assert not one.waits
+    assert_lean(one, spilled=256 if config.lag else FEW)
 
 
 def test_gluon_backward_refuses_in_words() -> None:

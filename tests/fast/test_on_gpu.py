@@ -14,11 +14,9 @@ import torch
 from solutions.fast import attention, attention_backward, attention_fp8, attention_split, linear_attention, softmax
 from tests.fast import exact
 from tests.fast.exact import apart, normal, with_outliers
+from tests.fast.sizes import BOTH, HALVES, WIDTHS, every
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU"),
-]
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")]
 hopper = pytest.mark.skipif(
     torch.cuda.is_available() and torch.cuda.get_device_capability() != (9, 0), reason="needs a Hopper GPU"
 )
@@ -39,10 +37,7 @@ def inputs(n: int, d: int, count: int = 3, dtype: torch.dtype = torch.bfloat16) 
     return normal(1, 3, n, d, count=count, dtype=dtype, device="cuda")
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d", [64, 128])
-@pytest.mark.parametrize("n", LENGTHS)
+@every(dtype=HALVES, causal=BOTH, d=WIDTHS, n=LENGTHS)
 def test_attention_forward(n: int, d: int, causal: bool, dtype: torch.dtype) -> None:
     q, k, v = inputs(n, d, dtype=dtype)
     o, lse = exact.attention(q, k, v, causal)
@@ -53,10 +48,7 @@ def test_attention_forward(n: int, d: int, causal: bool, dtype: torch.dtype) -> 
 
 
 @hopper
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d", [64, 128])
-@pytest.mark.parametrize("n", LENGTHS)
+@every(dtype=HALVES, causal=BOTH, d=WIDTHS, n=LENGTHS)
 def test_attention_forward_in_gluon(n: int, d: int, causal: bool, dtype: torch.dtype) -> None:
     attention_gluon = pytest.importorskip("solutions.fast.attention_gluon", reason="this Triton has no Gluon")
     q, k, v = inputs(n, d, dtype=dtype)
@@ -67,10 +59,7 @@ def test_attention_forward_in_gluon(n: int, d: int, causal: bool, dtype: torch.d
 
 
 @hopper
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d", [64, 128])
-@pytest.mark.parametrize("n", LENGTHS)
+@every(dtype=HALVES, causal=BOTH, d=WIDTHS, n=LENGTHS)
 def test_attention_in_fp8(n: int, d: int, causal: bool, dtype: torch.dtype) -> None:
     q, k, v = inputs(n, d, dtype=dtype)
     o, lse = exact.attention(q, k, v, causal)
@@ -92,10 +81,7 @@ def test_the_error_of_fp8(config: attention_fp8.Config) -> None:
         assert apart(got, o) < most
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d", [64, 128])
-@pytest.mark.parametrize("n", [*LENGTHS, 65536])
+@every(dtype=HALVES, causal=BOTH, d=WIDTHS, n=[*LENGTHS, 65536])
 @pytest.mark.parametrize(("h_q", "h_kv", "n_q"), [(8, 2, 1), (16, 2, 1), (3, 3, 1), (6, 2, 17), (2, 1, 100)])
 def test_attention_split(h_q: int, h_kv: int, n_q: int, n: int, d: int, causal: bool, dtype: torch.dtype) -> None:
     if causal and n_q > n:
@@ -109,54 +95,42 @@ def test_attention_split(h_q: int, h_kv: int, n_q: int, n: int, d: int, causal: 
         assert float((got_lse - lse).abs().max()) < 1e-3, splits
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d", [64, 128])
-@pytest.mark.parametrize("n", LENGTHS)
+def assert_gradients(found: Outputs, expected: Outputs, n: int, config: str = "") -> None:
+    for name, got, right in zip(("dq", "dk", "dv"), found, expected, strict=True):
+        if n == 1 and name != "dv":  # a weight that is always 1 has no gradient
+            assert float(got.abs().max()) < 0.05, (name, config)
+        else:
+            assert apart(got, right) < 1e-2, (name, config)
+
+
+@every(causal=BOTH, d=WIDTHS, n=LENGTHS)
 def test_attention_backward(n: int, d: int, causal: bool) -> None:
     q, k, v, do = inputs(n, d, count=4)
-    learned = [t.double().requires_grad_() for t in (q, k, v)]
-    o, lse = exact.attention(*learned, causal)
-    expected = torch.autograd.grad(o, learned, do.double())
-    saved = o.detach().to(q.dtype), lse.detach().float()
+    saved, expected = exact.gradients(q, k, v, do, causal)
     for config in attention_backward.CONFIGS:
         found = twice(lambda c=config: attention_backward.attention_backward(q, k, v, *saved, do, causal, config=c))
-        for name, got, right in zip(("dq", "dk", "dv"), found, expected, strict=True):
-            if n == 1 and name != "dv":  # a weight that is always 1 has no gradient
-                assert float(got.abs().max()) < 0.05, (name, config)
-            else:
-                assert apart(got, right) < 1e-2, (name, config)
+        assert_gradients(found, expected, n, str(config))
 
 
 @hopper
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d", [64, 128])
-@pytest.mark.parametrize("n", LENGTHS)
+@every(dtype=HALVES, causal=BOTH, d=WIDTHS, n=LENGTHS)
 def test_attention_backward_in_gluon(n: int, d: int, causal: bool, dtype: torch.dtype) -> None:
     """dQ is a sum in memory, whose order is another in each run; dK and dV are the same bit by bit."""
     attention_backward_gluon = pytest.importorskip(
         "solutions.fast.attention_backward_gluon", reason="this Triton has no Gluon"
     )
     q, k, v, do = inputs(n, d, count=4, dtype=dtype)
-    learned = [t.double().requires_grad_() for t in (q, k, v)]
-    o, lse = exact.attention(*learned, causal)
-    expected = torch.autograd.grad(o, learned, do.double())
-    saved = o.detach().to(q.dtype), lse.detach().float()
+    saved, expected = exact.gradients(q, k, v, do, causal)
 
     def run() -> Outputs:
         return attention_backward_gluon.attention_backward_gluon(q, k, v, *saved, do, causal)
 
     found, (_, *again) = run(), run()
     assert all(torch.equal(a, b) for a, b in zip(found[1:], again, strict=True))
-    for name, got, right in zip(("dq", "dk", "dv"), found, expected, strict=True):
-        if n == 1 and name != "dv":  # a weight that is always 1 has no gradient
-            assert float(got.abs().max()) < 0.05, name
-        else:
-            assert apart(got, right) < 1e-2, name
+    assert_gradients(found, expected, n)
 
 
-@pytest.mark.parametrize("d", [64, 128])
-@pytest.mark.parametrize("n", LENGTHS)
+@every(d=WIDTHS, n=LENGTHS)
 def test_causal_linear_attention(n: int, d: int) -> None:
     q, k, v = inputs(n, d)
     expected = exact.linear_attention(q, k, v)
@@ -167,8 +141,9 @@ def test_causal_linear_attention(n: int, d: int) -> None:
                 assert apart(o, expected) < 6e-3, (config, segments)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("n", [*LENGTHS, 33000, 65536, 65537, 262144, 262143, 2**21, 2**21 + 1, 2**23])
+@every(
+    dtype=[torch.float32, torch.bfloat16], n=[*LENGTHS, 33000, 65536, 65537, 262144, 262143, 2**21, 2**21 + 1, 2**23]
+)
 def test_softmax(n: int, dtype: torch.dtype) -> None:
     x = 3 * torch.randn(7, n, device="cuda")
     x[0, -1] += 30  # a late maximum

@@ -9,6 +9,7 @@ from solutions.fast import attention, attention_backward, attention_fp8, attenti
 from tests.fast import exact
 from tests.fast.exact import apart, normal, with_outliers
 from tests.fast.launches import caught, simulated
+from tests.fast.sizes import BOTH, WIDTHS, every
 
 FORWARD = [(d, causal, c) for d in (64, 128) for causal in (False, True) for c in attention.configs(d, causal)]
 LINEAR = [(d, c, parts) for d, configs in linear_attention.CONFIGS.items() for c in configs for parts in (1, 2)]
@@ -32,10 +33,7 @@ def test_what_is_chosen_is_tested() -> None:
     assert {attention_backward.SMALL, *attention_backward.FASTEST.values()} <= {*attention_backward.CONFIGS}
 
 
-@pytest.mark.parametrize("config", attention_fp8.CONFIGS, ids=str)
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d", [64, 128])
-@pytest.mark.parametrize("n", [1, 17, 128, 193])
+@every(config=attention_fp8.CONFIGS, causal=BOTH, d=WIDTHS, n=[1, 17, 128, 193])
 def test_attention_in_fp8(n: int, d: int, causal: bool, config: attention_fp8.Config) -> None:
     q, k, v = normal(1, 2, n, d, dtype=torch.float16 if n == 17 else torch.bfloat16)
     with caught(simulated):
@@ -45,8 +43,7 @@ def test_attention_in_fp8(n: int, d: int, causal: bool, config: attention_fp8.Co
     assert float((lse - expected_lse).abs().max()) < 0.2
 
 
-@pytest.mark.parametrize("config", attention_fp8.CONFIGS, ids=str)
-@pytest.mark.parametrize("sizes", [(1, 50, 2), (50, 1, 0), (0, 0, 1)], ids=str)
+@every(config=attention_fp8.CONFIGS, sizes=[(1, 50, 2), (50, 1, 0), (0, 0, 1)])
 def test_every_tile_in_fp8_has_a_scale_of_its_own(sizes: tuple[int, ...], config: attention_fp8.Config) -> None:
     """Tiles of values that are larger, smaller and nothing but zeros, of keys too, and heads a thousand times as large."""
     q, k, v = normal(2, 2, 384, 64)
@@ -89,10 +86,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("splits", [None, 1, 2, 5])
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d", [64, 128])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@every(splits=[None, 1, 2, 5], causal=BOTH, d=WIDTHS, shape=SHAPES)
 def test_attention_split(shape: tuple[int, ...], d: int, causal: bool, splits: int | None) -> None:
     h_q, h_kv, n_q, n_kv = shape
     (q,), (k, v) = normal(2, h_q, n_q, d, count=1), normal(2, h_kv, n_kv, d, count=2)
@@ -112,18 +106,13 @@ def test_keys_are_shared_out_in_whole_tiles() -> None:
     assert attention_split.share_out(8, 65536, 128, 132) == (16, 4096)
 
 
-@pytest.mark.parametrize("config", attention_backward.CONFIGS, ids=str)
-@pytest.mark.parametrize("causal", [False, True])
+@every(config=attention_backward.CONFIGS, causal=BOTH)
 @pytest.mark.parametrize(("n", "d"), [(17, 64), (128, 128), (193, 64)])
 def test_attention_backward(n: int, d: int, causal: bool, config: attention_backward.Config) -> None:
     q, k, v, do = normal(1, 2, n, d, count=4)
-    inputs = [t.double().requires_grad_() for t in (q, k, v)]
-    o, lse = exact.attention(*inputs, causal)
-    expected = torch.autograd.grad(o, inputs, do.double())
+    saved, expected = exact.gradients(q, k, v, do, causal)
     with caught(simulated):
-        found = attention_backward.attention_backward(
-            q, k, v, o.detach().to(q.dtype), lse.detach().float(), do, causal, config=config
-        )
+        found = attention_backward.attention_backward(q, k, v, *saved, do, causal, config=config)
     assert max(apart(a, b) for a, b in zip(found, expected, strict=True)) < 1e-2
 
 
@@ -136,9 +125,7 @@ def test_causal_linear_attention(n: int, d: int, config: linear_attention.Config
     assert apart(o, exact.linear_attention(q, k, v)) < 6e-3
 
 
-@pytest.mark.parametrize("config", SOFTMAX, ids=str)
-@pytest.mark.parametrize("n", [1, 17, 64, 300])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@every(config=SOFTMAX, n=[1, 17, 64, 300], dtype=[torch.float32, torch.bfloat16])
 def test_softmax(n: int, dtype: torch.dtype, config: softmax.Config) -> None:
     """A row of its own for each program; programs that wait for each other need a GPU that runs them at once."""
     x = 3 * torch.randn(3, n)

@@ -12,39 +12,25 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from checker import gpu
 from checker.course import PUZZLES
 from checker.course.attention_inputs import attention
-from checker.puzzle import DTYPES, Case
-from checker.submission.load import load_kernel
+from checker.judge.comparison import error_against
+from checker.puzzle import Case
 from tests.judge.helpers import judge, solution
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cuda")]
 
+NAMES = ("flash_attention", "flash_attention_v1", "flash_attention_heads")
 BACKENDS = (SDPBackend.MATH, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION)
 FAMILIES = ("normal", "ramp", "negative", "positive")
 SMALL = [(1, 16, 16), (17, 16, 16), (65, 32, 32), (100, 64, 32), (129, 32, 64), (257, 16, 64)]  # N, D, tile
 LARGE = [(1031, 64, 64), (2048, 128, 64), (4099, 64, 128)]
-COMPILED = [
-    (size, dtype, causal)
-    for size in SMALL
-    for dtype, causal in (("float32", True), ("float16", True), ("bfloat16", False))
-]
-COMPILED += [
-    (SMALL[4], dtype, causal) for dtype, causal in (("float32", False), ("float16", False), ("bfloat16", True))
-]
-COMPILED += [(size, dtype, causal) for size in LARGE for dtype, causal in (("float16", True), ("bfloat16", False))]
+USUAL = (("float32", True), ("float16", True), ("bfloat16", False))
+COMPILED = [(size, dtype, causal) for size in SMALL for dtype, causal in USUAL]
+COMPILED += [(SMALL[4], dtype, not causal) for dtype, causal in USUAL]
+COMPILED += [(size, dtype, causal) for size in LARGE for dtype, causal in USUAL[1:]]
 COMPILED += [(LARGE[0], "float32", True)]
 
 
-@pytest.fixture(scope="module")
-def kernels(tmp_path_factory):
-    """The solutions, loaded into this process: they are the course's own."""
-    names = ("flash_attention", "flash_attention_v1", "flash_attention_heads")
-    folder = tmp_path_factory.mktemp("kernels")
-    return {name: load_kernel(solution(name), folder) for name in names}
-
-
-@pytest.mark.parametrize(
-    "name", ["flash_attention", "flash_attention_v1", "flash_attention_heads", "flash_attention_fast"]
-)
+@pytest.mark.parametrize("name", [*NAMES, "flash_attention_fast"])
 def test_a_solution_is_right_in_every_case_and_dtype(sandbox, name):
     verdict = judge(PUZZLES[name], solution(name), sandbox, device="cuda", diagnose=False)
     assert verdict.passed, verdict.failure
@@ -75,10 +61,7 @@ def theirs(case: Case, tensors: dict[str, torch.Tensor], backend: SDPBackend) ->
 
 def apart(puzzle, case: Case, a: torch.Tensor, b: torch.Tensor) -> float:
     """The largest difference over what the puzzle's tolerance allows."""
-    tolerance, eps = puzzle.tolerance[case.dtype], torch.finfo(DTYPES[case.dtype]).eps
-    a, b = a.double(), b.double()
-    error = (a - b).abs() / (tolerance.rtol * b.abs() + tolerance.c * eps * puzzle.scale(case, "o_ptr", b))
-    return float(torch.where(a == b, 0.0, error).max())  # rows that see nothing are 0, and no error is allowed there
+    return float(error_against(puzzle, case, "o_ptr", a, b.double()).max())
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # a backend that is not available says why at length
@@ -102,38 +85,33 @@ def test_every_backend_of_pytorch_agrees(kernels, size, dtype, causal):
         assert after["lse_ptr"].isfinite().all()
 
 
-HAZARDS = [  # BLOCK_M, BLOCK_N, warps, stages
-    (128, 128, 8, 3),
-    (128, 64, 8, 3),
-    (64, 64, 4, 3),
-    (64, 64, 8, 2),
-    (128, 128, 4, 2),
-    (64, 128, 8, 2),
-]
+HAZARDS = [(128, 128, 8, 3), (128, 64, 8, 3), (64, 64, 4, 3), (64, 64, 8, 2), (128, 128, 4, 2), (64, 128, 8, 2)]
+"""BLOCK_M, BLOCK_N, warps, stages."""
 
 
 def with_options(launch, warps: int, stages: int):
     return replace(launch, options={"num_warps": warps, "num_stages": stages})
 
 
+def assert_right_and_the_same_every_time(kernels, name: str, case: Case, warps: int, stages: int) -> None:
+    """Four launches are equal bit by bit, and right against float64."""
+    puzzle = PUZZLES[name]
+    tensors = puzzle.make(case)
+    launch = with_options(puzzle.launch(case, tensors, case.meta), warps, stages)
+    outputs = [gpu.launch_kernel(kernels[name], launch)["o_ptr"] for _ in range(4)]
+    q, k, v = (tensors[name].cuda().double() for name in ("q_ptr", "k_ptr", "v_ptr"))
+    assert apart(puzzle, case, outputs[0], attention(q, k, v, case.sizes["D"] ** -0.5)[0].cpu()) <= 1
+    for other in outputs[1:]:
+        assert torch.equal(outputs[0], other)
+
+
 @pytest.mark.parametrize(("d", "dtype"), [(64, "float16"), (128, "bfloat16")])
 @pytest.mark.parametrize(("block_m", "block_n", "warps", "stages"), HAZARDS)
 def test_tiles_warps_and_stages_change_nothing(kernels, block_m, block_n, warps, stages, d, dtype):
-    """The pipelined product whose left operand sits in registers raced in Triton 3.6; eight warps have been wrong elsewhere.
-
-    Four launches must be equal bit by bit, and right against float64.
-    """
-    puzzle = PUZZLES["flash_attention"]
+    """The pipelined product whose left operand sits in registers raced in Triton 3.6; eight warps have been wrong elsewhere."""
     meta = {"BLOCK_M": block_m, "BLOCK_N": block_n}
     case = Case("test", {"N_Q": 1031, "N_KV": 4099, "D": d}, meta, dtype, "ramp")
-    tensors = puzzle.make(case)
-    launch = with_options(puzzle.launch(case, tensors, meta), warps, stages)
-    outputs = [gpu.launch_kernel(kernels[puzzle.name], launch)["o_ptr"] for _ in range(4)]
-    q, k, v = (tensors[name].cuda().double() for name in ("q_ptr", "k_ptr", "v_ptr"))
-    expected = attention(q, k, v, d**-0.5)[0].cpu()
-    assert apart(puzzle, case, outputs[0], expected) <= 1
-    for other in outputs[1:]:
-        assert torch.equal(outputs[0], other)
+    assert_right_and_the_same_every_time(kernels, "flash_attention", case, warps, stages)
 
 
 @pytest.mark.parametrize(("block_m", "block_n", "warps", "stages"), HAZARDS)
@@ -159,13 +137,6 @@ def test_causal_grouped_heads_with_other_tiles(kernels, block_m, block_n, warps,
 @pytest.mark.parametrize(("block_m", "block_n", "warps"), [(64, 64, 8), (128, 32, 4), (32, 128, 8)])
 def test_the_first_loop_order_reads_what_it_stored(kernels, block_m, block_n, warps):
     """State goes through memory between two visits of one program: a barrier too few shows as a difference between launches."""
-    puzzle = PUZZLES["flash_attention_v1"]
     meta = {"BLOCK_M": block_m, "BLOCK_N": block_n}
     case = Case("test", {"H": 64, "N_Q": 777, "N_KV": 1031, "D": 64}, meta, "bfloat16", "ramp")
-    tensors = puzzle.make(case)
-    launch = with_options(puzzle.launch(case, tensors, meta), warps, 1)
-    outputs = [gpu.launch_kernel(kernels[puzzle.name], launch)["o_ptr"] for _ in range(4)]
-    q, k, v = (tensors[name].cuda().double() for name in ("q_ptr", "k_ptr", "v_ptr"))
-    assert apart(puzzle, case, outputs[0], attention(q, k, v, 64**-0.5)[0].cpu()) <= 1
-    for other in outputs[1:]:
-        assert torch.equal(outputs[0], other)
+    assert_right_and_the_same_every_time(kernels, "flash_attention_v1", case, warps, 1)

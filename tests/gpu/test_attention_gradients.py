@@ -22,7 +22,6 @@ from checker.course.attention_heads import heads_case, key_lengths, seen
 from checker.course.attention_inputs import attention, scale_of
 from checker.judge.comparison import error_against
 from checker.puzzle import DTYPES, Case, Launch, Puzzle, Tensors
-from checker.submission.load import load_kernel
 from tests.judge.helpers import judge, solution
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cuda")]
@@ -53,12 +52,6 @@ class Expected(NamedTuple):
     inputs: Tensors
     gradients: Mapping[str, torch.Tensor]
     scales: Mapping[str, torch.Tensor]
-
-
-@pytest.fixture(scope="module")
-def kernels(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("kernels")
-    return {name: load_kernel(solution(name), folder) for name in NAMES}
 
 
 @functools.cache

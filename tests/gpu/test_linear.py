@@ -14,7 +14,6 @@ from checker.course import PUZZLES
 from checker.course.linear_inputs import State, add, causal_linear_attention, feature_map, linear_attention, magnitude
 from checker.course.linear_pipeline import chained
 from checker.puzzle import DTYPES, Case, Launch, RunKernel, Tensors
-from checker.submission.load import load_kernel
 from tests.judge.helpers import judge, solution
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cuda")]
@@ -51,13 +50,6 @@ SHAPES = [
 ]
 HAZARDS = [Shape(1, 4, 4099, 64, 64, "float16"), Shape(1, 4, 4099, 128, 128, "bfloat16")]
 OPTIONS = [(4, 1), (4, 2), (4, 3), (8, 1), (8, 2), (8, 3)]  # warps, stages
-
-
-@pytest.fixture(scope="module")
-def kernels(tmp_path_factory):
-    """The solutions, loaded into this process: they are the course's own."""
-    folder = tmp_path_factory.mktemp("kernels")
-    return {name: load_kernel(solution(name), folder) for name in NAMES}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -12,12 +12,13 @@ import torch
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
+from checker.course import LADDER
 from checker.puzzle import Puzzle
-from tests.written import WRITTEN
+from checker.workshop.executed import fill_in
 from tools import sync
 
 ROOT = Path(__file__).resolve().parents[2]
-NOTEBOOKS = sorted({puzzle.notebook for puzzle in WRITTEN})
+NOTEBOOKS = sorted({puzzle.notebook for puzzle in LADDER})
 REPORT = """\
 import json
 _verdicts = [v for _, v in sorted(Out.items()) if hasattr(v, "gates") and hasattr(v, "status")]
@@ -33,23 +34,21 @@ def shipped(name: str) -> NotebookNode:
 def solved(name: str) -> NotebookNode:
     """The same with every stub cell replaced by its solution."""
     notebook = shipped(name)
-    stubs = {cell.id.removeprefix("stub-"): cell for cell in notebook.cells if cell.id.startswith("stub-")}
-    assert set(stubs) == {puzzle.name for puzzle in puzzles_of(name)}
-    for puzzle, cell in stubs.items():
-        cell.source = (ROOT / "solutions" / f"{puzzle}.py").read_text()
+    stubs = {cell.id.removeprefix("stub-") for cell in notebook.cells if cell.id.startswith("stub-")}
+    assert stubs == {puzzle.name for puzzle in puzzles_of(name)}
+    fill_in(notebook, ROOT / "solutions")
     return notebook
 
 
 def puzzles_of(notebook: str) -> list[Puzzle]:
-    return [puzzle for puzzle in WRITTEN if puzzle.notebook == notebook]
+    return [puzzle for puzzle in LADDER if puzzle.notebook == notebook]
 
 
 def execute(notebook: NotebookNode) -> list[tuple[str, str, dict[str, str]]]:
     """Run every cell (an error in one raises); the puzzle, status and gates of each verdict, in order."""
     notebook.cells.append(nbformat.v4.new_code_cell(REPORT))
-    threads = str(
-        torch.get_num_threads()
-    )  # a share of the processors, see tests/conftest.py: a kernel takes all of them else
+    # a share of the processors, see tests/conftest.py: a kernel takes all of them else
+    threads = str(torch.get_num_threads())
     environment = os.environ | {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
     for last in (False, False, True):
         client = NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(ROOT / "notebooks")}})

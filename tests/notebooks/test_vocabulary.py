@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from checker.course import LADDER
 from checker.puzzle import Puzzle
-from tests.written import WRITTEN
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "notebooks" / "src").glob("*.md"))
@@ -58,21 +58,21 @@ def names_of_tl(code: str) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("puzzle", WRITTEN, ids=lambda p: p.name)
+@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_every_name_of_tl_is_taught_before_it_is_needed(puzzle: Puzzle) -> None:
     code = "".join(re.findall(r"`[^`\n]+`", taught_before(puzzle)))
     missing = {name for name in names_of_tl(solution(puzzle)) if not re.search(rf"\b{re.escape(name)}\b", code)}
     assert missing == set(), f"say above the stub, in backticks, what these do: {', '.join(sorted(missing))}"
 
 
-@pytest.mark.parametrize("puzzle", WRITTEN, ids=lambda p: p.name)
+@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_every_idiom_is_taught_before_it_is_needed(puzzle: Puzzle) -> None:
     needed = [name for name, (written, _) in IDIOMS.items() if re.search(written, solution(puzzle))]
     assert [name for name in needed if not re.search(IDIOMS[name][1], taught_before(puzzle))] == []
 
 
 def test_every_idiom_is_needed_somewhere() -> None:
-    everything = "".join(map(solution, WRITTEN))
+    everything = "".join(map(solution, LADDER))
     assert [name for name, (written, _) in IDIOMS.items() if not re.search(written, everything)] == []
 
 
