@@ -11,7 +11,7 @@ import numpy as np
 
 from checker.films.kernel_text import Dot, dots_of, operands
 from checker.films.square import Visits
-from checker.films.state import Heat, levels, matrix, quantised, row, signed_root, span_of, transposed, unchanged
+from checker.films.state import Heat, first_number, levels, matrix, quantised, signed_root, span_of, unchanged, vector
 from checker.films.steps import Box, Span, Step, by_program, colon, joined
 from checker.puzzle import KeptState, Square
 from checker.simulator.trace import Event
@@ -100,7 +100,7 @@ def state_steps(
             if step.event.kind == "load" and step.event.tensor in starts and step.tile:
                 starts[step.event.tensor] = _start(step)
             old, new = step.event.state, (step.later or step.event).state
-            now = [held(old.get(name)), held(new.get(name)), row(old.get(total)), row(new.get(total))]
+            now = [held(old.get(name)), held(new.get(name)), _row(old.get(total)), _row(new.get(total))]
             at = out.at[step.at]
             for group, value in zip(kept, now, strict=True):
                 if value is not None:
@@ -146,18 +146,30 @@ def _quantise(out: StateSteps, steps: Sequence[Step], kept: list[list[tuple[Stat
 # ---- which variable it is ----------------------------------------------------------------------------------------------
 
 
+def _row(value: Any) -> np.ndarray | None:
+    """A vector as a matrix of one row."""
+    values = vector(value) if isinstance(value, list) else None
+    return None if values is None else np.array([values])
+
+
+def _transposed(value: Any) -> np.ndarray | None:
+    """A matrix that a kernel holds on its side."""
+    found = matrix(value)
+    return None if found is None else found.T
+
+
 def _found(
     steps: Sequence[Step], memory: Sequence[str], names: Sequence[str], values: Mapping[str, np.ndarray], flat: bool
 ) -> tuple[str, Reader]:
     """The variable that holds what is loaded from, or stored to, `memory`, else one by name; empty where there is none. How to read it."""
-    ways: tuple[Reader, ...] = (row,) if flat else (matrix, transposed)
+    ways: tuple[Reader, ...] = (_row,) if flat else (matrix, _transposed)
     telling = [s for s in steps if s.event.tensor in memory and s.event.tensor in values]
     matches: Counter[tuple[str, int]] = Counter()
     for step in telling[:MOST]:
         holder = step.event if step.event.kind == "store" else step.later
         want = _part(step.event, values[step.event.tensor], 1 if flat else 2)
         if holder is not None and want is not None:
-            state = {n: v for n, v in holder.state.items() if _floats(v)}
+            state = {n: v for n, v in holder.state.items() if isinstance(first_number(v), float)}
             matches.update((n, i) for n, v in state.items() for i, hold in enumerate(ways) if _holds(hold(v), want))
     if matches:
         known = {name: -i for i, name in enumerate(names)}
@@ -182,12 +194,6 @@ def _stores_it(step: Step, have: np.ndarray | None, values: Mapping[str, np.ndar
         return False
     part = values[event.tensor][tuple(slice(*side) for side in event.tile.active)].reshape(-1, 1).T
     return part.shape[1] <= (have.shape[1] if have is not None else 0) and _holds(have, part)
-
-
-def _floats(value: Any) -> bool:
-    while isinstance(value, list) and value:
-        value = value[0]
-    return isinstance(value, float)
 
 
 def _part(event: Event, array: np.ndarray, rank: int) -> np.ndarray | None:

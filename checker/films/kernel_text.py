@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from checker.films.state import unchanged
+from checker.films.state import first_number, unchanged
 from checker.films.steps import Step
 from checker.simulator.trace import Event
 
@@ -118,7 +118,8 @@ class Variables:
             known = self._of(event, name)
             assignments = [a for a in known if a.last >= event.line and around[: len(a.loops)] == a.loops]
             made = any(a.loops for a in assignments) if again else any(a.last < later.line for a in assignments)
-            if (made or not known) and not self._renewed(name, event, later, again) and not _alike(old, name, value):
+            same = name in old and unchanged(old[name], value)
+            if (made or not known) and not same and not self._renewed(name, event, later, again):
                 out[name] = value
         return out
 
@@ -141,10 +142,6 @@ class Variables:
         around = self._around(event)
         known = self._of(event, name)
         return not known or any(a.last < event.line and around[: len(a.loops)] == a.loops for a in known)
-
-
-def _alike(old: Mapping[str, Any], name: str, value: Any) -> bool:
-    return name in old and unchanged(old[name], value)
 
 
 def _assignments(body: Sequence[ast.stmt], loops: Loops, found: list[tuple[int, int]]) -> Iterator[tuple[str, _Assignment]]:  # fmt: skip
@@ -170,7 +167,4 @@ def _names(targets: Sequence[ast.AST]) -> Iterator[str]:
 
 def counts(values: Mapping[str, Any], name: str) -> bool:
     """Whether a variable holds whole numbers or truth values: index arithmetic and masks."""
-    value = values.get(name)
-    while isinstance(value, list) and value:
-        value = value[0]
-    return isinstance(value, int)
+    return isinstance(first_number(values.get(name)), int)

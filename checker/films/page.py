@@ -193,25 +193,22 @@ def _captions(film: FilmData, scenes: Scenes) -> None:
 def _caption(stage_: Stage, alarms: bool) -> Markup:
     """What the step does and changes. With `alarms` there is always room for one, so that the stage below stays where it is."""
     slot = Markup('<{} class="{}" data-s="{}">{}</{}>')
-
-    def slot_html(tag: str, name: str, key: str) -> Markup:
-        return slot.format(tag, name, stage_.scenes.number(key), stage_.html(key), tag)
-
-    line = (
-        slot_html("span", "badge", "kind")
-        + " "
-        + slot_html("span", "what", "what")
-        + " "
-        + slot_html("span", "facts", "facts")
-    )
+    names = {
+        "kind": "badge",
+        "what": "what",
+        "facts": "facts",
+        "updaters": "facts",
+        "sentence": "unseen",
+        "change": "change",
+    }
+    slots = [
+        slot.format("span", name, stage_.scenes.number(key), stage_.html(key), "span") for key, name in names.items()
+    ]
+    alarm = slot.format("div", "alarm", stage_.scenes.number("alarm"), stage_.html("alarm"), "div")
     page = Markup(
-        '<div class="captions{}"><div class="caption">{}{}</div><div class="says" aria-live="polite">{} {}</div>{}</div>'
+        '<div class="captions{}"><div class="caption">{} {} {}{}</div><div class="says" aria-live="polite">{} {}</div>{}</div>'
     )
-    sentence, change = slot_html("span", "unseen", "sentence"), slot_html("span", "change", "change")
-    room = Markup(" alarms") if alarms else NOTHING
-    return page.format(
-        room, line, slot_html("span", "facts", "updaters"), sentence, change, slot_html("div", "alarm", "alarm")
-    )
+    return page.format(" alarms" if alarms else "", *slots, alarm)
 
 
 def _verdict(film: FilmData) -> Markup:

@@ -165,11 +165,6 @@ class Step:
         return self.event.kind in ("store", "atomic")
 
 
-def linear(program: Program, grid: Program) -> int:
-    """The linear id of a program, x fastest."""
-    return program[0] + grid[0] * (program[1] + grid[1] * program[2])
-
-
 def program_name(program: Program, grid: Program) -> str:
     """``3`` on a one-dimensional grid, ``(3, 0)`` on a two-dimensional one."""
     rank = max((i + 1 for i in range(3) if grid[i] > 1), default=1)
@@ -181,7 +176,7 @@ def choose(trace: Trace, most: int) -> tuple[list[Event], list[Program], int]:
     by_program: dict[Program, list[Event]] = {}
     for event in trace.events:
         by_program.setdefault(event.program, []).append(event)
-    programs = sorted(by_program, key=lambda p: linear(p, trace.grid))
+    programs = sorted(by_program, key=lambda program: program[::-1])  # x fastest
     room = most - (len(by_program[programs[-1]]) if programs else 0)
     kept: list[Program] = []
     for program in programs[:-1]:

@@ -20,8 +20,8 @@ from checker.simulator import simulate
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource, Piece
 from checker.submission.load import load_kernel
-from tests.films import traces
 from tests.misconceptions import kernels
+from tests.view.verdicts import solution
 
 
 @dataclass
@@ -62,7 +62,7 @@ def wrong(name: str, misconception: str) -> KernelSource:
 
 
 def edited(name: str, *edits: tuple[str, str]) -> KernelSource:
-    source = traces.solution(name)
+    source = solution(name)
     for old, new in edits:
         assert old in source.source, old
         source = replace(source, source=source.source.replace(old, new))
@@ -71,7 +71,7 @@ def edited(name: str, *edits: tuple[str, str]) -> KernelSource:
 
 def moved(name: str, line: str, after: str) -> KernelSource:
     """The solution with its last line that holds `line` moved behind the last one that holds `after`."""
-    source = traces.solution(name)
+    source = solution(name)
     lines = source.source.splitlines(keepends=True)
     taken = lines.pop(max(i for i, text in enumerate(lines) if line in text))
     lines.insert(max(i for i, text in enumerate(lines) if after in text) + 1, taken)
@@ -93,7 +93,7 @@ def shoot(name: str, source: KernelSource, tmp: Path, **changes: Any) -> Shot:
 def solved(name: str, tmp: Path, source: KernelSource | None = None, **sizes: int) -> Shot:
     """The solution, or another kernel, at the film's case with some `sizes` changed."""
     case = PUZZLES[name].film.case
-    return shoot(name, source or traces.solution(name), tmp, sizes={**case.sizes, **sizes})
+    return shoot(name, source or solution(name), tmp, sizes={**case.sizes, **sizes})
 
 
 ATOMIC = '''import triton

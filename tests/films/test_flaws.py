@@ -15,7 +15,7 @@ from checker.films.film_data import WRONG, FilmData, film_data
 from checker.films.scene import Scenes, Stage
 from checker.films.stage import stage
 from checker.films.svg import Path as Shape
-from tests.films import films, traces
+from tests.films import films
 from tests.films.films import Shot
 
 
@@ -45,7 +45,7 @@ def filmed(shot: Shot, flaws: Flaws) -> tuple[FilmData, str]:
     ],
 )
 def test_wrong_elements_turn_red_when_they_are_stored(name: str, mistake: str, output: str, tmp_path: Path) -> None:
-    source = films.wrong(name, mistake) if mistake else traces.solution(name)
+    source = films.wrong(name, mistake) if mistake else films.solution(name)
     shot = films.shoot(name, source, tmp_path)
     if not mistake:  # of a right kernel some elements are called wrong
         shot.values[output][..., 1:3] += 1.0

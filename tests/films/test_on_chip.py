@@ -14,7 +14,7 @@ from checker.course import PUZZLES
 from checker.course.diagrams import linear
 from checker.films.kept_state import StateSteps
 from checker.films.svg import LEVELS
-from tests.films import films, traces
+from tests.films import films
 
 SEQUENTIAL = ("linear_attention", "causal_linear_attention", "causal_linear_attention_chunked")
 
@@ -56,7 +56,7 @@ def test_each_product_of_a_way_back_says_what_it_makes(tmp_path: Path) -> None:
 
 
 def test_products_under_other_names_are_spoken_of_in_general(tmp_path: Path) -> None:
-    source = traces.solution("attention_dq")
+    source = films.solution("attention_dq")
     renamed = source.source.replace("dp = tl.dot", "upstream = tl.dot").replace("(dp - delta", "(upstream - delta")
     shot = films.shoot("attention_dq", replace(source, source=renamed), tmp_path)
     said = {shot.film.product(step) for step in shot.film.steps if step.event.kind == "dot"}
@@ -131,7 +131,7 @@ def test_a_kernel_without_scores_by_name_still_has_its_tiles(tmp_path: Path) -> 
 
 def test_a_longer_film_leaves_out_programs_and_says_so(tmp_path: Path) -> None:
     case = PUZZLES["flash_attention_heads"].film.case
-    shot = films.shoot("flash_attention_heads", traces.solution("flash_attention_heads"), tmp_path, sizes={**case.sizes, "N_Q": 512, "N_KV": 512}, flags={"IS_CAUSAL": False, "RAGGED": False})  # fmt: skip
+    shot = films.shoot("flash_attention_heads", films.solution("flash_attention_heads"), tmp_path, sizes={**case.sizes, "N_Q": 512, "N_KV": 512}, flags={"IS_CAUSAL": False, "RAGGED": False})  # fmt: skip
     assert "Shown:" in shot.html
 
 
@@ -261,7 +261,7 @@ def test_only_additions_that_are_seen_are_told(style: str, said: list[str], tmp_
 
 def test_a_state_too_large_to_capture_is_said(tmp_path: Path) -> None:
     case = PUZZLES["linear_attention"].film.case
-    shot = films.shoot("linear_attention", traces.solution("linear_attention"), tmp_path, sizes={**case.sizes, "D": 64, "D_V": 32}, meta={**case.meta, "BLOCK_V": 32})  # fmt: skip
+    shot = films.shoot("linear_attention", films.solution("linear_attention"), tmp_path, sizes={**case.sizes, "D": 64, "D_V": 32}, meta={**case.meta, "BLOCK_V": 32})  # fmt: skip
     assert not any(at.after for at in state_of(shot).at)
     assert "state: too large to be captured" in shot.html
 

@@ -10,7 +10,7 @@ import pytest
 
 from checker.course import PUZZLES
 from checker.submission.kernel import KernelSource
-from tests.films import films, traces
+from tests.films import films
 from tests.misconceptions import kernels
 
 V1 = "flash_attention_v1"
@@ -26,7 +26,7 @@ def assert_never_marked(name: str, source: KernelSource, tmp: Path) -> None:
 
 @pytest.mark.parametrize("name", LADDER)
 def test_solutions_are_never_marked(name: str, tmp_path: Path) -> None:
-    assert_never_marked(name, traces.solution(name), tmp_path)
+    assert_never_marked(name, films.solution(name), tmp_path)
 
 
 @pytest.mark.parametrize(("name", "style"), STYLES)
@@ -151,7 +151,7 @@ def named_as_the_solution(style: str, names: str) -> KernelSource:
 
 
 V1_HONEST = {
-    "the solution": traces.solution(V1),
+    "the solution": films.solution(V1),
     "o divided at the last visit": named_as_the_solution("divided_at_the_last_visit", "l"),
     "two tiles merged by weights": named_as_the_solution("merged_with_weights", "ml"),
     "maxima in base 2": named_as_the_solution("first_visit_apart", "ml"),
@@ -190,7 +190,7 @@ ATTENTION = [(name, style) for name in ("flash_attention", "flash_attention_head
 @pytest.mark.parametrize("name", ["flash_attention", "flash_attention_heads"])
 @pytest.mark.parametrize("family", ["normal", "ramp", "negative"])
 def test_attention_is_never_marked(name: str, family: str, tmp_path: Path) -> None:
-    assert films.shoot(name, traces.solution(name), tmp_path, family=family).divergences == []
+    assert films.shoot(name, films.solution(name), tmp_path, family=family).divergences == []
 
 
 @pytest.mark.parametrize(("name", "style"), ATTENTION)
