@@ -38,10 +38,11 @@ def test_of_text_that_is_no_python_everything_is_shown(tmp_path: Path) -> None:
     assert Variables("def (").before(event) == event.state
 
 
-def test_index_arithmetic_comes_last(tmp_path: Path) -> None:
-    for name in ("online_softmax", "tiled_softmax", "vector_add"):
+def test_variables_are_listed_once_and_index_arithmetic_last(tmp_path: Path) -> None:
+    for name in ("online_softmax", "tiled_softmax", "vector_add", "flash_attention_v1"):
         film = films.solved(name, tmp_path).film
-        names = [key for key, *_ in state_table(film, Scenes([s.program for s in film.steps]))]
+        names = [name for _, name, _ in state_table(film, Scenes([s.program for s in film.steps]))]
+        assert len(names) == len(set(names)), "a loop's variable is listed once"
         offsets = [n for n in names if n.startswith(("offs", "mask", "row", "pid"))]
         assert offsets, name
         assert names[-len(offsets) :] == offsets

@@ -267,25 +267,6 @@ def test_attention_shows_the_tile_the_staircase_and_the_rescaling(show: Open, tm
     assert page.evaluate(skipped) == 2 * 3
 
 
-def test_a_loop_variable_is_listed_once(show: Open, tmp_path: Path) -> None:
-    page = show(films.solved("flash_attention_v1", tmp_path).html)
-    for at in range(0, 116, 6):
-        page.locator(".scrub").fill(str(at))
-        names = [text.split("\n")[0] for text in page.locator("table.state tr:not([hidden]) th").all_inner_texts()]
-        assert len(names) == len(set(names)), (at, names)
-
-
-def test_attention_as_a_wave(show: Open, tmp_path: Path) -> None:
-    page = show(films.solved("flash_attention", tmp_path).html)
-    page.select_option(".order", "wave")
-    page.locator(".tbt-film").press("Home")
-    places = []
-    for _ in range(6):
-        places.append(page.locator(".what").inner_text())
-        page.click(".next")
-    assert places == [f"q[{r}:{r + 16}, 0:16]" for r in (0, 16, 32)] + ["k[0:16, 0:16]"] * 3
-
-
 ATTENTION = ("flash_attention", "flash_attention_v1", "flash_attention_heads")
 LINEAR = (
     "linear_attention",

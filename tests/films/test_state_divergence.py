@@ -15,24 +15,7 @@ from tests.misconceptions import kernels
 
 V1 = "flash_attention_v1"
 LADDER = ("chunked_softmax", "online_softmax", "tiled_softmax")
-FAMILIES = ("normal", "ascending", "deep", "positive", "masked", "first_chunk_masked", "early_max")
-STYLES = [(name, style) for name in LADDER for style in kernels.correct(name)]
-
-
-def assert_never_marked(name: str, source: KernelSource, tmp: Path) -> None:
-    for family in FAMILIES:
-        assert films.shoot(name, source, tmp, family=family).divergences == [], family
-
-
-@pytest.mark.parametrize("name", LADDER)
-def test_solutions_are_never_marked(name: str, tmp_path: Path) -> None:
-    assert_never_marked(name, films.solution(name), tmp_path)
-
-
-@pytest.mark.parametrize(("name", "style"), STYLES)
-def test_right_kernels_in_other_styles_are_never_marked(name: str, style: str, tmp_path: Path) -> None:
-    assert_never_marked(name, films.correct(name, style), tmp_path)
-
+ATTENTION = ("flash_attention", "flash_attention_heads")
 
 LOG2_E = 1.4426950408889634
 HONEST = {
@@ -66,9 +49,20 @@ HONEST = {
 }
 
 
-@pytest.mark.parametrize("style", HONEST)
-def test_the_same_names_used_honestly_are_never_marked(style: str, tmp_path: Path) -> None:
-    assert_never_marked("online_softmax", films.edited("online_softmax", *HONEST[style]), tmp_path)
+RIGHT: dict[str, tuple[str, KernelSource]] = {
+    **{name: (name, films.solution(name)) for name in (*LADDER, *ATTENTION)},
+    **{f"{n}: {style}": (n, kernel) for n in (*LADDER, *ATTENTION) for style, kernel in kernels.correct(n).items()},
+    **{style: ("online_softmax", films.edited("online_softmax", *edits)) for style, edits in HONEST.items()},
+}
+FAMILIES = dict.fromkeys(ATTENTION, ("normal", "ramp", "negative"))
+LADDER_FAMILIES = ("normal", "ascending", "deep", "positive", "masked", "first_chunk_masked", "early_max")
+
+
+@pytest.mark.parametrize("kind", RIGHT)
+def test_right_kernels_are_never_marked(kind: str, tmp_path: Path) -> None:
+    name, source = RIGHT[kind]
+    for family in FAMILIES.get(name, LADDER_FAMILIES):
+        assert films.shoot(name, source, tmp_path, family=family).divergences == [], family
 
 
 MARKED = [
@@ -180,19 +174,3 @@ def test_a_divergence_of_the_first_order_is_told_below_its_film(tmp_path: Path) 
     (mark,) = [note for note in shot.film.notes if note.kind == "running value"]
     assert mark.message.startswith("After chunk 2, l_new of row 0, 0 should be ")
     assert mark.message in shot.html
-
-
-# ---- attention: the state of every query -------------------------------------------------------------------------------
-
-ATTENTION = [(name, style) for name in ("flash_attention", "flash_attention_heads") for style in kernels.correct(name)]
-
-
-@pytest.mark.parametrize("name", ["flash_attention", "flash_attention_heads"])
-@pytest.mark.parametrize("family", ["normal", "ramp", "negative"])
-def test_attention_is_never_marked(name: str, family: str, tmp_path: Path) -> None:
-    assert films.shoot(name, films.solution(name), tmp_path, family=family).divergences == []
-
-
-@pytest.mark.parametrize(("name", "style"), ATTENTION)
-def test_right_attention_in_other_styles_is_never_marked(name: str, style: str, tmp_path: Path) -> None:
-    assert films.shoot(name, films.correct(name, style), tmp_path).divergences == []
