@@ -441,8 +441,8 @@ def _arrange(grid: _Grid, lens: Sequence[float]) -> Layout:
         if state and state[0] == d:
             action_at = (lefts[state[1]], y + 10)
             y += 18
-    layout = Layout([], max(x - APART, 420.0 if diagram.state and diagram.state.flat else 0.0) + 4, y)
-    layout.action_at = action_at
+    width = max(x - APART, 420.0 if diagram.state and diagram.state.flat else 0.0) + 4
+    layout = Layout([], width, y, action_at=action_at)
     for (d, a), items in grid.cells.items():
         _place_items(items, lefts[a], tops[d])
     named = {item.key: item for items in grid.cells.values() for item in items}
@@ -549,9 +549,3 @@ def _place_words(grid: _Grid, layout: Layout, tops: Sequence[float]) -> None:
     elif grid.diagram.state and not grid.diagram.state.flat:
         layout.about = (30.0, layout.height + 14)
         layout.height += 36
-
-
-def lens_widths(grid_tile: tuple[int, int], depth: Sequence[int | None]) -> list[float]:
-    """Widths of enlarged pictures: of the tile, of vectors (None), of matrices that are so many columns wide."""
-    tall, _ = grid_tile
-    return [52.0 if n is None else min(max(LENS * n / tall, 40.0), 200.0 if i == 0 else 100.0) for i, n in enumerate(depth)]  # fmt: skip

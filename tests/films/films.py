@@ -13,14 +13,12 @@ from checker.course import PUZZLES
 from checker.course.diagrams import flowing
 from checker.films import film_html
 from checker.films.film_data import FilmData, film_data
-from checker.films.state_divergence import Divergence
 from checker.misconceptions import bank
 from checker.puzzle import Case, Diagram, FilmSpec, Launch
 from checker.simulator import simulate
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource, Piece
 from checker.submission.load import load_kernel
-from tests.misconceptions import kernels
 from tests.view.verdicts import solution
 
 
@@ -43,18 +41,6 @@ class Shot:
     @cached_property
     def film(self) -> FilmData:
         return film_data(self.trace, PUZZLES[self.name], self.source, self.case, self.values)
-
-    @property
-    def divergences(self) -> list[Divergence]:
-        return self.film.divergences
-
-
-def source_of(name: str, text: str) -> KernelSource:
-    return KernelSource(name, f"{name}_kernel", text, (Piece(1, len(text.splitlines()), f"{name}.py", 1),))
-
-
-def correct(name: str, style: str) -> KernelSource:
-    return kernels.correct(name)[style]
 
 
 def wrong(name: str, misconception: str) -> KernelSource:
@@ -125,7 +111,8 @@ def atomic_sums(tmp: Path, own: bool = False, diagram: Diagram | None = None) ->
     tensors = {"q_ptr": q, "k_ptr": k, "v_ptr": v, "y_ptr": torch.zeros(n * (3 if own else 1), d_v)}
     meta = {"BLOCK_D": 4, "D_V": d_v}
     launch = Launch((3,), {**tensors, "N": n, "D": d, "OWN": int(own)}, meta, ("y_ptr",))
-    source = source_of("row_softmax", ATOMIC)
+    piece = Piece(1, len(ATOMIC.splitlines()), "row_softmax.py", 1)
+    source = KernelSource("row_softmax", "row_softmax_kernel", ATOMIC, (piece,))
     trace = simulate(load_kernel(source, tmp), launch, SimulateOptions(events=True, state=True))
     case = Case("", {}, meta)
     shot = Shot("row_softmax", case, source, trace, tensors)

@@ -15,6 +15,7 @@ from checker.course.diagrams import linear
 from checker.films.kept_state import StateSteps
 from checker.films.svg import LEVELS
 from tests.films import films
+from tests.misconceptions import kernels
 
 SEQUENTIAL = ("linear_attention", "causal_linear_attention", "causal_linear_attention_chunked")
 
@@ -253,7 +254,7 @@ def test_a_kernel_without_a_state_is_not_given_one(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_only_additions_that_are_seen_are_told(style: str, said: list[str], tmp_path: Path) -> None:
-    shot = films.shoot("linear_state_prefix", films.correct("linear_state_prefix", style), tmp_path)
+    shot = films.shoot("linear_state_prefix", kernels.correct("linear_state_prefix")[style], tmp_path)
     told = {at.words for at in state_of(shot).at}
     assert set(said) <= told
     assert "end = total: only x0" not in told

@@ -231,7 +231,7 @@ def test_running_state_is_shown_before_and_after_and_its_divergence_is_told(show
     assert [t.split(" → ")[0] for t in cells.all_text_contents()] == ["-∞", "0"]
     assert page.locator(".stage .departs").count() == 0
     page.click(".next")
-    assert page.locator(".alarm").inner_text() == "⚠ " + shot.divergences[0].words(True)
+    assert page.locator(".alarm").inner_text() == "⚠ " + shot.film.divergences[0].words(True)
     assert page.locator(".stage .departs").count() == 1
     before, after = cells.nth(1).text_content().removeprefix("≠ ").split(" → ")
     state = page.locator("table.state tr", has_text="l_i").locator("td").inner_text()
