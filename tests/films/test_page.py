@@ -64,7 +64,7 @@ def test_findings_of_a_real_kernel_are_marked_at_their_step(tmp_path: Path) -> N
 
 def test_long_traces_keep_whole_programs_and_say_what_is_left_out(long: films.Shot) -> None:
     data = data_of(long.html)
-    assert len(long.html) < 160_000
+    assert len(long.html) < 250_000
     per_program = len(long.trace.events) // 64
     shown = {step[0] for step in data["steps"]}
     assert len(data["steps"]) == per_program * len(shown)

@@ -163,7 +163,7 @@ def test_the_stage_stays_where_it_is(show: Open, tmp_path: Path) -> None:
     assert len(places) == 1
 
 
-def test_a_film_is_saved_as_one_page_that_plays(show: Open, tmp_path: Path) -> None:
+def test_a_film_is_saved_as_one_page_that_plays(show: Open, softmax: films.Shot) -> None:
     page = show(softmax.html)
     page.click(".next")
     with page.expect_download() as download:
