@@ -42,25 +42,17 @@ class Dot:
 @lru_cache(maxsize=8)
 def dots_of(source: str) -> tuple[Dot, ...]:
     """Every product in the kernel's text."""
-    tree = _parsed(source)
-    targets = {id(call): name for name, value in _assigned(tree) for call in ast.walk(value)}
+    targets: dict[int, str] = {}
     found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "dot":
-            names = frozenset(n.id for a in node.args[:2] for n in ast.walk(a) if isinstance(n, ast.Name))
-            found.append(Dot(node.lineno, node.end_lineno or node.lineno, names, targets.get(id(node), "")))
-    return tuple(found)
-
-
-def _assigned(tree: ast.AST) -> list[tuple[str, ast.expr]]:
-    """Names and what is assigned to them."""
-    found = []
-    for node in ast.walk(tree):
+    for node in ast.walk(_parsed(source)):  # a statement comes before what is in it
         if isinstance(node, ast.Assign | ast.AugAssign):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             if isinstance(target, ast.Name):
-                found.append((target.id, node.value))
-    return found
+                targets |= {id(inner): target.id for inner in ast.walk(node.value)}
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "dot":
+            names = frozenset(n.id for a in node.args[:2] for n in ast.walk(a) if isinstance(n, ast.Name))
+            found.append(Dot(node.lineno, node.end_lineno or node.lineno, names, targets.get(id(node), "")))
+    return tuple(found)
 
 
 def dot_of(dots: Sequence[Dot], event: Event) -> Dot | None:

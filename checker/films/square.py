@@ -176,7 +176,7 @@ def _skipped(
     grid = {(c, min(c + wide, extent[1])) for c in range(0, extent[1], wide)}
     columns = sorted({(start, min(stop, extent[1])) for start, stop in loaded} | grid)
     for slice_, rows in sorted({(pair.slice, pair.rows) for pair in visited}):
-        seen = list(joined([pair.columns for pair in visited if (pair.slice, pair.rows) == (slice_, rows)]))
+        seen = joined(pair.columns for pair in visited if (pair.slice, pair.rows) == (slice_, rows))
         for start, stop in columns:
             if not any(a <= start and stop <= b for a, b in seen):
                 yield slice_, (*rows, start, stop), last

@@ -175,7 +175,7 @@ def _wrong(film: FilmData, t: PlacedTensor, slice_: int, steps: Sequence[Step], 
     keys: list[Key] = []
     for at in sorted(set(last.values())):
         stored_now = [divmod(i, t.cols) for i, stored in last.items() if stored == at]
-        boxes = [t.place(box) for box in joined_boxes([(r, r + 1, c, c + 1) for r, c in stored_now])]
+        boxes = [t.place(box) for box in joined_boxes((r, r + 1, c, c + 1) for r, c in stored_now)]
         shapes: list[Shape] = [rects(boxes, "wrong"), Path("wrong-lines", "".join(hatch(q, 7) for q in boxes))]
         if slice_ == first_slice and last.get(first) == at:
             shapes += _first_wrong(film, t, first)
@@ -236,7 +236,7 @@ def _shared(t: PlacedTensor, steps: Sequence[Step], scenes: Scenes) -> list[tupl
         if most > 1:
             scenes.put(step.at, "updaters", f" · updated by {most} programs so far", "", together=True)
         if fresh:
-            d = "".join(hatch(t.place(box), 5) for box in joined_boxes([(r, r + 1, c, c + 1) for r, c in fresh]))
+            d = "".join(hatch(t.place(box), 5) for box in joined_boxes((r, r + 1, c, c + 1) for r, c in fresh))
             slots.append((step.tile.slice, (t.name, step.tile.slice, "shared", step.at)))
             scenes.put(step.at, slots[-1][1], (Path("shared", d),), together=True)
     return slots
@@ -558,7 +558,8 @@ def _state_steps(state: StateSteps, boxes: Mapping[str, Rect], scenes: Scenes, r
             q, held = (x, y + h * r0 / rows, w, h * tall / rows), shown[key] if at.place else None
             picture: Picture = ()
             if isinstance(held, tuple):
-                picture = (Cells(_across(q, c0 / columns, wide / columns), *held, True, inside),)
+                part = (x + w * (c0 / columns), q[1], w * (wide / columns), q[3])
+                picture = (Cells(part, *held, True, inside),)
             elif held:
                 picture = (Bars(q, held, inside=inside[0]),)
             scenes.put(k, ("on chip", key), picture, own=True)
@@ -566,9 +567,3 @@ def _state_steps(state: StateSteps, boxes: Mapping[str, Rect], scenes: Scenes, r
             x, y, w, h = boxes["after"]
             q = (x + w * c0 / columns, y + h * r0 / rows, w * wide / columns * inside[1], h * tall / rows * inside[0])
             scenes.flash(k, "pulse", (rect(q, f"pulse {at.action}"),))
-
-
-def _across(q: Rect, start: float, part: float) -> Rect:
-    """A part of a rectangle's width."""
-    x, y, w, h = q
-    return x + w * start, y, w * part, h

@@ -11,10 +11,10 @@ import torch
 
 from checker.course import PUZZLES
 from checker.course.diagrams import flowing
-from checker.films import film_html
+from checker.films import Flaws, film_html
 from checker.films.film_data import FilmData, film_data
 from checker.misconceptions import bank
-from checker.puzzle import Case, Diagram, FilmSpec, Launch
+from checker.puzzle import Case, Diagram, FilmSpec, Launch, Puzzle
 from checker.simulator import simulate
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource, Piece
@@ -26,21 +26,23 @@ from tests.view.verdicts import solution
 class Shot:
     """One run: what was seen, of what, with which values."""
 
-    name: str
+    puzzle: Puzzle
     case: Case
     source: KernelSource
     trace: Trace
     values: dict[str, torch.Tensor]
+    flaws: Flaws | None = None
 
     @property
     def html(self) -> str:
-        puzzle = PUZZLES[self.name]
-        budget = puzzle.budget(self.case)
-        return film_html(self.trace, puzzle, self.source, case=self.case, budget=budget, values=self.values)
+        budget = self.puzzle.budget(self.case)
+        return film_html(
+            self.trace, self.puzzle, self.source, case=self.case, budget=budget, values=self.values, flaws=self.flaws
+        )
 
     @cached_property
     def film(self) -> FilmData:
-        return film_data(self.trace, PUZZLES[self.name], self.source, self.case, self.values)
+        return film_data(self.trace, self.puzzle, self.source, self.case, self.values, self.flaws)
 
 
 def wrong(name: str, misconception: str) -> KernelSource:
@@ -73,7 +75,7 @@ def shoot(name: str, source: KernelSource, tmp: Path, **changes: Any) -> Shot:
         tensors[output].fill_(torch.nan)
     launch = puzzle.launch(case, tensors, case.meta)
     trace = simulate(load_kernel(source, tmp), launch, SimulateOptions(events=True, state=True))
-    return Shot(name, case, source, trace, tensors)
+    return Shot(puzzle, case, source, trace, tensors)
 
 
 def solved(name: str, tmp: Path, source: KernelSource | None = None, **sizes: int) -> Shot:
@@ -103,7 +105,7 @@ def row_softmax_kernel(q_ptr, k_ptr, v_ptr, y_ptr, N, D, OWN, BLOCK_D: tl.conste
 '''
 
 
-def atomic_sums(tmp: Path, own: bool = False, diagram: Diagram | None = None) -> tuple[Shot, FilmData, str]:
+def atomic_sums(tmp: Path, own: bool = False, diagram: Diagram | None = None) -> Shot:
     """Three programs that share out features [N, 12] of a text of 3 tokens and add to one output [3, 4], or to one each with `own`."""
     n, d, d_v = 3, 12, 4
     g = torch.Generator().manual_seed(3)
@@ -115,8 +117,7 @@ def atomic_sums(tmp: Path, own: bool = False, diagram: Diagram | None = None) ->
     source = KernelSource("row_softmax", "row_softmax_kernel", ATOMIC, (piece,))
     trace = simulate(load_kernel(source, tmp), launch, SimulateOptions(events=True, state=True))
     case = Case("", {}, meta)
-    shot = Shot("row_softmax", case, source, trace, tensors)
     flat = flowing(q_ptr=("row", "column"), k_ptr=("row", "column"), v_ptr=("row", "column"), y_ptr=("row", "column"))
     film = FilmSpec(case, diagram or flat, {"state": "rows of the state"})
-    puzzle = replace(PUZZLES["row_softmax"], film=film, outputs=("y_ptr",))
-    return shot, film_data(trace, puzzle, source, case, tensors), film_html(trace, puzzle, source, values=tensors)
+    puzzle = replace(PUZZLES["row_softmax"], film=film, outputs=("y_ptr",), budget=lambda case: {})
+    return Shot(puzzle, case, source, trace, tensors)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from checker.films import Flaws, card_film, linked
+from checker.films import card_film, linked
 from checker.view.card import card_html
 from tests.films import films
-from tests.films.test_flaws import filmed, flaws_of
+from tests.films.test_flaws import flaws_of
 from tests.view import verdicts
 
 pytestmark = pytest.mark.browser
@@ -23,7 +24,7 @@ def pages(kind: str, tmp_path: Path) -> str:
         every = [verdicts.wrong_values(), verdicts.passed(), verdicts.too_much_traffic(), verdicts.compile_error()]
         return "".join(map(card_html, every))
     wrong = films.shoot("online_softmax", films.wrong("online_softmax", "sum_not_rescaled"), tmp_path)
-    _, html = filmed(wrong, Flaws("This kernel does not pass.", flaws_of(wrong).outputs))
+    html = replace(wrong, flaws=flaws_of(wrong)).html
     if kind == "wrong":
         return str(card_film("Watch it fail", html)).replace("<details", "<details open")
     right = films.solved("online_softmax", tmp_path)

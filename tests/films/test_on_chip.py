@@ -278,7 +278,7 @@ def test_a_long_text_is_cut_and_that_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("own", [False, True], ids=["programs meet", "each for itself"])
 def test_atomic_updates_are_counted_and_told(own: bool, tmp_path: Path) -> None:
-    _, _, html = films.atomic_sums(tmp_path, own=own)
+    html = films.atomic_sums(tmp_path, own=own).html
     assert "3 programs, 27 loads, 0 stores, 9 atomic operations." in html
     assert "36 atomic updates" in html
     assert "atomic update: read, add, write back in one step" in html
@@ -289,7 +289,7 @@ def test_atomic_updates_are_counted_and_told(own: bool, tmp_path: Path) -> None:
 def test_rows_of_the_state_stand_where_the_features_are(tmp_path: Path) -> None:
     """A program that owns features has rows of the state, and reads it where it adds to the output."""
     diagram = linear(output="y_ptr", ends=False)
-    _, film, _ = films.atomic_sums(tmp_path, diagram=diagram)
+    film = films.atomic_sums(tmp_path, diagram=diagram).film
     assert film.state is not None
     assert {at.place for at in film.state.at if at.place} == {(4 * i, 0, 4, 4) for i in range(3)}
     assert reads_of(film.state) == {(n, n + 1, 0, n + 1) for n in range(3)}

@@ -315,8 +315,8 @@ def test_slices_of_the_values_as_a_wave(show: Open, tmp_path: Path) -> None:
 
 
 def test_atomic_updates_have_their_sign_and_meet(show: Open, tmp_path: Path) -> None:
-    shot, _, html = films.atomic_sums(tmp_path)
-    page = show(html)
+    shot = films.atomic_sums(tmp_path)
+    page = show(shot.html)
     atomics = [k for k, event in enumerate(shot.trace.events) if event.kind == "atomic"]
     page.locator(".scrub").fill(str(atomics[0]))
     assert page.locator(".kind").first.inner_text() == "atomic"
