@@ -215,7 +215,7 @@ def film_data(
         if state:
             weights_in_words(state, steps, source.source, diagram.square, held)
     if diagram.down:
-        total = bool(state and any(at.sums_before or at.sums_after for at in state.at))
+        total = bool(state and any({"sums", "sums before"} & set(at.pictures) for at in state.at))
         layout = banded(tensors, diagram, _lens(diagram, steps, held), total)
     else:
         layout = flowing(tensors, diagram, frozenset(small))

@@ -553,9 +553,8 @@ def _state_steps(state: StateSteps, boxes: Mapping[str, Rect], scenes: Scenes, r
         scenes.put(k, "action", at.words, own=True)
         r0, c0, tall, wide = at.place or (0, 0, 1, 1)
         inside = min(1.0, max(0.0, (rows - r0) / tall)), min(1.0, max(0.0, (columns - c0) / wide))
-        shown = {"after": at.after, "before": at.before, "sums": at.sums_after, "sums before": at.sums_before}
         for key, (x, y, w, h) in boxes.items():
-            q, held = (x, y + h * r0 / rows, w, h * tall / rows), shown[key] if at.place else None
+            q, held = (x, y + h * r0 / rows, w, h * tall / rows), at.pictures.get(key) if at.place else None
             picture: Picture = ()
             if isinstance(held, tuple):
                 part = (x + w * (c0 / columns), q[1], w * (wide / columns), q[3])

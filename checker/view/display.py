@@ -39,8 +39,6 @@ NOTHING = Output(lambda: "", lambda console: None)
 
 
 def verdict_card(verdict: Verdict) -> Output:
-    """The card of a verdict."""
-
     from checker.view.card import card_html
     from checker.view.terminal import print_card
 

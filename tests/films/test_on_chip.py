@@ -152,8 +152,7 @@ def test_a_state_holds_the_sum_so_far(name: str, tmp_path: Path) -> None:
         if step.loads("k_ptr") and step.tile and step.tile.active:
             start, stop = step.tile.active[:2]
         if at.action == "adds":
-            for heat, n in ((at.before, start), (at.after, stop)):
-                assert heat is not None
+            for heat, n in ((at.pictures["before"], start), (at.pictures["after"], stop)):
                 expected = sums[n].numpy() / top
                 roots = np.sqrt(np.abs(expected)) * np.sign(expected)
                 drawn = np.sqrt(np.abs(shown(heat))) * np.sign(shown(heat))
@@ -235,12 +234,12 @@ def test_a_nan_is_no_change(tmp_path: Path) -> None:
     source = films.edited("linear_attention", ("state = tl.zeros([D, BLOCK_V], tl.float32)", 'state = tl.full([D, BLOCK_V], float("nan"), tl.float32)'))  # fmt: skip
     state = state_of(films.shoot("linear_attention", source, tmp_path))
     assert words_of(state, "adds") == []
-    assert {text for at in state.at if at.after for text in at.after[2]} == {"?"}
+    assert {text for at in state.at if "after" in at.pictures for text in at.pictures["after"][2]} == {"?"}
 
 
 def test_a_kernel_without_a_state_is_not_given_one(tmp_path: Path) -> None:
     shot = films.shoot("linear_attention", films.edited("linear_attention", ("state", "unknown")), tmp_path)
-    assert not any(at.after or "holds" in at.words for at in state_of(shot).at)
+    assert not any("after" in at.pictures or "holds" in at.words for at in state_of(shot).at)
     assert "no variable holds one" in shot.html
     assert "No pair of query and key was seen to go through a state." in shot.html
 
@@ -263,7 +262,7 @@ def test_only_additions_that_are_seen_are_told(style: str, said: list[str], tmp_
 def test_a_state_too_large_to_capture_is_said(tmp_path: Path) -> None:
     case = PUZZLES["linear_attention"].film.case
     shot = films.shoot("linear_attention", films.solution("linear_attention"), tmp_path, sizes={**case.sizes, "D": 64, "D_V": 32}, meta={**case.meta, "BLOCK_V": 32})  # fmt: skip
-    assert not any(at.after for at in state_of(shot).at)
+    assert not any("after" in at.pictures for at in state_of(shot).at)
     assert "state: too large to be captured" in shot.html
 
 
