@@ -461,12 +461,10 @@ def _numbered(grid: _Grid, cell: Cell, direction: int) -> bool:
 
 def _place_items(items: Sequence[_Item], left: float, top: float) -> None:
     x, y = left, top
-    for item in items:
+    for item, following in zip(items, [*items[1:], None], strict=True):
         item.x, item.y = x, y
         if item.stacked:
-            y += item.high + 8
-            following = items[items.index(item) + 1 :]
-            y += following[0].head - 8 if following else 0
+            y += item.high + (following.head if following else 0.0)
         else:
             item.x = x + max(0.0, (item.label - item.wide) / 2) if item.tensor and item.tensor.lines == 0 else x
             x += max(item.wide, item.label * bool(item.tensor)) + 8
@@ -486,7 +484,7 @@ def _finish(
             continue
         t, cell, numbers = item.tensor, grid._cell(name), ""
         if name in grid.diagram.tensors and t.lines and not grid.diagram.tensors[name].inset:
-            lead = grid.cells[cell].index(item) == 0 or not any(i.tensor for i in grid.cells[cell][: grid.cells[cell].index(item)])  # fmt: skip
+            lead = next(i for i in grid.cells[cell] if i.tensor) is item
             numbers += "x" if lead and first_across[cell[1]] == cell[0] and _numbered(grid, cell, 0) else ""
             tall = t.rows > 1 if not t.transposed else t.cols > 1
             numbers += "y" if lead and first_down[cell[0]] == cell[1] and _numbered(grid, cell, 1) and tall else ""

@@ -89,7 +89,3 @@ def test_what_nobody_stores_is_wrong_from_the_beginning(tmp_path: Path) -> None:
     assert note.at is None
     assert note.message.startswith("z[8] is NaN and should be")
     assert note.message.endswith("No step stores it.")
-
-
-def test_a_right_kernel_has_no_verdict(tmp_path: Path) -> None:
-    assert 'class="verdict"' not in films.solved("vector_add", tmp_path).html

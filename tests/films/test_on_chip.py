@@ -130,12 +130,6 @@ def test_a_kernel_without_scores_by_name_still_has_its_tiles(tmp_path: Path) -> 
     assert not any(0 in held.pictures for held in visits.at)
 
 
-def test_a_longer_film_leaves_out_programs_and_says_so(tmp_path: Path) -> None:
-    case = PUZZLES["flash_attention_heads"].film.case
-    shot = films.shoot("flash_attention_heads", films.solution("flash_attention_heads"), tmp_path, sizes={**case.sizes, "N_Q": 512, "N_KV": 512}, flags={"IS_CAUSAL": False, "RAGGED": False})  # fmt: skip
-    assert "Shown:" in shot.html
-
-
 # ---- a state that is kept ----------------------------------------------------------------------------------------------
 
 

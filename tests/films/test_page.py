@@ -52,6 +52,7 @@ def test_films_of_all_solutions_are_well_formed_and_small(name: str, tmp_path: P
     moved = sum(sum(step[3][1::2]) for step in data["steps"])
     assert moved == sum(t.loaded + t.stored for t in shot.trace.traffic.values())
     assert data["notes"] == []
+    assert 'class="verdict"' not in shot.html
     assert film.left_out == film.cut == 0
 
 

@@ -49,18 +49,6 @@ def test_stepping_moves_the_tile_the_line_the_state_and_the_bars(show: Open, sof
     assert page.locator(".traffic .words").all_inner_texts() == ["112 B of 112 B, 1 pass", "112 B of 112 B, 1 pass"]
 
 
-def test_what_is_written_appears_when_it_is_stored(show: Open, softmax: films.Shot) -> None:
-    page = show(softmax.html)
-    cells = page.locator(".stage .value[data-s]")
-    assert not any(cells.all_text_contents())
-    page.click(".next")
-    texts = cells.all_text_contents()
-    assert all(texts[:7])
-    assert not any(texts[7:])
-    page.locator(".tbt-film").press("End")
-    assert all(cells.all_text_contents())
-
-
 def test_the_keys_of_a_page_work_without_a_click(show: Open, softmax: films.Shot) -> None:
     page = show(softmax.html)
     page.keyboard.press("ArrowRight")
