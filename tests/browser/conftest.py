@@ -135,7 +135,7 @@ def notebook(lab: Lab, page: Page, request: pytest.FixtureRequest) -> Iterator[N
     opened.open()
     opened.run("from checker import check")
     yield opened
-    lab.stop_kernels()
+    opened.stop_kernels()
 
 
 @pytest.hookimpl(wrapper=True)
