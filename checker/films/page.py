@@ -27,7 +27,6 @@ from checker.view.theme import asset, prose, style_element
 
 KINDS = {"load": 0.5, "store": 1, "atomic": 1, "dot": 0.25}
 """How high the bar of a step is on the time line."""
-SELECTED = Markup(" selected")
 SPEEDS = {"0.5": "½×", "1": "1×", "2": "2×", "4": "4×"}
 
 
@@ -276,7 +275,7 @@ def _button(name: str, label: str) -> Markup:
 
 def _listed(name: str, label: str, options: Mapping[str, str], chosen: str) -> Markup:
     option = Markup('<option value="{}"{}>{}</option>')
-    inside = (option.format(v, SELECTED if v == chosen else NOTHING, text) for v, text in options.items())
+    inside = (option.format(v, Markup(" selected") if v == chosen else NOTHING, text) for v, text in options.items())
     return Markup('<select class="{}" aria-label="{}">{}</select>').format(name, label, NOTHING.join(inside))
 
 
