@@ -12,7 +12,7 @@ import numpy as np
 from checker.films.flaws import Flaws
 from checker.films.kept_state import StateSteps, state_steps, weights_in_words
 from checker.films.kernel_text import dot_of, dots_of
-from checker.films.layout import Layout, PlacedTensor, banded, flowing, lens_widths, unplaced
+from checker.films.layout import LENS, Layout, PlacedTensor, banded, flowing, unplaced
 from checker.films.square import Visits, visits
 from checker.films.state import matrix, vector
 from checker.films.state_divergence import Divergence, state_divergences, walks_of
@@ -215,7 +215,7 @@ def film_data(
         if state:
             weights_in_words(state, steps, source.source, diagram.square, held)
     if diagram.down:
-        total = bool(state and any(at.sums_before or at.sums_after for at in state.at))
+        total = bool(state and any({"sums", "sums before"} & set(at.pictures) for at in state.at))
         layout = banded(tensors, diagram, _lens(diagram, steps, held), total)
     else:
         layout = flowing(tensors, diagram, frozenset(small))
@@ -258,13 +258,14 @@ def _lens(diagram: Diagram, steps: Sequence[Step], held: Visits | None) -> list[
     square = diagram.square
     if square is None or held is None:
         return []
-    size_ = next((p.size for p in held.pairs), (16, 16))
-    depths: list[int | None] = []
+    tall, wide = next((p.size for p in held.pairs), (16, 16))
+    out: list[float] = []
     for enlarged, name in zip(square.lens, held.names, strict=True):
         tiles = (matrix(s.event.state.get(name)) for s in steps)
-        found = next((tile.shape[1] for tile in tiles if tile is not None), 16)
-        depths.append(None if enlarged.vector else size_[1] if enlarged.when == "made" else found)
-    return lens_widths(size_, depths)
+        result = next((tile.shape[1] for tile in tiles if tile is not None), 16)
+        width = LENS * (wide if enlarged.when == "made" else result) / tall
+        out.append(52.0 if enlarged.vector else min(max(width, 40.0), 100.0 if out else 200.0))
+    return out
 
 
 def array(value: Any) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from checker.films.kernel_text import Dot, dots_of, operands
 from checker.films.square import Visits
-from checker.films.state import Heat, levels, matrix, quantised, row, signed_root, span_of, transposed, unchanged
+from checker.films.state import Heat, first_number, levels, matrix, quantised, signed_root, span_of, unchanged, vector
 from checker.films.steps import Box, Span, Step, by_program, colon, joined
 from checker.puzzle import KeptState, Square
 from checker.simulator.trace import Event
@@ -29,10 +29,8 @@ Reader = Callable[[Any], "np.ndarray | None"]
 class StateAt:
     """The state around one step: `place` is ``(first row, first column, rows, columns)`` of the whole, overhang included."""
 
-    before: Heat | None = None
-    after: Heat | None = None
-    sums_before: str = ""
-    sums_after: str = ""
+    pictures: dict[str, Heat | str] = field(default_factory=dict)
+    """As in ``Layout.state``: heat maps of the state, levels of its vector."""
     place: tuple[int, int, int, int] | None = None
     action: Action = ""
     words: str = ""
@@ -90,7 +88,7 @@ def state_steps(
     stored = {s.at for s in steps if spec.flat and _stores_it(s, held(s.event.state.get(name)), values)}
     kernel = _Kernel(spec, name, dots_of(source), frozenset(stored), chunk)
     out = StateSteps([StateAt() for _ in steps], name, total)
-    kept: list[list[tuple[StateAt, np.ndarray]]] = [[], [], [], []]  # state before and after, sums before and after
+    kept: dict[str, list[tuple[StateAt, np.ndarray]]] = {"before": [], "after": [], "sums before": [], "sums": []}
     for program_steps in by_program(steps):
         starts = {
             tensor: next((_start(s) for s in program_steps if s.loads(tensor)), 0)
@@ -100,12 +98,13 @@ def state_steps(
             if step.event.kind == "load" and step.event.tensor in starts and step.tile:
                 starts[step.event.tensor] = _start(step)
             old, new = step.event.state, (step.later or step.event).state
-            now = [held(old.get(name)), held(new.get(name)), row(old.get(total)), row(new.get(total))]
+            now = {"before": held(old.get(name)), "after": held(new.get(name))}
+            now |= {"sums before": _row(old.get(total)), "sums": _row(new.get(total))}
             at = out.at[step.at]
-            for group, value in zip(kept, now, strict=True):
+            for key, value in now.items():
                 if value is not None:
-                    group.append((at, value))
-            shown = now[0] if now[1] is None else now[1]
+                    kept[key].append((at, value))
+            shown = now["before"] if now["after"] is None else now["after"]
             if shown is not None:
                 at.place = (0 if spec.flat else starts[spec.rows], starts[spec.columns], *shown.shape)
         _follow_program(out, program_steps, kernel)
@@ -118,19 +117,15 @@ def _start(step: Step) -> int:
     return max(step.tile.box[2], 0) if step.tile else 0
 
 
-def _quantise(out: StateSteps, steps: Sequence[Step], kept: list[list[tuple[StateAt, np.ndarray]]]) -> None:
-    before, after, sums_before, sums_after = kept
-    heats, _, cells = quantised([signed_root(array) for _, array in before + after], ROOM, signed=True)
-    for i, (at, _) in enumerate(before):
-        at.before = heats[i]
-    for i, (at, _) in enumerate(after, len(before)):
-        at.after = heats[i]
-    _, top = span_of([values for _, values in sums_before + sums_after])
-    for at, values in sums_before:
-        at.sums_before = levels(values[0], 0.0, max(top, 1e-30))
-    for at, values in sums_after:
-        at.sums_after = levels(values[0], 0.0, max(top, 1e-30))
-    low, high = span_of([array for _, array in before + after])
+def _quantise(out: StateSteps, steps: Sequence[Step], kept: dict[str, list[tuple[StateAt, np.ndarray]]]) -> None:
+    arrays = [array for key in ("before", "after") for _, array in kept[key]]
+    heats, _, cells = quantised([signed_root(array) for array in arrays], ROOM, signed=True)
+    drawn = iter(heats)
+    _, top = span_of([values for key in ("sums before", "sums") for _, values in kept[key]])
+    for key, found in kept.items():
+        for at, values in found:
+            at.pictures[key] = levels(values[0], 0.0, max(top, 1e-30)) if key.startswith("sums") else next(drawn)
+    low, high = span_of(arrays)
     if not heats:
         large = any(_large(s.event.state.get(out.name)) for s in steps)
         out.ranges = ["too large to be captured" if out.name and large else "no variable holds one"]
@@ -139,25 +134,37 @@ def _quantise(out: StateSteps, steps: Sequence[Step], kept: list[list[tuple[Stat
         out.ranges += [f"blue: down to {number(low, 5)}"] if low < 0 else []
         out.ranges += [f"a cell: the mean of {cells} × {cells}"] if cells > 1 else []
         out.ranges = out.ranges or ["all zero"]
-    if sums_before or sums_after:
+    if kept["sums before"] or kept["sums"]:
         out.ranges.append(f"{out.total}: 0 … {number(top, 5)}")
 
 
 # ---- which variable it is ----------------------------------------------------------------------------------------------
 
 
+def _row(value: Any) -> np.ndarray | None:
+    """A vector as a matrix of one row."""
+    values = vector(value) if isinstance(value, list) else None
+    return None if values is None else np.array([values])
+
+
+def _transposed(value: Any) -> np.ndarray | None:
+    """A matrix that a kernel holds on its side."""
+    found = matrix(value)
+    return None if found is None else found.T
+
+
 def _found(
     steps: Sequence[Step], memory: Sequence[str], names: Sequence[str], values: Mapping[str, np.ndarray], flat: bool
 ) -> tuple[str, Reader]:
     """The variable that holds what is loaded from, or stored to, `memory`, else one by name; empty where there is none. How to read it."""
-    ways: tuple[Reader, ...] = (row,) if flat else (matrix, transposed)
+    ways: tuple[Reader, ...] = (_row,) if flat else (matrix, _transposed)
     telling = [s for s in steps if s.event.tensor in memory and s.event.tensor in values]
     matches: Counter[tuple[str, int]] = Counter()
     for step in telling[:MOST]:
         holder = step.event if step.event.kind == "store" else step.later
         want = _part(step.event, values[step.event.tensor], 1 if flat else 2)
         if holder is not None and want is not None:
-            state = {n: v for n, v in holder.state.items() if _floats(v)}
+            state = {n: v for n, v in holder.state.items() if isinstance(first_number(v), float)}
             matches.update((n, i) for n, v in state.items() for i, hold in enumerate(ways) if _holds(hold(v), want))
     if matches:
         known = {name: -i for i, name in enumerate(names)}
@@ -182,12 +189,6 @@ def _stores_it(step: Step, have: np.ndarray | None, values: Mapping[str, np.ndar
         return False
     part = values[event.tensor][tuple(slice(*side) for side in event.tile.active)].reshape(-1, 1).T
     return part.shape[1] <= (have.shape[1] if have is not None else 0) and _holds(have, part)
-
-
-def _floats(value: Any) -> bool:
-    while isinstance(value, list) and value:
-        value = value[0]
-    return isinstance(value, float)
 
 
 def _part(event: Event, array: np.ndarray, rank: int) -> np.ndarray | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from checker.films.state import unchanged
+from checker.films.state import first_number, unchanged
 from checker.films.steps import Step
 from checker.simulator.trace import Event
 
@@ -42,25 +42,17 @@ class Dot:
 @lru_cache(maxsize=8)
 def dots_of(source: str) -> tuple[Dot, ...]:
     """Every product in the kernel's text."""
-    tree = _parsed(source)
-    targets = {id(call): name for name, value in _assigned(tree) for call in ast.walk(value)}
+    targets: dict[int, str] = {}
     found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "dot":
-            names = frozenset(n.id for a in node.args[:2] for n in ast.walk(a) if isinstance(n, ast.Name))
-            found.append(Dot(node.lineno, node.end_lineno or node.lineno, names, targets.get(id(node), "")))
-    return tuple(found)
-
-
-def _assigned(tree: ast.AST) -> list[tuple[str, ast.expr]]:
-    """Names and what is assigned to them."""
-    found = []
-    for node in ast.walk(tree):
+    for node in ast.walk(_parsed(source)):  # a statement comes before what is in it
         if isinstance(node, ast.Assign | ast.AugAssign):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             if isinstance(target, ast.Name):
-                found.append((target.id, node.value))
-    return found
+                targets |= {id(inner): target.id for inner in ast.walk(node.value)}
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "dot":
+            names = frozenset(n.id for a in node.args[:2] for n in ast.walk(a) if isinstance(n, ast.Name))
+            found.append(Dot(node.lineno, node.end_lineno or node.lineno, names, targets.get(id(node), "")))
+    return tuple(found)
 
 
 def dot_of(dots: Sequence[Dot], event: Event) -> Dot | None:
@@ -118,7 +110,8 @@ class Variables:
             known = self._of(event, name)
             assignments = [a for a in known if a.last >= event.line and around[: len(a.loops)] == a.loops]
             made = any(a.loops for a in assignments) if again else any(a.last < later.line for a in assignments)
-            if (made or not known) and not self._renewed(name, event, later, again) and not _alike(old, name, value):
+            same = name in old and unchanged(old[name], value)
+            if (made or not known) and not same and not self._renewed(name, event, later, again):
                 out[name] = value
         return out
 
@@ -141,10 +134,6 @@ class Variables:
         around = self._around(event)
         known = self._of(event, name)
         return not known or any(a.last < event.line and around[: len(a.loops)] == a.loops for a in known)
-
-
-def _alike(old: Mapping[str, Any], name: str, value: Any) -> bool:
-    return name in old and unchanged(old[name], value)
 
 
 def _assignments(body: Sequence[ast.stmt], loops: Loops, found: list[tuple[int, int]]) -> Iterator[tuple[str, _Assignment]]:  # fmt: skip
@@ -170,7 +159,4 @@ def _names(targets: Sequence[ast.AST]) -> Iterator[str]:
 
 def counts(values: Mapping[str, Any], name: str) -> bool:
     """Whether a variable holds whole numbers or truth values: index arithmetic and masks."""
-    value = values.get(name)
-    while isinstance(value, list) and value:
-        value = value[0]
-    return isinstance(value, int)
+    return isinstance(first_number(values.get(name)), int)

@@ -77,20 +77,29 @@ class PlacedTensor:
         )
 
     @property
-    def drawn_size(self) -> tuple[float, float]:
+    def extents(self) -> tuple[int, int]:
+        """Across and down, in elements."""
         high, wide = self.r1 - self.r0, self.c1 - self.c0
-        return ((high, wide) if self.transposed else (wide, high))[0] * self.ux, (
-            wide if self.transposed else high
-        ) * self.uy
+        return (high, wide) if self.transposed else (wide, high)
+
+    @property
+    def drawn_size(self) -> tuple[float, float]:
+        return self.extents[0] * self.ux, self.extents[1] * self.uy
+
+    @property
+    def start(self) -> tuple[float, float]:
+        """From element (0, 0) to the upper left corner of what is drawn, in pixels."""
+        across, down = (self.r0, self.c0) if self.transposed else (self.c0, self.r0)
+        return across * self.ux, down * self.uy
 
     @property
     def edge(self) -> float:
         """Left of what is drawn."""
-        return self.x + (self.r0 if self.transposed else self.c0) * self.ux
+        return self.x + self.start[0]
 
     @property
     def top(self) -> float:
-        return self.y + (self.c0 if self.transposed else self.r0) * self.uy
+        return self.y + self.start[1]
 
     @property
     def texts(self) -> bool:
@@ -141,6 +150,8 @@ class Layout:
     width: float
     height: float
     square: Rect | None = None
+    sides: tuple[int, int] = (0, 0)
+    """Rows and columns of the square, in elements."""
     lens: list[Rect] = field(default_factory=list)
     state: dict[str, Rect] = field(default_factory=dict)
     """``"after"``, ``"before"`` and, where the state has a vector beside it, ``"sums"``, ``"sums before"``."""
@@ -177,15 +188,9 @@ def flowing(tensors: Sequence[PlacedTensor], diagram: Diagram, values: frozenset
     if not tensors:
         return Layout([], WIDTH, 40.0)
     written = sum(t.rows * t.cols for t in tensors) <= VALUES and bool(values)
-    widest = max(_extents(t)[0] for t in tensors)
+    widest = max(t.extents[0] for t in tensors)
     found = _with_values(tensors, values) if written and GUTTER + widest * 28 <= WIDTH else None
     return found or _to_scale(tensors)
-
-
-def _extents(t: PlacedTensor) -> tuple[int, int]:
-    """Across and down, in elements."""
-    high, wide = t.r1 - t.r0, t.c1 - t.c0
-    return (high, wide) if t.transposed else (wide, high)
 
 
 def _size(t: PlacedTensor) -> tuple[float, float, float]:
@@ -204,8 +209,7 @@ def _flow(tensors: Iterable[PlacedTensor]) -> tuple[Layout, int]:
         w, h, head = _size(t)
         if x and x + w > WIDTH:
             x, y, tall, lines = 0.0, y + tall, 0.0, lines + 1
-        first = (t.c0, t.r0) if not t.transposed else (t.r0, t.c0)
-        t = replace(t, x=round(x + GUTTER - first[0] * t.ux, 2), y=round(y + head - first[1] * t.uy, 2), head=21)
+        t = replace(t, x=round(x + GUTTER - t.start[0], 2), y=round(y + head - t.start[1], 2), head=21)
         t = replace(t, columns_x=round(t.edge + t.drawn_size[0] + SIDE_GAP, 1))
         placed.append(t)
         wide, tall, x = max(wide, x + w), max(tall, h), x + w + GAP
@@ -213,7 +217,7 @@ def _flow(tensors: Iterable[PlacedTensor]) -> tuple[Layout, int]:
 
 
 def _with_values(tensors: Sequence[PlacedTensor], values: frozenset[str]) -> Layout | None:
-    tallest = max(_extents(t)[1] for t in tensors)
+    tallest = max(t.extents[1] for t in tensors)
     uy = 26 if tallest <= 10 else 20
     narrow = 28 if any(t.transposed for t in tensors) else 32  # a vector beside a matrix should stay on its line
     best: tuple[Layout, int] | None = None
@@ -226,11 +230,11 @@ def _with_values(tensors: Sequence[PlacedTensor], values: frozenset[str]) -> Lay
 
 def _to_scale(tensors: Sequence[PlacedTensor]) -> Layout:
     """No numbers: the largest common scale that fits; thin tensors are drawn thicker, so that they can be seen."""
-    widest = max(_extents(t)[0] for t in tensors if not t.transposed or len(tensors) == 1) if not all(t.transposed for t in tensors) else 4  # fmt: skip
+    widest = max(t.extents[0] for t in tensors if not t.transposed or len(tensors) == 1) if not all(t.transposed for t in tensors) else 4  # fmt: skip
     beside = max(replace(t, uy=99.0).beside for t in tensors)
     u = min(14.0, (WIDTH - GUTTER - 2 - beside) / widest)
     while True:
-        sized = (replace(t, ux=16.0 if t.transposed else round(u, 4), uy=round(max(u, min(16.0, 44 / _extents(t)[1]), 1.2), 4)) for t in tensors)  # fmt: skip
+        sized = (replace(t, ux=16.0 if t.transposed else round(u, 4), uy=round(max(u, min(16.0, 44 / t.extents[1]), 1.2), 4)) for t in tensors)  # fmt: skip
         layout, _ = _flow(sized)
         if layout.height <= 400 or u < 0.4:
             return layout
@@ -318,7 +322,7 @@ class _Grid:
     def _unit(self, band: Band, direction: int, shrink: float) -> float:
         """Pixels of one element: what has the band's axis in that direction, and is not an inset, has it in common."""
         extents = [
-            _extents(t)[direction]
+            t.extents[direction]
             for n, t in self.tensors.items()
             if (d := self.diagram.tensors.get(n)) and not (d.inset or d.in_a_row) and self._axes(n)[direction] == band.name
         ]  # fmt: skip
@@ -369,13 +373,13 @@ class _Grid:
 
     def _put_tensor(self, name: str, t: PlacedTensor) -> None:
         drawn, cell = self.diagram.tensors.get(name), self._cell(name)
-        across, down = _extents(t)
+        across, down = t.extents
         if drawn is not None and drawn.in_a_row:
             self.rows_of_blocks.setdefault(cell[0], []).append(_Item(name, 0, 0, tensor=t))
             return
         if drawn is None or drawn.inset:
             t = replace(t, r0=0, c0=0, r1=t.rows, c1=t.cols)
-            across, down = _extents(t)
+            across, down = t.extents
             ux = uy = min(64.0 / down, 90.0 / across, 14.0)
             ux, uy = (12.0, uy) if across == 1 else (ux, 12.0 if down == 1 else uy)
         else:
@@ -437,14 +441,14 @@ def _arrange(grid: _Grid, lens: Sequence[float]) -> Layout:
         if state and state[0] == d:
             action_at = (lefts[state[1]], y + 10)
             y += 18
-    layout = Layout([], max(x - APART, 420.0 if diagram.state and diagram.state.flat else 0.0) + 4, y)
-    layout.action_at = action_at
+    width = max(x - APART, 420.0 if diagram.state and diagram.state.flat else 0.0) + 4
+    layout = Layout([], width, y, action_at=action_at)
     for (d, a), items in grid.cells.items():
         _place_items(items, lefts[a], tops[d])
     named = {item.key: item for items in grid.cells.values() for item in items}
     _finish(grid, layout, named, first_down, first_across)
-    _place_lens(grid, layout, lens, lefts, tops, high, wide)
-    _place_words(grid, layout, lefts, tops, high, first_down)
+    _place_lens(grid, layout, lens, lefts, tops, high)
+    _place_words(grid, layout, tops)
     return layout
 
 
@@ -457,12 +461,10 @@ def _numbered(grid: _Grid, cell: Cell, direction: int) -> bool:
 
 def _place_items(items: Sequence[_Item], left: float, top: float) -> None:
     x, y = left, top
-    for item in items:
+    for item, following in zip(items, [*items[1:], None], strict=True):
         item.x, item.y = x, y
         if item.stacked:
-            y += item.high + 8
-            following = items[items.index(item) + 1 :]
-            y += following[0].head - 8 if following else 0
+            y += item.high + (following.head if following else 0.0)
         else:
             item.x = x + max(0.0, (item.label - item.wide) / 2) if item.tensor and item.tensor.lines == 0 else x
             x += max(item.wide, item.label * bool(item.tensor)) + 8
@@ -482,12 +484,11 @@ def _finish(
             continue
         t, cell, numbers = item.tensor, grid._cell(name), ""
         if name in grid.diagram.tensors and t.lines and not grid.diagram.tensors[name].inset:
-            lead = grid.cells[cell].index(item) == 0 or not any(i.tensor for i in grid.cells[cell][: grid.cells[cell].index(item)])  # fmt: skip
+            lead = next(i for i in grid.cells[cell] if i.tensor) is item
             numbers += "x" if lead and first_across[cell[1]] == cell[0] and _numbered(grid, cell, 0) else ""
             tall = t.rows > 1 if not t.transposed else t.cols > 1
             numbers += "y" if lead and first_down[cell[0]] == cell[1] and _numbered(grid, cell, 1) and tall else ""
-        start = (t.r0, t.c0) if t.transposed else (t.c0, t.r0)
-        t = replace(t, x=round(item.x - start[0] * t.ux, 2), y=round(item.y - start[1] * t.uy, 2), numbers=numbers)
+        t = replace(t, x=round(item.x - t.start[0], 2), y=round(item.y - t.start[1], 2), numbers=numbers)
         t = replace(t, head=18 if "x" in numbers else 6)
         first = next((named["column " + c] for c in t.columns if "column " + c in named), None)
         layout.tensors.append(replace(t, columns_x=first.x if first else t.edge + t.drawn_size[0] + SIDE_GAP))
@@ -495,7 +496,9 @@ def _finish(
         layout.tensors += [item.tensor for item in blocks if item.tensor]
     order = list(grid.tensors)
     layout.tensors.sort(key=lambda t: order.index(t.name))
-    layout.square = named["square"].rect if "square" in named else None
+    if grid.sides:
+        down, across = (grid.tensors[n].rows for n in grid.sides)
+        layout.square, layout.sides = named["square"].rect, (down, across)
     layout.state = {key: named[key].rect for key in ("after", "before", "sums", "sums before") if key in named}
 
 
@@ -515,7 +518,7 @@ def _block_row(grid: _Grid, d: int, blocks: list[_Item], y: float) -> float:
 
 
 def _place_lens(
-    grid: _Grid, layout: Layout, lens: Sequence[float], lefts: Sequence[float], tops: Sequence[float], high: Sequence[float], wide: Sequence[float]
+    grid: _Grid, layout: Layout, lens: Sequence[float], lefts: Sequence[float], tops: Sequence[float], high: Sequence[float]
 ) -> None:  # fmt: skip
     """The enlarged pictures: in the free corner above and to the left, where they fit into it, else below everything."""
     if not lens:
@@ -534,9 +537,7 @@ def _place_lens(
     layout.width = max(layout.width, x - 60 + 4)
 
 
-def _place_words(
-    grid: _Grid, layout: Layout, lefts: Sequence[float], tops: Sequence[float], high: Sequence[float], first: Mapping[int, int]
-) -> None:  # fmt: skip
+def _place_words(grid: _Grid, layout: Layout, tops: Sequence[float]) -> None:
     """Lines about all of it: beside the last row of things where there is room, else below."""
     if grid.diagram.square and not grid.diagram.state:
         last = max(d for d, _ in grid.cells)
@@ -546,9 +547,3 @@ def _place_words(
     elif grid.diagram.state and not grid.diagram.state.flat:
         layout.about = (30.0, layout.height + 14)
         layout.height += 36
-
-
-def lens_widths(grid_tile: tuple[int, int], depth: Sequence[int | None]) -> list[float]:
-    """Widths of enlarged pictures: of the tile, of vectors (None), of matrices that are so many columns wide."""
-    tall, _ = grid_tile
-    return [52.0 if n is None else min(max(LENS * n / tall, 40.0), 200.0 if i == 0 else 100.0) for i, n in enumerate(depth)]  # fmt: skip

@@ -27,7 +27,6 @@ from checker.view.theme import asset, prose, style_element
 
 KINDS = {"load": 0.5, "store": 1, "atomic": 1, "dot": 0.25}
 """How high the bar of a step is on the time line."""
-SELECTED = Markup(" selected")
 SPEEDS = {"0.5": "½×", "1": "1×", "2": "2×", "4": "4×"}
 
 
@@ -193,25 +192,22 @@ def _captions(film: FilmData, scenes: Scenes) -> None:
 def _caption(stage_: Stage, alarms: bool) -> Markup:
     """What the step does and changes. With `alarms` there is always room for one, so that the stage below stays where it is."""
     slot = Markup('<{} class="{}" data-s="{}">{}</{}>')
-
-    def slot_html(tag: str, name: str, key: str) -> Markup:
-        return slot.format(tag, name, stage_.scenes.number(key), stage_.html(key), tag)
-
-    line = (
-        slot_html("span", "badge", "kind")
-        + " "
-        + slot_html("span", "what", "what")
-        + " "
-        + slot_html("span", "facts", "facts")
-    )
+    names = {
+        "kind": "badge",
+        "what": "what",
+        "facts": "facts",
+        "updaters": "facts",
+        "sentence": "unseen",
+        "change": "change",
+    }
+    slots = [
+        slot.format("span", name, stage_.scenes.number(key), stage_.html(key), "span") for key, name in names.items()
+    ]
+    alarm = slot.format("div", "alarm", stage_.scenes.number("alarm"), stage_.html("alarm"), "div")
     page = Markup(
-        '<div class="captions{}"><div class="caption">{}{}</div><div class="says" aria-live="polite">{} {}</div>{}</div>'
+        '<div class="captions{}"><div class="caption">{} {} {}{}</div><div class="says" aria-live="polite">{} {}</div>{}</div>'
     )
-    sentence, change = slot_html("span", "unseen", "sentence"), slot_html("span", "change", "change")
-    room = Markup(" alarms") if alarms else NOTHING
-    return page.format(
-        room, line, slot_html("span", "facts", "updaters"), sentence, change, slot_html("div", "alarm", "alarm")
-    )
+    return page.format(" alarms" if alarms else "", *slots, alarm)
 
 
 def _verdict(film: FilmData) -> Markup:
@@ -279,7 +275,7 @@ def _button(name: str, label: str) -> Markup:
 
 def _listed(name: str, label: str, options: Mapping[str, str], chosen: str) -> Markup:
     option = Markup('<option value="{}"{}>{}</option>')
-    inside = (option.format(v, SELECTED if v == chosen else NOTHING, text) for v, text in options.items())
+    inside = (option.format(v, Markup(" selected") if v == chosen else NOTHING, text) for v, text in options.items())
     return Markup('<select class="{}" aria-label="{}">{}</select>').format(name, label, NOTHING.join(inside))
 
 

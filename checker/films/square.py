@@ -91,8 +91,11 @@ def visits(steps: Sequence[Step], square: Square, extent: tuple[int, int]) -> Vi
     return out
 
 
-def _value(value: object, enlarged: Enlarged) -> object:
-    return vector(value) if enlarged.vector else matrix(value)
+def _value(value: object, enlarged: Enlarged) -> np.ndarray | None:
+    if not enlarged.vector:
+        return matrix(value)
+    values = vector(value)
+    return None if values is None else np.array(values)
 
 
 def _pairs(program_steps: Sequence[Step], square: Square, extent: tuple[int, int]) -> list[tuple[Pair, list[Step]]]:
@@ -131,16 +134,9 @@ def _makes(during: Sequence[Step], name: str, multiply: bool) -> int:
 def _made(step: Step, pair: Pair, square: Square, names: Sequence[str], captured: list[Captured]) -> None:
     assert step.later is not None
     for enlarged, name, kept in zip(square.lens, names, captured, strict=True):
-        if enlarged.when != "made":
-            continue
-        if enlarged.vector:
-            values = vector(step.later.state.get(name))
-            if values is not None and len(values) in pair.size:
-                kept.append((step.at, np.array(values)))
-        else:
-            tile = matrix(step.later.state.get(name))
-            if tile is not None and tile.shape == pair.size:
-                kept.append((step.at, tile))
+        found = _value(step.later.state.get(name), enlarged) if enlarged.when == "made" else None
+        if found is not None and (len(found) in pair.size if enlarged.vector else found.shape == pair.size):
+            kept.append((step.at, found))
 
 
 def _results(
@@ -180,7 +176,7 @@ def _skipped(
     grid = {(c, min(c + wide, extent[1])) for c in range(0, extent[1], wide)}
     columns = sorted({(start, min(stop, extent[1])) for start, stop in loaded} | grid)
     for slice_, rows in sorted({(pair.slice, pair.rows) for pair in visited}):
-        seen = list(joined([pair.columns for pair in visited if (pair.slice, pair.rows) == (slice_, rows)]))
+        seen = joined(pair.columns for pair in visited if (pair.slice, pair.rows) == (slice_, rows))
         for start, stop in columns:
             if not any(a <= start and stop <= b for a, b in seen):
                 yield slice_, (*rows, start, stop), last

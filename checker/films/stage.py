@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from checker.films.film_data import FilmData, elements
 from checker.films.kept_state import StateSteps
 from checker.films.layout import PlacedTensor
-from checker.films.scene import Choice, Fading, Part, Scenes, Slot, Word
+from checker.films.scene import Choice, Fading, Part, Scenes, Slot, Value, Word
 from checker.films.square import Pair, Visits
 from checker.films.state import held_rows, levels, vector
 from checker.films.steps import Box, Step, by_program, colon, joined_boxes
@@ -43,29 +43,37 @@ def stage(film: FilmData, scenes: Scenes) -> list[Part]:
 
 def _tensor(film: FilmData, t: PlacedTensor, scenes: Scenes) -> list[Part]:
     steps = [s for s in film.steps if s.event.tensor == t.name and s.tile]
-    seen = _tiles(film, t, steps, scenes)
+    seen = _tiles(t, steps, scenes)
     layers = []
     for s in range(t.plane.slices):
         under = [Slot(key) for key in seen.get(s, ())] + [Slot((t.name, s, "under"))]
         over = (Fading((t.name, s, "trail")), Slot((t.name, s, "over")))
         bad = [Slot(key) for key in _wrong(film, t, s, steps, scenes)]
         layers.append((*under, *_grid(t, film), *bad, *_values(film, t, s, scenes), *over))
+    slices = {st.at: st.tile.slice for st in steps if st.tile}
     if t.plane.slices > 1:
-        _choose_slices(film, (t.name, "slice"), {st.at: st.tile.slice for st in steps if st.tile}, scenes)
-    body: list[Part] = [rects(t.bodies, "body"), Choice((t.name, "slice"), tuple(layers))] if len(layers) > 1 else [rects(t.bodies, "body"), *layers[0]]  # fmt: skip
-    return [*_label(film, t, scenes), *body, *_axis(t), *_columns(film, t, scenes)]
+        _choose_slices(film, (t.name, "slice"), slices, scenes)
+    body = [rects(t.bodies, "body"), *_chosen((t.name, "slice"), layers)]
+    return [*_label(film, t, slices, scenes), *body, *_axis(t), *_columns(film, t, scenes)]
 
 
-def _choose_slices(film: FilmData, key: tuple[str, str], touched: dict[int, int], scenes: Scenes) -> None:
-    """Which slice every program shows: the last one that it touched, before the first that one."""
+def _chosen(key: tuple[str, str], layers: Sequence[Sequence[Part]]) -> list[Part]:
+    """The layer whose number is in a slot; where there is one only, that one."""
+    return [Choice(key, tuple(map(tuple, layers)))] if len(layers) > 1 else list(layers[0])
+
+
+def _choose_slices(
+    film: FilmData, key: tuple[str, str], touched: dict[int, int], scenes: Scenes, said: Callable[[int], Value] = int
+) -> None:
+    """Which slice every program shows, as it is `said`: the last one that it touched, before the first that one."""
     for program_steps in by_program(film.steps):
         first = next((touched[s.at] for s in program_steps if s.at in touched), 0)
         for step in program_steps:
             if step is program_steps[0] or step.at in touched:
-                scenes.put(step.at, key, touched.get(step.at, first), own=True)
+                scenes.put(step.at, key, said(touched.get(step.at, first)), own=True)
 
 
-def _label(film: FilmData, t: PlacedTensor, scenes: Scenes) -> list[Part]:
+def _label(film: FilmData, t: PlacedTensor, slices: dict[int, int], scenes: Scenes) -> list[Part]:
     x, name = t.edge, short(t.name)
     if not t.lines:
         wide, _ = t.plane.blocks
@@ -75,15 +83,12 @@ def _label(film: FilmData, t: PlacedTensor, scenes: Scenes) -> list[Part]:
     about = (x + 7.9 * len(t.title) + 8, y) if t.lines == 1 else (x, y + 14)
     parts: list[Part] = [label, Text(*about, t.about, "about", 11)]
     if t.plane.slices > 1:
-        key = (t.name, "name")
-        lead = t.plane.shape[:-2]
-        for program_steps in by_program(film.steps):
-            at = {s.at: s.tile.slice for s in program_steps if s.event.tensor == t.name and s.tile}
-            for step in program_steps:
-                if step is program_steps[0] or step.at in at:
-                    index = np.unravel_index(at.get(step.at, next(iter(at.values()), 0)), lead)
-                    scenes.put(step.at, key, f"{name}[{', '.join(map(str, map(int, index)))}]", own=True)
-        parts[0] = Word(key, label)
+
+        def indexed(slice_: int) -> str:
+            return f"{name}[{', '.join(map(str, np.unravel_index(slice_, t.plane.shape[:-2])))}]"
+
+        _choose_slices(film, (t.name, "name"), slices, scenes, indexed)
+        parts[0] = Word((t.name, "name"), label)
     return parts
 
 
@@ -170,7 +175,7 @@ def _wrong(film: FilmData, t: PlacedTensor, slice_: int, steps: Sequence[Step], 
     keys: list[Key] = []
     for at in sorted(set(last.values())):
         stored_now = [divmod(i, t.cols) for i, stored in last.items() if stored == at]
-        boxes = [t.place(box) for box in joined_boxes([(r, r + 1, c, c + 1) for r, c in stored_now])]
+        boxes = [t.place(box) for box in joined_boxes((r, r + 1, c, c + 1) for r, c in stored_now)]
         shapes: list[Shape] = [rects(boxes, "wrong"), Path("wrong-lines", "".join(hatch(q, 7) for q in boxes))]
         if slice_ == first_slice and last.get(first) == at:
             shapes += _first_wrong(film, t, first)
@@ -197,7 +202,7 @@ def _first_wrong(film: FilmData, t: PlacedTensor, element: int) -> list[Shape]:
 # ---- tiles on a tensor -------------------------------------------------------------------------------------------------
 
 
-def _tiles(film: FilmData, t: PlacedTensor, steps: Sequence[Step], scenes: Scenes) -> dict[int, list[Key]]:
+def _tiles(t: PlacedTensor, steps: Sequence[Step], scenes: Scenes) -> dict[int, list[Key]]:
     """Every step's tile, its trail, and what it leaves behind; the slots of what was seen, by slice."""
     seen: dict[int, dict[Key, None]] = defaultdict(dict)
     for step in steps:
@@ -212,12 +217,12 @@ def _tiles(film: FilmData, t: PlacedTensor, steps: Sequence[Step], scenes: Scene
         scenes.flash(step.at, (*where, "trail"), (rects(map(t.place, boxes), f"trail {kind}"),))
         scenes.flash(step.at, (*where, "under"), _fills(t, step))
         scenes.flash(step.at, (*where, "over"), _outlines(t, step))
-    for slice_, key in _shared(film, t, steps, scenes):
+    for slice_, key in _shared(t, steps, scenes):
         seen[slice_][key] = None
     return {slice_: list(keys) for slice_, keys in seen.items()}
 
 
-def _shared(film: FilmData, t: PlacedTensor, steps: Sequence[Step], scenes: Scenes) -> list[tuple[int, Key]]:
+def _shared(t: PlacedTensor, steps: Sequence[Step], scenes: Scenes) -> list[tuple[int, Key]]:
     """Lines through the elements that more than one program has updated, and how many these are; their slots, with their slices."""
     who: dict[tuple[int, int], set[int]] = defaultdict(set)
     slots: list[tuple[int, Key]] = []
@@ -231,7 +236,7 @@ def _shared(film: FilmData, t: PlacedTensor, steps: Sequence[Step], scenes: Scen
         if most > 1:
             scenes.put(step.at, "updaters", f" · updated by {most} programs so far", "", together=True)
         if fresh:
-            d = "".join(hatch(t.place(box), 5) for box in joined_boxes([(r, r + 1, c, c + 1) for r, c in fresh]))
+            d = "".join(hatch(t.place(box), 5) for box in joined_boxes((r, r + 1, c, c + 1) for r, c in fresh))
             slots.append((step.tile.slice, (t.name, step.tile.slice, "shared", step.at)))
             scenes.put(step.at, slots[-1][1], (Path("shared", d),), together=True)
     return slots
@@ -301,7 +306,7 @@ def _columns(film: FilmData, t: PlacedTensor, scenes: Scenes) -> list[Part]:
         out += [Path("grid", "".join(lines)), rect((x, y, w, high), "frame")]
     used = _column_values(film, t, running, scenes)
     layers = tuple(tuple(Slot(key) for key in used if key[2] == s) for s in range(t.plane.slices))
-    return [*out, Choice((t.name, "slice"), layers)] if len(layers) > 1 else [*out, *layers[0]]
+    return [*out, *_chosen((t.name, "slice"), layers)]
 
 
 def _values_before(film: FilmData, t: PlacedTensor, running: RunningState) -> list[tuple[Rows, Numbers] | None]:
@@ -396,46 +401,33 @@ def _square(film: FilmData, whole: Rect, scenes: Scenes) -> list[Part]:
     """The square: its frame, the borders of tiles, what was visited, what came out of a state, and the tile of the step."""
     slices: dict[int, int] = {}
     parts: dict[int, dict[object, None]] = defaultdict(dict)
+    lines = ""
     if film.visits:
         _visited(film, film.visits, whole, scenes, parts)
         slices |= {k: held.pair.slice for k, held in enumerate(film.visits.at) if held.pair}
+        for row in sorted({p.rows[0] for p in film.visits.pairs} - {0}):
+            lines += f"M{pixels(whole[0])} {pixels(_in_square(film, (row, row, 0, 0))[1])}h{pixels(whole[2])}"
+        for column in sorted({p.columns[0] for p in film.visits.pairs} - {0}):
+            lines += f"M{pixels(_in_square(film, (0, 0, column, column))[0])} {pixels(whole[1])}v{pixels(whole[3])}"
     if film.state:
         _read_pairs(film, film.state, scenes, parts)
         slices = {k: at.reads[0][0] for k, at in enumerate(film.state.at) if at.reads} | slices
-    lines = ""
-    if film.visits:
-        lines += "".join(f"M{pixels(whole[0])} {pixels(_in_square(film, (r, r, 0, 0))[1])}h{pixels(whole[2])}" for r in sorted({p.rows[0] for p in film.visits.pairs} - {0}))  # fmt: skip
-        lines += "".join(f"M{pixels(_in_square(film, (0, 0, c, c))[0])} {pixels(whole[1])}v{pixels(whole[3])}" for c in sorted({p.columns[0] for p in film.visits.pairs} - {0}))  # fmt: skip
     last = max([0, *parts, *slices.values()])
-    layers = tuple(tuple(Slot(key) for key in parts.get(s, ())) for s in range(last + 1))
-    chosen: list[Part] = list(layers[0])
+    layers = [[Slot(key) for key in parts.get(s, ())] for s in range(last + 1)]
     if last:
         _choose_slices(film, ("square", "slice"), slices, scenes)
-        chosen = [Choice(("square", "slice"), layers)]
+    chosen = _chosen(("square", "slice"), layers)
     return [rect(whole, "body"), *chosen, Path("tiles", lines), rect(whole, "frame"), Slot("here")]
 
 
 def _in_square(film: FilmData, box: Sequence[float]) -> Rect:
     """Rows and columns of the square, in pixels."""
-    rows, columns = _sides(film)
     assert film.layout.square is not None
     x, y, w, h = film.layout.square
+    rows, columns = film.layout.sides
     u, v = w / columns, h / rows
     r0, r1, c0, c1 = box
     return x + c0 * u, y + r0 * v, (c1 - c0) * u, (r1 - r0) * v
-
-
-def _sides(film: FilmData) -> tuple[int, int]:
-    square, state = film.diagram.square, film.diagram.state
-    names = (square.rows, square.columns) if square else state.square if state and state.square else ("", "")
-    return film.layout.tensor(names[0]).rows, film.layout.tensor(names[1]).rows
-
-
-def _whole(film: FilmData, pair: Pair) -> Rect:
-    """A tile with the part past the edges."""
-    return _in_square(
-        film, (pair.rows[0], pair.rows[0] + pair.size[0], pair.columns[0], pair.columns[0] + pair.size[1])
-    )
 
 
 def _visited(film: FilmData, visits: Visits, whole: Rect, scenes: Scenes, parts: dict[int, dict[object, None]]) -> None:
@@ -451,7 +443,9 @@ def _visited(film: FilmData, visits: Visits, whole: Rect, scenes: Scenes, parts:
         parts[pair.slice][key] = None
         heat, shapes = visits.heat(k), list[Shape]()
         if heat:
-            heats[pair] = Cells(_whole(film, pair), *heat, signed, pair.inside)
+            (row, _), (column, _), (tall, wide) = pair.rows, pair.columns, pair.size
+            past_the_edges = _in_square(film, (row, row + tall, column, column + wide))
+            heats[pair] = Cells(past_the_edges, *heat, signed, pair.inside)
             shapes.append(heats[pair])
         hidden = [replace(heats[pair], struck=True)] if pair in heats and "-" in heats[pair].levels else []
         scenes.put(k, key, (), (rect(q, "visited"), *hidden))
@@ -559,12 +553,12 @@ def _state_steps(state: StateSteps, boxes: Mapping[str, Rect], scenes: Scenes, r
         scenes.put(k, "action", at.words, own=True)
         r0, c0, tall, wide = at.place or (0, 0, 1, 1)
         inside = min(1.0, max(0.0, (rows - r0) / tall)), min(1.0, max(0.0, (columns - c0) / wide))
-        shown = {"after": at.after, "before": at.before, "sums": at.sums_after, "sums before": at.sums_before}
         for key, (x, y, w, h) in boxes.items():
-            q, held = (x, y + h * r0 / rows, w, h * tall / rows), shown[key] if at.place else None
+            q, held = (x, y + h * r0 / rows, w, h * tall / rows), at.pictures.get(key) if at.place else None
             picture: Picture = ()
             if isinstance(held, tuple):
-                picture = (Cells(_across(q, c0 / columns, wide / columns), *held, True, inside),)
+                part = (x + w * (c0 / columns), q[1], w * (wide / columns), q[3])
+                picture = (Cells(part, *held, True, inside),)
             elif held:
                 picture = (Bars(q, held, inside=inside[0]),)
             scenes.put(k, ("on chip", key), picture, own=True)
@@ -572,9 +566,3 @@ def _state_steps(state: StateSteps, boxes: Mapping[str, Rect], scenes: Scenes, r
             x, y, w, h = boxes["after"]
             q = (x + w * c0 / columns, y + h * r0 / rows, w * wide / columns * inside[1], h * tall / rows * inside[0])
             scenes.flash(k, "pulse", (rect(q, f"pulse {at.action}"),))
-
-
-def _across(q: Rect, start: float, part: float) -> Rect:
-    """A part of a rectangle's width."""
-    x, y, w, h = q
-    return x + w * start, y, w * part, h

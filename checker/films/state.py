@@ -16,22 +16,11 @@ from checker.puzzle import RunningState
 
 def vector(value: Any) -> list[float] | None:
     """A number, a vector or a one-column tile as a list of numbers; anything else has no rows."""
-    if isinstance(value, (bool, str, dict)) or value is None:
-        return None
-    if isinstance(value, (int, float)):
-        return [float(value)]
-    if isinstance(value, list) and value:
-        if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value):
-            return [float(v) for v in value]
-        if all(isinstance(v, list) and len(v) == 1 and isinstance(v[0], (int, float)) for v in value):
-            return [float(v[0]) for v in value]
-    return None
-
-
-def row(value: Any) -> np.ndarray | None:
-    """A vector as a matrix of one row."""
-    values = vector(value) if isinstance(value, list) else None
-    return None if values is None else np.array([values])
+    values = value if isinstance(value, list) else [value]
+    if all(isinstance(v, list) and len(v) == 1 for v in values):
+        values = [v[0] for v in values]
+    numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+    return [float(v) for v in values] if values and numbers else None
 
 
 def matrix(value: Any) -> np.ndarray | None:
@@ -42,10 +31,11 @@ def matrix(value: Any) -> np.ndarray | None:
     return array.astype(np.float64) if array.ndim == 2 and not isinstance(value[0][0], bool) else None
 
 
-def transposed(value: Any) -> np.ndarray | None:
-    """A matrix that a kernel holds on its side."""
-    found = matrix(value)
-    return None if found is None else found.T
+def first_number(value: Any) -> Any:
+    """The first entry of a vector or a tile, which tells what kind of numbers it holds."""
+    while isinstance(value, list) and value:
+        value = value[0]
+    return value
 
 
 def unchanged(old: Any, new: Any) -> bool:

@@ -42,12 +42,12 @@ class Divergence:
         walk = "" if self.walk == 1 else f" of the {'second' if self.walk == 2 else f'{self.walk}th'} walk"
         index = ", ".join(str(i) for i in (*self.lead, self.row))
         whose = f" of row {index}" if several_rows else ""
-        return (
-            f"After chunk {self.chunk}{walk}, {self.name}{whose} should be {_say(self.want)} and is {_say(self.got)}."
-        )
+        what = f"{self.name}{whose} should be {said(self.want)} and is {said(self.got)}"
+        return f"After chunk {self.chunk}{walk}, {what}."
 
 
-def _say(value: float) -> str:
+def said(value: float) -> str:
+    """In the four digits that a trace has."""
     return f"{value:.4g}" if math.isfinite(value) else number(value)
 
 
@@ -81,8 +81,7 @@ class _Walked:
         return self.running.exact(self.case, dict(self.inputs), seen, lead)
 
     def lead(self, slice_: int) -> tuple[int, ...]:
-        lead = self.shape[:-2]
-        return tuple(int(i) for i in np.unravel_index(slice_, lead)) if lead else ()
+        return tuple(int(i) for i in np.unravel_index(slice_, self.shape[:-2]))
 
     def inside(self, rows: Span) -> Span:
         return max(rows[0], 0), min(rows[1], self.shape[-2])

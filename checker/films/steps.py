@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -165,11 +166,6 @@ class Step:
         return self.event.kind in ("store", "atomic")
 
 
-def linear(program: Program, grid: Program) -> int:
-    """The linear id of a program, x fastest."""
-    return program[0] + grid[0] * (program[1] + grid[1] * program[2])
-
-
 def program_name(program: Program, grid: Program) -> str:
     """``3`` on a one-dimensional grid, ``(3, 0)`` on a two-dimensional one."""
     rank = max((i + 1 for i in range(3) if grid[i] > 1), default=1)
@@ -178,10 +174,10 @@ def program_name(program: Program, grid: Program) -> str:
 
 def choose(trace: Trace, most: int) -> tuple[list[Event], list[Program], int]:
     """Whole programs only, the first ones, as many as there is room for, and the last one: events, programs, how many are left out."""
-    by_program: dict[Program, list[Event]] = {}
+    by_program: dict[Program, list[Event]] = defaultdict(list)
     for event in trace.events:
-        by_program.setdefault(event.program, []).append(event)
-    programs = sorted(by_program, key=lambda p: linear(p, trace.grid))
+        by_program[event.program].append(event)
+    programs = sorted(by_program, key=lambda program: program[::-1])  # x fastest
     room = most - (len(by_program[programs[-1]]) if programs else 0)
     kept: list[Program] = []
     for program in programs[:-1]:
@@ -220,31 +216,24 @@ def colon(span: Span) -> str:
     return f"{span[0]}:{span[1]}"
 
 
-def joined(spans: Sequence[Span]) -> Iterator[Span]:
+def joined(spans: Iterable[Span]) -> list[Span]:
     """The same numbers in fewer ranges."""
-    last: Span | None = None
+    out: list[Span] = []
     for start, stop in sorted(spans):
-        if last and start <= last[1]:
-            last = (last[0], max(last[1], stop))
+        if out and start <= out[-1][1]:
+            out[-1] = (out[-1][0], max(out[-1][1], stop))
         else:
-            if last:
-                yield last
-            last = (start, stop)
-    if last:
-        yield last
+            out.append((start, stop))
+    return out
 
 
-def joined_boxes(boxes: Sequence[Box]) -> list[Box]:
+def joined_boxes(boxes: Iterable[Box]) -> list[Box]:
     """The same area in fewer boxes: neighbours in a row are joined, then neighbours in a column."""
-    for across in (True, False):
-        out: list[Box] = []
-        for box in sorted(set(boxes), key=lambda b: b if across else (b[2], b[3], b[0], b[1])):
-            last = out[-1] if out else None
-            if last and across and last[:2] == box[:2] and last[3] >= box[2]:
-                out[-1] = (*last[:3], max(last[3], box[3]))
-            elif last and not across and last[2:] == box[2:] and last[1] >= box[0]:
-                out[-1] = (last[0], max(last[1], box[1]), *last[2:])
-            else:
-                out.append(box)
-        boxes = out
-    return list(boxes)
+    by_rows: dict[Span, list[Span]] = defaultdict(list)
+    for r0, r1, c0, c1 in boxes:
+        by_rows[r0, r1].append((c0, c1))
+    by_columns: dict[Span, list[Span]] = defaultdict(list)
+    for rows, spans in by_rows.items():
+        for columns in joined(spans):
+            by_columns[columns].append(rows)
+    return [(*rows, *columns) for columns in sorted(by_columns) for rows in joined(by_columns[columns])]

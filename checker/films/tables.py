@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,6 @@ from markupsafe import Markup
 from checker.films.film_data import FilmData
 from checker.films.kernel_text import Variables, counts
 from checker.films.scene import Scenes, Stage
-from checker.films.steps import by_program
 from checker.films.svg import NOTHING
 from checker.puzzle import Allowance
 from checker.view.code import body_start, highlight
@@ -50,11 +49,10 @@ def source_listing(film: FilmData) -> Markup:
 def state_table(film: FilmData, scenes: Scenes) -> list[tuple[str, str, str]]:
     """Set every step's values, before it and after it; the rows ``(key, name, words)`` of the table."""
     loops = dict.fromkeys(name for s in film.steps for name, _ in s.event.loops)
-    for program_steps in by_program(film.steps):
-        for step in program_steps:
-            values = {"program": film.who(step)} | {f"loop {name}": str(value) for name, value in step.event.loops}
-            for key in ("program", *(f"loop {name}" for name in loops)):
-                scenes.put(step.at, ("state", key), values.get(key, ""), own=True)
+    for step in film.steps:
+        values = {"program": film.who(step)} | {f"loop {name}": str(value) for name, value in step.event.loops}
+        for key in ("program", *(f"loop {name}" for name in loops)):
+            scenes.put(step.at, ("state", key), values.get(key, ""), own=True)
     named = {n: w for n, w in film.puzzle.film.state.items() if not film.state or n != film.state.name}
     rows = [("program", "program", "")] + [(f"loop {name}", name, "loop") for name in loops]
     return rows + _variables(film, named, scenes)
@@ -214,20 +212,14 @@ def meters_html(listed: Sequence[Meter]) -> Markup:
 
 def notes_html(film: FilmData) -> Markup:
     """The findings below the film; each that belongs to a step is a button that leads there."""
-    rows = list(_notes(film))
-    return Markup('<ul class="findings">{}</ul>').format(NOTHING.join(rows)) if rows else NOTHING
-
-
-def _notes(film: FilmData) -> Iterator[Markup]:
+    plain = Markup('<li><div class="finding">{}</div></li>')
+    leading = Markup('<li><button type="button" data-at="{}" class="finding">{}</button></li>')
+    rows = []
     silent = sum(not note.listed for note in film.notes)
     for note in [n for n in film.notes if n.listed][:8]:
         more = ""
         if note.kind == "running value" and silent:
             more = f" {count(silent, 'other program')} {'goes' if silent == 1 else 'go'} wrong too."
         text = Markup("<b>⚠ {}</b> {}{}").format(note.kind, note.message, more)
-        if note.at is None:
-            yield Markup('<li><div class="finding">{}</div></li>').format(text)
-        else:
-            yield Markup('<li><button type="button" data-at="{}" class="finding">{}</button></li>').format(
-                note.at, text
-            )
+        rows.append(plain.format(text) if note.at is None else leading.format(note.at, text))
+    return Markup('<ul class="findings">{}</ul>').format(NOTHING.join(rows)) if rows else NOTHING

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from checker.films.state import matrix, vector
-from checker.films.state_divergence import Chunk, close
+from checker.films.state_divergence import Chunk, close, said
 from checker.films.steps import Step, by_program
 from checker.puzzle import Accumulator, RunningState, Update
 from checker.view.formats import number
@@ -162,11 +162,7 @@ def _filled(template: str, taken: Addition, before: float, after: float) -> str:
         "sum": taken.want,
         "got": taken.got,
     }
-    return template.format(factor=_short(taken.factor), **{name: _said(value) for name, value in numbers.items()})
-
-
-def _said(value: float) -> str:
-    return f"{value:.4g}" if math.isfinite(value) else number(value)
+    return template.format(factor=_short(taken.factor), **{name: said(value) for name, value in numbers.items()})
 
 
 def _short(factor: float) -> str:

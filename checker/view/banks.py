@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from checker.view.theme import style_element, variable
+from checker.view.theme import style_element, svg_text, variable
 
 ROWS, PIECES = 8, 8
 """Rows of the tile, and pieces of 16 bytes in a row of 64 numbers: one for each lane that reads, four banks each."""
@@ -95,8 +95,8 @@ def _picture(layout: str, read: str) -> Markup:
     out = []
     for g in range(PIECES):
         shared, x = busy[g] > 1, _LEFT + _CELL * g + _CELL / 2
-        out.append(_text(x, 30, f"{4 * g}–{4 * g + 3}", "warn" if shared else "soft", bold=shared))
-    out.append(_text(0, 30, "banks", "soft", "start"))
+        out.append(svg_text(x, 30, f"{4 * g}–{4 * g + 3}", "warn" if shared else "soft", "middle", shared))
+    out.append(svg_text(0, 30, "banks", "soft"))
     for at in range(lines * PIECES):
         x, y = _LEFT + _CELL * (at % PIECES), _TOP + 24 * (at // PIECES)
         lane, piece = lanes.get(at), pieces.get(at)
@@ -106,22 +106,16 @@ def _picture(layout: str, read: str) -> Markup:
             fill, words, colour = "panel", f"{piece[0]},{piece[1]}", "soft"
         else:
             fill, words, colour = "bg", "–", "soft"
-        out += [_rect(x, y, fill), _text(x + _CELL / 2, y + 16, words, colour, bold=lane is not None)]
+        out += [_rect(x, y, fill), svg_text(x + _CELL / 2, y + 16, words, colour, "middle", lane is not None)]
     for line in range(lines):
-        out.append(_text(0, _TOP + 24 * line + 16, f"byte {128 * line}", "soft", "start"))
+        out.append(svg_text(0, _TOP + 24 * line + 16, f"byte {128 * line}", "soft"))
     number = turns(layout, read)
     caption = f"{layout}, {about}; read {read}: {_turns(number)}"
     high = _TOP + 24 * lines + 28
     sentence = f"{caption[:1].upper()}{caption[1:]}."
-    out.append(_text(0, high - 8, sentence, "warn" if number > 1 else "good", "start", bold=True))
+    out.append(svg_text(0, high - 8, sentence, "warn" if number > 1 else "good", bold=True))
     svg = Markup('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 440 {:g}" width="100%" role="img" aria-label="{}" font-size="11" font-family="system-ui,sans-serif">{}</svg>')  # fmt: skip
     return svg.format(high, caption, Markup("").join(out))
-
-
-def _text(x: float, y: float, words: str, colour: str, anchor: str = "middle", bold: bool = False) -> Markup:
-    weight = Markup(' font-weight="650"') if bold else Markup("")
-    text = Markup('<text x="{:g}" y="{:g}" fill="{}" text-anchor="{}"{}>{}</text>')
-    return text.format(x, y, variable(colour), anchor, weight, words)
 
 
 def _rect(x: float, y: float, colour: str) -> Markup:

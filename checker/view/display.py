@@ -23,10 +23,8 @@ T = TypeVar("T")
 class Showable(Protocol):
     """What can be shown, such as a panel; only the form that is needed is made."""
 
-    @property
-    def html(self) -> Callable[[], str]: ...
-    @property
-    def print(self) -> Callable[[Console], None]: ...
+    def html(self) -> str: ...
+    def print(self, console: Console, /) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -41,19 +39,10 @@ NOTHING = Output(lambda: "", lambda console: None)
 
 
 def verdict_card(verdict: Verdict) -> Output:
-    """The card of a verdict."""
+    from checker.view.card import card_html
+    from checker.view.terminal import print_card
 
-    def html() -> str:
-        from checker.view.card import card_html
-
-        return card_html(verdict)
-
-    def text(console: Console) -> None:
-        from checker.view.terminal import print_card
-
-        print_card(verdict)
-
-    return Output(html, text)
+    return Output(lambda: card_html(verdict), lambda console: print_card(verdict))
 
 
 def in_notebook() -> bool:
@@ -103,18 +92,23 @@ def _print_unless_shown(value: Any) -> None:
 
 
 class OutputArea:
-    """One output below the cell whose content is replaced: first that work goes on, then what came of it."""
+    """One output below the cell whose content is replaced: first that work goes on, then what came of it.
 
-    def __init__(self, handle: Any = None) -> None:
-        self._handle = handle
+    In a terminal there is no `handle`, and the `spinner` is gone before anything is printed.
+    """
+
+    def __init__(self, handle: Any = None, spinner: Any = None) -> None:
+        self._handle, self._spinner = handle, spinner
 
     def show(self, thing: Showable) -> None:
-        if self._handle is None:
-            thing.print(console())
-        else:
+        if self._handle is not None:
             from IPython.display import HTML
 
             self._handle.update(HTML(thing.html()))
+            return
+        if self._spinner is not None:
+            self._spinner.stop()
+        thing.print(console())
 
 
 @contextlib.contextmanager
@@ -136,16 +130,4 @@ def working(message: str) -> Iterator[OutputArea]:
         yield OutputArea()
         return
     with err.status(message) as status:
-        yield _Spinner(status)
-
-
-class _Spinner(OutputArea):
-    """In the terminal: the spinner is gone before anything is printed."""
-
-    def __init__(self, status: Any) -> None:
-        super().__init__()
-        self._status = status
-
-    def show(self, thing: Showable) -> None:
-        self._status.stop()
-        super().show(thing)
+        yield OutputArea(spinner=status)

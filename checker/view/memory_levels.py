@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from checker.view.formats import size
 from checker.view.plots import Plot
-from checker.view.theme import variable
+from checker.view.theme import svg_text, variable
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,17 @@ def memory_levels(marks: Sequence[tuple[str, int]] = (), words: str = "") -> Plo
     top = 34.0 + 16 * len(marks)
     bottom = top + len(H100) * ROW
     heads = ((LEFT, "size; a line is ten times the one before"), (RIGHT + 12, "bandwidth"), (RIGHT + 100, "latency"))
-    out = [_text(x, 14, head, "soft") for x, head in heads]
+    out = [svg_text(x, 14, head, "soft") for x, head in heads]
     out += [_line(_at(10.0**power), top - 6, bottom - 8, "faint") for power in range(3, 12)]
     out += [_level(level, top + i * ROW) for i, level in enumerate(H100)]
     for i, (name, amount) in enumerate(marks):
         x, y = _at(amount), 34 + 16 * i
         end = "end" if x > (LEFT + RIGHT) / 2 else "start"
         out.append(_line(x, y - 10, bottom - 8, "warn", dash="4 3"))
-        out.append(_text(x + (-5 if end == "end" else 5), y, f"{name}: {size(amount)}", "warn", end, bold=True))
+        out.append(svg_text(x + (-5 if end == "end" else 5), y, f"{name}: {size(amount)}", "warn", end, bold=True))
     lines = [*([words] if words else []), *textwrap.wrap(SOURCES, 92)]
     for i, line in enumerate(lines):
-        out.append(_text(0, bottom + 14 + 16 * i, line, "ink" if words and i == 0 else "soft"))
+        out.append(svg_text(0, bottom + 14 + 16 * i, line, "ink" if words and i == 0 else "soft"))
     high = bottom + 16 * len(lines) + 6
     svg = Markup('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {:g} {:g}" width="100%" font-family="system-ui,sans-serif" font-size="12">{}</svg>')  # fmt: skip
     return Plot(svg.format(WIDE, high, Markup("").join(out)), _alt(marks, words))
@@ -76,11 +76,17 @@ def _level(level: Level, y: float) -> Markup:
     bars = rect.format(LEFT, y, _at(total) - LEFT, colour, 0.28) + rect.format(LEFT, y, _at(level.each) - LEFT, colour, 1)  # fmt: skip
     held = f"{level.count} × {_size(level.each)}" if level.count > 1 else _size(level.each)
     full = level.count == 1 and _at(total) > RIGHT - 60
-    amount = _text(_at(total) - 6, y + 15, held, "bg", "end", bold=True) if full else _text(_at(total) + 6, y + 15, held, "ink")  # fmt: skip
-    names = _text(0, y + 9, level.name, "ink", bold=True) + _text(0, y + 24, level.where, "soft")
+    amount = svg_text(_at(total) - 6, y + 15, held, "bg", "end", bold=True) if full else svg_text(_at(total) + 6, y + 15, held, "ink")  # fmt: skip
+    names = svg_text(0, y + 9, level.name, "ink", bold=True) + svg_text(0, y + 24, level.where, "soft")
     speed = f"{level.bandwidth / 1e12:.3g} TB/s" if level.bandwidth else "no wait"
     latency = f"{level.cycles} cycles, {level.cycles / CLOCK * 1e9:.0f} ns" if level.cycles else "none"
-    return names + bars + amount + _text(RIGHT + 12, y + 15, speed, "ink") + _text(RIGHT + 100, y + 15, latency, "ink")
+    return (
+        names
+        + bars
+        + amount
+        + svg_text(RIGHT + 12, y + 15, speed, "ink")
+        + svg_text(RIGHT + 100, y + 15, latency, "ink")
+    )
 
 
 def _size(amount: int) -> str:
@@ -94,11 +100,6 @@ def _at(amount: float) -> float:
     """Where so many bytes stand on the scale."""
     share = math.log(max(min(amount, MOST), LEAST) / LEAST) / math.log(MOST / LEAST)
     return LEFT + (RIGHT - LEFT) * share
-
-
-def _text(x: float, y: float, words: str, colour: str, anchor: str = "start", bold: bool = False) -> Markup:
-    weight = Markup(' font-weight="650"') if bold else Markup("")
-    return Markup('<text x="{:.1f}" y="{:g}" fill="{}" text-anchor="{}"{}>{}</text>').format(x, y, variable(colour), anchor, weight, words)  # fmt: skip
 
 
 def _line(x: float, top: float, bottom: float, colour: str, dash: str = "") -> Markup:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup
@@ -41,7 +41,7 @@ class Panel:
     heads: Sequence[str] = ()
     rows: Sequence[Sequence[Cell]] = ()
     code: str = ""
-    footer: Sequence[str] = field(default=())
+    footer: Sequence[str] = ()
     lists: Sequence[tuple[str, Sequence[str]]] = ()
 
     def html(self) -> str:

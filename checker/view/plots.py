@@ -179,7 +179,7 @@ def _bar_axes(
 
 def scaling_plot(subplots: Sequence[Subplot], *, unit: str, title: str = "") -> Plot:
     """How a quantity grows, measured points against a law: side by side on logarithmic axes with one y axis, in `unit`."""
-    from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
+    from matplotlib.ticker import NullFormatter, NullLocator
 
     if not subplots:
         raise ValueError("scaling_plot needs at least one subplot")
@@ -191,7 +191,6 @@ def scaling_plot(subplots: Sequence[Subplot], *, unit: str, title: str = "") -> 
             axes.plot(subplot.x, y, mark, color=LIGHT[colour], markersize=6, label=name)
         axes.set_xscale("log", base=2)
         axes.set_yscale("log", base=2)
-        axes.xaxis.set_major_locator(FixedLocator(list(subplot.x)))
         axes.set_xticks(list(subplot.x), [f"{x:,.0f}" for x in subplot.x])
         axes.xaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_minor_formatter(NullFormatter())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 
 from rich.box import SIMPLE_HEAD
@@ -21,13 +20,6 @@ _DETAIL_LINES = 6
 def print_card(verdict: Verdict, console: Console | None = None) -> None:
     """Print the card; without a terminal, no colours and no control characters."""
     (console or Console(highlight=False, soft_wrap=False)).print(_rendered(content.card_of(verdict)))
-
-
-def card_text(verdict: Verdict, width: int = 80) -> str:
-    """The card as plain text, no line longer than `width` characters."""
-    out = io.StringIO()
-    print_card(verdict, Console(file=out, width=width, highlight=False, color_system=None, force_terminal=False))
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
 def _rendered(card: content.Card) -> Group:

@@ -74,6 +74,13 @@ def style_element(root: str, sheet: str) -> Markup:
     return Markup("<style>{}</style>").format(Markup(rules + firmer))  # noqa: S704 (nothing in it comes from a learner)
 
 
+def svg_text(x: float, y: float, words: str, colour: str, anchor: str = "start", bold: bool = False) -> Markup:
+    """A line of text in a picture, in a colour of the palette."""
+    weight = Markup(' font-weight="650"') if bold else Markup()
+    text = Markup('<text x="{:g}" y="{:g}" fill="{}" text-anchor="{}"{}>{}</text>')
+    return text.format(round(x, 1), y, variable(colour), anchor, weight, words)
+
+
 def prose(text: str) -> Markup:
     """Text in which `code` between backquotes is set as code and line breaks are kept."""
     html = Markup()

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.browser.chromium import OPTIONS, chromium
 from tests.browser.lab import Lab, Notebook
-from tools.browser import find_browser
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("checker", "notebooks", "puzzles", "solutions", "tools", "pyproject.toml")
@@ -31,33 +31,16 @@ QUIET = {
 
 
 @pytest.fixture(scope="session")
-def chromium() -> str:
-    """The browser's path. In CI a missing one is a failure; elsewhere the tests are skipped, and the summary says so."""
-    path = find_browser()
-    if path is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("there is no Chromium; in CI the browser tests have to run")
-        pytest.skip("there is no Chromium: THE BROWSER TESTS ARE NOT RUN (Debian: sudo apt install chromium)")
-    return path
-
-
-@pytest.fixture(scope="session")
-def playwright() -> Iterator[Playwright]:
+def browser() -> Iterator[Browser]:
+    path = chromium()
     with sync_playwright() as running:
-        yield running
+        browser = running.chromium.launch(executable_path=path, args=OPTIONS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")
-def browser(playwright: Playwright, chromium: str) -> Iterator[Browser]:
-    # Chromium's own sandbox needs rights that a container does not give
-    options = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
-    browser = playwright.chromium.launch(executable_path=chromium, args=options)
-    yield browser
-    browser.close()
-
-
-@pytest.fixture(scope="session")
-def lab(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def lab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """JupyterLab on a free port, without a token, over a copy of the course; no setting of this machine reaches it."""
     home = tmp_path_factory.mktemp("lab")
     course = home / "course"
@@ -143,26 +126,16 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
 
 
 @pytest.fixture
-def row_softmax(lab: Lab, page: Page, request: pytest.FixtureRequest) -> Iterator[Notebook]:
-    """Notebook 01 as shipped, in a copy of its own with a kernel of its own, its first cell run."""
-    yield opened("01_row_softmax", lab, page, request)
-    lab.stop_kernels()
-
-
-@pytest.fixture
-def chunked_softmax(lab: Lab, page: Page, request: pytest.FixtureRequest) -> Iterator[Notebook]:
-    """Notebook 02, in the same way."""
-    yield opened("02_chunked_softmax", lab, page, request)
-    lab.stop_kernels()
-
-
-def opened(stem: str, lab: Lab, page: Page, request: pytest.FixtureRequest) -> Notebook:
+def notebook(lab: Lab, page: Page, request: pytest.FixtureRequest) -> Iterator[Notebook]:
+    """The notebook that a test's module names in STEM, in a copy of its own with a kernel of its own, its first cell run."""
+    stem = request.module.STEM
     name = f"{stem}-{request.node.name.replace('test_', '')}.ipynb"
     shutil.copy(ROOT / "notebooks" / f"{stem}.ipynb", lab.course / "notebooks" / name)
-    notebook = Notebook(lab, page, f"notebooks/{name}")
-    notebook.open()
-    notebook.run("from checker import check")
-    return notebook
+    opened = Notebook(lab, page, f"notebooks/{name}")
+    opened.open()
+    opened.run("from checker import check")
+    yield opened
+    opened.stop_kernels()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-import urllib.request
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,20 +21,6 @@ class Lab:
     address: str
     course: Path
 
-    def start_kernel(self, path: str) -> None:
-        """Give a notebook its kernel, so that JupyterLab finds one and asks for none."""
-        wanted = {"path": path, "name": path, "type": "notebook", "kernel": {"name": "python3"}}
-        headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(f"{self.address}/api/sessions", json.dumps(wanted).encode(), headers)
-        urllib.request.urlopen(request, timeout=120).close()
-
-    def stop_kernels(self) -> None:
-        with urllib.request.urlopen(f"{self.address}/api/sessions", timeout=120) as answer:
-            sessions = json.load(answer)
-        for session in sessions:
-            address = f"{self.address}/api/sessions/{session['id']}"
-            urllib.request.urlopen(urllib.request.Request(address, method="DELETE"), timeout=120).close()
-
 
 @dataclass(frozen=True)
 class Notebook:
@@ -49,7 +34,9 @@ class Notebook:
         """Open it for somebody who has solved nothing yet, whatever an earlier test has solved."""
         for kept in Workspace(self.lab.course).ours.glob("progress.json*"):
             kept.unlink()
-        self.lab.start_kernel(self.path)
+        # give it its kernel, so that JupyterLab finds one and asks for none
+        wanted = {"path": self.path, "name": self.path, "type": "notebook", "kernel": {"name": "python3"}}
+        expect(self.page.request.post(self.sessions, data=wanted, timeout=120_000)).to_be_ok()
         # where a slow machine makes JupyterLab ask for a kernel all the same, take the one it offers
         accept = self.page.locator(".jp-Dialog .jp-mod-accept")
         self.page.add_locator_handler(accept, lambda button: button.click())
@@ -60,6 +47,14 @@ class Notebook:
         expect(self.page.locator(".jp-Notebook .jp-Cell").first).to_be_visible(timeout=120_000)
         self.wait_until_idle()
 
+    @property
+    def sessions(self) -> str:
+        return f"{self.lab.address}/api/sessions"
+
+    def stop_kernels(self) -> None:
+        for session in self.page.request.get(self.sessions, timeout=120_000).json():
+            self.page.request.delete(f"{self.sessions}/{session['id']}", timeout=120_000)
+
     def wait_until_idle(self) -> None:
         """Until no cell runs or waits for its turn."""
         expect(self.page.locator("#jp-main-statusbar")).to_contain_text("| Idle", timeout=RUN_PATIENCE)
@@ -68,12 +63,9 @@ class Notebook:
         """The code cell whose source holds `text`; the first, where an exercise asks for the same again."""
         return self.page.locator(".jp-CodeCell", has=self.page.locator(".jp-InputArea-editor", has_text=text)).first
 
-    def editor(self, text: str) -> Locator:
-        return self.cell(text).locator(".cm-content")
-
     def write(self, text: str, source: str) -> None:
         """Replace the source of the cell that holds `text`."""
-        self.editor(text).click()
+        self.cell(text).locator(".cm-content").click()
         self.page.keyboard.press("Control+a")
         self.page.keyboard.insert_text(source)
 
@@ -96,7 +88,8 @@ class Notebook:
             self._choose_kernel()
             cell.locator(".cm-content").click()
             self.page.keyboard.press("Control+Enter")
-            if self._changes(prompt, before):
+            with suppress(AssertionError):
+                expect(prompt).not_to_have_text(before, timeout=5_000)  # ``[*]`` while the cell runs, its number after
                 break
         expect(prompt).to_have_text(re.compile(r"^\[\d+\]:$"), timeout=RUN_PATIENCE)
         return cell.locator(".jp-Cell-outputArea")
@@ -107,11 +100,3 @@ class Notebook:
         if asking.count():
             asking.locator("button.jp-mod-accept").click()
             expect(asking).to_have_count(0)
-
-    def _changes(self, prompt: Locator, before: str) -> bool:
-        """Whether the prompt becomes another within five seconds: ``[*]`` while the cell runs, its number after."""
-        for _ in range(50):
-            if prompt.inner_text() != before:
-                return True
-            self.page.wait_for_timeout(100)
-        return False

@@ -13,6 +13,7 @@ from tests.browser.lab import Notebook
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).resolve().parents[2]
+STEM = "02_chunked_softmax"
 SOLUTION = (ROOT / "solutions" / "chunked_softmax.py").read_text()
 STUB_CELL = "def chunked_softmax_kernel"
 CHECK_CELL = "check(chunked_softmax_kernel)"
@@ -34,8 +35,7 @@ def believed() -> str:
     return " ".join(wrong.believed.split()[:9])
 
 
-def test_from_chunk_by_chunk_over_a_hint_to_green(chunked_softmax: Notebook) -> None:
-    notebook = chunked_softmax
+def test_from_chunk_by_chunk_over_a_hint_to_green(notebook: Notebook) -> None:
     notebook.type_below(STUB_CELL, "# your code starts here", CHUNK_BY_CHUNK)
     notebook.run(STUB_CELL)
     card = notebook.run(CHECK_CELL).locator(".tbt-card")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from checker.course import LADDER
 from checker.verbs.ipython import QUEUED
@@ -14,6 +14,7 @@ from tests.browser.lab import Notebook
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).resolve().parents[2]
+STEM = "01_row_softmax"
 SOLUTION = (ROOT / "solutions" / "row_softmax.py").read_text()
 STUB_CELL = "def row_softmax_kernel"
 CHECK_CELL = "check(row_softmax_kernel)"
@@ -26,18 +27,25 @@ def region() -> list[str]:
     return [line.strip() for line in inside.splitlines()[1:] if line.strip()]
 
 
-def test_right_kernel_turns_green_and_its_film_plays(row_softmax: Notebook) -> None:
-    row_softmax.type_below(STUB_CELL, "# your code starts here", region())
-    row_softmax.run(STUB_CELL)
+def checked(notebook: Notebook, source: str) -> Locator:
+    """The card of a kernel that is put into its cell."""
+    notebook.write(STUB_CELL, source)
+    notebook.run(STUB_CELL)
+    return notebook.run(CHECK_CELL).locator(".tbt-card")
 
-    card = row_softmax.run(CHECK_CELL).locator(".tbt-card")
+
+def test_right_kernel_turns_green_and_its_film_plays(notebook: Notebook) -> None:
+    notebook.type_below(STUB_CELL, "# your code starts here", region())
+    notebook.run(STUB_CELL)
+
+    card = notebook.run(CHECK_CELL).locator(".tbt-card")
     expect(card).to_be_visible()
     expect(card).to_have_class("tbt-card good")
     for gate in ("source", "compile", "values", "memory", "traffic"):
         expect(card.locator(".gates li.good", has_text=gate)).to_be_visible()
     expect(card.locator(".gates li", has_text="gpu")).to_be_visible()
 
-    film = row_softmax.run(FILM_CELL).locator(".tbt-film")
+    film = notebook.run(FILM_CELL).locator(".tbt-film")
     expect(film.locator("svg.stage")).to_be_visible()
     scrub, stage = film.locator("input.scrub"), film.locator("svg.stage")
     opening = stage.inner_html()
@@ -57,36 +65,22 @@ def test_right_kernel_turns_green_and_its_film_plays(row_softmax: Notebook) -> N
 
     # another size takes the place of the film
     before = film.locator(".title").inner_text()
-    row_softmax.cell(FILM_CELL).locator(".widget-dropdown select").nth(1).select_option("13")
+    notebook.cell(FILM_CELL).locator(".widget-dropdown select").nth(1).select_option("13")
     expect(film.locator(".title")).not_to_have_text(before)
     expect(film).to_have_count(1)
     expect(film.locator("svg.stage")).to_contain_text("[4, 13]")
 
 
-def test_masked_lanes_without_other_are_diagnosed(row_softmax: Notebook) -> None:
-    wrong = SOLUTION.replace(', other=float("-inf")', "")
-    assert wrong != SOLUTION
-    row_softmax.write(STUB_CELL, wrong)
-    row_softmax.run(STUB_CELL)
-    card = row_softmax.run(CHECK_CELL).locator(".tbt-card")
-    expect(card).to_have_class("tbt-card bad")
-    expect(card).to_contain_text("other")
-    expect(card).to_contain_text("mask")
-    expect(card.locator("pre").first).to_contain_text("tl.load")
-
-
-def test_masked_lanes_that_hold_zero_are_diagnosed(row_softmax: Notebook) -> None:
+def test_masked_lanes_that_hold_zero_are_diagnosed(notebook: Notebook) -> None:
     wrong = SOLUTION.replace('other=float("-inf")', "other=0.0")
     assert wrong != SOLUTION
-    row_softmax.write(STUB_CELL, wrong)
-    row_softmax.run(STUB_CELL)
-    card = row_softmax.run(CHECK_CELL).locator(".tbt-card")
+    card = checked(notebook, wrong)
     expect(card).to_have_class("tbt-card bad")
     expect(card.locator(".gates li.bad")).to_contain_text("values")
     expect(card).to_contain_text("Smallest failing shape")
 
     # one click opens the film of the smallest failing case
-    below = row_softmax.cell(CHECK_CELL)
+    below = notebook.cell(CHECK_CELL)
     film = below.locator(".tbt-film")
     expect(film).to_have_count(1)
     expect(film).not_to_be_visible()
@@ -101,61 +95,55 @@ def test_masked_lanes_that_hold_zero_are_diagnosed(row_softmax: Notebook) -> Non
     expect(film.locator(".marks button")).to_have_count(1)
 
 
-def test_endless_loop_ends_as_a_timeout_and_the_notebook_goes_on(row_softmax: Notebook) -> None:
+def test_endless_loop_ends_as_a_timeout_and_the_notebook_goes_on(notebook: Notebook) -> None:
     endless = SOLUTION.replace("    m_i = tl.max", "    i = 0\n    while i < N:\n        i = i * 1\n    m_i = tl.max")
     assert endless != SOLUTION
-    row_softmax.write(STUB_CELL, endless)
-    row_softmax.run(STUB_CELL)
-    card = row_softmax.run(CHECK_CELL).locator(".tbt-card")
+    card = checked(notebook, endless)
     expect(card).to_contain_text("did not come to an end")
     expect(card.locator(".gates")).to_contain_text("values: took too long")
 
-    row_softmax.write(STUB_CELL, SOLUTION)
-    row_softmax.run(STUB_CELL)
-    expect(row_softmax.run(CHECK_CELL).locator(".tbt-card")).to_have_class("tbt-card good")
+    expect(checked(notebook, SOLUTION)).to_have_class("tbt-card good")
 
 
-def test_figures_are_shown(row_softmax: Notebook) -> None:
-    figures = row_softmax.page.locator(".jp-MarkdownCell img")
+def test_figures_are_shown(notebook: Notebook) -> None:
+    figures = notebook.page.locator(".jp-MarkdownCell img")
     expect(figures).to_have_count(2)
     for figure in figures.all():
         assert figure.evaluate("image => image.decode().then(() => image.naturalWidth)") > 400
 
 
-def test_a_cell_that_was_edited_and_not_run_is_not_shown_green(row_softmax: Notebook) -> None:
-    row_softmax.write(STUB_CELL, SOLUTION)
-    row_softmax.run(STUB_CELL)
-    output = row_softmax.run(CHECK_CELL)
+def test_a_cell_that_was_edited_and_not_run_is_not_shown_green(notebook: Notebook) -> None:
+    notebook.write(STUB_CELL, SOLUTION)
+    notebook.run(STUB_CELL)
+    output = notebook.run(CHECK_CELL)
     expect(output.locator(".tbt-card.good")).to_be_visible()
     expect(output.get_by_role("alert")).to_be_hidden()
 
-    row_softmax.write(STUB_CELL, SOLUTION.replace('float("-inf")', "0.0"))
-    output = row_softmax.run(CHECK_CELL)
+    notebook.write(STUB_CELL, SOLUTION.replace('float("-inf")', "0.0"))
+    output = notebook.run(CHECK_CELL)
     expect(output.get_by_role("alert")).to_contain_text("was edited after it was run")
     expect(output.locator(".tbt-card")).to_be_hidden()
 
-    row_softmax.run(STUB_CELL)
-    expect(row_softmax.run(CHECK_CELL).locator(".tbt-card.bad")).to_be_visible()
+    notebook.run(STUB_CELL)
+    expect(notebook.run(CHECK_CELL).locator(".tbt-card.bad")).to_be_visible()
 
 
-def test_run_all_uses_up_no_hint(row_softmax: Notebook) -> None:
-    row_softmax.page.locator(".lm-MenuBar-itemLabel", has_text="Run").first.click()
-    row_softmax.page.locator(".lm-Menu-itemLabel", has_text="Run All Cells").first.click()
-    hint = row_softmax.cell("hint(row_softmax_kernel)")
+def test_run_all_uses_up_no_hint(notebook: Notebook) -> None:
+    notebook.page.locator(".lm-MenuBar-itemLabel", has_text="Run").first.click()
+    notebook.page.locator(".lm-Menu-itemLabel", has_text="Run All Cells").first.click()
+    hint = notebook.cell("hint(row_softmax_kernel)")
     expect(hint.locator(".jp-Cell-outputArea")).to_contain_text("no hint was used up", timeout=240_000)
-    expect(row_softmax.cell("progress()").locator(".jp-Cell-outputArea")).to_contain_text(
+    expect(notebook.cell("progress()").locator(".jp-Cell-outputArea")).to_contain_text(
         f"0 of {len(LADDER)}", timeout=240_000
     )
 
-    row_softmax.wait_until_idle()
-    row_softmax.page.wait_for_timeout(2_000 * QUEUED)  # who reads an output first does not run the next cell at once
-    expect(row_softmax.run("hint(row_softmax_kernel)")).to_contain_text("Hint 1 of 3")
+    notebook.wait_until_idle()
+    notebook.page.wait_for_timeout(2_000 * QUEUED)  # who reads an output first does not run the next cell at once
+    expect(notebook.run("hint(row_softmax_kernel)")).to_contain_text("Hint 1 of 3")
 
 
-def test_a_green_card_leads_to_the_next_notebook(row_softmax: Notebook) -> None:
-    row_softmax.write(STUB_CELL, SOLUTION)
-    row_softmax.run(STUB_CELL)
-    link = row_softmax.run(CHECK_CELL).locator("a", has_text="02_chunked_softmax")
+def test_a_green_card_leads_to_the_next_notebook(notebook: Notebook) -> None:
+    link = checked(notebook, SOLUTION).locator("a", has_text="02_chunked_softmax")
     expect(link).to_be_visible()
     link.click()
-    expect(row_softmax.page.locator(".lm-TabBar-tabLabel", has_text="02_chunked_softmax.ipynb")).to_be_visible()
+    expect(notebook.page.locator(".lm-TabBar-tabLabel", has_text="02_chunked_softmax.ipynb")).to_be_visible()

@@ -5,24 +5,18 @@ Playwright's synchronous calls allow one driver per thread, and other rooms keep
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from checker.films import film_document
+from tests.browser.chromium import OPTIONS, chromium
 from tools.browser import find_axe
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-OPTIONS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-background-networking",
-    "--disable-sync",
-]
+Page = Any  # playwright.sync_api.Page
 
 
 @pytest.fixture(scope="session")
@@ -34,11 +28,7 @@ def browser_thread() -> Iterator[ThreadPoolExecutor]:
 @pytest.fixture(scope="session")
 def chrome(browser_thread: ThreadPoolExecutor) -> Iterator[Any]:
     """A running browser; call it only in `browser_thread`, where tests marked ``browser`` run."""
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("there is no Chromium; in CI the browser tests have to run")
-        pytest.skip("there is no Chromium: THE BROWSER TESTS ARE NOT RUN (Debian: sudo apt install chromium)")
+    found = chromium()
     from playwright.sync_api import sync_playwright
 
     driver = browser_thread.submit(lambda: sync_playwright().start()).result()
@@ -46,6 +36,33 @@ def chrome(browser_thread: ThreadPoolExecutor) -> Iterator[Any]:
     yield browser
     browser_thread.submit(browser.close).result()
     browser_thread.submit(driver.stop).result()
+
+
+@pytest.fixture
+def show(chrome: Any, browser_thread: ThreadPoolExecutor, tmp_path: Path) -> Iterator[Callable[..., Page]]:
+    """Open HTML in a page of its own; an error on the page's console fails the test."""
+    errors: list[str] = []
+    contexts = []
+
+    def open_page(html: str, width: int = 1100, **options: object) -> Page:
+        context = chrome.new_context(viewport={"width": width, "height": 800}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on(
+            "request",
+            lambda request: None if request.url.startswith(("file:", "data:")) else errors.append(request.url),
+        )
+        path = tmp_path / f"{len(contexts)}.html"
+        path.write_text(film_document(html, "test"), "utf-8")
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        browser_thread.submit(context.close).result()
+    assert not errors
 
 
 @pytest.fixture(scope="session")

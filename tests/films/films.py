@@ -11,50 +11,38 @@ import torch
 
 from checker.course import PUZZLES
 from checker.course.diagrams import flowing
-from checker.films import film_html
+from checker.films import Flaws, film_html
 from checker.films.film_data import FilmData, film_data
-from checker.films.state_divergence import Divergence
 from checker.misconceptions import bank
-from checker.puzzle import Case, Diagram, FilmSpec, Launch
+from checker.puzzle import Case, Diagram, FilmSpec, Launch, Puzzle
 from checker.simulator import simulate
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource, Piece
 from checker.submission.load import load_kernel
-from tests.films import traces
-from tests.misconceptions import kernels
+from tests.view.verdicts import solution
 
 
 @dataclass
 class Shot:
     """One run: what was seen, of what, with which values."""
 
-    name: str
+    puzzle: Puzzle
     case: Case
     source: KernelSource
     trace: Trace
     values: dict[str, torch.Tensor]
+    flaws: Flaws | None = None
 
     @property
     def html(self) -> str:
-        puzzle = PUZZLES[self.name]
-        budget = puzzle.budget(self.case)
-        return film_html(self.trace, puzzle, self.source, case=self.case, budget=budget, values=self.values)
+        budget = self.puzzle.budget(self.case)
+        return film_html(
+            self.trace, self.puzzle, self.source, case=self.case, budget=budget, values=self.values, flaws=self.flaws
+        )
 
     @cached_property
     def film(self) -> FilmData:
-        return film_data(self.trace, PUZZLES[self.name], self.source, self.case, self.values)
-
-    @property
-    def divergences(self) -> list[Divergence]:
-        return self.film.divergences
-
-
-def source_of(name: str, text: str) -> KernelSource:
-    return KernelSource(name, f"{name}_kernel", text, (Piece(1, len(text.splitlines()), f"{name}.py", 1),))
-
-
-def correct(name: str, style: str) -> KernelSource:
-    return kernels.correct(name)[style]
+        return film_data(self.trace, self.puzzle, self.source, self.case, self.values, self.flaws)
 
 
 def wrong(name: str, misconception: str) -> KernelSource:
@@ -62,7 +50,7 @@ def wrong(name: str, misconception: str) -> KernelSource:
 
 
 def edited(name: str, *edits: tuple[str, str]) -> KernelSource:
-    source = traces.solution(name)
+    source = solution(name)
     for old, new in edits:
         assert old in source.source, old
         source = replace(source, source=source.source.replace(old, new))
@@ -71,7 +59,7 @@ def edited(name: str, *edits: tuple[str, str]) -> KernelSource:
 
 def moved(name: str, line: str, after: str) -> KernelSource:
     """The solution with its last line that holds `line` moved behind the last one that holds `after`."""
-    source = traces.solution(name)
+    source = solution(name)
     lines = source.source.splitlines(keepends=True)
     taken = lines.pop(max(i for i, text in enumerate(lines) if line in text))
     lines.insert(max(i for i, text in enumerate(lines) if after in text) + 1, taken)
@@ -87,13 +75,13 @@ def shoot(name: str, source: KernelSource, tmp: Path, **changes: Any) -> Shot:
         tensors[output].fill_(torch.nan)
     launch = puzzle.launch(case, tensors, case.meta)
     trace = simulate(load_kernel(source, tmp), launch, SimulateOptions(events=True, state=True))
-    return Shot(name, case, source, trace, tensors)
+    return Shot(puzzle, case, source, trace, tensors)
 
 
 def solved(name: str, tmp: Path, source: KernelSource | None = None, **sizes: int) -> Shot:
     """The solution, or another kernel, at the film's case with some `sizes` changed."""
     case = PUZZLES[name].film.case
-    return shoot(name, source or traces.solution(name), tmp, sizes={**case.sizes, **sizes})
+    return shoot(name, source or solution(name), tmp, sizes={**case.sizes, **sizes})
 
 
 ATOMIC = '''import triton
@@ -117,7 +105,7 @@ def row_softmax_kernel(q_ptr, k_ptr, v_ptr, y_ptr, N, D, OWN, BLOCK_D: tl.conste
 '''
 
 
-def atomic_sums(tmp: Path, own: bool = False, diagram: Diagram | None = None) -> tuple[Shot, FilmData, str]:
+def atomic_sums(tmp: Path, own: bool = False, diagram: Diagram | None = None) -> Shot:
     """Three programs that share out features [N, 12] of a text of 3 tokens and add to one output [3, 4], or to one each with `own`."""
     n, d, d_v = 3, 12, 4
     g = torch.Generator().manual_seed(3)
@@ -125,11 +113,11 @@ def atomic_sums(tmp: Path, own: bool = False, diagram: Diagram | None = None) ->
     tensors = {"q_ptr": q, "k_ptr": k, "v_ptr": v, "y_ptr": torch.zeros(n * (3 if own else 1), d_v)}
     meta = {"BLOCK_D": 4, "D_V": d_v}
     launch = Launch((3,), {**tensors, "N": n, "D": d, "OWN": int(own)}, meta, ("y_ptr",))
-    source = source_of("row_softmax", ATOMIC)
+    piece = Piece(1, len(ATOMIC.splitlines()), "row_softmax.py", 1)
+    source = KernelSource("row_softmax", "row_softmax_kernel", ATOMIC, (piece,))
     trace = simulate(load_kernel(source, tmp), launch, SimulateOptions(events=True, state=True))
     case = Case("", {}, meta)
-    shot = Shot("row_softmax", case, source, trace, tensors)
     flat = flowing(q_ptr=("row", "column"), k_ptr=("row", "column"), v_ptr=("row", "column"), y_ptr=("row", "column"))
     film = FilmSpec(case, diagram or flat, {"state": "rows of the state"})
-    puzzle = replace(PUZZLES["row_softmax"], film=film, outputs=("y_ptr",))
-    return shot, film_data(trace, puzzle, source, case, tensors), film_html(trace, puzzle, source, values=tensors)
+    puzzle = replace(PUZZLES["row_softmax"], film=film, outputs=("y_ptr",), budget=lambda case: {})
+    return Shot(puzzle, case, source, trace, tensors)

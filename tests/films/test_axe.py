@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from checker.films import Flaws, card_film, linked
+from checker.films import card_film, linked
 from checker.view.card import card_html
 from tests.films import films
-from tests.films.test_flaws import filmed, flaws_of
-from tests.films.test_player import show  # noqa: F401 (a fixture)
+from tests.films.test_flaws import flaws_of
 from tests.view import verdicts
 
 pytestmark = pytest.mark.browser
@@ -24,7 +24,7 @@ def pages(kind: str, tmp_path: Path) -> str:
         every = [verdicts.wrong_values(), verdicts.passed(), verdicts.too_much_traffic(), verdicts.compile_error()]
         return "".join(map(card_html, every))
     wrong = films.shoot("online_softmax", films.wrong("online_softmax", "sum_not_rescaled"), tmp_path)
-    _, html = filmed(wrong, Flaws("This kernel does not pass.", flaws_of(wrong).outputs))
+    html = replace(wrong, flaws=flaws_of(wrong)).html
     if kind == "wrong":
         return str(card_film("Watch it fail", html)).replace("<details", "<details open")
     right = films.solved("online_softmax", tmp_path)
@@ -35,7 +35,7 @@ def pages(kind: str, tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("kind", ["cards", "flash", "wrong", "linked"])
-def test_axe_finds_nothing_serious(show: Open, axe: str, kind: str, scheme: str, tmp_path: Path) -> None:  # noqa: F811
+def test_axe_finds_nothing_serious(show: Open, axe: str, kind: str, scheme: str, tmp_path: Path) -> None:
     page = show(pages(kind, tmp_path), 1400, color_scheme=scheme)
     if kind != "cards":
         page.locator(".scrub:visible").first.fill("2")
@@ -50,6 +50,6 @@ def serious(page: Any, axe: str) -> list[tuple[str, str, str]]:
     return [(v["id"], v["nodes"][0]["html"][:160], v["nodes"][0]["failureSummary"]) for v in bad]
 
 
-def test_what_cannot_be_read_is_found(show: Open, axe: str) -> None:  # noqa: F811
+def test_what_cannot_be_read_is_found(show: Open, axe: str) -> None:
     page = show('<p style="color:#ccc;background:#fff">pale</p><button></button>')
     assert {rule for rule, *_ in serious(page, axe)} == {"color-contrast", "button-name"}

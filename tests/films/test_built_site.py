@@ -69,16 +69,14 @@ def page(request: pytest.FixtureRequest, chrome: Any, browser_thread: ThreadPool
 
 @pytest.mark.parametrize("page", ["light", "dark"], indirect=True)
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_whole_and_can_be_read_by_everyone(
-    page: Page, browser_thread: ThreadPoolExecutor, site: str, axe: str, name: str
-) -> None:
+def test_a_page_is_whole_and_can_be_read_by_everyone(page: Page, site: str, axe: str, name: str) -> None:
     page.goto(f"{site}/{name}")
     assert page.locator("h1").count() == 1
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert serious(page, axe) == []
 
 
-def test_a_film_plays_by_itself_and_stops_when_asked(page: Page, browser_thread: ThreadPoolExecutor, site: str) -> None:
+def test_a_film_plays_by_itself_and_stops_when_asked(page: Page, site: str) -> None:
     page.goto(f"{site}/index.html")
     step = page.locator(".tbt-film .scrub").first
     before = step.input_value()
@@ -90,7 +88,7 @@ def test_a_film_plays_by_itself_and_stops_when_asked(page: Page, browser_thread:
     assert step.input_value() == stopped
 
 
-def test_from_the_front_page_through_every_notebook(page: Page, browser_thread: ThreadPoolExecutor, site: str) -> None:
+def test_from_the_front_page_through_every_notebook(page: Page, site: str) -> None:
     page.goto(f"{site}/index.html")
     names = page.eval_on_selector_all("a[href^='notebooks/']", "links => links.map(link => link.getAttribute('href'))")
     known = {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")}

@@ -9,31 +9,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from checker.course import PUZZLES
-from checker.films import Flaws, WrongOutput, film_html
-from checker.films.film_data import WRONG, FilmData, film_data
+from checker.films import Flaws, WrongOutput
+from checker.films.film_data import WRONG
 from checker.films.scene import Scenes, Stage
 from checker.films.stage import stage
 from checker.films.svg import Path as Shape
-from tests.films import films, traces
+from tests.films import films
 from tests.films.films import Shot
 
 
 def flaws_of(shot: Shot) -> Flaws:
     """Every element that is off by a hundredth, against the puzzle's reference."""
-    puzzle = PUZZLES[shot.name]
-    inputs = {name: t.double() for name, t in puzzle.make(shot.case).items()}
+    inputs = {name: t.double() for name, t in shot.puzzle.make(shot.case).items()}
     outputs = {}
-    for name, expected in puzzle.reference(shot.case, inputs).items():
+    for name, expected in shot.puzzle.reference(shot.case, inputs).items():
         want, got = expected.double().numpy(), shot.values[name].double().numpy()
         outputs[name] = WrongOutput(~(np.abs(got - want) <= 1e-2 * np.abs(want)), want, got)
     return Flaws("This kernel does not pass.", outputs)
-
-
-def filmed(shot: Shot, flaws: Flaws) -> tuple[FilmData, str]:
-    puzzle = PUZZLES[shot.name]
-    data = film_data(shot.trace, puzzle, shot.source, shot.case, shot.values, flaws)
-    return data, film_html(shot.trace, puzzle, shot.source, case=shot.case, values=shot.values, flaws=flaws)
 
 
 @pytest.mark.parametrize(
@@ -45,19 +37,20 @@ def filmed(shot: Shot, flaws: Flaws) -> tuple[FilmData, str]:
     ],
 )
 def test_wrong_elements_turn_red_when_they_are_stored(name: str, mistake: str, output: str, tmp_path: Path) -> None:
-    source = films.wrong(name, mistake) if mistake else traces.solution(name)
+    source = films.wrong(name, mistake) if mistake else films.solution(name)
     shot = films.shoot(name, source, tmp_path)
     if not mistake:  # of a right kernel some elements are called wrong
         shot.values[output][..., 1:3] += 1.0
     flaws = flaws_of(shot)
-    film, html = filmed(shot, flaws)
+    shot = replace(shot, flaws=flaws)
+    film = shot.film
     (note,) = [n for n in film.notes if n.kind == WRONG]
     assert note.at is not None
     step = film.steps[note.at]
     assert (step.event.kind, step.event.tensor) == ("store", output)
     assert flaws.first in note.message
     assert "and should be" in flaws.first
-    assert f'<button type="button" data-at="{note.at}">Go to step {note.at + 1}</button>' in html
+    assert f'<button type="button" data-at="{note.at}">Go to step {note.at + 1}</button>' in shot.html
 
     scenes = Scenes([s.program for s in film.steps])
     parts = stage(film, scenes)
@@ -74,17 +67,17 @@ def test_wrong_elements_turn_red_when_they_are_stored(name: str, mistake: str, o
 def test_numbers_tell_what_the_first_wrong_element_should_be(tmp_path: Path) -> None:
     shot = films.shoot("online_softmax", films.wrong("online_softmax", "sum_not_rescaled"), tmp_path)
     flaws = flaws_of(shot)
-    _, html = filmed(shot, flaws)
     got, expected = flaws.outputs["y_ptr"].words
+    html = replace(shot, flaws=flaws).html
     assert f"should be {expected}" in re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
     assert got != expected
 
 
 def test_a_case_that_is_right_still_says_that_the_kernel_does_not_pass(tmp_path: Path) -> None:
-    shot = films.solved("online_softmax", tmp_path)
-    film, html = filmed(shot, Flaws("This kernel does not pass. Online softmax touches memory it should not."))
-    assert "This kernel does not pass. Online softmax touches memory" in html
-    assert film.notes == []
+    verdict = "This kernel does not pass. Online softmax touches memory it should not."
+    shot = replace(films.solved("online_softmax", tmp_path), flaws=Flaws(verdict))
+    assert verdict in shot.html
+    assert shot.film.notes == []
 
 
 def test_what_nobody_stores_is_wrong_from_the_beginning(tmp_path: Path) -> None:
@@ -92,12 +85,7 @@ def test_what_nobody_stores_is_wrong_from_the_beginning(tmp_path: Path) -> None:
     stores = [e for e in shot.trace.events if e.kind != "store" or e.program != (2, 0, 0)]
     shot = replace(shot, trace=replace(shot.trace, events=[replace(e, step=i) for i, e in enumerate(stores)]))
     shot.values["z_ptr"][8:] = np.nan
-    film, _ = filmed(shot, flaws_of(shot))
-    (note,) = [n for n in film.notes if n.kind == WRONG]
+    (note,) = [n for n in replace(shot, flaws=flaws_of(shot)).film.notes if n.kind == WRONG]
     assert note.at is None
     assert note.message.startswith("z[8] is NaN and should be")
     assert note.message.endswith("No step stores it.")
-
-
-def test_a_right_kernel_has_no_verdict(tmp_path: Path) -> None:
-    assert 'class="verdict"' not in films.solved("vector_add", tmp_path).html

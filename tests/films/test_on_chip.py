@@ -14,7 +14,8 @@ from checker.course import PUZZLES
 from checker.course.diagrams import linear
 from checker.films.kept_state import StateSteps
 from checker.films.svg import LEVELS
-from tests.films import films, traces
+from tests.films import films
+from tests.misconceptions import kernels
 
 SEQUENTIAL = ("linear_attention", "causal_linear_attention", "causal_linear_attention_chunked")
 
@@ -56,7 +57,7 @@ def test_each_product_of_a_way_back_says_what_it_makes(tmp_path: Path) -> None:
 
 
 def test_products_under_other_names_are_spoken_of_in_general(tmp_path: Path) -> None:
-    source = traces.solution("attention_dq")
+    source = films.solution("attention_dq")
     renamed = source.source.replace("dp = tl.dot", "upstream = tl.dot").replace("(dp - delta", "(upstream - delta")
     shot = films.shoot("attention_dq", replace(source, source=renamed), tmp_path)
     said = {shot.film.product(step) for step in shot.film.steps if step.event.kind == "dot"}
@@ -129,12 +130,6 @@ def test_a_kernel_without_scores_by_name_still_has_its_tiles(tmp_path: Path) -> 
     assert not any(0 in held.pictures for held in visits.at)
 
 
-def test_a_longer_film_leaves_out_programs_and_says_so(tmp_path: Path) -> None:
-    case = PUZZLES["flash_attention_heads"].film.case
-    shot = films.shoot("flash_attention_heads", traces.solution("flash_attention_heads"), tmp_path, sizes={**case.sizes, "N_Q": 512, "N_KV": 512}, flags={"IS_CAUSAL": False, "RAGGED": False})  # fmt: skip
-    assert "Shown:" in shot.html
-
-
 # ---- a state that is kept ----------------------------------------------------------------------------------------------
 
 
@@ -151,8 +146,7 @@ def test_a_state_holds_the_sum_so_far(name: str, tmp_path: Path) -> None:
         if step.loads("k_ptr") and step.tile and step.tile.active:
             start, stop = step.tile.active[:2]
         if at.action == "adds":
-            for heat, n in ((at.before, start), (at.after, stop)):
-                assert heat is not None
+            for heat, n in ((at.pictures["before"], start), (at.pictures["after"], stop)):
                 expected = sums[n].numpy() / top
                 roots = np.sqrt(np.abs(expected)) * np.sign(expected)
                 drawn = np.sqrt(np.abs(shown(heat))) * np.sign(shown(heat))
@@ -234,12 +228,12 @@ def test_a_nan_is_no_change(tmp_path: Path) -> None:
     source = films.edited("linear_attention", ("state = tl.zeros([D, BLOCK_V], tl.float32)", 'state = tl.full([D, BLOCK_V], float("nan"), tl.float32)'))  # fmt: skip
     state = state_of(films.shoot("linear_attention", source, tmp_path))
     assert words_of(state, "adds") == []
-    assert {text for at in state.at if at.after for text in at.after[2]} == {"?"}
+    assert {text for at in state.at if "after" in at.pictures for text in at.pictures["after"][2]} == {"?"}
 
 
 def test_a_kernel_without_a_state_is_not_given_one(tmp_path: Path) -> None:
     shot = films.shoot("linear_attention", films.edited("linear_attention", ("state", "unknown")), tmp_path)
-    assert not any(at.after or "holds" in at.words for at in state_of(shot).at)
+    assert not any("after" in at.pictures or "holds" in at.words for at in state_of(shot).at)
     assert "no variable holds one" in shot.html
     assert "No pair of query and key was seen to go through a state." in shot.html
 
@@ -253,7 +247,7 @@ def test_a_kernel_without_a_state_is_not_given_one(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_only_additions_that_are_seen_are_told(style: str, said: list[str], tmp_path: Path) -> None:
-    shot = films.shoot("linear_state_prefix", films.correct("linear_state_prefix", style), tmp_path)
+    shot = films.shoot("linear_state_prefix", kernels.correct("linear_state_prefix")[style], tmp_path)
     told = {at.words for at in state_of(shot).at}
     assert set(said) <= told
     assert "end = total: only x0" not in told
@@ -261,8 +255,8 @@ def test_only_additions_that_are_seen_are_told(style: str, said: list[str], tmp_
 
 def test_a_state_too_large_to_capture_is_said(tmp_path: Path) -> None:
     case = PUZZLES["linear_attention"].film.case
-    shot = films.shoot("linear_attention", traces.solution("linear_attention"), tmp_path, sizes={**case.sizes, "D": 64, "D_V": 32}, meta={**case.meta, "BLOCK_V": 32})  # fmt: skip
-    assert not any(at.after for at in state_of(shot).at)
+    shot = films.shoot("linear_attention", films.solution("linear_attention"), tmp_path, sizes={**case.sizes, "D": 64, "D_V": 32}, meta={**case.meta, "BLOCK_V": 32})  # fmt: skip
+    assert not any("after" in at.pictures for at in state_of(shot).at)
     assert "state: too large to be captured" in shot.html
 
 
@@ -277,7 +271,7 @@ def test_a_long_text_is_cut_and_that_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("own", [False, True], ids=["programs meet", "each for itself"])
 def test_atomic_updates_are_counted_and_told(own: bool, tmp_path: Path) -> None:
-    _, _, html = films.atomic_sums(tmp_path, own=own)
+    html = films.atomic_sums(tmp_path, own=own).html
     assert "3 programs, 27 loads, 0 stores, 9 atomic operations." in html
     assert "36 atomic updates" in html
     assert "atomic update: read, add, write back in one step" in html
@@ -288,7 +282,7 @@ def test_atomic_updates_are_counted_and_told(own: bool, tmp_path: Path) -> None:
 def test_rows_of_the_state_stand_where_the_features_are(tmp_path: Path) -> None:
     """A program that owns features has rows of the state, and reads it where it adds to the output."""
     diagram = linear(output="y_ptr", ends=False)
-    _, film, _ = films.atomic_sums(tmp_path, diagram=diagram)
+    film = films.atomic_sums(tmp_path, diagram=diagram).film
     assert film.state is not None
     assert {at.place for at in film.state.at if at.place} == {(4 * i, 0, 4, 4) for i in range(3)}
     assert reads_of(film.state) == {(n, n + 1, 0, n + 1) for n in range(3)}

@@ -12,19 +12,25 @@ import numpy as np
 import pytest
 
 from checker.course import PUZZLES
-from checker.course.diagrams import flowing
 from checker.films import film_document, film_html, film_svg
-from checker.films.film_data import film_data
 from checker.films.page import FRAMES
 from checker.films.scene import Scenes, Stage
 from checker.films.stage import stage
 from checker.simulator.trace import Event, Finding, TensorInfo, Tile, Trace
 from checker.submission.kernel import KernelSource, Piece
 from checker.view.formats import number, size
-from tests.films import films, traces
+from tests.films import films
 from tests.view.pages import HOSTILE, Page
 
-SOFTMAX, ADD = PUZZLES["row_softmax"], PUZZLES["vector_add"]
+SOFTMAX, ONLINE = PUZZLES["row_softmax"], PUZZLES["online_softmax"]
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> films.Shot:
+    """64 programs, which load 1024 chunks and store 512."""
+    sizes, meta = {"M": 64, "N": 1000}, {"BLOCK_N": 128}
+    tmp = tmp_path_factory.mktemp("long")
+    return films.shoot("online_softmax", films.solution("online_softmax"), tmp, sizes=sizes, meta=meta)
 
 
 def data_of(html: str) -> dict:
@@ -37,12 +43,16 @@ def data_of(html: str) -> dict:
 def test_films_of_all_solutions_are_well_formed_and_small(name: str, tmp_path: Path) -> None:
     shot = films.solved(name, tmp_path)
     data, film = data_of(shot.html), shot.film
-    Page(shot.html)
+    tags = Page(shot.html).tags
     assert len(shot.html.encode()) <= 125_000
+    assert not re.findall(r"""\b(?:src|href)=|url\(|https?://(?!www\.w3\.org/2000/svg)""", shot.html)
+    assert not [attrs for _, attrs in tags if "id" in attrs], "two films on one page would share ids"
+    assert all(attrs.get("aria-label") for tag, attrs in tags if attrs.get("role") == "img")
     assert [step[2] for step in data["steps"]] == [e.line for e in shot.trace.events]
     moved = sum(sum(step[3][1::2]) for step in data["steps"])
     assert moved == sum(t.loaded + t.stored for t in shot.trace.traffic.values())
     assert data["notes"] == []
+    assert 'class="verdict"' not in shot.html
     assert film.left_out == film.cut == 0
 
 
@@ -53,43 +63,20 @@ def test_findings_of_a_real_kernel_are_marked_at_their_step(tmp_path: Path) -> N
     assert all(shot.trace.events[at].out_of_bounds for at in marked)
 
 
-@pytest.mark.parametrize(
-    ("made", "limit"),
-    [
-        (traces.row_softmax(6, 13, 16), 80_000),
-        (traces.flash(), 100_000),
-        (traces.online(64, 1000, 128), 160_000),
-    ],
-    ids=["ragged rows", "four dimensions", "1536 events"],
-)
-def test_film_is_well_formed_and_small(made: tuple[Trace, dict], limit: int) -> None:
-    trace, values = made
-    names = tuple(trace.tensors)
-    diagram = flowing(**dict.fromkeys(names, ("row", "column")))
-    puzzle = replace(SOFTMAX, film=replace(SOFTMAX.film, diagram=diagram), outputs=names[-1:])
-    html = film_html(trace, puzzle, traces.solution("row_softmax"), values=values)
-    tags = Page(html).tags
-    assert len(html) < limit
-    assert not re.findall(r"""\b(?:src|href)=|url\(|https?://(?!www\.w3\.org/2000/svg)""", html)
-    assert not [attrs for _, attrs in tags if "id" in attrs], "two films on one page would share ids"
-    assert all(attrs.get("aria-label") for tag, attrs in tags if attrs.get("role") == "img")
-
-
-def test_long_traces_keep_whole_programs_and_say_what_is_left_out() -> None:
-    trace, _ = traces.online(64, 1000, 128)
-    html = film_html(trace, SOFTMAX, traces.solution("row_softmax"))
-    data = data_of(html)
-    per_program = len(trace.events) // 64
+def test_long_traces_keep_whole_programs_and_say_what_is_left_out(long: films.Shot) -> None:
+    data = data_of(long.html)
+    assert len(long.html) < 250_000
+    per_program = len(long.trace.events) // 64
     shown = {step[0] for step in data["steps"]}
     assert len(data["steps"]) == per_program * len(shown)
     assert data["programs"][0] == "0"
     assert data["programs"][-1] == "63"
-    assert f"Shown: {len(shown)} programs" in html
+    assert f"Shown: {len(shown)} programs" in long.html
 
 
-def test_a_moving_picture_shows_one_frame_after_another(tmp_path: Path) -> None:
+def test_a_moving_picture_shows_one_frame_after_another(long: films.Shot, tmp_path: Path) -> None:
     shot = films.solved("online_softmax", tmp_path)
-    svg = film_svg(shot.trace, PUZZLES["online_softmax"], shot.source, case=shot.case, values=shot.values)
+    svg, longer = (film_svg(s.trace, ONLINE, s.source, case=s.case, values=s.values) for s in (shot, long))
     root = ElementTree.fromstring(svg)
     frames = [g for g in root if g.get("class") == "frame-of-film"]
     assert len(frames) == len(shot.trace.events)
@@ -97,8 +84,7 @@ def test_a_moving_picture_shows_one_frame_after_another(tmp_path: Path) -> None:
     assert "The maximum rose from" in "".join(frames[1].itertext())
     assert "data-s" not in svg
     assert "<script" not in svg
-    long = film_svg(traces.online(64, 1000, 128)[0], SOFTMAX, traces.solution("row_softmax"))
-    assert long.count('class="frame-of-film"') <= FRAMES
+    assert longer.count('class="frame-of-film"') <= FRAMES
 
 
 def test_everything_of_the_learners_is_escaped() -> None:
@@ -121,12 +107,8 @@ def test_everything_of_the_learners_is_escaped() -> None:
     assert "<title>" + HOSTILE not in film_document(html, HOSTILE)
 
 
-def test_static_frame_says_all_without_a_script() -> None:
-    trace, values = traces.row_softmax()
-    html = film_html(
-        trace, SOFTMAX, traces.solution("row_softmax"), budget=SOFTMAX.budget(SOFTMAX.film.case), values=values
-    )
-    html = re.sub(r"<(script|style).*?</\1>", "", html, flags=re.DOTALL)
+def test_static_frame_says_all_without_a_script(tmp_path: Path) -> None:
+    html = re.sub(r"<(script|style).*?</\1>", "", films.solved("row_softmax", tmp_path).html, flags=re.DOTALL)
     words = " ".join(Page(html).text.split())
     for said in (
         "4 programs, 4 loads, 4 stores",
@@ -142,19 +124,20 @@ def test_static_frame_says_all_without_a_script() -> None:
     assert html.count('fill="#') > 20, "colours must not depend on the style sheet"
 
 
-def test_values_of_an_output_appear_at_their_last_store() -> None:
-    trace, values = traces.row_softmax(2, 3, 4)
-    twice = replace(trace, events=[replace(e, step=i) for i, e in enumerate([*trace.events, *trace.events[1:2]])])
-    film = film_data(twice, SOFTMAX, traces.solution("row_softmax"), SOFTMAX.film.case, values)
+def test_values_of_an_output_appear_at_their_last_store(tmp_path: Path) -> None:
+    shot = films.solved("row_softmax", tmp_path, M=2, N=3)
+    events = [*shot.trace.events, *shot.trace.events[1:2]]
+    twice = replace(shot.trace, events=[replace(e, step=i) for i, e in enumerate(events)])
+    film = replace(shot, trace=twice).film
     scenes = Scenes([s.program for s in film.steps])
     stage(film, scenes)
     shown = [Stage(scenes, k).value(("y_ptr", 0, 0)) for k in (0, 1, 2)]
-    assert shown == ["", "…", number(float(values["y_ptr"][0, 0]), 5)]
+    assert shown == ["", "…", number(float(shot.values["y_ptr"][0, 0]), 5)]
 
 
 def test_empty_trace_is_said_and_not_drawn() -> None:
     trace = Trace((1, 1, 1), {}, [], [], {}, {})
-    html = film_html(trace, SOFTMAX, traces.solution("row_softmax"))
+    html = film_html(trace, SOFTMAX, films.solution("row_softmax"))
     assert "neither loads nor stores" in html
     assert "<script" not in html
 

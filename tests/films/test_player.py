@@ -3,60 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from checker.course import PUZZLES
-from checker.course.diagrams import flowing
-from checker.films import film_document, film_html
-from checker.simulator.trace import Trace
 from checker.view.card import card_html
-from tests.films import films, traces
+from tests.films import films
 from tests.view import verdicts
 
 pytestmark = pytest.mark.browser
 
-SOFTMAX, ADD = PUZZLES["row_softmax"], PUZZLES["vector_add"]
-SOURCE = traces.solution("row_softmax")
 Page = Any  # playwright.sync_api.Page
 Open = Callable[..., Page]
 
 
-@pytest.fixture
-def show(chrome: Any, browser_thread: ThreadPoolExecutor, tmp_path: Path) -> Iterator[Open]:
-    """Open HTML in a page of its own; an error on the page's console fails the test."""
-    errors: list[str] = []
-    contexts = []
-
-    def open_page(html: str, width: int = 1100, **options: object) -> Page:
-        context = chrome.new_context(viewport={"width": width, "height": 800}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-        page.on(
-            "request",
-            lambda request: None if request.url.startswith(("file:", "data:")) else errors.append(request.url),
-        )
-        path = tmp_path / f"{len(contexts)}.html"
-        path.write_text(film_document(html, "test"), "utf-8")
-        page.goto(path.as_uri())
-        return page
-
-    yield open_page
-    for context in contexts:
-        browser_thread.submit(context.close).result()
-    assert not errors
-
-
-def softmax_film() -> tuple[Trace, str]:
-    trace, values = traces.row_softmax()
-    return trace, film_html(trace, SOFTMAX, SOURCE, budget=SOFTMAX.budget(SOFTMAX.film.case), values=values)
+@pytest.fixture(scope="module")
+def softmax(tmp_path_factory: pytest.TempPathFactory) -> films.Shot:
+    """Four programs that load and store a row each."""
+    return films.solved("row_softmax", tmp_path_factory.mktemp("softmax"))
 
 
 def current_line(page: Page) -> int:
@@ -68,12 +34,11 @@ def tile(page: Page) -> tuple[float, float]:
     return float(x), float(y)
 
 
-def test_stepping_moves_the_tile_the_line_the_state_and_the_bars(show: Open) -> None:
-    trace, html = softmax_film()
-    page = show(html)
+def test_stepping_moves_the_tile_the_line_the_state_and_the_bars(show: Open, softmax: films.Shot) -> None:
+    page = show(softmax.html)
     seen = []
-    for k, event in enumerate(trace.events):
-        assert page.locator(".clock").inner_text() == f"{k + 1} / {len(trace.events)}"
+    for k, event in enumerate(softmax.trace.events):
+        assert page.locator(".clock").inner_text() == f"{k + 1} / {len(softmax.trace.events)}"
         assert current_line(page) == event.line
         assert page.locator(".kind").first.inner_text() == event.kind
         assert f"program {event.program[0]}" in page.locator(".facts").first.inner_text()
@@ -84,40 +49,24 @@ def test_stepping_moves_the_tile_the_line_the_state_and_the_bars(show: Open) -> 
     assert page.locator(".traffic .words").all_inner_texts() == ["112 B of 112 B, 1 pass", "112 B of 112 B, 1 pass"]
 
 
-def test_what_is_written_appears_when_it_is_stored(show: Open) -> None:
-    _, html = softmax_film()
-    page = show(html)
-    cells = page.locator(".stage .value[data-s]")
-    assert not any(cells.all_text_contents())
-    page.click(".next")
-    texts = cells.all_text_contents()
-    assert all(texts[:7])
-    assert not any(texts[7:])
-    page.locator(".tbt-film").press("End")
-    assert all(cells.all_text_contents())
-
-
-def test_the_keys_of_a_page_work_without_a_click(show: Open) -> None:
-    _, html = softmax_film()
-    page = show(html)
+def test_the_keys_of_a_page_work_without_a_click(show: Open, softmax: films.Shot) -> None:
+    page = show(softmax.html)
     page.keyboard.press("ArrowRight")
     assert page.locator(".clock").inner_text() == "2 / 8"
 
 
-def test_play_goes_to_the_end_and_stops(show: Open) -> None:
-    trace, html = softmax_film()
-    page = show(html)
+def test_play_goes_to_the_end_and_stops(show: Open, softmax: films.Shot) -> None:
+    page = show(softmax.html)
     page.select_option(".speed", "4")
     page.click(".play")
     assert page.locator(".play").get_attribute("aria-label") == "Pause"
     page.wait_for_function("() => document.querySelector('.clock').textContent === '8 / 8'")
     page.wait_for_function("() => document.querySelector('.play').getAttribute('aria-label') === 'Play'")
-    assert current_line(page) == trace.events[-1].line
+    assert current_line(page) == softmax.trace.events[-1].line
 
 
-def test_keys_and_slider(show: Open) -> None:
-    _, html = softmax_film()
-    page = show(html)
+def test_keys_and_slider(show: Open, softmax: films.Shot) -> None:
+    page = show(softmax.html)
     film, clock = page.locator(".tbt-film"), page.locator(".clock")
     for key, at in (("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("End", 8), ("Home", 1)):
         film.press(key)
@@ -135,9 +84,8 @@ def test_keys_and_slider(show: Open) -> None:
     )
 
 
-def test_one_program_and_the_wave(show: Open) -> None:
-    trace, html = softmax_film()
-    page = show(html)
+def test_one_program_and_the_wave(show: Open, softmax: films.Shot) -> None:
+    page = show(softmax.html)
     page.select_option(".who", "2")
     assert page.locator(".clock").inner_text() == "1 / 2"
     assert page.locator(".what").inner_text() == "x[2, 0:7]"
@@ -145,14 +93,14 @@ def test_one_program_and_the_wave(show: Open) -> None:
     page.select_option(".order", "wave")
     page.locator(".tbt-film").press("Home")
     told = []
-    for _ in trace.events:
+    for _ in softmax.trace.events:
         told.append(page.locator(".what").inner_text())
         page.click(".next")
     assert told == [f"x[{p}, 0:7]" for p in range(4)] + [f"y[{p}, 0:7]" for p in range(4)]
 
 
-def test_one_program_is_measured_by_its_own_bytes(show: Open) -> None:
-    page = show(softmax_film()[1])
+def test_one_program_is_measured_by_its_own_bytes(show: Open, softmax: films.Shot) -> None:
+    page = show(softmax.html)
     page.select_option(".who", "2")
     assert page.locator(".measure").inner_text() == "bytes so far, of all that program 2 moves"
     assert page.locator(".traffic .words").all_inner_texts() == ["28 B of 28 B", "0 B of 28 B"]
@@ -203,8 +151,8 @@ def test_the_stage_stays_where_it_is(show: Open, tmp_path: Path) -> None:
     assert len(places) == 1
 
 
-def test_a_film_is_saved_as_one_page_that_plays(show: Open, tmp_path: Path) -> None:
-    page = show(softmax_film()[1])
+def test_a_film_is_saved_as_one_page_that_plays(show: Open, softmax: films.Shot) -> None:
+    page = show(softmax.html)
     page.click(".next")
     with page.expect_download() as download:
         page.click(".save")
@@ -215,9 +163,9 @@ def test_a_film_is_saved_as_one_page_that_plays(show: Open, tmp_path: Path) -> N
     assert again.locator(".clock").inner_text() == "2 / 8"
 
 
-def test_findings_lead_to_their_moment(show: Open) -> None:
-    trace, values = traces.vector_add(masks=False)
-    page = show(film_html(trace, ADD, traces.solution("vector_add"), values=values))
+def test_findings_lead_to_their_moment(show: Open, tmp_path: Path) -> None:
+    unmasked = films.edited("vector_add", ("x_ptr + offs_n, mask=mask, other=0.0", "x_ptr + offs_n"))
+    page = show(films.shoot("vector_add", unmasked, tmp_path).html)
     assert page.locator(".marks button").count() == 1
     page.locator(".finding").first.click()
     assert page.locator(".what").inner_text() == "x[8:10]"
@@ -256,11 +204,9 @@ def test_the_first_frame_needs_no_script(show: Open, name: str, tmp_path: Path) 
     assert [line for line in drawn if not line.startswith("SPAN clock")] == [line for line in alone if not line.startswith("SPAN clock")]  # fmt: skip
 
 
-def test_two_films_on_one_page_do_not_disturb_each_other(show: Open) -> None:
-    _, html = softmax_film()
-    trace, values = traces.vector_add()
+def test_two_films_on_one_page_do_not_disturb_each_other(show: Open, softmax: films.Shot, tmp_path: Path) -> None:
     empty = show("").evaluate("() => Object.keys(window)")
-    page = show(html + film_html(trace, ADD, traces.solution("vector_add"), values=values))
+    page = show(softmax.html + films.solved("vector_add", tmp_path).html)
     page.locator(".tbt-film").nth(1).locator(".next").click()
     assert page.locator(".clock").all_inner_texts() == ["1 / 8", "2 / 9"]
     assert page.evaluate("() => Object.keys(window)") == empty
@@ -273,7 +219,7 @@ def test_running_state_is_shown_before_and_after_and_its_divergence_is_told(show
     assert [t.split(" → ")[0] for t in cells.all_text_contents()] == ["-∞", "0"]
     assert page.locator(".stage .departs").count() == 0
     page.click(".next")
-    assert page.locator(".alarm").inner_text() == "⚠ " + shot.divergences[0].words(True)
+    assert page.locator(".alarm").inner_text() == "⚠ " + shot.film.divergences[0].words(True)
     assert page.locator(".stage .departs").count() == 1
     before, after = cells.nth(1).text_content().removeprefix("≠ ").split(" → ")
     state = page.locator("table.state tr", has_text="l_i").locator("td").inner_text()
@@ -307,25 +253,6 @@ def test_attention_shows_the_tile_the_staircase_and_the_rescaling(show: Open, tm
     page.select_option(".who", "0")
     page.locator(".tbt-film").press("End")
     assert page.evaluate(skipped) == 2 * 3
-
-
-def test_a_loop_variable_is_listed_once(show: Open, tmp_path: Path) -> None:
-    page = show(films.solved("flash_attention_v1", tmp_path).html)
-    for at in range(0, 116, 6):
-        page.locator(".scrub").fill(str(at))
-        names = [text.split("\n")[0] for text in page.locator("table.state tr:not([hidden]) th").all_inner_texts()]
-        assert len(names) == len(set(names)), (at, names)
-
-
-def test_attention_as_a_wave(show: Open, tmp_path: Path) -> None:
-    page = show(films.solved("flash_attention", tmp_path).html)
-    page.select_option(".order", "wave")
-    page.locator(".tbt-film").press("Home")
-    places = []
-    for _ in range(6):
-        places.append(page.locator(".what").inner_text())
-        page.click(".next")
-    assert places == [f"q[{r}:{r + 16}, 0:16]" for r in (0, 16, 32)] + ["k[0:16, 0:16]"] * 3
 
 
 ATTENTION = ("flash_attention", "flash_attention_v1", "flash_attention_heads")
@@ -376,8 +303,8 @@ def test_slices_of_the_values_as_a_wave(show: Open, tmp_path: Path) -> None:
 
 
 def test_atomic_updates_have_their_sign_and_meet(show: Open, tmp_path: Path) -> None:
-    shot, _, html = films.atomic_sums(tmp_path)
-    page = show(html)
+    shot = films.atomic_sums(tmp_path)
+    page = show(shot.html)
     atomics = [k for k, event in enumerate(shot.trace.events) if event.kind == "atomic"]
     page.locator(".scrub").fill(str(atomics[0]))
     assert page.locator(".kind").first.inner_text() == "atomic"
@@ -397,35 +324,18 @@ def test_atomic_updates_have_their_sign_and_meet(show: Open, tmp_path: Path) -> 
     assert page.locator(".traffic .words").last.inner_text() == "48 B of 48 B, 12 atomic updates"
 
 
+WIDE = {
+    "row_softmax": {"sizes": {"M": 6, "N": 13}, "meta": {"BLOCK_N": 16}},
+    "vector_add": {"sizes": {"N": 24}, "meta": {"BLOCK_N": 8}},
+    "chunked_softmax": {"sizes": {"M": 16, "N": 1000}, "meta": {"BLOCK_N": 128}},
+}
+
+
 @pytest.mark.parametrize(
-    "kind",
-    [
-        *ATTENTION,
-        *LINEAR,
-        "merge_softmax_stats",
-        "online_softmax",
-        "tiled_softmax",
-        "row softmax",
-        "vector",
-        "heads",
-        "large",
-    ],
+    "kind", [*ATTENTION, *LINEAR, "merge_softmax_stats", "online_softmax", "tiled_softmax", "attention_delta", *WIDE]
 )
 def test_nothing_is_cut_or_hangs_out(show: Open, kind: str, tmp_path: Path) -> None:
-    made, names = (
-        ((None, {}), ())
-        if kind in PUZZLES
-        else {
-            "row softmax": (traces.row_softmax(6, 13, 16), ("x_ptr", "y_ptr")),
-            "vector": (traces.vector_add(24, 8), ("x_ptr", "y_ptr", "z_ptr")),
-            "heads": (traces.flash(), ("q_ptr", "k_ptr", "v_ptr", "o_ptr")),
-            "large": (traces.online(16, 1000, 128), ("x_ptr", "y_ptr")),
-        }[kind]
-    )
-    diagram = flowing(**dict.fromkeys(names, ("row", "column")))
-    puzzle = replace(SOFTMAX, film=replace(SOFTMAX.film, diagram=diagram), outputs=names[-1:])
-    html = films.solved(kind, tmp_path).html if kind in PUZZLES else film_html(made[0], puzzle, SOURCE, values=made[1])  # fmt: skip
-    page = show(html)
+    page = show(films.shoot(kind, films.solution(kind), tmp_path, **WIDE.get(kind, {})).html)
     hanging = """() => { const film = document.querySelector('.tbt-film'), edge = film.getBoundingClientRect();
         return [...film.querySelectorAll('*')].filter((n) => !n.closest('.source, script, style') && n.getClientRects().length)
             .filter((n) => { const r = n.getBoundingClientRect(); return r.right > edge.right + 1 || r.left < edge.left - 1; })
@@ -451,8 +361,8 @@ THEMES = [("light", "", True), ("dark", "", False), ("dark", "true", True), ("li
 
 
 @pytest.mark.parametrize("what", ["film", "card"])
-def test_themes_follow_the_notebook_before_the_system(show: Open, what: str) -> None:
-    page = show(softmax_film()[1] if what == "film" else card_html(verdicts.wrong_values()))
+def test_themes_follow_the_notebook_before_the_system(show: Open, what: str, softmax: films.Shot) -> None:
+    page = show(softmax.html if what == "film" else card_html(verdicts.wrong_values()))
 
     def bright(colour: str) -> float:
         return sum(int(part) for part in colour[4:-1].split(","))
@@ -466,8 +376,8 @@ def test_themes_follow_the_notebook_before_the_system(show: Open, what: str) -> 
         assert (bright(ground) > bright(ink)) == light, (system, notebook)
 
 
-def test_without_scripts_nothing_pretends_to_work(show: Open) -> None:
-    page = show(softmax_film()[1], java_script_enabled=False)
+def test_without_scripts_nothing_pretends_to_work(show: Open, softmax: films.Shot) -> None:
+    page = show(softmax.html, java_script_enabled=False)
     assert not page.locator(".controls").is_visible()
     assert page.locator(".strip figure").count() == 4
     assert page.locator(".strip").is_visible()

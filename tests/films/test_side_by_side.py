@@ -9,7 +9,6 @@ import pytest
 
 from checker.films import linked, side_by_side
 from tests.films import films
-from tests.films.test_player import show  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.browser
 Open = Callable[..., Any]
@@ -30,7 +29,7 @@ def orders(both: list[films.Shot]) -> str:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "beside"), [(1500, True), (1100, False), (600, False)])
 def test_films_stand_beside_each_other_where_there_is_room(
-    show: Open,  # noqa: F811
+    show: Open,
     orders: str,
     width: int,
     beside: bool,
@@ -48,7 +47,7 @@ def test_films_stand_beside_each_other_where_there_is_room(
         assert stage["width"] >= min(drawn, width - 60), "the stage is never made smaller than its letters allow"
 
 
-def test_each_film_keeps_its_own_time(show: Open, orders: str) -> None:  # noqa: F811
+def test_each_film_keeps_its_own_time(show: Open, orders: str) -> None:
     page = show(orders, 1400)
     clocks = page.locator(".clock")
     before = clocks.nth(1).inner_text()
@@ -63,7 +62,7 @@ def test_each_film_keeps_its_own_time(show: Open, orders: str) -> None:  # noqa:
     assert clocks.nth(0).inner_text().startswith("3 /")
 
 
-def test_linked_films_have_one_play_button_and_one_time_line(show: Open, both: list[films.Shot]) -> None:  # noqa: F811
+def test_linked_films_have_one_play_button_and_one_time_line(show: Open, both: list[films.Shot]) -> None:
     """Both stand at the same step; the shorter one waits at its end. Keys in one of them are meant for both."""
     page = show(linked(*(shot.html for shot in both)), 1500)
     lengths = [len(shot.trace.events) for shot in both]

@@ -10,29 +10,12 @@ import pytest
 
 from checker.course import PUZZLES
 from checker.submission.kernel import KernelSource
-from tests.films import films, traces
+from tests.films import films
 from tests.misconceptions import kernels
 
 V1 = "flash_attention_v1"
 LADDER = ("chunked_softmax", "online_softmax", "tiled_softmax")
-FAMILIES = ("normal", "ascending", "deep", "positive", "masked", "first_chunk_masked", "early_max")
-STYLES = [(name, style) for name in LADDER for style in kernels.correct(name)]
-
-
-def assert_never_marked(name: str, source: KernelSource, tmp: Path) -> None:
-    for family in FAMILIES:
-        assert films.shoot(name, source, tmp, family=family).divergences == [], family
-
-
-@pytest.mark.parametrize("name", LADDER)
-def test_solutions_are_never_marked(name: str, tmp_path: Path) -> None:
-    assert_never_marked(name, traces.solution(name), tmp_path)
-
-
-@pytest.mark.parametrize(("name", "style"), STYLES)
-def test_right_kernels_in_other_styles_are_never_marked(name: str, style: str, tmp_path: Path) -> None:
-    assert_never_marked(name, films.correct(name, style), tmp_path)
-
+ATTENTION = ("flash_attention", "flash_attention_heads")
 
 LOG2_E = 1.4426950408889634
 HONEST = {
@@ -66,9 +49,20 @@ HONEST = {
 }
 
 
-@pytest.mark.parametrize("style", HONEST)
-def test_the_same_names_used_honestly_are_never_marked(style: str, tmp_path: Path) -> None:
-    assert_never_marked("online_softmax", films.edited("online_softmax", *HONEST[style]), tmp_path)
+RIGHT: dict[str, tuple[str, KernelSource]] = {
+    **{name: (name, films.solution(name)) for name in (*LADDER, *ATTENTION)},
+    **{f"{n}: {style}": (n, kernel) for n in (*LADDER, *ATTENTION) for style, kernel in kernels.correct(n).items()},
+    **{style: ("online_softmax", films.edited("online_softmax", *edits)) for style, edits in HONEST.items()},
+}
+FAMILIES = dict.fromkeys(ATTENTION, ("normal", "ramp", "negative"))
+LADDER_FAMILIES = ("normal", "ascending", "deep", "positive", "masked", "first_chunk_masked", "early_max")
+
+
+@pytest.mark.parametrize("kind", RIGHT)
+def test_right_kernels_are_never_marked(kind: str, tmp_path: Path) -> None:
+    name, source = RIGHT[kind]
+    for family in FAMILIES.get(name, LADDER_FAMILIES):
+        assert films.shoot(name, source, tmp_path, family=family).film.divergences == [], family
 
 
 MARKED = [
@@ -108,7 +102,7 @@ def test_wrong_kernels_are_marked_at_the_right_chunk(
     name: str, misconception: str, family: str, variable: str, chunk: int, walk: int, tmp_path: Path
 ) -> None:
     shot = films.shoot(name, films.wrong(name, misconception), tmp_path, family=family)
-    first = shot.divergences[0]
+    first = shot.film.divergences[0]
     assert (first.name, first.chunk, first.walk) == (variable, chunk, walk)
     event = shot.trace.events[first.at]
     if name == V1:  # the visit begins where the second tile of the pair is loaded
@@ -124,7 +118,7 @@ def test_wrong_kernels_are_marked_at_the_right_chunk(
 
 def test_the_exact_value_is_that_of_what_was_seen(tmp_path: Path) -> None:
     shot = films.shoot("online_softmax", films.wrong("online_softmax", "sum_not_rescaled"), tmp_path)
-    first = shot.divergences[0]
+    first = shot.film.divergences[0]
     seen = shot.values["x_ptr"][first.row, :8].double()
     assert first.want == pytest.approx((seen - seen.max()).exp().sum().item())
     assert first.words(True) == f"After chunk 2, l_i of row 0 should be {first.want:.4g} and is {first.got:.4g}."
@@ -146,12 +140,12 @@ PAST_THE_ENDS = {"H": 2, "N_Q": 37, "N_KV": 40, "D": 16}
 
 def named_as_the_solution(style: str, names: str) -> KernelSource:
     """A right kernel of flash_attention_v1 whose m, l or both are called m_new and l_new."""
-    source = films.correct(V1, style)
+    source = kernels.correct(V1)[style]
     return replace(source, source=re.sub(rf"\b([{names}])\b", r"\1_new", source.source))
 
 
 V1_HONEST = {
-    "the solution": traces.solution(V1),
+    "the solution": films.solution(V1),
     "o divided at the last visit": named_as_the_solution("divided_at_the_last_visit", "l"),
     "two tiles merged by weights": named_as_the_solution("merged_with_weights", "ml"),
     "maxima in base 2": named_as_the_solution("first_visit_apart", "ml"),
@@ -166,13 +160,13 @@ def test_right_numbers_in_memory_are_never_marked(style: str, family: str, tmp_p
     sizes = PAST_THE_ENDS if family != "ramp" else PUZZLES[V1].film.case.sizes
     shot = films.shoot(V1, V1_HONEST[style], tmp_path, family=family, sizes=sizes)
     assert any("m_new" in e.state and "l_new" in e.state for e in shot.trace.events), "there was something to compare"
-    assert shot.divergences == []
+    assert shot.film.divergences == []
 
 
 def test_padding_is_marked_at_the_tile_that_has_it(tmp_path: Path) -> None:
     shot = films.shoot(V1, films.wrong(V1, "padding_keys_counted"), tmp_path, family="negative", sizes=PAST_THE_ENDS)
-    assert {(d.chunk, d.name) for d in shot.divergences} == {(3, "m_new"), (3, "l_new")}
-    assert {(*d.lead, d.row) for d in shot.divergences} == {(h, row) for h in range(2) for row in range(37)}
+    assert {(d.chunk, d.name) for d in shot.film.divergences} == {(3, "m_new"), (3, "l_new")}
+    assert {(*d.lead, d.row) for d in shot.film.divergences} == {(h, row) for h in range(2) for row in range(37)}
 
 
 def test_a_divergence_of_the_first_order_is_told_below_its_film(tmp_path: Path) -> None:
@@ -180,19 +174,3 @@ def test_a_divergence_of_the_first_order_is_told_below_its_film(tmp_path: Path) 
     (mark,) = [note for note in shot.film.notes if note.kind == "running value"]
     assert mark.message.startswith("After chunk 2, l_new of row 0, 0 should be ")
     assert mark.message in shot.html
-
-
-# ---- attention: the state of every query -------------------------------------------------------------------------------
-
-ATTENTION = [(name, style) for name in ("flash_attention", "flash_attention_heads") for style in kernels.correct(name)]
-
-
-@pytest.mark.parametrize("name", ["flash_attention", "flash_attention_heads"])
-@pytest.mark.parametrize("family", ["normal", "ramp", "negative"])
-def test_attention_is_never_marked(name: str, family: str, tmp_path: Path) -> None:
-    assert films.shoot(name, traces.solution(name), tmp_path, family=family).divergences == []
-
-
-@pytest.mark.parametrize(("name", "style"), ATTENTION)
-def test_right_attention_in_other_styles_is_never_marked(name: str, style: str, tmp_path: Path) -> None:
-    assert films.shoot(name, films.correct(name, style), tmp_path).divergences == []

@@ -39,5 +39,5 @@ def test_blocks_are_laid_in_a_row(tile: Tile, box: tuple, active: tuple | None, 
 
 
 def test_neighbours_are_joined() -> None:
-    assert list(joined([(8, 12), (0, 4), (4, 8), (20, 24)])) == [(0, 12), (20, 24)]
+    assert joined([(8, 12), (0, 4), (4, 8), (20, 24)]) == [(0, 12), (20, 24)]
     assert joined_boxes([(0, 1, 0, 4), (0, 1, 4, 8), (1, 2, 0, 8)]) == [(0, 2, 0, 8)]

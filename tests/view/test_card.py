@@ -14,12 +14,19 @@ from checker.simulator.trace import Finding
 from checker.view.card import card_html
 from checker.view.card_content import Excerpt, card_of, window
 from checker.view.code import highlight
-from checker.view.terminal import card_text, print_card
+from checker.view.terminal import print_card
 from checker.view.theme import prose
 from tests.view import verdicts
 from tests.view.pages import HOSTILE, Page
 
 EVERY = verdicts.every()
+
+
+def card_text(verdict: Verdict, width: int = 80) -> str:
+    """What a terminal of that width shows, without colours."""
+    out = io.StringIO()
+    print_card(verdict, Console(file=out, width=width, highlight=False, color_system=None, force_terminal=False))
+    return out.getvalue()
 
 
 def with_gate(verdict: Verdict, name: str, **changes: object) -> Verdict:

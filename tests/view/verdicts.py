@@ -60,73 +60,71 @@ def verdict(status: Status, gates: tuple[GateResult, ...], puzzle: str = "row_so
     )  # fmt: skip
 
 
+TRAFFIC = {"x_ptr": (Traffic(740, 0, 5, 0), 740, 0), "y_ptr": (Traffic(0, 740, 0, 5), 0, 740)}
+PASSED = (
+    GateResult("source", "passed", "The source keeps the rules."),
+    GateResult("compile", "passed", "Compiled for T4, A100, L4 and H100."),
+    GateResult("values", "passed", "14 cases agree with the float64 reference."),
+    GateResult("memory", "passed", "Nothing outside the tensors was touched, and every element was stored once."),
+    GateResult("traffic", "passed", "x is read once and y is written once.", case=CASE, traffic=TRAFFIC),
+    GateResult("gpu", "skipped", "No GPU here."),
+)
+
+
+def passed() -> Verdict:
+    return verdict("passed", PASSED)
+
+
+def stopped(at: GateResult, **more: object) -> Verdict:
+    """The gates before this one passed, and those after it were not reached."""
+    place = [gate.gate for gate in PASSED].index(at.gate)
+    skipped = [GateResult(gate.gate, "skipped", "") for gate in PASSED[place + 1 :]]
+    return verdict(at.status, (*PASSED[:place], at, *skipped), **more)
+
+
 def wrong_values(**more: object) -> Verdict:
-    line = line_of(solution("row_softmax"), "tl.load(x_ptr")
-    gates = (
-        GateResult("source", "passed", "The source keeps the rules."),
-        GateResult("compile", "passed", "Compiled for T4, A100, L4 and H100.", warnings=(GateWarning("A T4 has no bf16 in hardware: bf16 kernels run there only in float32."),)),
-        GateResult("values", "failed", "Rows of negative numbers come out too small: they do not add up to 1.", case=CASE, mismatch=mismatch(**more),  # type: ignore[arg-type]
-                   advice="Write down what the lanes past N hold after the load, and what they add to `l_i`."),
-        GateResult("memory", "skipped", ""), GateResult("traffic", "skipped", ""), GateResult("gpu", "skipped", "No GPU here."),
-    )  # fmt: skip
+    gate = GateResult(
+        "values",
+        "failed",
+        "Rows of negative numbers come out too small: they do not add up to 1.",
+        case=CASE,
+        mismatch=mismatch(**more),  # type: ignore[arg-type]
+        advice="Write down what the lanes past N hold after the load, and what they add to `l_i`.",
+        warnings=(GateWarning("A T4 has no bf16 in hardware: bf16 kernels run there only in float32."),),
+    )
     diagnosis = Diagnosis(
         "masked_lanes_zero",
         "a masked lane is out of the game.",
         'a masked lane holds `other`, and takes part in `tl.max` and `tl.sum`. Let it be `float("-inf")`.',
-        line=line,
+        line=line_of(solution("row_softmax"), "tl.load(x_ptr"),
     )
-    return verdict(
-        "failed", gates, diagnosis=diagnosis, smallest=Case("s", {"M": 1, "N": 3}, {"BLOCK_N": 4}, family="negative")
-    )
-
-
-def passed() -> Verdict:
-    traffic = {"x_ptr": (Traffic(740, 0, 5, 0), 740, 0), "y_ptr": (Traffic(0, 740, 0, 5), 0, 740)}
-    gates = (
-        GateResult("source", "passed", "The source keeps the rules."),
-        GateResult("compile", "passed", "Compiled for T4, A100, L4 and H100."),
-        GateResult("values", "passed", "14 cases agree with the float64 reference."),
-        GateResult("memory", "passed", "Nothing outside the tensors was touched, and every element was stored once."),
-        GateResult("traffic", "passed", "x is read once and y is written once.", case=CASE, traffic=traffic),
-        GateResult("gpu", "skipped", "No GPU here."),
-    )
-    return verdict("passed", gates)
+    smallest = Case("s", {"M": 1, "N": 3}, {"BLOCK_N": 4}, family="negative")
+    return stopped(gate, diagnosis=diagnosis, smallest=smallest)
 
 
 def too_much_traffic() -> Verdict:
-    traffic = {"x_ptr": (Traffic(2220, 0, 15, 0), 740, 0), "y_ptr": (Traffic(0, 740, 0, 5), 0, 740)}
-    gates = (
-        *passed().gates[:4],
-        GateResult("traffic", "failed", "x is read three times, and once is enough.", case=CASE, traffic=traffic, line=22,
-                   advice="Keep the row in one tile from the load to the store."),
-        GateResult("gpu", "skipped", ""),
-    )  # fmt: skip
-    return verdict("failed", gates)
+    traffic = TRAFFIC | {"x_ptr": (Traffic(2220, 0, 15, 0), 740, 0)}
+    message, advice = (
+        "x is read three times, and once is enough.",
+        "Keep the row in one tile from the load to the store.",
+    )
+    return stopped(GateResult("traffic", "failed", message, case=CASE, traffic=traffic, line=22, advice=advice))
 
 
 def memory_fault() -> Verdict:
-    finding = Finding(
-        "out_of_bounds_load", "Program 4 reads 27 elements past the end of x.", 22, (4, 0, 0), "x_ptr", ((5, 0),), 27
+    message, advice = "Program 4 reads 27 elements past the end of x.", "A mask switches the lanes past N off."
+    findings = (
+        Finding("out_of_bounds_load", message, 22, (4, 0, 0), "x_ptr", ((5, 0),), 27),
+        Finding("race", "Programs 1 and 2 both store y[2, 0].", 27, (1, 0, 0), "y_ptr", ((2, 0),), 27),
     )
-    other = Finding("race", "Programs 1 and 2 both store y[2, 0].", 27, (1, 0, 0), "y_ptr", ((2, 0),), 27)
-    gates = (
-        *passed().gates[:3],
-        GateResult("memory", "failed", "Program 4 reads 27 elements past the end of x.", line=22, findings=(finding, other),
-                   advice="A mask switches the lanes past N off."),
-        GateResult("traffic", "skipped", ""), GateResult("gpu", "skipped", ""),
-    )  # fmt: skip
-    return verdict("failed", gates)
+    return stopped(GateResult("memory", "failed", message, line=22, findings=findings, advice=advice))
 
 
 def compile_error() -> Verdict:
     raw = "at 18:11:\n    offs_n = tl.arange(0, N)\n             ^\nValueError('arange\\'s arguments must be of type tl.constexpr')"
-    gates = (
-        passed().gates[0],
-        GateResult("compile", "compile_error", "`tl.arange` needs bounds that are known when the kernel is compiled, and `N` is not.", line=19, detail=raw,
-                   advice="Use `BLOCK_N`, and mask the lanes past N."),
-        *(GateResult(g, "skipped", "") for g in ("values", "memory", "traffic", "gpu")),  # type: ignore[arg-type]
-    )  # fmt: skip
-    return verdict("compile_error", gates)
+    message = "`tl.arange` needs bounds that are known when the kernel is compiled, and `N` is not."
+    advice = "Use `BLOCK_N`, and mask the lanes past N."
+    return stopped(GateResult("compile", "compile_error", message, line=19, detail=raw, advice=advice))
 
 
 def simple(status: Status, message: str, **more: object) -> Verdict:
