@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from checker import workspace
 from checker.verbs.arguments import UnavailableHere, UsageError
+from checker.workshop import NotPossibleHere, WorkshopError
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -32,7 +34,12 @@ def main(arguments: Sequence[str]) -> int:
         options = _parser().parse_args(arguments)
     except SystemExit as stop:
         return int(stop.code or 0)
-    return int(options.run(options))
+    try:
+        return int(options.run(options))
+    except NotPossibleHere as error:
+        raise UnavailableHere(str(error)) from None
+    except WorkshopError as error:
+        raise UsageError(str(error)) from None
 
 
 def _parser() -> ArgumentParser:
@@ -61,8 +68,7 @@ def _add_serving(p: ArgumentParser) -> None:
 
 
 def _add_folder(p: ArgumentParser) -> None:
-    kept = "where classes are kept (default: .tile-by-tile/classes)"
-    p.add_argument("--folder", metavar="DIR", help=kept)
+    p.add_argument("--folder", metavar="DIR", help="where classes are kept (default: .tile-by-tile/classes)")
 
 
 def _add_open(commands: Subcommands) -> None:
@@ -78,42 +84,32 @@ def open_class(options: Namespace) -> int:
 
     folder = _folder(options)
     for path in class_files.old(folder):
-        print(
-            f"checker: {path} is older than two weeks; forget it: class close --forget --file {path}", file=sys.stderr
-        )
+        told = f"checker: {path} is older than two weeks; forget it: class close --forget --file {path}"
+        print(told, file=sys.stderr)
     path, store = class_files.open_or_new(folder, options.title)
     print(f"The class is kept in {path}.")
     return _serve(options, store, folder / "films", _items(options))
 
 
 def _items(options: Namespace) -> list[Item]:
-    """The run sheet that was named, empty without one. Raises UsageError."""
-    from checker.workshop.schedule import AgendaError, read
+    """The run sheet that was named, empty without one."""
+    from checker.workshop.schedule import read
 
-    try:
-        return read(Path(options.agenda)) if options.agenda else []
-    except AgendaError as error:
-        raise UsageError(str(error)) from None
+    return read(Path(options.agenda)) if options.agenda else []
 
 
 def _serve(options: Namespace, store: Store, films: Path, items: list[Item], **more: Any) -> int:
-    """Serve a class until Ctrl-C or `class close`. Raises UsageError, UnavailableHere."""
+    """Serve a class until Ctrl-C or `class close`. Raises UnavailableHere."""
     from checker.workshop import serving
     from checker.workshop.belief_films import BeliefFilms
 
-    try:
-        place = serving.place(options.port, options.lan, options.public, os.environ)
-    except serving.PlaceError as error:
-        raise UsageError(str(error)) from None
+    place = serving.place(options.port, options.lan, options.public, os.environ)
     made = None if options.no_films else BeliefFilms(films, film_of_belief)
     try:
         serving.serve(store, place, items, made, **more)
-    except serving.AlreadyOpen as error:
-        raise UsageError(str(error)) from None
     except OSError as error:
-        raise UnavailableHere(
-            f"the board cannot listen at {place.host}:{place.port}: {error.strerror or error}"
-        ) from None
+        why = f"the board cannot listen at {place.host}:{place.port}: {error.strerror or error}"
+        raise UnavailableHere(why) from None
     return DONE
 
 
@@ -121,13 +117,8 @@ def _add_rehearse(commands: Subcommands) -> None:
     p = commands.add_parser("rehearse", help="a board with a class that plays itself, to rehearse alone")
     p.set_defaults(run=rehearse)
     p.add_argument("--learners", metavar="N", type=int, default=12, help="how many (default 12)")
-    p.add_argument(
-        "--speed",
-        metavar="X",
-        type=float,
-        default=1.0,
-        help="so many times as fast as a class (default 1; with 18, three hours take ten minutes)",
-    )
+    speed = "so many times as fast as a class (default 1; with 18, three hours take ten minutes)"
+    p.add_argument("--speed", metavar="X", type=float, default=1.0, help=speed)
     p.add_argument("--seed", metavar="N", type=int, default=0, help="another class")
     p.add_argument("--browser", action="store_true", help="open the projector's page and yours")
     _add_serving(p)
@@ -152,16 +143,8 @@ def rehearse(options: Namespace) -> int:
         for role in ("screen", "teacher") if options.browser else ():
             webbrowser.open(serving.link(live, place, role))
         code, _, _ = live.join_line.partition("@")
-        Rehearsal(
-            place.own,
-            code,
-            live.token_of("teacher"),
-            items,
-            options.learners,
-            options.speed,
-            options.seed,
-            reached=lambda: live.step,
-        ).start()
+        class_of = (options.learners, options.speed, options.seed)
+        Rehearsal(place.own, code, live.token_of("teacher"), items, *class_of, reached=lambda: live.step).start()
 
     with tempfile.TemporaryDirectory() as temporary:
         store = board_store.create(Path(temporary) / "class-rehearsal.sqlite", "A rehearsal")
@@ -174,7 +157,7 @@ def film_of_belief(puzzle: str, name: str) -> str:
     from checker.course import PUZZLES
     from checker.films import film_document
     from checker.verbs.film import Film, film_of
-    from checker.workshop.live_class import misconception
+    from checker.workshop.belief_films import misconception
 
     found = misconception(puzzle, name)
     if found is None:
@@ -195,10 +178,7 @@ def _add_export(commands: Subcommands) -> None:
 def export(options: Namespace) -> int:
     from checker.workshop import board_store
 
-    try:
-        count = board_store.export(_store(options), Path(options.target), options.names)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    count = board_store.export(_store(options), Path(options.target), options.names)
     print(f"{options.target}: {_count(count, 'event')}")
     return DONE
 
@@ -222,8 +202,6 @@ def close_class(options: Namespace) -> int:
 
 
 def _folder(options: Namespace) -> Path:
-    from checker import workspace
-
     return Path(options.folder) if options.folder else workspace.find().ours / "classes"
 
 
@@ -244,30 +222,28 @@ def _store(options: Namespace) -> Store:
 def _add_agenda(commands: Subcommands) -> None:
     p = commands.add_parser("agenda", help="a run sheet for so many minutes")
     p.set_defaults(run=agenda)
-    p.add_argument(
-        "--minutes", metavar="N", type=int, required=True, help="how long the workshop is, e.g. 90, 180 or 360"
-    )
-    p.add_argument(
-        "--json", metavar="FILE", help="write the rows to FILE as well, for the board; - for standard output"
-    )
+    length = "how long the workshop is, e.g. 90, 180 or 360"
+    p.add_argument("--minutes", metavar="N", type=int, required=True, help=length)
+    rows = "write the rows to FILE as well, for the board; - for standard output"
+    p.add_argument("--json", metavar="FILE", help=rows)
 
 
 def agenda(options: Namespace) -> int:
+    from rich.console import Console
+    from rich.markdown import Markdown
+
     from checker.workshop import run_sheets
     from checker.workshop.agenda import agenda as plan
     from checker.workshop.agenda import lessons
 
-    try:
-        sheet = plan(lessons(_course() / "notebooks"), options.minutes)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    sheet = plan(lessons(_course() / "notebooks"), options.minutes)
     rows = json.dumps(sheet.as_json(), indent=1, ensure_ascii=False) + "\n"
     if options.json == "-":
         print(rows, end="")
         return DONE
     if options.json:
         Path(options.json).write_text(rows, "utf-8")
-    _show_markdown(run_sheets.sheet(sheet))
+    Console().print(Markdown(run_sheets.sheet(sheet)))
     return DONE
 
 
@@ -284,13 +260,9 @@ def _add_slides(commands: Subcommands) -> None:
 def slides(options: Namespace) -> int:
     from checker.workshop import deck
 
-    try:
-        pages = deck.write(options.notebook, _course(), Path(options.to))
-    except deck.SlidesError as error:
-        raise UnavailableHere(str(error)) from None
-    print(
-        f"{_count(len(pages), 'deck')}: open {Path(options.to) / 'index.html'} in a browser. S opens your notes in a second window."
-    )
+    pages = deck.write(options.notebook, _course(), Path(options.to))
+    index = Path(options.to) / "index.html"
+    print(f"{_count(len(pages), 'deck')}: open {index} in a browser. S opens your notes in a second window.")
     return DONE
 
 
@@ -311,18 +283,13 @@ def _add_pack(commands: Subcommands) -> None:
 
 
 def pack(options: Namespace) -> int:
-    from checker.workshop.pack import PackError, write
+    from checker.workshop.pack import write
 
     slides = Path(options.slides) if options.slides else None
     if slides is not None and not (slides / "index.html").is_file():
         raise UsageError(f"{slides} holds no slides; `python -m checker class slides --to {slides}` makes them")
-    try:
-        packed = write(_course(), Path(options.folder), options.pythons, options.torch, slides)
-    except PackError as error:
-        raise UnavailableHere(str(error)) from None
-    print(
-        f"{options.folder}: {packed.wheels} wheels, {packed.size / 1e6:.0f} MB, for Python {', '.join(packed.pythons)}."
-    )
+    wheels, size = write(_course(), Path(options.folder), options.pythons, options.torch, slides)
+    print(f"{options.folder}: {wheels} wheels, {size / 1e6:.0f} MB, for Python {', '.join(options.pythons)}.")
     print(f"Copy the folder to the machines; there: sh {Path(options.folder).name}/install.sh")
     return DONE
 
@@ -334,9 +301,8 @@ def _add_size(commands: Subcommands) -> None:
     p = commands.add_parser("size", help="what so many learners need of one server; measures a few checks here")
     p.set_defaults(run=size)
     p.add_argument("learners", metavar="N", type=int, help="learners in the room")
-    p.add_argument(
-        "--minutes", metavar="N", type=int, default=180, help="the run sheet whose kernels are checked (default 180)"
-    )
+    sheet = "the run sheet whose kernels are checked (default 180)"
+    p.add_argument("--minutes", metavar="N", type=int, default=180, help=sheet)
 
 
 def size(options: Namespace) -> int:
@@ -347,18 +313,16 @@ def size(options: Namespace) -> int:
     if options.learners < 1:
         raise UsageError("a room has at least one learner")
     rows = agenda(lessons(_course() / "notebooks"), options.minutes).rows
-    tries = [Try(row.puzzles[0]) for row in rows if row.kind == "exercise"]
-    print(
-        f"Three simulated learners check {', '.join(tried.puzzle for tried in tries)}. This takes a minute.", flush=True
-    )
-    found = room_size.measure(tries)
+    puzzles = [row.puzzles[0] for row in rows if row.kind == "exercise"]
+    print(f"Three simulated learners check {', '.join(puzzles)}. This takes a minute.", flush=True)
+    found = room_size.measure([Try(puzzle) for puzzle in puzzles])
     need = room_size.needs(found, options.learners)
     print(
         f"Measured here: a learner's notebook and worker take {found.private:.0f} MB, {found.during:.0f} MB more during a check; "
         f"all learners share {found.shared:.0f} MB.\n"
         f"A check takes {found.processor:.1f} s of a processor; a verdict comes after {found.alone:.1f} s, or after "
         f"{found.together:.1f} s with three checking at once.\n"
-        f"{need.learners} learners on one server need {need.memory:.0f} GB of memory and {need.cores} cores.\n"
+        f"{options.learners} learners on one server need {need.memory:.0f} GB of memory and {need.cores} cores.\n"
         f"That is one check every {room_size.PACE:.0f} s for each of them. If all check at the same moment, the last verdict comes "
         f"after about {need.burst:.0f} s."
     )
@@ -372,17 +336,8 @@ def _count(n: int, one: str) -> str:
     return f"{n} {one}{'' if n == 1 else 's'}"
 
 
-def _show_markdown(text: str) -> None:
-    from rich.console import Console
-    from rich.markdown import Markdown
-
-    Console().print(Markdown(text))
-
-
 def _course() -> Path:
     """The course that the instructor stands in, or that `checker` was imported from. Raises UnavailableHere where there is none."""
-    from checker import workspace
-
     for root in (workspace.find().root, Path(__file__).resolve().parent.parent):
         if (root / "notebooks").is_dir():
             return root

@@ -35,8 +35,7 @@ def open_or_new(folder: Path, title: str) -> tuple[Path, Store]:
         if not store.meta("closed", "") and time.time() - float(store.meta("opened")) < OPEN_FOR:
             return path, store
         store.close()
-    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    path = folder / f"class-{stamp}.sqlite"
+    path = folder / f"class-{datetime.now():%Y%m%d-%H%M%S}.sqlite"
     return path, create(path, title)
 
 

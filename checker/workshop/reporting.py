@@ -37,6 +37,7 @@ from checker.workshop.wire import (
     Join,
     Joined,
     Message,
+    Refused,
     Report,
     ReportReply,
 )
@@ -51,14 +52,6 @@ DETACHED_FOR = 60.0  # seconds that a process of its own tries, for a shell that
 
 class NotReached(OSError):
     """The board did not answer."""
-
-
-class Refused(Exception):
-    """The board answered no; the message is its own, `wait` how long to wait before the next try."""
-
-    def __init__(self, status: int, message: str, wait: float = 0.0) -> None:
-        super().__init__(message)
-        self.status, self.wait = status, wait
 
 
 class Identity(msgspec.Struct, frozen=True):

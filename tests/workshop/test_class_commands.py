@@ -14,33 +14,20 @@ import pytest
 
 from checker import cli
 from checker.misconceptions import bank
-from checker.workshop import board_store, class_files, reporting
+from checker.workshop import WorkshopError, board_store, class_files, reporting
 from checker.workshop.join_code import parse
 from checker.workshop.rehearsal import mistakes, plain_sheet, script
 from checker.workshop.room import Learner, Room
-from checker.workshop.serving import PlaceError, place, qr_path
+from checker.workshop.serving import place, qr_path
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def opened(folder: Path, *more: str) -> tuple[subprocess.Popen[str], str]:
     """A class in a process of its own, and all that it printed on opening."""
-    command = [
-        sys.executable,
-        "-m",
-        "checker",
-        "class",
-        "open",
-        "--folder",
-        str(folder),
-        "--port",
-        "0",
-        "--no-films",
-        *more,
-    ]
-    process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUTF8": "1"}
-    )
+    command = [sys.executable, "-m", "checker", "class", "open", "--folder", str(folder), "--port", "0", "--no-films"]
+    utf8 = {**os.environ, "PYTHONUTF8": "1"}
+    process = subprocess.Popen([*command, *more], cwd=ROOT, stdout=subprocess.PIPE, text=True, env=utf8)
     assert process.stdout is not None
     said = ""
     for line in process.stdout:
@@ -123,7 +110,7 @@ def test_a_hub_says_where_the_board_listens() -> None:
     assert (found.host, found.port, found.prefix) == ("127.0.0.1", 10101, "/services/board/")
     assert found.url == "https://hub.example.org/services/board/"
     assert place(None, False, "", hub).url == "http://127.0.0.1:10101/services/board/"
-    with pytest.raises(PlaceError, match="no url"):
+    with pytest.raises(WorkshopError, match="no url"):
         place(None, False, "", {"JUPYTERHUB_SERVICE_NAME": "board"})
     terminal = {"JUPYTERHUB_SERVICE_PREFIX": "/user/ada/", "JUPYTERHUB_SERVICE_URL": "http://127.0.0.1:5/user/ada/"}
     assert place(None, False, "", terminal).own == "http://127.0.0.1:8787/", "a terminal in a hub is no service of it"

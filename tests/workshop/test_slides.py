@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 from playwright.sync_api import Browser, Page, Route, expect
 
 from checker import cli
-from checker.workshop import deck
+from checker.workshop import NotPossibleHere, deck
 from checker.workshop.executed import fill_in
 from tools import site, sync
 
@@ -86,7 +86,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     to = tmp_path_factory.mktemp("slides")
     try:
         deck.write([PLAYED], ROOT, to)
-    except deck.SlidesError as error:
+    except NotPossibleHere as error:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(f"THE SLIDES ARE NOT TRIED IN A BROWSER: {error}")
