@@ -9,10 +9,12 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from checker import workspace
 from checker.workspace import Workspace
@@ -20,6 +22,7 @@ from checker.workspace import Workspace
 if TYPE_CHECKING:  # what is saved can be read where torch is slow to import, or missing
     from checker.judge.verdict import Verdict
 
+T = TypeVar("T")
 SCHEMA = "progress/v1"
 NOT_AN_ATTEMPT = ("not_attempted", "infra_error", "skipped")
 
@@ -187,41 +190,20 @@ def _read(path: Path) -> Progress:
 
 def _parse(text: str) -> Progress:
     document = json.loads(text)
-    if not isinstance(document, dict) or not isinstance(document.get("puzzles"), dict):
-        raise ValueError("it is not a progress document")
-    schema = document.get("schema")
+    schema = document.get("schema") if isinstance(document, dict) and isinstance(document.get("puzzles"), dict) else ""
+    if schema != SCHEMA and str(schema).startswith("progress/"):
+        raise OSError(f"it was written by another version of the course, as {schema}, and is left as it is")
     if schema != SCHEMA:
-        if str(schema).startswith("progress/"):
-            raise OSError(f"it was written by another version of the course, as {schema}, and is left as it is")
         raise ValueError("it is not a progress document")
-    puzzles = {str(name): _record(entry) for name, entry in document["puzzles"].items()}
-    return Progress(puzzles, _predictions(document.get("predictions", {})))
+    puzzles = _entries(document["puzzles"], Record, "a puzzle's entry")
+    return Progress(puzzles, _entries(document.get("predictions", {}), Prediction, "a prediction"))
 
 
-def _predictions(entries: Any) -> dict[str, Prediction]:
+def _entries(found: Any, kind: type[T], what: str) -> dict[str, T]:
     try:
-        return {
-            str(question): Prediction(str(prediction["said"]), prediction["right"] is True)
-            for question, prediction in entries.items()
-        }
-    except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError("a prediction is damaged") from error
-
-
-def _record(entry: Any) -> Record:
-    if not isinstance(entry, dict):
-        raise ValueError("a puzzle's entry is not an object")
-    known = {f.name: entry[f.name] for f in fields(Record) if f.name in entry}
-    traffic = known.get("best_traffic")
-    try:
-        if traffic is not None:
-            known["best_traffic"] = BestTraffic(int(traffic["moved"]), int(traffic["allowed"]), str(traffic["case"]))
-        for name in ("attempts", "hints"):
-            known[name] = int(known.get(name, 0))
-        known["mistakes"] = {str(name): int(count) for name, count in known.get("mistakes", {}).items()}
-    except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError("a puzzle's entry is damaged") from error
-    return Record(**known)
+        return msgspec.convert(found, dict[str, kind], strict=False)  # type: ignore[valid-type]
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{what} is damaged") from error
 
 
 def _read_or_rescue(path: Path) -> Progress:
@@ -244,10 +226,8 @@ def _read_or_rescue(path: Path) -> Progress:
 
 def _kept_aside(path: Path) -> Path:
     """Rename a damaged file to a name that is free. Raises OSError where that cannot be done: then nothing is lost."""
-    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    names = itertools.chain(
-        [f"progress.damaged-{stamp}.json"], (f"progress.damaged-{stamp}-{n}.json" for n in range(2, 1000))
-    )
-    aside = next(path.with_name(name) for name in names if not path.with_name(name).exists())
+    name = f"progress.damaged-{datetime.now():%Y%m%d-%H%M%S}"
+    names = (f"{name}.json" if n == 1 else f"{name}-{n}.json" for n in itertools.count(1))
+    aside = next(free for free in map(path.with_name, names) if not free.exists())
     path.rename(aside)
     return aside
