@@ -24,7 +24,7 @@ from checker.sandbox import Sandbox
 from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource
 from checker.verbs import roofline, timing
-from checker.verbs.arguments import chosen_case, kernel_named, sizes_as_usage_errors
+from checker.verbs.arguments import chosen_case, sizes_as_usage_errors
 from checker.verbs.roofline import Demand, Limits, share
 from checker.view import display
 from checker.view.panel import Cell, Panel
@@ -54,11 +54,6 @@ PREDICTED = (
     "of two times: every input read once and every output written once at the rate of a copy, and the products at the rate of a large "
     "product of matrices. Both rates are those of a data sheet times what an H200 reaches of its own."
 )
-
-
-def bench(kernel: Any, wanted: Mapping[str, Any]) -> Benchmark | Panel | Verdict:
-    """Time a live kernel. Raises UsageError."""
-    return bench_and_show(*kernel_named(kernel, "bench"), wanted)
 
 
 def bench_and_show(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any]) -> Benchmark | Panel | Verdict:

@@ -14,7 +14,7 @@ from checker.puzzle import Case, Launch, Puzzle
 from checker.sandbox import Sandbox
 from checker.submission import rules
 from checker.submission.kernel import KernelSource
-from checker.verbs.arguments import UsageError, chosen_case, kernel_named
+from checker.verbs.arguments import UsageError, chosen_case
 from checker.verbs.bench import allowed_bytes, large_cases
 from checker.view import display
 from checker.view.formats import count
@@ -49,11 +49,6 @@ class Compiled:
         request = next(iter(self.requests.values()))
         numbers = [name for name, kind in request.signature.items() if kind in ("i32", "i64")]
         return [f"{name} = {self.launch.arguments[name]}" for name in numbers if name not in request.aligned]
-
-
-def xray(kernel: Any, wanted: Mapping[str, Any]) -> Panel:
-    """Show what the compiler makes of a live kernel. Raises UsageError."""
-    return xray_and_show(*kernel_named(kernel, "xray"), wanted)[0]
 
 
 def xray_and_show(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any]) -> tuple[Panel, bool]:
