@@ -15,7 +15,7 @@ from checker.sandbox import Sandbox
 from checker.submission import rules
 from checker.submission.kernel import KernelSource
 from checker.verbs.arguments import UsageError, chosen_case
-from checker.verbs.bench import allowed_bytes, large_cases
+from checker.verbs.bench import allowed_bytes, large_cases, timed_launch
 from checker.view import display
 from checker.view.formats import count
 from checker.view.panel import Cell, Panel
@@ -97,10 +97,8 @@ def compile_case(
     puzzle: Puzzle, source: KernelSource, case: Case, options: Mapping[str, int], named: Collection[str] = ()
 ) -> Compiled:
     """Compile one case for every GPU. `named` are the tile sizes that the caller chose: they win over the learner's autotune."""
-    config = source.configs[0] if source.configs else None
-    tuned = {name: value for name, value in (config.meta if config else {}).items() if name not in named}
-    launch = puzzle.launch(case, puzzle.make(case), {**case.meta, **tuned})
-    launch = replace(launch, options={**launch.options, **(config.options if config else {}), **options})
+    launch = timed_launch(puzzle, source, case, named)
+    launch = replace(launch, options={**launch.options, **options})
     requests = dict(zip(TARGETS, requests_for(launch, puzzle.parameters, TARGETS.values()), strict=True))
     results = Sandbox.shared().compile(source, list(requests.values()))
     return Compiled(case, launch, requests, dict(zip(TARGETS, results, strict=True)))

@@ -101,6 +101,11 @@ def test_a_choice_that_cannot_be_is_told(wanted: dict[str, Any], told: str) -> N
         case_and_options(ROW, wanted)
 
 
+def test_a_size_that_the_puzzle_refuses_is_told() -> None:
+    with pytest.raises(UsageError, match="D is 16, 32, 64 or 128, not 20"):
+        xray_panel(PUZZLES["linear_attention"], source("linear_attention"), {"D": 20})
+
+
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_the_default_is_a_case_as_a_gpu_sees_it(puzzle: Any) -> None:
     assert realistic_case(puzzle).devices in ({"gpu"}, {"bench"})
