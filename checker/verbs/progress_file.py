@@ -104,14 +104,10 @@ def update(space: Workspace, puzzle: str, change: Callable[[Record], Record]) ->
 
 def keep_prediction(space: Workspace, question: str, prediction: Prediction) -> Progress:
     """Keep a prediction, unless the question was answered before: after the first time the answer is known."""
-
-    def kept(progress: Progress) -> None:
-        progress.predictions.setdefault(question, prediction)
-
-    return _change(space, kept)
+    return _change(space, lambda progress: progress.predictions.setdefault(question, prediction))
 
 
-def _change(space: Workspace, change: Callable[[Progress], None]) -> Progress:
+def _change(space: Workspace, change: Callable[[Progress], object]) -> Progress:
     try:
         with workspace.locked(space.progress):
             progress = _read_or_rescue(space.progress)
@@ -124,13 +120,10 @@ def _change(space: Workspace, change: Callable[[Progress], None]) -> Progress:
     return progress
 
 
-def record(space: Workspace, verdict: Verdict, module: str) -> tuple[Progress, Path | None]:
-    """Count a verdict, and keep `module` (the kernel as a file that can be checked again) where it passed.
-
-    Returns the progress and the file of the snapshot, None where none was kept.
-    """
+def record(space: Workspace, verdict: Verdict, module: str) -> Progress:
+    """Count a verdict, and keep `module` (the kernel as a file that can be checked again) where it passed."""
     if verdict.status in NOT_AN_ATTEMPT:
-        return load(space), None
+        return load(space)
     moment, moved = workspace.now(), _traffic(verdict)
     mistake = verdict.diagnosis.misconception if verdict.diagnosis is not None else None
 
@@ -144,13 +137,12 @@ def record(space: Workspace, verdict: Verdict, module: str) -> tuple[Progress, P
         return replace(new, first_passed=old.first_passed or moment, best_traffic=best)
 
     progress = update(space, verdict.puzzle, counted)
-    if not verdict.passed:
-        return progress, None
     try:
-        return progress, workspace.keep_copy(space.ours / "passed", verdict.puzzle, module)
+        if verdict.passed:
+            workspace.keep_copy(space.ours / "passed", verdict.puzzle, module)
     except OSError as error:
         progress.messages += (f"This kernel was not kept in {space.ours / 'passed'} ({error.strerror or error}).",)
-        return progress, None
+    return progress
 
 
 def _traffic(verdict: Verdict) -> BestTraffic | None:

@@ -69,7 +69,7 @@ class Server:
         loop = asyncio.get_running_loop()
         while self._waiting:
             waiting, self._waiting = self._waiting, []
-            batch = [one for stored, _ in waiting for one in stored if self.live.still_here(one[0])]
+            batch = [one for stored, _ in waiting for one in stored if one[0] in self.live.room.learners]
             try:
                 new = await loop.run_in_executor(self.live.disk, self.live.store.add_events, batch)
                 self.live.apply(batch, new)

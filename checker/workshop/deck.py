@@ -60,20 +60,12 @@ def deck(name: str, notebook: NotebookNode, ran: NotebookNode) -> NotebookNode:
     lesson = lesson_of(name, notebook.metadata, title)
     pairs = zip(notebook.cells, ran.cells, strict=True)
     of_notebook = [made for cell, with_outputs in pairs for made in _on_slide(cell, with_outputs, lesson)]
-    cells = [*_opening(title, lesson), *of_notebook, *_closing(lesson)]
+    cells = [_text(f"# {title}", "slide", "title"), *of_notebook]
+    if lesson:
+        cells.insert(1, _text(lesson.question, "fragment"))
+        cells.append(_text(f"## To keep\n\n{lesson.keep}", "slide", "keep"))
     shown = [cell for cell in cells if cell.metadata.slideshow.slide_type != "skip"]
     return nbformat.v4.new_notebook(cells=shown, metadata={"title": title})
-
-
-def _opening(title: str, lesson: Lesson | None) -> Iterator[NotebookNode]:
-    yield _text(f"# {title}", "slide", "title")
-    if lesson:
-        yield _text(lesson.question, "fragment")
-
-
-def _closing(lesson: Lesson | None) -> Iterator[NotebookNode]:
-    if lesson:
-        yield _text(f"## To keep\n\n{lesson.keep}", "slide", "keep")
 
 
 def _text(text: str, place: str, look: str = "") -> NotebookNode:

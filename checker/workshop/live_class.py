@@ -142,9 +142,6 @@ class LiveClass:
         now = self.clock()
         return [(learner.id, _known(event), max(learner.joined, now - event.ago)) for event in report.events]
 
-    def still_here(self, who: str) -> bool:
-        return who in self.room.learners
-
     def apply(self, stored: Sequence[Stored], new: Sequence[bool]) -> None:
         """Take in what is on the disk now."""
         for (who, event, at), fresh in zip(stored, new, strict=True):

@@ -1,4 +1,4 @@
-"""A board on a free port of this machine, and learners who join it over the wire."""
+"""The course as run sheets know it, a board on a free port of this machine, and learners who join it over the wire."""
 
 from __future__ import annotations
 
@@ -16,9 +16,18 @@ from typing import Any
 import pytest
 
 from checker.workshop import board_store
+from checker.workshop.agenda import Lesson, lessons
 from checker.workshop.board import Server
 from checker.workshop.live_class import LiveClass, Role
 from tests.films.conftest import browser_thread, chrome, pytest_pyfunc_call  # noqa: F401 (a browser in a thread of its own)
+
+ROOT = Path(__file__).resolve().parents[2]
+COURSE = lessons(ROOT / "notebooks")
+
+
+def source(lesson: Lesson) -> str:
+    """What a notebook is made from."""
+    return (ROOT / "notebooks/src" / f"{lesson.notebook}.md").read_text("utf-8")
 
 
 @dataclass

@@ -19,8 +19,7 @@ from checker.workshop.join_code import parse
 from checker.workshop.rehearsal import mistakes, plain_sheet, script
 from checker.workshop.room import Learner, Room
 from checker.workshop.serving import place, qr_path
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.workshop.conftest import ROOT
 
 
 def opened(folder: Path, *more: str) -> tuple[subprocess.Popen[str], str]:

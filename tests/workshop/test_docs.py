@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
 from checker import teach_class
 from checker.course import PUZZLES
 from checker.misconceptions import bank
-from checker.workshop.agenda import Lesson, lessons
+from checker.workshop.agenda import Lesson
+from tests.workshop.conftest import COURSE, ROOT, source
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs" / "workshop"
-COURSE = lessons(ROOT / "notebooks")
 BELIEF = re.compile(r"`(\w+)/(\w+)`")
 
 
 def notes(lesson: Lesson) -> str:
     return (DOCS / "notes" / f"{lesson.notebook[:2]}.md").read_text("utf-8")
-
-
-def source(lesson: Lesson) -> str:
-    return (ROOT / "notebooks/src" / f"{lesson.notebook}.md").read_text("utf-8")
 
 
 def test_there_are_notes_for_every_notebook_and_for_nothing_else() -> None:

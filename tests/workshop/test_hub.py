@@ -19,9 +19,9 @@ from checker.workshop import class_files, reporting
 from checker.workshop.board_store import NoClass, Store
 from checker.workshop.join_code import JoinAddress
 from checker.workshop.wire import Event
+from tests.workshop.conftest import ROOT
 from tools.companions import find_hub
 
-ROOT = Path(__file__).resolve().parents[2]
 CONFIG = """
 c = get_config()
 c.JupyterHub.bind_url = "http://127.0.0.1:{public}/base/"

@@ -13,8 +13,8 @@ import pytest
 
 from checker import cli
 from checker.workshop import NotPossibleHere, pack
+from tests.workshop.conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PRESENT = f"{sys.version_info.major}.{sys.version_info.minor}"
 NOWHERE = "http://127.0.0.1:9"
 OFFLINE = {"PIP_CONFIG_FILE": "/dev/null", "http_proxy": NOWHERE, "https_proxy": NOWHERE, "PIP_FIND_LINKS": ""}

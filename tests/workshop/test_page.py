@@ -21,10 +21,7 @@ FILM = (
 
 @pytest.mark.browser
 def test_the_page_shows_the_room_and_takes_orders(
-    start: Start,
-    chrome: Any,
-    browser_thread: ThreadPoolExecutor,
-    tmp_path: Path,
+    start: Start, chrome: Any, browser_thread: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
     films = BeliefFilms(tmp_path / "films", lambda puzzle, name: FILM)
     board = start(

@@ -16,9 +16,9 @@ from playwright.sync_api import Browser, Page, Route, expect
 from checker import cli
 from checker.workshop import NotPossibleHere, deck
 from checker.workshop.executed import fill_in
+from tests.workshop.conftest import ROOT
 from tools import site, sync
 
-ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = {path.stem: nbformat.read(path, as_version=4) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
 PLAYED = "01_row_softmax"
 
