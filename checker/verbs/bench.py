@@ -185,33 +185,20 @@ class Benchmark:
 
     def panel(self) -> Panel:
         labels, case_sentences = _labelled([measured.case for measured in self.measured])
-        rows = [
-            row
-            for label, measured in zip(labels, self.measured, strict=True)
-            for row in _rows(label, measured, self.limits)
-        ]
-        refused = [
-            f"{label}{name} {IMPOSSIBLE}"
-            for label, measured in zip(labels, self.measured, strict=True)
-            for name in measured.beyond(self.limits)
-        ]
-        others = [
-            f"{name} was not timed{f' in case {label[0]}' if label else ''}: it does other work, or takes other tensors, than the case asks for."
-            for label, measured in zip(labels, self.measured, strict=True)
-            for name in measured.left_out
-        ]
-        products = " and ".join(
-            f"{self.limits.products[dtype] / 1e12:,.0f} TFLOP/s for products in {dtype}"
-            for dtype in dict.fromkeys(
-                measured.demand.dtype for measured in self.measured if measured.demand.operations
-            )
-        )
-        limit = f"{self.limits.copy / 1e9:,.0f} GB/s for a copy" + (f" and {products}" if products else "")
-        words = dict(zip(("gold", "silver", "bronze"), (f"{ratio:g}" for ratio, _ in MEDALS), strict=True))
-        footer = [text.format(limit=limit, rounds=timing.ROUNDS, **words) for text in MEASURED]
-        return Panel(
-            f"{self.title} on {self.limits.gpu}", [*case_sentences, *refused], HEADS, rows, footer=[*footer, *others]
-        )
+        rows, refused, others = list[list[Cell]](), list[str](), list[str]()
+        for label, measured in zip(labels, self.measured, strict=True):
+            rows += _rows(label, measured, self.limits)
+            refused += [f"{label}{name} {IMPOSSIBLE}" for name in measured.beyond(self.limits)]
+            where = f" in case {label[0]}" if label else ""
+            other = "it does other work, or takes other tensors, than the case asks for"
+            others += [f"{name} was not timed{where}: {other}." for name in measured.left_out]
+        rates = [f"{self.limits.copy / 1e9:,.0f} GB/s for a copy"]
+        for dtype in dict.fromkeys(measured.demand.dtype for measured in self.measured if measured.demand.operations):
+            rates.append(f"{self.limits.products[dtype] / 1e12:,.0f} TFLOP/s for products in {dtype}")
+        words = {medal: f"{ratio:g}" for ratio, medal in MEDALS}
+        footer = [text.format(limit=" and ".join(rates), rounds=timing.ROUNDS, **words) for text in MEASURED]
+        prose = [*case_sentences, *refused]
+        return Panel(f"{self.title} on {self.limits.gpu}", prose, HEADS, rows, footer=[*footer, *others])
 
 
 def _labelled(cases: Sequence[Case]) -> tuple[list[str], list[str]]:

@@ -60,21 +60,15 @@ def script(items: Sequence[Item], learners: int, seed: int = 0) -> list[Moment]:
         for puzzle in (name for name in item.solved if name in PUZZLES):
             wrong = list(mistakes(puzzle))
             chance.shuffle(wrong)
-            weights = [1 / (n + 1) ** 1.3 for n in range(len(wrong))]  # a few beliefs are common, most are rare
             for who in range(learners):
-                moments += _at_puzzle(chance, who, puzzle, item, fast[who], wrong, weights)
+                moments += _at_puzzle(chance, who, puzzle, item, fast[who], wrong)
     return sorted(moments)
 
 
 def _at_puzzle(
-    chance: random.Random,
-    who: int,
-    puzzle: str,
-    item: Item,
-    pace: float,
-    wrong: Sequence[tuple[str, str]],
-    weights: Sequence[float],
+    chance: random.Random, who: int, puzzle: str, item: Item, pace: float, wrong: Sequence[tuple[str, str]]
 ) -> list[Moment]:
+    weights = [1 / (n + 1) ** 1.3 for n in range(len(wrong))]  # a few beliefs are common, most are rare
     found: list[Moment] = []
     minute = item.start_minute + chance.uniform(1.0, 4.0) * pace
 

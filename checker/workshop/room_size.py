@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
 from checker.workshop import simulated
@@ -62,14 +62,8 @@ def measure(tries: Sequence[Try], learners: int = 3) -> Measured:
 
 @contextmanager
 def room(learners: int) -> Iterator[list[Learner]]:
-    present: list[Learner] = []
-    try:
-        for _ in range(learners):
-            present.append(Learner())
-        yield present
-    finally:
-        for one in present:
-            one.close()
+    with ExitStack() as present:
+        yield [present.enter_context(closing(Learner())) for _ in range(learners)]
 
 
 class Watch:
