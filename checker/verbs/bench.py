@@ -118,7 +118,7 @@ class OnGpu:
             return {}
         there = {name: tensor.cuda() for name, tensor in tensors.items()}
         calls = {peer.name: peer.prepare(case, there) for peer in taking}
-        return {name: timing.repeated(lambda call=call: timing.time_call(call)) for name, call in calls.items()}  # type: ignore[misc]
+        return {name: map(timing.time_call, repeat(call)) for name, call in calls.items()}
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,7 @@ def _plots(measured: Measured, limits: Limits) -> Iterator[str]:
         yield roofline_plot(points, demand.operations / demand.bytes, roof, title="Under the roof")._repr_html_()
 
 
-def predictions(puzzle: Puzzle, cases: Sequence[Case], sheets: Sequence[Limits] = roofline.SHEETS) -> Panel:
+def predictions(puzzle: Puzzle, cases: Sequence[Case]) -> Panel:
     """The least time of each case on GPUs that are not here. Raises UsageError for sizes that the puzzle cannot have."""
     labels, case_sentences = _labelled(cases)
     rows = []
@@ -270,7 +270,7 @@ def predictions(puzzle: Puzzle, cases: Sequence[Case], sheets: Sequence[Limits] 
         size = f"{needed.bytes / 1e6:,.1f} MB" + (
             f", {needed.operations / 1e9:,.0f} GFLOP" if needed.operations else ""
         )
-        for sheet in sheets:
+        for sheet in roofline.SHEETS:
             least = sheet.least(needed)
             bound = sheet.bound(needed)
             rows.append([Cell(label + sheet.gpu), Cell(duration(least), "soft", number=True), Cell(bound), Cell(size)])

@@ -41,7 +41,6 @@ from checker.workshop.wire import (
     Report,
     ReportReply,
 )
-from checker.workspace import Workspace
 
 PATIENCE = 2.0  # seconds for one post
 SLOWEST = 60.0  # seconds between two tries, at most
@@ -152,8 +151,8 @@ class Box:
             workspace.write_atomically(self.inbox_file, msgspec.json.encode(inbox))
 
 
-def box_of(space: Workspace) -> Box:
-    return Box(space.ours / "workshop")
+def own_box() -> Box:
+    return Box(workspace.find().ours / "workshop")
 
 
 # ----------------------------------------------------------------------------------------------------------- reporting
@@ -282,9 +281,9 @@ def reporter(box: Box) -> Reporter:
     return Reporter(box)
 
 
-def deliver_all(box: Box, patience: float = DETACHED_FOR) -> None:
-    """Post all that waits, with tries for so many seconds."""
-    end, wait = time.monotonic() + patience, 0.5
+def deliver_all(box: Box) -> None:
+    """Post all that waits, with tries for `DETACHED_FOR` seconds."""
+    end, wait = time.monotonic() + DETACHED_FOR, 0.5
     while time.monotonic() < end:
         try:
             if not deliver(box):

@@ -86,6 +86,7 @@ def test_a_class_that_was_closed_or_is_of_yesterday_is_not_gone_on_with(tmp_path
         (["open", "--agenda", "no.json"], "no.json"),
         (["rehearse", "--learners", "0"], "at least one learner"),
         (["export", "out.csv"], "class open"),
+        (["export", "out.csv", "--file", "none.sqlite"], "there is no class at none.sqlite"),
         (["export", "out.csv", "--file", "notes.txt"], "is not the file of a class"),
     ],
 )
@@ -132,9 +133,7 @@ def test_a_rehearsal_makes_the_mistakes_that_were_measured() -> None:
     assert {m.event.kind for m in moments} == {"check", "done", "hand"}
 
 
-def test_a_store_is_opened_only_where_it_is_one(tmp_path: Path) -> None:
-    with pytest.raises(board_store.NoClass):
-        board_store.Store(tmp_path / "none.sqlite")
+def test_a_class_is_not_made_over_another(tmp_path: Path) -> None:
     board_store.create(tmp_path / "class.sqlite", "A").close()
     with pytest.raises(FileExistsError):
         board_store.create(tmp_path / "class.sqlite", "A")

@@ -34,7 +34,7 @@ def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[reporting.B
     home = tmp_path / "learner"
     home.mkdir()
     monkeypatch.setenv(workspace.HOME_VARIABLE, str(home))
-    yield reporting.box_of(workspace.find())
+    yield reporting.own_box()
     reporting.reporter.cache_clear()
 
 
