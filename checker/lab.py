@@ -542,7 +542,6 @@ def _on_gpu(device: str, instead: str) -> bool:
 
 
 def _puzzle(name: str) -> Puzzle:
-    """The puzzle or the demonstration of that name."""
     found = PUZZLES.get(name) or DEMONSTRATIONS.get(name)
     if found is None:
         raise UsageError(f"There is no puzzle called {name}. The puzzles are {', '.join([*PUZZLES, *DEMONSTRATIONS])}.")

@@ -215,7 +215,6 @@ def _possible(measured: Measured, limits: Limits) -> dict[str, Timing]:
 
 
 def _rows(label: str, measured: Measured, limits: Limits) -> list[list[Cell]]:
-    """A row for each contestant."""
     possible = _possible(measured, limits)
     least = limits.least(measured.demand)
     rows = []

@@ -101,7 +101,6 @@ def folded(verdict: Verdict, source: KernelSource) -> str:
 
 
 def _show_controls(puzzle: Puzzle, source: KernelSource, verdict: Verdict | None, area: display.OutputArea) -> None:
-    """Below the film, the lists of sizes."""
     from IPython.display import display as show
 
     def run(case: Case) -> str:

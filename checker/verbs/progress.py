@@ -53,7 +53,6 @@ def progress() -> ProgressSummary:
 
 
 def _predicted(saved: Progress) -> list[str]:
-    """How often the first prediction was right."""
     if not saved.predictions:
         return []
     right = sum(prediction.right for prediction in saved.predictions.values())

@@ -126,7 +126,6 @@ class Store:
             ]
 
     def events(self) -> list[Stored]:
-        """All events, in the order in which they happened."""
         rows = self._execute(f"SELECT who, at, uid, {', '.join(FACTS)} FROM event ORDER BY at, rowid")
         return [(who, Event(uid, **dict(zip(FACTS, facts, strict=True))), at) for who, at, uid, *facts in rows]
 
@@ -142,7 +141,6 @@ class Store:
         return number
 
     def messages(self) -> dict[str, list[Message]]:
-        """All messages, by learner."""
         found: dict[str, list[Message]] = {}
         query = "SELECT who, id, text, about FROM recipient JOIN message ON id = message ORDER BY id"
         for who, *facts in self._execute(query):

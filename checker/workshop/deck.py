@@ -142,7 +142,6 @@ def _fetch(kept: Path) -> None:
 
 
 def _index(folder: Path) -> str:
-    """A page that leads to every deck in the folder."""
     decks = [path for path in sorted(folder.glob("*.html")) if path.name != "index.html"]
     rows = "".join(f'<li><a href="{path.name}">{escape(_title(path))}</a></li>' for path in decks)
     head = '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Slides</title><link rel="stylesheet" href="deck.css">'

@@ -198,7 +198,6 @@ def _try_from_outside(where: Place) -> None:
 
 
 def _qr(text: str) -> Any:
-    """A QR code, None without segno."""
     try:
         import segno
     except ImportError:
