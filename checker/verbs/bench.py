@@ -266,9 +266,8 @@ def predictions(puzzle: Puzzle, cases: Sequence[Case]) -> Panel:
     for label, case in zip(labels, cases, strict=True):
         with sizes_as_usage_errors():
             needed = roofline.demand(puzzle, case)
-        size = f"{needed.bytes / 1e6:,.1f} MB" + (
-            f", {needed.operations / 1e9:,.0f} GFLOP" if needed.operations else ""
-        )
+        products = f", {needed.operations / 1e9:,.0f} GFLOP" if needed.operations else ""
+        size = f"{needed.bytes / 1e6:,.1f} MB{products}"
         for sheet in roofline.SHEETS:
             least = sheet.least(needed)
             bound = sheet.bound(needed)

@@ -215,9 +215,8 @@ def _laid_out(parts: Sequence[Part], minutes: int) -> list[Row]:
         now = rows[-1].end
         if sitting + part.minutes > STRETCH:
             lunch = minutes >= WITH_LUNCH and now >= 0.4 * minutes and all(row.kind != "lunch" for row in rows)
-            rows.append(
-                Row(now, LUNCH, "", "Lunch", (), "lunch") if lunch else Row(now, BREAK, "", "Break", (), "break")
-            )
+            rest = Row(now, LUNCH, "", "Lunch", (), "lunch") if lunch else Row(now, BREAK, "", "Break", (), "break")
+            rows.append(rest)
             sitting = 0
         for row in part.rows():
             rows.append(replace(row, start_minute=rows[-1].end))

@@ -39,9 +39,8 @@ def run(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence
 
     def executed(cells: Sequence[str]) -> list[list[Any]]:
         notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in cells])
-        NotebookClient(
-            notebook, timeout=240, allow_errors=True, resources={"metadata": {"path": str(space.root)}}
-        ).execute()
+        folder = {"metadata": {"path": str(space.root)}}
+        NotebookClient(notebook, timeout=240, allow_errors=True, resources=folder).execute()
         return [cell.outputs for cell in notebook.cells]
 
     return executed

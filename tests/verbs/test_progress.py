@@ -32,9 +32,8 @@ def space(tmp_path: Path) -> Workspace:
 
 def verdict(status: Status = "passed", loaded: int = 64) -> Verdict:
     moved = {"x_ptr": (Moved(loaded=loaded), 64, 0), "y_ptr": (Moved(stored=64), 0, 64)}
-    gates = (
-        (GateResult("traffic", "passed", "as little as any kernel can", traffic=moved),) if status == "passed" else ()
-    )
+    gate = GateResult("traffic", "passed", "as little as any kernel can", traffic=moved)
+    gates = (gate,) if status == "passed" else ()
     return Verdict("row_softmax", "In[3]", status, "cpu", 0.1, 2.0 if status == "passed" else 0.0, 2.0, gates)
 
 

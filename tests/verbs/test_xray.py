@@ -155,9 +155,8 @@ def test_tensor_cores_of_each_generation() -> None:
 
 
 def test_an_h100_that_falls_back_to_mma_says_what_wgmma_needs() -> None:
-    old = result(
-        "H100", dots=(Dot(32, 32, 32, "f16", True),), tensor_cores=(TensorCore("mma.sync", "m16n8k16", "f16", 4),)
-    )
+    core = TensorCore("mma.sync", "m16n8k16", "f16", 4)
+    old = result("H100", dots=(Dot(32, 32, 32, "f16", True),), tensor_cores=(core,))
     assert any("wgmma needs tiles of at least 64 rows" in s for s in sentences({"H100": old}))
 
 

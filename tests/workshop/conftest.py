@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tornado.httpserver import HTTPServer
 
 from checker.workshop import board_store
 from checker.workshop.agenda import Lesson, lessons
@@ -94,24 +95,16 @@ def start(tmp_path: Path) -> Iterator[Start]:
     def started(file: str = "class.sqlite", port: int = 0, **more: Any) -> Board:
         path = tmp_path / file
         store = board_store.Store(path) if path.exists() else board_store.create(path, "A class")
-        loop, up, made = asyncio.new_event_loop(), threading.Event(), []
-
-        async def serve() -> None:
-            live = LiveClass(store, "http://127.0.0.1/", **more)
-            server = Server(live)
-            http, number = server.listen(port)
-            live.url = f"http://127.0.0.1:{number}/"
-            made.append((live, server, http))
-            up.set()
-
-        def run() -> None:
-            loop.create_task(serve())
-            loop.run_forever()
-
-        thread = threading.Thread(target=run, daemon=True)
+        live = LiveClass(store, "http://127.0.0.1/", **more)
+        server, loop = Server(live), asyncio.new_event_loop()
+        thread = threading.Thread(target=loop.run_forever, daemon=True)
         thread.start()
-        assert up.wait(20)
-        live, server, http = made[0]
+
+        async def listen() -> tuple[HTTPServer, int]:
+            return server.listen(port)
+
+        http, number = asyncio.run_coroutine_threadsafe(listen(), loop).result(20)
+        live.url = f"http://127.0.0.1:{number}/"
 
         async def close() -> None:
             http.stop()

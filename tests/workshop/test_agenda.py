@@ -19,9 +19,8 @@ LENGTHS = [45, 60, 90, 120, 150, 180, 240, 300, 360, 420, 480]
 
 
 def test_every_notebook_says_what_it_takes() -> None:
-    assert [lesson.notebook for lesson in COURSE] == [
-        path.stem for path in sorted((ROOT / "notebooks/src").glob("*.md"))
-    ]
+    sources = sorted((ROOT / "notebooks/src").glob("*.md"))
+    assert [lesson.notebook for lesson in COURSE] == [path.stem for path in sources]
 
 
 @pytest.mark.parametrize("lesson", COURSE, ids=lambda lesson: lesson.notebook)

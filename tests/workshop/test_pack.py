@@ -23,20 +23,17 @@ HASTY = {"PIP_COMPILE": "0"}  # a hundred packages, of which the test imports fe
 
 def cut_off() -> list[str]:
     """What runs a command without a network, where namespaces are allowed; elsewhere the proxy that is not there has to do."""
-    tried = (
-        subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False)
-        if shutil.which("unshare")
-        else None
-    )
-    return ["unshare", "-rn"] if tried is not None and tried.returncode == 0 else []
+    if shutil.which("unshare") is None:
+        return []
+    tried = subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False)
+    return ["unshare", "-rn"] if tried.returncode == 0 else []
 
 
 def run(*command: str, home: Path) -> subprocess.CompletedProcess[str]:
     environment = os.environ | OFFLINE | HASTY | {"HOME": str(home), "PYTHON": sys._base_executable}  # type: ignore[attr-defined]
     environment.pop("PYTHONPATH", None)
-    return subprocess.run(
-        [*cut_off(), *command], env=environment, cwd=home, capture_output=True, text=True, check=False
-    )
+    alone = [*cut_off(), *command]
+    return subprocess.run(alone, env=environment, cwd=home, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.slow
@@ -47,8 +44,7 @@ def test_installs_without_a_network(tmp_path: Path) -> None:
     assert list((made / "wheels").glob("jupyterlab-*.whl"))
     assert not list((made / "wheels").glob("torch-*"))
 
-    course.mkdir()
-    (course / "puzzles").mkdir()
+    (course / "puzzles").mkdir(parents=True)
     mine = course / "puzzles" / "row_softmax.py"
     mine.write_text("# my work\n")
     installed = run("sh", str(made / "install.sh"), str(course), home=tmp_path)

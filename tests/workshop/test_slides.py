@@ -39,9 +39,8 @@ class TestEveryDeck:
         assert "notes" in places(built(name))
 
     def test_shows_a_kernel_and_its_film(self, name: str) -> None:
-        marked = [
-            cell for cell in NOTEBOOKS[name].cells if cell.metadata.slideshow.slide_type in ("slide", "fragment", "-")
-        ]
+        shown = ("slide", "fragment", "-")
+        marked = [cell for cell in NOTEBOOKS[name].cells if cell.metadata.slideshow.slide_type in shown]
         code = [cell for cell in marked if cell.cell_type == "code"]
         assert any(cell.id.startswith("stub-") for cell in code)
         assert any(cell.source.startswith("film(") or "films(" in cell.source for cell in code)
