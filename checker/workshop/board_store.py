@@ -66,8 +66,6 @@ class Store:
         with self._lock:
             return self._db.execute(query, values).fetchall()
 
-    # ------------------------------------------------------------------------------------------------------- the class
-
     def meta(self, key: str, default: str | None = None) -> str:
         """Raises KeyError where there is none, nor a `default`."""
         rows = self._execute("SELECT value FROM meta WHERE key = ?", key)
@@ -79,8 +77,6 @@ class Store:
         with self._lock, self._db:
             self._db.execute("BEGIN")
             self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", [(k, str(v)) for k, v in values.items()])
-
-    # ------------------------------------------------------------------------------------------------------- learners
 
     def add_learner(self, learner: Learner, own_name: bool, token: str) -> None:
         row = (learner.id, learner.name, own_name, digest(token), learner.joined)
@@ -109,8 +105,6 @@ class Store:
                     self._db.execute(f"DELETE FROM {table} WHERE {column} = ?", (who,))
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    # ------------------------------------------------------------------------------------------------------- events
-
     def add_events(self, batch: Sequence[Stored]) -> list[bool]:
         """Keep events, in one commit; for each, whether it is new. One that was sent before is not kept twice."""
         received = time.time()
@@ -129,8 +123,6 @@ class Store:
         rows = self._execute(f"SELECT who, at, uid, {', '.join(FACTS)} FROM event ORDER BY at, rowid")
         return [(who, Event(uid, **dict(zip(FACTS, facts, strict=True))), at) for who, at, uid, *facts in rows]
 
-    # ------------------------------------------------------------------------------------------------------- messages
-
     def push(self, text: str, about: str, recipients: Iterable[str]) -> int:
         """Keep a message for those who are there now."""
         with self._lock, self._db:
@@ -146,8 +138,6 @@ class Store:
         for who, *facts in self._execute(query):
             found.setdefault(who, []).append(Message(*facts))
         return found
-
-    # ------------------------------------------------------------------------------------------------------- help
 
     def claim(self, who: str, by: str | None) -> bool:
         """Note that `by` goes to a learner, None that nobody does; False where somebody else does already."""
