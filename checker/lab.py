@@ -74,6 +74,7 @@ __all__ = [
 
 Sizes = Mapping[str, Scalar]
 
+NOT_SOLVED = "You have not solved the kernels marked with * yet: for those, the course's solution {}."
 ORDERS = ("row-major", "reversed", "shuffled")
 GROWN = 4096
 LARGEST = 1 << 25
@@ -264,9 +265,7 @@ class Comparison:
             if k.seconds
         ]
         if not all(kernel.own for kernel in self.kernels):
-            words.append(
-                "You have not solved the kernels marked with * yet: for those, the course's solution was counted."
-            )
+            words.append(NOT_SOLVED.format("was counted"))
         return plot + "".join(map(Markup("<p>{}</p>").format, words))
 
     def __repr__(self) -> str:
@@ -369,7 +368,7 @@ class PipelineRun:
             if found:
                 words.append(f"{place}, distance from float64, relative to its size: {self._listed(found)}.")
         if not all(step.own for step in self.steps):
-            words.append("You have not solved the kernels marked with * yet: for those, the course's solution ran.")
+            words.append(NOT_SOLVED.format("ran"))
         rows = list(zip(*columns.values(), strict=True))
         return Panel(f"{self.pipeline.title}: {self.case.name}", heads=list(columns), rows=rows, footer=words).html()
 

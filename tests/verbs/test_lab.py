@@ -115,11 +115,9 @@ class TestFilms:
         monkeypatch.setattr(lab.display, "show", lambda thing: outputs.append(thing.html()))
         return outputs
 
-    def test_what_is_not_solved_is_not_filmed(self, capsys):
+    def test_what_is_solved_is_filmed_and_nothing_else(self, solve, capsys):
         films(SMALL)
         assert "once your kernel has passed" in capsys.readouterr().out
-
-    def test_what_is_solved_is_filmed(self, solve, capsys):
         solve("chunked_softmax")
         films(SMALL)
         assert "film of chunked_softmax" in capsys.readouterr().out
@@ -448,15 +446,10 @@ def test_below_the_levels_stand_the_kernels_of_the_report(space):
     reports = space.root / "reports"
     reports.mkdir()
     (reports / "speed-h200.json").write_text(json.dumps({"schema": "speed/v1", "rows": rows}))
+    (reports / "speed-x.json").write_text("{")  # no report
     found = lab.levels({"plain": (338, 310)}, products=686)
     told = "plain: 338 full, 310 causal; speed-h200: fast: 600 full, 530 causal. Products of matrices: 686."
     assert found.alt.endswith(told)
-
-
-def test_a_report_that_cannot_be_read_is_no_report(space):
-    (space.root / "reports").mkdir()
-    (space.root / "reports" / "speed-x.json").write_text("{")
-    assert "plain: 338 full" in lab.levels({"plain": (338, 310)}, products=686).alt
 
 
 def test_banks_are_shown_as_a_picture():
