@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from checker.compiler import SHARED_MEMORY, TARGETS, CompileRequest, CompileResult, SharedTile, requests_for
+from checker.compiler import SHARED_MEMORY, TARGETS, CompileResult, SharedTile, requests_for
 from checker.compiler.occupancy import MOST_REGISTERS, Occupancy, occupancy
 from checker.judge.phrases import join
 from checker.puzzle import Case, Launch, Puzzle
@@ -35,7 +35,6 @@ class Compiled:
 
     case: Case
     launch: Launch
-    requests: Mapping[str, CompileRequest]
     results: Mapping[str, CompileResult]
 
     @property
@@ -46,7 +45,7 @@ class Compiled:
     @property
     def odd_numbers(self) -> list[str]:
         """The kernel's whole numbers (sizes, strides) that are no multiples of 16, as the compiler knows."""
-        request = next(iter(self.requests.values()))
+        request = next(iter(self.results.values())).request
         numbers = [name for name, kind in request.signature.items() if kind in ("i32", "i64")]
         return [f"{name} = {self.launch.arguments[name]}" for name in numbers if name not in request.aligned]
 
@@ -99,9 +98,8 @@ def compile_case(
     """Compile one case for every GPU. `named` are the tile sizes that the caller chose: they win over the learner's autotune."""
     launch = timed_launch(puzzle, source, case, named)
     launch = replace(launch, options={**launch.options, **options})
-    requests = dict(zip(TARGETS, requests_for(launch, puzzle.parameters, TARGETS.values()), strict=True))
-    results = Sandbox.shared().compile(source, list(requests.values()))
-    return Compiled(case, launch, requests, dict(zip(TARGETS, results, strict=True)))
+    results = Sandbox.shared().compile(source, requests_for(launch, puzzle.parameters, TARGETS.values()))
+    return Compiled(case, launch, dict(zip(TARGETS, results, strict=True)))
 
 
 def case_and_options(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[Case, dict[str, int]]:
