@@ -108,11 +108,14 @@ def keep_prediction(space: Workspace, question: str, prediction: Prediction) -> 
 
 
 def _change(space: Workspace, change: Callable[[Progress], object]) -> Progress:
+    path = space.progress
     try:
-        with workspace.locked(space.progress):
-            progress = _read_or_rescue(space.progress)
+        with workspace.locked(path):
+            progress = _read_or_rescue(path)
             change(progress)
-            _save(space.progress, progress)
+            if path.exists():  # what was just read is good, and becomes the backup
+                workspace.write_atomically(_backup(path), path.read_text(encoding="utf-8"))
+            workspace.write_atomically(path, _dumped(progress))
     except OSError as error:  # TimeoutError is one
         progress = load(space)
         change(progress)
@@ -153,13 +156,6 @@ def _traffic(verdict: Verdict) -> BestTraffic | None:
     moved = sum(t.loaded + t.stored for t, _, _ in gate.traffic.values())
     allowed = sum(loaded + stored for _, loaded, stored in gate.traffic.values())
     return BestTraffic(moved, allowed, gate.case.name if gate.case else "")
-
-
-def _save(path: Path, progress: Progress) -> None:
-    """Write the file, with what stood there (which was just read and is good) as its backup."""
-    if path.exists():
-        workspace.write_atomically(_backup(path), path.read_text(encoding="utf-8"))
-    workspace.write_atomically(path, _dumped(progress))
 
 
 def _backup(path: Path) -> Path:
