@@ -110,14 +110,14 @@ def _add_folder(p: ArgumentParser) -> None:
 
 
 def open_class(options: Namespace) -> None:
-    from checker.workshop import class_files
+    from checker.workshop import board_store
 
     folder = _folder(options)
-    for path in class_files.old(folder):
+    for path in board_store.old(folder):
         told = f"checker: {path} is older than two weeks; forget it: class close --forget --file {path}"
         print(told, file=sys.stderr)
-    path, store = class_files.open_or_new(folder, options.title)
-    print(f"The class is kept in {path}.")
+    store = board_store.open_or_new(folder, options.title)
+    print(f"The class is kept in {store.path}.")
     _serve(options, store, folder / "films", _items(options))
 
 
@@ -205,11 +205,10 @@ def _folder(options: Namespace) -> Path:
 
 def _store(options: Namespace) -> Store:
     """The class that was named, or the newest one. Raises UsageError."""
-    from checker.workshop import class_files
-    from checker.workshop.board_store import NoClass, Store
+    from checker.workshop.board_store import NoClass, Store, newest
 
     try:
-        return Store(Path(options.file) if options.file else class_files.newest(_folder(options)))
+        return Store(Path(options.file) if options.file else newest(_folder(options)))
     except NoClass as error:
         raise UsageError(f"{error}; `python -m checker class open` opens one") from None
 

@@ -1,4 +1,4 @@
-"""What the board keeps: one SQLite file a class, in WAL mode. What was acknowledged is on the disk."""
+"""What the board keeps: one SQLite file a class, named after when it was opened, in WAL mode. What was acknowledged is on the disk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from checker.grading.gradebook import guarded
 from checker.workshop import WorkshopError
 from checker.workshop.join_code import digest, new_code, new_token
 from checker.workshop.room import Learner
-from checker.workshop.wire import Event, Message
+from checker.workshop.wire import OPEN_FOR, Event, Message
 
 SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -30,6 +31,7 @@ CREATE TABLE recipient (who TEXT NOT NULL, message INTEGER NOT NULL, PRIMARY KEY
 CREATE TABLE claim (who TEXT PRIMARY KEY, by TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
 """
 FACTS = ("kind", "puzzle", "status", "gate", "misconception", "attempt", "hints", "seconds", "device")
+FORGET_AFTER = 14 * 24 * 3600.0
 Stored = tuple[str, Event, float]
 """Who, what, and when by the board's clock."""
 
@@ -163,6 +165,39 @@ def create(path: Path, title: str) -> Store:
         db.executemany("INSERT INTO meta VALUES (?, ?)", [(key, str(value)) for key, value in values.items()])
         db.commit()
     return Store(path)
+
+
+def all_of(folder: Path) -> list[Path]:
+    """The files of all classes, the newest first."""
+    return sorted(folder.glob("class-*.sqlite"), reverse=True)
+
+
+def newest(folder: Path) -> Path:
+    """Raises NoClass."""
+    found = all_of(folder)
+    if not found:
+        raise NoClass(f"there is no class in {folder}")
+    return found[0]
+
+
+def open_or_new(folder: Path, title: str) -> Store:
+    """The class that was opened in the last 12 hours and not closed, so that one goes on after the machine slept; else a new one."""
+    with suppress(NoClass):
+        store = Store(newest(folder))
+        if not store.meta("closed", "") and time.time() - float(store.meta("opened")) < OPEN_FOR:
+            return store
+        store.close()
+    return create(folder / f"class-{datetime.now():%Y%m%d-%H%M%S}.sqlite", title)
+
+
+def old(folder: Path) -> list[Path]:
+    """The classes that nobody needs any more, and whose learners may expect to be forgotten."""
+    found = []
+    for path in all_of(folder):
+        with suppress(NoClass), closing(Store(path)) as store:
+            if time.time() - float(store.meta("opened")) > FORGET_AFTER:
+                found.append(path)
+    return found
 
 
 def delete(path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from checker import cli
 from checker.misconceptions import bank
-from checker.workshop import WorkshopError, board_store, class_files, reporting
+from checker.workshop import WorkshopError, board_store, reporting
 from checker.workshop.join_code import parse
 from checker.workshop.rehearsal import mistakes, plain_sheet, script
 from checker.workshop.room import Learner, Room
@@ -63,19 +63,20 @@ def test_a_class_opens_survives_a_kill_and_is_forgotten(tmp_path: Path, capsys: 
 
 
 def test_a_class_that_was_closed_or_is_of_yesterday_is_not_gone_on_with(tmp_path: Path) -> None:
-    first, store = class_files.open_or_new(tmp_path, "A")
+    store = board_store.open_or_new(tmp_path, "A")
+    first = store.path
     store.close()
     assert first.stat().st_mode & 0o777 == 0o600
-    same, store = class_files.open_or_new(tmp_path, "A")
-    assert same == first
+    store = board_store.open_or_new(tmp_path, "A")
+    assert store.path == first
     store.set_meta(opened=time.time() - 13 * 3600)
     store.close()
     first.rename(tmp_path / "class-20200101-000000.sqlite")
-    second, store = class_files.open_or_new(tmp_path, "A")
-    assert len(class_files.all_of(tmp_path)) == 2
-    assert class_files.old(tmp_path) == []
+    store = board_store.open_or_new(tmp_path, "A")
+    assert len(board_store.all_of(tmp_path)) == 2
+    assert board_store.old(tmp_path) == []
     store.set_meta(opened=time.time() - 15 * 24 * 3600)
-    assert class_files.old(tmp_path) == [second]
+    assert board_store.old(tmp_path) == [store.path]
     store.close()
 
 

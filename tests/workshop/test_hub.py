@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from checker.workshop import class_files, reporting
-from checker.workshop.board_store import NoClass, Store
+from checker.workshop import reporting
+from checker.workshop.board_store import NoClass, Store, newest
 from checker.workshop.join_code import JoinAddress
 from checker.workshop.wire import Event
 from tests.workshop.conftest import ROOT
@@ -86,7 +86,7 @@ def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
 
 def opened(folder: Path) -> Store:
     try:
-        return Store(class_files.newest(folder))
+        return Store(newest(folder))
     except NoClass:
         return pytest.fail("the service made no class")
 
