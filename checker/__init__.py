@@ -26,6 +26,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, overload
 
+from checker.verbs.arguments import kernel_named as _kernel_named
 from checker.verbs.arguments import need as _need
 
 if TYPE_CHECKING:  # `import checker` imports neither torch nor triton
@@ -92,9 +93,9 @@ def xray(kernel: Any = None, **choices: Any) -> Panel:
     ``dtype`` of its tensors, and the launch's options. Without them it takes a case as large as those run on a GPU.
     """
     _need("torch", "triton")
-    from checker.verbs.xray import xray
+    from checker.verbs.xray import xray_and_show
 
-    return xray(kernel, choices)
+    return xray_and_show(*_kernel_named(kernel, "xray"), choices)[0]
 
 
 def bench(kernel: Any = None, **choices: Any) -> Benchmark | Panel | Verdict:
@@ -104,9 +105,9 @@ def bench(kernel: Any = None, **choices: Any) -> Benchmark | Panel | Verdict:
     launch's options; without them it takes cases made for a GPU. Without a GPU it predicts the least times on several.
     """
     _need("torch", "triton")
-    from checker.verbs.bench import bench
+    from checker.verbs.bench import bench_and_show
 
-    return bench(kernel, choices)
+    return bench_and_show(*_kernel_named(kernel, "bench"), choices)
 
 
 def hint(kernel: Any = None, level: int | str | None = None) -> ShownHint:

@@ -15,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from checker import grade_class, teach_class
 from checker.verbs.arguments import UnavailableHere, UsageError, kernels_in, one_kernel, path_of, puzzle_named
 
 if TYPE_CHECKING:  # `doctor` runs where torch is missing
@@ -34,9 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         if given[:1] == ["class"]:
-            options = Namespace(run=_teach_class, arguments=given[1:])
-        elif _is_stage(given):
-            options = Namespace(run=_grade_class, arguments=given[1:])
+            options = Namespace(run=lambda _: teach_class.main(given[1:]))
+        elif given[:1] == ["grade"] and set(given[1:2]) & grade_class.STAGES.keys():  # a file is written ``./collect``
+            options = Namespace(run=lambda _: grade_class.main(given[1:]))
         else:
             options = parser.parse_args(given)
     except SystemExit as stop:  # argparse ends with 2 for wrong usage and with 0 for --help
@@ -108,9 +109,8 @@ def _parser() -> ArgumentParser:
         p.add_argument("--num-stages", metavar="N", type=int, help="stages of pipelined loops: 1 to 8")
 
     def add_puzzles(p: ArgumentParser) -> None:
-        p.add_argument(
-            "--puzzle", metavar="NAME", action="append", default=[], help="only this puzzle; may be repeated"
-        )
+        only = "only this puzzle; may be repeated"
+        p.add_argument("--puzzle", metavar="NAME", action="append", default=[], help=only)
 
     def json_help(what: str) -> str:
         return f"{what} to FILE, or - for standard output"
@@ -244,9 +244,7 @@ def bench(options: Namespace) -> int:
 
     found = bench_and_show(*_kernel(options), _choices(options))
     if not gpu.available():
-        print(
-            "checker: bench needs a GPU that torch can use, and there is none here: doctor says more.", file=sys.stderr
-        )
+        _complain("bench needs a GPU that torch can use, and there is none here: doctor says more.")
         return BROKEN
     return PASSED if isinstance(found, Benchmark) else FAILED
 
@@ -271,9 +269,7 @@ def _sizes(options: Namespace) -> dict[str, Any]:
 def _kernel(options: Namespace) -> tuple[Puzzle, KernelSource]:
     """The one kernel that was named. Raises UsageError where there is none, or several."""
     path = _path(options)
-    return one_kernel(
-        kernels_in(path, options.verb, options.puzzle or ""), path, f"{options.verb} {path} --puzzle NAME"
-    )
+    return one_kernel(_kernels(options), path, f"{options.verb} {path} --puzzle NAME")
 
 
 def _kernels(options: Namespace) -> list[tuple[Puzzle, KernelSource]]:
@@ -332,25 +328,6 @@ def doctor(options: Namespace) -> int:
 
 
 # --- the grader's commands ----------------------------------------------------------------------------------------------
-
-
-def _is_stage(arguments: Sequence[str]) -> bool:
-    """Whether this is a stage of grading a class. A file called like one is written ``./collect``."""
-    from checker.grade_class import STAGES
-
-    return len(arguments) > 1 and arguments[0] == "grade" and arguments[1] in STAGES
-
-
-def _grade_class(options: Namespace) -> int:
-    from checker import grade_class
-
-    return grade_class.main(options.arguments)
-
-
-def _teach_class(options: Namespace) -> int:
-    from checker import teach_class
-
-    return teach_class.main(options.arguments)
 
 
 def grade(options: Namespace) -> int:
@@ -451,13 +428,7 @@ def puzzles(options: Namespace) -> int:
 
     if options.json is not None:
         listed = [
-            {
-                "name": p.name,
-                "kernel": p.kernel,
-                "parameters": list(p.parameters),
-                "notebook": p.notebook,
-                "points": p.points,
-            }
+            {"name": p.name, "kernel": p.kernel, "parameters": p.parameters, "notebook": p.notebook, "points": p.points}
             for p in LADDER
         ]
         _write_json(options.json, {"schema": "puzzles/v1", "puzzles": listed})

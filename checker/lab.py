@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -73,6 +74,7 @@ __all__ = [
 
 Sizes = Mapping[str, Scalar]
 
+NOT_SOLVED = "You have not solved the kernels marked with * yet: for those, the course's solution {}."
 ORDERS = ("row-major", "reversed", "shuffled")
 GROWN = 4096
 LARGEST = 1 << 25
@@ -146,7 +148,8 @@ def timed(name: str, sizes: Sequence[Sizes], dtype: str = "") -> list[float] | N
     cases = _cases("timed", puzzle, sizes, dtype)
     if not gpu.available():
         return None
-    return _seconds(puzzle, _kernel(puzzle)[0], cases, sizes)
+    source, _ = _kernel(puzzle)
+    return _seconds(puzzle, source, cases, map(partial(timed_launch, puzzle, source), cases, sizes))
 
 
 def memory_hierarchy(name: str = "", sizes: Sizes | None = None) -> Plot:
@@ -183,9 +186,8 @@ def levels(measured: Mapping[str, Sequence[float]], products: float) -> Plot:
     found = dict(measured)
     for path in sorted((workspace.find().root / "reports").glob("speed-*.json")):
         with suppress(OSError, ValueError, LookupError, TypeError):  # a report of another form
-            found |= {
-                f"{path.stem}: {name}": pair for name, pair in _in_report(json.loads(path.read_text("utf-8"))).items()
-            }
+            pairs = _in_report(json.loads(path.read_text("utf-8")))
+            found |= {f"{path.stem}: {name}": pair for name, pair in pairs.items()}
     return levels_plot(found, ("full", "causal"), products, title=f"TFLOP/s, and per cent of {products:,.0f}")
 
 
@@ -263,9 +265,7 @@ class Comparison:
             if k.seconds
         ]
         if not all(kernel.own for kernel in self.kernels):
-            words.append(
-                "You have not solved the kernels marked with * yet: for those, the course's solution was counted."
-            )
+            words.append(NOT_SOLVED.format("was counted"))
         return plot + "".join(map(Markup("<p>{}</p>").format, words))
 
     def __repr__(self) -> str:
@@ -300,7 +300,7 @@ def _compared(puzzle: Puzzle, case: Case, grow: str, times: int) -> ComparedKern
     if not times:
         return counted
     name, large = grown(case, grow, times)
-    (took,) = _seconds(puzzle, source, [large], [case.meta])
+    (took,) = _seconds(puzzle, source, [large], [timed_launch(puzzle, source, large, case.meta)])
     allowed = allowed_bytes(puzzle, large)
     return replace(counted, seconds=took, timed_bytes=allowed, grown=name, grown_to=int(large.sizes[name]))
 
@@ -354,22 +354,23 @@ class PipelineRun:
         return sum(counted) if counted else None
 
     def _repr_html_(self) -> str:
-        heads = ["launch", "programs"]
-        rows = [[Cell(s.puzzle + ("" if s.own else " *")), Cell(f"{s.programs:,}", number=True)] for s in self.steps]
+        columns = {
+            "launch": [Cell(step.puzzle + ("" if step.own else " *")) for step in self.steps],
+            "programs": [Cell(f"{step.programs:,}", number=True) for step in self.steps],
+        }
         if self.moved is not None:
-            heads.append("bytes moved")
-            rows = [[*row, Cell(f"{step.moved:,}", number=True)] for row, step in zip(rows, self.steps, strict=True)]
+            columns["bytes moved"] = [Cell(f"{step.moved:,}", number=True) for step in self.steps]
         if self.device:
-            heads.append(self.device)
             times = ["" if step.seconds is None else duration(step.seconds) for step in self.steps]
-            rows = [[*row, Cell(time, number=True)] for row, time in zip(rows, times, strict=True)]
+            columns[self.device] = [Cell(time, number=True) for time in times]
         words = [self.pipeline.remark(self.case)]
         for place, found in (("In the simulator", self.errors), (f"On the {self.device}", self.gpu_errors)):
             if found:
                 words.append(f"{place}, distance from float64, relative to its size: {self._listed(found)}.")
         if not all(step.own for step in self.steps):
-            words.append("You have not solved the kernels marked with * yet: for those, the course's solution ran.")
-        return Panel(f"{self.pipeline.title}: {self.case.name}", heads=heads, rows=rows, footer=words).html()
+            words.append(NOT_SOLVED.format("ran"))
+        rows = list(zip(*columns.values(), strict=True))
+        return Panel(f"{self.pipeline.title}: {self.case.name}", heads=list(columns), rows=rows, footer=words).html()
 
     def __repr__(self) -> str:
         title = self.pipeline.title[:1].lower() + self.pipeline.title[1:]
@@ -392,16 +393,12 @@ def pipeline(name: str, device: str = "auto", dtype: str = "float32", **sizes: S
         raise UsageError(f"There is no pipeline called {name}. The pipelines are {', '.join(PIPELINES)}.")
     if dtype not in DTYPES:
         raise UsageError(f"There are no {dtype!r} tensors here. The types are {', '.join(DTYPES)}.")
-    _check_device(device)
+    on_gpu = _on_gpu(device, "pipeline(device='cpu') runs in the simulator")
     chosen = PIPELINES[name]
     with sizes_as_usage_errors():
         case = chosen.named(case_for("pipeline", sizes, replace(chosen.case, dtype=dtype)))
-    if device == "cuda" and not gpu.available():
-        raise UnavailableHere(
-            "There is no GPU here that PyTorch can use; pipeline(device='cpu') runs in the simulator."
-        )
     with display.working(f"Running {len(chosen.kernels)} kernels …") as area:
-        found = _run(chosen, case, device != "cuda", device != "cpu" and gpu.available(), sizes)
+        found = _run(chosen, case, device != "cuda", on_gpu, sizes)
         area.show(display.NOTHING)
     return found
 
@@ -454,13 +451,11 @@ def kernels(*names: str, device: str = "auto", order: str = "row-major") -> Kern
     there is one. `order` is that of the programs in the simulator: "row-major", "reversed" or "shuffled". Raises UnavailableHere for
     "cuda" without a GPU.
     """
-    _check_device(device)
     if order not in ORDERS:
         raise UsageError(f"order is {', '.join(map(repr, ORDERS))}, not {order!r}.")
-    if device == "cuda" and not gpu.available():
-        raise UnavailableHere("There is no GPU here that PyTorch can use; kernels(device='cpu') uses the simulator.")
+    on_gpu = _on_gpu(device, "kernels(device='cpu') uses the simulator")
     puzzles = [_puzzle(name) for name in names]
-    return Kernels({p.name: (p, *_kernel(p)) for p in puzzles}, device != "cpu" and gpu.available(), order)
+    return Kernels({p.name: (p, *_kernel(p)) for p in puzzles}, on_gpu, order)
 
 
 class Kernels:
@@ -533,16 +528,19 @@ def _tensors(puzzle: Puzzle, result: RunResult) -> Mapping[str, torch.Tensor]:
     return result.tensors
 
 
-def _check_device(device: str) -> None:
+def _on_gpu(device: str, instead: str) -> bool:
+    """Whether a GPU is used. Raises UnavailableHere, with what works `instead`, where there is none and it was asked for."""
     if device not in ("auto", "cpu", "cuda"):
         raise UsageError(f"device is 'auto', 'cpu' or 'cuda', not {device!r}.")
+    if device == "cuda" and not gpu.available():
+        raise UnavailableHere(f"There is no GPU here that PyTorch can use; {instead}.")
+    return device != "cpu" and gpu.available()
 
 
 # --- the kernel of a puzzle ---------------------------------------------------------------------------------------------
 
 
 def _puzzle(name: str) -> Puzzle:
-    """The puzzle or the demonstration of that name."""
     found = PUZZLES.get(name) or DEMONSTRATIONS.get(name)
     if found is None:
         raise UsageError(f"There is no puzzle called {name}. The puzzles are {', '.join([*PUZZLES, *DEMONSTRATIONS])}.")
@@ -652,11 +650,8 @@ def _simulated(
         yield result.trace, result.tensors
 
 
-def _seconds(
-    puzzle: Puzzle, source: KernelSource, cases: Sequence[Case], named: Sequence[Collection[str]]
-) -> list[float]:
-    """Median seconds of a launch on the GPU, for each case, in the kernel's own configuration except for what is `named`."""
-    launches = (timed_launch(puzzle, source, case, names) for case, names in zip(cases, named, strict=True))
+def _seconds(puzzle: Puzzle, source: KernelSource, cases: Sequence[Case], launches: Iterable[Launch]) -> list[float]:
+    """Median seconds of each launch on the GPU, one of each case."""
     medians: list[float] = []
     try:
         for timing in Sandbox.shared().time(source, launches):
@@ -672,11 +667,8 @@ def _launched(
     (result,) = Sandbox.shared().launch(source, [launch])
     if result.status != "passed":
         raise UsageError(f"{puzzle.kernel} did not run on the GPU at {case.name}: {result.message or result.status}")
-    try:
-        (timing,) = Sandbox.shared().time(source, [launch])
-    except RuntimeError as error:
-        raise UsageError(f"{puzzle.kernel} could not be timed at {case.name}: {error}") from error
-    return result.tensors, timing.median
+    (seconds,) = _seconds(puzzle, source, [case], [launch])
+    return result.tensors, seconds
 
 
 def _bytes(trace: Trace) -> int:

@@ -60,13 +60,10 @@ def find(start: Path | None = None) -> Workspace:
     if here.is_file():
         here = here.parent
     for folder in (here, *here.parents):
-        if _is_course(folder) or (folder / OURS).is_dir():
+        course = (folder / "notebooks").is_dir() and (folder / "puzzles").is_dir()
+        if course or (folder / OURS).is_dir():
             return Workspace(folder)
     return Workspace(here)
-
-
-def _is_course(folder: Path) -> bool:
-    return (folder / "notebooks").is_dir() and (folder / "puzzles").is_dir()
 
 
 def now() -> str:

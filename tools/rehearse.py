@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from checker.workshop import deck  # noqa: E402
+from checker.workshop import WorkshopError, deck  # noqa: E402
 from checker.workshop.agenda import agenda, lessons  # noqa: E402
 
 SLIDES = ROOT / ".slides" / "html"
@@ -50,7 +50,7 @@ def main() -> int:
     options, rest = parser.parse_known_args()
     try:
         sheet = prepare(options.minutes)
-    except (deck.SlidesError, ValueError) as error:
+    except WorkshopError as error:
         print(error, file=sys.stderr)
         return 1
     print(f"Slides: {SLIDES / 'index.html'}", flush=True)

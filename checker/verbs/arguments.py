@@ -6,8 +6,11 @@ import importlib.util
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from checker import workspace
 
 if TYPE_CHECKING:  # the verbs are imported where torch is missing, too
     from checker.puzzle import Case, Launch, Puzzle
@@ -74,8 +77,6 @@ def _is_path(text: str) -> bool:
 
 def path_of(text: str, verb: str) -> Path:
     """The file of a path or of a puzzle's name. Raises UsageError for a name that is neither."""
-    from checker import workspace
-
     return Path(text) if _is_path(text) else workspace.find().puzzle_file(puzzle_named(text, verb).name)
 
 
@@ -122,8 +123,6 @@ def puzzle_named(what: Any, verb: str) -> Puzzle:
 
 def chosen_case(puzzle: Puzzle, case: Case, wanted: Mapping[str, Any]) -> tuple[Case, dict[str, int]]:
     """`case` with the sizes, tile sizes, flags and dtype that are `wanted`, and the launch's options among them. Raises UsageError."""
-    from dataclasses import replace
-
     from checker.puzzle import DTYPES
 
     options = {name: wanted[name] for name in OPTIONS if name in wanted}

@@ -24,7 +24,7 @@ from checker.sandbox import Sandbox
 from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource
 from checker.verbs import roofline, timing
-from checker.verbs.arguments import chosen_case, kernel_named, sizes_as_usage_errors
+from checker.verbs.arguments import chosen_case, sizes_as_usage_errors
 from checker.verbs.roofline import Demand, Limits, share
 from checker.view import display
 from checker.view.panel import Cell, Panel
@@ -54,11 +54,6 @@ PREDICTED = (
     "of two times: every input read once and every output written once at the rate of a copy, and the products at the rate of a large "
     "product of matrices. Both rates are those of a data sheet times what an H200 reaches of its own."
 )
-
-
-def bench(kernel: Any, wanted: Mapping[str, Any]) -> Benchmark | Panel | Verdict:
-    """Time a live kernel. Raises UsageError."""
-    return bench_and_show(*kernel_named(kernel, "bench"), wanted)
 
 
 def bench_and_show(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any]) -> Benchmark | Panel | Verdict:
@@ -123,7 +118,7 @@ class OnGpu:
             return {}
         there = {name: tensor.cuda() for name, tensor in tensors.items()}
         calls = {peer.name: peer.prepare(case, there) for peer in taking}
-        return {name: timing.repeated(lambda call=call: timing.time_call(call)) for name, call in calls.items()}  # type: ignore[misc]
+        return {name: map(timing.time_call, repeat(call)) for name, call in calls.items()}
 
 
 @dataclass(frozen=True)
@@ -190,33 +185,20 @@ class Benchmark:
 
     def panel(self) -> Panel:
         labels, case_sentences = _labelled([measured.case for measured in self.measured])
-        rows = [
-            row
-            for label, measured in zip(labels, self.measured, strict=True)
-            for row in _rows(label, measured, self.limits)
-        ]
-        refused = [
-            f"{label}{name} {IMPOSSIBLE}"
-            for label, measured in zip(labels, self.measured, strict=True)
-            for name in measured.beyond(self.limits)
-        ]
-        others = [
-            f"{name} was not timed{f' in case {label[0]}' if label else ''}: it does other work, or takes other tensors, than the case asks for."
-            for label, measured in zip(labels, self.measured, strict=True)
-            for name in measured.left_out
-        ]
-        products = " and ".join(
-            f"{self.limits.products[dtype] / 1e12:,.0f} TFLOP/s for products in {dtype}"
-            for dtype in dict.fromkeys(
-                measured.demand.dtype for measured in self.measured if measured.demand.operations
-            )
-        )
-        limit = f"{self.limits.copy / 1e9:,.0f} GB/s for a copy" + (f" and {products}" if products else "")
-        words = dict(zip(("gold", "silver", "bronze"), (f"{ratio:g}" for ratio, _ in MEDALS), strict=True))
-        footer = [text.format(limit=limit, rounds=timing.ROUNDS, **words) for text in MEASURED]
-        return Panel(
-            f"{self.title} on {self.limits.gpu}", [*case_sentences, *refused], HEADS, rows, footer=[*footer, *others]
-        )
+        rows, refused, others = list[list[Cell]](), list[str](), list[str]()
+        for label, measured in zip(labels, self.measured, strict=True):
+            rows += _rows(label, measured, self.limits)
+            refused += [f"{label}{name} {IMPOSSIBLE}" for name in measured.beyond(self.limits)]
+            where = f" in case {label[0]}" if label else ""
+            other = "it does other work, or takes other tensors, than the case asks for"
+            others += [f"{name} was not timed{where}: {other}." for name in measured.left_out]
+        rates = [f"{self.limits.copy / 1e9:,.0f} GB/s for a copy"]
+        for dtype in dict.fromkeys(measured.demand.dtype for measured in self.measured if measured.demand.operations):
+            rates.append(f"{self.limits.products[dtype] / 1e12:,.0f} TFLOP/s for products in {dtype}")
+        words = {medal: f"{ratio:g}" for ratio, medal in MEDALS}
+        footer = [text.format(limit=" and ".join(rates), rounds=timing.ROUNDS, **words) for text in MEASURED]
+        prose = [*case_sentences, *refused]
+        return Panel(f"{self.title} on {self.limits.gpu}", prose, HEADS, rows, footer=[*footer, *others])
 
 
 def _labelled(cases: Sequence[Case]) -> tuple[list[str], list[str]]:
@@ -233,7 +215,6 @@ def _possible(measured: Measured, limits: Limits) -> dict[str, Timing]:
 
 
 def _rows(label: str, measured: Measured, limits: Limits) -> list[list[Cell]]:
-    """A row for each contestant."""
     possible = _possible(measured, limits)
     least = limits.least(measured.demand)
     rows = []
@@ -278,17 +259,16 @@ def _plots(measured: Measured, limits: Limits) -> Iterator[str]:
         yield roofline_plot(points, demand.operations / demand.bytes, roof, title="Under the roof")._repr_html_()
 
 
-def predictions(puzzle: Puzzle, cases: Sequence[Case], sheets: Sequence[Limits] = roofline.SHEETS) -> Panel:
+def predictions(puzzle: Puzzle, cases: Sequence[Case]) -> Panel:
     """The least time of each case on GPUs that are not here. Raises UsageError for sizes that the puzzle cannot have."""
     labels, case_sentences = _labelled(cases)
     rows = []
     for label, case in zip(labels, cases, strict=True):
         with sizes_as_usage_errors():
             needed = roofline.demand(puzzle, case)
-        size = f"{needed.bytes / 1e6:,.1f} MB" + (
-            f", {needed.operations / 1e9:,.0f} GFLOP" if needed.operations else ""
-        )
-        for sheet in sheets:
+        products = f", {needed.operations / 1e9:,.0f} GFLOP" if needed.operations else ""
+        size = f"{needed.bytes / 1e6:,.1f} MB{products}"
+        for sheet in roofline.SHEETS:
             least = sheet.least(needed)
             bound = sheet.bound(needed)
             rows.append([Cell(label + sheet.gpu), Cell(duration(least), "soft", number=True), Cell(bound), Cell(size)])

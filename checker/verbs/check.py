@@ -34,7 +34,7 @@ def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", s
             raise UnavailableHere(str(missing)) from None
         except ValueError as error:
             raise UsageError(str(error)) from None
-        progress, _ = progress_file.record(workspace.find(), verdict, source.source)
+        progress = progress_file.record(workspace.find(), verdict, source.source)
         card = with_note(display.verdict_card(verdict), source)
         area.show(card)
         # the film comes after the verdict, which nobody should have to wait for

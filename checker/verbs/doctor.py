@@ -197,16 +197,9 @@ def _ml_dtypes(machine: Machine) -> Iterator[Answer]:
         yield "ok", machine.ml_dtypes
 
 
-def _nbformat(machine: Machine) -> Iterator[Answer]:
-    if machine.nbformat is None:
-        message = "nbformat is not installed; without it kernels cannot be read from notebooks."
-        yield "problem", message, _pip(machine, '"nbformat>=5.10"')
-
-
-def _rich(machine: Machine) -> Iterator[Answer]:
-    if machine.rich is None:
-        message = "rich is not installed; without it nothing can be shown in a terminal."
-        yield "problem", message, _pip(machine, '"rich>=13.9"')
+def _needed(machine: Machine, name: str, least: str, without: str) -> Iterator[Answer]:
+    if getattr(machine, name) is None:
+        yield "problem", f"{name} is not installed; without it {without}.", _pip(machine, f'"{name}>={least}"')
 
 
 def _gpu(machine: Machine) -> Iterator[Answer]:
@@ -342,8 +335,8 @@ CHECKS: dict[str, Callable[[Machine], Iterator[Answer]]] = {
     "triton": _triton,
     "numpy": _numpy,
     "ml_dtypes": _ml_dtypes,
-    "nbformat": _nbformat,
-    "rich": _rich,
+    "nbformat": lambda machine: _needed(machine, "nbformat", "5.10", "kernels cannot be read from notebooks"),
+    "rich": lambda machine: _needed(machine, "rich", "13.9", "nothing can be shown in a terminal"),
     "GPU": _gpu,
     "C compiler": _c_compiler,
     "sandbox": _sandbox,

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -19,9 +17,6 @@ from checker.submission.notebook import cells, without_magics
 from checker.verbs import ipython
 from checker.verbs.arguments import UsageError
 from checker.view import display
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 EDITED = "The cell that defines {kernel} was edited after it was run as In [{number}]. Run it (Shift+Enter), then check again."
 
@@ -39,7 +34,8 @@ def refuse_edited(source: KernelSource) -> None:
         return
     written = re.compile(rf"^[ \t]*def[ \t]+{re.escape(source.kernel)}\b", re.MULTILINE)
     defining = [text.strip() for text in saved if written.search(text)]
-    if defining and without_magics(_as_typed(number)).strip() not in defining:
+    as_typed = str(display.shell().history_manager.input_hist_raw[number])
+    if defining and without_magics(as_typed).strip() not in defining:
         raise UsageError(EDITED.format(kernel=f"`{source.kernel}`", number=number))
 
 
@@ -47,11 +43,6 @@ def cell_number(source: KernelSource) -> int | None:
     """n, for a kernel of the cell In [n]."""
     found = re.fullmatch(r"In\[(\d+)\]", source.main_piece()[1])
     return int(found[1]) if found else None
-
-
-def _as_typed(number: int) -> str:
-    """The text of In [number], which IPython keeps beside what it made of it."""
-    return str(display.shell().history_manager.input_hist_raw[number])
 
 
 def _notebook_file() -> Path | None:
@@ -89,5 +80,4 @@ def with_note(card: display.Output, source: KernelSource) -> display.Output:
     def html() -> str:
         return str(_NOTE.format(warning=warning, card=Markup(card.html()), number=number))  # noqa: S704 (ours)
 
-    text: Callable[[Console], None] = card.print
-    return display.Output(html, text)
+    return display.Output(html, card.print)

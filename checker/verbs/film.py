@@ -23,13 +23,7 @@ from checker.sandbox import Sandbox
 from checker.simulator.trace import SimulateOptions
 from checker.submission import rules
 from checker.submission.kernel import KernelSource
-from checker.verbs.arguments import (
-    UsageError,
-    case_for,
-    kernel_named,
-    refuse_tiles_no_gpu_takes,
-    sizes_as_usage_errors,
-)
+from checker.verbs.arguments import UsageError, case_for, kernel_named, refuse_tiles_no_gpu_takes, sizes_as_usage_errors
 from checker.view import display
 from checker.view.card_content import failing_case, headline
 from checker.view.controls import film_controls
@@ -107,7 +101,6 @@ def folded(verdict: Verdict, source: KernelSource) -> str:
 
 
 def _show_controls(puzzle: Puzzle, source: KernelSource, verdict: Verdict | None, area: display.OutputArea) -> None:
-    """Below the film, the lists of sizes."""
     from IPython.display import display as show
 
     def run(case: Case) -> str:

@@ -47,17 +47,12 @@ def progress() -> ProgressSummary:
     rows = [_row(puzzle, saved.of(puzzle.name)) for puzzle in LADDER]
     mistakes = _mistakes(saved)
     lists = [("Mistakes the checker recognised", mistakes)] if mistakes else []
-    footer = (*_predicted(saved), closing, *_divided(space), f"Kept in {space.ours}")
+    said = saved.predictions.values()
+    right = sum(prediction.right for prediction in said)
+    predicted = [f"Predictions: {right} of {len(said)} right at the first try."] if said else []
+    footer = (*predicted, closing, *_divided(space), f"Kept in {space.ours}")
     Panel(title, saved.messages, HEADS, rows, footer=footer, lists=lists).show()
     return display.shown(ProgressSummary(len(passed), len(LADDER), points, ahead.name if ahead else None))
-
-
-def _predicted(saved: Progress) -> list[str]:
-    """How often the first prediction was right."""
-    if not saved.predictions:
-        return []
-    right = sum(prediction.right for prediction in saved.predictions.values())
-    return [f"Predictions: {right} of {len(saved.predictions)} right at the first try."]
 
 
 def _mistakes(saved: Progress) -> list[str]:

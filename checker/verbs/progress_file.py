@@ -9,10 +9,12 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from checker import workspace
 from checker.workspace import Workspace
@@ -20,6 +22,7 @@ from checker.workspace import Workspace
 if TYPE_CHECKING:  # what is saved can be read where torch is slow to import, or missing
     from checker.judge.verdict import Verdict
 
+T = TypeVar("T")
 SCHEMA = "progress/v1"
 NOT_AN_ATTEMPT = ("not_attempted", "infra_error", "skipped")
 
@@ -101,19 +104,18 @@ def update(space: Workspace, puzzle: str, change: Callable[[Record], Record]) ->
 
 def keep_prediction(space: Workspace, question: str, prediction: Prediction) -> Progress:
     """Keep a prediction, unless the question was answered before: after the first time the answer is known."""
-
-    def kept(progress: Progress) -> None:
-        progress.predictions.setdefault(question, prediction)
-
-    return _change(space, kept)
+    return _change(space, lambda progress: progress.predictions.setdefault(question, prediction))
 
 
-def _change(space: Workspace, change: Callable[[Progress], None]) -> Progress:
+def _change(space: Workspace, change: Callable[[Progress], object]) -> Progress:
+    path = space.progress
     try:
-        with workspace.locked(space.progress):
-            progress = _read_or_rescue(space.progress)
+        with workspace.locked(path):
+            progress = _read_or_rescue(path)
             change(progress)
-            _save(space.progress, progress)
+            if path.exists():  # what was just read is good, and becomes the backup
+                workspace.write_atomically(_backup(path), path.read_text(encoding="utf-8"))
+            workspace.write_atomically(path, _dumped(progress))
     except OSError as error:  # TimeoutError is one
         progress = load(space)
         change(progress)
@@ -121,13 +123,10 @@ def _change(space: Workspace, change: Callable[[Progress], None]) -> Progress:
     return progress
 
 
-def record(space: Workspace, verdict: Verdict, module: str) -> tuple[Progress, Path | None]:
-    """Count a verdict, and keep `module` (the kernel as a file that can be checked again) where it passed.
-
-    Returns the progress and the file of the snapshot, None where none was kept.
-    """
+def record(space: Workspace, verdict: Verdict, module: str) -> Progress:
+    """Count a verdict, and keep `module` (the kernel as a file that can be checked again) where it passed."""
     if verdict.status in NOT_AN_ATTEMPT:
-        return load(space), None
+        return load(space)
     moment, moved = workspace.now(), _traffic(verdict)
     mistake = verdict.diagnosis.misconception if verdict.diagnosis is not None else None
 
@@ -141,13 +140,12 @@ def record(space: Workspace, verdict: Verdict, module: str) -> tuple[Progress, P
         return replace(new, first_passed=old.first_passed or moment, best_traffic=best)
 
     progress = update(space, verdict.puzzle, counted)
-    if not verdict.passed:
-        return progress, None
     try:
-        return progress, workspace.keep_copy(space.ours / "passed", verdict.puzzle, module)
+        if verdict.passed:
+            workspace.keep_copy(space.ours / "passed", verdict.puzzle, module)
     except OSError as error:
         progress.messages += (f"This kernel was not kept in {space.ours / 'passed'} ({error.strerror or error}).",)
-        return progress, None
+    return progress
 
 
 def _traffic(verdict: Verdict) -> BestTraffic | None:
@@ -158,13 +156,6 @@ def _traffic(verdict: Verdict) -> BestTraffic | None:
     moved = sum(t.loaded + t.stored for t, _, _ in gate.traffic.values())
     allowed = sum(loaded + stored for _, loaded, stored in gate.traffic.values())
     return BestTraffic(moved, allowed, gate.case.name if gate.case else "")
-
-
-def _save(path: Path, progress: Progress) -> None:
-    """Write the file, with what stood there (which was just read and is good) as its backup."""
-    if path.exists():
-        workspace.write_atomically(_backup(path), path.read_text(encoding="utf-8"))
-    workspace.write_atomically(path, _dumped(progress))
 
 
 def _backup(path: Path) -> Path:
@@ -187,41 +178,20 @@ def _read(path: Path) -> Progress:
 
 def _parse(text: str) -> Progress:
     document = json.loads(text)
-    if not isinstance(document, dict) or not isinstance(document.get("puzzles"), dict):
-        raise ValueError("it is not a progress document")
-    schema = document.get("schema")
+    schema = document.get("schema") if isinstance(document, dict) and isinstance(document.get("puzzles"), dict) else ""
+    if schema != SCHEMA and str(schema).startswith("progress/"):
+        raise OSError(f"it was written by another version of the course, as {schema}, and is left as it is")
     if schema != SCHEMA:
-        if str(schema).startswith("progress/"):
-            raise OSError(f"it was written by another version of the course, as {schema}, and is left as it is")
         raise ValueError("it is not a progress document")
-    puzzles = {str(name): _record(entry) for name, entry in document["puzzles"].items()}
-    return Progress(puzzles, _predictions(document.get("predictions", {})))
+    puzzles = _entries(document["puzzles"], Record, "a puzzle's entry")
+    return Progress(puzzles, _entries(document.get("predictions", {}), Prediction, "a prediction"))
 
 
-def _predictions(entries: Any) -> dict[str, Prediction]:
+def _entries(found: Any, kind: type[T], what: str) -> dict[str, T]:
     try:
-        return {
-            str(question): Prediction(str(prediction["said"]), prediction["right"] is True)
-            for question, prediction in entries.items()
-        }
-    except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError("a prediction is damaged") from error
-
-
-def _record(entry: Any) -> Record:
-    if not isinstance(entry, dict):
-        raise ValueError("a puzzle's entry is not an object")
-    known = {f.name: entry[f.name] for f in fields(Record) if f.name in entry}
-    traffic = known.get("best_traffic")
-    try:
-        if traffic is not None:
-            known["best_traffic"] = BestTraffic(int(traffic["moved"]), int(traffic["allowed"]), str(traffic["case"]))
-        for name in ("attempts", "hints"):
-            known[name] = int(known.get(name, 0))
-        known["mistakes"] = {str(name): int(count) for name, count in known.get("mistakes", {}).items()}
-    except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError("a puzzle's entry is damaged") from error
-    return Record(**known)
+        return msgspec.convert(found, dict[str, kind], strict=False)  # type: ignore[valid-type]
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{what} is damaged") from error
 
 
 def _read_or_rescue(path: Path) -> Progress:
@@ -244,10 +214,8 @@ def _read_or_rescue(path: Path) -> Progress:
 
 def _kept_aside(path: Path) -> Path:
     """Rename a damaged file to a name that is free. Raises OSError where that cannot be done: then nothing is lost."""
-    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    names = itertools.chain(
-        [f"progress.damaged-{stamp}.json"], (f"progress.damaged-{stamp}-{n}.json" for n in range(2, 1000))
-    )
-    aside = next(path.with_name(name) for name in names if not path.with_name(name).exists())
+    name = f"progress.damaged-{datetime.now():%Y%m%d-%H%M%S}"
+    names = (f"{name}.json" if n == 1 else f"{name}-{n}.json" for n in itertools.count(1))
+    aside = next(free for free in map(path.with_name, names) if not free.exists())
     path.rename(aside)
     return aside

@@ -36,11 +36,6 @@ def _together(rounds: list[Timing]) -> Timing:
     return Timing(statistics.median(medians), min(medians), max(medians), sum(timing.repeats for timing in rounds))
 
 
-def repeated(time: Callable[[], Timing]) -> Iterator[Timing]:
-    while True:
-        yield time()
-
-
 def time_call(call: Callable[[], object], repeats: int = 20, warmup: int = 3) -> Timing:
     """Time a call on this process's GPU with events, the L2 cache flushed before each: `gpu.time_kernel` for what is no kernel of ours."""
     l2 = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size

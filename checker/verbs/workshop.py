@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
-from checker import workspace
 from checker.verbs.arguments import UsageError
 from checker.view import display
 from checker.view.panel import Panel
@@ -38,7 +37,7 @@ def join(address: str, name: str = "", me: str = "") -> None:
         where = parse(address)
     except AddressError as error:
         raise UsageError(str(error)) from None
-    box = reporting.box_of(workspace.find())
+    box = reporting.own_box()
     try:
         joined = reporting.ask_to_join(box, where, name, me)
     except reporting.Refused as refused:
@@ -78,7 +77,7 @@ def hand(up: bool = True) -> None:
 
 def leave() -> None:
     """Stop reporting, and have what was reported deleted. Raises UsageError."""
-    box = reporting.box_of(workspace.find())
+    box = reporting.own_box()
     try:
         left = reporting.ask_to_leave(box)
     except (reporting.NotReached, reporting.Refused) as error:
@@ -95,7 +94,7 @@ def leave() -> None:
 
 
 def _note(kind: Kind, message: str) -> None:
-    box = reporting.box_of(workspace.find())
+    box = reporting.own_box()
     if box.identity() is None:
         raise UsageError('Join the class first: join("code@host"), as it stands on the screen.')
     reporting.report(box, Event(secrets.token_hex(16), kind), display.interactive())
@@ -107,7 +106,7 @@ def _note(kind: Kind, message: str) -> None:
 
 def after_check(verdict: Verdict, record: Record) -> None:
     """Report a verdict and show what the instructor sent; before `join`, nothing."""
-    box = reporting.box_of(workspace.find())
+    box = reporting.own_box()
     if box.identity() is None:
         return
     reporting.report(box, check_event(verdict, record), display.interactive())

@@ -28,24 +28,19 @@ def workshop_readiness() -> DoctorReport:
 
 def answer(report: DoctorReport) -> str:
     """The one line to read, and to send back."""
-    problems = [check.what for check in report if check.level == "problem"]
-    if problems:
-        return (
-            f"NOT READY: {', '.join(problems)}. What mends it stands above; if it does not help, send all of this back."
-        )
+    if problems := ", ".join(check.what for check in report if check.level == "problem"):
+        return f"NOT READY: {problems}. What mends it stands above; if it does not help, send all of this back."
     passed = next(check.message for check in report if check.what == "a check")
     return f"READY for the workshop: {passed}"
 
 
 def _notebooks() -> Iterator[HealthCheck]:
     folder = workspace.find().root / "notebooks"
-    found = len(list(folder.glob("*.ipynb")))
-    if found:
+    if found := len(list(folder.glob("*.ipynb"))):
         yield HealthCheck("notebooks", "ok", f"{found} in {folder}")
     else:
-        yield HealthCheck(
-            "notebooks", "problem", f"There are no notebooks in {folder}. Run this in the folder of the course."
-        )
+        message = f"There are no notebooks in {folder}. Run this in the folder of the course."
+        yield HealthCheck("notebooks", "problem", message)
 
 
 def _memory() -> Iterator[HealthCheck]:

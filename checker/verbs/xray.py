@@ -7,15 +7,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from checker.compiler import SHARED_MEMORY, TARGETS, CompileRequest, CompileResult, SharedTile, requests_for
+from checker.compiler import SHARED_MEMORY, TARGETS, CompileResult, SharedTile, requests_for
 from checker.compiler.occupancy import MOST_REGISTERS, Occupancy, occupancy
 from checker.judge.phrases import join
 from checker.puzzle import Case, Launch, Puzzle
 from checker.sandbox import Sandbox
 from checker.submission import rules
 from checker.submission.kernel import KernelSource
-from checker.verbs.arguments import UsageError, chosen_case, kernel_named
-from checker.verbs.bench import allowed_bytes, large_cases
+from checker.verbs.arguments import UsageError, chosen_case
+from checker.verbs.bench import allowed_bytes, large_cases, timed_launch
 from checker.view import display
 from checker.view.formats import count
 from checker.view.panel import Cell, Panel
@@ -35,7 +35,6 @@ class Compiled:
 
     case: Case
     launch: Launch
-    requests: Mapping[str, CompileRequest]
     results: Mapping[str, CompileResult]
 
     @property
@@ -46,14 +45,9 @@ class Compiled:
     @property
     def odd_numbers(self) -> list[str]:
         """The kernel's whole numbers (sizes, strides) that are no multiples of 16, as the compiler knows."""
-        request = next(iter(self.requests.values()))
+        request = next(iter(self.results.values())).request
         numbers = [name for name, kind in request.signature.items() if kind in ("i32", "i64")]
         return [f"{name} = {self.launch.arguments[name]}" for name in numbers if name not in request.aligned]
-
-
-def xray(kernel: Any, wanted: Mapping[str, Any]) -> Panel:
-    """Show what the compiler makes of a live kernel. Raises UsageError."""
-    return xray_and_show(*kernel_named(kernel, "xray"), wanted)[0]
 
 
 def xray_and_show(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any]) -> tuple[Panel, bool]:
@@ -102,13 +96,10 @@ def compile_case(
     puzzle: Puzzle, source: KernelSource, case: Case, options: Mapping[str, int], named: Collection[str] = ()
 ) -> Compiled:
     """Compile one case for every GPU. `named` are the tile sizes that the caller chose: they win over the learner's autotune."""
-    config = source.configs[0] if source.configs else None
-    tuned = {name: value for name, value in (config.meta if config else {}).items() if name not in named}
-    launch = puzzle.launch(case, puzzle.make(case), {**case.meta, **tuned})
-    launch = replace(launch, options={**launch.options, **(config.options if config else {}), **options})
-    requests = dict(zip(TARGETS, requests_for(launch, puzzle.parameters, TARGETS.values()), strict=True))
-    results = Sandbox.shared().compile(source, list(requests.values()))
-    return Compiled(case, launch, requests, dict(zip(TARGETS, results, strict=True)))
+    launch = timed_launch(puzzle, source, case, named)
+    launch = replace(launch, options={**launch.options, **options})
+    results = Sandbox.shared().compile(source, requests_for(launch, puzzle.parameters, TARGETS.values()))
+    return Compiled(case, launch, dict(zip(TARGETS, results, strict=True)))
 
 
 def case_and_options(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[Case, dict[str, int]]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from checker.course import PUZZLES
+from checker.workshop import WorkshopError
 
 WORKSHOP = "workshop"
 """The key in a notebook's metadata."""
@@ -147,15 +148,15 @@ def agenda(course: Sequence[Lesson], minutes: int) -> Agenda:
 
     The goal is the last puzzle, of those that cannot only be shown, for which there is time: on the way there everything that may be
     shown is shown. What time is left goes to a look at what comes after the goal, then to writing what was only shown, and then to a
-    reserve. Raises ValueError for less than `SHORTEST` and more than `LONGEST`, and where no notebook says what it takes.
+    reserve. Raises WorkshopError for less than `SHORTEST` and more than `LONGEST`, and where no notebook says what it takes.
     """
     if not SHORTEST <= minutes <= LONGEST:
-        raise ValueError(
+        raise WorkshopError(
             f"a workshop takes from {SHORTEST} to {LONGEST} minutes, not {minutes}; more than a day is two workshops"
         )
     chosen = _furthest(course, minutes)
     if not chosen:
-        raise ValueError("no notebook here says how long it takes")
+        raise WorkshopError("no notebook here says how long it takes")
     goal = len(chosen)
     for part in _after(course, chosen[-1])[:MOST_SHOWN]:
         chosen = _if_it_fits([*chosen, part], minutes) or chosen
@@ -214,9 +215,8 @@ def _laid_out(parts: Sequence[Part], minutes: int) -> list[Row]:
         now = rows[-1].end
         if sitting + part.minutes > STRETCH:
             lunch = minutes >= WITH_LUNCH and now >= 0.4 * minutes and all(row.kind != "lunch" for row in rows)
-            rows.append(
-                Row(now, LUNCH, "", "Lunch", (), "lunch") if lunch else Row(now, BREAK, "", "Break", (), "break")
-            )
+            rest = Row(now, LUNCH, "", "Lunch", (), "lunch") if lunch else Row(now, BREAK, "", "Break", (), "break")
+            rows.append(rest)
             sitting = 0
         for row in part.rows():
             rows.append(replace(row, start_minute=rows[-1].end))

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from checker.workshop.live_class import misconception
+from checker.course import PUZZLES
+from checker.misconceptions import Misconception, bank
 from checker.workspace import write_atomically
 
 Make = Callable[[str, str], str]
@@ -22,6 +23,11 @@ document.querySelector(".tbt-film").focus({ preventScroll: true });
 addEventListener("keydown", (event) => event.key === "Escape" && parent.postMessage("close", "*"));
 </script>"""
 """On the board a film takes the keys at once, and hands Escape to the page around it."""
+
+
+def misconception(puzzle: str, name: str) -> Misconception | None:
+    """The entry of the bank; None where there is none by that name."""
+    return next((one for one in bank(puzzle) if one.name == name), None) if puzzle in PUZZLES else None
 
 
 @dataclass

@@ -15,11 +15,10 @@ from tornado import httpserver, netutil, web
 from tornado.iostream import StreamClosedError
 
 from checker.view.theme import DARK, LIGHT, asset
-from checker.workshop.belief_films import BeliefFilms
 from checker.workshop.board_store import Stored
-from checker.workshop.live_class import LiveClass, Refused, Role
+from checker.workshop.live_class import LiveClass, Role
 from checker.workshop.room import Learner
-from checker.workshop.wire import MOST_BYTES, TOKEN_HEADER, Join, Push, Report, ReportReply, Switch, Who
+from checker.workshop.wire import MOST_BYTES, TOKEN_HEADER, Join, Push, Refused, Report, ReportReply, Switch, Who
 
 T = TypeVar("T")
 ROOM = "checker.workshop"
@@ -70,7 +69,7 @@ class Server:
         loop = asyncio.get_running_loop()
         while self._waiting:
             waiting, self._waiting = self._waiting, []
-            batch = [one for stored, _ in waiting for one in stored if self.live.still_here(one[0])]
+            batch = [one for stored, _ in waiting for one in stored if one[0] in self.live.room.learners]
             try:
                 new = await loop.run_in_executor(self.live.disk, self.live.store.add_events, batch)
                 self.live.apply(batch, new)
@@ -319,8 +318,7 @@ class FilmPage(Handler):
     policy = FILM_POLICY
 
     def get(self, puzzle: str, name: str) -> None:
-        films = self.live.films
-        page = films.page(puzzle, name) if isinstance(films, BeliefFilms) else None
+        page = self.live.films.page(puzzle, name) if self.live.films is not None else None
         if page is None:
             raise Refused(404, "there is no film of this yet")
         self.set_header("Content-Type", "text/html; charset=utf-8")

@@ -1,4 +1,4 @@
-"""What the board keeps: one SQLite file a class, in WAL mode. What was acknowledged is on the disk."""
+"""What the board keeps: one SQLite file a class, named after when it was opened, in WAL mode. What was acknowledged is on the disk."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from checker.grading.gradebook import guarded
+from checker.workshop import WorkshopError
 from checker.workshop.join_code import digest, new_code, new_token
 from checker.workshop.room import Learner
-from checker.workshop.wire import Event, Message
+from checker.workshop.wire import OPEN_FOR, Event, Message
 
 SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -28,11 +31,12 @@ CREATE TABLE recipient (who TEXT NOT NULL, message INTEGER NOT NULL, PRIMARY KEY
 CREATE TABLE claim (who TEXT PRIMARY KEY, by TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
 """
 FACTS = ("kind", "puzzle", "status", "gate", "misconception", "attempt", "hints", "seconds", "device")
+FORGET_AFTER = 14 * 24 * 3600.0
 Stored = tuple[str, Event, float]
 """Who, what, and when by the board's clock."""
 
 
-class NoClass(ValueError):
+class NoClass(WorkshopError):
     """There is no class in this file; the message says what to do."""
 
 
@@ -59,45 +63,40 @@ class Store:
         with self._lock:
             self._db.close()
 
-    # ------------------------------------------------------------------------------------------------------- the class
+    def _execute(self, query: str, *values: object) -> list[Any]:
+        """Run one statement; the rows that it selects."""
+        with self._lock:
+            return self._db.execute(query, values).fetchall()
 
     def meta(self, key: str, default: str | None = None) -> str:
         """Raises KeyError where there is none, nor a `default`."""
-        with self._lock:
-            row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        if row is None and default is None:
+        rows = self._execute("SELECT value FROM meta WHERE key = ?", key)
+        if not rows and default is None:
             raise KeyError(key)
-        return str(row[0] if row else default)
+        return str(rows[0][0] if rows else default)
 
     def set_meta(self, **values: object) -> None:
         with self._lock, self._db:
             self._db.execute("BEGIN")
             self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", [(k, str(v)) for k, v in values.items()])
 
-    # ------------------------------------------------------------------------------------------------------- learners
-
     def add_learner(self, learner: Learner, own_name: bool, token: str) -> None:
         row = (learner.id, learner.name, own_name, digest(token), learner.joined)
-        with self._lock:
-            self._db.execute("INSERT INTO learner (id, name, own_name, token, joined) VALUES (?, ?, ?, ?, ?)", row)
+        self._execute("INSERT INTO learner (id, name, own_name, token, joined) VALUES (?, ?, ?, ?, ?)", *row)
 
     def tokens(self) -> dict[bytes, str]:
         """Whose token has which digest."""
-        with self._lock:
-            return {bytes(token): who for token, who in self._db.execute("SELECT token, id FROM learner")}
+        return {bytes(token): who for token, who in self._execute("SELECT token, id FROM learner")}
 
     def learners(self) -> list[Learner]:
-        with self._lock:
-            rows = self._db.execute("SELECT id, name, joined, muted FROM learner ORDER BY joined").fetchall()
+        rows = self._execute("SELECT id, name, joined, muted FROM learner ORDER BY joined")
         return [Learner(who, name, joined, bool(muted), last=joined) for who, name, joined, muted in rows]
 
     def mute(self, who: str, on: bool) -> None:
-        with self._lock:
-            self._db.execute("UPDATE learner SET muted = ? WHERE id = ?", (on, who))
+        self._execute("UPDATE learner SET muted = ? WHERE id = ?", on, who)
 
     def rename(self, who: str, name: str) -> None:
-        with self._lock:
-            self._db.execute("UPDATE learner SET name = ?, own_name = 1 WHERE id = ?", (name, who))
+        self._execute("UPDATE learner SET name = ?, own_name = 1 WHERE id = ?", name, who)
 
     def forget(self, who: str) -> None:
         """Delete everything of one learner's, from the file and from what SQLite keeps beside it."""
@@ -107,8 +106,6 @@ class Store:
                 for table, column in (("event", "who"), ("recipient", "who"), ("claim", "who"), ("learner", "id")):
                     self._db.execute(f"DELETE FROM {table} WHERE {column} = ?", (who,))
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    # ------------------------------------------------------------------------------------------------------- events
 
     def add_events(self, batch: Sequence[Stored]) -> list[bool]:
         """Keep events, in one commit; for each, whether it is new. One that was sent before is not kept twice."""
@@ -125,12 +122,8 @@ class Store:
             ]
 
     def events(self) -> list[Stored]:
-        """All events, in the order in which they happened."""
-        with self._lock:
-            rows = self._db.execute(f"SELECT who, at, uid, {', '.join(FACTS)} FROM event ORDER BY at, rowid").fetchall()
+        rows = self._execute(f"SELECT who, at, uid, {', '.join(FACTS)} FROM event ORDER BY at, rowid")
         return [(who, Event(uid, **dict(zip(FACTS, facts, strict=True))), at) for who, at, uid, *facts in rows]
-
-    # ------------------------------------------------------------------------------------------------------- messages
 
     def push(self, text: str, about: str, recipients: Iterable[str]) -> int:
         """Keep a message for those who are there now."""
@@ -142,15 +135,11 @@ class Store:
         return number
 
     def messages(self) -> dict[str, list[Message]]:
-        """All messages, by learner."""
         found: dict[str, list[Message]] = {}
         query = "SELECT who, id, text, about FROM recipient JOIN message ON id = message ORDER BY id"
-        with self._lock:
-            for who, number, text, about in self._db.execute(query):
-                found.setdefault(who, []).append(Message(number, text, about))
+        for who, *facts in self._execute(query):
+            found.setdefault(who, []).append(Message(*facts))
         return found
-
-    # ------------------------------------------------------------------------------------------------------- help
 
     def claim(self, who: str, by: str | None) -> bool:
         """Note that `by` goes to a learner, None that nobody does; False where somebody else does already."""
@@ -162,8 +151,7 @@ class Store:
             return row.rowcount == 1
 
     def claims(self) -> dict[str, str]:
-        with self._lock:
-            return dict(self._db.execute("SELECT who, by FROM claim").fetchall())
+        return dict(self._execute("SELECT who, by FROM claim"))
 
 
 def create(path: Path, title: str) -> Store:
@@ -173,17 +161,43 @@ def create(path: Path, title: str) -> Store:
     with closing(sqlite3.connect(path)) as db:
         db.executescript(SCHEMA)
         tokens = {role: new_token() for role in ("screen", "helper", "teacher")}
-        values = {
-            "board": new_token(),
-            "code": new_code(),
-            "opened": time.time(),
-            "title": title,
-            "door": "1",
-            **tokens,
-        }
+        values = {"board": new_token(), "code": new_code(), "opened": time.time(), "title": title, "door": "1"} | tokens
         db.executemany("INSERT INTO meta VALUES (?, ?)", [(key, str(value)) for key, value in values.items()])
         db.commit()
     return Store(path)
+
+
+def all_of(folder: Path) -> list[Path]:
+    """The files of all classes, the newest first."""
+    return sorted(folder.glob("class-*.sqlite"), reverse=True)
+
+
+def newest(folder: Path) -> Path:
+    """Raises NoClass."""
+    found = all_of(folder)
+    if not found:
+        raise NoClass(f"there is no class in {folder}")
+    return found[0]
+
+
+def open_or_new(folder: Path, title: str) -> Store:
+    """The class that was opened in the last 12 hours and not closed, so that one goes on after the machine slept; else a new one."""
+    with suppress(NoClass):
+        store = Store(newest(folder))
+        if not store.meta("closed", "") and time.time() - float(store.meta("opened")) < OPEN_FOR:
+            return store
+        store.close()
+    return create(folder / f"class-{datetime.now():%Y%m%d-%H%M%S}.sqlite", title)
+
+
+def old(folder: Path) -> list[Path]:
+    """The classes that nobody needs any more, and whose learners may expect to be forgotten."""
+    found = []
+    for path in all_of(folder):
+        with suppress(NoClass), closing(Store(path)) as store:
+            if time.time() - float(store.meta("opened")) > FORGET_AFTER:
+                found.append(path)
+    return found
 
 
 def delete(path: Path) -> None:
@@ -195,10 +209,10 @@ def delete(path: Path) -> None:
 def export(store: Store, target: Path, names: bool = False) -> int:
     """Write a class as .csv or .sqlite, with numbers for learners unless `names`; returns how many events.
 
-    Neither tokens nor ids nor the join code are in it; times count from the beginning. Raises ValueError for another ending.
+    Neither tokens nor ids nor the join code are in it; times count from the beginning. Raises WorkshopError for another ending.
     """
     if target.suffix not in (".csv", ".sqlite"):
-        raise ValueError(f"an export is a .csv or a .sqlite, and {target.name} is neither")
+        raise WorkshopError(f"an export is a .csv or a .sqlite, and {target.name} is neither")
     learners, events = store.learners(), store.events()
     called = {one.id: one.name if names else f"learner {n}" for n, one in enumerate(learners, 1)}
     opened = float(store.meta("opened"))

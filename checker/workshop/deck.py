@@ -15,6 +15,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from checker.workshop import NotPossibleHere
 from checker.workshop.agenda import Lesson, lesson_of, title_of
 from checker.workshop.executed import executed, fill_in
 
@@ -31,18 +32,14 @@ SHIPPED = {
 """What a deck loads, by its place in npm's folder and in the deck's."""
 
 
-class SlidesError(Exception):
-    """The slides cannot be made; the message says why, and what to do."""
-
-
 def write(names: Sequence[str], root: Path, to: Path) -> list[Path]:
     """The decks of these notebooks (all, where none is named) of the course at `root`. Returns their pages.
 
-    Raises SlidesError, and nbclient's CellExecutionError where a notebook does not run.
+    Raises NotPossibleHere, and nbclient's CellExecutionError where a notebook does not run.
     """
     paths = {path.stem: path for path in sorted((root / "notebooks").glob("*.ipynb"))}
     if unknown := [name for name in names if name not in paths]:
-        raise SlidesError(f"there is no notebook {unknown[0]}; there are {', '.join(paths)}")
+        raise NotPossibleHere(f"there is no notebook {unknown[0]}; there are {', '.join(paths)}")
     _ship(root / ".slides", to)
     pages = []
     for name in names or paths:
@@ -63,20 +60,12 @@ def deck(name: str, notebook: NotebookNode, ran: NotebookNode) -> NotebookNode:
     lesson = lesson_of(name, notebook.metadata, title)
     pairs = zip(notebook.cells, ran.cells, strict=True)
     of_notebook = [made for cell, with_outputs in pairs for made in _on_slide(cell, with_outputs, lesson)]
-    cells = [*_opening(title, lesson), *of_notebook, *_closing(lesson)]
+    cells = [_text(f"# {title}", "slide", "title"), *of_notebook]
+    if lesson:
+        cells.insert(1, _text(lesson.question, "fragment"))
+        cells.append(_text(f"## To keep\n\n{lesson.keep}", "slide", "keep"))
     shown = [cell for cell in cells if cell.metadata.slideshow.slide_type != "skip"]
     return nbformat.v4.new_notebook(cells=shown, metadata={"title": title})
-
-
-def _opening(title: str, lesson: Lesson | None) -> Iterator[NotebookNode]:
-    yield _text(f"# {title}", "slide", "title")
-    if lesson:
-        yield _text(lesson.question, "fragment")
-
-
-def _closing(lesson: Lesson | None) -> Iterator[NotebookNode]:
-    if lesson:
-        yield _text(f"## To keep\n\n{lesson.keep}", "slide", "keep")
 
 
 def _text(text: str, place: str, look: str = "") -> NotebookNode:
@@ -113,11 +102,11 @@ def _outputs(ran: NotebookNode) -> list[NotebookNode]:
 
 
 def html(notebook: NotebookNode) -> str:
-    """The page of a deck. Raises SlidesError where nbconvert is missing."""
+    """The page of a deck. Raises NotPossibleHere where nbconvert is missing."""
     try:
         from nbconvert.exporters import SlidesExporter
     except ImportError as missing:
-        raise SlidesError("nbconvert is not installed; `pip install nbconvert` installs it") from missing
+        raise NotPossibleHere("nbconvert is not installed; `pip install nbconvert` installs it") from missing
     exporter = SlidesExporter(template_name=HERE.name, extra_template_basedirs=[str(HERE.parent)])
     page, _ = exporter.from_notebook_node(notebook)
     return str(page)
@@ -125,13 +114,8 @@ def html(notebook: NotebookNode) -> str:
 
 def _ship(kept: Path, to: Path) -> None:
     """Put reveal.js, MathJax and our own two files into the folder of the decks."""
-    modules = kept / "node_modules"
-    lock = (HERE / "package-lock.json").read_bytes()
-    if (
-        not modules.is_dir()
-        or not (kept / "package-lock.json").is_file()
-        or (kept / "package-lock.json").read_bytes() != lock
-    ):
+    modules, lock, wanted = kept / "node_modules", kept / "package-lock.json", HERE / "package-lock.json"
+    if not (modules.is_dir() and lock.is_file() and lock.read_bytes() == wanted.read_bytes()):
         _fetch(kept)
     for source, target in SHIPPED.items():
         (to / target).parent.mkdir(parents=True, exist_ok=True)
@@ -143,7 +127,7 @@ def _ship(kept: Path, to: Path) -> None:
 def _fetch(kept: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
-        raise SlidesError("npm is needed once, to fetch reveal.js and MathJax. Debian: sudo apt install npm")
+        raise NotPossibleHere("npm is needed once, to fetch reveal.js and MathJax. Debian: sudo apt install npm")
     kept.mkdir(parents=True, exist_ok=True)
     for name in ("package.json", "package-lock.json"):
         shutil.copyfile(HERE / name, kept / name)
@@ -152,13 +136,12 @@ def _fetch(kept: Path) -> None:
     ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if ran.returncode:
         (kept / "package-lock.json").unlink()
-        raise SlidesError(
+        raise NotPossibleHere(
             f"npm could not fetch reveal.js and MathJax; it needs the network once. It said:\n{ran.stderr.strip()}"
         )
 
 
 def _index(folder: Path) -> str:
-    """A page that leads to every deck in the folder."""
     decks = [path for path in sorted(folder.glob("*.html")) if path.name != "index.html"]
     rows = "".join(f'<li><a href="{path.name}">{escape(_title(path))}</a></li>' for path in decks)
     head = '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Slides</title><link rel="stylesheet" href="deck.css">'

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
 import nbformat
@@ -54,24 +53,19 @@ def _run(name: str, notebook: NotebookNode, root: Path, file: Path) -> None:
             resources={"metadata": {"path": str(root / "notebooks")}},
             extra_arguments=["--log-level=ERROR"],
         )
-        client.execute(env=_environment(root, home))
+        path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
+        client.execute(env=os.environ | {"TILE_BY_TILE_HOME": home, "PYTHONPATH": path})
     file.parent.mkdir(parents=True, exist_ok=True)
     for old in file.parent.glob(f"{name}-*.ipynb"):
         old.unlink()
     file.write_text(nbformat.writes(notebook).replace(f"{home}/", ""), "utf-8")
 
 
-def _environment(root: Path, home: str) -> Mapping[str, str]:
-    path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
-    return os.environ | {"TILE_BY_TILE_HOME": home, "PYTHONPATH": path}
-
-
 def _fingerprint(notebook: NotebookNode) -> str:
     """What the outputs of a notebook depend on: its code and the checker."""
     digest = hashlib.sha256("\0".join(cell.source for cell in notebook.cells if cell.cell_type == "code").encode())
     for path in sorted(path for path in CHECKER.rglob("*.*") if path.suffix in IN):
-        if path.relative_to(CHECKER).parts[0] not in ("workshop", "grading", "teach_class.py") or path == Path(
-            __file__
-        ):
+        room = path.relative_to(CHECKER).parts[0]
+        if room not in ("workshop", "grading", "teach_class.py") or path == Path(__file__):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:12]

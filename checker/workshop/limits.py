@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 MOST_KEYS = 10_000
@@ -15,13 +15,13 @@ class Limit:
 
     a_minute: float
     burst: float
-    clock: Callable[[], float] = time.monotonic
     _left: dict[Hashable, tuple[float, float]] = field(default_factory=dict, repr=False)
 
     def left(self, key: Hashable) -> float:
         """How many the key has left now."""
-        then, had = self._left.get(key, (self.clock(), self.burst))
-        return min(self.burst, had + (self.clock() - then) * self.a_minute / 60)
+        now = time.monotonic()
+        then, had = self._left.get(key, (now, self.burst))
+        return min(self.burst, had + (now - then) * self.a_minute / 60)
 
     def take(self, key: Hashable, count: float = 1) -> bool:
         """Take `count`, all or none; False where fewer are left."""
@@ -32,5 +32,5 @@ class Limit:
             full = [k for k in self._left if self.left(k) >= self.burst]
             for k in full or list(self._left)[: MOST_KEYS // 10]:
                 del self._left[k]
-        self._left[key] = (self.clock(), left - count)
+        self._left[key] = (time.monotonic(), left - count)
         return True

@@ -9,17 +9,19 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
+
+import msgspec
 
 from checker.course import LADDER, PUZZLES
-from checker.misconceptions import Misconception, bank
 from checker.workshop import room, schedule
+from checker.workshop.belief_films import BeliefFilms, misconception
 from checker.workshop.board_store import Store, Stored
 from checker.workshop.join_code import clean_name, digest, new_token, pseudonym, same_code, shown
 from checker.workshop.limits import Limit
 from checker.workshop.room import Belief, Learner, Room
 from checker.workshop.schedule import Item
-from checker.workshop.wire import OPEN_FOR, Event, Join, Joined, Message, Push, Report
+from checker.workshop.wire import OPEN_FOR, Event, Join, Joined, Message, Push, Refused, Report
 
 Role = Literal["screen", "helper", "teacher"]
 ROLES: tuple[Role, ...] = ("screen", "helper", "teacher")
@@ -28,28 +30,13 @@ MOST_MESSAGES = 20
 NAMES = tuple(puzzle.name for puzzle in LADDER)
 
 
-class Refused(Exception):
-    """A request that is not allowed; `status` is the HTTP status, the message a sentence for people."""
-
-    def __init__(self, status: int, message: str, wait: float = 0.0) -> None:
-        super().__init__(message)
-        self.status, self.wait = status, wait
-
-
-class Films(Protocol):
-    """The films of wrong kernels, made in the background."""
-
-    def want(self, puzzle: str, name: str) -> None: ...
-    def ready(self, puzzle: str, name: str) -> bool: ...
-
-
 @dataclass
 class LiveClass:
     """One class. `url` is where learners reach it; `qr` draws the way there as the path of an SVG, where that is possible."""
 
     store: Store
     url: str
-    films: Films | None = None
+    films: BeliefFilms | None = None
     items: Sequence[Item] = ()
     qr: Mapping[str, Any] | None = None
     changed: bool = True
@@ -154,9 +141,6 @@ class LiveClass:
             raise Refused(429, "too much at once: wait", 20)
         now = self.clock()
         return [(learner.id, _known(event), max(learner.joined, now - event.ago)) for event in report.events]
-
-    def still_here(self, who: str) -> bool:
-        return who in self.room.learners
 
     def apply(self, stored: Sequence[Stored], new: Sequence[bool]) -> None:
         """Take in what is on the disk now."""
@@ -365,16 +349,8 @@ class LiveClass:
         return f"Move on: {share:.0%} have passed.{left}"
 
 
-def misconception(puzzle: str, name: str) -> Misconception | None:
-    """The entry of the bank; None where there is none by that name."""
-    return next((one for one in bank(puzzle) if one.name == name), None) if puzzle in PUZZLES else None
-
-
 def _known(event: Event) -> Event:
     """The event with nothing in it that the course does not have, so that no word of a learner's own is ever shown."""
     puzzle = event.puzzle if event.puzzle in PUZZLES else ""
     belief = event.misconception if misconception(puzzle, event.misconception) else ""
-    return Event(
-        event.uid, event.kind, 0.0, puzzle, event.status, event.gate, belief, event.attempt, event.hints,
-        event.seconds, event.device,
-    )  # fmt: skip
+    return msgspec.structs.replace(event, ago=0.0, puzzle=puzzle, misconception=belief)

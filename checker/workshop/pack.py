@@ -9,8 +9,9 @@ import sys
 import sysconfig
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from checker.workshop import NotPossibleHere
 
 HERE = Path(__file__).resolve().parent
 COURSE = ("checker", "notebooks", "puzzles", "solutions", "pyproject.toml", "LICENSE", "LICENSE-TEXT", "README.md")
@@ -22,26 +23,14 @@ PATCH = 99  # of the Pythons in the room: "3.12" alone would mean 3.12.0, for wh
 NEWEST_GLIBC = 28  # the wheels of torch and triton ask for glibc 2.28: Debian 10, Ubuntu 20.04 and newer
 
 
-class PackError(Exception):
-    """The pack cannot be made; the message says why."""
+def write(root: Path, to: Path, pythons: Sequence[str], torch: str, slides: Path | None = None) -> tuple[int, int]:
+    """Pack the course at `root` for these Pythons, e.g. ``3.12``; returns how many wheels, and the bytes of the whole folder.
 
-
-@dataclass(frozen=True)
-class Contents:
-    """What was packed."""
-
-    pythons: tuple[str, ...]
-    wheels: int
-    size: int  # bytes of the whole folder
-
-
-def write(root: Path, to: Path, pythons: Sequence[str], torch: str, slides: Path | None = None) -> Contents:
-    """Pack the course at `root` for these Pythons, e.g. ``3.12``. Raises PackError; OSError where `to` cannot be written.
-
-    `torch` is its build; with ``none`` the machines' own torch and Triton are used. `slides` is a folder of decks.
+    `torch` is its build; with ``none`` the machines' own torch and Triton are used. `slides` is a folder of decks. Raises
+    NotPossibleHere; OSError where `to` cannot be written.
     """
     if (to / "course").exists():
-        raise PackError(f"{to} holds a pack already; name another folder, or remove it")
+        raise NotPossibleHere(f"{to} holds a pack already; name another folder, or remove it")
     wheels = to / "wheels"
     wheels.mkdir(parents=True, exist_ok=True)
     asked = requirements(root, torch)
@@ -49,7 +38,7 @@ def write(root: Path, to: Path, pythons: Sequence[str], torch: str, slides: Path
     for python in pythons:
         _download(asked, python, wheels, root / "constraints.txt", torch)
     if torch == "cpu" and any(wheels.glob("nvidia_*")):
-        raise PackError(f"pip found only torch's CUDA build, of several GB: {CPU_BUILDS} has to be within reach")
+        raise NotPossibleHere(f"pip found only torch's CUDA build, of several GB: {CPU_BUILDS} has to be within reach")
     for part in COURSE:
         source, target = root / part, to / "course" / part
         if source.is_dir():
@@ -61,7 +50,7 @@ def write(root: Path, to: Path, pythons: Sequence[str], torch: str, slides: Path
     (to / "install.sh").write_text(_installer(pythons, torch), "utf-8")
     (to / "README.txt").write_text(f"{README}\n", "utf-8")
     files = [path for path in to.rglob("*") if path.is_file()]
-    return Contents(tuple(pythons), len(list(wheels.iterdir())), sum(path.stat().st_size for path in files))
+    return len(list(wheels.iterdir())), sum(path.stat().st_size for path in files)
 
 
 README = """Tile by Tile, for a room without a network.
@@ -80,7 +69,7 @@ def requirements(root: Path, torch: str) -> list[str]:
 
 
 def _download(asked: Sequence[str], python: str, wheels: Path, lock: Path, torch: str) -> None:
-    """The locked versions of everything, as wheels. Raises PackError with what pip said."""
+    """The locked versions of everything, as wheels. Raises NotPossibleHere with what pip said."""
     print(f"Fetching wheels for Python {python}.", flush=True)
     platforms = [option for tag in platform_tags(sysconfig.get_platform()) for option in ("--platform", tag)]
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--dest", str(wheels)]
@@ -91,17 +80,17 @@ def _download(asked: Sequence[str], python: str, wheels: Path, lock: Path, torch
     ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if ran.returncode:
         said = [line for line in ran.stderr.splitlines() if line.startswith("ERROR")] or ran.stderr.splitlines()[-3:]
-        raise PackError(f"pip could not fetch the wheels for Python {python}:\n" + "\n".join(said))
+        raise NotPossibleHere(f"pip could not fetch the wheels for Python {python}:\n" + "\n".join(said))
 
 
 def platform_tags(here: str) -> list[str]:
-    """pip's names for Linux on this kind of processor, newest first. Raises PackError for anything but Linux.
+    """pip's names for Linux on this kind of processor, newest first. Raises NotPossibleHere for anything but Linux.
 
     ``linux-x86_64`` becomes ``manylinux_2_28_x86_64`` down to ``manylinux_2_5_x86_64`` and the two older names.
     """
     system, _, processor = here.partition("-")
     if system != "linux":
-        raise PackError(f"packs are made on Linux, for Linux and WSL; this is {here}")
+        raise NotPossibleHere(f"packs are made on Linux, for Linux and WSL; this is {here}")
     tags = [f"manylinux_2_{minor}_{processor}" for minor in range(NEWEST_GLIBC, 4, -1)]
     return [*tags, f"manylinux2014_{processor}", f"manylinux2010_{processor}", f"manylinux1_{processor}"]
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from checker.course import LADDER, PUZZLES
 from checker.misconceptions import bank
-from checker.workshop.reporting import NotReached, Refused, post
+from checker.workshop.reporting import NotReached, post
 from checker.workshop.schedule import Item
-from checker.workshop.wire import Event, Report
+from checker.workshop.wire import Event, Refused, Report
 
 REPORT = Path(__file__).resolve().parents[2] / "reports" / "mutants-cpu.json"
 MINUTES = 18.0
@@ -60,21 +60,15 @@ def script(items: Sequence[Item], learners: int, seed: int = 0) -> list[Moment]:
         for puzzle in (name for name in item.solved if name in PUZZLES):
             wrong = list(mistakes(puzzle))
             chance.shuffle(wrong)
-            weights = [1 / (n + 1) ** 1.3 for n in range(len(wrong))]  # a few beliefs are common, most are rare
             for who in range(learners):
-                moments += _at_puzzle(chance, who, puzzle, item, fast[who], wrong, weights)
+                moments += _at_puzzle(chance, who, puzzle, item, fast[who], wrong)
     return sorted(moments)
 
 
 def _at_puzzle(
-    chance: random.Random,
-    who: int,
-    puzzle: str,
-    item: Item,
-    pace: float,
-    wrong: Sequence[tuple[str, str]],
-    weights: Sequence[float],
+    chance: random.Random, who: int, puzzle: str, item: Item, pace: float, wrong: Sequence[tuple[str, str]]
 ) -> list[Moment]:
+    weights = [1 / (n + 1) ** 1.3 for n in range(len(wrong))]  # a few beliefs are common, most are rare
     found: list[Moment] = []
     minute = item.start_minute + chance.uniform(1.0, 4.0) * pace
 
@@ -120,7 +114,6 @@ class Rehearsal:
     seed: int = 0
     reached: Callable[[], int] = lambda: -1
     """The row of the run sheet that the class is at. Who goes on early is not taken back."""
-    stopped: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> threading.Thread:
         thread = threading.Thread(target=self.play, name="rehearsal", daemon=True)
@@ -133,9 +126,7 @@ class Rehearsal:
         began = time.monotonic()
         steps = [Moment(item.start_minute, -1, Event(secrets.token_hex(16), "done")) for item in self.items]
         for moment in sorted([*steps, *script(self.items, self.learners, self.seed)]):
-            wait = began + moment.minute * 60 / self.speed - time.monotonic()
-            if self.stopped.wait(max(wait, 0.0)):
-                return
+            time.sleep(max(began + moment.minute * 60 / self.speed - time.monotonic(), 0.0))
             if moment.learner < 0:
                 step = sum(item.start_minute < moment.minute for item in self.items)
                 if step > self.reached():

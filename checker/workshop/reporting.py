@@ -37,10 +37,10 @@ from checker.workshop.wire import (
     Join,
     Joined,
     Message,
+    Refused,
     Report,
     ReportReply,
 )
-from checker.workspace import Workspace
 
 PATIENCE = 2.0  # seconds for one post
 SLOWEST = 60.0  # seconds between two tries, at most
@@ -51,14 +51,6 @@ DETACHED_FOR = 60.0  # seconds that a process of its own tries, for a shell that
 
 class NotReached(OSError):
     """The board did not answer."""
-
-
-class Refused(Exception):
-    """The board answered no; the message is its own, `wait` how long to wait before the next try."""
-
-    def __init__(self, status: int, message: str, wait: float = 0.0) -> None:
-        super().__init__(message)
-        self.status, self.wait = status, wait
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -159,8 +151,8 @@ class Box:
             workspace.write_atomically(self.inbox_file, msgspec.json.encode(inbox))
 
 
-def box_of(space: Workspace) -> Box:
-    return Box(space.ours / "workshop")
+def own_box() -> Box:
+    return Box(workspace.find().ours / "workshop")
 
 
 # ----------------------------------------------------------------------------------------------------------- reporting
@@ -289,9 +281,9 @@ def reporter(box: Box) -> Reporter:
     return Reporter(box)
 
 
-def deliver_all(box: Box, patience: float = DETACHED_FOR) -> None:
-    """Post all that waits, with tries for so many seconds."""
-    end, wait = time.monotonic() + patience, 0.5
+def deliver_all(box: Box) -> None:
+    """Post all that waits, with tries for `DETACHED_FOR` seconds."""
+    end, wait = time.monotonic() + DETACHED_FOR, 0.5
     while time.monotonic() < end:
         try:
             if not deliver(box):

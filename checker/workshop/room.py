@@ -28,11 +28,9 @@ Shape = Literal["untouched", "trying", "stuck", "passed"]
 class Work:
     """One learner at one puzzle. Times are seconds of the board's clock; `furthest` is the index of a gate."""
 
-    first: float
     attempts: int = 0
     hints: int = 0
     passed: bool = False
-    gate: str = ""
     status: str = ""
     belief: str = ""
     believed_at: float = 0.0
@@ -99,10 +97,9 @@ class Room:
             learner.done, learner.hand = at, None
         elif event.puzzle:
             learner.puzzle = event.puzzle
-            work = learner.work.setdefault(event.puzzle, Work(first=at, progress=at))
+            work = learner.work.setdefault(event.puzzle, Work(progress=at))
             work.hints = max(work.hints, event.hints)
-            if event.kind == "check":
-                _checked(work, event, at)
+            _checked(work, event, at)
 
     def shape(self, learner: Learner, puzzle: str, now: float) -> Shape:
         work = learner.work.get(puzzle)
@@ -180,9 +177,8 @@ def _checked(work: Work, event: Event, at: float) -> None:
         return
     work.last, work.status = at, event.status
     if event.status == "passed":
-        work.passed, work.belief, work.gate, work.same, work.progress = True, "", "", 0, at
+        work.passed, work.belief, work.same, work.progress = True, "", 0, at
         return
-    work.gate = event.gate
     work.same = work.same + 1 if event.misconception and event.misconception == work.belief else 1
     if not event.misconception:
         work.same = 0

@@ -5,15 +5,14 @@ from __future__ import annotations
 import statistics
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
 from checker.workshop import simulated
 from checker.workshop.simulated import Learner, Try
 
-SERVER = (
-    110.0  # MB of a learner's Jupyter server on a JupyterHub (measured with JupyterHub 6.1, docs/workshop/server.md)
-)
+SERVER = 110.0
+"""MB of a learner's Jupyter server on a JupyterHub (measured with JupyterHub 6.1, docs/workshop/server.md)."""
 SYSTEM = 1500.0  # MB for the system, the hub and the board
 PACE = 90.0  # seconds between two checks of a learner who is at work; a class that is stuck checks less often
 ROOM = 0.7  # of the processors: the rest is for editing, films and bursts
@@ -22,12 +21,11 @@ _LOOK = 0.1  # seconds between two looks at the memory
 
 @dataclass(frozen=True)
 class Measured:
-    """Of `learners` who checked at the same time. Memory in MB, seconds as medians.
+    """Of some learners who checked at the same time. Memory in MB, seconds as medians.
 
     `private` is what each learner has alone, `shared` what all share, once; `during` is what a check adds.
     """
 
-    learners: int
     private: float
     shared: float
     during: float
@@ -38,9 +36,8 @@ class Measured:
 
 @dataclass(frozen=True)
 class Needs:
-    """What `learners` need: GB of memory, cores, and how long a verdict takes if all of them check at once on so many cores."""
+    """GB of memory, cores, and how long a verdict takes if all learners check at once on so many cores."""
 
-    learners: int
     memory: float
     cores: int
     burst: float
@@ -60,19 +57,13 @@ def measure(tries: Sequence[Try], learners: int = 3) -> Measured:
         used = sum(map(simulated.processor, pids)) - before
     together = statistics.median(answer.seconds for answer in answers)
     during = max(watch.peak - idle, 0.0) / learners
-    return Measured(learners, private / learners, idle - private, during, used / len(answers), alone, together)
+    return Measured(private / learners, idle - private, during, used / len(answers), alone, together)
 
 
 @contextmanager
 def room(learners: int) -> Iterator[list[Learner]]:
-    present: list[Learner] = []
-    try:
-        for _ in range(learners):
-            present.append(Learner())
-        yield present
-    finally:
-        for one in present:
-            one.close()
+    with ExitStack() as present:
+        yield [present.enter_context(closing(Learner())) for _ in range(learners)]
 
 
 class Watch:
@@ -101,4 +92,4 @@ def needs(measured: Measured, learners: int) -> Needs:
     cores = max(2, round(learners * measured.processor / PACE / ROOM + 0.5))
     checking = measured.during * min(2 * cores, learners)
     memory = SYSTEM + measured.shared + learners * (measured.private + SERVER) + checking
-    return Needs(learners, memory / 1024, cores, learners * measured.processor / cores)
+    return Needs(memory / 1024, cores, learners * measured.processor / cores)

@@ -52,10 +52,9 @@ def minutes_of(course: Sequence[Lesson]) -> str:
         "|---|---:|---:|---:|",
     ]
     for lesson in course:
+        title = lesson.title + " (optional)" * lesson.optional
         teaching, exercise = sum(lesson.teaching.values()), sum(lesson.exercise.values())
-        lines.append(
-            f"| {lesson.title}{' (optional)' * lesson.optional} | {teaching} | {exercise} | {lesson.minutes} |"
-        )
+        lines.append(f"| {title} | {teaching} | {exercise} | {lesson.minutes} |")
     return "\n".join(lines) + "\n"
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from checker.workshop import WorkshopError
+
 
 class Item(msgspec.Struct, frozen=True):
     """One row of the run sheet; minutes count from the beginning of the class."""
@@ -24,10 +26,6 @@ class Item(msgspec.Struct, frozen=True):
         return self.puzzles if self.kind == "exercise" else []
 
 
-class AgendaError(ValueError):
-    """The file is no agenda; the message says why."""
-
-
 class Standing(msgspec.Struct, frozen=True):
     """Where the class is: `step` is the row it is at, `over` the minutes past that row's end, negative where there is time left."""
 
@@ -38,18 +36,18 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 def read(path: Path) -> list[Item]:
-    """The rows of a file that ``class agenda --json`` wrote. Raises AgendaError, FileNotFoundError."""
+    """The rows of a file that ``class agenda --json`` wrote. Raises WorkshopError, FileNotFoundError."""
     return parse(path.read_bytes(), str(path))
 
 
 def parse(text: bytes, called: str = "the agenda") -> list[Item]:
-    """The rows, in the order of the clock. Raises AgendaError."""
+    """The rows, in the order of the clock. Raises WorkshopError."""
     try:
         items = msgspec.json.decode(text, type=list[Item])
     except msgspec.DecodeError as error:
-        raise AgendaError(f"{called} is no agenda of `class agenda --json`: {error}") from None
+        raise WorkshopError(f"{called} is no agenda of `class agenda --json`: {error}") from None
     if not items:
-        raise AgendaError(f"{called} is empty")
+        raise WorkshopError(f"{called} is empty")
     return sorted(items, key=lambda item: item.start_minute)
 
 

@@ -15,26 +15,20 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from checker import workspace
-from checker.workshop import board_store
+from checker.workshop import WorkshopError, board_store
+from checker.workshop.belief_films import BeliefFilms
 from checker.workshop.board import Server
 from checker.workshop.board_store import Store
 from checker.workshop.join_code import PORT
-from checker.workshop.live_class import Films, LiveClass
-from checker.workshop.reporting import NotReached, Refused, post
+from checker.workshop.live_class import LiveClass
+from checker.workshop.reporting import NotReached, post
 from checker.workshop.schedule import Item
+from checker.workshop.wire import Refused
 
 ISOLATION = (
     "If learners cannot reach it, their network keeps devices apart, as those of hotels and conferences do: use a hotspot, "
     "a JupyterHub service, or --public with an https address."
 )
-
-
-class PlaceError(ValueError):
-    """The board cannot be where it was asked to be; the message says why."""
-
-
-class AlreadyOpen(ValueError):
-    """Another process serves this class; the message says where."""
 
 
 @dataclass(frozen=True)
@@ -60,20 +54,20 @@ class Place:
 
 
 def place(port: int | None, lan: bool, public: str, environment: Mapping[str, str]) -> Place:
-    """Where to listen: on this machine only unless told, or where JupyterHub wants its service. Raises PlaceError."""
+    """Where to listen: on this machine only unless told, or where JupyterHub wants its service. Raises WorkshopError."""
     # a terminal in a learner's own server has such variables too, and no JUPYTERHUB_SERVICE_NAME
     service = "JUPYTERHUB_SERVICE_NAME" in environment
     public = public or (environment.get("JUPYTERHUB_PUBLIC_URL", "") if service else "")
     if public:
         parts = urlsplit(public)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise PlaceError(f"--public takes an address such as https://board.example.org/class/, not {public!r}")
+            raise WorkshopError(f"--public takes an address such as https://board.example.org/class/, not {public!r}")
         public = public.rstrip("/") + "/"
     if service:
         prefix = environment.get("JUPYTERHUB_SERVICE_PREFIX", "/")
         hub = urlsplit(environment.get("JUPYTERHUB_SERVICE_URL", ""))
         if not hub.hostname:
-            raise PlaceError("JupyterHub gives this service no url: set one in jupyterhub_config.py")
+            raise WorkshopError("JupyterHub gives this service no url: set one in jupyterhub_config.py")
         return Place(hub.hostname, port or hub.port or PORT, prefix.rstrip("/") + "/", public)
     return Place("0.0.0.0" if lan else "127.0.0.1", PORT if port is None else port, public=public)
 
@@ -89,27 +83,21 @@ def lan_address() -> str:
 def serve(
     store: Store,
     where: Place,
-    items: Sequence[Item] = (),
-    films: Films | None = None,
+    items: Sequence[Item],
+    films: BeliefFilms | None,
     ready: Callable[[LiveClass, Place], None] | None = None,
     clock: Callable[[], float] = time.time,
 ) -> None:
-    """Serve a class until Ctrl-C, SIGTERM or `class close`. Raises OSError where it cannot listen, and AlreadyOpen."""
+    """Serve a class until Ctrl-C, SIGTERM or `class close`. Raises OSError where it cannot listen, and WorkshopError where it is open."""
     try:
         with workspace.locked(store.path, patience=0.5):
-            asyncio.run(_serve(store, where, items, films, ready or announce, clock))
+            live = LiveClass(store, where.url, films, items, clock=clock)
+            asyncio.run(_serve(live, where, ready or announce))
     except TimeoutError:
-        raise AlreadyOpen(f"this class is open already, at {store.meta('address', 'another process')}") from None
+        raise WorkshopError(f"this class is open already, at {store.meta('address', 'another process')}") from None
 
 
-async def _serve(
-    store: Store,
-    where: Place,
-    items: Sequence[Item],
-    films: Films | None,
-    ready: Callable[[LiveClass, Place], None],
-    clock: Callable[[], float],
-) -> None:
+async def _serve(live: LiveClass, where: Place, ready: Callable[[LiveClass, Place], None]) -> None:
     stop, forget = asyncio.Event(), False
 
     def closed(and_forget: bool) -> None:
@@ -117,7 +105,7 @@ async def _serve(
         forget = and_forget
         asyncio.get_running_loop().call_later(0.3, stop.set)  # the answer goes out first
 
-    live = LiveClass(store, where.url, films, items, clock=clock)
+    store = live.store
     origins = frozenset({"{0.scheme}://{0.netloc}".format(urlsplit(where.public))} if where.public else ())
     server = Server(live, where.prefix, origins, forwarded=bool(where.public) or where.prefix != "/", on_close=closed)
     http, port = server.listen(where.port, where.host)
@@ -167,10 +155,8 @@ def close(store: Store, forget: bool) -> None:
 
 def link(live: LiveClass, where: Place, role: Any) -> str:
     """The page of a role. The token stands behind the #, which a browser sends to nobody."""
-    base = where.public or (
-        where.url if role == "helper" else where.own
-    )  # the teacher's token stays off the room's network
-    return f"{base}#{role}={live.token_of(role)}"
+    own = where.url if role == "helper" else where.own  # the teacher's token stays off the room's network
+    return f"{where.public or own}#{role}={live.token_of(role)}"
 
 
 def page_for_learners(live: LiveClass, where: Place) -> str:
@@ -196,11 +182,8 @@ def announce(live: LiveClass, where: Place, ends: str = GOES_ON) -> None:
         print(f"This is plain http: right for a room's own network, and for nothing else. {ISOLATION}")
         threading.Thread(target=_try_from_outside, args=(where,), daemon=True).start()
     elif not where.public:
-        other = (
-            "--lan, or --public with the address of a proxy"
-            if where.prefix == "/"
-            else "--public with the hub's address"
-        )
+        hub = where.prefix != "/"
+        other = "--public with the hub's address" if hub else "--lan, or --public with the address of a proxy"
         print(f"Only this machine reaches it. Others: {other}.")
     print(ends, flush=True)
 
@@ -215,7 +198,6 @@ def _try_from_outside(where: Place) -> None:
 
 
 def _qr(text: str) -> Any:
-    """A QR code, None without segno."""
     try:
         import segno
     except ImportError:

@@ -27,6 +27,14 @@ Count = Annotated[int, Meta(ge=0, le=1_000_000)]
 Seconds = Annotated[float, Meta(ge=0, le=1e7)]
 
 
+class Refused(Exception):
+    """What the board does not allow: the HTTP `status`, a sentence for people, and how many seconds to `wait` before the next try."""
+
+    def __init__(self, status: int, message: str, wait: float = 0.0) -> None:
+        super().__init__(message)
+        self.status, self.wait = status, wait
+
+
 class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One thing that a learner did. `ago` is how long before the request it was, by the learner's own clock."""
 

@@ -41,7 +41,7 @@ def test_what_is_no_kernel_is_a_usage_error_with_what_to_do(given: Any, words: s
 
 def test_a_kernel_is_found_with_its_puzzle() -> None:
     puzzle, source = kernel_named(row_softmax_kernel, "check")
-    assert puzzle is PUZZLES["row_softmax"]
+    assert puzzle is puzzle_named(row_softmax_kernel, "reset") is PUZZLES["row_softmax"]
     assert source.kernel == "row_softmax_kernel"
 
 
@@ -64,19 +64,6 @@ def test_a_file_of_several_kernels_names_them(space: Workspace) -> None:
     (space.root / "two.py").write_text("\n".join(texts))
     with pytest.raises(UsageError, match=r"two.py holds several kernels \(vector_add, row_softmax\). Film takes one"):
         kernel_named("two.py", "film")
-
-
-@pytest.mark.parametrize("given", ["row_softmax", "row_softmax_kernel", row_softmax_kernel], ids=str)
-def test_a_puzzle_is_found_by_name_for_the_verbs_that_take_one(given: Any) -> None:
-    assert puzzle_named(given, "reset") is PUZZLES["row_softmax"]
-
-
-@pytest.mark.parametrize(
-    ("given", "words"), [("rowsoftmax", "Did you mean row_softmax"), (None, "reset needs a puzzle")]
-)
-def test_a_puzzle_that_is_none_is_told(given: Any, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
-        checker.reset(given)
 
 
 def test_what_is_not_installed_is_named_with_the_way_to_doctor() -> None:

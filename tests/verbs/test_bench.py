@@ -15,7 +15,7 @@ from checker.course import PUZZLES
 from checker.course.attention_heads import seen
 from checker.course.work import WORK, Work, seen_pairs
 from checker.gpu import Timing
-from checker.puzzle import Case, Launch, Puzzle, Tensors
+from checker.puzzle import Case, Launch, Tensors
 from checker.submission.kernel import KernelSource
 from checker.verbs import bench, roofline, timing
 from checker.verbs.arguments import UsageError
@@ -23,6 +23,7 @@ from checker.verbs.bench import COURSE, YOURS, Benchmark, Measured, cases_to_tim
 from checker.verbs.roofline import Demand, Limits, demand
 from checker.view.panel import Panel
 from checker.workspace import Workspace
+from tests.judge.helpers import solution
 from tests.verbs.conftest import ROOT
 from tests.view.pages import printed
 
@@ -37,12 +38,6 @@ def took(*medians: float) -> Iterator[Timing]:
 
 def text(panel: Panel | Benchmark) -> str:
     return " ".join(printed(panel, 200).split())
-
-
-def source(puzzle: Puzzle) -> KernelSource:
-    found = bench.kernel_in(ROOT / "solutions" / f"{puzzle.name}.py", puzzle)
-    assert found is not None
-    return found
 
 
 class FakeClock:
@@ -86,7 +81,7 @@ def test_one_that_cannot_be_timed_says_why_and_does_not_stop_the_others() -> Non
 def test_yours_the_courses_and_the_libraries_are_asked_in_every_round(space: Workspace) -> None:
     clock = FakeClock()
     (case,), options = cases_to_time(ROW, {"M": 64, "N": 512, "num_warps": 8})
-    found = measure(ROW, source(ROW), case, clock, options, rounds=3)
+    found = measure(ROW, solution(ROW.name), case, clock, options, rounds=3)
     assert clock.asked == ["kernel 1", "kernel 2", "torch.softmax"] * 3
     assert [launch.options["num_warps"] for launch in clock.launches] == [8, 8]
     assert list(found.times) == [YOURS, COURSE, "torch.softmax"]
@@ -95,7 +90,7 @@ def test_yours_the_courses_and_the_libraries_are_asked_in_every_round(space: Wor
 
 def test_a_library_that_does_other_work_is_named_and_left_out(space: Workspace) -> None:
     (case,), _ = cases_to_time(HEADS, {"B": 2, "RAGGED": 1, "dtype": "float32"})
-    found = measure(HEADS, source(HEADS), case, FakeClock(), rounds=1)
+    found = measure(HEADS, solution(HEADS.name), case, FakeClock(), rounds=1)
     assert found.left_out == ("torch", "cuDNN")
     assert "cuDNN was not timed" in text(Benchmark("Attention", GPU, (found,)))
 
@@ -138,9 +133,7 @@ def test_what_still_lies_in_the_l2_need_not_have_moved() -> None:
 
 
 def test_products_have_a_roofline(space: Workspace) -> None:
-    case = replace(
-        FAST.cases[-1], sizes={name: value for name, value in LONG.items() if name != "dtype"}, dtype="bfloat16"
-    )
+    (case,), _ = cases_to_time(FAST, LONG)
     needed = demand(FAST, case)
     least = GPU.least(needed)
     times = {YOURS: Timing(2 * least, least, 3 * least, 50), "cuDNN": Timing(1.2 * least, least, 3 * least, 50)}
@@ -171,9 +164,8 @@ def test_the_demand_is_every_tensor_once_and_four_operations_a_pair_and_feature(
 
 def test_the_bytes_of_a_puzzle_are_what_any_kernel_has_to_move() -> None:
     for puzzle in PUZZLES.values():
-        case = max(
-            (case for case in puzzle.cases if case.devices == {"gpu"}), key=lambda case: sum(case.sizes.values())
-        )
+        on_gpu = [case for case in puzzle.cases if case.devices == {"gpu"}]
+        case = max(on_gpu, key=lambda case: sum(case.sizes.values()))
         assert 0 < demand(puzzle, case).bytes <= bench.allowed_bytes(puzzle, case), puzzle.name
 
 
@@ -276,7 +268,7 @@ def test_the_shell_shows_the_predictions_and_says_that_nothing_was_timed(
 
 @pytest.mark.gpu
 def test_a_real_clock_reports_something_possible(space: Workspace) -> None:
-    found: Any = bench.bench_and_show(FAST, source(FAST), {**LONG, "N_Q": 4096, "N_KV": 4096})
+    found: Any = bench.bench_and_show(FAST, solution(FAST.name), {**LONG, "N_Q": 4096, "N_KV": 4096})
     assert isinstance(found, Benchmark)
     (one,) = found.measured
     assert list(one.times) == [YOURS, COURSE, "torch", "cuDNN"]

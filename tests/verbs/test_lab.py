@@ -21,11 +21,8 @@ from checker.verbs.bench import kernel_in, timed_launch
 from tests.judge.helpers import solution
 from tests.verbs.conftest import ROOT
 
-SIZES = {
-    "chunked_softmax": {"M": 2, "N": 37, "BLOCK_N": 16},
-    "online_softmax": {"M": 2, "N": 37, "BLOCK_N": 16},
-}
-ONLINE = [SIZES["online_softmax"]]
+ONLINE = [{"M": 2, "N": 37, "BLOCK_N": 16}]
+SIZES = {"chunked_softmax": ONLINE[0], "online_softmax": ONLINE[0]}
 SMALL = {"chunked_softmax": {"M": 2, "N": 7, "BLOCK_N": 4}}
 MATRIX = 2 * 37 * 4  # bytes
 STORE = "        tl.store(y_row + offs_n, tl.exp(x - m_i) / l_i, mask=offs_n < N)"
@@ -79,9 +76,8 @@ class TestCompare:
         times = lab.growth(puzzles, wide, "N_KV")
         assert times == lab.LARGEST // (16 << 14)
         assert lab.grown(wide[1], "N_KV", times)[1].sizes == {"H": 1, "N_Q": 1 << 14, "N_KV": 64 * times, "D": 16}
-        with pytest.raises(
-            UsageError, match=r"flash_attention_v1 has no size B to grow\. Its sizes are H, N_Q, N_KV, D"
-        ):
+        told = r"flash_attention_v1 has no size B to grow\. Its sizes are H, N_Q, N_KV, D"
+        with pytest.raises(UsageError, match=told):
             lab.growth(puzzles, small, "B")
 
     def test_a_kernel_is_timed_in_its_own_configuration_except_for_what_is_named(self, space):
@@ -119,11 +115,9 @@ class TestFilms:
         monkeypatch.setattr(lab.display, "show", lambda thing: outputs.append(thing.html()))
         return outputs
 
-    def test_what_is_not_solved_is_not_filmed(self, capsys):
+    def test_what_is_solved_is_filmed_and_nothing_else(self, solve, capsys):
         films(SMALL)
         assert "once your kernel has passed" in capsys.readouterr().out
-
-    def test_what_is_solved_is_filmed(self, solve, capsys):
         solve("chunked_softmax")
         films(SMALL)
         assert "film of chunked_softmax" in capsys.readouterr().out
@@ -194,9 +188,8 @@ class TestFigures:
         sizes = [{"N_Q": n, "N_KV": n, "D": 16, "BLOCK_M": 16, "BLOCK_N": 16} for n in (32, 48)]
         assert bytes_moved("flash_attention", sizes) == [4 * 16 * n * (2 + 2 * n // 16) for n in (32, 48)]
         tiles = [n // 16 for n in (32, 48)]
-        assert bytes_moved("flash_attention_v1", sizes) == [
-            4 * n * (16 * (2 + t) + (2 * t - 1) * 18) for n, t in zip((32, 48), tiles, strict=True)
-        ]
+        expected = [4 * n * (16 * (2 + t) + (2 * t - 1) * 18) for n, t in zip((32, 48), tiles, strict=True)]
+        assert bytes_moved("flash_attention_v1", sizes) == expected
 
     def test_operations_are_those_of_dots_and_of_lanes(self):
         """Rows of 37 in tiles of 16: three steps each of 5 and then of 3 operations a lane, and per step 4 for the row itself."""
@@ -453,16 +446,10 @@ def test_below_the_levels_stand_the_kernels_of_the_report(space):
     reports = space.root / "reports"
     reports.mkdir()
     (reports / "speed-h200.json").write_text(json.dumps({"schema": "speed/v1", "rows": rows}))
+    (reports / "speed-x.json").write_text("{")  # no report
     found = lab.levels({"plain": (338, 310)}, products=686)
-    assert found.alt.endswith(
-        "plain: 338 full, 310 causal; speed-h200: fast: 600 full, 530 causal. Products of matrices: 686."
-    )
-
-
-def test_a_report_that_cannot_be_read_is_no_report(space):
-    (space.root / "reports").mkdir()
-    (space.root / "reports" / "speed-x.json").write_text("{")
-    assert "plain: 338 full" in lab.levels({"plain": (338, 310)}, products=686).alt
+    told = "plain: 338 full, 310 causal; speed-h200: fast: 600 full, 530 causal. Products of matrices: 686."
+    assert found.alt.endswith(told)
 
 
 def test_banks_are_shown_as_a_picture():

@@ -32,24 +32,21 @@ CELLS = (
 )
 
 
+Run = Callable[[Sequence[str]], list[list[Any]]]
+
+
 @pytest.fixture
-def run(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence[str]], list[list[Any]]]:
+def run(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs cells in a notebook in the learner's folder, over errors, and gives the outputs of each."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
 
     def executed(cells: Sequence[str]) -> list[list[Any]]:
         notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in cells])
-        NotebookClient(
-            notebook, timeout=240, allow_errors=True, resources={"metadata": {"path": str(space.root)}}
-        ).execute()
+        folder = {"metadata": {"path": str(space.root)}}
+        NotebookClient(notebook, timeout=240, allow_errors=True, resources=folder).execute()
         return [cell.outputs for cell in notebook.cells]
 
     return executed
-
-
-@pytest.fixture
-def outputs(run: Callable[[Sequence[str]], list[list[Any]]]) -> list[list[Any]]:
-    return run(CELLS)
 
 
 def html(output: Any) -> str:
@@ -62,8 +59,9 @@ def error_of(outputs: list[Any]) -> str:
     return str(told)
 
 
-def test_what_a_learner_sees(outputs: list[list[Any]], space: Workspace) -> None:
-    loaded, defined, checked, value, filmed, by_name, standing, hinted, done, again, controlled, impossible = outputs
+def test_what_a_learner_sees(run: Run, space: Workspace) -> None:
+    loaded, defined, *outputs = run(CELLS)
+    checked, value, filmed, by_name, standing, hinted, done, again, controlled, impossible = outputs
     assert (loaded, defined) == ([], [])
 
     (card,) = checked  # "Checking …" has become the card
@@ -111,7 +109,7 @@ FAILS = (
 )
 
 
-def test_a_red_card_holds_the_film_of_the_failing_case(run: Callable[..., list[list[Any]]]) -> None:
+def test_a_red_card_holds_the_film_of_the_failing_case(run: Run) -> None:
     """One click opens it; `film` shows the same below a cell, and no film of a wrong kernel is without its verdict."""
     _, _, (card,), (asked,), (own, *_) = run(FAILS)
     assert "tbt-card bad" in html(card)
@@ -141,17 +139,16 @@ EDITED = (
 )
 
 
-def test_a_cell_that_failed_leaves_an_old_kernel_which_is_not_judged(run: Callable[..., list[list[Any]]]) -> None:
+def test_a_cell_that_failed_leaves_an_old_kernel_which_is_not_judged(run: Run) -> None:
     """A cell with a syntax error defines nothing; the name still holds what an earlier cell put there."""
     assert UNCLOSED != RIGHT
     line = next(n for n, text in enumerate(UNCLOSED.split("\n"), 1) if "tl.program_id(0" in text)
     (_, _, _, unclosed, unfilmed, _, mended, _, stopped, _, _, older, rebound) = run(EDITED)
 
+    told = f"The cell that defines `vector_add_kernel` (In[3]) has a syntax error on line {line}: '(' was never closed."
     for outputs in (unclosed, unfilmed):
         assert not any("tbt-card" in html(output) or "tbt-film" in html(output) for output in outputs)
-        assert error_of(outputs).startswith(
-            f"The cell that defines `vector_add_kernel` (In[3]) has a syntax error on line {line}: '(' was never closed."
-        )
+        assert error_of(outputs).startswith(told)
         assert "run it again" in error_of(outputs)
 
     assert "tbt-card good" in html(mended[0])
@@ -179,7 +176,7 @@ BELOW_MAGIC = (
 )
 
 
-def test_a_cell_below_a_magic_is_read_like_any_other(run: Callable[..., list[list[Any]]]) -> None:
+def test_a_cell_below_a_magic_is_read_like_any_other(run: Run) -> None:
     """IPython keeps such a cell as a call with its text in it, and Triton cannot read a kernel that was run as a string."""
     line = next(n for n, text in enumerate(UNCLOSED.split("\n"), 2) if "tl.program_id(0" in text)
     _, _, _, unclosed, _, _, timed, _, captured, _, written = run(BELOW_MAGIC)
@@ -202,7 +199,7 @@ MISSING = (
 )
 
 
-def test_a_kernel_that_is_not_defined_yet_names_the_cell_to_run(run: Callable[..., list[list[Any]]]) -> None:
+def test_a_kernel_that_is_not_defined_yet_names_the_cell_to_run(run: Run) -> None:
     _, early, _, broken, other, ordinary = run(MISSING)
 
     for outputs in (early, broken, other, ordinary):
@@ -231,7 +228,7 @@ STALE = (
 )
 
 
-def test_a_cell_that_was_edited_and_not_run_is_not_judged(run: Callable[..., list[list[Any]]]) -> None:
+def test_a_cell_that_was_edited_and_not_run_is_not_judged(run: Run) -> None:
     """The saved notebook holds another text than the one that was run; an older file says nothing."""
     _, _, before, _, stale, _, old_file = run(STALE)
     assert "tbt-card good" in html(before[0])
@@ -241,7 +238,7 @@ def test_a_cell_that_was_edited_and_not_run_is_not_judged(run: Callable[..., lis
     assert "tbt-card good" in html(old_file[0])
 
 
-def test_run_all_uses_up_no_hint(run: Callable[..., list[list[Any]]], space: Workspace) -> None:
+def test_run_all_uses_up_no_hint(run: Run, space: Workspace) -> None:
     together = ("from checker import hint", "hint('vector_add')", "hint('vector_add')")
     _, first, second = run(together)
     assert "no hint was used up" in html(first[0])
@@ -251,9 +248,7 @@ def test_run_all_uses_up_no_hint(run: Callable[..., list[list[Any]]], space: Wor
     assert "Hint 1 of 3" in html(asked_for[0]), "one that is asked for by its number is shown"
 
 
-def test_after_a_restart_the_first_cell_is_named(
-    run: Callable[..., list[list[Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_a_restart_the_first_cell_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The settings that set-up writes into `.venv`, in a session of their own."""
     monkeypatch.setattr(setup_venv, "VENV", str(tmp_path))
     setup_venv.tell_ipython()

@@ -11,15 +11,17 @@ from checker.workspace import Workspace
 
 
 def test_the_learners_version_is_saved_before_the_stub_is_back(space: Workspace) -> None:
-    file = space.puzzle_file("row_softmax")
+    file, notebook = space.puzzle_file("row_softmax"), space.root / "notebooks" / "01_row_softmax.ipynb"
     untouched = file.read_text()
     file.write_text("my work\n")
+    notebook.write_text("{}")
     done = checker.reset("row_softmax")
     assert file.read_text() == untouched
     assert done.saved is not None
     assert done.saved.read_text() == "my work\n"
     assert done.saved.parent == space.ours / "saved"
     assert str(done.saved) in done.message
+    assert notebook.read_text() == "{}", "no notebook is touched"
 
 
 def test_every_version_is_kept_byte_for_byte(space: Workspace) -> None:
@@ -48,14 +50,6 @@ def test_where_nothing_can_be_saved_nothing_is_changed_and_the_way_out_is_told(s
     with pytest.raises(UsageError, match=r"(?s)nothing was changed.*TILE_BY_TILE_HOME"):
         checker.reset("row_softmax")
     assert file.read_text() == "my work\n"
-
-
-def test_no_notebook_is_touched(space: Workspace) -> None:
-    notebook = space.root / "notebooks" / "01_row_softmax.ipynb"
-    notebook.write_text("{}")
-    space.puzzle_file("row_softmax").write_text("my work\n")
-    checker.reset("row_softmax")
-    assert notebook.read_text() == "{}"
 
 
 def test_the_cell_to_paste_is_the_stub_without_the_files_title(space: Workspace) -> None:

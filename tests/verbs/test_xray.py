@@ -12,10 +12,10 @@ from checker import cli
 from checker.compiler import TARGETS, CompileRequest, CompileResult, Dot, SharedTile, TensorCore
 from checker.course import LADDER, PUZZLES
 from checker.submission.from_path import from_path
-from checker.submission.kernel import KernelSource
 from checker.verbs.arguments import UsageError
 from checker.verbs.xray import case_and_options, layouts, realistic_case, sentences, table, xray_panel
-from checker.view.panel import Cell, Panel
+from checker.view.panel import Cell
+from tests.judge.helpers import solution
 from tests.verbs.conftest import ROOT
 from tests.view.pages import printed
 
@@ -25,21 +25,9 @@ SWIZZLED = SharedTile("swizzled_shared", (64, 64), 16, stages=2, inner=64, vec=8
 HOPPER = SharedTile("nvmma_shared", (64, 64), 16, inner=64, swizzle_bytes=128)
 
 
-def source(name: str) -> KernelSource:
-    puzzle = PUZZLES[name]
-    return next(f.source for f in from_path(ROOT / "solutions" / f"{name}.py", [puzzle]) if f.source is not None)
-
-
 def result(gpu: str, **more: Any) -> CompileResult:
-    facts = {
-        "registers": 64,
-        "spilled_bytes": 0,
-        "shared_bytes": 8192,
-        "num_warps": 4,
-        "load_bits": 128,
-        "store_bits": 128,
-    }
-    facts |= {"narrowest_load_bits": 128, "async_copies": 0, "tma_copies": 0, "bytes_in_flight": 0}
+    facts = {"registers": 64, "spilled_bytes": 0, "shared_bytes": 8192, "num_warps": 4, "load_bits": 128}
+    facts |= {"store_bits": 128, "narrowest_load_bits": 128, "async_copies": 0, "tma_copies": 0, "bytes_in_flight": 0}
     facts |= more.pop("facts", {})
     made = CompileResult(CompileRequest(TARGETS[gpu], {}, {}), True, tiles=(), dots=(), tensor_cores=(), facts=facts)
     return replace(made, **more)
@@ -53,12 +41,8 @@ def cells(results: dict[str, CompileResult]) -> dict[str, list[str]]:
     return by_name(table(results))
 
 
-def text(panel: Panel) -> str:
-    return " ".join(printed(panel, 100).split())
-
-
 def test_a_row_softmax_is_told_in_words_and_numbers() -> None:
-    panel, compiled = xray_panel(ROW, source("row_softmax"), {})
+    panel, compiled = xray_panel(ROW, solution("row_softmax"), {})
     assert compiled
     assert panel.heads == ("", "T4 (sm_75)", "A100 (sm_80)", "L4 (sm_89)", "H100 (sm_90)")
     table = by_name(panel.rows)
@@ -72,12 +56,12 @@ def test_a_row_softmax_is_told_in_words_and_numbers() -> None:
     assert 2 <= len(said) <= 5
     assert any("N = 781" in sentence and "16 would be the most" in sentence for sentence in said)
     assert not any(row == "not known" for cells in table.values() for row in cells)
-    assert "registers per thread" in text(panel)
+    assert "registers per thread" in printed(panel)
     assert "What this says" in panel.html()
 
 
 def test_what_is_asked_for_is_compiled() -> None:
-    panel, _ = xray_panel(ROW, source("row_softmax"), {"dtype": "float16", "N": 1024, "num_warps": 8})
+    panel, _ = xray_panel(ROW, solution("row_softmax"), {"dtype": "float16", "N": 1024, "num_warps": 8})
     assert "N = 1024, BLOCK_N = 1024 and num_warps = 8, in float16" in panel.prose[0]
     table = by_name(panel.rows)
     assert table["loads, per lane"] == ["8 bytes"] * 4, "1024 elements of 2 bytes for 256 lanes"
@@ -101,6 +85,11 @@ def test_a_choice_that_cannot_be_is_told(wanted: dict[str, Any], told: str) -> N
         case_and_options(ROW, wanted)
 
 
+def test_a_size_that_the_puzzle_refuses_is_told() -> None:
+    with pytest.raises(UsageError, match="D is 16, 32, 64 or 128, not 20"):
+        xray_panel(PUZZLES["linear_attention"], solution("linear_attention"), {"D": 20})
+
+
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_the_default_is_a_case_as_a_gpu_sees_it(puzzle: Any) -> None:
     assert realistic_case(puzzle).devices in ({"gpu"}, {"bench"})
@@ -112,7 +101,7 @@ def test_an_empty_stub_and_a_broken_rule_are_told_without_compiling(monkeypatch:
     stub = next(iter(from_path(ROOT / "puzzles" / "row_softmax.py", [ROW]))).source
     assert stub is not None
     assert "nothing to compile" in xray_panel(ROW, stub, {})[0].prose[0]
-    mine = source("row_softmax")
+    mine = solution("row_softmax")
     bad = replace(mine, source=mine.source.replace("mask = offs_n < N", "mask = open('x')"))
     panel, compiled = xray_panel(ROW, bad, {})
     assert not compiled
@@ -120,7 +109,7 @@ def test_an_empty_stub_and_a_broken_rule_are_told_without_compiling(monkeypatch:
 
 
 def test_a_kernel_that_no_gpu_can_take_says_why_for_each() -> None:
-    mine = source("row_softmax")
+    mine = solution("row_softmax")
     bad = replace(mine, source=mine.source.replace("tl.arange(0, BLOCK_N)", "tl.arange(0, 3)"))
     panel, compiled = xray_panel(ROW, bad, {})
     assert not compiled
@@ -166,9 +155,8 @@ def test_tensor_cores_of_each_generation() -> None:
 
 
 def test_an_h100_that_falls_back_to_mma_says_what_wgmma_needs() -> None:
-    old = result(
-        "H100", dots=(Dot(32, 32, 32, "f16", True),), tensor_cores=(TensorCore("mma.sync", "m16n8k16", "f16", 4),)
-    )
+    core = TensorCore("mma.sync", "m16n8k16", "f16", 4)
+    old = result("H100", dots=(Dot(32, 32, 32, "f16", True),), tensor_cores=(core,))
     assert any("wgmma needs tiles of at least 64 rows" in s for s in sentences({"H100": old}))
 
 

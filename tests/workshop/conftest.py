@@ -1,4 +1,4 @@
-"""A board on a free port of this machine, and learners who join it over the wire."""
+"""The course as run sheets know it, a board on a free port of this machine, and learners who join it over the wire."""
 
 from __future__ import annotations
 
@@ -14,11 +14,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tornado.httpserver import HTTPServer
 
 from checker.workshop import board_store
+from checker.workshop.agenda import Lesson, lessons
 from checker.workshop.board import Server
 from checker.workshop.live_class import LiveClass, Role
 from tests.films.conftest import browser_thread, chrome, pytest_pyfunc_call  # noqa: F401 (a browser in a thread of its own)
+
+ROOT = Path(__file__).resolve().parents[2]
+COURSE = lessons(ROOT / "notebooks")
+
+
+def source(lesson: Lesson) -> str:
+    """What a notebook is made from."""
+    return (ROOT / "notebooks/src" / f"{lesson.notebook}.md").read_text("utf-8")
 
 
 @dataclass
@@ -85,24 +95,16 @@ def start(tmp_path: Path) -> Iterator[Start]:
     def started(file: str = "class.sqlite", port: int = 0, **more: Any) -> Board:
         path = tmp_path / file
         store = board_store.Store(path) if path.exists() else board_store.create(path, "A class")
-        loop, up, made = asyncio.new_event_loop(), threading.Event(), []
-
-        async def serve() -> None:
-            live = LiveClass(store, "http://127.0.0.1/", **more)
-            server = Server(live)
-            http, number = server.listen(port)
-            live.url = f"http://127.0.0.1:{number}/"
-            made.append((live, server, http))
-            up.set()
-
-        def run() -> None:
-            loop.create_task(serve())
-            loop.run_forever()
-
-        thread = threading.Thread(target=run, daemon=True)
+        live = LiveClass(store, "http://127.0.0.1/", **more)
+        server, loop = Server(live), asyncio.new_event_loop()
+        thread = threading.Thread(target=loop.run_forever, daemon=True)
         thread.start()
-        assert up.wait(20)
-        live, server, http = made[0]
+
+        async def listen() -> tuple[HTTPServer, int]:
+            return server.listen(port)
+
+        http, number = asyncio.run_coroutine_threadsafe(listen(), loop).result(20)
+        live.url = f"http://127.0.0.1:{number}/"
 
         async def close() -> None:
             http.stop()

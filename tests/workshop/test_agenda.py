@@ -11,22 +11,16 @@ import pytest
 from checker import cli
 from checker.course import LADDER
 from checker.workshop import run_sheets
-from checker.workshop.agenda import Agenda, Lesson, agenda, lessons
+from checker.workshop.agenda import Agenda, Lesson, agenda
+from tests.workshop.conftest import COURSE, ROOT, source
 from tools import sync
 
-ROOT = Path(__file__).resolve().parents[2]
-COURSE = lessons(ROOT / "notebooks")
 LENGTHS = [45, 60, 90, 120, 150, 180, 240, 300, 360, 420, 480]
 
 
-def source(lesson: Lesson) -> str:
-    return (ROOT / "notebooks/src" / f"{lesson.notebook}.md").read_text("utf-8")
-
-
 def test_every_notebook_says_what_it_takes() -> None:
-    assert [lesson.notebook for lesson in COURSE] == [
-        path.stem for path in sorted((ROOT / "notebooks/src").glob("*.md"))
-    ]
+    sources = sorted((ROOT / "notebooks/src").glob("*.md"))
+    assert [lesson.notebook for lesson in COURSE] == [path.stem for path in sources]
 
 
 @pytest.mark.parametrize("lesson", COURSE, ids=lambda lesson: lesson.notebook)

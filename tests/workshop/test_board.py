@@ -7,6 +7,7 @@ import json
 import sqlite3
 import time
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -32,13 +33,13 @@ def test_a_check_arrives_and_the_instructor_sees_who_and_what(board: Board) -> N
 
 
 def test_the_projector_shows_no_name_no_id_and_no_count_below_five(board: Board) -> None:
-    joined = [board.join(name=f"Person{n}") for n in range(4)]
+    joined = [board.join(name=f"{SCRIPT} {n}") for n in range(4)]
     for one in joined:
         board.send(one["token"], wrong(), event("hand"))
     few = board.view("screen")
     assert (few["size"], few["hands"], few["done"], few["beliefs"]) == (None, None, None, [])
     assert [puzzle["counts"] for puzzle in few["puzzles"]] == [{}, {}]
-    joined.append(board.join(name="Person4"))
+    joined.append(board.join(name=f"{SCRIPT} 4"))
     board.send(joined[-1]["token"], wrong("sums_first_tile_only"))
     enough = board.view("screen")
     assert (enough["size"], enough["hands"]) == (5, 4)
@@ -46,7 +47,9 @@ def test_the_projector_shows_no_name_no_id_and_no_count_below_five(board: Board)
     assert enough["puzzles"][0]["counts"] == {"trying": 5}
     text = json.dumps([few, enough])
     assert not any(one["who"] in text or one["token"] in text for one in joined)
-    assert "Person" not in text
+    assert SCRIPT not in text
+    called = [one["name"] for one in board.view("teacher")["learners"]]
+    assert called == [f"{SCRIPT} {n}" for n in range(5)], "a script as a name stays text"
 
 
 def test_a_wrong_code_is_refused_and_after_ten_the_right_one_too(board: Board) -> None:
@@ -77,13 +80,6 @@ def test_who_joins_again_with_their_token_is_the_same_person(board: Board) -> No
     assert board.join(token="f" * 32)["who"] != first["who"]
 
 
-def test_a_script_as_a_name_stays_text_and_goes_to_no_projector(board: Board) -> None:
-    evil = board.join(name=SCRIPT)
-    board.send(evil["token"], wrong())
-    assert board.view("teacher")["learners"][0]["name"] == SCRIPT
-    assert SCRIPT not in json.dumps(board.view("screen"))
-
-
 def test_words_that_the_course_does_not_have_are_dropped(board: Board) -> None:
     one = board.join()
     board.send(one["token"], wrong("alert_1"), wrong("no_max_subtraction", puzzle="no_such_puzzle"))
@@ -97,9 +93,7 @@ def test_nobody_posts_or_leaves_as_another(board: Board) -> None:
     ada, eve = board.join(name="Ada"), board.join(name="Eve")
     mine = wrong()
     board.send(ada["token"], mine)
-    assert board.send(eve["token"], {**mine, "who": ada["who"]})[0] == 400, (
-        "an id of somebody's has no place in an event"
-    )
+    assert board.send(eve["token"], {**mine, "who": ada["who"]})[0] == 400, "an id has no place in an event"
     assert board.send(ada["who"], wrong())[0] == 401, "an id is no token"
     assert board.send(eve["token"], mine)[0] == 200, "the number of another's event takes nothing away from it"
     assert board.ask("leave", {"who": ada["who"]}, eve["token"])[0] == 200
@@ -125,10 +119,8 @@ def test_two_helpers_do_not_go_to_one_desk(board: Board) -> None:
     one = board.join()
     board.send(one["token"], event("hand"))
     assert board.teach("claim", {"who": one["who"], "by": "Grace"}, "helper")[0] == 200
-    assert board.teach("claim", {"who": one["who"], "by": "Alan"}, "helper") == (
-        409,
-        {"error": "Grace is on the way already"},
-    )
+    refused = (409, {"error": "Grace is on the way already"})
+    assert board.teach("claim", {"who": one["who"], "by": "Alan"}, "helper") == refused
     board.teach("claim", {"who": one["who"], "on": False}, "helper")
     assert board.teach("claim", {"who": one["who"], "by": "Alan"}, "helper")[0] == 200
     board.teach("helped", {"who": one["who"]}, "helper")
@@ -136,27 +128,24 @@ def test_two_helpers_do_not_go_to_one_desk(board: Board) -> None:
     assert (state["queue"], state["hands"]) == ([], 0)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"no json",
-        b"\xff\xfe",
-        b"[]",
-        json.dumps({"events": [{"uid": "x", "kind": "check"}]}).encode(),
-        json.dumps({"events": [event("shout")]}).encode(),
-        json.dumps({"events": [event(status="great")]}).encode(),
-        json.dumps({"events": [event(puzzle=SCRIPT)]}).encode(),
-        json.dumps({"events": [event(source="secret = 1")]}).encode(),
-        json.dumps({"events": [event(attempt=-1)]}).encode(),
-        json.dumps({"events": [event(ago=1e300)]}).encode(),
-        json.dumps({"events": [event() for _ in range(21)]}).encode(),
-    ],
-    ids=[
-        "empty", "no json", "no text", "a list", "uid", "kind", "status", "puzzle", "unknown field", "negative", "huge", "many",
-    ],
-)  # fmt: skip
-def test_what_does_not_fit_the_schema_is_refused_whole(board: Board, body: bytes) -> None:
+UNFIT = {
+    "empty": b"",
+    "no json": b"no json",
+    "no text": b"\xff\xfe",
+    "a list": [],
+    "uid": {"events": [{"uid": "x", "kind": "check"}]},
+    "kind": {"events": [event("shout")]},
+    "status": {"events": [event(status="great")]},
+    "puzzle": {"events": [event(puzzle=SCRIPT)]},
+    "unknown field": {"events": [event(source="secret = 1")]},
+    "negative": {"events": [event(attempt=-1)]},
+    "huge": {"events": [event(ago=1e300)]},
+    "many": {"events": [event() for _ in range(21)]},
+}
+
+
+@pytest.mark.parametrize("body", UNFIT.values(), ids=UNFIT)
+def test_what_does_not_fit_the_schema_is_refused_whole(board: Board, body: Any) -> None:
     one = board.join()
     assert board.ask("events", body, one["token"])[0] == 400
     assert board.live.store.events() == []
@@ -222,9 +211,8 @@ def test_pages_carry_a_policy_without_inline_scripts_and_no_token(board: Board) 
 
 def test_behind_a_proxy_a_client_cannot_choose_its_address(board: Board) -> None:
     board.server.forwarded = True
-    tries = [
-        board.ask("join", {"code": "x"}, "", **{"X-Forwarded-For": f"10.0.0.{n}, 192.0.2.7"})[0] for n in range(11)
-    ]
+    claimed = [{"X-Forwarded-For": f"10.0.0.{n}, 192.0.2.7"} for n in range(11)]
+    tries = [board.ask("join", {"code": "x"}, "", **headers)[0] for headers in claimed]
     assert tries == [403] * 10 + [429]
     assert board.ask("join", {"code": board.code}, "", **{"X-Forwarded-For": "192.0.2.8"})[0] == 200
 
@@ -233,12 +221,11 @@ def test_a_message_goes_to_those_who_hold_a_belief_and_once(board: Board) -> Non
     ada, bob = board.join(), board.join()
     board.send(ada["token"], wrong())
     board.send(bob["token"], wrong("divides_by_max"))
-    sent = board.teach(
-        "push", {"text": f"Think of 89. {SCRIPT}", "puzzle": "row_softmax", "belief": "no_max_subtraction"}
-    )
+    text = f"Think of 89. {SCRIPT}"
+    sent = board.teach("push", {"text": text, "puzzle": "row_softmax", "belief": "no_max_subtraction"})
     assert sent == (200, {"sent": 1})
     (message,) = board.send(ada["token"])[1]["messages"]
-    assert message["text"] == f"Think of 89. {SCRIPT}"
+    assert message["text"] == text
     assert board.send(ada["token"], seen=message["id"])[1]["messages"] == []
     assert board.send(bob["token"])[1]["messages"] == []
     assert board.teach("push", {"puzzle": "row_softmax", "level": 1}) == (200, {"sent": 2})
@@ -298,9 +285,8 @@ def test_an_export_names_nobody_unless_asked_and_holds_no_formula(board: Board, 
     board.send(one["token"], wrong())
     plain, named, base = tmp_path / "plain.csv", tmp_path / "named.csv", tmp_path / "class.out.sqlite"
     assert board_store.export(board.live.store, plain) == 1
-    assert (
-        plain.read_text().splitlines()[1].startswith("learner 1,0.0,check,row_softmax,failed,values,no_max_subtraction")
-    )
+    row = plain.read_text().splitlines()[1]
+    assert row.startswith("learner 1,0.0,check,row_softmax,failed,values,no_max_subtraction")
     board_store.export(board.live.store, named, names=True)
     assert "'=HYPERLINK(1)," in named.read_text()
     board_store.export(board.live.store, base)

@@ -14,33 +14,19 @@ import pytest
 
 from checker import cli
 from checker.misconceptions import bank
-from checker.workshop import board_store, class_files, reporting
+from checker.workshop import WorkshopError, board_store, reporting
 from checker.workshop.join_code import parse
 from checker.workshop.rehearsal import mistakes, plain_sheet, script
 from checker.workshop.room import Learner, Room
-from checker.workshop.serving import PlaceError, place, qr_path
-
-ROOT = Path(__file__).resolve().parents[2]
+from checker.workshop.serving import place, qr_path
+from tests.workshop.conftest import ROOT
 
 
 def opened(folder: Path, *more: str) -> tuple[subprocess.Popen[str], str]:
     """A class in a process of its own, and all that it printed on opening."""
-    command = [
-        sys.executable,
-        "-m",
-        "checker",
-        "class",
-        "open",
-        "--folder",
-        str(folder),
-        "--port",
-        "0",
-        "--no-films",
-        *more,
-    ]
-    process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUTF8": "1"}
-    )
+    command = [sys.executable, "-m", "checker", "class", "open", "--folder", str(folder), "--port", "0", "--no-films"]
+    utf8 = {**os.environ, "PYTHONUTF8": "1"}
+    process = subprocess.Popen([*command, *more], cwd=ROOT, stdout=subprocess.PIPE, text=True, env=utf8)
     assert process.stdout is not None
     said = ""
     for line in process.stdout:
@@ -77,19 +63,20 @@ def test_a_class_opens_survives_a_kill_and_is_forgotten(tmp_path: Path, capsys: 
 
 
 def test_a_class_that_was_closed_or_is_of_yesterday_is_not_gone_on_with(tmp_path: Path) -> None:
-    first, store = class_files.open_or_new(tmp_path, "A")
+    store = board_store.open_or_new(tmp_path, "A")
+    first = store.path
     store.close()
     assert first.stat().st_mode & 0o777 == 0o600
-    same, store = class_files.open_or_new(tmp_path, "A")
-    assert same == first
+    store = board_store.open_or_new(tmp_path, "A")
+    assert store.path == first
     store.set_meta(opened=time.time() - 13 * 3600)
     store.close()
     first.rename(tmp_path / "class-20200101-000000.sqlite")
-    second, store = class_files.open_or_new(tmp_path, "A")
-    assert len(class_files.all_of(tmp_path)) == 2
-    assert class_files.old(tmp_path) == []
+    store = board_store.open_or_new(tmp_path, "A")
+    assert len(board_store.all_of(tmp_path)) == 2
+    assert board_store.old(tmp_path) == []
     store.set_meta(opened=time.time() - 15 * 24 * 3600)
-    assert class_files.old(tmp_path) == [second]
+    assert board_store.old(tmp_path) == [store.path]
     store.close()
 
 
@@ -100,6 +87,7 @@ def test_a_class_that_was_closed_or_is_of_yesterday_is_not_gone_on_with(tmp_path
         (["open", "--agenda", "no.json"], "no.json"),
         (["rehearse", "--learners", "0"], "at least one learner"),
         (["export", "out.csv"], "class open"),
+        (["export", "out.csv", "--file", "none.sqlite"], "there is no class at none.sqlite"),
         (["export", "out.csv", "--file", "notes.txt"], "is not the file of a class"),
     ],
 )
@@ -123,7 +111,7 @@ def test_a_hub_says_where_the_board_listens() -> None:
     assert (found.host, found.port, found.prefix) == ("127.0.0.1", 10101, "/services/board/")
     assert found.url == "https://hub.example.org/services/board/"
     assert place(None, False, "", hub).url == "http://127.0.0.1:10101/services/board/"
-    with pytest.raises(PlaceError, match="no url"):
+    with pytest.raises(WorkshopError, match="no url"):
         place(None, False, "", {"JUPYTERHUB_SERVICE_NAME": "board"})
     terminal = {"JUPYTERHUB_SERVICE_PREFIX": "/user/ada/", "JUPYTERHUB_SERVICE_URL": "http://127.0.0.1:5/user/ada/"}
     assert place(None, False, "", terminal).own == "http://127.0.0.1:8787/", "a terminal in a hub is no service of it"
@@ -146,9 +134,7 @@ def test_a_rehearsal_makes_the_mistakes_that_were_measured() -> None:
     assert {m.event.kind for m in moments} == {"check", "done", "hand"}
 
 
-def test_a_store_is_opened_only_where_it_is_one(tmp_path: Path) -> None:
-    with pytest.raises(board_store.NoClass):
-        board_store.Store(tmp_path / "none.sqlite")
+def test_a_class_is_not_made_over_another(tmp_path: Path) -> None:
     board_store.create(tmp_path / "class.sqlite", "A").close()
     with pytest.raises(FileExistsError):
         board_store.create(tmp_path / "class.sqlite", "A")

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import re
-import shlex
-from pathlib import Path
 
 import pytest
 
 from checker import teach_class
 from checker.course import PUZZLES
 from checker.misconceptions import bank
-from checker.workshop.agenda import Lesson, lessons
+from checker.workshop.agenda import Lesson
+from tests.workshop.conftest import COURSE, ROOT, source
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs" / "workshop"
-COURSE = lessons(ROOT / "notebooks")
 BELIEF = re.compile(r"`(\w+)/(\w+)`")
 
 
 def notes(lesson: Lesson) -> str:
     return (DOCS / "notes" / f"{lesson.notebook[:2]}.md").read_text("utf-8")
-
-
-def source(lesson: Lesson) -> str:
-    return (ROOT / "notebooks/src" / f"{lesson.notebook}.md").read_text("utf-8")
 
 
 def test_there_are_notes_for_every_notebook_and_for_nothing_else() -> None:
@@ -65,20 +58,13 @@ class TestNotes:
         assert len(answered) >= max(asked, 1)
 
 
-def commands() -> list[tuple[str, list[str]]]:
-    found = []
-    for path in sorted(DOCS.rglob("*.md")):
-        for line in re.findall(r"python -m checker class ([^\n`#]*)", path.read_text("utf-8")):
-            found.append((path.name, shlex.split(line)))
-    return found
-
-
 def test_commands_of_the_pages_are_ones_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     teach_class.main(["--help"])
     known = re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE)
-    used = {(page, words[0]) for page, words in commands() if words}
+    pages = [(path.name, path.read_text("utf-8")) for path in DOCS.rglob("*.md")]
+    used = {(name, word) for name, text in pages for word in re.findall(r"checker class ([^\s`#]+)", text)}
     assert used
-    assert sorted((page, word) for page, word in used if word not in known) == []
+    assert sorted((name, word) for name, word in used if word not in known) == []
 
 
 def test_the_helper_card_fits_a_page() -> None:

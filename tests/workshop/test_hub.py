@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from checker.workshop import class_files, reporting
-from checker.workshop.board_store import NoClass, Store
+from checker.workshop import reporting
+from checker.workshop.board_store import NoClass, Store, newest
 from checker.workshop.join_code import JoinAddress
 from checker.workshop.wire import Event
+from tests.workshop.conftest import ROOT
 from tools.companions import find_hub
 
-ROOT = Path(__file__).resolve().parents[2]
 CONFIG = """
 c = get_config()
 c.JupyterHub.bind_url = "http://127.0.0.1:{public}/base/"
@@ -86,7 +86,7 @@ def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
 
 def opened(folder: Path) -> Store:
     try:
-        return Store(class_files.newest(folder))
+        return Store(newest(folder))
     except NoClass:
         return pytest.fail("the service made no class")
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from checker import cli
-from checker.workshop import pack
+from checker.workshop import NotPossibleHere, pack
+from tests.workshop.conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PRESENT = f"{sys.version_info.major}.{sys.version_info.minor}"
 NOWHERE = "http://127.0.0.1:9"
 OFFLINE = {"PIP_CONFIG_FILE": "/dev/null", "http_proxy": NOWHERE, "https_proxy": NOWHERE, "PIP_FIND_LINKS": ""}
@@ -23,20 +23,17 @@ HASTY = {"PIP_COMPILE": "0"}  # a hundred packages, of which the test imports fe
 
 def cut_off() -> list[str]:
     """What runs a command without a network, where namespaces are allowed; elsewhere the proxy that is not there has to do."""
-    tried = (
-        subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False)
-        if shutil.which("unshare")
-        else None
-    )
-    return ["unshare", "-rn"] if tried is not None and tried.returncode == 0 else []
+    if shutil.which("unshare") is None:
+        return []
+    tried = subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False)
+    return ["unshare", "-rn"] if tried.returncode == 0 else []
 
 
 def run(*command: str, home: Path) -> subprocess.CompletedProcess[str]:
     environment = os.environ | OFFLINE | HASTY | {"HOME": str(home), "PYTHON": sys._base_executable}  # type: ignore[attr-defined]
     environment.pop("PYTHONPATH", None)
-    return subprocess.run(
-        [*cut_off(), *command], env=environment, cwd=home, capture_output=True, text=True, check=False
-    )
+    alone = [*cut_off(), *command]
+    return subprocess.run(alone, env=environment, cwd=home, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.slow
@@ -47,8 +44,7 @@ def test_installs_without_a_network(tmp_path: Path) -> None:
     assert list((made / "wheels").glob("jupyterlab-*.whl"))
     assert not list((made / "wheels").glob("torch-*"))
 
-    course.mkdir()
-    (course / "puzzles").mkdir()
+    (course / "puzzles").mkdir(parents=True)
     mine = course / "puzzles" / "row_softmax.py"
     mine.write_text("# my work\n")
     installed = run("sh", str(made / "install.sh"), str(course), home=tmp_path)
@@ -86,7 +82,7 @@ def test_wheels_are_asked_for_by_every_older_name() -> None:
     tags = pack.platform_tags("linux-aarch64")
     assert tags[0] == "manylinux_2_28_aarch64"
     assert "manylinux2014_aarch64" in tags
-    with pytest.raises(pack.PackError, match="packs are made on Linux"):
+    with pytest.raises(NotPossibleHere, match="packs are made on Linux"):
         pack.platform_tags("macosx-14.0-arm64")
 
 
@@ -95,5 +91,5 @@ def test_a_pack_for_the_cpu_refuses_the_cuda_build(monkeypatch: pytest.MonkeyPat
         (wheels / "nvidia_cublas-13-py3-none-manylinux_2_27_x86_64.whl").touch()
 
     monkeypatch.setattr(pack, "_download", fetch)
-    with pytest.raises(pack.PackError, match="CUDA build"):
+    with pytest.raises(NotPossibleHere, match="CUDA build"):
         pack.write(ROOT, tmp_path, [PRESENT], "cpu")

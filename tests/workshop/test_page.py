@@ -21,19 +21,11 @@ FILM = (
 
 @pytest.mark.browser
 def test_the_page_shows_the_room_and_takes_orders(
-    start: Start,
-    chrome: Any,
-    browser_thread: ThreadPoolExecutor,
-    tmp_path: Path,
+    start: Start, chrome: Any, browser_thread: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
     films = BeliefFilms(tmp_path / "films", lambda puzzle, name: FILM)
-    board = start(
-        items=[
-            Item(0, 20, "Rows", puzzles=["row_softmax"], kind="exercise"),
-            Item(20, 9, "Rest", kind="demonstration"),
-        ],
-        films=films,
-    )
+    items = [Item(0, 20, "Rows", puzzles=["row_softmax"]), Item(20, 9, "Rest", kind="demonstration")]
+    board = start(items=items, films=films)
     learners = [board.join(name=f"{EVIL} {n}") for n in range(6)]
     for one in learners[:4]:
         board.send(one["token"], wrong(), event("hand"))

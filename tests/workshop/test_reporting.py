@@ -23,7 +23,7 @@ from checker.verbs.arguments import UsageError
 from checker.verbs.progress_file import Record
 from checker.workshop import reporting
 from checker.workshop.wire import Event, Message
-from tests.workshop.conftest import Board, Start
+from tests.workshop.conftest import ROOT, Board, Start
 
 SOURCE = "secret_kernel_source"
 
@@ -34,7 +34,7 @@ def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[reporting.B
     home = tmp_path / "learner"
     home.mkdir()
     monkeypatch.setenv(workspace.HOME_VARIABLE, str(home))
-    yield reporting.box_of(workspace.find())
+    yield reporting.own_box()
     reporting.reporter.cache_clear()
 
 
@@ -267,8 +267,7 @@ def test_notebooks_of_one_folder_append_whole_lines(box: reporting.Box, board: B
         "import sys; from pathlib import Path; from checker.workshop.reporting import Box; from checker.workshop.wire import Event\n"
         "for n in range(200): Box(Path(sys.argv[1])).append(Event(f'{n:032x}', 'done', puzzle='p' * 50))"
     )
-    root = Path(__file__).resolve().parents[2]
-    both = [subprocess.Popen([sys.executable, "-c", code, str(box.folder)], cwd=root) for _ in range(2)]
+    both = [subprocess.Popen([sys.executable, "-c", code, str(box.folder)], cwd=ROOT) for _ in range(2)]
     assert [one.wait(60) for one in both] == [0, 0]
     lines = box.spool.read_text().splitlines()
     assert len([json.loads(line) for line in lines]) == 400

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from checker.course import LADDER
+from checker.workshop import WorkshopError
 from checker.workshop.room import BELIEVED_FOR, Learner, Room
-from checker.workshop.schedule import AgendaError, Item, parse, standing
+from checker.workshop.schedule import Item, parse, standing
 from checker.workshop.wire import Event
 
 MINUTE = 60.0
@@ -130,5 +131,5 @@ def test_the_run_sheet_says_how_much_time_is_left_or_gone_too_far() -> None:
 
 @pytest.mark.parametrize("text", [b"[]", b"{}", b'[{"title": "a"}]', b"rows"])
 def test_what_is_no_agenda_is_told(text: bytes) -> None:
-    with pytest.raises(AgendaError):
+    with pytest.raises(WorkshopError):
         parse(text)

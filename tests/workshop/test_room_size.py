@@ -14,7 +14,7 @@ from checker.workshop import room_size, simulated
 from checker.workshop.room_size import Measured, needs
 from checker.workshop.simulated import Learner, Try
 
-MEASURED = Measured(learners=3, private=200, shared=300, during=100, processor=1.8, alone=1.0, together=2.0)
+MEASURED = Measured(private=200, shared=300, during=100, processor=1.8, alone=1.0, together=2.0)
 
 
 def test_memory_is_a_sum() -> None:
