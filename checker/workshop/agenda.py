@@ -128,12 +128,15 @@ def lesson_of(notebook: str, metadata: Mapping[str, Any], title: str) -> Lesson 
 
 
 def lessons(notebooks: Path) -> list[Lesson]:
-    """Those of a folder with notebooks, in the order of their names."""
+    """Those of a folder with notebooks, in the order of their names. Raises WorkshopError for a file that is no notebook."""
     found = []
     for path in sorted(notebooks.glob("*.ipynb")):
-        read = json.loads(path.read_text("utf-8"))
-        first = "".join(read["cells"][0]["source"]) if read["cells"] else ""
-        lesson = lesson_of(path.stem, read["metadata"], title_of(first))
+        try:
+            read = json.loads(path.read_text("utf-8"))
+            first = "".join(read["cells"][0]["source"]) if read["cells"] else ""
+            lesson = lesson_of(path.stem, read["metadata"], title_of(first))
+        except (ValueError, LookupError, TypeError) as error:
+            raise WorkshopError(f"{path.name} is no notebook that can be read: {error}") from error
         found += [lesson] if lesson else []
     return found
 

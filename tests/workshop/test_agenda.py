@@ -10,8 +10,8 @@ import pytest
 
 from checker import cli
 from checker.course import LADDER
-from checker.workshop import run_sheets
-from checker.workshop.agenda import Agenda, Lesson, agenda
+from checker.workshop import WorkshopError, run_sheets
+from checker.workshop.agenda import Agenda, Lesson, agenda, lessons
 from tests.workshop.conftest import COURSE, ROOT, source
 from tools import sync
 
@@ -127,3 +127,9 @@ class TestCommand:
     def test_a_time_that_no_workshop_has_is_wrong_usage(self, minutes: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert cli.main(["class", "agenda", "--minutes", minutes]) == 2
         assert "from 45 to 480 minutes" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_notebook_is_named(tmp_path: Path) -> None:
+    (tmp_path / "01_row_softmax.ipynb").write_text("no notebook")
+    with pytest.raises(WorkshopError, match="01_row_softmax.ipynb is no notebook"):
+        lessons(tmp_path)
