@@ -65,8 +65,7 @@ def judged(puzzle_name: str, kernel: str, seed: int) -> Judged:
     cases = [case for case in cases_of(puzzle, seed) if "cpu" in case.devices]
     prepared = prepare_all(puzzle, plan(puzzle, cases, source.configs))
     with tempfile.TemporaryDirectory() as folder:
-        runner = LocalRunner(Path(folder))
-        outcomes = traffic_gate.recounted(puzzle, source, runner, simulate_cases(puzzle, source, runner, prepared))
+        outcomes = simulate_cases(puzzle, source, LocalRunner(Path(folder)), prepared)
     refused = next((gate.GATE for gate in GATES if gate.failure(puzzle, outcomes) is not None), "")
     worst, where = max((o.comparison.worst if o.comparison else float("inf"), o.case.name) for o in outcomes)
     return Judged(puzzle_name, kernel, seed, worst, where, refused)

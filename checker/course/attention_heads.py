@@ -53,6 +53,8 @@ def laid_out(x: torch.Tensor, case: Case, name: str) -> torch.Tensor:
     - `roomy`: part of a larger buffer. All tensors have the same row stride, but different strides of heads and batches.
     - `strided`: each tensor has its own order in memory, and gaps, so no stride can be left out or replaced by another tensor's.
       Keys lie as in a cache, D before N.
+    - `half_strided`, `other_half_strided`: every other tensor like that, the others contiguous. So one tensor's numbers lie one after
+      the other in a row, and another's do not.
     - `apart`: the same, but with each row contiguous and all other strides multiples of 16 bytes, as a tensor descriptor needs.
     """
     match case.layout:
@@ -65,8 +67,12 @@ def laid_out(x: torch.Tensor, case: Case, name: str) -> torch.Tensor:
             room = 1 + list(_ORDERS["strided"]).index(name)
             wide = x.new_full((x.shape[0], x.shape[1] + room, x.shape[2] + 2 * room, x.shape[3]), torch.nan)
             return wide[:, : x.shape[1], : x.shape[2]].copy_(x)
-        case "strided" | "apart":
-            order, step, gap = _ORDERS[case.layout][name]
+        case "half_strided" | "other_half_strided" if (list(_ORDERS["strided"]).index(name) % 2) == (
+            case.layout == "half_strided"
+        ):
+            return x.contiguous()
+        case "strided" | "half_strided" | "other_half_strided" | "apart":
+            order, step, gap = _ORDERS["apart" if case.layout == "apart" else "strided"][name]
             along = x.permute(order)
             wide = torch.full((*along.shape[:-1], along.shape[-1] * step + gap), torch.nan, dtype=x.dtype)
             wide[..., : along.shape[-1] * step : step] = along

@@ -135,6 +135,14 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
             x = torch.full((m, n), math.log(0.45 * step / chunk_width(case, n)), dtype=torch.float64)
             x[:, 0] = 0.0
             return x
+        case (
+            "outnumbered"
+        ):  # a chunk of one element, 17 above all others, whose chunks are full: together they weigh something
+            chunk = chunk_width(case, n)
+            x = torch.zeros_like(x)
+            x[:, :chunk] = -torch.inf
+            x[:, 0] = 17.0
+            return x
         case "uneven":  # neighbouring rows are so far apart that no one number can serve as the maximum of both
             return x - 150.0 * (torch.arange(m, dtype=torch.float64) % 2)[:, None]
         case "empty":  # every other row is -inf throughout, the first one included

@@ -112,6 +112,8 @@ PUZZLE = Puzzle(
         ),
         heads_case(1, (2, 2), (31, 1), 32, (32, 64), CAUSAL, family="large", layout="transposed"),
         heads_case(2, (4, 2), (21, 37), 16, (16, 16), layout="roomy"),
+        heads_case(2, (2, 1), (21, 37), 16, (16, 16), layout="half_strided"),
+        heads_case(2, (2, 1), (21, 37), 16, (16, 16), layout="other_half_strided"),
         heads_case(3, (2, 1), (21, 37), 32, (16, 32), CAUSAL, dtype="bfloat16", layout="transposed"),
         heads_case(1, (1, 1), (9, 41), 16, (16, 16), CAUSAL, family="near_overflow"),
         heads_case(1, (1, 1), (9, 41), 64, (16, 16), dtype="float16", family="near_overflow"),

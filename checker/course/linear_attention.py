@@ -207,6 +207,7 @@ PUZZLE = Puzzle(
         _case(1, 4, (17, 32), (16, 16), (16, 16, 16), family="halfway"),
         _case(1, 1, (17, 31), (16, 16), (16, 16, 16), family="half_frozen"),
         _case(1, 1, (17, 31), (16, 16), (16, 16, 16), family="warm"),
+        _case(1, 1, (17, 300), (16, 16), (16, 64, 16), family="freezing"),
         _case(1, 1, (40, 20), (16, 33), (16, 16, 16), family="huge"),
         _case(1, 2, (90, 90), (16, 24), (16, 16, 16), family="blanks"),
         _case(1, 1, (17, 37), (16, 16), (16, 16, 16), family="short_keys"),

@@ -99,6 +99,7 @@ def shared_cases(past: Past) -> tuple[Case, ...]:
         chunked_case(2, 3, 37, (16, 24), tile, layout="roomy", **first),
         chunked_case(2, 2, 37, (32, 32), tile, layout="roomy", dtype="bfloat16", **first),
         *(chunked_case(1, 1, 33, (16, 16), tile, family=family, dtype=dtype, **first) for family, dtype in families),
+        chunked_case(1, 1, 300, (16, 16), (64, 16), family="freezing", **first),
         chunked_case(1, 1, 48, (16, 16), (32, 32), **after),  # 16 divides every size, a tile divides none
     )
 

@@ -118,6 +118,8 @@ def queries_keys_values(
             q[..., 0], k[..., 1] = 95.0, 95.0
         case "cold":  # q · z is about as large as the 1e-6 that is added to it
             q, k = 0.3 * q - 9.0, 0.3 * k - 8.5
+        case "freezing":  # every feature of a key is near 3e-9, and q · z still dwarfs the 1e-6
+            k = 0.1 * k - 19.5
         case "faint":  # tiny features of queries, and keys so large that q · z still dwarfs the 1e-6
             q, k = 0.3 * q - 22.0, 500 + 20 * k
         case "frozen":  # φ vanishes in float32: 0 / 0 without the 1e-6

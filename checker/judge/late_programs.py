@@ -43,7 +43,7 @@ def late_launches(puzzle: Puzzle, prepared: Sequence[Prepared]) -> list[LateLaun
     for many in puzzle.many:
         fit = [one for one in prepared if _launchable(one, many)]
         if fit:
-            found.append(_late(puzzle, many, min(fit, key=_elements)))
+            found.append(_late(puzzle, many, min(fit, key=lambda one: (_ragged(one, many), _elements(one)))))
     return found
 
 
@@ -89,6 +89,13 @@ def failed(source: KernelSource, late: LateLaunch, outcome: Outcome) -> GateResu
         "is multiplied.",
         case=outcome.case,
     )
+
+
+def _ragged(prepared: Prepared, many: Many) -> bool:
+    """Whether the last tile is not full. Lanes past the edge may be told to load the first rows again, which are not made."""
+    case = prepared.case
+    tile = factors.tile_of(many.size, case.meta)
+    return tile is not None and case.sizes[many.size] % case.meta[tile] > 0
 
 
 def _each(prepared: Prepared, many: Many) -> int:

@@ -3,59 +3,55 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from checker.judge.outcome import Outcome, simulate
+from checker.course import factors
+from checker.judge.outcome import Outcome
 from checker.judge.phrases import join, name_of
-from checker.judge.runner import Runner
 from checker.judge.verdict import Gate, GateResult
-from checker.puzzle import Allowance, Puzzle
-from checker.simulator.trace import SimulateOptions, Trace, Traffic
+from checker.puzzle import Allowance, Case, Puzzle
+from checker.simulator.trace import Trace, Traffic
 from checker.submission.kernel import KernelSource
 
 GATE: Gate = "traffic"
+_NONE = Allowance(0, 0, "")
 
 
 def overdrawn(puzzle: Puzzle, outcome: Outcome) -> list[tuple[str, str, int, int]]:
-    """``(tensor, "loaded" | "stored", bytes moved, bytes allowed)`` for all that passes its allowance in one case."""
+    """``(tensor, "loaded" | "stored", bytes moved, bytes allowed)`` for all that passes its allowance in one case.
+
+    Lanes past an edge may load other elements again instead of being masked, as with ``offs_m % M``: of a last tile that is not full,
+    as much may be loaded as of a full one.
+    """
     if outcome.trace is None:
         return []
-    budget, found = _budget(puzzle, outcome), []
+    case = _in_its_tiles(outcome)
+    budget, whole, found = puzzle.budget(case), puzzle.budget(_in_whole_tiles(case)), []
     for name, traffic in outcome.trace.traffic.items():
-        allowance = budget.get(name)
-        for verb, moved, allowed in (
-            ("loaded", traffic.loaded, allowance.loaded if allowance else 0),
-            ("stored", traffic.stored, allowance.stored if allowance else 0),
-        ):
-            if moved > allowed:
-                found.append((name, verb, moved, allowed))
+        allowance = budget.get(name, _NONE)
+        if traffic.loaded > max(allowance.loaded, whole.get(name, _NONE).loaded):
+            found.append((name, "loaded", traffic.loaded, allowance.loaded))
+        if traffic.stored > allowance.stored:
+            found.append((name, "stored", traffic.stored, allowance.stored))
     return found
 
 
-def recounted(puzzle: Puzzle, source: KernelSource, runner: Runner, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
-    """The same, but those over the budget that keep to it if a load counts an element once, however many of its lanes read it.
+def _in_its_tiles(outcome: Outcome) -> Case:
+    """The case with the tiles that ran: those of the learner's own configuration, where there is one."""
+    case, config = outcome.case, outcome.prepared.config
+    tiles = {} if config is None else {name: int(value) for name, value in config.meta.items()}
+    return replace(case, meta={**case.meta, **tiles})
 
-    So lanes past an edge may read the last element again: a GPU fetches it once.
-    """
 
-    def again(some: Sequence[Outcome]) -> Iterator[Outcome]:
-        launches = [outcome.prepared for outcome in some]
-        return simulate(puzzle, source, runner, launches, SimulateOptions(distinct=True))
-
-    over = [outcome for outcome in outcomes if overdrawn(puzzle, outcome)]
-    failing = failure(puzzle, over)
-    if failing is None or any(overdrawn(puzzle, outcome) for outcome in again([failing])):
-        return outcomes
-    within = {id(was): now for was, now in zip(over, again(over), strict=False) if not overdrawn(puzzle, now)}
-    return [within.get(id(outcome), outcome) for outcome in outcomes]
+def _in_whole_tiles(case: Case) -> Case:
+    """The case with every size rounded up to full tiles."""
+    tiles = {size: case.meta[tile] for size in case.sizes if (tile := factors.tile_of(size, case.meta))}
+    return replace(case, sizes={**case.sizes, **{name: -(-case.sizes[name] // n) * n for name, n in tiles.items()}})
 
 
 def _budget(puzzle: Puzzle, outcome: Outcome) -> Mapping[str, Allowance]:
-    """What the puzzle allows with the tiles that ran: those of the learner's own configuration, where there is one."""
-    case, config = outcome.case, outcome.prepared.config
-    tiles = {} if config is None else {name: int(value) for name, value in config.meta.items()}
-    return puzzle.budget(replace(case, meta={**case.meta, **tiles}))
+    return puzzle.budget(_in_its_tiles(outcome))
 
 
 def fails(puzzle: Puzzle, outcome: Outcome, like: Outcome) -> bool:

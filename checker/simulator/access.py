@@ -35,11 +35,6 @@ class Access:
         return self.valid_offsets.size * self.tensor.itemsize
 
     @property
-    def distinct_bytes(self) -> int:
-        """The same, with an element counted once that several lanes hit."""
-        return np.unique(self.valid_offsets).size * self.tensor.itemsize
-
-    @property
     def outside(self) -> np.ndarray:
         """Active lanes outside the tensor."""
         if self.valid is None:

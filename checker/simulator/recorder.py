@@ -51,7 +51,7 @@ class Recorder:
         count, size = self.counts[access.tensor.name], access.bytes
         if kind != "store":
             count.loads += 1
-            count.loaded += access.distinct_bytes if self.options.distinct and kind == "load" else size
+            count.loaded += size
         if kind != "load":
             count.stores += 1
             count.stored += size

@@ -175,14 +175,12 @@ class SimulateOptions:
     """How a launch is simulated.
 
     `events` keeps the list of events (a film needs it), `state` the local values beside them; `order` is the order of
-    programs; `explain_nan` follows every operation to find where a NaN first appears, asked for only after a NaN was seen. `distinct`
-    counts the bytes of an element once where several lanes of one load read it: a GPU fetches it once. `together`, without any of
-    these, says that of several launches those may run side by side in which nothing is found.
+    programs; `explain_nan` follows every operation to find where a NaN first appears, asked for only after a NaN was seen. `together`,
+    without any of these, says that of several launches those may run side by side in which nothing is found.
     """
 
     events: bool = False
     state: bool = False
     explain_nan: bool = False
-    distinct: bool = False
     order: str = "row-major"  # "row-major" (x fastest), "reversed", "shuffled"
     together: bool = False

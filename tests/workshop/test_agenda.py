@@ -131,5 +131,5 @@ class TestCommand:
 
 def test_a_file_that_is_no_notebook_is_named(tmp_path: Path) -> None:
     (tmp_path / "01_row_softmax.ipynb").write_text("no notebook")
-    with pytest.raises(WorkshopError, match="01_row_softmax.ipynb is no notebook"):
+    with pytest.raises(WorkshopError, match=r"01_row_softmax\.ipynb is no notebook"):
         lessons(tmp_path)
