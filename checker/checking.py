@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, cast
 
 from checker import gpu
@@ -18,7 +19,7 @@ from checker.judge.experiments import what_turns_it_right
 from checker.judge.gpu_gate import NOT_RUN, gpu_gate, worth_launching
 from checker.judge.int64_overflow import FarLaunch
 from checker.judge.launches import Planned, Prepared, cases_of, plan, prepare_all, without_numbers
-from checker.judge.outcome import Outcome, simulate, simulate_cases
+from checker.judge.outcome import Outcome, simulate_cases, traced
 from checker.judge.runner import Runner, session
 from checker.judge.smallest_case import smallest_case
 from checker.judge.source_gate import source_gate
@@ -81,27 +82,23 @@ def check_source(
         return infra_verdict(puzzle, submission, where, error)
 
 
+@dataclass
 class _Check:
     """One verdict in the making."""
 
-    def __init__(
-        self,
-        puzzle: Puzzle,
-        source: KernelSource,
-        device: Device,
-        runner: Runner,
-        diagnose: bool,
-        seed: int | None,
-        hurry: bool,
-    ) -> None:
-        self.puzzle, self.source, self.device, self.runner = puzzle, source, device, runner
-        self.wants_diagnosis, self.hurry = diagnose, hurry
-        self.seed, self.cases = seed, cases_of(puzzle, seed)
-        self.gates: dict[Gate, GateResult] = {}
-        self.compilation: compile_gate.Compilation | None = None
-        self.diagnosis: Diagnosis | None = None
-        self.smallest: Case | None = None
-        self.right = self.run = 0
+    puzzle: Puzzle
+    source: KernelSource
+    device: Device
+    runner: Runner
+    wants_diagnosis: bool
+    seed: int | None
+    hurry: bool
+    gates: dict[Gate, GateResult] = field(default_factory=dict)
+    compilation: compile_gate.Compilation | None = None
+    diagnosis: Diagnosis | None = None
+    smallest: Case | None = None
+    right: int = 0
+    run: int = 0
 
     def verdict(self, submission: str) -> Verdict:
         started = time.perf_counter()
@@ -136,17 +133,20 @@ class _Check:
             return
 
         # compile: every dtype, flag and configuration through the front end first; what no GPU takes is not simulated
-        cases = [case for case in self.cases if "cpu" in case.devices]
-        launches = prepare_all(self.puzzle, plan(self.puzzle, cases, self.source.configs))
+        cases = cases_of(self.puzzle, self.seed)
+        small = [case for case in cases if "cpu" in case.devices]
+        launches = prepare_all(self.puzzle, plan(self.puzzle, small, self.source.configs))
         here = (gpu.capability() or None) if self.device == "cuda" else None
         self.compilation = compilation = compile_gate.Compilation(
             self.puzzle, self.source, self.runner, launches, here, ahead=self.hurry
         )
-        refused = compilation.first()
-        if not self.add(compile_gate.result(self.source, compilation, refused)):
+        if not self.add(compile_gate.result(self.source, compilation, compilation.first())):
             return
         # for the GPU here, what its launches look up; without one, machine code for every other dtype, configuration and GPU
-        on_gpu = self.on_gpu(launches, compilation.largest) if self.device == "cuda" else []
+        on_gpu: list[Planned] = []
+        if self.device == "cuda":
+            asked = [case for case in cases if "gpu" in case.devices]
+            on_gpu = worth_launching(self.puzzle, asked, self.source.configs, launches, [compilation.largest])
         if self.hurry:
             compilation.begin_rest(self.gpu_launches(on_gpu, launches))
 
@@ -165,29 +165,20 @@ class _Check:
         clean = memory_gate.failure(self.puzzle, outcomes) is None
         if clean and not (self.reaches_far(far, far_outcomes) and self.counts_late(launches)):
             return
-        if not self.passes(memory_gate, outcomes):
-            return
-        if not self.passes(traffic_gate, outcomes):
+        if not (self.passes(memory_gate, outcomes) and self.passes(traffic_gate, outcomes)):
             return
 
         # compile, the rest: what a wrong kernel has no need of
         if not self.hurry:
             compilation.begin_rest(self.gpu_launches(on_gpu, launches))
-        refused = compilation.rest()
-        if not self.add(compile_gate.result(self.source, compilation, refused)):
+        if not self.add(compile_gate.result(self.source, compilation, compilation.rest())):
             return
 
         # gpu: only where one is asked for; `speed` is the business of `bench`
         if self.device == "cpu":
             self.add(GateResult("gpu", "skipped", NOT_RUN))
-            return
-        if not self.add(gpu_gate(self.puzzle, self.source, self.runner, on_gpu)) and self.wants_diagnosis:
+        elif not self.add(gpu_gate(self.puzzle, self.source, self.runner, on_gpu)) and self.wants_diagnosis:
             self.diagnosis = ONLY_ON_GPU
-
-    def on_gpu(self, launches: Sequence[Prepared], compiled: Case) -> list[Planned]:
-        """What the gpu gate launches."""
-        cases = [case for case in self.cases if "gpu" in case.devices]
-        return worth_launching(self.puzzle, cases, self.source.configs, launches, [compiled])
 
     def gpu_launches(self, planned: Sequence[Planned], prepared: Sequence[Prepared]) -> list[Launch]:
         """Every launch of the gpu gate as the compiler sees it; the simulator has run most of them."""
@@ -217,7 +208,10 @@ class _Check:
         def fails(outcome: Outcome) -> bool:
             return gate.fails(puzzle, outcome, failing)
 
-        replay = self.replay(failing) if failing.ran else None
+        replay = None
+        if failing.ran:  # once more, now with every event kept and, after a NaN, with every operation followed
+            options = SimulateOptions(events=True, explain_nan=not failing.right and failing.has_nan)
+            replay = traced(puzzle, source, runner, failing.prepared, options)
         # only where some case is right is there anything that may turn this one right
         alike = [outcome.case for outcome in outcomes if fails(outcome)]
         mixed = failing.ran and len(alike) < len(outcomes)
@@ -262,12 +256,6 @@ class _Check:
                 return self.add(result)
         return True
 
-    def replay(self, failing: Outcome) -> Trace | None:
-        """The failing case once more, now with every event kept and, after a NaN, with every operation followed."""
-        options = SimulateOptions(events=True, explain_nan=not failing.right and failing.has_nan)
-        outcomes = simulate(self.puzzle, self.source, self.runner, [failing.prepared], options)
-        return next((outcome.trace for outcome in outcomes), None)
-
 
 def infra_verdict(puzzle: Puzzle, submission: str, device: str, error: Exception) -> Verdict:
     """The verdict when the machinery itself broke: nothing is said about the kernel."""
@@ -300,6 +288,6 @@ class SimulatedGate(Protocol):
         outcomes: Sequence[Outcome],
         failing: Outcome,
         replay: Trace | None,
-        apart: str = "",
+        apart: str,
     ) -> GateResult:
         """`replay` is the trace of the failing case run once more with its events, from which lines come. `apart` says what turns it right."""

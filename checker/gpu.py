@@ -122,9 +122,8 @@ class _Mirror:
         import torch
 
         self._tensors = {n: v for n, v in launch.arguments.items() if isinstance(v, torch.Tensor)}
-        self._storages: dict[
-            tuple[int, int], tuple[torch.Tensor, torch.Tensor]
-        ] = {}  # bytes on the CPU, and on the GPU
+        # bytes on the CPU, and on the GPU
+        self._storages: dict[tuple[int, int], tuple[torch.Tensor, torch.Tensor]] = {}
         for tensor in self._tensors.values():
             if _key(tensor) not in self._storages:
                 host = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
@@ -193,12 +192,14 @@ def _check_grid(grid: tuple[int, ...]) -> None:
 # ----------------------------------------------------------------------------------------------------------------- time
 
 
-def time_kernel(
-    kernel: JITFunction, launch: Launch, *, warmup: int = 10, repeats: int = 50, budget: float = 2.0
-) -> Timing:
+_WARM_UP, _REPEATS = 10, 50
+_BUDGET = 2.0  # seconds for the repeats, of which at least 5 are made
+
+
+def time_kernel(kernel: JITFunction, launch: Launch) -> Timing:
     """Time a launch with CUDA events, the L2 cache flushed before each repeat. Raises GpuError.
 
-    The kernel is compiled and warmed up first. `budget` bounds the seconds spent on repeats, of which at least 5 are made.
+    The kernel is compiled and warmed up first.
     """
     import torch
 
@@ -209,10 +210,10 @@ def time_kernel(
         flush = torch.empty(max(4 * l2, 1 << 26), dtype=torch.uint8, device="cuda")
         call()
         torch.cuda.synchronize()
-        estimate = _elapsed(call, flush, 3)
-        for _ in range(min(warmup, max(1, int(budget / 4 / max(statistics.median(estimate), 1e-6))))):
+        estimate = max(statistics.median(_elapsed(call, flush, 3)), 1e-6)
+        for _ in range(min(_WARM_UP, max(1, int(_BUDGET / 4 / estimate)))):
             call()
-        count = max(5, min(repeats, int(budget / max(statistics.median(estimate), 1e-6))))
+        count = max(5, min(_REPEATS, int(_BUDGET / estimate)))
         times = sorted(_elapsed(call, flush, count))
     except Exception as error:
         raise _explain(error) from error

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import msgspec
 
 from checker.judge.launches import Prepared
 from checker.judge.likeness import Behaviour, behaviour
-from checker.judge.outcome import Outcome, judged
+from checker.judge.outcome import Outcome, in_spite_of_stops, judged
 from checker.judge.runner import Runner
 from checker.misconceptions import Misconception, bank
 from checker.puzzle import Puzzle
@@ -63,18 +63,15 @@ Key = tuple[str, str]
 """A misconception and a case with its configuration, the same in every process."""
 
 
+@dataclass
 class Remembered:
     """What the bank's kernels of one puzzle did, by kernel and case, so that none runs twice on the same numbers.
 
     A checker that judges a class, or a learner who tries again, asks for the same few hundred runs over and over.
     """
 
-    def __init__(self, puzzle: Puzzle) -> None:
-        self.puzzle = puzzle
-        self.behaviours: OrderedDict[Key, Behaviour] = OrderedDict()
-
-    def get(self, task: Task) -> Behaviour | None:
-        return self.behaviours.get(_key(task))
+    puzzle: Puzzle
+    behaviours: OrderedDict[Key, Behaviour] = field(default_factory=OrderedDict)
 
     def keep(self, task: Task, behaviour: Behaviour) -> None:
         if not behaviour.ran:
@@ -106,7 +103,9 @@ def remembered(puzzle: Puzzle) -> Remembered:
 def behaviours(puzzle: Puzzle, runner: Runner, tasks: Sequence[Task]) -> Iterator[Behaviour]:
     """What each misconception's kernel does in the case beside it, in order; run where it is not remembered."""
     known = remembered(puzzle)
-    kept = [known.get(task) for task in tasks]  # read once: verdicts beside this one keep and drop others meanwhile
+    kept = [
+        known.behaviours.get(_key(task)) for task in tasks
+    ]  # read once: verdicts beside this one keep and drop others meanwhile
     arriving = run_misconceptions(puzzle, runner, [t for t, found in zip(tasks, kept, strict=True) if found is None])
     for task, found in zip(tasks, kept, strict=True):
         if found is None:
@@ -121,19 +120,12 @@ def behaviours(puzzle: Puzzle, runner: Runner, tasks: Sequence[Task]) -> Iterato
 def run_misconceptions(puzzle: Puzzle, runner: Runner, tasks: Sequence[Task]) -> Iterator[Outcome]:
     """One outcome per task, in order; one that does not run to its end does not keep the next from running."""
     places = {m.name: i for i, m in enumerate(bank(puzzle.name))}
-    remaining = list(tasks)
-    while remaining:
-        launches = []
-        for misconception, prepared in remaining:
-            launch = prepared.launch
-            launches.append(replace(launch, meta={**launch.meta, WHICH: places[misconception.name]}))
-        constexprs = frozenset({*launches[0].meta})
-        source = combined_kernel(puzzle.name, puzzle.parameters, constexprs)
-        done = 0
+
+    def run(left: Sequence[Task]) -> Iterator[Outcome]:
+        launches = [replace(p.launch, meta={**p.launch.meta, WHICH: places[m.name]}) for m, p in left]
+        source = combined_kernel(puzzle.name, puzzle.parameters, frozenset(launches[0].meta))
         results = runner.simulate(source, launches, SimulateOptions(together=True))
-        for (_, prepared), result in zip(remaining, results, strict=False):
-            done += 1
+        for (_, prepared), result in zip(left, results, strict=False):
             yield judged(puzzle, prepared, result)
-        if not done:
-            return
-        remaining = remaining[done:]
+
+    return (outcome for _, outcome in in_spite_of_stops(tasks, run))

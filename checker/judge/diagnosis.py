@@ -22,9 +22,9 @@ from checker.judge.likeness import (
     same_origin_of_nan,
 )
 from checker.judge.matching_line import matching_line, resemblance
-from checker.judge.outcome import Outcome, simulate
+from checker.judge.outcome import Outcome, simulate, traced
 from checker.judge.runner import Runner
-from checker.judge.threads import one_thread
+from checker.judge.threads import at_most
 from checker.judge.traffic_gate import bytes_moved
 from checker.judge.verdict import Diagnosis, Gate
 from checker.misconceptions import Misconception, bank
@@ -47,7 +47,7 @@ ONLY_ON_GPU = Diagnosis(
 )
 
 
-@one_thread()
+@at_most(1)
 def find_misconception(
     puzzle: Puzzle,
     source: KernelSource,
@@ -83,8 +83,7 @@ def find_misconception(
 
 def _replayed(puzzle: Puzzle, source: KernelSource, runner: Runner, failing: Outcome) -> Trace | None:
     """A kernel's trace in the failing case, with every operation followed to where a NaN first appears."""
-    outcomes = simulate(puzzle, source, runner, [failing.prepared], SimulateOptions(explain_nan=True))
-    return next((outcome.trace for outcome in outcomes), None)
+    return traced(puzzle, source, runner, failing.prepared, SimulateOptions(explain_nan=True))
 
 
 class _Comparison:
@@ -166,10 +165,7 @@ def _line(
     puzzle: Puzzle, source: KernelSource, runner: Runner, chosen: Misconception, failing: Outcome, replay: Trace | None
 ) -> int | None:
     """The learner's line that plays the part of the misconception's wrong line, where there is just one."""
-    theirs = next(
-        (o.trace for o in simulate(puzzle, chosen.source, runner, [failing.prepared], SimulateOptions(events=True))),
-        None,
-    )
+    theirs = traced(puzzle, chosen.source, runner, failing.prepared, SimulateOptions(events=True))
     for wrong in chosen.wrong_lines:
         line = matching_line(chosen.source, wrong, theirs, source, replay)
         if line is not None:

@@ -11,8 +11,8 @@ from itertools import combinations
 
 from checker.course import factors, families
 from checker.course.family_words import IN_WORDS
-from checker.judge.launches import Prepared, prepare
-from checker.judge.outcome import Outcome, simulate
+from checker.judge.launches import Prepared, prepare_if_possible
+from checker.judge.outcome import Outcome, in_spite_of_stops, simulate
 from checker.judge.runner import Runner
 from checker.puzzle import Case, Puzzle
 from checker.submission.kernel import KernelSource
@@ -65,24 +65,19 @@ def _outcomes(
     puzzle: Puzzle, source: KernelSource, runner: Runner, failing: Prepared, others: Sequence[Case]
 ) -> Iterator[tuple[Change, Outcome]]:
     """Every change that the puzzle can make, with what came of it; one that does not run to its end does not keep the next from running."""
-    left = []
+    possible = []
     for change in changes(failing.case, tiles=failing.config is None):
         if any(change.already(case) for case in others):
             continue
-        try:
-            left.append((change, prepare(puzzle, change.case, failing.config)))
-        except (ValueError, IndexError, RuntimeError, ZeroDivisionError):
-            continue
-    left = left[:MOST_RUNS]
-    while left:
-        done = 0
-        outcomes = simulate(puzzle, source, runner, [prepared for _, prepared in left])
-        for (change, _), outcome in zip(left, outcomes, strict=False):
-            done += 1
-            yield change, outcome
-        if not done:
-            return
-        left = left[done:]
+        prepared = prepare_if_possible(puzzle, change.case, failing.config)
+        if prepared is not None:
+            possible.append((change, prepared))
+
+    def run(left: Sequence[tuple[Change, Prepared]]) -> Iterator[Outcome]:
+        return simulate(puzzle, source, runner, [prepared for _, prepared in left])
+
+    for (change, _), outcome in in_spite_of_stops(possible[:MOST_RUNS], run):
+        yield change, outcome
 
 
 def changes(case: Case, tiles: bool = True) -> Iterator[Change]:
@@ -97,16 +92,12 @@ def changes(case: Case, tiles: bool = True) -> Iterator[Change]:
         )
     if case.family != "normal":
         rows = IN_WORDS.get(case.family, f"{case.family.replace('_', ' ')} values")
-        ordinary = replace(case, family="normal")
-        yield Change(ordinary, "family", f"with {rows}", "with ordinary values", lambda other: other.family == "normal")
+        yield _plain(case, "family", "normal", f"with {rows}", "with ordinary values")
     if case.dtype != "float32":
-        exact = replace(case, dtype="float32")
-        yield Change(exact, "dtype", f"in {case.dtype}", "in float32", lambda other: other.dtype == "float32")
+        yield _plain(case, "dtype", "float32", f"in {case.dtype}", "in float32")
     if case.layout != "contiguous":
         lies = factors.LAYOUTS.get(case.layout, f"the {case.layout} layout")
-        dense = replace(case, layout="contiguous")
-        with_it = f"with {lies}"
-        yield Change(dense, "layout", with_it, "with a contiguous layout", lambda other: other.layout == "contiguous")
+        yield _plain(case, "layout", "contiguous", f"with {lies}", "with a contiguous layout")
     for name, value in case.flags.items():
         if value:
             plain = type(value)(0)
@@ -119,6 +110,11 @@ def changes(case: Case, tiles: bool = True) -> Iterator[Change]:
         yield from _equal_tiles(case)
 
 
+def _plain(case: Case, factor: str, value: str, fails: str, right: str) -> Change:
+    changed = replace(case, **{factor: value})  # type: ignore[arg-type]
+    return Change(changed, factor, fails, right, lambda other: getattr(other, factor) == value)
+
+
 def _as_many(case: Case) -> Iterator[Change]:
     """Two sizes of one sort, such as queries and keys, made equal."""
     for one, other in combinations(case.sizes, 2):
@@ -128,17 +124,12 @@ def _as_many(case: Case) -> Iterator[Change]:
         larger, smaller = (one, other) if a > b else (other, one)
         words = [f"{factors.SIZES[name]} ({name})" if name in factors.SIZES else name for name in (larger, smaller)]
         fails = f"with more {words[0]} than {words[1]}"
+        as_many = lambda c, one=one, other=other: c.sizes[one] == c.sizes[other]  # noqa: E731
         for changed, size in ((larger, min(a, b)), (smaller, max(a, b))):
             if changed == smaller and size > MOST_RAISED:
                 continue
             right = f"with as many ({larger} = {smaller} = {size})"
-            yield Change(
-                _resized(case, changed, size),
-                f"{one} {other}",
-                fails,
-                right,
-                lambda c, one=one, other=other: c.sizes[one] == c.sizes[other],  # type: ignore[misc]
-            )
+            yield Change(_resized(case, changed, size), f"{one} {other}", fails, right, as_many)
 
 
 def _fewer_tiles(case: Case) -> Iterator[Change]:
@@ -148,25 +139,15 @@ def _fewer_tiles(case: Case) -> Iterator[Change]:
         tile = case.meta.get(block)
         if tile is None:
             continue
+        full = max(size // tile, 1) * tile
+        no_rest = lambda c, name=name, block=block: c.sizes[name] % c.meta.get(block, 1) == 0  # noqa: E731
+        one_tile = lambda c, name=name, block=block: c.sizes[name] <= c.meta.get(block, 0)  # noqa: E731
         if size % tile:
-            full = max(size // tile, 1) * tile
             fails = f"with {name} = {size}, which is no multiple of {block} = {tile}"
-            yield Change(
-                _resized(case, name, full),
-                name,
-                fails,
-                f"with {name} = {full}",
-                lambda c, name=name, block=block: c.sizes[name] % c.meta.get(block, 1) == 0,  # type: ignore[misc]
-            )
+            yield Change(_resized(case, name, full), name, fails, f"with {name} = {full}", no_rest)
         if size > tile:
             fails = f"with {name} = {size}, more than one tile of {block} = {tile}"
-            yield Change(
-                _resized(case, name, tile),
-                name,
-                fails,
-                f"with {name} = {tile}",
-                lambda c, name=name, block=block: c.sizes[name] <= c.meta.get(block, 0),  # type: ignore[misc]
-            )
+            yield Change(_resized(case, name, tile), name, fails, f"with {name} = {tile}", one_tile)
 
 
 def _equal_tiles(case: Case) -> Iterator[Change]:
@@ -174,13 +155,9 @@ def _equal_tiles(case: Case) -> Iterator[Change]:
         a, b = case.meta[one], case.meta[other]
         if a != b:
             changed = replace(case, meta={**case.meta, one: max(a, b), other: max(a, b)})
-            yield Change(
-                changed,
-                f"{one} {other}",
-                f"with {one} = {a} and {other} = {b}",
-                f"with both {max(a, b)}",
-                lambda c, one=one, other=other: c.meta[one] == c.meta[other],  # type: ignore[misc]
-            )
+            equal = lambda c, one=one, other=other: c.meta[one] == c.meta[other]  # noqa: E731
+            fails = f"with {one} = {a} and {other} = {b}"
+            yield Change(changed, f"{one} {other}", fails, f"with both {max(a, b)}", equal)
 
 
 def _resized(case: Case, name: str, size: int) -> Case:

@@ -16,16 +16,16 @@ from checker.judge.launches import (
     covering,
     in_tiles,
     plan_on_gpu,
-    poisoned,
     prepare,
     prepare_all,
     volume,
+    with_finite_poison,
 )
 from checker.judge.memory_gate import memory_findings
 from checker.judge.outcome import Outcome, judged
 from checker.judge.phrases import count, element, name_of, number
 from checker.judge.runner import Runner
-from checker.judge.threads import FEW, at_most, one_thread
+from checker.judge.threads import FEW, at_most
 from checker.judge.values_gate import unfinished
 from checker.judge.verdict import GateResult
 from checker.puzzle import Case, Launch, Puzzle
@@ -75,24 +75,20 @@ def _factors(case: Case) -> set[Factor]:
     return {*case.meta.items(), ("layout", case.layout), (case.dtype,), *flags}
 
 
-def gpu_gate(
-    puzzle: Puzzle,
-    source: KernelSource,
-    runner: Runner,
-    planned: Sequence[Planned],
-) -> GateResult:
+def gpu_gate(puzzle: Puzzle, source: KernelSource, runner: Runner, planned: Sequence[Planned]) -> GateResult:
     """Launch every case `planned`; small ones twice, with two poisons in the outputs, so that nothing left over can look right."""
     ran = 0
     for outcome in _outcomes(puzzle, source, runner, planned):
         ran += 1
-        failure = _failure(source, outcome)
-        if failure is not None:
-            return failure
-    return GateResult(
-        "gpu",
-        "passed",
-        f"Right in all {count(ran, 'launch', 'launches')} on the GPU, up to {max((case for case, _ in planned), key=volume).name if planned else 'no case'}.",
-    )
+        if not outcome.ran:
+            return _stopped(source, outcome)
+        if not outcome.right:
+            return _wrong(outcome)
+        if outcome.damage:
+            return _damaged(outcome, outcome.damage[0])
+    largest = max((case for case, _ in planned), key=volume).name if planned else "no case"
+    message = f"Right in all {count(ran, 'launch', 'launches')} on the GPU, up to {largest}."
+    return GateResult("gpu", "passed", message)
 
 
 def _outcomes(puzzle: Puzzle, source: KernelSource, runner: Runner, planned: Sequence[Planned]) -> Iterator[Outcome]:
@@ -118,8 +114,8 @@ def _prepared(puzzle: Puzzle, planned: Sequence[Planned]) -> Iterator[Prepared]:
     shared = prepare_all(puzzle, [(case, config) for case, config in planned if {"cpu", "gpu"} <= case.devices])
     yield from shared
     for one in shared:
-        with one_thread():
-            again = poisoned(puzzle, one, "finite")
+        with at_most(1):
+            again = with_finite_poison(puzzle, one)
         yield again
     for case, config in planned:
         if case.devices == {"gpu"}:
@@ -129,7 +125,7 @@ def _prepared(puzzle: Puzzle, planned: Sequence[Planned]) -> Iterator[Prepared]:
 
 
 def _threads(case: Case) -> AbstractContextManager[None]:
-    return one_thread() if "cpu" in case.devices else at_most(FEW)
+    return at_most(1 if "cpu" in case.devices else FEW)
 
 
 def seen_on_gpu(puzzle: Puzzle, source: KernelSource, runner: Runner, *, large: bool = True) -> str:
@@ -152,16 +148,6 @@ def seen_on_gpu(puzzle: Puzzle, source: KernelSource, runner: Runner, *, large: 
     return NOT_VISIBLE
 
 
-def _failure(source: KernelSource, outcome: Outcome) -> GateResult | None:
-    if not outcome.ran:
-        return _stopped(source, outcome)
-    if not outcome.right:
-        return _wrong(outcome)
-    if outcome.damage:
-        return _damaged(source, outcome, outcome.damage[0])
-    return None
-
-
 def _stopped(source: KernelSource, outcome: Outcome) -> GateResult:
     result = unfinished("gpu", source, outcome)
     unseen = "cpu" in outcome.case.devices  # the simulator ran this case, and memory passed
@@ -174,9 +160,8 @@ def _wrong(outcome: Outcome) -> GateResult:
     assert outcome.comparison is not None
     mismatch = outcome.comparison.mismatch
     assert mismatch is not None
-    at = tuple(i - start for i, (start, _) in zip(mismatch.first, mismatch.window, strict=True))
     name = element(mismatch.output, mismatch.first)
-    got, expected = number(float(mismatch.got[at])), number(float(mismatch.expected[at]))
+    got, expected = map(number, mismatch.first_values)
     same = "cpu" in outcome.case.devices
     return GateResult(
         "gpu",
@@ -194,7 +179,7 @@ def _wrong(outcome: Outcome) -> GateResult:
     )
 
 
-def _damaged(source: KernelSource, outcome: Outcome, damage: Damage) -> GateResult:
+def _damaged(outcome: Outcome, damage: Damage) -> GateResult:
     tensor = name_of(damage.tensor)
     if damage.inside and damage.index is not None:
         what = f"{tensor} is an input, and {element(damage.tensor, damage.index)} changed"

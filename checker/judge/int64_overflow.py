@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-
 from checker.judge.launches import Prepared, counted, far_apart
 from checker.judge.memory_gate import GATE, memory_findings
 from checker.judge.outcome import Outcome, simulate
-from checker.judge.phrases import join, name_of
+from checker.judge.phrases import at_line, join, name_of
 from checker.judge.runner import Runner
 from checker.judge.verdict import Diagnosis, GateResult
 from checker.misconceptions import bank
@@ -50,7 +48,7 @@ def far_launches(puzzle: Puzzle, prepared: Sequence[Prepared]) -> list[FarLaunch
     """For each sort of long tensors the smallest launch of `prepared` that has enough rows, with its rows far apart."""
     found = []
     for long in puzzle.long:
-        chosen = min((p for p in prepared if min(_rows(long, p)) >= COUNTED), key=_elements, default=None)
+        chosen = min((p for p in prepared if min(_rows(long, p)) >= COUNTED), key=lambda p: p.elements, default=None)
         if chosen is not None:
             found.append(FarLaunch(long, chosen, far_apart(puzzle, chosen, long, passing)))
     return found
@@ -64,14 +62,14 @@ def failed(source: KernelSource, launch: FarLaunch, outcome: Outcome) -> GateRes
     if outcome.right and not findings:
         return None
     line = min((f.line for f in findings if f.line is not None), default=None)  # a load before the store
-    unit, where = launch.long.unit, source.line_words(line)
+    unit = launch.long.unit
     name, last = launch.long.tensors[0], _rows(launch.long, launch.near)[0] - 1
     apart = passing(last + 1)
     return GateResult(
         GATE,
         "failed",
         f"With more than 2³¹ elements in {join(name_of(n) for n in launch.long.tensors)} the kernel reaches the wrong memory"
-        f"{f', at {where}' if where else ''}. Tried with each {unit} of {name_of(name)} {apart:,} elements after the one before "
+        f"{at_line(source, line)}. Tried with each {unit} of {name_of(name)} {apart:,} elements after the one before "
         f"({outcome.case.name}): {unit} {last} begins at element {last * apart:,}, more than 2³¹ - 1 = 2,147,483,647, and a product "
         f"of 32 bits wraps around to {last * apart - 2**32:,}.",
         line=source.own_line(line),
@@ -92,9 +90,4 @@ def diagnosis(
 
 
 def _rows(long: Long, prepared: Prepared) -> list[int]:
-    tensors = [prepared.launch.arguments[name] for name in long.tensors]
-    return [counted(tensor, long) for tensor in tensors if isinstance(tensor, torch.Tensor)]
-
-
-def _elements(prepared: Prepared) -> int:
-    return sum(expected.numel() for expected in prepared.expected.values())
+    return [counted(prepared.tensors[name], long) for name in long.tensors]

@@ -16,6 +16,7 @@ from checker.course import factors
 from checker.judge.launches import Prepared, bind
 from checker.judge.memory_gate import GATE, memory_findings
 from checker.judge.outcome import Outcome
+from checker.judge.phrases import at_line
 from checker.judge.verdict import GateResult
 from checker.puzzle import Many, Puzzle
 from checker.submission.kernel import KernelSource
@@ -43,16 +44,15 @@ def late_launches(puzzle: Puzzle, prepared: Sequence[Prepared]) -> list[LateLaun
     for many in puzzle.many:
         fit = [one for one in prepared if _launchable(one, many)]
         if fit:
-            found.append(_late(puzzle, many, min(fit, key=lambda one: (_ragged(one, many), _elements(one)))))
+            found.append(_late(puzzle, many, min(fit, key=lambda one: (_ragged(one, many), one.elements))))
     return found
 
 
 def _late(puzzle: Puzzle, many: Many, near: Prepared) -> LateLaunch:
-    case, real = near.case, _tensors(near)
+    case, real = near.case, near.tensors
     tile = factors.tile_of(many.size, case.meta)
-    width = math.lcm(
-        16, case.meta[tile] if tile else 1
-    )  # whole tiles come before, and addresses stay as aligned as they are
+    # whole tiles come before, and addresses stay as aligned as they are
+    width = math.lcm(16, case.meta[tile] if tile else 1)
     first = -(-(many.first or 2**31 // _each(near, many) + 1) // width) * width
     shapes = {
         name: torch.empty_strided(_longer(tensor, many, first), tensor.stride(), dtype=tensor.dtype, device="meta")
@@ -78,11 +78,11 @@ def failed(source: KernelSource, late: LateLaunch, outcome: Outcome) -> GateResu
     if outcome.right and not findings:
         return None
     line = min((finding.line for finding in findings if finding.line is not None), default=None)
-    where, unit = source.line_words(line), late.many.unit
+    unit = late.many.unit
     return GateResult(
         GATE,
         "failed",
-        f"After {late.first:,} other {unit}s the kernel reaches the wrong memory{f', at {where}' if where else ''}. Tried with the last "
+        f"After {late.first:,} other {unit}s the kernel reaches the wrong memory{at_line(source, line)}. Tried with the last "
         f"{unit}s of a launch that has so many: {outcome.case.name}, where the first {unit} has the number {late.first:,}. {_LIMITS}",
         line=source.own_line(line),
         advice="Keep a program's number in the type that `tl.program_id` gives, and make it 64 bits wide, `.to(tl.int64)`, before it "
@@ -100,11 +100,7 @@ def _ragged(prepared: Prepared, many: Many) -> bool:
 
 def _each(prepared: Prepared, many: Many) -> int:
     """Elements of one row or group in the tensor where it has most."""
-    return max(tensor.stride(many.axis) for name, tensor in _tensors(prepared).items() if name in many.tensors)
-
-
-def _tensors(prepared: Prepared) -> dict[str, torch.Tensor]:
-    return {name: value for name, value in prepared.launch.arguments.items() if isinstance(value, torch.Tensor)}
+    return max(prepared.tensors[name].stride(many.axis) for name in many.tensors)
 
 
 def _longer(tensor: torch.Tensor, many: Many, by: int) -> tuple[int, ...]:
@@ -115,11 +111,6 @@ def _longer(tensor: torch.Tensor, many: Many, by: int) -> tuple[int, ...]:
 
 def _launchable(prepared: Prepared, many: Many) -> bool:
     """Whether the case has several rows or groups, which nothing else counts, and a GPU could launch all that come before."""
-    tensors = _tensors(prepared)
-    alone = all(set(tensors[name].shape[: many.axis]) <= {1} for name in many.tensors)
+    alone = all(set(prepared.tensors[name].shape[: many.axis]) <= {1} for name in many.tensors)
     few = many.first is not None or 2**31 // _each(prepared, many) < MOST_PROGRAMS
     return alone and few and prepared.case.sizes[many.size] >= 3
-
-
-def _elements(prepared: Prepared) -> int:
-    return sum(expected.numel() for expected in prepared.expected.values())

@@ -15,7 +15,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Literal
 
 import msgspec
 import numpy as np
@@ -23,7 +22,7 @@ import torch
 
 from checker.course import factors
 from checker.course.family_words import in_name
-from checker.judge.threads import one_thread
+from checker.judge.threads import at_most
 from checker.puzzle import Case, Launch, Long, Puzzle, Scalar, Tensors
 from checker.submission.kernel import Config
 
@@ -31,8 +30,6 @@ GUARD = 2048
 """Elements before and after every tensor; a multiple of 16 keeps the alignment that Triton specialises on."""
 _FINITE_POISON = -7936.0  # exact in float16 and bfloat16, far from any answer of the course
 _INTEGER_PATTERN = 0x2A2A2A2A
-
-Poison = Literal["nan", "finite"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +44,16 @@ class Prepared:
     expected: Tensors
     before: Tensors
     config: Config | None = None
+
+    @property
+    def tensors(self) -> dict[str, torch.Tensor]:
+        """The launch's tensor arguments, by parameter."""
+        return {name: value for name, value in self.launch.arguments.items() if isinstance(value, torch.Tensor)}
+
+    @property
+    def elements(self) -> int:
+        """Of all outputs together."""
+        return sum(expected.numel() for expected in self.expected.values())
 
 
 def seed_from(secret: bytes, puzzle: Puzzle) -> int:
@@ -63,14 +70,20 @@ def cases_of(puzzle: Puzzle, seed: int | None) -> tuple[Case, ...]:
     return tuple(replace(case, name=f"{case.name}, seed {seed}") for case in cases)
 
 
-def prepare(puzzle: Puzzle, case: Case, config: Config | None = None, poison: Poison = "nan") -> Prepared:
+def prepare(puzzle: Puzzle, case: Case, config: Config | None = None) -> Prepared:
     """Make the case's tensors, compute the reference, and bind the launch.
 
-    `config` is one of the learner's autotune configurations; without it the case's own tile sizes are used. An output
-    whose reference holds NaN gets finite poison whatever was asked for: NaN would hide that it was never written.
+    `config` is one of the learner's autotune configurations; without it the case's own tile sizes are used.
     """
-    made, expected = _INPUTS.get(puzzle, case)
-    return _placed(puzzle, case, config, made, expected, poison)
+    return _placed(puzzle, case, config, *_INPUTS.get(puzzle, case))
+
+
+def prepare_if_possible(puzzle: Puzzle, case: Case, config: Config | None) -> Prepared | None:
+    """None for a case that the puzzle cannot make at such sizes."""
+    try:
+        return prepare(puzzle, case, config)
+    except (ValueError, IndexError, RuntimeError, ZeroDivisionError):
+        return None
 
 
 def _computed(puzzle: Puzzle, case: Case) -> tuple[Tensors, Tensors]:
@@ -130,23 +143,29 @@ def plan(puzzle: Puzzle, cases: Sequence[Case], configs: Sequence[Config]) -> li
 
     With a configuration each case is cut into the learner's tiles, see `in_tiles`.
     """
-    if not configs:
-        return [(case, None) for case in cases]
-    first, *others = configs
-    planned: list[Planned] = [(in_tiles(case, first), first) for case in cases]
-    chosen = _trusted_on(cases)
-    return planned + [(in_tiles(case, config), config) for config in others for case in chosen]
+    return _planned(cases, configs, _trusted_on)
 
 
 def plan_on_gpu(puzzle: Puzzle, cases: Sequence[Case], configs: Sequence[Config]) -> list[Planned]:
     """The same for a GPU, which compiles each configuration anew: every configuration but the first with the smallest and the largest case."""
+    return _planned(cases, configs, _extremes)
+
+
+def _planned(
+    cases: Sequence[Case], configs: Sequence[Config], choose: Callable[[Sequence[Case]], list[Case]]
+) -> list[Planned]:
+    """All cases with the first configuration, the chosen ones with every other."""
     if not configs:
         return [(case, None) for case in cases]
+    chosen = choose(cases)
+    pairs = [(case, configs[0]) for case in cases] + [(case, config) for config in configs[1:] for case in chosen]
+    return [(in_tiles(case, config), config) for case, config in pairs]
+
+
+def _extremes(cases: Sequence[Case]) -> list[Case]:
+    """The smallest and the largest case."""
     ordered = sorted(cases, key=volume)
-    two = [ordered[0], ordered[-1]] if len(ordered) > 1 else ordered
-    first, *others = configs
-    planned: list[Planned] = [(in_tiles(case, first), first) for case in cases]
-    return planned + [(in_tiles(case, config), config) for config in others for case in two]
+    return ordered if len(ordered) < 2 else [ordered[0], ordered[-1]]
 
 
 MOST_GROWN = 4096
@@ -193,8 +212,7 @@ def covering(
 
 def _trusted_on(cases: Sequence[Case]) -> list[Case]:
     """What a further configuration is judged on: every dtype with every family, layout, flag and number of features, the smallest and the largest case."""
-    ordered = sorted(cases, key=volume)
-    return covering(cases, _factors, [*ordered[:1], *ordered[-1:]])
+    return covering(cases, _factors, _extremes(cases))
 
 
 def _factors(case: Case) -> set[Factor]:
@@ -208,31 +226,31 @@ def volume(case: Case) -> int:
     return math.prod(max(size, 1) for size in case.sizes.values())
 
 
-def prepare_all(puzzle: Puzzle, planned: Sequence[Planned], poison: Poison = "nan") -> list[Prepared]:
+def prepare_all(puzzle: Puzzle, planned: Sequence[Planned]) -> list[Prepared]:
     """The cases that the simulator runs, which are small."""
-    with one_thread():
-        return [prepare(puzzle, case, config, poison) for case, config in planned]
+    with at_most(1):
+        return [prepare(puzzle, case, config) for case, config in planned]
 
 
-def poisoned(puzzle: Puzzle, prepared: Prepared, poison: Poison) -> Prepared:
+def with_finite_poison(puzzle: Puzzle, prepared: Prepared) -> Prepared:
     """The same case in new memory, its outputs filled with another poison; the reference is not computed again."""
-    held = {name: t for name, t in prepared.launch.arguments.items() if isinstance(t, torch.Tensor)}
-    return _placed(puzzle, prepared.case, prepared.config, held, prepared.expected, poison)
+    return _placed(puzzle, prepared.case, prepared.config, prepared.tensors, prepared.expected, finite=True)
 
 
 def _placed(
-    puzzle: Puzzle, case: Case, config: Config | None, made: Tensors, expected: Tensors, poison: Poison
+    puzzle: Puzzle, case: Case, config: Config | None, made: Tensors, expected: Tensors, finite: bool = False
 ) -> Prepared:
+    """The poison of outputs is NaN, or a `finite` number; that too where the reference holds NaN, which would hide that nothing was written."""
     placed = {}
     for name, tensor in made.items():
         guarded = _guarded(tensor)
         if name in puzzle.outputs:
-            kind = "finite" if bool(expected[name].isnan().any()) else poison
-            guarded.fill_(_poison(guarded.dtype, kind))
+            guarded.fill_(_poison(guarded.dtype, finite or bool(expected[name].isnan().any())))
         else:
             guarded.copy_(tensor)
         placed[name] = guarded
-    return Prepared(case, bind(puzzle, case, placed, config), expected, _storages(placed), config)
+    before = {name: whole(tensor).clone() for name, tensor in placed.items()}
+    return Prepared(case, bind(puzzle, case, placed, config), expected, before, config)
 
 
 def without_numbers(puzzle: Puzzle, case: Case, config: Config | None = None) -> Launch:
@@ -253,7 +271,7 @@ def far_apart(puzzle: Puzzle, prepared: Prepared, long: Long, pitch: Callable[[i
 
     ``pitch(rows)`` says how many elements, for a tensor of so many rows (heads, batches). The kernel is passed the strides of such tensors, which exist on torch's device "meta" only; the tensors stay as they are.
     """
-    real = {name: t for name, t in prepared.launch.arguments.items() if isinstance(t, torch.Tensor)}
+    real = prepared.tensors
     far = {name: _far_strides(real[name], long, pitch(counted(real[name], long))) for name in long.tensors}
     told = {
         name: torch.empty_strided(t.shape, far.get(name, t.stride()), dtype=t.dtype, device="meta")
@@ -287,24 +305,20 @@ def _guarded(tensor: torch.Tensor) -> torch.Tensor:
     """An uninitialised view with the shape and strides of `tensor`, inside a storage filled with the guard pattern."""
     span = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
     span = span if tensor.numel() else 0
-    storage = torch.full((GUARD + span + GUARD,), _poison(tensor.dtype, "nan"), dtype=tensor.dtype)
+    storage = torch.full((GUARD + span + GUARD,), _poison(tensor.dtype), dtype=tensor.dtype)
     return torch.as_strided(storage, tensor.shape, tensor.stride(), GUARD)
 
 
-def _poison(dtype: torch.dtype, kind: str) -> float | int:
+def _poison(dtype: torch.dtype, finite: bool = False) -> float | int:
     if not dtype.is_floating_point:
         return _INTEGER_PATTERN % (torch.iinfo(dtype).max + 1) if dtype != torch.bool else 1
-    return float("nan") if kind == "nan" else _FINITE_POISON
+    return _FINITE_POISON if finite else float("nan")
 
 
 def whole(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor's whole storage as one flat tensor of its dtype."""
     count = tensor.untyped_storage().nbytes() // tensor.element_size()
     return torch.as_strided(tensor, (count,), (1,), 0)
-
-
-def _storages(tensors: Tensors) -> Tensors:
-    return {name: whole(tensor).clone() for name, tensor in tensors.items()}
 
 
 @dataclass(frozen=True)
@@ -327,9 +341,7 @@ def damages(prepared: Prepared, after: Mapping[str, torch.Tensor]) -> list[Damag
     """What a launch changed although it must not. Raises ValueError where a tensor came back in another geometry."""
     found = []
     for name, old in prepared.before.items():
-        tensor = after[name]
-        start = prepared.launch.arguments[name]
-        assert isinstance(start, torch.Tensor)
+        tensor, start = after[name], prepared.tensors[name]
         now = whole(tensor)
         if (tensor.shape, tensor.stride(), now.numel()) != (start.shape, start.stride(), old.numel()):
             raise ValueError(

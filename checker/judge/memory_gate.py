@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from checker.judge.outcome import Outcome
-from checker.judge.phrases import count, element, in_own_lines, name_of, program
+from checker.judge.phrases import at_line, count, element, in_own_lines, name_of, program
 from checker.judge.verdict import Gate, GateResult
 from checker.puzzle import Puzzle
 from checker.simulator.trace import Finding, Trace
@@ -75,9 +75,8 @@ def failed(
     outcomes: Sequence[Outcome],
     failing: Outcome,
     replay: Trace | None,
-    apart: str = "",
+    apart: str,
 ) -> GateResult:
-    """`apart` says what turns the case right."""
     findings = memory_findings(failing)
     bad = sum(1 for o in outcomes if memory_findings(o))
     message, advice = _message_and_advice(source, failing, findings[0])
@@ -97,8 +96,7 @@ def failed(
 
 def _message_and_advice(source: KernelSource, outcome: Outcome, f: Finding) -> tuple[str, str]:
     grid = outcome.trace.grid if outcome.trace else None
-    where = source.line_words(f.line)
-    at = f", at {where}" if where else ""
+    where = at_line(source, f.line)
     tensor = name_of(f.tensor or "a tensor")
     who = program(f.program, grid).capitalize() if f.program is not None else "A program"
     case = f" ({outcome.case.name})"
@@ -109,21 +107,21 @@ def _message_and_advice(source: KernelSource, outcome: Outcome, f: Finding) -> t
     match f.kind:
         case "out_of_bounds_load":
             return (
-                f"{who} reads {lanes} outside {tensor}{shape}{example}{at}{case}. The values came out right all the same, but on a GPU such a load brings whatever lies there, or ends the launch.",
+                f"{who} reads {lanes} outside {tensor}{shape}{example}{where}{case}. The values came out right all the same, but on a GPU such a load brings whatever lies there, or ends the launch.",
                 STRIDE_OR_MASK
                 if f.masked
                 else "Mask the load: lanes whose index is not below the size must be switched off. For the last tile, write down which lanes those are.",
             )
         case "out_of_bounds_store":
             return (
-                f"{who} writes {lanes} outside {tensor}{shape}{example}{at}{case}. No program may touch that memory: it is not part of {tensor}.",
+                f"{who} writes {lanes} outside {tensor}{shape}{example}{where}{case}. No program may touch that memory: it is not part of {tensor}.",
                 STRIDE_OR_MASK
                 if f.masked
                 else "Mask the store as the load is masked: only lanes that own an element may write.",
             )
         case "modified_input":
             return (
-                f"{tensor} is an input, and {elements} of it changed{example}{at}{case}.",
+                f"{tensor} is an input, and {elements} of it changed{example}{where}{case}.",
                 f"Keep results in registers and store only to the output; whoever called the kernel still needs {tensor}.",
             )
         case "false_promise":
@@ -133,12 +131,12 @@ def _message_and_advice(source: KernelSource, outcome: Outcome, f: Finding) -> t
             )
         case "race":
             return (
-                f"Two programs touch the same {elements} of {tensor}, and one of them stores{example}{at}{case}. Programs run at the same time, so which one comes last is chance.",
+                f"Two programs touch the same {elements} of {tensor}, and one of them stores{example}{where}{case}. Programs run at the same time, so which one comes last is chance.",
                 "Each output element must belong to exactly one program. Write down which elements two neighbouring programs store, masked lanes aside.",
             )
         case "race_in_store":
             return (
-                f"Two lanes of one store write the same element of {tensor}{example}{at}{case}. The lanes of a store write at the same time, so which one comes last is chance.",
+                f"Two lanes of one store write the same element of {tensor}{example}{where}{case}. The lanes of a store write at the same time, so which one comes last is chance.",
                 "Within one program, each lane that is switched on must own an element. Write down the offsets of that store for a small tile: which of them are equal?",
             )
         case "unwritten":
@@ -148,7 +146,7 @@ def _message_and_advice(source: KernelSource, outcome: Outcome, f: Finding) -> t
             )
         case _:
             return (
-                f"Masked-off lanes of the load{at} reach what is stored{case}, and without `other` they may hold anything. {ZERO_TODAY}",
+                f"Masked-off lanes of the load{where} reach what is stored{case}, and without `other` they may hold anything. {ZERO_TODAY}",
                 "Give that load an `other` that cannot change the result.",
             )
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from checker.judge.comparison import Comparison, compare
 from checker.judge.launches import Damage, Prepared, damages
 from checker.judge.runner import Runner, RunResult
-from checker.judge.threads import one_thread
+from checker.judge.threads import at_most
 from checker.puzzle import Case, Puzzle
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
+
+_Task = TypeVar("_Task")
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,30 @@ def simulate(
     """Simulate `prepared` in one pass, in order; ends after the first launch that did not run to its end."""
     results = runner.simulate(source, [p.launch for p in prepared], options or SimulateOptions())
     for one, result in zip(prepared, results, strict=False):
-        with one_thread():
+        with at_most(1):
             outcome = judged(puzzle, one, result)
         yield outcome
+
+
+def traced(
+    puzzle: Puzzle, source: KernelSource, runner: Runner, prepared: Prepared, options: SimulateOptions
+) -> Trace | None:
+    """The trace of one launch."""
+    return next((outcome.trace for outcome in simulate(puzzle, source, runner, [prepared], options)), None)
+
+
+def in_spite_of_stops(
+    tasks: Sequence[_Task], run: Callable[[Sequence[_Task]], Iterator[Outcome]]
+) -> Iterator[tuple[_Task, Outcome]]:
+    """Each task with its outcome, in order. Where `run` ends early, it is called again for the tasks that are left."""
+    while tasks:
+        done = 0
+        for task, outcome in zip(tasks, run(tasks), strict=False):
+            done += 1
+            yield task, outcome
+        if not done:
+            return
+        tasks = tasks[done:]
 
 
 NEAR = 2.0

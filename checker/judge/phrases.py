@@ -35,6 +35,12 @@ def program(ids: Sequence[int], grid: Sequence[int] | None = None) -> str:
     return f"program {ids[0]}" if flat else f"program ({', '.join(map(str, ids))})"
 
 
+def at_line(source: KernelSource, line: int | None, before: str = ", at ") -> str:
+    """``, at line 12``; empty without a line."""
+    where = source.line_words(line)
+    return f"{before}{where}" if where else ""
+
+
 def in_own_lines(source: KernelSource, finding: Finding) -> Finding:
     """A finding about `source` that names the learner's own lines."""
     return replace(finding, line=source.own_line(finding.line), message=source.with_own_lines(finding.message))

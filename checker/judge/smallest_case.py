@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from checker.judge.launches import Prepared, named, prepare
+from checker.judge.launches import Prepared, named, prepare_if_possible
 from checker.judge.outcome import Outcome, simulate
 from checker.judge.runner import Runner
 from checker.puzzle import Case, Puzzle
-from checker.submission.kernel import Config, KernelSource
+from checker.submission.kernel import KernelSource
 
 MOST_RUNS = 20
 MOST_TURNS = 256
@@ -18,57 +18,33 @@ MOST_TURNS = 256
 
 
 def smallest_case(
-    puzzle: Puzzle,
-    source: KernelSource,
-    runner: Runner,
-    failing: Prepared,
-    fails: Callable[[Outcome], bool],
+    puzzle: Puzzle, source: KernelSource, runner: Runner, failing: Prepared, fails: Callable[[Outcome], bool]
 ) -> Case:
     """The smallest case found for which `fails` holds; that of `failing` where nothing smaller does.
 
     Small tiles first, then all sizes small together, then every size alone, within MOST_RUNS simulations. Tile sizes stay powers of two, and a tile that covers its whole dimension goes on covering it.
     """
-    config, best = failing.config, failing.case
-    search = _Search(puzzle, source, runner, config, fails)
-    if config is None:
-        best = search.first(_smaller_tiles(best, source)[:1]) or best
-    best = search.first([_resized(best, dict.fromkeys(best.sizes, n)) for n in _together(best)]) or best
-    for name in best.sizes:
-        best = search.first([_resized(best, {name: n}) for n in _alone(best, name)]) or best
-    if config is None:
-        best = search.first(_smaller_tiles(best, source)) or best
-    return best
+    config, best, runs_left = failing.config, failing.case, MOST_RUNS
 
-
-class _Search:
-    """Runs candidates within the budget of one search."""
-
-    def __init__(
-        self,
-        puzzle: Puzzle,
-        source: KernelSource,
-        runner: Runner,
-        config: Config | None,
-        fails: Callable[[Outcome], bool],
-    ) -> None:
-        self.puzzle, self.source, self.runner, self.config, self.fails = puzzle, source, runner, config, fails
-        self.left = MOST_RUNS
-
-    def first(self, cases: Sequence[Case]) -> Case | None:
-        """The first of `cases` that fails; a case that the puzzle cannot make at such sizes is left out."""
-        prepared: list[Prepared] = []
-        for case in [case for case in cases if _turns(case) <= MOST_TURNS][: self.left]:
-            try:
-                prepared.append(prepare(self.puzzle, case, self.config))
-            except (ValueError, IndexError, RuntimeError, ZeroDivisionError):
-                continue
-        for outcome in simulate(self.puzzle, self.source, self.runner, prepared):
-            self.left -= 1
-            if self.fails(outcome):
+    def first(cases: Sequence[Case]) -> Case:
+        """The first of `cases` that fails, or `best`."""
+        nonlocal runs_left
+        few = [case for case in cases if _turns(case) <= MOST_TURNS][:runs_left]
+        possible = [prepare_if_possible(puzzle, case, config) for case in few]
+        for outcome in simulate(puzzle, source, runner, [prepared for prepared in possible if prepared]):
+            runs_left -= 1
+            if fails(outcome):
                 return outcome.case
-            if not outcome.ran:
-                return None
-        return None
+        return best
+
+    if config is None:
+        best = first(_smaller_tiles(best, source)[:1])
+    best = first([_resized(best, dict.fromkeys(best.sizes, n)) for n in _together(best)])
+    for name in best.sizes:
+        best = first([_resized(best, {name: n}) for n in _alone(best, name)])
+    if config is None:
+        best = first(_smaller_tiles(best, source))
+    return best
 
 
 def _turns(case: Case) -> int:

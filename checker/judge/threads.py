@@ -17,7 +17,7 @@ _usual = 1
 
 @contextlib.contextmanager
 def at_most(count: int) -> Iterator[None]:
-    """Inside, torch computes on so many threads; afterwards on as many as before. May overlap in several threads."""
+    """Inside, torch computes on so many threads (1 for small tensors); afterwards on as many as before. May overlap in several threads."""
     global _inside, _usual
     with _lock:
         if _inside == 0:
@@ -30,10 +30,3 @@ def at_most(count: int) -> Iterator[None]:
         with _lock:
             _inside -= 1
         torch.set_num_threads(_usual)
-
-
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """For small tensors."""
-    with at_most(1):
-        yield

@@ -83,12 +83,8 @@ def failed(
     outcomes: Sequence[Outcome],
     failing: Outcome,
     replay: Trace | None,
-    apart: str = "",
+    apart: str,
 ) -> GateResult:
-    """`replay` is the trace of the failing case run once more with its events, from which the lines come.
-
-    `apart` says what turns the case right.
-    """
     name, verb, moved, allowed = overdrawn(puzzle, failing)[0]
     lines = _lines_moving(replay, name, verb)
     where = f", by {join(source.line_words(line) for line in lines)}" if lines else ""

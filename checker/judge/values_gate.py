@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from checker.judge.memory_gate import STRIDE_OR_MASK, ZERO_TODAY
 from checker.judge.outcome import Outcome
-from checker.judge.phrases import count, element, in_own_lines, name_of, number, program
+from checker.judge.phrases import at_line, count, element, in_own_lines, name_of, number, program
 from checker.judge.verdict import Gate, GateResult, Mismatch
 from checker.puzzle import Puzzle
 from checker.simulator.trace import Event, Finding, Trace
@@ -59,25 +59,23 @@ def failed(
     outcomes: Sequence[Outcome],
     failing: Outcome,
     replay: Trace | None,
-    apart: str = "",
+    apart: str,
 ) -> GateResult:
-    """`replay` is the trace of the failing case run once more with its events, after a NaN with every operation followed.
-
-    `apart` says what turns the case right.
-    """
+    """After a NaN every operation is followed in `replay`."""
     if not failing.ran:
         return unfinished(GATE, source, failing)
     assert failing.comparison is not None
     assert failing.comparison.mismatch is not None
     mismatch = _located(source, failing.comparison.mismatch, replay)
-    findings = _findings(failing, replay)
-    found_there = _found_there(mismatch, findings, replay)
+    findings = list(failing.trace.findings) if failing.trace else []
+    findings += [f for f in replay.findings if f.kind == "nan_born"] if replay else []
+    wrong = _Wrong(source, failing, mismatch, findings, _found_there(mismatch, findings, replay))
     return GateResult(
         GATE,
         "failed",
-        _message(source, outcomes, failing, mismatch, findings, found_there),
-        line=_line(source, mismatch, findings, found_there),
-        advice=_advice(source, apart, mismatch, findings, found_there),
+        wrong.message(outcomes),
+        line=wrong.line(),
+        advice=wrong.advice(apart),
         case=failing.case,
         mismatch=mismatch,
         findings=tuple(in_own_lines(source, f) for f in findings),
@@ -129,115 +127,100 @@ def _touches(event: Event, index: tuple[int, ...], shape: tuple[int, ...]) -> bo
     return all(start <= i < stop for i, (start, stop) in zip(index, tile.active, strict=True))
 
 
-def _findings(outcome: Outcome, replay: Trace | None) -> list[Finding]:
-    found = list(outcome.trace.findings) if outcome.trace else []
-    if replay is not None:
-        found += [f for f in replay.findings if f.kind == "nan_born"]
-    return found
-
-
 def _first(findings: Sequence[Finding], kind: str) -> Finding | None:
     return next((f for f in findings if f.kind == kind), None)
 
 
-def _line(
-    source: KernelSource, mismatch: Mismatch, findings: Sequence[Finding], found_there: Event | None
-) -> int | None:
-    for kind in ("undefined_lanes", "nan_born") if math.isnan(_at_first(mismatch)[0]) else ("undefined_lanes",):
-        cause = _first(findings, kind)
-        if cause is not None and cause.line is not None:
-            return source.own_line(cause.line)
-    return source.own_line(found_there.line) if found_there is not None else mismatch.line
-
-
 def _found_there(mismatch: Mismatch, findings: Sequence[Finding], replay: Trace | None) -> Event | None:
     """The access that read the first wrong element before anything was stored to it, where that is why it is NaN."""
-    if replay is None or not math.isnan(_at_first(mismatch)[0]) or _first(findings, "nan_born"):
+    if replay is None or not math.isnan(mismatch.first_values[0]) or _first(findings, "nan_born"):
         return None
     touching = (e for e in replay.events if e.tensor == mismatch.output and _touches(e, mismatch.first, mismatch.shape))
     first = next(touching, None)
     return first if first is not None and first.kind in ("load", "atomic") else None
 
 
-def _at_first(mismatch: Mismatch) -> tuple[float, float]:
-    """What was got and what was expected, at the first wrong element."""
-    at = tuple(i - start for i, (start, _) in zip(mismatch.first, mismatch.window, strict=True))
-    return float(mismatch.got[at]), float(mismatch.expected[at])
+@dataclass(frozen=True)
+class _Wrong:
+    """A wrong case, as it is told. `found_there` is the access that read the first wrong element before anything was stored to it."""
 
+    source: KernelSource
+    outcome: Outcome
+    mismatch: Mismatch
+    findings: Sequence[Finding]
+    found_there: Event | None
 
-def _message(
-    source: KernelSource,
-    outcomes: Sequence[Outcome],
-    failing: Outcome,
-    mismatch: Mismatch,
-    findings: Sequence[Finding],
-    found_there: Event | None,
-) -> str:
-    got, expected = _at_first(mismatch)
-    name = element(mismatch.output, mismatch.first)
-    parts = [f"{name} is {_told(got, expected)}, but should be {_told(expected, got)} ({mismatch.case.name})."]
-    bad = sum(1 for o in outcomes if o.ran and not o.right)
-    many = f" in this case, and {bad} of {len(outcomes)} cases fail" if len(outcomes) > 1 else ""
-    parts.append(
-        f"{mismatch.wrong:,} of {count(mismatch.total, 'element')} {'is' if mismatch.wrong == 1 else 'are'} wrong{many}."
-    )
-    if mismatch.writer is not None and failing.trace is not None:
-        where = f", at line {mismatch.line}" if mismatch.line else ""
-        parts.append(f"{program(mismatch.writer, failing.trace.grid).capitalize()} stored it{where}.")
-    elif mismatch.writers is not None:
-        parts.append("No program stored it: it still holds what was there before the launch.")
-    parts.append(_cause(source, got, findings, found_there))
-    return " ".join(part for part in parts if part)
+    def first(self, kind: str) -> Finding | None:
+        return _first(self.findings, kind)
+
+    def line(self) -> int | None:
+        """The learner's own line that is at fault."""
+        kinds = ("undefined_lanes", "nan_born") if math.isnan(self.mismatch.first_values[0]) else ("undefined_lanes",)
+        for kind in kinds:
+            cause = self.first(kind)
+            if cause is not None and cause.line is not None:
+                return self.source.own_line(cause.line)
+        return self.mismatch.line if self.found_there is None else self.source.own_line(self.found_there.line)
+
+    def message(self, outcomes: Sequence[Outcome]) -> str:
+        mismatch, trace = self.mismatch, self.outcome.trace
+        got, expected = mismatch.first_values
+        name = element(mismatch.output, mismatch.first)
+        parts = [f"{name} is {_told(got, expected)}, but should be {_told(expected, got)} ({mismatch.case.name})."]
+        bad = sum(1 for o in outcomes if o.ran and not o.right)
+        many = f" in this case, and {bad} of {len(outcomes)} cases fail" if len(outcomes) > 1 else ""
+        parts.append(
+            f"{mismatch.wrong:,} of {count(mismatch.total, 'element')} {'is' if mismatch.wrong == 1 else 'are'} wrong{many}."
+        )
+        if mismatch.writer is not None and trace is not None:
+            where = f", at line {mismatch.line}" if mismatch.line else ""
+            parts.append(f"{program(mismatch.writer, trace.grid).capitalize()} stored it{where}.")
+        elif mismatch.writers is not None:
+            parts.append("No program stored it: it still holds what was there before the launch.")
+        parts.append(self.cause(got))
+        return " ".join(part for part in parts if part)
+
+    def cause(self, got: float) -> str:
+        undefined = self.first("undefined_lanes")
+        if undefined is not None:
+            where = at_line(self.source, undefined.line, " at ")
+            return f"Masked-off lanes of the load{where} reached the result, and without `other` they may hold anything. {ZERO_TODAY}"
+        born = self.first("nan_born")
+        if born is not None and math.isnan(got):
+            where = at_line(self.source, born.line, " at ")
+            what = f"`{born.operation}`" if born.operation else "an operation"
+            return f"The first NaN was made{where}, by {what}."
+        if self.found_there is not None:
+            where = self.source.line_words(self.found_there.line)
+            does = "adds to" if self.found_there.kind == "atomic" else "reads"
+            return f"{where[0].upper()}{where[1:]} {does} what {name_of(self.found_there.tensor)} held before the launch: the check fills outputs with NaN, and on a GPU anything may lie there."
+        return ""
+
+    def advice(self, apart: str) -> str:
+        mismatch, (got, _) = self.mismatch, self.mismatch.first_values
+        outside = self.first("out_of_bounds_load") or self.first("out_of_bounds_store")
+        if self.first("undefined_lanes"):
+            return "Give that load an `other`: a value that changes neither the result nor anything computed on the way to it."
+        if mismatch.writer is None and mismatch.writers is not None and not (outside and outside.masked):
+            return (
+                "Write down, for a small case, which elements each program stores. Together they must be all of them."
+            )
+        if outside is not None:
+            where = at_line(self.source, outside.line, " of ")
+            check = STRIDE_OR_MASK if outside.masked else "Check that pointer first: it has no mask."
+            return f"Lanes{where} also fall outside {name_of(outside.tensor or 'the tensor')}. {check} {apart}".strip()
+        if self.found_there is not None:
+            return "Nobody has set the output to 0 for you. Keep the sum in a variable of the program, and store it once, when it is final."
+        if math.isnan(got):
+            return f"NaN is what 0 / 0, inf - inf and inf / inf give. Ask which of them can happen there, and with what values. {apart}".strip()
+        if math.isinf(got):
+            return f"Something grew past the largest number of its type, or was divided by 0. Ask what keeps it from growing, and what the divisor is. {apart}".strip()
+        if apart:
+            return apart
+        return "Work the first row of the window out by hand for the smallest failing case, or watch `film` go through it: where does your program first hold something else?"
 
 
 def _told(value: float, other: float) -> str:
     """Enough figures that the two can be told apart."""
     short = number(value)
     return short if short != number(other) else f"{value:.9g}"
-
-
-def _cause(source: KernelSource, got: float, findings: Sequence[Finding], found_there: Event | None) -> str:
-    undefined = _first(findings, "undefined_lanes")
-    if undefined is not None:
-        where = source.line_words(undefined.line)
-        return f"Masked-off lanes of the load{f' at {where}' if where else ''} reached the result, and without `other` they may hold anything. {ZERO_TODAY}"
-    born = _first(findings, "nan_born")
-    if born is not None and math.isnan(got):
-        where = source.line_words(born.line)
-        what = f"`{born.operation}`" if born.operation else "an operation"
-        return f"The first NaN was made{f' at {where}' if where else ''}, by {what}."
-    if found_there is not None:
-        where = source.line_words(found_there.line)
-        does = "adds to" if found_there.kind == "atomic" else "reads"
-        return f"{where[0].upper()}{where[1:]} {does} what {name_of(found_there.tensor)} held before the launch: the check fills outputs with NaN, and on a GPU anything may lie there."
-    return ""
-
-
-def _advice(
-    source: KernelSource,
-    apart: str,
-    mismatch: Mismatch,
-    findings: Sequence[Finding],
-    found_there: Event | None,
-) -> str:
-    got, _ = _at_first(mismatch)
-    outside = _first(findings, "out_of_bounds_load") or _first(findings, "out_of_bounds_store")
-    if _first(findings, "undefined_lanes"):
-        return (
-            "Give that load an `other`: a value that changes neither the result nor anything computed on the way to it."
-        )
-    if mismatch.writer is None and mismatch.writers is not None and not (outside and outside.masked):
-        return "Write down, for a small case, which elements each program stores. Together they must be all of them."
-    if outside is not None:
-        where = source.line_words(outside.line)
-        check = STRIDE_OR_MASK if outside.masked else "Check that pointer first: it has no mask."
-        return f"Lanes {f'of {where} ' if where else ''}also fall outside {name_of(outside.tensor or 'the tensor')}. {check} {apart}".strip()
-    if found_there is not None:
-        return "Nobody has set the output to 0 for you. Keep the sum in a variable of the program, and store it once, when it is final."
-    if math.isnan(got):
-        return f"NaN is what 0 / 0, inf - inf and inf / inf give. Ask which of them can happen there, and with what values. {apart}".strip()
-    if math.isinf(got):
-        return f"Something grew past the largest number of its type, or was divided by 0. Ask what keeps it from growing, and what the divisor is. {apart}".strip()
-    if apart:
-        return apart
-    return "Work the first row of the window out by hand for the smallest failing case, or watch `film` go through it: where does your program first hold something else?"

@@ -59,6 +59,12 @@ class Mismatch:
     writers: np.ndarray | None
     line: int | None  # of the store that wrote `first`
 
+    @property
+    def first_values(self) -> tuple[float, float]:
+        """What was got and what was expected, at the first wrong element."""
+        at = tuple(i - start for i, (start, _) in zip(self.first, self.window, strict=True))
+        return float(self.got[at]), float(self.expected[at])
+
 
 @dataclass(frozen=True)
 class GateResult:

@@ -130,7 +130,7 @@ def confine(confinement: Confinement) -> None:
     """In the job itself, last thing before foreign code. Raises LayerFailed."""
     os.chdir(confinement.folder)
     _limit(confinement)
-    linux.no_new_privileges()
+    linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
     for layer, put_on in ((OTHER_USER, _become_nobody), (LANDLOCK, _restrict_files), (SECCOMP, _filter_system_calls)):
         if layer in confinement.layers:
             try:

@@ -58,10 +58,6 @@ def syscall(number: int, *arguments: object) -> int:
     return _check(_libc.syscall(ctypes.c_long(number), *arguments), f"system call {number}")
 
 
-def no_new_privileges() -> None:
-    prctl(PR_SET_NO_NEW_PRIVS, 1)
-
-
 def suspend_capabilities(suspended: bool = True) -> None:
     """Put every capability of this process out of force, or those that it still has in force again. Raises OSError."""
     sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; low halves, then high halves
@@ -72,7 +68,7 @@ def suspend_capabilities(suspended: bool = True) -> None:
 
 
 def keep_only(capability: int | None) -> None:
-    """Leave this process and the programs it starts one capability or none, for good once `no_new_privileges` is set. Raises OSError."""
+    """Leave this process and the programs it starts one capability or none, for good once PR_SET_NO_NEW_PRIVS is set. Raises OSError."""
     bits = 0 if capability is None else 1 << capability
     _check(_libc.capset(_this_process(), (ctypes.c_uint32 * 6)(bits, bits, bits)), "capset")
     if capability is not None:
@@ -104,7 +100,7 @@ def landlock_version() -> int:
 def restrict_files(writable: Iterable[Path], readable: Iterable[Path]) -> None:
     """Let this process write only to `writable` and read only there and in `readable`, use no TCP, signal nobody outside.
 
-    Needs `no_new_privileges`. Raises OSError.
+    Needs PR_SET_NO_NEW_PRIVS. Raises OSError.
     """
     level = landlock_version()
     if level == 0:
@@ -213,7 +209,7 @@ def filter_program(*, may_start_programs: bool, gpu: bool, pid: int) -> bytes:
 
 
 def filter_system_calls(*, may_start_programs: bool, gpu: bool) -> None:
-    """Filter this process and all its descendants. `no_new_privileges` must be set. Raises OSError."""
+    """Filter this process and all its descendants. PR_SET_NO_NEW_PRIVS must be set. Raises OSError."""
     if not filter_supported():
         raise OSError(errno.ENOSYS, f"no filter is written for {MACHINE}")
     code = filter_program(may_start_programs=may_start_programs, gpu=gpu, pid=os.getpid())

@@ -23,7 +23,7 @@ _LANGUAGE = "triton.language"
 class _Module:
     """The module being emitted, line by line."""
 
-    lines: list[str] = field(default_factory=list)
+    lines: list[str]
     pieces: list[Piece] = field(default_factory=list)
 
     def add(self, lines: list[str], origin: str, origin_start: int) -> None:
@@ -59,22 +59,18 @@ class _Extraction:
 
     def visit(self, definition: Definition) -> None:
         self.functions[definition.name] = definition
-        assert isinstance(definition.node, ast.FunctionDef)
-        assert definition.text is not None
-        self.numbers(definition)
-        for name, line in free_names(definition.node).items():
+        node, text = _function(definition)
+        self.numbers(node, text)
+        for name, line in free_names(node).items():
             if name in self.functions or name in self.values or name in self.aliases:
                 continue
-            self.resolve(name, definition.text.first + line - 1, definition.text)
+            self.resolve(name, text.first + line - 1, text)
 
-    def numbers(self, definition: Definition) -> None:
+    def numbers(self, statement: ast.stmt, text: Text) -> None:
         """Python does not even print an integer of thousands of digits, so what comes later is spared it."""
-        assert definition.node is not None
-        assert definition.text is not None
-        for node in ast.walk(definition.node):
+        for node in ast.walk(statement):
             if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= _LARGEST:
-                line = definition.text.first + node.lineno - 1
-                self.problem("numbers", line, "this number does not fit in 64 bits", definition.text)
+                self.problem("numbers", text.line_of(node), "this number does not fit in 64 bits", text)
 
     def resolve(self, name: str, line: int, text: Text) -> None:
         found = self.scope.find(name)
@@ -87,46 +83,36 @@ class _Extraction:
                 self.problem("size", line, f"the kernel reads more than {MAX_CONSTANTS} values from outside", text)
                 return
             self.values[name] = found
-            self.numbers(found)
+            self.numbers(*_written(found))
         elif found.kind == "other":
             self.problem("names", line, _not_for_kernels(name, found.what), text)
-        elif jit_decorator(found, self.scope) is None and not self.decorated(found):
-            assert found.text is not None
+        elif jit_decorator(found, self.scope) is None and not _function(found)[0].decorator_list:
             message = (
                 f"`{name}` is an ordinary Python function, and a kernel can only call functions that are compiled with it. "
                 f"Write @triton.jit on the line above `def {name}(`"
             )
-            self.problem("helpers", found.line, message, found.text)
+            self.problem("helpers", found.line, message, _written(found)[1])
             self.visit(found)
         else:
             self.decorators(found, is_kernel=False)
             self.visit(found)
-
-    def decorated(self, found: Definition) -> bool:
-        return isinstance(found.node, ast.FunctionDef) and bool(found.node.decorator_list)
 
     def imported(self, name: str, target: str, line: int, text: Text) -> None:
         module, _, own = target.rpartition(".")
         if target in MODULES or (module in LIBDEVICES and own in LIBDEVICE):
             self.aliases[name] = target
         elif target.startswith(f"{_LANGUAGE}."):
-            self.problem(
-                "names",
-                line,
-                f"write `tl.{target.removeprefix(_LANGUAGE + '.')}` instead of importing `{name}` by itself",
-                text,
-            )
+            meant = target.removeprefix(f"{_LANGUAGE}.")
+            self.problem("names", line, f"write `tl.{meant}` instead of importing `{name}` by itself", text)
         else:
             self.problem("names", line, _foreign(name, target), text)
 
     def decorators(self, definition: Definition, is_kernel: bool) -> tuple[Config, ...]:
         """Take the decorators off: the configurations that an autotune asks for; everything but jit and autotune is a problem."""
-        node, text = definition.node, definition.text
-        assert isinstance(node, ast.FunctionDef)
-        assert text is not None
+        node, text = _function(definition)
         configs: tuple[Config, ...] = ()
         for decorator in node.decorator_list:
-            line = text.first + decorator.lineno - 1
+            line = text.line_of(decorator)
             call = decorator if isinstance(decorator, ast.Call) else None
             name = dotted(call.func if call else decorator, self.scope)
             if name == "triton.jit":
@@ -138,30 +124,17 @@ class _Extraction:
                 except NotLiteral as error:
                     where = getattr(error.node, "lineno", None)
                     line = text.first + where - 1 if where and _within(error.node, call) else line
-                    self.problem(
-                        "autotune",
-                        line,
-                        f"{error}. The checker reads the configurations without running your code",
-                        text,
-                    )
+                    message = f"{error}. The checker reads the configurations without running your code"
+                    self.problem("autotune", line, message, text)
             elif name == "triton.autotune":
-                self.problem(
-                    "autotune",
-                    line,
-                    "@triton.autotune(configs=[...], key=[...]) goes once, above the kernel only",
-                    text,
-                )
+                message = "@triton.autotune(configs=[...], key=[...]) goes once, above the kernel only"
+                self.problem("autotune", line, message, text)
             else:
-                shown = f"@{quoted(decorator)}"
-                self.problem(
-                    "decorators",
-                    line,
-                    f"`{shown}` is not allowed here: only @triton.jit and @triton.autotune are",
-                    text,
-                )
+                message = f"`@{quoted(decorator)}` is not allowed here: only @triton.jit and @triton.autotune are"
+                self.problem("decorators", line, message, text)
         if jit_decorator(definition, self.scope) is None:
-            line = text.first + node.lineno - 1
-            self.problem("decorators", line, f"write @triton.jit on the line above `def {node.name}(`", text)
+            message = f"write @triton.jit on the line above `def {node.name}(`"
+            self.problem("decorators", text.line_of(node), message, text)
         return configs
 
 
@@ -173,8 +146,7 @@ def extract(kernel: Definition, puzzle: str, scope: Scope) -> KernelSource:
     extraction = _Extraction(scope)
     configs = extraction.decorators(kernel, is_kernel=True)
     extraction.visit(kernel)
-    module = _Module()
-    module.lines = ["import triton", "import triton.language as tl"]
+    module = _Module(["import triton", "import triton.language as tl"])
     for name, target in sorted(extraction.aliases.items()):
         if DEFAULT_IMPORTS.get(name) == target:
             continue
@@ -187,9 +159,8 @@ def extract(kernel: Definition, puzzle: str, scope: Scope) -> KernelSource:
             module.lines.append(f"from {parent} import {own} as {name}")
     module.blank()
     for definition in extraction.values.values():
-        assert definition.text is not None
-        assert definition.node is not None
-        module.add(_statement_lines(definition.node, definition.text), definition.text.origin, definition.line)
+        node, text = _written(definition)
+        module.add(_statement_lines(node, text), text.origin, definition.line)
     for definition in reversed(extraction.functions.values()):  # the kernel was visited first
         module.blank(2)
         _emit_function(module, definition, scope)
@@ -199,8 +170,7 @@ def extract(kernel: Definition, puzzle: str, scope: Scope) -> KernelSource:
 
 def jit_decorator(definition: Definition, scope: Scope) -> ast.expr | None:
     """The decorator that makes the function a Triton function, if it has one."""
-    assert isinstance(definition.node, ast.FunctionDef)
-    for decorator in definition.node.decorator_list:
+    for decorator in _function(definition)[0].decorator_list:
         function = decorator.func if isinstance(decorator, ast.Call) else decorator
         if dotted(function, scope) == "triton.jit":
             return decorator
@@ -208,13 +178,23 @@ def jit_decorator(definition: Definition, scope: Scope) -> ast.expr | None:
 
 
 def _emit_function(module: _Module, definition: Definition, scope: Scope) -> None:
-    node, text = definition.node, definition.text
-    assert isinstance(node, ast.FunctionDef)
-    assert text is not None
+    node, text = _function(definition)
     decorator = jit_decorator(definition, scope)
-    at = decorator.lineno if decorator is not None else node.lineno
-    module.add(["@triton.jit"], text.origin, text.first + at - 1)
-    module.add(_function_lines(node, text), text.origin, text.first + node.lineno - 1)
+    module.add(["@triton.jit"], text.origin, text.line_of(node if decorator is None else decorator))
+    module.add(_function_lines(node, text), text.origin, text.line_of(node))
+
+
+def _written(definition: Definition) -> tuple[ast.stmt, Text]:
+    """A value's or a function's statement and its text: only imports may have none."""
+    assert definition.node is not None
+    assert definition.text is not None
+    return definition.node, definition.text
+
+
+def _function(definition: Definition) -> tuple[ast.FunctionDef, Text]:
+    node, text = _written(definition)
+    assert isinstance(node, ast.FunctionDef)
+    return node, text
 
 
 def _statement_lines(node: ast.stmt, text: Text) -> list[str]:

@@ -70,9 +70,8 @@ def entries(path: Path) -> Iterator[Entry]:
 
 def _folder(folder: Path, prefix: str, depth: int) -> Iterator[Entry]:
     if depth > MAX_DEPTH:
-        yield Entry(
-            prefix, problem=f"folders lie more than {MAX_DEPTH} deep here and were not opened", reason="too_large"
-        )
+        deep = f"folders lie more than {MAX_DEPTH} deep here and were not opened"
+        yield Entry(prefix, problem=deep, reason="too_large")
         return
     try:
         with os.scandir(folder) as listed:

@@ -128,7 +128,7 @@ def _refuse_outdated(fn: Any, function: FunctionType) -> None:
 
 def _definition(fn: Any) -> Definition:
     function = _unwrapped(fn)
-    _, origin = _place(function)
+    origin = origin_of(function.__code__.co_filename)
     try:
         lines, first = _written_lines(fn, function)
         node, text = one_function(Text("".join(lines), origin, first))
@@ -154,11 +154,6 @@ def _written_lines(fn: Any, function: FunctionType) -> tuple[list[str], int]:
     import inspect
 
     return inspect.getsourcelines(function)
-
-
-def _place(function: FunctionType) -> tuple[int, str]:
-    code = function.__code__
-    return code.co_firstlineno, origin_of(code.co_filename)
 
 
 class _LiveScope:
@@ -209,14 +204,13 @@ class _LiveScope:
 
     def from_value(self, name: str, value: Any) -> Definition:
         """A definition for a value whose text is not to be found, e.g. one that another module set."""
-        line, origin = _place(self.function)
         shown = _as_source(value)
         if shown is None:
-            what = (
-                "an ordinary Python function" if isinstance(value, FunctionType) else f"a Python {type(value).__name__}"
-            )
+            is_function = isinstance(value, FunctionType)
+            what = "an ordinary Python function" if is_function else f"a Python {type(value).__name__}"
             return Definition(name, "other", what=what)
-        text = Text(f"{name} = {shown}", origin, line)
+        code = self.function.__code__
+        text = Text(f"{name} = {shown}", origin_of(code.co_filename), code.co_firstlineno)
         return Definition(name, "value", parse(text.text).body[0], text)
 
 

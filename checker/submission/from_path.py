@@ -9,7 +9,7 @@ import tokenize
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from checker.submission.extract import extract
 from checker.submission.files import MAX_ARCHIVE, MAX_FILE, Entry, entries, skipped, unzipped
@@ -59,24 +59,24 @@ def from_path(path: Path | str, puzzles: Iterable[Puzzle] | Mapping[str, Puzzle]
     return found
 
 
-def _in_document(document: _Document, kernels: Mapping[str, str]) -> list[Found]:
+def _in_text(whole: str, file: str, kernels: Mapping[str, str]) -> list[Found]:
     scope = StaticScope()
     broken: dict[str, Found] = {}  # kernels in text that does not parse
     unparsed: Found | None = None
     try:
-        texts = [Text(document.text, document.name)] if document.kind == "py" else cells(document.text, document.name)
+        texts = cells(whole, file) if _is_notebook(file) else [Text(whole, file)]
     except ValueError as error:
-        return [_unread(document.name, str(error), "unreadable")]
+        return [_unread(file, str(error), "unreadable")]
     for text in texts:
         try:
             tree = parse(text.text)
         except SyntaxError as error:
             where = text.first + (error.lineno or 1) - 1
             message = f"Python cannot read this: {error.msg} (line {where} of {text.origin})"
-            unparsed = unparsed or Found(document.name, None, None, message, where, text.origin, "syntax")
+            unparsed = unparsed or Found(file, None, None, message, where, text.origin, "syntax")
             for name in re.findall(r"^[ \t]*def[ \t]+(\w+)", text.text, re.MULTILINE):
                 if name in kernels:
-                    broken[name] = Found(document.name, kernels[name], None, message, where, text.origin, "syntax")
+                    broken[name] = Found(file, kernels[name], None, message, where, text.origin, "syntax")
             continue
         before = {name: scope.names.get(name) for name in broken}
         scope.add(text, tree)
@@ -93,14 +93,11 @@ def _in_document(document: _Document, kernels: Mapping[str, str]) -> list[Found]
         elif definition.kind != "function":
             assert definition.text is not None
             message = f"`{name}` is defined last in a way the checker cannot follow ({definition.what or 'an assignment'}): write it as @triton.jit and def"
-            found.append(
-                Found(document.name, puzzle, None, message, definition.line, definition.text.origin, "not_a_function")
-            )
+            place = definition.line, definition.text.origin
+            found.append(Found(file, puzzle, None, message, *place, "not_a_function"))
         else:
-            found.append(Found(document.name, puzzle, extract(definition, puzzle, scope)))
-    if not found:
-        found.append(unparsed or _unread(document.name, _nothing(scope, kernels), "no_kernel"))
-    return found
+            found.append(Found(file, puzzle, extract(definition, puzzle, scope)))
+    return found or [unparsed or _unread(file, _nothing(scope, kernels), "no_kernel")]
 
 
 def _nothing(scope: StaticScope, kernels: Mapping[str, str]) -> str:
@@ -113,15 +110,6 @@ def _nothing(scope: StaticScope, kernels: Mapping[str, str]) -> str:
         return "no kernel of this course is defined here"
     shown, asked = ", ".join(others[:5]), ", ".join(list(kernels)[:5]) + (", …" if len(kernels) > 5 else "")
     return f"no kernel of this course is defined here: found {shown}; the course asks for {asked}"
-
-
-@dataclass(frozen=True)
-class _Document:
-    """One readable file: `name` as submissions are called, its kind, its text."""
-
-    name: str
-    kind: Literal["py", "ipynb"]
-    text: str
 
 
 def _unread(name: str, message: str, reason: str) -> Found:
@@ -150,24 +138,24 @@ def _wanted(entry: Entry) -> bool:
     )
 
 
-def decoded(name: str, data: bytes) -> _Document | Found:
+def _is_notebook(file: str) -> bool:
+    return file.lower().endswith(".ipynb")
+
+
+def _decoded(name: str, data: bytes) -> str | Found:
     """The text of a .py or an .ipynb."""
     if len(data) > MAX_FILE:
-        return _unread(
-            name,
-            f"this file is larger than {MAX_FILE // 2**20} MiB; clear the notebook's outputs and try again",
-            "too_large",
-        )
-    notebook = name.lower().endswith(".ipynb")
+        message = f"this file is larger than {MAX_FILE // 2**20} MiB; clear the notebook's outputs and try again"
+        return _unread(name, message, "too_large")
     try:
-        encoding = "utf-8-sig" if notebook else tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+        encoding = "utf-8-sig" if _is_notebook(name) else tokenize.detect_encoding(io.BytesIO(data).readline)[0]
         text = data.decode(encoding)
         text.encode("utf-8")  # some encodings decode to what is no text
     except (UnicodeError, SyntaxError, LookupError):
         return _unread(name, "this file is not text in UTF-8; save it as UTF-8", "undecodable")
     if "\0" in text:
         return _unread(name, "this file holds null bytes and is not text", "undecodable")
-    return _Document(name, "ipynb" if notebook else "py", text)
+    return text
 
 
 def read_entry(entry: Entry, kernels: Mapping[str, str]) -> list[Found]:
@@ -177,11 +165,10 @@ def read_entry(entry: Entry, kernels: Mapping[str, str]) -> list[Found]:
     if entry.suffix not in KINDS:
         return [_unread(entry.name, "this is not a .py, an .ipynb or a .zip file", "unreadable")]
     try:
-        document = decoded(entry.name, entry.read(MAX_FILE + 1))
-        return [document] if isinstance(document, Found) else _in_document(document, kernels)
+        text = _decoded(entry.name, entry.read(MAX_FILE + 1))
+        return [text] if isinstance(text, Found) else _in_text(text, entry.name, kernels)
     except RecursionError:
         return [_unread(entry.name, "the code in this file is nested too deeply to be read", "syntax")]
     except (OSError, ValueError) as error:
-        return [
-            _unread(entry.name, f"this file cannot be read: {getattr(error, 'strerror', None) or error}", "unreadable")
-        ]
+        why = getattr(error, "strerror", None) or error
+        return [_unread(entry.name, f"this file cannot be read: {why}", "unreadable")]

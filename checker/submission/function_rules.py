@@ -27,7 +27,7 @@ from checker.submission.allowed_names import (
     no_tl,
 )
 from checker.submission.kernel import Violation
-from checker.submission.literals import NotLiteral, number
+from checker.submission.literals import NotLiteral, is_no_finite_number, number
 from checker.submission.scope import quoted
 
 MAX_STATIC_TURNS = 1024
@@ -87,9 +87,8 @@ class FunctionRules:
             what = "Triton itself" if name in self.aliases else "defined outside this function"
             self.refuse("shadowing", node, f"`{name}` is {what}: choose another name for this variable")
         elif name.startswith("__"):
-            self.refuse(
-                "names", node, f"`{name}` begins with two underscores, which are Python's own: choose another name"
-            )
+            message = f"`{name}` begins with two underscores, which are Python's own: choose another name"
+            self.refuse("names", node, message)
 
     def statement(self, node: ast.stmt) -> None:
         match node:
@@ -132,10 +131,8 @@ class FunctionRules:
                 if value is not None:
                     self.expression(value)
             case _:
-                what = STATEMENTS.get(
-                    type(node), f"`{type(node).__name__.lower()}`: it is not part of Triton's language"
-                )
-                self.refuse("statements", node, f"a kernel cannot hold {what}")
+                unknown = f"`{type(node).__name__.lower()}`: it is not part of Triton's language"
+                self.refuse("statements", node, f"a kernel cannot hold {STATEMENTS.get(type(node), unknown)}")
 
     def block(self, body: list[ast.stmt]) -> None:
         for statement in body:
@@ -143,11 +140,8 @@ class FunctionRules:
 
     def no_else(self, orelse: list[ast.stmt], keyword: str) -> None:
         if orelse:
-            self.refuse(
-                "statements",
-                orelse[0],
-                f"an `else` after `{keyword}` is not part of Triton's language: write it after the loop",
-            )
+            message = f"an `else` after `{keyword}` is not part of Triton's language: write it after the loop"
+            self.refuse("statements", orelse[0], message)
             self.block(orelse)
 
     def target(self, node: ast.expr) -> None:
@@ -258,9 +252,8 @@ class FunctionRules:
                 self.each(values)
             case ast.Compare(left=left, ops=ops, comparators=comparators):
                 if any(isinstance(op, ast.In | ast.NotIn) for op in ops):
-                    self.refuse(
-                        "expressions", node, "`in` is not part of Triton's language: compare with == and combine with |"
-                    )
+                    message = "`in` is not part of Triton's language: compare with == and combine with |"
+                    self.refuse("expressions", node, message)
                 for compare, other in zip(ops, comparators, strict=True):
                     if isinstance(compare, ast.Is | ast.IsNot) and not _is_none(other):
                         message = "`is` asks whether two names are one object, which numbers never are on a GPU: use =="
@@ -392,11 +385,8 @@ class FunctionRules:
         elif function.id in self.locals or function.id in self.constants:
             self.refuse("names", function, f"`{function.id}` is a value and cannot be called")
         elif function.id in self.aliases:
-            self.refuse(
-                "names",
-                function,
-                f"`{function.id}` cannot be called: write {function.id}. and the function that you need",
-            )
+            message = f"`{function.id}` cannot be called: write {function.id}. and the function that you need"
+            self.refuse("names", function, message)
         else:
             self.name(function, function.id)
 
@@ -423,12 +413,9 @@ class FunctionRules:
                 self.expression(argument)
 
     def text_argument(self, node: ast.Constant, kind: str | None) -> None:
-        if kind in BUILTINS and not (
-            kind == "float" and str(node.value).strip().lower().lstrip("+-") in ("inf", "infinity", "nan")
-        ):
-            self.refuse(
-                "text", node, f'{kind}() takes numbers here; only float("inf"), float("-inf") and float("nan") are text'
-            )
+        if kind in BUILTINS and not (kind == "float" and is_no_finite_number(str(node.value))):
+            message = f'{kind}() takes numbers here; only float("inf"), float("-inf") and float("nan") are text'
+            self.refuse("text", node, message)
 
     def takes_helper(self, node: ast.Call, kind: str | None) -> bool:
         if kind is None:
@@ -442,10 +429,7 @@ class FunctionRules:
         """Whether the expression is a module (``tl``, ``tl.math``, ``triton.language.core``) or begins with one."""
         while isinstance(node, ast.Attribute):
             node = node.value
-        return isinstance(node, ast.Name) and self.module_of(node.id) is not None and not self.is_value(node)
-
-    def is_value(self, node: ast.expr) -> bool:
-        return isinstance(node, ast.Name) and node.id in self.locals
+        return isinstance(node, ast.Name) and self.module_of(node.id) is not None
 
     def path(self, node: ast.expr) -> str | None:
         """The full dotted name of an expression that begins with one of Triton's modules: "triton.language.math.exp" of ``tl.math.exp``."""
@@ -479,7 +463,7 @@ class FunctionRules:
 
 
 def _literal(node: ast.expr) -> bool:
-    if isinstance(node, ast.Constant) and node.value is None:
+    if _is_none(node):
         return True
     try:
         number(node)

@@ -61,20 +61,22 @@ def _number(node: ast.expr) -> Scalar:
             except (ZeroDivisionError, OverflowError) as error:
                 raise NotLiteral(node, f"this cannot be computed: {error}") from None
         case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))], keywords=[]):
-            if text.strip().lower().lstrip("+-") in ("inf", "infinity", "nan"):
+            if is_no_finite_number(text):
                 return float(text)
     raise NotLiteral(node, f"`{quoted(node)}` is not a literal number")
 
 
+def is_no_finite_number(text: str) -> bool:
+    """Whether ``float(text)`` is infinite or NaN."""
+    return text.strip().lower().lstrip("+-") in ("inf", "infinity", "nan")
+
+
 def _power(node: ast.expr, base: Scalar, exponent: Scalar) -> Scalar:
-    if (
-        isinstance(base, int)
-        and isinstance(exponent, int)
-        and (exponent < 0 or abs(base).bit_length() * exponent > 128)
-    ):
-        if exponent >= 0:
+    if isinstance(base, int) and isinstance(exponent, int):
+        if exponent < 0:
+            base = float(base)
+        elif abs(base).bit_length() * exponent > 128:
             raise NotLiteral(node, "this power does not fit in 64 bits")
-        base = float(base)
     try:
         value = base**exponent
     except (ZeroDivisionError, OverflowError) as error:
@@ -112,21 +114,18 @@ def autotune_configs(call: ast.Call, scope: Scope) -> tuple[Config, ...]:
 
 def _config(node: ast.expr, scope: Scope) -> Config:
     if not (isinstance(node, ast.Call) and dotted(node.func, scope) == "triton.Config"):
-        raise NotLiteral(
-            node, "each configuration must be written out as triton.Config({...}, num_warps=..., num_stages=...)"
-        )
+        message = "each configuration must be written out as triton.Config({...}, num_warps=..., num_stages=...)"
+        raise NotLiteral(node, message)
     arguments: dict[str, ast.expr] = dict(zip(("kwargs", *OPTIONS), node.args, strict=False))
     for keyword in node.keywords:
         if keyword.arg not in ("kwargs", *OPTIONS):
-            raise NotLiteral(
-                keyword.value, f"triton.Config takes only num_warps and num_stages here, not `{keyword.arg}`"
-            )
+            message = f"triton.Config takes only num_warps and num_stages here, not `{keyword.arg}`"
+            raise NotLiteral(keyword.value, message)
         arguments[keyword.arg] = keyword.value
     table = arguments.pop("kwargs", None)
     if not isinstance(table, ast.Dict):
-        raise NotLiteral(
-            node, 'triton.Config needs its sizes first, as in triton.Config({"BLOCK_N": 128}, num_warps=4)'
-        )
+        message = 'triton.Config needs its sizes first, as in triton.Config({"BLOCK_N": 128}, num_warps=4)'
+        raise NotLiteral(node, message)
     meta: dict[str, Scalar] = {}
     for key, value in zip(table.keys, table.values, strict=True):
         if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):

@@ -94,11 +94,8 @@ def _unicode(source: str) -> list[Violation]:
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
             if token.type == tokenize.NAME and not token.string.isascii():
-                found.append(
-                    Violation(
-                        "ascii_names", token.start[0], f"write `{token.string}` in plain ASCII letters (alpha, not α)"
-                    )
-                )
+                message = f"write `{token.string}` in plain ASCII letters (alpha, not α)"
+                found.append(Violation("ascii_names", token.start[0], message))
     except (tokenize.TokenError, IndentationError, SyntaxError) as error:
         found.append(Violation("syntax", 1, f"Python cannot read this: {error}"))
     return found
@@ -277,10 +274,11 @@ def is_untouched(source: KernelSource) -> bool:
     node = next((n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == source.kernel), None)
     if node is None:
         return False
-    lines = source.source.split("\n")[node.lineno - 1 : node.end_lineno]
     after = source.source.split("\n")[node.lineno - 1 :]
     start = next((node.lineno + i for i, text in enumerate(after) if _MARK_START.match(text)), None)
-    end = next((node.lineno + i for i, text in enumerate(after) if _MARK_END.match(text)), node.lineno + len(lines))
+    end = next(
+        (node.lineno + i for i, text in enumerate(after) if _MARK_END.match(text)), (node.end_lineno or node.lineno) + 1
+    )
     written = [n for n in node.body if not _says_nothing(n)]
     if start is None:
         return not written

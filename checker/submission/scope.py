@@ -27,6 +27,10 @@ class Text:
         # not splitlines(): that also splits at form feeds and Unicode separators, which Python does not count as lines
         return self.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
+    def line_of(self, node: ast.stmt | ast.expr) -> int:
+        """The learner's own number of the line on which a node of this text begins."""
+        return self.first + node.lineno - 1
+
 
 @dataclass(frozen=True)
 class Definition:
@@ -42,9 +46,7 @@ class Definition:
     @property
     def line(self) -> int:
         """The learner's own line of the definition, 1 if it has none."""
-        if self.node is None or self.text is None:
-            return 1
-        return self.text.first + self.node.lineno - 1
+        return 1 if self.node is None or self.text is None else self.text.line_of(self.node)
 
 
 class Scope(Protocol):
@@ -55,10 +57,9 @@ class Scope(Protocol):
 
 def parse(text: str) -> ast.Module:
     """`ast.parse` that allows a cell's top-level await. Raises SyntaxError for everything that cannot be parsed."""
+    flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     try:
-        tree = compile(
-            text, "<submission>", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
-        )
+        tree = compile(text, "<submission>", "exec", flags, dont_inherit=True)
     except SyntaxError:
         raise
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
@@ -114,8 +115,6 @@ def _definitions(node: ast.stmt, text: Text) -> Iterable[Definition]:
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Import | ast.ImportFrom):
                     yield from _imports(inner, text)
-        case _:
-            return
 
 
 def _imports(node: ast.Import | ast.ImportFrom, text: Text) -> Iterable[Definition]:
@@ -151,11 +150,11 @@ def dotted(node: ast.expr, scope: Scope) -> str:
 def free_names(function: ast.FunctionDef) -> dict[str, int]:
     """Names a function reads and does not bind itself, with the line (in its text) where each is first read."""
     arguments = function.args
-    bound = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-    bound |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None}
+    named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    bound = {a.arg for a in (*named, arguments.vararg, arguments.kwarg) if a is not None}
     read: dict[str, int] = {}
     outside = [*arguments.defaults, *(d for d in arguments.kw_defaults if d is not None)]
-    outside += [a.annotation for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs) if a.annotation]
+    outside += [a.annotation for a in named if a.annotation]
     outside += [function.returns] if function.returns else []
     for root in (*outside, *function.body):
         for node in ast.walk(root):

@@ -13,7 +13,8 @@ from checker.course import PUZZLES
 from checker.judge.comparison import error_against
 from checker.puzzle import Launch
 from checker.sandbox import Sandbox
-from tests.sandbox.conftest import ROOT, kernel, launch, solution
+from tests.judge.helpers import solution
+from tests.sandbox.conftest import ROOT, kernel, launch
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cuda")]
 

@@ -10,7 +10,7 @@ from checker.checking import check_source
 from checker.course import PUZZLES
 from checker.judge.runner import Runner
 from checker.judge.verdict import Verdict
-from checker.puzzle import Puzzle
+from checker.puzzle import Case, Puzzle
 from checker.submission.kernel import KernelSource, Piece
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +33,11 @@ def kernel_source(text: str, puzzle: str, kernel: str, origin: str) -> KernelSou
         start, stop = module.body[0].lineno - 1, module.body[0].end_lineno or 0
         lines[start:stop] = [""] * (stop - start)
     return KernelSource(puzzle, kernel, "\n".join(lines) + "\n", (Piece(1, len(lines), origin, 1),))
+
+
+def cpu_cases(puzzle: Puzzle, dtype: str = "") -> list[Case]:
+    """The cases that the simulator runs, those of one dtype or all."""
+    return [case for case in puzzle.cases if "cpu" in case.devices and dtype in ("", case.dtype)]
 
 
 def solution(puzzle: str) -> KernelSource:

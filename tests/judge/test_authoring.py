@@ -10,13 +10,9 @@ from checker.judge.comparison import compare
 from checker.judge.launches import plan, prepare, prepare_all
 from checker.judge.outcome import simulate
 from checker.puzzle import DTYPES
-from tests.judge.helpers import solution
+from tests.judge.helpers import cpu_cases, solution
 
 MARGIN = 0.5
-
-
-def cpu_cases(puzzle, dtype=None):
-    return [c for c in puzzle.cases if "cpu" in c.devices and (dtype is None or c.dtype == dtype)]
 
 
 def _several_tiles(puzzle, case):
@@ -29,22 +25,15 @@ def zeros(puzzle, prepared):
 
 
 def uniform(puzzle, prepared):
-    return {name: _spread(ref) for name, ref in prepared.expected.items()}
-
-
-def _spread(ref):
-    finite = torch.where(ref.isfinite(), ref, 0.0)
-    return finite.mean(dim=-1, keepdim=True).expand(ref.shape).clone()
+    finite = {name: torch.where(ref.isfinite(), ref, 0.0) for name, ref in prepared.expected.items()}
+    return {name: ref.mean(dim=-1, keepdim=True).expand(ref.shape).clone() for name, ref in finite.items()}
 
 
 def copy_of_input(puzzle, prepared):
-    inputs = [
-        t for n, t in prepared.launch.arguments.items() if isinstance(t, torch.Tensor) and n not in puzzle.outputs
-    ]
+    inputs = [t.double() for n, t in prepared.tensors.items() if n not in puzzle.outputs]
+    number = inputs[0].reshape(-1)[0]
     return {
-        name: next(
-            (t.double() for t in inputs if t.shape == ref.shape), inputs[0].double().reshape(-1)[0].expand(ref.shape)
-        )
+        name: next((t for t in inputs if t.shape == ref.shape), number.expand(ref.shape))
         for name, ref in prepared.expected.items()
     }
 
@@ -61,16 +50,13 @@ def first_tile_only(puzzle, prepared):
 
 
 def answered_in_half(puzzle, prepared):
-    case = prepared.case
-    tensors = {n: t for n, t in prepared.launch.arguments.items() if isinstance(t, torch.Tensor)}
-    inputs = {n: t.half().double() if t.is_floating_point() else t for n, t in tensors.items()}
-    return {n: t.half().double() for n, t in puzzle.reference(case, inputs).items()}
+    inputs = {n: t.half().double() if t.is_floating_point() else t for n, t in prepared.tensors.items()}
+    return {n: t.half().double() for n, t in puzzle.reference(prepared.case, inputs).items()}
 
 
 @pytest.mark.parametrize("answer", [zeros, uniform, copy_of_input], ids=lambda f: f.__name__)
 @pytest.mark.parametrize(
-    ("puzzle", "dtype"),
-    [pytest.param(p, d, id=f"{p.name}-{d}") for p in LADDER for d in DTYPES if cpu_cases(p, d)],
+    ("puzzle", "dtype"), [pytest.param(p, d, id=f"{p.name}-{d}") for p in LADDER for d in DTYPES if cpu_cases(p, d)]
 )
 def test_a_trivial_answer_fails_in_every_dtype(puzzle, dtype, answer):
     assert any(_wrong(puzzle, case, answer) for case in cpu_cases(puzzle, dtype))

@@ -14,31 +14,40 @@ from checker.puzzle import Case, Tolerance
 
 ROW = PUZZLES["row_softmax"]
 CASE = Case("3 × 16", {"M": 3, "N": 16}, {"BLOCK_N": 16})
+NO_NUMBERS = [float("nan"), float("inf"), float("-inf")]
+
+
+@pytest.fixture
+def prepared():
+    """A launch of CASE whose reference may be changed."""
+    one = prepare(ROW, CASE)
+    return replace(one, expected={"y_ptr": one.expected["y_ptr"].clone()})
 
 
 def answer(prepared):
     return prepared.expected["y_ptr"].float()
 
 
-def test_the_rounded_reference_is_right():
-    prepared = prepare(ROW, CASE)
-    result = compare(ROW, prepared, {"y_ptr": answer(prepared)}, None)
+def compared(prepared, y):
+    return compare(ROW, prepared, {"y_ptr": y}, None)
+
+
+def test_the_rounded_reference_is_right(prepared):
+    result = compared(prepared, answer(prepared))
     assert result.mismatch is None
     assert result.worst < 0.25
 
 
 @pytest.mark.parametrize("factor", [0.5, 0.99])
-def test_within_the_tolerance(factor):
-    prepared = prepare(ROW, CASE)
+def test_within_the_tolerance(factor, prepared):
     y = prepared.expected["y_ptr"] * (1 + factor * ROW.tolerance["float32"].rtol)
-    assert compare(ROW, prepared, {"y_ptr": y}, None).mismatch is None
+    assert compared(prepared, y).mismatch is None
 
 
-def test_past_the_tolerance():
-    prepared = prepare(ROW, CASE)
+def test_past_the_tolerance(prepared):
     y = prepared.expected["y_ptr"].clone()
     y[1, 5] *= 1 + 3 * ROW.tolerance["float32"].rtol + 1e-3
-    mismatch = compare(ROW, prepared, {"y_ptr": y}, None).mismatch
+    mismatch = compared(prepared, y).mismatch
     assert mismatch is not None
     assert (mismatch.first, mismatch.wrong, mismatch.total) == ((1, 5), 1, y.numel())
     assert mismatch.window == ((0, 3), (1, 10))
@@ -59,29 +68,24 @@ def test_an_output_may_have_a_tolerance_and_a_scale_of_its_own():
     assert compare(wide, prepared, off, None).mismatch.output == "l_ptr"
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_one_element_that_is_no_number_fails(value):
-    prepared = prepare(ROW, CASE)
+@pytest.mark.parametrize("value", NO_NUMBERS)
+def test_one_element_that_is_no_number_fails(value, prepared):
     y = answer(prepared)
     y[2, 15] = value
-    result = compare(ROW, prepared, {"y_ptr": y}, None)
+    result = compared(prepared, y)
     assert result.worst == float("inf")
     assert result.mismatch is not None
     assert result.mismatch.first == (2, 15)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_the_same_place_and_kind_is_right_and_no_other(value):
-    prepared = prepare(ROW, CASE)
-    prepared = replace(prepared, expected={name: output.clone() for name, output in prepared.expected.items()})
+@pytest.mark.parametrize("value", NO_NUMBERS)
+def test_the_same_place_and_kind_is_right_and_no_other(value, prepared):
     prepared.expected["y_ptr"][0, 0] = value
     y = answer(prepared)
-    assert compare(ROW, prepared, {"y_ptr": y}, None).mismatch is None
-    for other in (0.0, float("nan"), float("inf"), float("-inf")):
-        if other == value or (other != other and value != value):
-            continue
+    assert compared(prepared, y).mismatch is None
+    for other in (0.0, *(number for number in NO_NUMBERS if number is not value)):
         y[0, 0] = other
-        assert compare(ROW, prepared, {"y_ptr": y}, None).mismatch is not None
+        assert compared(prepared, y).mismatch is not None
 
 
 def test_an_answer_of_zero_has_to_be_zero():
@@ -116,10 +120,9 @@ def test_program_of_counts_x_fastest():
     assert program_of(-1, grid) is None
 
 
-def test_half_precision_is_no_float32():
-    prepared = prepare(ROW, CASE)
+def test_half_precision_is_no_float32(prepared):
     y = torch.softmax(prepared.launch.arguments["x_ptr"].half().float(), dim=-1).half()
-    assert compare(ROW, prepared, {"y_ptr": y}, None).mismatch is not None
+    assert compared(prepared, y).mismatch is not None
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (5, 0), (1, 2, 7, 3), (300, 2, 5), (2, 1000)], ids=str)
@@ -132,12 +135,11 @@ def test_pieces_cover_every_element_once(shape, piece, monkeypatch):
     assert bool((seen == 1).all())
 
 
-def test_a_wrong_element_in_the_last_piece_is_found(monkeypatch):
+def test_a_wrong_element_in_the_last_piece_is_found(monkeypatch, prepared):
     monkeypatch.setattr("checker.judge.comparison.PIECE", 7)
-    prepared = prepare(ROW, CASE)
     y = answer(prepared)
     y[-1, -1] = 2.0
-    result = compare(ROW, prepared, {"y_ptr": y}, None)
+    result = compared(prepared, y)
     assert result.mismatch is not None
     assert (result.mismatch.first, result.mismatch.wrong) == (tuple(n - 1 for n in y.shape), 1)
     assert result.worst == float(result.mismatch.error.max())

@@ -9,56 +9,46 @@ from checker.course import PUZZLES
 from checker.judge.compile_gate import Compilation
 from checker.judge.launches import plan, prepare_all
 from checker.judge.verdict import GATES
-from tests.judge.helpers import changed, judge, solution
+from tests.judge.helpers import changed, cpu_cases, judge, solution
+from tests.judge.local_runner import LocalRunner
 
 ROW = PUZZLES["row_softmax"]
 
 
-def refusing(runner, refuses, **more):
-    """A runner whose compiler refuses the requests for which `refuses` holds."""
+WRONG = changed(solution("row_softmax"), "p / l_i", "p / l_i + 0.5")
+SAID = {"status": "compile_error", "message": "no such thing", "raw": "Triton's words", "line": 17}
 
-    class Refusing(type(runner)):
-        def compile(self, kernel, requests, *, aside=False):
-            for request in requests:
-                self.requests.append(request)
-                ok = not refuses(request)
-                yield (
-                    CompileResult(request, ok=ok)
-                    if ok
-                    else CompileResult(
-                        request,
-                        ok=False,
-                        **{
-                            "status": "compile_error",
-                            "message": "no such thing",
-                            "raw": "Triton's words",
-                            "line": 17,
-                            **more,
-                        },
-                    )
-                )
 
-    made = Refusing(runner.directory, compiles=False)
-    made.requests = []
-    return made
+class Refusing(LocalRunner):
+    """Its compiler refuses the requests for which `refuses` holds, with what is SAID, or `more`."""
+
+    def __init__(self, directory, refuses=lambda request: False, **more):
+        super().__init__(directory, compiles=False)
+        self.refuses, self.said, self.requests = refuses, SAID | more, []
+
+    def compile(self, kernel, requests, *, aside=False):
+        for request in requests:
+            self.requests.append(request)
+            refused = self.refuses(request)
+            yield CompileResult(request, ok=False, **self.said) if refused else CompileResult(request, ok=True)
+
+
+@pytest.fixture
+def compiler(tmp_path):
+    """It takes everything."""
+    return Refusing(tmp_path)
 
 
 def gate(verdict):
     return next(g for g in verdict.gates if g.gate == "compile")
 
 
-def half(request):
-    return any("16" in kind for kind in request.signature.values())
-
-
 def in_full(requests):
     return [request for request in requests if not request.front_end_only]
 
 
-def test_every_dtype_passes_the_front_end_and_one_becomes_machine_code_before_anything_runs(runner):
-    compiler = refusing(runner, lambda request: False)
-    wrong = changed(solution("row_softmax"), "p / l_i", "p / l_i + 0.5")
-    verdict = judge(ROW, wrong, compiler, diagnose=False)
+def test_every_dtype_passes_the_front_end_and_one_becomes_machine_code_before_anything_runs(compiler):
+    verdict = judge(ROW, WRONG, compiler, diagnose=False)
     assert verdict.failure.gate == "values"
     assert {r.capability for r in compiler.requests} == {TARGETS["A100"]}
     assert {r.signature["x_ptr"] for r in compiler.requests} == {"*fp32", "*fp16", "*bf16"}
@@ -67,19 +57,9 @@ def test_every_dtype_passes_the_front_end_and_one_becomes_machine_code_before_an
     assert gate(verdict).message == "Compiles for A100; the other GPUs are tried once the kernel is right."
 
 
-def test_a_right_kernel_is_machine_code_in_every_dtype_and_for_every_gpu(runner):
-    compiler = refusing(runner, lambda request: False)
-    verdict = judge(ROW, solution("row_softmax"), compiler)
-    assert verdict.passed
-    assert {r.capability for r in in_full(compiler.requests)} == set(TARGETS.values())
-    assert {r.signature["x_ptr"] for r in in_full(compiler.requests)} == {"*fp32", "*fp16", "*bf16"}
-    assert gate(verdict).message == "Compiles for T4, A100, L4 and H100."
-
-
-def test_the_front_end_sees_each_flag_in_each_dtype_and_machine_code_is_made_once_a_dtype_and_gpu(runner):
-    heads, compiler = PUZZLES["flash_attention_heads"], refusing(runner, lambda request: False)
-    cases = [case for case in heads.cases if "cpu" in case.devices]
-    launches = prepare_all(heads, plan(heads, cases, ()))
+def test_the_front_end_sees_each_flag_in_each_dtype_and_machine_code_is_made_once_a_dtype_and_gpu(compiler):
+    heads = PUZZLES["flash_attention_heads"]
+    launches = prepare_all(heads, plan(heads, cpu_cases(heads), ()))
     compilation = Compilation(heads, solution("flash_attention_heads"), compiler, launches)
     assert compilation.first() is None
     seen = {(r.signature["q_ptr"], r.constexprs["IS_CAUSAL"]) for r in compiler.requests}
@@ -92,61 +72,48 @@ def test_the_front_end_sees_each_flag_in_each_dtype_and_machine_code_is_made_onc
 
 
 @pytest.mark.parametrize("hurry", [True, False], ids=["in a hurry", "one after another"])
-def test_what_is_compiled_does_not_depend_on_when(hurry, runner):
-    compiler = refusing(runner, lambda request: False)
+def test_a_right_kernel_is_machine_code_in_every_dtype_and_for_every_gpu_whenever_it_is_made(hurry, compiler):
     verdict = judge(ROW, solution("row_softmax"), compiler, hurry=hurry)
     assert verdict.passed
+    assert gate(verdict).message == "Compiles for T4, A100, L4 and H100."
     asked = {(r.signature["x_ptr"], r.capability) for r in in_full(compiler.requests)}
     assert asked == {("*fp32", 80), ("*fp16", 75), ("*bf16", 89), ("*fp32", 90)}
 
 
 @pytest.mark.parametrize("hurry", [True, False], ids=["in a hurry", "one after another"])
-def test_machine_code_that_no_gpu_takes_of_the_largest_tiles_comes_before_wrong_values(hurry, runner):
-    compiler = refusing(runner, lambda request: not request.front_end_only)
-    wrong = changed(solution("row_softmax"), "p / l_i", "p / l_i + 0.5")
-    verdict = judge(ROW, wrong, compiler, hurry=hurry)
+def test_machine_code_that_no_gpu_takes_of_the_largest_tiles_comes_before_wrong_values(hurry, tmp_path):
+    verdict = judge(ROW, WRONG, Refusing(tmp_path, lambda request: not request.front_end_only), hurry=hurry)
     assert (verdict.status, verdict.failure.gate) == ("compile_error", "compile")
 
 
-def test_a_wrong_kernel_ends_what_was_begun_ahead(runner):
-    compiler = refusing(runner, lambda request: False)
+def test_a_wrong_kernel_ends_what_was_begun_ahead(compiler):
     given = []
 
     def begun(kernel, requests, *, aside=False):
-        results = type(compiler).compile(compiler, kernel, requests)
+        results = Refusing.compile(compiler, kernel, requests)
         given.extend([results] * aside)
         return results
 
     compiler.compile = begun
-    wrong = changed(solution("row_softmax"), "p / l_i", "p / l_i + 0.5")
-    assert judge(ROW, wrong, compiler, diagnose=False).failure.gate == "values"
+    assert judge(ROW, WRONG, compiler, diagnose=False).failure.gate == "values"
     (ahead,) = given
     assert ahead.gi_frame is None  # closed
 
 
-def test_a_dtype_of_which_no_gpu_takes_the_machine_code_fails_a_kernel_that_is_right_otherwise(runner):
-    refused = [r for r in asked_of_a_solution(runner) if not r.front_end_only][1].signature["x_ptr"]
-    compiler = refusing(runner, lambda r: r.signature["x_ptr"] == refused and not r.front_end_only)
-    verdict = judge(ROW, solution("row_softmax"), compiler)
+def test_a_dtype_of_which_no_gpu_takes_the_machine_code_fails_a_kernel_that_is_right_otherwise(compiler, tmp_path):
+    judge(ROW, solution("row_softmax"), compiler)
+    refused = in_full(compiler.requests)[1].signature["x_ptr"]
+    refusing = Refusing(tmp_path, lambda r: r.signature["x_ptr"] == refused and not r.front_end_only)
+    verdict = judge(ROW, solution("row_softmax"), refusing)
     assert verdict.status == "compile_error"
     assert verdict.failure.gate == "compile"
     statuses = {result.gate: result.status for result in verdict.gates}
-    assert (statuses["values"], statuses["memory"], statuses["traffic"], statuses["gpu"]) == (
-        "passed",
-        "passed",
-        "passed",
-        "skipped",
-    )
+    assert [statuses[name] for name in ("values", "memory", "traffic")] == ["passed"] * 3
+    assert statuses["gpu"] == "skipped"
 
 
-def asked_of_a_solution(runner):
-    compiler = refusing(runner, lambda request: False)
-    judge(ROW, solution("row_softmax"), compiler)
-    return compiler.requests
-
-
-def test_no_gpu_can_take_it(runner):
-    verdict = judge(ROW, solution("row_softmax"), refusing(runner, lambda request: True, kind="power_of_two"))
+def test_no_gpu_can_take_it(tmp_path):
+    verdict = judge(ROW, solution("row_softmax"), Refusing(tmp_path, lambda request: True, kind="power_of_two"))
     assert verdict.status == "compile_error"
     failed = gate(verdict)
     assert failed.line == 17
@@ -156,50 +123,45 @@ def test_no_gpu_can_take_it(runner):
     assert [g.status for g in verdict.gates[2:]] == ["skipped"] * (len(GATES) - 2)
 
 
-@pytest.mark.parametrize("name", TARGETS)
-def test_one_gpu_that_cannot_is_a_warning(name, runner):
-    verdict = judge(ROW, solution("row_softmax"), refusing(runner, lambda request: request.capability == TARGETS[name]))
-    assert verdict.passed
-    assert gate(verdict).warnings
-    assert all(name in warning.message for warning in gate(verdict).warnings)
-    assert name not in gate(verdict).message
-
-
-def test_a_dtype_that_no_gpu_can_take_is_an_error(runner):
-    compiler = refusing(runner, half)
+def test_a_dtype_that_no_gpu_can_take_is_an_error(tmp_path):
+    compiler = Refusing(tmp_path, lambda request: any("16" in kind for kind in request.signature.values()))
     assert judge(ROW, solution("row_softmax"), compiler).status == "compile_error"
 
 
 @pytest.mark.parametrize("status", ["timeout", "resource_limit", "infra_error", "protocol_error"])
-def test_how_the_compiler_ended_is_the_status(status, runner):
-    verdict = judge(ROW, solution("row_softmax"), refusing(runner, lambda request: True, status=status))
+def test_how_the_compiler_ended_is_the_status(status, tmp_path):
+    verdict = judge(ROW, solution("row_softmax"), Refusing(tmp_path, lambda request: True, status=status))
     assert verdict.status == status
     assert gate(verdict).advice
 
 
+WARNINGS = {
+    "compile_error": "It does not compile for the {} (line 17): no such thing",
+    "timeout": "It is not known whether it compiles for the {}: no such thing",
+    "resource_limit": "It is not known whether it compiles for the {}: no such thing",
+}
+
+
 @pytest.mark.parametrize("name", TARGETS)
-@pytest.mark.parametrize("status", ["timeout", "resource_limit"])
-def test_a_compiler_that_does_not_end_for_one_gpu_is_a_warning(status, name, runner):
-    compiler = refusing(runner, lambda r: r.capability == TARGETS[name], status=status, message="It took too long.")
+@pytest.mark.parametrize(("status", "words"), WARNINGS.items())
+def test_one_gpu_that_cannot_take_it_or_not_in_time_is_a_warning(status, words, name, tmp_path):
+    compiler = Refusing(tmp_path, lambda r: r.capability == TARGETS[name], status=status)
     verdict = judge(ROW, solution("row_softmax"), compiler)
     assert verdict.passed
-    message = gate(verdict).warnings[0].message
-    assert message.startswith(f"It is not known whether it compiles for the {name}: It took too long.")
+    assert gate(verdict).warnings
+    assert all(warning.message.startswith(words.format(name)) for warning in gate(verdict).warnings)
     assert name not in gate(verdict).message
 
 
-def test_a_compiler_that_ends_for_no_gpu_is_tried_on_one_more_only(runner):
-    compiler = refusing(runner, lambda r: True, status="timeout")
+def test_a_compiler_that_ends_for_no_gpu_is_tried_on_one_more_only(tmp_path):
+    compiler = Refusing(tmp_path, lambda r: True, status="timeout")
     assert judge(ROW, solution("row_softmax"), compiler).status == "timeout"
     assert [r.capability for r in compiler.requests] == [TARGETS["A100"], TARGETS["H100"]]
 
 
 def test_a_silent_compiler_is_the_checkers_fault(runner):
-    class Silent(type(runner)):
-        def compile(self, kernel, requests, *, aside=False):
-            return iter(())
-
-    assert judge(ROW, solution("row_softmax"), Silent(runner.directory, compiles=False)).status == "infra_error"
+    runner.compile = lambda kernel, requests, *, aside=False: iter(())
+    assert judge(ROW, solution("row_softmax"), runner).status == "infra_error"
 
 
 def test_the_real_compiler_takes_the_solution(compiling_runner):

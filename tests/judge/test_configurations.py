@@ -10,27 +10,20 @@ from checker.course import LADDER, PUZZLES
 from checker.judge.launches import MOST_GROWN, in_tiles, plan, plan_on_gpu
 from checker.submission.from_path import from_path
 from checker.submission.kernel import Config
-from tests.judge.helpers import changed, judge, solution
+from tests.judge.helpers import changed, cpu_cases, judge, solution
 
 TWO = (Config({"BLOCK_N": 64}, {}), Config({"BLOCK_N": 256}, {"num_warps": 8}))
 
 
-def cpu_cases(name):
-    return [case for case in PUZZLES[name].cases if "cpu" in case.devices]
-
-
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_every_configuration_meets_every_dtype_with_every_family_layout_and_flag(puzzle):
-    cases = [case for case in puzzle.cases if "cpu" in case.devices]
+    cases = cpu_cases(puzzle)
     tile = next(iter(cases[0].meta))
     configs = [Config({tile: 32}, {}), Config({tile: 32}, {"num_warps": 8})]
 
     def met(cases):
-        return {
-            (case.dtype, *factor)
-            for case in cases
-            for factor in [("family", case.family), ("layout", case.layout), *case.flags.items()]
-        }
+        factors = [{"family": case.family, "layout": case.layout, **case.flags} for case in cases]
+        return {(case.dtype, *factor) for case, own in zip(cases, factors, strict=True) for factor in own.items()}
 
     planned = plan(puzzle, cases, configs)
     assert [case for case, config in planned if config is configs[0]] == [in_tiles(case, configs[0]) for case in cases]
@@ -40,7 +33,7 @@ def test_every_configuration_meets_every_dtype_with_every_family_layout_and_flag
 
 
 def test_a_size_grows_with_its_tile():
-    case = next(case for case in cpu_cases("tiled_softmax") if case.meta == {"BLOCK_M": 4, "BLOCK_N": 16})
+    case = next(case for case in cpu_cases(PUZZLES["tiled_softmax"]) if case.meta == {"BLOCK_M": 4, "BLOCK_N": 16})
     tiled = in_tiles(case, Config({"BLOCK_N": 64}, {}))
     full, rest = divmod(case.sizes["N"], 16)
     assert tiled.sizes == {"M": case.sizes["M"], "N": full * 64 + rest}
@@ -50,13 +43,14 @@ def test_a_size_grows_with_its_tile():
 
 @pytest.mark.parametrize("block", [8, 2048])
 def test_no_size_shrinks_or_grows_without_end(block):
-    for case in cpu_cases("online_softmax"):
+    for case in cpu_cases(PUZZLES["online_softmax"]):
         grown = in_tiles(case, Config({"BLOCK_N": block}, {})).sizes["N"]
         assert case.sizes["N"] <= grown <= max(case.sizes["N"], MOST_GROWN)
 
 
 def test_keys_and_queries_grow_with_their_own_tiles():
-    case = next(case for case in cpu_cases("flash_attention_heads") if case.meta == {"BLOCK_M": 16, "BLOCK_N": 16})
+    heads = PUZZLES["flash_attention_heads"]
+    case = next(case for case in cpu_cases(heads) if case.meta == {"BLOCK_M": 16, "BLOCK_N": 16})
     tiled = in_tiles(case, Config({"BLOCK_N": 32}, {}))
     assert tiled.sizes["N_Q"] == case.sizes["N_Q"]
     assert tiled.sizes["N_KV"] // 32 == case.sizes["N_KV"] // 16

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-import torch
 
 from checker.course import LADDER, PUZZLES
 from checker.judge.int64_overflow import far_launches, fitting, passing
@@ -13,7 +12,7 @@ from checker.judge.launches import prepare, whole
 from checker.misconceptions import bank
 from checker.puzzle import Case
 from checker.submission.kernel import KernelSource
-from tests.judge.helpers import changed, judge, solution
+from tests.judge.helpers import changed, cpu_cases, judge, solution
 
 LONG = [puzzle for puzzle in LADDER if puzzle.long]
 
@@ -26,7 +25,7 @@ def in_32_bits(source: KernelSource) -> KernelSource:
 
 
 def prepared(puzzle):
-    return [prepare(puzzle, case) for case in puzzle.cases if "cpu" in case.devices]
+    return [prepare(puzzle, case) for case in cpu_cases(puzzle)]
 
 
 def test_every_puzzle_with_strides_asks_for_it_from_row_softmax_on():
@@ -100,7 +99,6 @@ def test_far_rows_cost_no_memory_and_the_kernel_is_told_their_stride():
     assert (arguments["stride_xm"], arguments["stride_ym"]) == (2**30, 2**30)
     assert launch.far.launch.far == {"x_ptr": (2**30, 1), "y_ptr": (2**30, 1)}
     assert launch.far.launch.grid == launch.near.launch.grid
-    for name, tensor in launch.near.launch.arguments.items():
-        if isinstance(tensor, torch.Tensor):
-            assert arguments[name] is tensor
-            assert whole(tensor).numel() < 10_000
+    for name, tensor in launch.near.tensors.items():
+        assert arguments[name] is tensor
+        assert whole(tensor).numel() < 10_000

@@ -10,15 +10,14 @@ from checker.course import LADDER, PUZZLES
 from checker.judge.late_programs import MOST_PROGRAMS, late_launches
 from checker.judge.launches import plan, prepare_all, whole
 from checker.judge.outcome import simulate, simulate_cases
-from tests.judge.helpers import changed, judge, solution
+from tests.judge.helpers import changed, cpu_cases, judge, solution
 
 MANY = [puzzle for puzzle in LADDER if puzzle.many]
 ROWS = [puzzle for puzzle in MANY if puzzle.many[0].unit == "row"]
 
 
 def late(puzzle):
-    cases = [case for case in puzzle.cases if "cpu" in case.devices]
-    return late_launches(puzzle, prepare_all(puzzle, plan(puzzle, cases, ())))
+    return late_launches(puzzle, prepare_all(puzzle, plan(puzzle, cpu_cases(puzzle), ())))
 
 
 def test_every_puzzle_of_rows_has_such_a_launch():
@@ -72,10 +71,8 @@ def test_a_row_number_in_16_bits_fails_the_memory_gate(puzzle, runner):
 
 def test_an_offset_in_float32_fails_the_memory_gate(runner):
     old = "offs_n = pid * BLOCK_N + tl.arange(0, BLOCK_N)"
-    source = solution("vector_add")
-    assert old in source.source
     new = "offs_n = (pid * BLOCK_N + tl.arange(0, BLOCK_N)).to(tl.float32).to(tl.int32)"
-    verdict = judge(PUZZLES["vector_add"], changed(source, old, new), runner)
+    verdict = judge(PUZZLES["vector_add"], changed(solution("vector_add"), old, new), runner)
     assert verdict.failure.gate == "memory"
     assert "After 16,777,216 other elements" in verdict.failure.message
 

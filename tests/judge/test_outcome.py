@@ -10,14 +10,14 @@ import pytest
 from checker.course import PUZZLES
 from checker.judge.launches import plan, prepare_all
 from checker.judge.outcome import NEAR, Outcome, simulate, simulate_cases
-from tests.judge.helpers import changed, solution
+from tests.judge.helpers import changed, cpu_cases, solution
 
 ROW = PUZZLES["online_softmax"]
 
 
 def outcomes(runner, source, puzzle=ROW) -> tuple[list[Outcome], list[Outcome]]:
     """The cases by themselves, and side by side. One program alone never runs side by side."""
-    cases = [case for case in puzzle.cases if "cpu" in case.devices and case.sizes["M"] > 1]
+    cases = [case for case in cpu_cases(puzzle) if case.sizes["M"] > 1]
     prepared = prepare_all(puzzle, plan(puzzle, cases, source.configs))
     return list(simulate(puzzle, source, runner, prepared)), simulate_cases(puzzle, source, runner, prepared)
 

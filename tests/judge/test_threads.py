@@ -6,7 +6,7 @@ import threading
 
 import torch
 
-from checker.judge.threads import one_thread
+from checker.judge.threads import at_most
 
 
 def test_one_inside_and_as_many_as_before_afterwards_though_two_overlap() -> None:
@@ -15,7 +15,7 @@ def test_one_inside_and_as_many_as_before_afterwards_though_two_overlap() -> Non
     both, seen = threading.Barrier(2), []
 
     def late() -> None:
-        with one_thread():
+        with at_most(1):
             both.wait()
             seen.append(torch.get_num_threads())
             both.wait()  # the other has left by now
@@ -23,7 +23,7 @@ def test_one_inside_and_as_many_as_before_afterwards_though_two_overlap() -> Non
     try:
         other = threading.Thread(target=late)
         other.start()
-        with one_thread():
+        with at_most(1):
             seen.append(torch.get_num_threads())
             both.wait()
         both.wait()

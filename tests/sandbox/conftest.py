@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,10 @@ def kernel(before: str = "", body: str = ADD, name: str = "vector_add_kernel") -
     return KernelSource("vector_add", name, source, (Piece(1, lines, "puzzles/vector_add.py", 1),))
 
 
-def solution(name: str) -> KernelSource:
-    source = (ROOT / "solutions" / f"{name}.py").read_text()
-    return KernelSource(name, f"{name}_kernel", source, (Piece(1, source.count("\n"), name, 1),))
+def does(*lines: str) -> KernelSource:
+    """A kernel with the parameters of `ADD` and these lines as its body, the first of them in line 6."""
+    signature = "\n@triton.jit\ndef vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):\n"
+    return kernel("", signature + "".join(f"    {line}\n" for line in lines))
 
 
 def launch(n: int = 37, block: int = 16) -> Launch:
@@ -49,6 +51,16 @@ def works(sandbox: Sandbox) -> None:
     (result,) = sandbox.simulate(kernel(), [bound])
     assert result.status == "passed", result.message + result.detail
     assert torch.equal(result.tensors["z_ptr"], bound.arguments["x_ptr"] + 0.5)
+
+
+def soon(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+    """Whether something holds before the time is over."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 @pytest.fixture(autouse=True)

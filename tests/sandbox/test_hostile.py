@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import torch
 from checker.compiler import CompileRequest
 from checker.judge.runner import RunResult
 from checker.sandbox import Limits, Sandbox
-from tests.sandbox.conftest import ROOT, kernel, launch, works
+from tests.sandbox.conftest import ROOT, does, kernel, launch, soon, works
 
 # Finds the socket to the trusted side as an attacker would: by looking at every open descriptor.
 FIND = """
@@ -46,6 +45,10 @@ def report(**changes):
 """
 
 
+FIVE_MB = "bytearray(b'1' * 5_000_000)"
+HUGE_FILE = "open(os.environ['TMPDIR'] + '/x', 'wb').write(bytes(1 << 29))"
+
+
 def run(sandbox: Sandbox, before: str) -> RunResult:
     results = list(sandbox.simulate(kernel(before), [launch(), launch()]))
     assert len(results) == 1, "the first result that is not passed is the last"
@@ -64,22 +67,11 @@ def run(sandbox: Sandbox, before: str) -> RunResult:
         pytest.param("raise SystemExit(0)", "runtime_error", "ended the process", id="sys.exit"),
         pytest.param("raise KeyboardInterrupt", "protocol_error", "ended by itself", id="keyboard interrupt"),
         pytest.param("import os; os._exit(0)", "protocol_error", "exit code 0", id="os._exit"),
-        pytest.param(
-            "import os; os.closerange(0, 1024); raise OSError", "protocol_error", "", id="closes every descriptor"
-        ),
+        pytest.param("import os; os.closerange(0, 1024); raise OSError", "protocol_error", "", id="closes all files"),
         pytest.param("x = bytearray(10 << 30)", "resource_limit", "memory", id="ten gigabytes"),
-        pytest.param(
-            "import torch; x = torch.ones(10 << 28)", "resource_limit", "memory", id="ten gigabytes of tensor"
-        ),
-        pytest.param(
-            "x = []\nwhile True: x.append(bytearray(b'1' * 5_000_000))", "resource_limit", "memory", id="growing"
-        ),
-        pytest.param(
-            "import os\nopen(os.environ['TMPDIR'] + '/x', 'wb').write(bytes(1 << 29))",
-            "runtime_error",
-            "",
-            id="huge file",
-        ),
+        pytest.param("import torch; x = torch.ones(10 << 28)", "resource_limit", "memory", id="a tensor of as many"),
+        pytest.param(f"x = []\nwhile True: x.append({FIVE_MB})", "resource_limit", "memory", id="growing"),
+        pytest.param(f"import os\n{HUGE_FILE}", "runtime_error", "", id="huge file"),
     ],
 )
 def test_a_job_that_does_not_end_well(sandbox: Sandbox, before: str, status: str, words: str) -> None:
@@ -93,43 +85,25 @@ def test_recursion_without_end_is_stopped_by_whichever_limit_comes_first(sandbox
     result = run(sandbox, "def f(): f()\nimport sys; sys.setrecursionlimit(10**9); f()")
     assert result.status in ("resource_limit", "timeout", "protocol_error"), result
     assert not result.tensors
-    works(sandbox)
 
 
 def test_an_endless_kernel_names_its_line(sandbox: Sandbox) -> None:
-    body = """
-    @triton.jit
-    def vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):
-        i = 0
-        while i < N:
-            i = i * 1
-    """
-    (result,) = sandbox.simulate(kernel("", body), [launch()])
+    (result,) = sandbox.simulate(does("i = 0", "while i < N:", "    i = i * 1"), [launch()])
     assert result.status == "timeout"
     assert result.line in (7, 8)
     works(sandbox)
 
 
 def test_a_failed_device_assert_is_an_error_of_the_kernel(sandbox: Sandbox) -> None:
-    body = """
-    @triton.jit
-    def vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):
-        tl.device_assert(tl.arange(0, BLOCK_N) > 3, "too small")
-    """
-    (result,) = sandbox.simulate(kernel("", body), [launch()])
+    (result,) = sandbox.simulate(does('tl.device_assert(tl.arange(0, BLOCK_N) > 3, "too small")'), [launch()])
     assert result.status == "runtime_error"
     assert "too small" in result.message + result.detail
     works(sandbox)
 
 
 def test_a_tile_of_ten_gigabytes_is_a_matter_of_memory(sandbox: Sandbox) -> None:
-    body = """
-    @triton.jit
-    def vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):
-        big = tl.zeros((65536, 65536), dtype=tl.float32) + 1.0
-        tl.store(z_ptr, tl.sum(tl.sum(big, axis=0), axis=0))
-    """
-    (result,) = sandbox.simulate(kernel("", body), [launch()])
+    big = "big = tl.zeros((65536, 65536), dtype=tl.float32) + 1.0"
+    (result,) = sandbox.simulate(does(big, "tl.store(z_ptr, tl.sum(tl.sum(big, axis=0), axis=0))"), [launch()])
     assert result.status in ("resource_limit", "runtime_error"), result
     assert result.status == "resource_limit" or "tensor" in result.message
     works(sandbox)
@@ -221,14 +195,9 @@ def test_a_flood_of_output_is_capped(sandbox: Sandbox) -> None:
 
 
 def test_inputs_are_copies(sandbox: Sandbox) -> None:
-    body = """
-    @triton.jit
-    def vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):
-        tl.store(x_ptr + tl.arange(0, BLOCK_N), 0.0)
-    """
     bound = launch(16)
     before = bound.arguments["x_ptr"].clone()
-    (result,) = sandbox.simulate(kernel("", body), [bound])
+    (result,) = sandbox.simulate(does("tl.store(x_ptr + tl.arange(0, BLOCK_N), 0.0)"), [bound])
     assert torch.equal(bound.arguments["x_ptr"], before)
     assert not result.tensors["x_ptr"].any()
 
@@ -348,15 +317,6 @@ def survivors(mark: str) -> list[int]:
     return found
 
 
-def gone(mark: str, seconds: float = 5.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while survivors(mark):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
-
-
 def test_a_simulation_starts_no_program(sandbox: Sandbox) -> None:
     result = run(sandbox, DAEMON)
     assert result.status == "runtime_error"
@@ -382,7 +342,7 @@ def test_orphans_die_with_their_job(either: Sandbox) -> None:
     seen = DAEMON + "\nimport glob\nassert os.path.exists('/proc/self')\n"
     results = list(either.compile(kernel(seen), [REQUEST]))
     assert results[-1].status in ("passed", "compile_error")
-    assert gone(MARK)
+    assert soon(lambda: not survivors(MARK), seconds=5)
     works(either)
 
 
@@ -392,19 +352,9 @@ def test_a_job_that_forks_without_end_ends(either: Sandbox) -> None:
     assert results[-1].status == "resource_limit"
     assert "more processes" in results[-1].message
     works(either)
-    assert _children_settle(either)
-
-
-def _children_settle(sandbox: Sandbox) -> bool:
-    """The worker has no descendant left once its jobs are over."""
-    pid = sandbox._worker.pid
-    path = Path(f"/proc/{pid}/task/{pid}/children")
-    deadline = time.monotonic() + 20
-    while path.read_text().split():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.1)
-    return True
+    pid = either._worker.pid
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    assert soon(lambda: not children.read_text().split(), seconds=20), "the worker has descendants after its jobs"
 
 
 def test_a_compiler_that_hangs_is_a_timeout() -> None:

@@ -112,10 +112,10 @@ NOT_REPORTS: dict[str, bytes] = (
 )
 
 
-@pytest.mark.parametrize("name", NOT_REPORTS)
-def test_bytes_that_are_no_report(name: str) -> None:
+@pytest.mark.parametrize("data", NOT_REPORTS.values(), ids=NOT_REPORTS)
+def test_bytes_that_are_no_report(data: bytes) -> None:
     with pytest.raises(ProtocolError):
-        decode(LaunchReport, NOT_REPORTS[name])
+        decode(LaunchReport, data)
 
 
 @given(st.binary(max_size=200))

@@ -218,17 +218,14 @@ PROBLEMS = {
         "literal",
     ),
     "heuristics": ("@triton.heuristics({})", "    pass", "decorators", "heuristics"),
-    "jit_arguments": ("", "    pass", "decorators", "plain @triton.jit"),
+    "jit_arguments": ("@triton.jit(noinline=True)", "    pass", "decorators", "plain @triton.jit"),
 }
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_what_stands_around_the_kernel_is_judged(tmp_path: Path, name: str) -> None:
-    above, body, rule, word = PROBLEMS[name]
-    jit = "@triton.jit(noinline=True)" if name == "jit_arguments" else "@triton.jit"
-    text = (
-        f"import triton\nimport triton.language as tl\n{above}\n{jit}\ndef row_softmax_kernel({SIGNATURE}):\n{body}\n"
-    )
+@pytest.mark.parametrize(("above", "body", "rule", "word"), PROBLEMS.values(), ids=PROBLEMS)
+def test_what_stands_around_the_kernel_is_judged(tmp_path: Path, above: str, body: str, rule: str, word: str) -> None:
+    jit = "" if above.startswith("@triton.jit") else "@triton.jit\n"
+    text = f"import triton\nimport triton.language as tl\n{above}\n{jit}def row_softmax_kernel({SIGNATURE}):\n{body}\n"
     (tmp_path / "k.py").write_text(text)
     source = only(tmp_path / "k.py").source
     assert source is not None
@@ -256,9 +253,8 @@ NO_KERNEL: dict[str, tuple[object, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", NO_KERNEL)
-def test_what_is_not_a_kernel_is_said(name: str) -> None:
-    thing, words = NO_KERNEL[name]
+@pytest.mark.parametrize(("thing", "words"), NO_KERNEL.values(), ids=NO_KERNEL)
+def test_what_is_not_a_kernel_is_said(thing: object, words: str) -> None:
     with pytest.raises(SubmissionError, match=words):
         from_function(thing)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,23 +125,16 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_body_is_refused(name: str) -> None:
-    body, rule = HOSTILE[name]
+@pytest.mark.parametrize(("body", "rule"), HOSTILE.values(), ids=HOSTILE)
+def test_hostile_body_is_refused(body: str, rule: str) -> None:
     found = broken(kernel(body))
     assert rule in {v.rule for v in found}
     assert all(v.message and v.rule in RULES for v in found)
 
 
 HOSTILE_MODULES = {
-    "default_call": (
-        kernel("pass", signature="x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: tl.constexpr = open('/x')"),
-        "arguments",
-    ),
-    "annotation_call": (
-        kernel("pass", signature="x_ptr, y_ptr, stride_xm, stride_ym, N, BLOCK_N: open('/x')"),
-        "annotations",
-    ),
+    "default_call": (kernel("pass", signature=f"{SIGNATURE} = open('/x')"), "arguments"),
+    "annotation_call": (kernel("pass", signature=SIGNATURE.replace("tl.constexpr", "open('/x')")), "annotations"),
     "return_annotation": (
         module(f"@triton.jit\ndef row_softmax_kernel({SIGNATURE}) -> open('/x'):\n    pass\n"),
         "annotations",
@@ -170,9 +164,8 @@ HOSTILE_MODULES = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE_MODULES)
-def test_hostile_module_is_refused(name: str) -> None:
-    source, rule = HOSTILE_MODULES[name]
+@pytest.mark.parametrize(("source", "rule"), HOSTILE_MODULES.values(), ids=HOSTILE_MODULES)
+def test_hostile_module_is_refused(source: KernelSource, rule: str) -> None:
     assert rule in {v.rule for v in broken(source)}
 
 
@@ -186,9 +179,8 @@ SIGNATURES = {
 }
 
 
-@pytest.mark.parametrize("name", SIGNATURES)
-def test_signature_is_the_puzzles(name: str) -> None:
-    signature, words = SIGNATURES[name]
+@pytest.mark.parametrize(("signature", "words"), SIGNATURES.values(), ids=SIGNATURES)
+def test_signature_is_the_puzzles(signature: str, words: tuple[str, ...]) -> None:
     found = [v for v in broken(kernel("pass", signature=signature)) if v.rule == "signature"]
     for word in words:
         assert any(word in v.message for v in found)
@@ -229,9 +221,9 @@ HONEST = {
 }
 
 
-@pytest.mark.parametrize("name", HONEST)
-def test_honest_body_passes(name: str) -> None:
-    assert broken(kernel(HONEST[name])) == []
+@pytest.mark.parametrize("body", HONEST.values(), ids=HONEST)
+def test_honest_body_passes(body: str) -> None:
+    assert broken(kernel(body)) == []
 
 
 def test_honest_module_with_helpers_and_constants_passes() -> None:
@@ -266,18 +258,15 @@ def test_solutions_pass() -> None:
 
 
 def test_another_import_name_of_the_language_is_the_same() -> None:
-    source = module(
-        f"@triton.jit\ndef row_softmax_kernel({SIGNATURE.replace('tl.', 'T.')}):\n    y = T.load(x_ptr)\n    z = T.core\n"
-    )
-    source = KernelSource(
-        source.puzzle, source.kernel, source.source.replace("language as tl", "language as T"), source.pieces
-    )
+    source = kernel("y = T.load(x_ptr)\nz = T.core", signature=SIGNATURE.replace("tl.", "T."))
+    source = replace(source, source=source.source.replace("language as tl", "language as T"))
     assert [(v.rule, "core" in v.message) for v in broken(source)] == [("names", True)]
 
 
 def test_violation_stands_on_the_learners_line() -> None:
-    text = kernel("y = 1\nimport os").source
-    source = KernelSource("row_softmax", "row_softmax_kernel", text, (Piece(5, text.count("\n"), "In[7]", 1),))
+    source = kernel("y = 1\nimport os")
+    text = source.source
+    source = replace(source, pieces=(Piece(5, text.count("\n"), "In[7]", 1),))
     (found,) = violations(source, PUZZLE)
     assert (found.origin, found.line) == ("In[7]", text.split("\n").index("    import os") + 1 - 4)
 
@@ -293,9 +282,8 @@ UNTOUCHED = {
 }
 
 
-@pytest.mark.parametrize("name", UNTOUCHED)
-def test_untouched_region(name: str) -> None:
-    body, expected = UNTOUCHED[name]
+@pytest.mark.parametrize(("body", "expected"), UNTOUCHED.values(), ids=UNTOUCHED)
+def test_untouched_region(body: str, expected: bool) -> None:
     assert is_untouched(kernel(body)) is expected
 
 
