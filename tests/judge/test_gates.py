@@ -151,8 +151,6 @@ tl.store(y_ptr + row * stride_ym + offs_n, p / tl.sum(p, axis=0), mask=offs_n < 
 def test_lanes_past_the_end_may_read_the_last_element_again(runner):
     verdict = judge(ROW, written("row_softmax", CLAMPED), runner)
     assert verdict.passed, verdict.failure
-    traffic, loaded, _ = next(g for g in verdict.gates if g.gate == "traffic").traffic["x_ptr"]
-    assert traffic.loaded == loaded
 
 
 def test_a_row_that_is_loaded_twice_is_loaded_twice_whatever_its_lanes_past_the_end_read(runner):
