@@ -7,21 +7,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
+from msgspec import convert
+from msgspec.structs import replace
 
 from checker.course import PUZZLES
 from checker.grading.gradebook import name_of
 from checker.grading.policy import moment
-from checker.grading.records import (
-    CaseRecord,
-    DiagnosisRecord,
-    GateRecord,
-    LearnerResult,
-    MismatchRecord,
-    PuzzleResult,
-    Result,
-)
+from checker.grading.records import LearnerResult, MismatchRecord, PuzzleResult, Result
 from checker.grading.similarity import Cluster
-from checker.judge.verdict import GATES, Diagnosis, GateResult, Status, Verdict
+from checker.judge.verdict import Diagnosis, GateResult, Status, Verdict
 from checker.puzzle import Case
 from checker.view.card import card_html
 from checker.view.card_content import STATUS
@@ -49,7 +43,7 @@ def page(title: str, body: Markup) -> str:
 # ------------------------------------------------------------------------------------------------------------- a learner
 
 
-def learner_page(learner: LearnerResult, result: Result, films: Mapping[str, str] | None = None) -> str:
+def learner_page(learner: LearnerResult, result: Result, films: Mapping[str, str]) -> str:
     """What one learner reads: points, a card for each puzzle, what could not be read. `films` by puzzle."""
     name = name_of(learner.person)
     parts = [Markup("<h1>{}</h1>").format(name), _total(learner)]
@@ -57,7 +51,7 @@ def learner_page(learner: LearnerResult, result: Result, films: Mapping[str, str
         rows = [Markup("<li><code>{}</code>: {}</li>").format(told.file, told.message) for told in learner.told]
         parts.append(Markup("<h2>Not read</h2><ul>{}</ul>").format(Markup().join(rows)))
     for puzzle in learner.puzzles:
-        parts.append(_puzzle(puzzle, result, (films or {}).get(puzzle.puzzle)))
+        parts.append(_puzzle(puzzle, result, films.get(puzzle.puzzle)))
     parts.append(_foot(result))
     return page(f"{name}: Tile by Tile", Markup().join(parts))
 
@@ -132,35 +126,11 @@ def _verdict(puzzle: PuzzleResult, result: Result) -> Verdict:
         seconds=0.0,
         score=puzzle.score,
         max_score=puzzle.max_score,
-        gates=tuple(map(_gate, puzzle.gates)),
-        diagnosis=_diagnosis(puzzle.diagnosis) if puzzle.diagnosis is not None else None,
-        smallest=case_of(puzzle.smallest) if puzzle.smallest is not None else None,
+        gates=tuple(convert(replace(gate, mismatch=None), GateResult, from_attributes=True) for gate in puzzle.gates),
+        diagnosis=convert(puzzle.diagnosis, Diagnosis | None, from_attributes=True),
+        smallest=convert(puzzle.smallest, Case | None, from_attributes=True),
         source=source.text if source is not None else "",
         first_line=source.first_line if source is not None else 1,
-    )
-
-
-def _gate(gate: GateRecord) -> GateResult:
-    name = next(one for one in GATES if one == gate.gate)
-    case = case_of(gate.case) if gate.case is not None else None
-    return GateResult(name, gate.status, gate.message, gate.line, gate.detail, gate.advice, case)
-
-
-def _diagnosis(found: DiagnosisRecord) -> Diagnosis:
-    return Diagnosis(found.misconception, found.believed, found.instead, found.try_, found.line, found.note)
-
-
-def case_of(record: CaseRecord) -> Case:
-    """The case that a record is about."""
-    return Case(
-        record.name,
-        record.sizes,
-        record.meta,
-        record.dtype,
-        record.family,
-        record.layout,
-        record.seed,
-        flags=record.flags,
     )
 
 
