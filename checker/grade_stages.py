@@ -24,17 +24,7 @@ from checker.grading import bank_table, handed_in
 from checker.grading.failing_film import FailingFilms
 from checker.grading.gradebook import GradeBookError, name_of
 from checker.grading.judge_process import GpuPool, visible_gpus
-from checker.grading.judging import (
-    Engine,
-    Judged,
-    Local,
-    Task,
-    isolation_lacks,
-    jobs_here,
-    judge_missing,
-    shard,
-    tasks,
-)
+from checker.grading.judging import Engine, Judged, Local, Task, isolation_lacks, jobs_here, judge_missing, shard, tasks
 from checker.grading.keys import Setting, secret_id
 from checker.grading.policy import Policy, PolicyError, read_policy
 from checker.grading.reader import Reader
@@ -141,7 +131,7 @@ def judge(options: Namespace) -> int:
 
 def _tasks(folder: RunFolder, setting: Setting) -> list[Task]:
     collected = _collected(folder)
-    return list(tasks(collected, folder, {p.name: p for p in _puzzles(collected)}, setting).values())
+    return tasks(collected, folder, _puzzles(collected), setting)
 
 
 def _judged(
@@ -304,9 +294,7 @@ def report(options: Namespace) -> int:
             "a film shows the kernel as it was written, names in comments too: leave out --anonymous or --films"
         )
     book = Path(options.gradebook) if options.gradebook else None
-    films: Callable[[LearnerResult], Mapping[str, str]] = lambda learner: {}  # noqa: E731
-    if options.films:
-        films = FailingFilms(folder, _collected(folder), Sandbox.shared())
+    films = FailingFilms(folder, _collected(folder), Sandbox.shared()) if options.films else None
     try:
         written = write_report(folder, result, book, options.column, options.anonymous, films)
     except GradeBookError as error:

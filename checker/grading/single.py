@@ -34,8 +34,7 @@ def grade_one(
             collector.add(entry)
     found = collector.collection(submission.name)
     folder.keep_collected(found.record, found.sources)
-    wanted = list(tasks(found.record, folder, {p.name: p for p in puzzles}, setting).values())
-    judge_missing(folder, wanted, setting, engine)
+    judge_missing(folder, tasks(found.record, folder, puzzles, setting), setting, engine)
     result = score(folder, puzzles, policy, setting)
     return result.learners[0], result
 

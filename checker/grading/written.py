@@ -23,16 +23,13 @@ from checker.workspace import write_atomically
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-Films = Callable[[LearnerResult], Mapping[str, str]]
-
-
 def write_report(
     folder: RunFolder,
     result: Result,
     gradebook: Path | None,
     column: str,
     without_names: bool,
-    films: Films = lambda learner: {},
+    films: Callable[[LearnerResult], Mapping[str, str]] | None = None,
 ) -> list[str]:
     """Write all of a report; what was written, a line each. `films` gives a learner's, by puzzle. Raises OSError, GradeBookError."""
     shown = anonymous(result) if without_names else result
@@ -48,7 +45,8 @@ def write_report(
     feedback = contextlib.nullcontext() if without_names else _zip_at(target / "feedback.zip")
     with feedback as archive:
         for learner in shown.learners:  # a page is written before the next one is made: a class may be large
-            _write_learner(target, learner, shown, learner_page(learner, shown, films(learner)), archive, layout)
+            page = learner_page(learner, shown, films(learner) if films else {})
+            _write_learner(target, learner, shown, page, archive, layout)
     records.write(target / "results.json", shown)
     write_atomically(target / "class.html", class_page(shown, clusters(shown, _solutions(shown))))
     write_atomically(target / "scores.csv", scores_csv(shown))
