@@ -82,10 +82,7 @@ def collect(
 
 def _below(path: Path) -> Iterator[Entry]:
     """The files of a class, by names relative to it. A zip that holds one folder and nothing else is that folder."""
-    if path.is_dir():
-        yield from entries(path)
-        return
-    if path.suffix.lower() != ".zip":
+    if path.is_dir() or path.suffix.lower() != ".zip":
         yield from entries(path)
         return
     members = list(entries(path))
@@ -98,25 +95,21 @@ def _below(path: Path) -> Iterator[Entry]:
         yield Entry(name.removeprefix(strip), entry.read, entry.problem, entry.reason, entry.modified)
 
 
+@dataclass
 class Collector:
     """Takes files one after another; a layout and a roster say whose they are."""
 
-    def __init__(
-        self, puzzles: Sequence[Puzzle], reader: Reader, roster: Roster, layout: Layout, assignment: str | None
-    ) -> None:
-        self.puzzles, self.reader, self.roster, self.layout, self.assignment = (
-            puzzles,
-            reader,
-            roster,
-            layout,
-            assignment,
-        )
-        self.kernels = {p.kernel: p.name for p in puzzles}
-        self.learners: dict[str, _Mine] = {}
-        self.sources: dict[str, KernelSource] = {}
-        self.told: list[Told] = []
-        for person in roster.people:
-            self.learners[person.id] = _Mine(person, on_roster=True)
+    puzzles: Sequence[Puzzle]
+    reader: Reader
+    roster: Roster
+    layout: Layout
+    assignment: str | None
+    sources: dict[str, KernelSource] = field(default_factory=dict)
+    told: list[Told] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.kernels = {p.kernel: p.name for p in self.puzzles}
+        self.learners = {person.id: _Mine(person, on_roster=True) for person in self.roster.people}
 
     def add(self, entry: Entry) -> None:
         """One file, for every learner whose it is."""
