@@ -73,39 +73,28 @@ def _canvas(rows: list[list[str]], heads: list[str], result: Result, column: str
         at = len(heads)
         rows[0].append(guarded(column))
     most = max((learner.max_score for learner in result.learners), default=0.0)
-
-    def names(row: Sequence[str]) -> list[str]:
-        wanted = ("ID", "SIS User ID", "SIS Login ID", "Student")
-        return [row[heads.index(head)].strip() for head in wanted if head in heads and row[heads.index(head)].strip()]
-
-    def set_cell(row: list[str], text: str) -> None:
-        row += [""] * (at + 1 - len(row))
-        row[at] = text
-
+    wanted = [heads.index(head) for head in ("ID", "SIS User ID", "SIS Login ID", "Student") if head in heads]
     body = []
     for row in rows[1:]:
         if row and row[0].strip().casefold().startswith("points possible"):
-            set_cell(row, row[at] if len(row) > at and row[at].strip() else number(most))
+            _set_cell(row, at, row[at] if len(row) > at and row[at].strip() else number(most))
         elif any(row):
             body.append(row)
-    return _fill(rows, body, names, set_cell, result)
+    return _fill(rows, body, lambda row: [row[n] for n in wanted], at, result)
 
 
 def _moodle(rows: list[list[str]], heads: list[str], result: Result) -> Filled:
-    grade, most = heads.index("Grade"), heads.index("Maximum Grade") if "Maximum Grade" in heads else None
-    share = {"most": 0.0}
+    identifier, grade = heads.index("Identifier"), heads.index("Grade")
+    most = heads.index("Maximum Grade") if "Maximum Grade" in heads else None
+    others = [heads.index(head) for head in ("ID number", "Email address", "Full name") if head in heads]
 
     def names(row: Sequence[str]) -> list[str]:
-        wanted = [row[heads.index("Identifier")].rpartition(" ")[2]]
-        wanted += [row[heads.index(h)] for h in ("ID number", "Email address", "Full name") if h in heads]
-        share["most"] = _float(row[most]) if most is not None and len(row) > most else 0.0
-        return [name.strip() for name in wanted if name.strip()]
+        return [row[identifier].rpartition(" ")[2], *(row[n] for n in others)]
 
-    def set_cell(row: list[str], text: str) -> None:
-        row += [""] * (grade + 1 - len(row))
-        row[grade] = text
+    def maximum(row: Sequence[str]) -> float:
+        return _float(row[most]) if most is not None and len(row) > most else 0.0
 
-    return _fill(rows, [row for row in rows[1:] if any(row)], names, set_cell, result, lambda: share["most"])
+    return _fill(rows, [row for row in rows[1:] if any(row)], names, grade, result, maximum)
 
 
 def _float(text: str) -> float:
@@ -115,29 +104,34 @@ def _float(text: str) -> float:
         return 0.0
 
 
+def _set_cell(row: list[str], at: int, text: str) -> None:
+    row += [""] * (at + 1 - len(row))
+    row[at] = text
+
+
 def _fill(
     rows: list[list[str]],
     body: list[list[str]],
     names: Callable[[Sequence[str]], list[str]],
-    set_cell: Callable[[list[str], str], None],
+    at: int,
     result: Result,
-    scale: Callable[[], float] = lambda: 0.0,
+    maximum: Callable[[Sequence[str]], float] = lambda row: 0.0,
 ) -> Filled:
-    """Rows are matched to learners by ids first; `scale` is the maximum that the grade book has for the row, if it has one."""
+    """Rows are matched to learners by ids first; `maximum` is what the grade book has as the most for a row, if it has one."""
     by_id = {learner.person.id: learner for learner in result.learners}
     roster = Roster([learner.person for learner in result.learners])
     found: set[str] = set()
     for row in body:
-        person = roster.find(names(row))
+        person = roster.find([name.strip() for name in names(row) if name.strip()])
         if person is None:
             continue
         found.add(person.id)
         learner = by_id[person.id]
         if learner.status == "ungraded":
             continue
-        most = scale()
+        most = maximum(row)
         worth = learner.score * most / learner.max_score if most and learner.max_score else learner.score
-        set_cell(row, number(worth))
+        _set_cell(row, at, number(worth))
     left = tuple(name_of(learner.person) for learner in result.learners if learner.person.id not in found)
     return Filled(table(rows), left)
 
