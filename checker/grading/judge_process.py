@@ -40,13 +40,6 @@ class Request(Record, frozen=True, kw_only=True):
     isolation: tuple[str, ...] = ()
 
 
-class Answer(Record, frozen=True, kw_only=True):
-    """Either a verdict, or why there is none."""
-
-    verdict: VerdictRecord | None = None
-    fault: Fault | None = None
-
-
 def request(task: Task, setting: Setting, secret: bytes | None, isolation: Sequence[str] = ()) -> bytes:
     return msgspec.json.encode(
         Request(key=task.key, kernel=task.source, setting=setting, secret=secret, isolation=tuple(isolation))
@@ -54,9 +47,9 @@ def request(task: Task, setting: Setting, secret: bytes | None, isolation: Seque
 
 
 def answer(data: bytes, task: Task) -> VerdictRecord | Fault:
-    """Raises ValueError for what does not answer `task`."""
-    read = msgspec.json.decode(data, type=Answer)
-    made = read.verdict or read.fault
+    """The verdict on `task`, or why there is none. Raises ValueError for what does not answer `task`."""
+    verdict, fault = msgspec.json.decode(data, type=tuple[VerdictRecord | None, Fault | None])
+    made = verdict or fault
     if made is None or made.key != task.key:
         raise ValueError("this is the answer to another request")
     return made
@@ -80,7 +73,7 @@ def judged(data: bytes) -> bytes:
             bank_table.load([puzzle])
             _loaded.append(puzzle)
         made = verdict_record(task, setting, asked.secret, sandbox, hurry=setting.device != "cpu")
-    return msgspec.json.encode(Answer(fault=made) if isinstance(made, Fault) else Answer(verdict=made))
+    return msgspec.json.encode((None, made) if isinstance(made, Fault) else (made, None))
 
 
 def _refused(asked: Request, why: str) -> Fault:
