@@ -1,4 +1,7 @@
-"""What people hand in to break the reader. Each is one file's loss: it is told why, and the next learner's is read."""
+"""What people hand in to break the reader. Each is one file's loss: it is told why, and the next learner's is read.
+
+Files that are only damaged stand in tests/submission/test_reading.py.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from checker.grading.reader import Reader
-from checker.submission.files import MAX_DEPTH, MAX_FILE
+from checker.submission.files import MAX_DEPTH
 from checker.submission.from_path import Found
 from tests.grading.classes import by_id, collected, notebook, zipped
 from tests.grading.conftest import RIGHT
@@ -83,15 +86,6 @@ def nested_zip(depth: int) -> bytes:
     return data
 
 
-def linked_zip() -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        link = zipfile.ZipInfo("a.py")
-        link.external_attr = 0o120777 << 16
-        archive.writestr(link, "/etc/passwd")
-    return out.getvalue()
-
-
 HEX = "0x" + "f" * 5000
 DIGITS = "9" * 5000
 DEEP = 3000
@@ -124,24 +118,16 @@ TOLD: dict[str, tuple[str, str | bytes, str]] = {
     "nested lists in a notebook": ("a.ipynb", "[" * 100_000, "unreadable"),
     "nested unary operators": ("a.py", "x = " + "-" * 100_000 + "1\n" + RIGHT, "syntax"),
     "nested attributes": ("a.py", "x = a" + ".a" * 50_000 + "\n", "syntax"),
-    "null bytes": ("a.py", RIGHT + "\0", "undecodable"),
     "an encoding that is none": ("a.py", b"# -*- coding: surprise -*-\n" + RIGHT.encode(), "undecodable"),
     "utf-7 as a disguise": ("a.py", b"# -*- coding: rot13 -*-\n" + RIGHT.encode(), "undecodable"),
-    "not utf-8": ("a.py", b"\xff\xfe" + RIGHT.encode("utf-16-le"), "undecodable"),
-    "a file of two megabytes": ("a.py", b"#" * (MAX_FILE + 1), "too_large"),
     "a notebook that is a number": ("a.ipynb", "1e999", "unreadable"),
     "a notebook with cells that are none": ("a.ipynb", '{"cells": {"a": 1}}', "unreadable"),
     "a number of a million digits in json": ("a.ipynb", '{"cells": ' + "9" * 1_000_000 + "}", "unreadable"),
     "a truncated notebook": ("a.ipynb", notebook(RIGHT)[:300], "unreadable"),
-    "an empty notebook": ("a.ipynb", "", "unreadable"),
     "a tar": ("a.tar.gz", b"\x1f\x8b\x08", "other_kind"),
     "a pickle": ("a.pkl", b"\x80\x04.", "other_kind"),
-    "a broken zip": ("a.zip", b"PK\3\4 and so on", "unreadable"),
-    "a zip that leads outside": ("a.zip", zipped({"../../evil.py": RIGHT}), "unsafe"),
-    "a zip with an absolute name": ("a.zip", zipped({"/etc/evil.py": RIGHT}), "unsafe"),
     "a zip with a drive": ("a.zip", zipped({"C:/evil.py": RIGHT}), "unsafe"),
     "a zip with backslashes": ("a.zip", zipped({"..\\evil.py": RIGHT}), "unsafe"),
-    "a zip with a link": ("a.zip", linked_zip(), "unsafe"),
     "zips six deep": ("a.zip", nested_zip(6), "too_large"),
     "a zip of 3,000 files": ("a.zip", zipped({f"{n}.py": "" for n in range(3000)}), "too_large"),
     "a zip bomb": ("a.zip", bomb(), "too_large"),
