@@ -88,11 +88,7 @@ def junit(result: Result) -> str:
 
 
 def _outcome(puzzle: PuzzleResult) -> str:
-    if puzzle.status == "passed":
-        return ""
-    if puzzle.status == "ungraded":
-        return "error"
-    return "skipped" if puzzle.status == "not_attempted" else "failure"
+    return {"passed": "", "ungraded": "error", "not_attempted": "skipped"}.get(puzzle.status, "failure")
 
 
 def _xml(text: str) -> str:

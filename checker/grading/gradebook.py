@@ -143,16 +143,15 @@ def name_of(person: Person) -> str:
 def scores_csv(result: Result) -> str:
     """One row a learner: who, status, total, and each puzzle."""
     heads = ["id", "name", "email", "section", "status", "score", "max_score", *(p.puzzle for p in result.puzzles)]
-    rows = [_scores(learner) for learner in result.learners]
-    return table([heads, *rows])
-
-
-def _scores(learner: LearnerResult) -> list[object]:
-    who = learner.person
-    head: list[object] = [who.id, who.name, who.email, who.section, learner.status]
-    cells = [number(p.score) if p.status != "ungraded" else "ungraded" for p in learner.puzzles]
-    total = number(learner.score) if learner.status != "ungraded" else "ungraded"
-    return [*head, total, number(learner.max_score), *cells]
+    rows: list[Sequence[object]] = [heads]
+    for learner in result.learners:
+        who = learner.person
+        total = number(learner.score) if learner.status != "ungraded" else "ungraded"
+        cells = [number(p.score) if p.status != "ungraded" else "ungraded" for p in learner.puzzles]
+        rows.append(
+            [who.id, who.name, who.email, who.section, learner.status, total, number(learner.max_score), *cells]
+        )
+    return table(rows)
 
 
 def otter_csv(result: Result) -> str:

@@ -22,9 +22,6 @@ from checker.puzzle import Puzzle
 from checker.submission.files import MAX_ARCHIVE, Entry, entries, skipped
 from checker.submission.kernel import KernelSource
 
-ROSTERS = ("roster.csv", "grades.csv")
-"""Files that platforms put beside submissions."""
-
 
 class SeveralAssignments(ValueError):
     """nbgrader's folder holds more than one; `names` are theirs."""
@@ -120,7 +117,7 @@ class Collector:
             return
         places = self.layout.place(entry.name)
         if not places:
-            if entry.name not in ROSTERS and not entry.name.endswith(".csv"):
+            if not entry.name.endswith(".csv"):  # rosters and grades, which platforms put beside submissions
                 self.told.append(
                     Told(file=entry.name, reason="nobodys", message="the layout does not say whose this is")
                 )

@@ -48,10 +48,6 @@ def autotuned(config: str) -> str:
     return before_the_kernel(f'@triton.autotune(configs=[triton.Config({config})], key=["n"])')
 
 
-def surrogate_notebook() -> str:
-    return notebook(RIGHT).replace("# your code starts", "# \\ud800 \\udfff your code starts")
-
-
 def bomb() -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -90,7 +86,7 @@ HEX = "0x" + "f" * 5000
 DIGITS = "9" * 5000
 DEEP = 3000
 
-READ_IN_ONE_PASS: dict[str, str | bytes] = {
+READ_IN_ONE_PASS: dict[str, str] = {
     "20,000 magic lines": notebook("%time\n" * 20_000 + "x = (", RIGHT),
     "magic behind 200,000 blanks": notebook(" " * 200_000 + "%time", RIGHT),
     "names before a magic": notebook("a, " * 60_000 + "= !ls\nx = (", RIGHT),
@@ -107,8 +103,7 @@ READ_IN_ONE_PASS: dict[str, str | bytes] = {
 
 @pytest.mark.parametrize("name", READ_IN_ONE_PASS)
 def test_what_is_long_is_read_in_one_pass(name: str, reader: Reader) -> None:
-    content = READ_IN_ONE_PASS[name]
-    data = content if isinstance(content, bytes) else content.encode()
+    data = READ_IN_ONE_PASS[name].encode()
     (inner,) = reader.read("a.ipynb" if data[:1] == b"{" else "a.py", data, KERNELS)
     assert [found.puzzle for found in inner.found if found.source] == ["vector_add"]
 
@@ -191,7 +186,8 @@ def test_an_exponent_that_overflows_in_a_body_is_still_a_kernel(reader: Reader) 
 
 
 def test_half_a_surrogate_pair_in_a_notebook_becomes_text(reader: Reader) -> None:
-    (inner,) = reader.read("a.ipynb", surrogate_notebook().encode(), KERNELS)
+    text = notebook(RIGHT).replace("# your code starts", "# \\ud800 \\udfff your code starts")
+    (inner,) = reader.read("a.ipynb", text.encode(), KERNELS)
     source = inner.found[0].source
     assert source is not None
     source.source.encode()
