@@ -6,7 +6,7 @@ Everyone on the roster has a row, and every file that was not read is listed wit
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,14 +45,6 @@ class _Mine:
     told: list[Told] = field(default_factory=list)
 
 
-@dataclass
-class Collection:
-    """What was collected, and the kernels by their hashes."""
-
-    record: Collected
-    sources: Mapping[str, KernelSource]
-
-
 def collect(
     path: Path,
     puzzles: Sequence[Puzzle],
@@ -60,8 +52,8 @@ def collect(
     *,
     roster: Roster | None = None,
     assignment: str | None = None,
-) -> Collection:
-    """Read a folder or a zip that holds a class. Raises FileNotFoundError, SeveralAssignments."""
+) -> tuple[Collected, dict[str, KernelSource]]:
+    """What a folder or a zip of a class holds, and the kernels by their hashes. Raises FileNotFoundError, SeveralAssignments."""
     found = [entry for entry in _below(path) if entry.name]
     names = [entry.name for entry in found if not entry.problem or entry.reason == "empty"]
     metadata = next((e for e in found if e.name.rpartition("/")[2] == GRADESCOPE and not e.problem), None)
@@ -213,7 +205,7 @@ class Collector:
             return
         mine.time = (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat(timespec="seconds")
 
-    def collection(self, source: str) -> Collection:
+    def collection(self, source: str) -> tuple[Collected, dict[str, KernelSource]]:
         learners = tuple(
             Learner(
                 person=mine.person,
@@ -232,7 +224,7 @@ class Collector:
             learners=learners,
             told=tuple(self.told),
         )
-        return Collection(record, self.sources)
+        return record, self.sources
 
 
 def _at(time: str | None, kernel: Kernel) -> Kernel:

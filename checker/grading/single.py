@@ -32,9 +32,9 @@ def grade_one(
         collector = handed_in.Collector(puzzles, reader, roster, layout, None)
         for entry in entries(submission):
             collector.add(entry)
-    found = collector.collection(submission.name)
-    folder.keep_collected(found.record, found.sources)
-    judge_missing(folder, tasks(found.record, folder, puzzles, setting), setting, engine)
+    collected, sources = collector.collection(submission.name)
+    folder.keep_collected(collected, sources)
+    judge_missing(folder, tasks(collected, folder, puzzles, setting), setting, engine)
     result = score(folder, puzzles, policy, setting)
     return result.learners[0], result
 

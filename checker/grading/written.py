@@ -36,11 +36,11 @@ def write_report(
     target = folder.report / "anonymous" if without_names else folder.report
     said = []
     if gradebook is not None:
-        book = filled(gradebook, result, column)
-        write_atomically(target / gradebook.name, book.text)
+        text, not_in_it = filled(gradebook, result, column)
+        write_atomically(target / gradebook.name, text)
         said.append(f"{target / gradebook.name}: the grade book, to be imported")
-        if book.not_in_it:
-            said.append(f"not in the grade book: {', '.join(book.not_in_it)}")
+        if not_in_it:
+            said.append(f"not in the grade book: {', '.join(not_in_it)}")
     layout = folder.collected.layout
     feedback = contextlib.nullcontext() if without_names else _zip_at(target / "feedback.zip")
     with feedback as archive:

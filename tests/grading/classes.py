@@ -14,7 +14,7 @@ from checker.grading.judging import Task, tasks
 from checker.grading.keys import Setting
 from checker.grading.policy import Policy
 from checker.grading.reader import Reader
-from checker.grading.records import Learner, Result
+from checker.grading.records import Collected, Learner, Result
 from checker.grading.roster import Roster, read_roster
 from checker.grading.score import score
 from checker.grading.store import RunFolder
@@ -53,13 +53,13 @@ def laid_out(root: Path, files: Mapping[str, str | bytes]) -> Path:
     return root
 
 
-def collected(path: Path, roster: Roster | None = None, assignment: str | None = None) -> handed_in.Collection:
+def collected(path: Path, roster: Roster | None = None, assignment: str | None = None) -> Collected:
     with Reader() as reader:
-        return handed_in.collect(path, [VECTOR_ADD], reader, roster=roster, assignment=assignment)
+        return handed_in.collect(path, [VECTOR_ADD], reader, roster=roster, assignment=assignment)[0]
 
 
-def by_id(collection: handed_in.Collection) -> dict[str, Learner]:
-    return {learner.person.id: learner for learner in collection.record.learners}
+def by_id(collected: Collected) -> dict[str, Learner]:
+    return {learner.person.id: learner for learner in collected.learners}
 
 
 def roster_of(path: Path, text: str) -> Roster:
@@ -71,9 +71,11 @@ def roster_of(path: Path, text: str) -> Roster:
 
 def run_folder(path: Path, files: Mapping[str, str | bytes], roster: str = "") -> RunFolder:
     """A run for which the files have been collected, with the text of a roster."""
-    found = collected(laid_out(path / "class", files), roster_of(path, roster) if roster else None)
+    laid_out(path / "class", files)
     folder = RunFolder(path / "run")
-    folder.keep_collected(found.record, found.sources)
+    with Reader() as reader:
+        people = roster_of(path, roster) if roster else None
+        folder.keep_collected(*handed_in.collect(path / "class", [VECTOR_ADD], reader, roster=people))
     return folder
 
 

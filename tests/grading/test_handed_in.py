@@ -50,7 +50,7 @@ def test_a_canvas_zip_is_a_class_and_everyone_on_the_roster_has_a_row(tmp_path: 
 
 def test_the_same_files_unpacked_give_the_same(tmp_path: Path, canvas_roster: Roster) -> None:
     folder = laid_out(tmp_path / "x", {"smithanna_101_9001_a.py": RIGHT, "jonesbob_102_9003_b.py": UNMASKED})
-    kernels = {x.person.id: len(x.kernels) for x in collected(folder, canvas_roster).record.learners}
+    kernels = {x.person.id: len(x.kernels) for x in collected(folder, canvas_roster).learners}
     assert kernels == {"101": 1, "102": 1, "103": 0, "106": 0}
 
 
@@ -79,7 +79,7 @@ def test_nbgrader_asks_for_one_of_several_assignments_and_reads_its_times(tmp_pa
     root = laid_out(tmp_path / "course", files)
     with pytest.raises(SeveralAssignments, match="hw1, hw2"):
         collected(root)
-    (anna,) = collected(root, assignment="hw1").record.learners
+    (anna,) = collected(root, assignment="hw1").learners
     assert [(k.place, k.time) for k in anna.kernels] == [("hw1/a.ipynb, cell 1", "2026-11-20T15:58:23+00:00")]
 
 
@@ -144,7 +144,7 @@ def test_files_of_one_learner_are_merged_and_odd_ones_are_told(tmp_path: Path) -
 
 
 def test_collected_follows_its_schema_and_reads_back(tmp_path: Path) -> None:
-    found = collected(laid_out(tmp_path / "x", {"anna.py": RIGHT, "bob.pdf": "x"})).record
+    found = collected(laid_out(tmp_path / "x", {"anna.py": RIGHT, "bob.pdf": "x"}))
     records.write(tmp_path / "collected.json", found)
     jsonschema.validate(json.loads(msgspec.json.encode(found)), records.schema(Collected))
     assert records.read(tmp_path / "collected.json", Collected) == found

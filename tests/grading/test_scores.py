@@ -265,12 +265,12 @@ def rows(text: str) -> list[list[str]]:
 
 
 def test_canvas_s_own_grade_book_is_filled_in(graded: RunFolder, tmp_path: Path) -> None:
-    book = filled(tmp_path / "book.csv", graded.results)
-    assert [row[-1] for row in rows(book.text)] == ["Tile by Tile (77)", "1", "1", "0.35", "0", "0"]
-    assert rows(book.text)[0] == rows(CANVAS_BOOK)[0]
-    assert book.not_in_it == ()
-    added = filled(tmp_path / "book.csv", graded.results, column="Softmax")
-    assert rows(added.text)[0][-2:] == ["Tile by Tile (77)", "Softmax"]
+    text, left = filled(tmp_path / "book.csv", graded.results)
+    assert [row[-1] for row in rows(text)] == ["Tile by Tile (77)", "1", "1", "0.35", "0", "0"]
+    assert rows(text)[0] == rows(CANVAS_BOOK)[0]
+    assert left == []
+    added, _ = filled(tmp_path / "book.csv", graded.results, column="Softmax")
+    assert rows(added)[0][-2:] == ["Tile by Tile (77)", "Softmax"]
 
 
 def test_moodle_s_worksheet_is_filled_in_by_its_own_maximum(graded: RunFolder, tmp_path: Path) -> None:
@@ -278,9 +278,9 @@ def test_moodle_s_worksheet_is_filled_in_by_its_own_maximum(graded: RunFolder, t
         "Identifier,Full name,Email address,Status,Grade,Maximum Grade\nParticipant 102,Bob Jones,,Submitted,,100.00\n"
     )
     (tmp_path / "sheet.csv").write_text(text)
-    book = filled(tmp_path / "sheet.csv", graded.results)
-    assert rows(book.text)[1][4] == "35"
-    assert len(book.not_in_it) == 3
+    filled_in, left = filled(tmp_path / "sheet.csv", graded.results)
+    assert rows(filled_in)[1][4] == "35"
+    assert len(left) == 3
 
 
 def test_another_csv_is_no_grade_book(graded: RunFolder, tmp_path: Path) -> None:

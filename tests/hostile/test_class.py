@@ -145,7 +145,7 @@ def test_a_file_from_another_age_has_no_time_and_is_graded(seconds: float) -> No
         layout = Layout("one", lambda name: (Place(("mallory",), name, "mallory", time="the day after tomorrow"),))
         collector = Collector([VECTOR_ADD], reader, Roster(()), layout, None)
         collector.add(entry)
-    (learner,) = collector.collection("class").record.learners
+    (learner,) = collector.collection("class")[0].learners
     assert [(kernel.time, kernel.file_time) for kernel in learner.kernels] == [(None, True)]
     assert Policy(late=Late(due="2026-11-20")).lateness(learner.kernels[0].time, False) is None
 

@@ -83,7 +83,6 @@ def nested_zip(depth: int) -> bytes:
 
 
 HEX = "0x" + "f" * 5000
-DIGITS = "9" * 5000
 DEEP = 3000
 
 READ_IN_ONE_PASS: dict[str, str] = {
