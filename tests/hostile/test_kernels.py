@@ -17,7 +17,7 @@ from checker.judge.source_gate import source_gate
 from checker.sandbox import Sandbox
 from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource
-from tests.grading.conftest import RIGHT, ROOT
+from tests.grading.conftest import RIGHT, solution
 
 START = "# your code starts here"
 VECTOR_ADD = PUZZLES["vector_add"]
@@ -85,10 +85,10 @@ FORBIDDEN: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("name", FORBIDDEN)
-def test_it_is_forbidden_and_nothing_runs(name: str, tmp_path: Path) -> None:
-    assert FORBIDDEN[name] != RIGHT
-    result = source_gate(VECTOR_ADD, kernel(tmp_path, FORBIDDEN[name]))
+@pytest.mark.parametrize("text", FORBIDDEN.values(), ids=FORBIDDEN)
+def test_it_is_forbidden_and_nothing_runs(text: str, tmp_path: Path) -> None:
+    assert text != RIGHT
+    result = source_gate(VECTOR_ADD, kernel(tmp_path, text))
     assert result.status == "forbidden", result.message
     assert plain(result.message) == result.message
     assert result.line is not None
@@ -113,9 +113,8 @@ WRONG_VALUES: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG_VALUES)
-def test_it_is_caught_by_what_it_does(name: str, tmp_path: Path, sandbox: Sandbox) -> None:
-    text = WRONG_VALUES[name]
+@pytest.mark.parametrize("text", WRONG_VALUES.values(), ids=WRONG_VALUES)
+def test_it_is_caught_by_what_it_does(text: str, tmp_path: Path, sandbox: Sandbox) -> None:
     assert text != RIGHT
     verdict = check_source(VECTOR_ADD, kernel(tmp_path, text), "cpu", diagnose=False, runner=sandbox)  # type: ignore[arg-type]
     assert verdict.status == "failed", verdict
@@ -124,12 +123,11 @@ def test_it_is_caught_by_what_it_does(name: str, tmp_path: Path, sandbox: Sandbo
 
 def test_sizes_that_are_written_down_fail_where_cases_are_drawn(tmp_path: Path, sandbox: Sandbox) -> None:
     """(15, 16): right for every size that anyone could see, wrong for a longer row."""
-    text = (ROOT / "solutions" / "online_softmax.py").read_text()
+    text = solution("online_softmax")
     overfitted = text.replace("range(0, N, BLOCK_N)", "range(0, 192, BLOCK_N)")
     assert overfitted != text
-    puzzle = PUZZLES["online_softmax"]
     source = kernel(tmp_path, overfitted, "online_softmax")
-    verdict = check_source(puzzle, source, "cpu", diagnose=False, runner=sandbox, seed=2718)  # type: ignore[arg-type]
+    verdict = check_source(PUZZLES["online_softmax"], source, "cpu", diagnose=False, runner=sandbox, seed=2718)  # type: ignore[arg-type]
     assert verdict.status == "failed"
 
 

@@ -100,10 +100,9 @@ READ_IN_ONE_PASS: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("name", READ_IN_ONE_PASS)
-def test_what_is_long_is_read_in_one_pass(name: str, reader: Reader) -> None:
-    data = READ_IN_ONE_PASS[name].encode()
-    (inner,) = reader.read("a.ipynb" if data[:1] == b"{" else "a.py", data, KERNELS)
+@pytest.mark.parametrize("text", READ_IN_ONE_PASS.values(), ids=READ_IN_ONE_PASS)
+def test_what_is_long_is_read_in_one_pass(text: str, reader: Reader) -> None:
+    (inner,) = reader.read("a.ipynb" if text.startswith("{") else "a.py", text.encode(), KERNELS)
     assert [found.puzzle for found in inner.found if found.source] == ["vector_add"]
 
 
@@ -130,9 +129,10 @@ TOLD: dict[str, tuple[str, str | bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", TOLD)
-def test_what_cannot_be_read_is_told_and_the_next_file_is_read(name: str, reader: Reader) -> None:
-    file, content, reason = TOLD[name]
+@pytest.mark.parametrize(("file", "content", "reason"), TOLD.values(), ids=TOLD)
+def test_what_cannot_be_read_is_told_and_the_next_file_is_read(
+    file: str, content: str | bytes, reason: str, reader: Reader
+) -> None:
     data = content if isinstance(content, bytes) else content.encode()
     found = [one for inner in reader.read(file, data, KERNELS) for one in inner.found]
     assert reason in {one.reason for one in found}, found[:3]
@@ -167,9 +167,9 @@ MENDED_BY_THE_LEARNER: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("name", MENDED_BY_THE_LEARNER)
-def test_what_is_the_learner_s_to_mend_is_forbidden_and_no_fault_of_ours(name: str, reader: Reader) -> None:
-    (inner,) = reader.read("a.py", MENDED_BY_THE_LEARNER[name].encode(), KERNELS)
+@pytest.mark.parametrize("text", MENDED_BY_THE_LEARNER.values(), ids=MENDED_BY_THE_LEARNER)
+def test_what_is_the_learner_s_to_mend_is_forbidden_and_no_fault_of_ours(text: str, reader: Reader) -> None:
+    (inner,) = reader.read("a.py", text.encode(), KERNELS)
     (found,) = inner.found
     assert found.source is None or found.source.problems, found
     if found.source is not None:
