@@ -279,8 +279,10 @@ def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[object]]) -
 
     def cells(row: Sequence[object]) -> Iterator[Markup]:
         for kind, content in zip(classes, row, strict=True):
-            ready = isinstance(content, Markup) and content.startswith(("<td", "<th"))
-            yield content if ready else Markup("<td{}>{}</td>").format(kind, content)
+            if isinstance(content, Markup) and content.startswith(("<td", "<th")):
+                yield content
+            else:
+                yield Markup("<td{}>{}</td>").format(kind, content)
 
     head = Markup().join(map(Markup('<th scope="col"{}>{}</th>').format, classes, heads))
     body = Markup().join(Markup("<tr>{}</tr>").format(Markup().join(cells(row))) for row in rows)
