@@ -24,17 +24,7 @@ from checker.grading import bank_table, handed_in
 from checker.grading.failing_film import FailingFilms
 from checker.grading.gradebook import GradeBookError, name_of
 from checker.grading.judge_process import GpuPool, visible_gpus
-from checker.grading.judging import (
-    Engine,
-    Judged,
-    Local,
-    Task,
-    isolation_lacks,
-    jobs_here,
-    judge_missing,
-    shard,
-    tasks,
-)
+from checker.grading.judging import Engine, Judged, Local, Task, isolation_lacks, jobs_here, judge_missing, shard, tasks
 from checker.grading.keys import Setting, secret_id
 from checker.grading.policy import Policy, PolicyError, read_policy
 from checker.grading.reader import Reader
@@ -48,6 +38,7 @@ from checker.grading.written import write_report
 from checker.puzzle import Puzzle
 from checker.sandbox import Sandbox
 from checker.sandbox.isolation import LANDLOCK, LAYERS, NAMESPACES, SECCOMP
+from checker.submission.kernel import KernelSource
 from checker.verbs.arguments import UnavailableHere, UsageError, puzzle_named
 
 
@@ -67,19 +58,20 @@ def collect(options: Namespace) -> int:
     except RosterError as error:
         raise UsageError(str(error)) from None
     with Reader() as reader:
-        found = _collection(Path(options.path), puzzles, reader, roster, options.assignment)
-    if not found.record.learners:
+        collected, sources = _collection(Path(options.path), puzzles, reader, roster, options.assignment)
+    if not collected.learners:
         raise UsageError(f"{options.path} holds nothing that was handed in, and there is no roster")
-    record = found.record if options.puzzle else _with_puzzles_handed_in(found.record)
+    if not options.puzzle:
+        collected = _with_puzzles_handed_in(collected)
     folder = RunFolder(Path(options.output))
-    folder.keep_collected(record, found.sources)
-    _tell_collected(record, folder)
+    folder.keep_collected(collected, sources)
+    _tell_collected(collected, folder)
     return DONE
 
 
 def _collection(
     path: Path, puzzles: Sequence[Puzzle], reader: Reader, roster: Roster | None, assignment: str | None = None
-) -> handed_in.Collection:
+) -> tuple[Collected, dict[str, KernelSource]]:
     """Raises UsageError where `assignment` has to choose one of several."""
     try:
         return handed_in.collect(path, puzzles, reader, roster=roster, assignment=assignment)
@@ -141,7 +133,7 @@ def judge(options: Namespace) -> int:
 
 def _tasks(folder: RunFolder, setting: Setting) -> list[Task]:
     collected = _collected(folder)
-    return list(tasks(collected, folder, {p.name: p for p in _puzzles(collected)}, setting).values())
+    return tasks(collected, folder, _puzzles(collected), setting)
 
 
 def _judged(
@@ -255,8 +247,7 @@ def _watch(options: Namespace, folder: RunFolder, setting: Setting, secret: byte
             now = _stamps(watched)
             if now != seen:
                 seen = now
-                found = _collection(watched, puzzles, reader, roster)
-                folder.keep_collected(found.record, found.sources)
+                folder.keep_collected(*_collection(watched, puzzles, reader, roster))
                 judged = _judged(options, folder, _tasks(folder, setting), setting, secret)
                 folder.keep_results(score(folder, puzzles, policy, setting))
                 if judged.interrupted:
@@ -304,9 +295,7 @@ def report(options: Namespace) -> int:
             "a film shows the kernel as it was written, names in comments too: leave out --anonymous or --films"
         )
     book = Path(options.gradebook) if options.gradebook else None
-    films: Callable[[LearnerResult], Mapping[str, str]] = lambda learner: {}  # noqa: E731
-    if options.films:
-        films = FailingFilms(folder, _collected(folder), Sandbox.shared())
+    films = FailingFilms(folder, _collected(folder), Sandbox.shared()) if options.films else None
     try:
         written = write_report(folder, result, book, options.column, options.anonymous, films)
     except GradeBookError as error:

@@ -20,29 +20,8 @@ import torch
 from checker.grading.keys import machinery, packages, puzzle_version
 from checker.judge.combined_kernel import MOST_REMEMBERED, Key, remembered
 from checker.judge.likeness import Behaviour
-from checker.judge.verdict import Gate
 from checker.puzzle import Puzzle
 from checker.workspace import write_atomically
-
-
-class _Array(msgspec.Struct, array_like=True):
-    dtype: str
-    shape: list[int]
-    data: bytes
-
-
-class _Row(msgspec.Struct, array_like=True):
-    """A `Behaviour` of a kernel that ran to its end, as data."""
-
-    key: Key
-    status: str
-    fails: list[Gate]
-    values: dict[str, _Array]
-    errors: dict[str, _Array]
-    stored: dict[str, _Array]
-    lanes: list[tuple[tuple[str, str], int, list[tuple[int, ...]]]]
-    traffic: dict[str, tuple[int, int]]
-    undefined: bool
 
 
 def load(puzzles: Iterable[Puzzle]) -> None:
@@ -61,7 +40,7 @@ def save(puzzles: Iterable[Puzzle]) -> None:
         if known.keys() <= rows.keys():
             continue
         kept = list((rows | known).items())[-MOST_REMEMBERED:]
-        data = msgspec.msgpack.encode([_row(key, behaviour) for key, behaviour in kept])
+        data = msgspec.msgpack.encode(kept, enc_hook=_data)
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             _forget_others(path)
@@ -83,49 +62,20 @@ def _forget_others(path: Path) -> None:
 
 def _read(path: Path) -> dict[Key, Behaviour]:
     try:
-        rows = msgspec.msgpack.decode(zlib.decompress(path.read_bytes()), type=list[_Row])
-        return {row.key: _behaviour(row) for row in rows}
+        data = zlib.decompress(path.read_bytes())
+        return dict(msgspec.msgpack.decode(data, type=list[tuple[Key, Behaviour]], dec_hook=_tensor))
     except (OSError, zlib.error, msgspec.DecodeError, ValueError, RuntimeError, AttributeError):
         return {}
 
 
-def _row(key: Key, behaviour: Behaviour) -> _Row:
-    return _Row(
-        key=key,
-        status=behaviour.status,
-        fails=sorted(behaviour.fails),
-        values={name: _array(tensor) for name, tensor in behaviour.values.items()},
-        errors={name: _array(tensor) for name, tensor in behaviour.errors.items()},
-        stored={name: _array(tensor) for name, tensor in behaviour.stored.items()},
-        lanes=[(of, count, sorted(first)) for of, (count, first) in behaviour.lanes.items()],
-        traffic=dict(behaviour.traffic),
-        undefined=behaviour.undefined,
-    )
-
-
-def _behaviour(row: _Row) -> Behaviour:
-    return Behaviour(
-        ran=True,
-        status=row.status,
-        fails=frozenset(row.fails),
-        values={name: _tensor(array) for name, array in row.values.items()},
-        errors={name: _tensor(array) for name, array in row.errors.items()},
-        stored={name: _tensor(array) for name, array in row.stored.items()},
-        lanes={of: (count, frozenset(first)) for of, count, first in row.lanes},
-        traffic=row.traffic,
-        undefined=row.undefined,
-    )
-
-
-def _array(tensor: torch.Tensor) -> _Array:
+def _data(tensor: torch.Tensor) -> tuple[str, list[int], bytes]:
     flat = tensor.detach().contiguous().reshape(-1)
-    return _Array(
-        str(tensor.dtype).removeprefix("torch."), list(tensor.shape), flat.view(torch.uint8).numpy().tobytes()
-    )
+    return str(tensor.dtype).removeprefix("torch."), list(tensor.shape), flat.view(torch.uint8).numpy().tobytes()
 
 
-def _tensor(array: _Array) -> torch.Tensor:
-    dtype: Any = getattr(torch, array.dtype)
-    if not array.data:
-        return torch.empty(array.shape, dtype=dtype)
-    return torch.frombuffer(bytearray(array.data), dtype=dtype).reshape(array.shape)
+def _tensor(_: type[torch.Tensor], data: tuple[str, list[int], bytes]) -> torch.Tensor:
+    name, shape, content = data
+    dtype: Any = getattr(torch, name)
+    if not content:
+        return torch.empty(shape, dtype=dtype)
+    return torch.frombuffer(bytearray(content), dtype=dtype).reshape(shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from checker.course.demonstrations import DEMONSTRATIONS
@@ -11,10 +11,8 @@ from checker.grading.layouts import layout_of
 from checker.grading.reader import Reader
 from checker.judge.verdict import GATES, GateResult, Status, Verdict
 from checker.puzzle import Puzzle
-from checker.submission.files import MAX_ARCHIVE, entries, skipped
-from checker.submission.files import Entry as File
+from checker.submission.files import MAX_ARCHIVE, Entry, entries, skipped
 from checker.submission.from_path import Found
-from checker.submission.kernel import KernelSource
 
 PLATFORMS = ("canvas", "moodle", "gradescope")
 """Layouts that are recognised without a doubt; files of one person do not look like these."""
@@ -27,27 +25,18 @@ _UNREADABLE: Mapping[str, Status] = {"syntax": "compile_error", "no_kernel": "no
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One kernel to grade, or (`source` None) why there is none. `puzzle` is None where nothing says which was meant."""
-
-    puzzle: Puzzle | None
-    source: KernelSource | None
-    file: str
-    error: str = ""
-    line: int | None = None
-    reason: str = ""
-
-
-@dataclass(frozen=True)
 class Submission:
-    """What one learner handed in: a file, a zip or a folder. A puzzle may have several entries; the best one counts."""
+    """What one learner handed in: a file, a zip or a folder. A puzzle may have several entries; the best one counts.
+
+    An entry's `puzzle` is None where nothing says which was meant.
+    """
 
     name: str
     path: Path
-    entries: tuple[Entry, ...]
+    entries: tuple[Found, ...]
 
-    def of(self, puzzle: Puzzle) -> tuple[Entry, ...]:
-        return tuple(e for e in self.entries if e.puzzle is not None and e.puzzle.name == puzzle.name)
+    def of(self, puzzle: Puzzle) -> tuple[Found, ...]:
+        return tuple(entry for entry in self.entries if entry.puzzle == puzzle.name)
 
 
 def submissions(paths: Sequence[Path], puzzles: Sequence[Puzzle]) -> list[Submission]:
@@ -70,8 +59,8 @@ def _at(path: Path, puzzles: Sequence[Puzzle], reader: Reader) -> list[Submissio
     layout = layout_of([name for name in inside if name and not skipped(name.split("/")[0])], path.resolve().name)
     platform = layout.name in PLATFORMS
     if one and not platform:
-        return [read(path.name, path, [File(path.name, lambda most: _bytes(path, most))], puzzles, reader)]
-    groups: dict[str, list[File]] = {}
+        return [_read(path.name, path, [Entry(path.name, lambda most: _bytes(path, most))], puzzles, reader)]
+    groups: dict[str, list[Entry]] = {}
     for file, name in zip(files, inside, strict=True):
         first = name.split("/")[0]
         if skipped(first) or path.resolve() / first == FAST:
@@ -79,8 +68,8 @@ def _at(path: Path, puzzles: Sequence[Puzzle], reader: Reader) -> list[Submissio
         for place in layout.place(name) if platform else [None]:
             owner = place.names[0] if place else first
             own = place.file if place else name
-            groups.setdefault(owner, []).append(File(own, file.read, file.problem, file.reason, file.modified))
-    made = [read(name, path / name, group, puzzles, reader) for name, group in groups.items()]
+            groups.setdefault(owner, []).append(replace(file, name=own))
+    made = [_read(name, path / name, group, puzzles, reader) for name, group in groups.items()]
     return [submission for submission in made if submission.entries]
 
 
@@ -89,7 +78,7 @@ def _bytes(path: Path, most: int) -> bytes:
         return file.read(most)
 
 
-def read(name: str, path: Path, files: Sequence[File], puzzles: Sequence[Puzzle], reader: Reader) -> Submission:
+def _read(name: str, path: Path, files: Sequence[Entry], puzzles: Sequence[Puzzle], reader: Reader) -> Submission:
     """One submission, without files that are no code, and without files that hold no kernel where another file does.
 
     It has no entries where nothing in it is code, or where it only holds demonstrations of the course.
@@ -111,21 +100,15 @@ def read(name: str, path: Path, files: Sequence[File], puzzles: Sequence[Puzzle]
     kept = [one for one in found if one.reason not in QUIET and one.puzzle not in shown]
     if any(one.source is not None for one in found):
         kept = [one for one in kept if one.reason != "no_kernel"]
-    return Submission(name, path, tuple(_entry(one, puzzles) for one in kept))
+    return Submission(name, path, tuple(_meant(one, puzzles) for one in kept))
 
 
-def _entry(found: Found, puzzles: Sequence[Puzzle]) -> Entry:
-    puzzle = next((p for p in puzzles if p.name == found.puzzle), None) or _puzzle_named_by_file(
-        found.submission, puzzles
-    )
-    return Entry(puzzle, found.source, found.submission, found.error, found.line, found.reason)
-
-
-def _puzzle_named_by_file(file: str, puzzles: Sequence[Puzzle]) -> Puzzle | None:
-    """The puzzle that a file without a readable kernel is named after, or the only one there is."""
-    stem = Path(file).stem
-    by_name = next((p for p in puzzles if stem in (p.name, p.kernel)), None)
-    return by_name or (puzzles[0] if len(puzzles) == 1 else None)
+def _meant(found: Found, puzzles: Sequence[Puzzle]) -> Found:
+    """With the puzzle that a file without a readable kernel is named after, or the only one there is."""
+    if found.puzzle:
+        return found
+    stem, only = Path(found.submission).stem, puzzles[0].name if len(puzzles) == 1 else None
+    return replace(found, puzzle=next((p.name for p in puzzles if stem in (p.name, p.kernel)), only))
 
 
 def _told_apart(found: list[Submission]) -> list[Submission]:
@@ -134,17 +117,12 @@ def _told_apart(found: list[Submission]) -> list[Submission]:
     return [Submission(s.path.as_posix(), s.path, s.entries) if names.count(s.name) > 1 else s for s in found]
 
 
-def unreadable_verdict(entry: Entry, puzzle: Puzzle | None, submission: str, device: str) -> Verdict:
+def unreadable_verdict(entry: Found, puzzle: Puzzle | None, submission: str, device: str) -> Verdict:
     """The verdict of an entry without a kernel: it stops at the gate `source`."""
     status = _UNREADABLE.get(entry.reason, "forbidden")
-    message = f"{entry.file}: {entry.error}" if entry.file not in entry.error else entry.error
+    message = f"{entry.submission}: {entry.error}" if entry.submission not in entry.error else entry.error
     gates = (
-        GateResult(
-            "source",
-            status,
-            message + ("" if message.endswith(".") else "."),
-            line=entry.line,
-        ),
+        GateResult("source", status, message + ("" if message.endswith(".") else "."), line=entry.line),
         *(GateResult(gate, "skipped", "Not reached: `source` comes first.") for gate in GATES[1:]),
     )
     points = float(puzzle.points) if puzzle is not None else 0.0
@@ -153,5 +131,5 @@ def unreadable_verdict(entry: Entry, puzzle: Puzzle | None, submission: str, dev
 
 def missing_verdict(puzzle: Puzzle, submission: str, device: str) -> Verdict:
     """The verdict of a puzzle that was asked for and is nowhere in the submission."""
-    entry = Entry(puzzle, None, submission, f"no kernel called {puzzle.kernel} is defined here", reason="no_kernel")
-    return unreadable_verdict(entry, puzzle, submission, device)
+    none = Found(submission, error=f"no kernel called {puzzle.kernel} is defined here", reason="no_kernel")
+    return unreadable_verdict(none, puzzle, submission, device)

@@ -7,16 +7,8 @@ from collections.abc import Iterable
 import msgspec
 import numpy as np
 
-from checker.grading.records import (
-    CaseCounts,
-    CaseRecord,
-    DiagnosisRecord,
-    Facts,
-    GateRecord,
-    MismatchRecord,
-)
-from checker.judge.verdict import Diagnosis, GateResult, Mismatch, Verdict
-from checker.puzzle import Case
+from checker.grading.records import CaseCounts, CaseRecord, DiagnosisRecord, Facts, GateRecord, MismatchRecord
+from checker.judge.verdict import GateResult, Mismatch, Verdict
 from checker.submission.kernel import KernelSource
 
 MAX_TEXT = 20_000
@@ -31,15 +23,14 @@ def plain(text: str) -> str:
 
 
 def facts_of(verdict: Verdict) -> Facts:
-    counted = CaseCounts(right=verdict.cases_right, run=verdict.cases_run) if verdict.cases_run else None
     return Facts(
         puzzle=verdict.puzzle,
         status=verdict.status,
         device=verdict.device,
         gates=tuple(map(_gate, verdict.gates)),
-        cases=counted,
-        diagnosis=_diagnosis(verdict.diagnosis) if verdict.diagnosis is not None else None,
-        smallest=_case(verdict.smallest) if verdict.smallest is not None else None,
+        cases=CaseCounts(right=verdict.cases_right, run=verdict.cases_run) if verdict.cases_run else None,
+        diagnosis=msgspec.convert(verdict.diagnosis, DiagnosisRecord | None, from_attributes=True),
+        smallest=msgspec.convert(verdict.smallest, CaseRecord | None, from_attributes=True),
     )
 
 
@@ -51,21 +42,8 @@ def _gate(gate: GateResult) -> GateRecord:
         line=gate.line,
         advice=plain(gate.advice),
         detail=plain(gate.detail),
-        case=_case(gate.case) if gate.case is not None else None,
+        case=msgspec.convert(gate.case, CaseRecord | None, from_attributes=True),
         mismatch=_mismatch(gate.mismatch) if gate.mismatch is not None else None,
-    )
-
-
-def _case(case: Case) -> CaseRecord:
-    return CaseRecord(
-        name=case.name,
-        sizes=dict(case.sizes),
-        meta=dict(case.meta),
-        dtype=case.dtype,
-        family=case.family,
-        layout=case.layout,
-        flags=dict(case.flags),
-        seed=case.seed,
     )
 
 
@@ -86,17 +64,6 @@ def _mismatch(mismatch: Mismatch) -> MismatchRecord:
         if mismatch.writer is None
         else (int(mismatch.writer[0]), int(mismatch.writer[1]), int(mismatch.writer[2])),
         line=mismatch.line,
-    )
-
-
-def _diagnosis(diagnosis: Diagnosis) -> DiagnosisRecord:
-    return DiagnosisRecord(
-        misconception=diagnosis.misconception,
-        believed=diagnosis.believed,
-        instead=diagnosis.instead,
-        try_=diagnosis.try_,
-        note=diagnosis.note,
-        line=diagnosis.line,
     )
 
 

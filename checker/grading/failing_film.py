@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 
 import torch
+from msgspec import convert
 
 from checker.course import PUZZLES
 from checker.films import film_html
-from checker.grading.pages import case_of
 from checker.grading.records import Collected, LearnerResult, PuzzleResult
 from checker.grading.store import RunFolder
 from checker.judge.launches import prepare
@@ -37,7 +37,8 @@ class FailingFilms:
         for result in learner.puzzles:
             source = self._source(learner, result) if result.status == "failed" else None
             if source is not None and result.smallest is not None:
-                films[result.puzzle] = self._film(source, result, case_of(result.smallest))
+                case = convert(result.smallest, Case, from_attributes=True)
+                films[result.puzzle] = self._film(source, result, case)
         return {puzzle: film for puzzle, film in films.items() if film}
 
     def _film(self, source: KernelSource, result: PuzzleResult, case: Case) -> str:

@@ -32,23 +32,21 @@ def said(puzzle: PuzzleResult) -> str:
 
 def gradescope(learner: LearnerResult, result: Result) -> dict[str, Any]:
     """``results.json`` of Gradescope's autograder, for a learner whose kernels were all judged."""
-    tests = []
-    for number, puzzle in enumerate(learner.puzzles, start=1):
-        if puzzle.dropped:
-            continue
-        tests.append(
-            {
-                "name": puzzle.puzzle,
-                "number": str(number),
-                "score": puzzle.score,
-                "max_score": puzzle.max_score,
-                "status": "passed" if puzzle.status == "passed" else "failed",
-                "output": said(puzzle),
-                "output_format": "text",
-                "name_format": "text",
-                "visibility": "visible",
-            }
-        )
+    tests = [
+        {
+            "name": puzzle.puzzle,
+            "number": str(number),
+            "score": puzzle.score,
+            "max_score": puzzle.max_score,
+            "status": "passed" if puzzle.status == "passed" else "failed",
+            "output": said(puzzle),
+            "output_format": "text",
+            "name_format": "text",
+            "visibility": "visible",
+        }
+        for number, puzzle in enumerate(learner.puzzles, start=1)
+        if not puzzle.dropped
+    ]
     told = "\n".join(f"{told.file}: {told.message}" for told in learner.told)
     seconds = sum(result.seconds.get(p.verdict or "", 0.0) for p in learner.puzzles)
     return {
@@ -90,11 +88,7 @@ def junit(result: Result) -> str:
 
 
 def _outcome(puzzle: PuzzleResult) -> str:
-    if puzzle.status == "passed":
-        return ""
-    if puzzle.status == "ungraded":
-        return "error"
-    return "skipped" if puzzle.status == "not_attempted" else "failure"
+    return {"passed": "", "ungraded": "error", "not_attempted": "skipped"}.get(puzzle.status, "failure")
 
 
 def _xml(text: str) -> str:

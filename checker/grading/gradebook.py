@@ -6,7 +6,6 @@ import csv
 import io
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from checker.grading.records import LearnerResult, Person, Result
@@ -17,14 +16,6 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 class GradeBookError(ValueError):
     """The file is no grade book that can be filled in; the message says why."""
-
-
-@dataclass(frozen=True)
-class Filled:
-    """A grade book with scores in it, and who of the class is not in it."""
-
-    text: str
-    not_in_it: tuple[str, ...]
 
 
 def guarded(text: str) -> str:
@@ -46,8 +37,8 @@ def number(value: float) -> str:
     return f"{round(value, 2):g}"
 
 
-def filled(book: Path, result: Result, column: str = "Tile by Tile") -> Filled:
-    """The exported grade book of Canvas, or Moodle's grading worksheet, with the scores of the class.
+def filled(book: Path, result: Result, column: str = "Tile by Tile") -> tuple[str, list[str]]:
+    """The exported grade book of Canvas, or Moodle's grading worksheet, with the scores of the class; and who is not in it.
 
     Learners who are ungraded, and rows that are nobody's, keep what they have. In Canvas's, `column` is found by its name, with or
     without the number behind it, or added. Raises FileNotFoundError, GradeBookError.
@@ -58,54 +49,45 @@ def filled(book: Path, result: Result, column: str = "Tile by Tile") -> Filled:
         raise GradeBookError(f"{book} is no CSV in UTF-8: {error}") from None
     heads = [head.strip() for head in rows[0]] if rows else []
     if "Student" in heads and "ID" in heads:
-        return _canvas(rows, heads, result, column)
-    if "Identifier" in heads and "Grade" in heads:
-        return _moodle(rows, heads, result)
-    raise GradeBookError(
-        f"{book} is neither Canvas's grade book (Student, ID, …) nor Moodle's worksheet (Identifier, …, Grade)"
-    )
+        left = _canvas(rows, heads, result, column)
+    elif "Identifier" in heads and "Grade" in heads:
+        left = _moodle(rows, heads, result)
+    else:
+        raise GradeBookError(
+            f"{book} is neither Canvas's grade book (Student, ID, …) nor Moodle's worksheet (Identifier, …, Grade)"
+        )
+    return table(rows), left
 
 
-def _canvas(rows: list[list[str]], heads: list[str], result: Result, column: str) -> Filled:
+def _canvas(rows: list[list[str]], heads: list[str], result: Result, column: str) -> list[str]:
     named = re.compile(rf"{re.escape(column)}( \(\d+\))?")
     at = next((n for n, head in enumerate(heads) if named.fullmatch(head)), None)
     if at is None:
         at = len(heads)
         rows[0].append(guarded(column))
     most = max((learner.max_score for learner in result.learners), default=0.0)
-
-    def names(row: Sequence[str]) -> list[str]:
-        wanted = ("ID", "SIS User ID", "SIS Login ID", "Student")
-        return [row[heads.index(head)].strip() for head in wanted if head in heads and row[heads.index(head)].strip()]
-
-    def set_cell(row: list[str], text: str) -> None:
-        row += [""] * (at + 1 - len(row))
-        row[at] = text
-
+    wanted = [heads.index(head) for head in ("ID", "SIS User ID", "SIS Login ID", "Student") if head in heads]
     body = []
     for row in rows[1:]:
         if row and row[0].strip().casefold().startswith("points possible"):
-            set_cell(row, row[at] if len(row) > at and row[at].strip() else number(most))
+            _set_cell(row, at, row[at] if len(row) > at and row[at].strip() else number(most))
         elif any(row):
             body.append(row)
-    return _fill(rows, body, names, set_cell, result)
+    return _fill(body, lambda row: [row[n] for n in wanted], at, result)
 
 
-def _moodle(rows: list[list[str]], heads: list[str], result: Result) -> Filled:
-    grade, most = heads.index("Grade"), heads.index("Maximum Grade") if "Maximum Grade" in heads else None
-    share = {"most": 0.0}
+def _moodle(rows: list[list[str]], heads: list[str], result: Result) -> list[str]:
+    identifier, grade = heads.index("Identifier"), heads.index("Grade")
+    most = heads.index("Maximum Grade") if "Maximum Grade" in heads else None
+    others = [heads.index(head) for head in ("ID number", "Email address", "Full name") if head in heads]
 
     def names(row: Sequence[str]) -> list[str]:
-        wanted = [row[heads.index("Identifier")].rpartition(" ")[2]]
-        wanted += [row[heads.index(h)] for h in ("ID number", "Email address", "Full name") if h in heads]
-        share["most"] = _float(row[most]) if most is not None and len(row) > most else 0.0
-        return [name.strip() for name in wanted if name.strip()]
+        return [row[identifier].rpartition(" ")[2], *(row[n] for n in others)]
 
-    def set_cell(row: list[str], text: str) -> None:
-        row += [""] * (grade + 1 - len(row))
-        row[grade] = text
+    def maximum(row: Sequence[str]) -> float:
+        return _float(row[most]) if most is not None and len(row) > most else 0.0
 
-    return _fill(rows, [row for row in rows[1:] if any(row)], names, set_cell, result, lambda: share["most"])
+    return _fill([row for row in rows[1:] if any(row)], names, grade, result, maximum)
 
 
 def _float(text: str) -> float:
@@ -115,31 +97,34 @@ def _float(text: str) -> float:
         return 0.0
 
 
+def _set_cell(row: list[str], at: int, text: str) -> None:
+    row += [""] * (at + 1 - len(row))
+    row[at] = text
+
+
 def _fill(
     rows: list[list[str]],
-    body: list[list[str]],
     names: Callable[[Sequence[str]], list[str]],
-    set_cell: Callable[[list[str], str], None],
+    at: int,
     result: Result,
-    scale: Callable[[], float] = lambda: 0.0,
-) -> Filled:
-    """Rows are matched to learners by ids first; `scale` is the maximum that the grade book has for the row, if it has one."""
+    maximum: Callable[[Sequence[str]], float] = lambda row: 0.0,
+) -> list[str]:
+    """Who has no row. Rows are matched by ids first; `maximum` is what the grade book has as the most for a row, if it has one."""
     by_id = {learner.person.id: learner for learner in result.learners}
     roster = Roster([learner.person for learner in result.learners])
     found: set[str] = set()
-    for row in body:
-        person = roster.find(names(row))
+    for row in rows:
+        person = roster.find([name.strip() for name in names(row) if name.strip()])
         if person is None:
             continue
         found.add(person.id)
         learner = by_id[person.id]
         if learner.status == "ungraded":
             continue
-        most = scale()
+        most = maximum(row)
         worth = learner.score * most / learner.max_score if most and learner.max_score else learner.score
-        set_cell(row, number(worth))
-    left = tuple(name_of(learner.person) for learner in result.learners if learner.person.id not in found)
-    return Filled(table(rows), left)
+        _set_cell(row, at, number(worth))
+    return [name_of(learner.person) for learner in result.learners if learner.person.id not in found]
 
 
 def name_of(person: Person) -> str:
@@ -149,16 +134,15 @@ def name_of(person: Person) -> str:
 def scores_csv(result: Result) -> str:
     """One row a learner: who, status, total, and each puzzle."""
     heads = ["id", "name", "email", "section", "status", "score", "max_score", *(p.puzzle for p in result.puzzles)]
-    rows = [_scores(learner) for learner in result.learners]
-    return table([heads, *rows])
-
-
-def _scores(learner: LearnerResult) -> list[object]:
-    who = learner.person
-    head: list[object] = [who.id, who.name, who.email, who.section, learner.status]
-    cells = [number(p.score) if p.status != "ungraded" else "ungraded" for p in learner.puzzles]
-    total = number(learner.score) if learner.status != "ungraded" else "ungraded"
-    return [*head, total, number(learner.max_score), *cells]
+    rows: list[Sequence[object]] = [heads]
+    for learner in result.learners:
+        who = learner.person
+        total = number(learner.score) if learner.status != "ungraded" else "ungraded"
+        cells = [number(p.score) if p.status != "ungraded" else "ungraded" for p in learner.puzzles]
+        rows.append(
+            [who.id, who.name, who.email, who.section, learner.status, total, number(learner.max_score), *cells]
+        )
+    return table(rows)
 
 
 def otter_csv(result: Result) -> str:

@@ -6,7 +6,7 @@ Everyone on the roster has a row, and every file that was not read is listed wit
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,9 +21,6 @@ from checker.grading.roster import Roster, normal
 from checker.puzzle import Puzzle
 from checker.submission.files import MAX_ARCHIVE, Entry, entries, skipped
 from checker.submission.kernel import KernelSource
-
-ROSTERS = ("roster.csv", "grades.csv")
-"""Files that platforms put beside submissions."""
 
 
 class SeveralAssignments(ValueError):
@@ -48,14 +45,6 @@ class _Mine:
     told: list[Told] = field(default_factory=list)
 
 
-@dataclass
-class Collection:
-    """What was collected, and the kernels by their hashes."""
-
-    record: Collected
-    sources: Mapping[str, KernelSource]
-
-
 def collect(
     path: Path,
     puzzles: Sequence[Puzzle],
@@ -63,8 +52,8 @@ def collect(
     *,
     roster: Roster | None = None,
     assignment: str | None = None,
-) -> Collection:
-    """Read a folder or a zip that holds a class. Raises FileNotFoundError, SeveralAssignments."""
+) -> tuple[Collected, dict[str, KernelSource]]:
+    """What a folder or a zip of a class holds, and the kernels by their hashes. Raises FileNotFoundError, SeveralAssignments."""
     found = [entry for entry in _below(path) if entry.name]
     names = [entry.name for entry in found if not entry.problem or entry.reason == "empty"]
     metadata = next((e for e in found if e.name.rpartition("/")[2] == GRADESCOPE and not e.problem), None)
@@ -82,10 +71,7 @@ def collect(
 
 def _below(path: Path) -> Iterator[Entry]:
     """The files of a class, by names relative to it. A zip that holds one folder and nothing else is that folder."""
-    if path.is_dir():
-        yield from entries(path)
-        return
-    if path.suffix.lower() != ".zip":
+    if path.is_dir() or path.suffix.lower() != ".zip":
         yield from entries(path)
         return
     members = list(entries(path))
@@ -98,25 +84,21 @@ def _below(path: Path) -> Iterator[Entry]:
         yield Entry(name.removeprefix(strip), entry.read, entry.problem, entry.reason, entry.modified)
 
 
+@dataclass
 class Collector:
     """Takes files one after another; a layout and a roster say whose they are."""
 
-    def __init__(
-        self, puzzles: Sequence[Puzzle], reader: Reader, roster: Roster, layout: Layout, assignment: str | None
-    ) -> None:
-        self.puzzles, self.reader, self.roster, self.layout, self.assignment = (
-            puzzles,
-            reader,
-            roster,
-            layout,
-            assignment,
-        )
-        self.kernels = {p.kernel: p.name for p in puzzles}
-        self.learners: dict[str, _Mine] = {}
-        self.sources: dict[str, KernelSource] = {}
-        self.told: list[Told] = []
-        for person in roster.people:
-            self.learners[person.id] = _Mine(person, on_roster=True)
+    puzzles: Sequence[Puzzle]
+    reader: Reader
+    roster: Roster
+    layout: Layout
+    assignment: str | None
+    sources: dict[str, KernelSource] = field(default_factory=dict)
+    told: list[Told] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.kernels = {p.kernel: p.name for p in self.puzzles}
+        self.learners = {person.id: _Mine(person, on_roster=True) for person in self.roster.people}
 
     def add(self, entry: Entry) -> None:
         """One file, for every learner whose it is."""
@@ -127,7 +109,7 @@ class Collector:
             return
         places = self.layout.place(entry.name)
         if not places:
-            if entry.name not in ROSTERS and not entry.name.endswith(".csv"):
+            if not entry.name.endswith(".csv"):  # rosters and grades, which platforms put beside submissions
                 self.told.append(
                     Told(file=entry.name, reason="nobodys", message="the layout does not say whose this is")
                 )
@@ -223,7 +205,7 @@ class Collector:
             return
         mine.time = (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat(timespec="seconds")
 
-    def collection(self, source: str) -> Collection:
+    def collection(self, source: str) -> tuple[Collected, dict[str, KernelSource]]:
         learners = tuple(
             Learner(
                 person=mine.person,
@@ -242,7 +224,7 @@ class Collector:
             learners=learners,
             told=tuple(self.told),
         )
-        return Collection(record, self.sources)
+        return record, self.sources
 
 
 def _at(time: str | None, kernel: Kernel) -> Kernel:

@@ -14,7 +14,6 @@ import sys
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 import torch
@@ -23,11 +22,11 @@ from checker import gpu
 from checker.grading import bank_table
 from checker.grading.judging import RETRIES, Task, isolation_lacks, verdict_record
 from checker.grading.keys import Setting, key_of
+from checker.grading.reader import course_on_path
 from checker.grading.records import Fault, Record, VerdictRecord
 from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource
 
-ROOT = Path(__file__).resolve().parents[2]
 _PATIENCE = 30.0  # seconds for a judge to end by itself
 
 
@@ -41,13 +40,6 @@ class Request(Record, frozen=True, kw_only=True):
     isolation: tuple[str, ...] = ()
 
 
-class Answer(Record, frozen=True, kw_only=True):
-    """Either a verdict, or why there is none."""
-
-    verdict: VerdictRecord | None = None
-    fault: Fault | None = None
-
-
 def request(task: Task, setting: Setting, secret: bytes | None, isolation: Sequence[str] = ()) -> bytes:
     return msgspec.json.encode(
         Request(key=task.key, kernel=task.source, setting=setting, secret=secret, isolation=tuple(isolation))
@@ -55,9 +47,9 @@ def request(task: Task, setting: Setting, secret: bytes | None, isolation: Seque
 
 
 def answer(data: bytes, task: Task) -> VerdictRecord | Fault:
-    """Raises ValueError for what does not answer `task`."""
-    read = msgspec.json.decode(data, type=Answer)
-    made = read.verdict or read.fault
+    """The verdict on `task`, or why there is none. Raises ValueError for what does not answer `task`."""
+    verdict, fault = msgspec.json.decode(data, type=tuple[VerdictRecord | None, Fault | None])
+    made = verdict or fault
     if made is None or made.key != task.key:
         raise ValueError("this is the answer to another request")
     return made
@@ -69,17 +61,19 @@ def judged(data: bytes) -> bytes:
     from checker.sandbox import Sandbox
 
     asked = msgspec.json.decode(data, type=Request)
-    puzzle, sandbox = PUZZLES[asked.kernel.puzzle], Sandbox.shared()
-    task = Task(key_of(puzzle, asked.kernel, _setting_here(asked.setting)), puzzle, asked.kernel)
+    puzzle, sandbox, setting = PUZZLES[asked.kernel.puzzle], Sandbox.shared(), asked.setting
+    here = setting if setting.device == "cpu" else msgspec.structs.replace(setting, device=gpu.device_name())
+    task = Task(key_of(puzzle, asked.kernel, here), puzzle, asked.kernel)
     if task.key != asked.key:
         made: VerdictRecord | Fault = _refused(asked, "this judge has another checker, other versions or another GPU")
     elif lacking := isolation_lacks(sandbox, asked.isolation):
         made = _refused(asked, f"isolation is required that this judge lacks: {', '.join(lacking)}")
     else:
-        if asked.setting.diagnose:
-            _load_bank_table(puzzle)
-        made = verdict_record(task, asked.setting, asked.secret, sandbox, hurry=asked.setting.device != "cpu")
-    return msgspec.json.encode(Answer(fault=made) if isinstance(made, Fault) else Answer(verdict=made))
+        if setting.diagnose and puzzle not in _loaded:
+            bank_table.load([puzzle])
+            _loaded.append(puzzle)
+        made = verdict_record(task, setting, asked.secret, sandbox, hurry=setting.device != "cpu")
+    return msgspec.json.encode((None, made) if isinstance(made, Fault) else (made, None))
 
 
 def _refused(asked: Request, why: str) -> Fault:
@@ -88,17 +82,6 @@ def _refused(asked: Request, why: str) -> Fault:
 
 _loaded: list[Puzzle] = []
 """Puzzles whose bank tables this process has read."""
-
-
-def _load_bank_table(puzzle: Puzzle) -> None:
-    if puzzle not in _loaded:
-        bank_table.load([puzzle])
-        _loaded.append(puzzle)
-
-
-def _setting_here(setting: Setting) -> Setting:
-    """`setting` on this machine's GPU."""
-    return setting if setting.device == "cpu" else msgspec.structs.replace(setting, device=gpu.device_name())
 
 
 # ------------------------------------------------------------------------------------------------ the GPUs of this machine
@@ -169,11 +152,7 @@ class _Judge:
         self._start()
 
     def _start(self) -> None:
-        environment = {
-            **os.environ,
-            "CUDA_VISIBLE_DEVICES": self._visible,
-            "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
-        }
+        environment = course_on_path() | {"CUDA_VISIBLE_DEVICES": self._visible}
         command = [sys.executable, "-m", "checker.grading.judge_process"]
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import re
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from checker.checking import Device, check_source, infra_verdict
 from checker.compiler import CompileRequest, CompileResult
@@ -50,20 +54,21 @@ class Judged:
     interrupted: bool = False
 
 
-def tasks(collected: Collected, folder: RunFolder, puzzles: Mapping[str, Puzzle], setting: Setting) -> dict[str, Task]:
-    """Every different kernel of the class, by the key of its verdict, in the order of the roster."""
+def tasks(collected: Collected, folder: RunFolder, puzzles: Sequence[Puzzle], setting: Setting) -> list[Task]:
+    """Every different kernel of the class, in the order of the roster."""
+    asked = {puzzle.name: puzzle for puzzle in puzzles}
     owners: dict[str, list[str]] = {}  # learners, by the name of a kernel
     for learner in collected.learners:
-        for source in dict.fromkeys(k.source for k in tried(learner.kernels) if k.source and k.puzzle in puzzles):
+        for source in dict.fromkeys(k.source for k in tried(learner.kernels) if k.source and k.puzzle in asked):
             owners.setdefault(source, []).append(learner.person.id)
     found: dict[str, Task] = {}
     for source, learners in owners.items():
         kernel = normalised(folder.kernel(source))
-        puzzle = puzzles[kernel.puzzle]
+        puzzle = asked[kernel.puzzle]
         key = key_of(puzzle, kernel, setting)
         known = found[key].learners if key in found else ()
         found[key] = Task(key, puzzle, kernel, tuple(dict.fromkeys((*known, *learners))))
-    return found
+    return list(found.values())
 
 
 def tried(kernels: Sequence[Kernel]) -> list[Kernel]:
@@ -97,52 +102,39 @@ def judge_missing(
 ) -> Judged:
     """Judge what has no verdict yet, and store each. Ctrl-C ends it; what is stored stays. Raises OSError where nothing can be stored.
 
-    A learner whose verdicts took more than `learner_seconds` so far is left ungraded with the rest of theirs (0: no such limit).
+    A learner whose verdicts took more than `learner_seconds` in earlier runs is left ungraded with the rest of theirs (0: no such limit).
     """
     folder.sweep()
     judged = Judged()
     missing = set(folder.missing(task.key for task in wanted))
-    spent = _Spent(folder, wanted, learner_seconds)
     left = [task for task in wanted if task.key in missing]
-    over = [task for task in left if spent.over(task)]
-    for task in over:
+    over = _over(folder, wanted, learner_seconds) if learner_seconds else set()
+    for key in (task.key for task in left if task.key in over):
         message = f"the kernels of this learner took more than the {learner_seconds:g} s that one learner may use"
-        judged.faults.append(Fault(key=task.key, message=message, tried=0))
+        judged.faults.append(Fault(key=key, message=message, tried=0))
         folder.keep_fault(judged.faults[-1])
     try:
-        for made in engine.verdicts([task for task in left if not spent.over(task)], setting):
+        for made in engine.verdicts([task for task in left if task.key not in over], setting):
             if isinstance(made, Fault):
                 judged.faults.append(made)
                 folder.keep_fault(made)
             else:
                 folder.keep_verdict(made)
                 judged.stored += 1
-                spent.add(made)
             report(made)
     except KeyboardInterrupt:
         judged.interrupted = True
     return judged
 
 
-class _Spent:
-    """Seconds that each learner's verdicts took. A kernel that several share counts for each."""
-
-    def __init__(self, folder: RunFolder, wanted: Sequence[Task], limit: float) -> None:
-        self.limit, self.seconds = limit, dict[str, float]()
-        self.owners = {task.key: task.learners for task in wanted}
-        if limit:
-            for task in wanted:
-                verdict = folder.verdict(task.key)
-                if verdict is not None:
-                    self.add(verdict)
-
-    def add(self, verdict: VerdictRecord) -> None:
-        for learner in self.owners.get(verdict.key, ()):
-            self.seconds[learner] = self.seconds.get(learner, 0.0) + verdict.run.seconds
-
-    def over(self, task: Task) -> bool:
-        """Whether everyone who wants it has used up their time."""
-        return bool(self.limit and task.learners) and all(self.seconds.get(x, 0.0) > self.limit for x in task.learners)
+def _over(folder: RunFolder, wanted: Sequence[Task], limit: float) -> set[str]:
+    """The keys that only learners want whose verdicts took more than `limit` seconds. A kernel that several share counts for each."""
+    seconds: dict[str, float] = defaultdict(float)
+    for task in wanted:
+        if verdict := folder.verdict(task.key):
+            for learner in task.learners:
+                seconds[learner] += verdict.run.seconds
+    return {task.key for task in wanted if task.learners and all(seconds[x] > limit for x in task.learners)}
 
 
 def isolation_lacks(sandbox: Any, required: Collection[str]) -> list[str]:
@@ -169,62 +161,63 @@ def verdict_record(
 
     `hurry` is `check_source`'s: for a judge that has the machine to itself.
     """
-    seed = None if secret is None else seed_from(secret, task.puzzle)
-    device: Device = "cpu" if setting.device == "cpu" else "cuda"
-    bounded = cast(Runner, Bounded(runner, setting.seconds, stopped or threading.Event()))
+    verdict = retried(
+        task.puzzle,
+        task.source,
+        "cpu" if setting.device == "cpu" else "cuda",
+        diagnose=setting.diagnose,
+        runner=Bounded(runner, setting.seconds, stopped or threading.Event()),
+        seed=None if secret is None else seed_from(secret, task.puzzle),
+        hurry=hurry,
+    )
+    if verdict.status == "infra_error":
+        failure = verdict.failure
+        message = plain(failure.message) if failure else "the grader failed"
+        return Fault(key=task.key, message=message, tried=1 + RETRIES)
+    run = Run(seconds=round(verdict.seconds, 3), isolation=str(getattr(runner, "tier", "")))
+    return VerdictRecord(key=task.key, facts=facts_of(verdict), run=run)
+
+
+def retried(puzzle: Puzzle, source: KernelSource, device: Device, *, submission: str = "", **options: Any) -> Verdict:
+    """`check_source` with its `options`, tried again after a fault of the machine. Never raises for what a kernel does."""
     for _ in range(1 + RETRIES):
-        verdict = _verdict(task, device, setting, bounded, seed, hurry)
+        try:
+            verdict = check_source(puzzle, source, device, submission=submission, **options)
+        except Exception as error:  # one kernel must not end the run, whatever it found a way to break
+            verdict = infra_verdict(puzzle, submission, device, error)
         if verdict.status != "infra_error":
-            run = Run(seconds=round(verdict.seconds, 3), isolation=str(getattr(runner, "tier", "")))
-            return VerdictRecord(key=task.key, facts=facts_of(verdict), run=run)
-    failure = verdict.failure
-    return Fault(key=task.key, message=plain(failure.message) if failure else "the grader failed", tried=1 + RETRIES)
+            break
+    return verdict
 
 
-def _verdict(task: Task, device: Device, setting: Setting, runner: Runner, seed: int | None, hurry: bool) -> Verdict:
-    diagnose = setting.diagnose
-    try:
-        return check_source(task.puzzle, task.source, device, diagnose=diagnose, runner=runner, seed=seed, hurry=hurry)
-    except Exception as error:
-        return infra_verdict(task.puzzle, "", device, error)
-
-
+@dataclass
 class Bounded:
-    """A runner with `seconds` for all of one verdict. Every call after that ends as ``timeout``."""
+    """A runner with `seconds` for all of one verdict. In a session every call after that ends as ``timeout``."""
 
-    def __init__(self, runner: Runner, seconds: float, stopped: threading.Event) -> None:
-        self._runner, self._seconds, self._stopped = runner, seconds, stopped
+    runner: Runner
+    seconds: float
+    stopped: threading.Event
+    deadline: float = math.inf
 
-    def session(self, *, gpu: bool, hurry: bool) -> _BoundedSession:
-        return _BoundedSession(session(self._runner, gpu=gpu, hurry=hurry), self._seconds, self._stopped)
-
-
-class _BoundedSession:
-    def __init__(self, opened: Any, seconds: float, stopped: threading.Event) -> None:
-        self._opened, self._seconds, self._stopped = opened, seconds, stopped
-
-    def __enter__(self) -> _BoundedSession:
-        self._runner: Runner = self._opened.__enter__()
-        self._deadline = time.monotonic() + self._seconds
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._opened.__exit__(*error)
+    @contextlib.contextmanager
+    def session(self, *, gpu: bool, hurry: bool) -> Iterator[Bounded]:
+        with session(self.runner, gpu=gpu, hurry=hurry) as opened:
+            yield Bounded(opened, self.seconds, self.stopped, time.monotonic() + self.seconds)
 
     @property
     def _over(self) -> bool:
-        return self._stopped.is_set() or time.monotonic() >= self._deadline
+        return self.stopped.is_set() or time.monotonic() >= self.deadline
 
     @property
     def _message(self) -> str:
-        return f"Judging this kernel took longer than the {self._seconds:g} s that one kernel may use."
+        return f"Judging this kernel took longer than the {self.seconds:g} s that one kernel may use."
 
     def compile(
         self, kernel: KernelSource, requests: Sequence[CompileRequest], *, aside: bool = False
     ) -> Iterator[CompileResult]:
         done = 0
         if not self._over:
-            for result in self._runner.compile(kernel, requests, aside=aside):
+            for result in self.runner.compile(kernel, requests, aside=aside):
                 yield result
                 done += 1
                 if self._over:
@@ -236,10 +229,10 @@ class _BoundedSession:
     def simulate(
         self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions
     ) -> Iterator[RunResult]:
-        return self._until_the_end(len(launches), lambda: self._runner.simulate(kernel, launches, options))
+        return self._until_the_end(len(launches), lambda: self.runner.simulate(kernel, launches, options))
 
     def launch(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[RunResult]:
-        return self._until_the_end(1, lambda: self._runner.launch(kernel, launches))
+        return self._until_the_end(1, lambda: self.runner.launch(kernel, launches))
 
     def _until_the_end(self, count: int, start: Callable[[], Iterator[RunResult]]) -> Iterator[RunResult]:
         if self._over and count:
@@ -274,8 +267,10 @@ class Local:
     def verdicts(self, wanted: Sequence[Task], setting: Setting) -> Iterator[VerdictRecord | Fault]:
         stopped = threading.Event()
         hurry = self.jobs <= 1
-        make = lambda task: verdict_record(task, setting, self.secret, self.runner, stopped, hurry=hurry)  # noqa: E731
-        if self.jobs <= 1:
+        make = partial(
+            verdict_record, setting=setting, secret=self.secret, runner=self.runner, stopped=stopped, hurry=hurry
+        )
+        if hurry:
             yield from map(make, wanted)
             return
         pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="judge")

@@ -91,23 +91,30 @@ def kill_table(
 
 def _row(puzzle: Puzzle, wrong: Misconception, device: Device, runner: Runner) -> Row:
     verdict = check_source(puzzle, wrong.source, device, submission=wrong.name, runner=runner)
-    failure = verdict.failure
-    row = Row(
-        puzzle=puzzle.name,
-        name=wrong.name,
-        status=verdict.status,
-        gate=failure.gate if failure is not None and verdict.status not in NOT_CAUGHT else None,
-        expected=wrong.gates,
-        diagnosed_as=verdict.diagnosis.misconception if verdict.diagnosis else None,
-        same_as=wrong.same_as,
-        unseen_on_gpu=wrong.unseen_on_gpu,
-    )
+    gate = verdict.failure.gate if verdict.failure is not None and verdict.status not in NOT_CAUGHT else None
+    row = _row_of(wrong, verdict.status, gate, verdict.diagnosis.misconception if verdict.diagnosis else None)
     if device == "cpu" or row.status == "infra_error":
         return row
     try:
         return replace(row, gpu=seen_on_gpu(puzzle, wrong.source, runner, large=row.gate not in HIDDEN_GATES))
     except RuntimeError as error:
         return replace(row, status="infra_error", gate=None, gpu=f"no launch: {error}")
+
+
+def _row_of(
+    wrong: Misconception, status: str, gate: Gate | None, diagnosed_as: str | None, gpu: str | None = None
+) -> Row:
+    return Row(
+        puzzle=wrong.puzzle,
+        name=wrong.name,
+        status=status,
+        gate=gate,
+        expected=wrong.gates,
+        diagnosed_as=diagnosed_as,
+        same_as=wrong.same_as,
+        gpu=gpu,
+        unseen_on_gpu=wrong.unseen_on_gpu,
+    )
 
 
 def exit_code(rows: Sequence[Row]) -> int:
@@ -152,20 +159,8 @@ def rows_of(report: Mapping[str, Any]) -> list[Row]:
         for entry in table["misconceptions"]:
             if entry["name"] not in wrong:
                 raise ValueError(f"{table['puzzle']}/{entry['name']} is in the report, but not in the bank")
-            known = wrong[entry["name"]]
-            rows.append(
-                Row(
-                    puzzle=table["puzzle"],
-                    name=known.name,
-                    status="failed" if entry["caught"] else "passed",
-                    gate=entry["gate"],
-                    expected=known.gates,
-                    diagnosed_as=entry["diagnosed_as"],
-                    same_as=known.same_as,
-                    gpu=entry.get("gpu"),
-                    unseen_on_gpu=known.unseen_on_gpu,
-                )
-            )
+            known, status = wrong[entry["name"]], "failed" if entry["caught"] else "passed"
+            rows.append(_row_of(known, status, entry["gate"], entry["diagnosed_as"], entry.get("gpu")))
     return rows
 
 

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
+from msgspec import convert
+from msgspec.structs import replace
 
 from checker.course import PUZZLES
 from checker.grading.gradebook import name_of
 from checker.grading.policy import moment
-from checker.grading.records import (
-    CaseRecord,
-    DiagnosisRecord,
-    GateRecord,
-    LearnerResult,
-    MismatchRecord,
-    PuzzleResult,
-    Result,
-)
+from checker.grading.records import LearnerResult, MismatchRecord, PuzzleResult, Result
 from checker.grading.similarity import Cluster
-from checker.judge.verdict import GATES, Diagnosis, GateResult, Status, Verdict
+from checker.judge.verdict import Diagnosis, GateResult, Status, Verdict
 from checker.puzzle import Case
 from checker.view.card import card_html
 from checker.view.card_content import STATUS
@@ -49,7 +43,7 @@ def page(title: str, body: Markup) -> str:
 # ------------------------------------------------------------------------------------------------------------- a learner
 
 
-def learner_page(learner: LearnerResult, result: Result, films: Mapping[str, str] | None = None) -> str:
+def learner_page(learner: LearnerResult, result: Result, films: Mapping[str, str]) -> str:
     """What one learner reads: points, a card for each puzzle, what could not be read. `films` by puzzle."""
     name = name_of(learner.person)
     parts = [Markup("<h1>{}</h1>").format(name), _total(learner)]
@@ -57,7 +51,7 @@ def learner_page(learner: LearnerResult, result: Result, films: Mapping[str, str
         rows = [Markup("<li><code>{}</code>: {}</li>").format(told.file, told.message) for told in learner.told]
         parts.append(Markup("<h2>Not read</h2><ul>{}</ul>").format(Markup().join(rows)))
     for puzzle in learner.puzzles:
-        parts.append(_puzzle(puzzle, result, (films or {}).get(puzzle.puzzle)))
+        parts.append(_puzzle(puzzle, result, films.get(puzzle.puzzle)))
     parts.append(_foot(result))
     return page(f"{name}: Tile by Tile", Markup().join(parts))
 
@@ -132,35 +126,11 @@ def _verdict(puzzle: PuzzleResult, result: Result) -> Verdict:
         seconds=0.0,
         score=puzzle.score,
         max_score=puzzle.max_score,
-        gates=tuple(map(_gate, puzzle.gates)),
-        diagnosis=_diagnosis(puzzle.diagnosis) if puzzle.diagnosis is not None else None,
-        smallest=case_of(puzzle.smallest) if puzzle.smallest is not None else None,
+        gates=tuple(convert(replace(gate, mismatch=None), GateResult, from_attributes=True) for gate in puzzle.gates),
+        diagnosis=convert(puzzle.diagnosis, Diagnosis | None, from_attributes=True),
+        smallest=convert(puzzle.smallest, Case | None, from_attributes=True),
         source=source.text if source is not None else "",
         first_line=source.first_line if source is not None else 1,
-    )
-
-
-def _gate(gate: GateRecord) -> GateResult:
-    name = next(one for one in GATES if one == gate.gate)
-    case = case_of(gate.case) if gate.case is not None else None
-    return GateResult(name, gate.status, gate.message, gate.line, gate.detail, gate.advice, case)
-
-
-def _diagnosis(found: DiagnosisRecord) -> Diagnosis:
-    return Diagnosis(found.misconception, found.believed, found.instead, found.try_, found.line, found.note)
-
-
-def case_of(record: CaseRecord) -> Case:
-    """The case that a record is about."""
-    return Case(
-        record.name,
-        record.sizes,
-        record.meta,
-        record.dtype,
-        record.family,
-        record.layout,
-        record.seed,
-        flags=record.flags,
     )
 
 
@@ -199,11 +169,9 @@ def _beliefs(result: Result) -> Markup:
         return Markup()
     most = max(held.values())
     rows = [
-        Markup(
-            '<tr><td class="number">{}</td><td><span class="bar" style="width:{}rem"></span></td><td>{}</td><td>{}</td></tr>'
-        ).format(
+        (
             n,
-            round(5 * n / most, 2),
+            Markup('<span class="bar" style="width:{}rem"></span>').format(round(5 * n / most, 2)),
             Markup("<b>{}</b><br>{}").format(_title(puzzle), name.replace("_", " ")),
             prose(believed),
         )
@@ -226,32 +194,23 @@ def _puzzles(result: Result) -> Markup:
         gates = ", ".join(f"{gate} {n}" for gate, n in stopped.most_common() if gate and gate != "source")
         case = f"{name} ({failed})" if name else ""
         tried = sum(n for status, n in statuses.items() if status != "not_attempted")
-        rows.append(
-            Markup(
-                '<tr><td>{}</td><td class="number">{}</td><td class="number good">{}</td><td>{}</td><td>{}</td></tr>'
-            ).format(asked.title, tried, statuses["passed"], gates, case)
-        )
+        passed = Markup('<td class="number good">{}</td>').format(statuses["passed"])
+        rows.append((asked.title, tried, passed, gates, case))
     heads = ("puzzle", "tried", "passed", "stopped at", "the case that failed most")
     return _table("Puzzles", heads, rows)
 
 
 def _where(result: Result) -> Markup:
     rows = []
+    has_roster = any(learner.on_roster for learner in result.learners)
     for learner in result.learners:
         cells = []
         for p in learner.puzzles:
             sign, tone, words = _words(p)
             cells.append(Markup('<td class="{}" title="{}">{} {:g}</td>').format(tone, words, sign, p.score))
-        rows.append(
-            Markup('<tr><th scope="row">{}{}</th><td class="number">{:g}/{:g}</td><td>{}</td>{}</tr>').format(
-                name_of(learner.person),
-                "" if learner.on_roster or all(not x.on_roster for x in result.learners) else " (not on the roster)",
-                learner.score,
-                learner.max_score,
-                learner.status,
-                Markup().join(cells),
-            )
-        )
+        stranger = " (not on the roster)" if has_roster and not learner.on_roster else ""
+        name = Markup('<th scope="row">{}{}</th>').format(name_of(learner.person), stranger)
+        rows.append((name, f"{learner.score:g}/{learner.max_score:g}", learner.status, *cells))
     return _table("Who is where", ("learner", "points", "", *(p.title for p in result.puzzles)), rows)
 
 
@@ -282,7 +241,7 @@ def _alike(result: Result, clusters: Sequence[Cluster]) -> Markup:
     """Kernels that are alike, for a person to look at."""
     names = {learner.person.id: name_of(learner.person) for learner in result.learners}
     rows = [
-        Markup('<tr><td>{}</td><td class="number">{}</td><td>{}</td><td>{}</td></tr>').format(
+        (
             _title(one.puzzle),
             len(one.learners),
             ", ".join(names[learner] for learner in one.learners),
@@ -300,14 +259,9 @@ def _alike(result: Result, clusters: Sequence[Cluster]) -> Markup:
 
 
 def _unread(result: Result) -> Markup:
-    rows = [
-        Markup("<tr><td>{}</td><td><code>{}</code></td><td>{}</td></tr>").format(name_of(x.person), t.file, t.message)
-        for x in result.learners
-        for t in x.told
-    ]
-    rows += [
-        Markup("<tr><td></td><td><code>{}</code></td><td>{}</td></tr>").format(t.file, t.message) for t in result.told
-    ]
+    told = [(name_of(learner.person), told) for learner in result.learners for told in learner.told]
+    told += [("", told) for told in result.told]
+    rows = [(name, Markup("<code>{}</code>").format(told.file), told.message) for name, told in told]
     return _table("What was not read", ("learner", "file", "why"), rows) if rows else Markup()
 
 
@@ -319,14 +273,22 @@ def _foot(result: Result) -> Markup:
     )
 
 
-def _table(title: str, heads: Sequence[str], rows: Sequence[Markup]) -> Markup:
-    head = Markup().join(
-        Markup('<th scope="col"{}>{}</th>').format(Markup(' class="number"') if text in _NUMBERS else "", text)
-        for text in heads
-    )
+def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> Markup:
+    """Each row has a cell for each head; one that is a `td` or a `th` already stays as it is."""
+    classes = [Markup(' class="number"') if head in _NUMBERS else "" for head in heads]
+
+    def cells(row: Sequence[object]) -> Iterator[Markup]:
+        for kind, content in zip(classes, row, strict=True):
+            if isinstance(content, Markup) and content.startswith(("<td", "<th")):
+                yield content
+            else:
+                yield Markup("<td{}>{}</td>").format(kind, content)
+
+    head = Markup().join(map(Markup('<th scope="col"{}>{}</th>').format, classes, heads))
+    body = Markup().join(Markup("<tr>{}</tr>").format(Markup().join(cells(row))) for row in rows)
     return Markup(
         '<h2>{}</h2><div class="wide"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>'
-    ).format(title, head, Markup().join(rows))
+    ).format(title, head, body)
 
 
 def _words(puzzle: PuzzleResult) -> tuple[str, str, str]:

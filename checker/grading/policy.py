@@ -133,11 +133,10 @@ def _fields(table: Mapping[str, Any], kind: type[Attempts] | type[Late], where: 
     for name, value in table.items():
         if isinstance(value, datetime):  # TOML has times of its own
             value = value.isoformat()
-        numeric = isinstance(default[name], int | float) and not isinstance(default[name], bool)
-        right = isinstance(value, int | float if numeric else type(default[name])) and isinstance(
-            value, bool
-        ) == isinstance(default[name], bool)
-        if not right or (numeric and value < 0):
+        wanted = type(default[name])
+        number = wanted in (int, float)
+        right = type(value) in (int, float) if number else isinstance(value, wanted)
+        if not right or (number and value < 0):
             raise PolicyError(f"[{where}] {name} cannot be {value!r}")
         fields[name] = value
     return fields

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -48,8 +48,11 @@ class Inner(msgspec.Struct, frozen=True):
     found: tuple[Found, ...]
 
 
-class Answer(msgspec.Struct, frozen=True):
-    files: tuple[Inner, ...]
+def course_on_path() -> dict[str, str]:
+    """This process's environment for another Python, which finds the course too."""
+    root = Path(__file__).resolve().parents[2]
+    path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
+    return {**os.environ, "PYTHONPATH": path}
 
 
 @dataclass
@@ -84,16 +87,16 @@ class Reader:
     ) -> tuple[Inner, ...]:
         """What is in a file. One that cannot be read is an Inner with a Found that says why."""
         try:
-            return self._ask(Request(name, data, dict(kernels), modified)).files
+            return self._ask(Request(name, data, dict(kernels), modified))
         except (OSError, EOFError, ValueError) as error:
             ended = self._process.poll() if self._process is not None else None
             slow = ended == -signal.SIGPROF or isinstance(error, TimeoutError)
             self.close()
             why = f"took more than {self.cpu_seconds:g} s" if slow else "ended the process that read it"
-            message = f"this file cannot be read: reading it {why}"
-            return (Inner(name, "", len(data), modified, (Found(name, error=message, reason="unreadable"),)),)
+            found = Found(name, error=f"this file cannot be read: reading it {why}", reason="unreadable")
+            return (Inner(name, "", len(data), modified, (found,)),)
 
-    def _ask(self, request: Request) -> Answer:
+    def _ask(self, request: Request) -> tuple[Inner, ...]:
         if self._process is None or self._process.poll() is not None:
             self.close()
             self._process = self._started()
@@ -107,21 +110,15 @@ class Reader:
             size = int.from_bytes(_exactly(process.stdout, _LENGTH, deadline), "big")
             if size > MAX_ANSWER:
                 raise ValueError("the answer is too long")
-            return msgspec.msgpack.decode(_exactly(process.stdout, size, deadline), type=Answer)
+            return msgspec.msgpack.decode(_exactly(process.stdout, size, deadline), type=tuple[Inner, ...])
         except EOFError:
             process.wait(timeout=5)
             raise
 
     def _started(self) -> subprocess.Popen[bytes]:
-        root = Path(__file__).resolve().parents[2]
         command = [sys.executable, "-m", "checker.grading.reader", str(self.cpu_seconds), str(self.memory)]
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH")))),
-        }
-        return subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-        )
+        pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=course_on_path())
 
 
 def _exactly(pipe: IO[bytes], count: int, deadline: float) -> bytes:
@@ -160,35 +157,34 @@ def _main(cpu_seconds: float, memory: int) -> None:
         target.flush()
 
 
-def _answer(request: Request) -> Answer:
+def _answer(request: Request) -> tuple[Inner, ...]:
     name, data = request.name, request.data
     if not name.lower().endswith(".zip"):
-        return Answer((_inner(Entry(name, lambda most: data[:most], modified=request.modified), request),))
-    return Answer(tuple(_inner(entry, request) for entry in unzipped(data, name)))
+        return (_inner(Entry(name, lambda most: data[:most], modified=request.modified), request),)
+    return tuple(_inner(entry, request) for entry in unzipped(data, name))
 
 
 def _inner(entry: Entry, request: Request) -> Inner:
     import hashlib
 
-    parts = entry.name.split("/")
-    if any(skipped(part) for part in parts if part not in (".", "..")):
-        found: list[Found] = [Found(entry.name, error="a hidden or temporary file was left out", reason="left_out")]
-        return Inner(entry.name, "", 0, entry.modified, tuple(found))
-    if not entry.problem and entry.suffix not in KINDS:
-        message = f"a {entry.suffix or 'file without a suffix'} is not read: hand in a .py, an .ipynb or a .zip of them"
-        return Inner(entry.name, "", 0, entry.modified, (Found(entry.name, error=message, reason="other_kind"),))
+    def unread(message: str, reason: str = "unreadable") -> list[Found]:
+        return [Found(entry.name, error=message, reason=reason)]
+
     data = b""
     try:
-        data = b"" if entry.problem else entry.read(MAX_FILE + 1)
-        read = Entry(entry.name, lambda most: data[:most], entry.problem, entry.reason, entry.modified)
-        found = read_entry(read, request.kernels)
-        msgspec.msgpack.encode(tuple(found))  # fails here, for this file alone, where a text in it is no text
+        if any(skipped(part) for part in entry.name.split("/") if part not in (".", "..")):
+            found = unread("a hidden or temporary file was left out", "left_out")
+        elif not entry.problem and entry.suffix not in KINDS:
+            kind = entry.suffix or "file without a suffix"
+            found = unread(f"a {kind} is not read: hand in a .py, an .ipynb or a .zip of them", "other_kind")
+        else:
+            data = b"" if entry.problem else entry.read(MAX_FILE + 1)
+            found = read_entry(replace(entry, read=lambda most: data[:most]), request.kernels)
+            msgspec.msgpack.encode(tuple(found))  # fails here, for this file alone, where a text in it is no text
     except MemoryError:
-        found = [Found(entry.name, error="this file cannot be read: it needs too much memory", reason="unreadable")]
+        found = unread("this file cannot be read: it needs too much memory")
     except Exception as error:  # one member must not take the others of its zip with it
-        found = [
-            Found(entry.name, error=f"this file cannot be read: {printable(str(error))[:100]}", reason="unreadable")
-        ]
+        found = unread(f"this file cannot be read: {printable(str(error))[:100]}")
     return Inner(entry.name, hashlib.sha256(data).hexdigest() if data else "", len(data), entry.modified, tuple(found))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from types import TracebackType
+from collections.abc import Iterable
 
 from rich import box
 from rich.console import Console
@@ -39,9 +39,7 @@ class Progress:
         self._bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
     def done(self, graded: Graded) -> None:
@@ -59,15 +57,7 @@ class Progress:
 
 def summary(batch: Batch) -> None:
     """One row per submission and puzzle, and the first thing that is wrong with each."""
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for head, justify in (
-        ("submission", "left"),
-        ("puzzle", "left"),
-        ("status", "left"),
-        ("score", "right"),
-        ("", "left"),
-    ):
-        table.add_column(head, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    table = _table(["submission", "puzzle", "status", "score", ""])
     for graded in batch.graded:
         for verdict in graded.verdicts:
             failure = verdict.failure
@@ -78,18 +68,13 @@ def summary(batch: Batch) -> None:
                 f"{verdict.score:g}/{verdict.max_score:g}",
                 Text(one_line(failure.message) if failure is not None else ""),
             )
-    console = _console()
-    if table.row_count:
-        console.print(table)
     passed = sum(verdict.passed for verdict in batch.verdicts)
-    console.print(Text(f"{passed} of {len(batch.verdicts)} passed"))
+    _print(table, Text(f"{passed} of {len(batch.verdicts)} passed"))
 
 
 def class_table(result: Result) -> None:
     """A row for each learner: the points, and how each puzzle went."""
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for head in ("learner", "status", "points", *(asked.puzzle for asked in result.puzzles)):
-        table.add_column(head, overflow="fold", justify="right" if head == "points" else "left")
+    table = _table(["learner", "status", "points", *(asked.puzzle for asked in result.puzzles)])
     for learner in result.learners:
         cells = [
             Text(f"{words(p.status)} {p.score:g}/{p.max_score:g}", style=_STYLES.get(p.status, "red"))
@@ -102,17 +87,9 @@ def class_table(result: Result) -> None:
 
 def kill_table(rows: list[Row], device: str) -> None:
     """One row per misconception: what caught it, and what the card called it."""
-    table = Table(box=box.SIMPLE, pad_edge=False)
     launched = any(row.gpu is not None for row in rows)
-    for head in (
-        "puzzle",
-        "misconception",
-        "caught by",
-        "meant for",
-        "named as",
-        *(["on the GPU"] if launched else []),
-    ):
-        table.add_column(head, overflow="fold")
+    heads = ["puzzle", "misconception", "caught by", "meant for", "named as"]
+    table = _table(heads + ["on the GPU"] * launched)
     for row in rows:
         good = row.by_the_right_gate
         caught = str(row.gate) if row.caught else f"survives ({words(row.status)})"
@@ -124,20 +101,28 @@ def kill_table(rows: list[Row], device: str) -> None:
             Text(row.diagnosed_as or "-", style="green" if row.diagnosed else "yellow"),
             *([Text(row.gpu or "not run", style="green" if row.agrees else "bold red")] if launched else []),
         )
-    console = _console()
-    if table.row_count:
-        console.print(table)
     right, named = sum(row.by_the_right_gate for row in rows), sum(row.diagnosed for row in rows)
-    console.print(Text(f"{device}: {right} of {len(rows)} caught by a gate meant for it, {named} of {len(rows)} named"))
-    hidden = [row for row in rows if not row.agrees]
-    if hidden:
-        console.print(
-            Text(f"the GPU shows nothing of {', '.join(f'{r.puzzle}/{r.name}' for r in hidden)}", style="bold red")
-        )
+    said = [Text(f"{device}: {right} of {len(rows)} caught by a gate meant for it, {named} of {len(rows)} named")]
+    if hidden := ", ".join(f"{row.puzzle}/{row.name}" for row in rows if not row.agrees):
+        said.append(Text(f"the GPU shows nothing of {hidden}", style="bold red"))
+    _print(table, *said)
+
+
+def _table(heads: Iterable[str]) -> Table:
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for head in heads:
+        table.add_column(head, overflow="fold", justify="right" if head in ("score", "points") else "left")
+    return table
 
 
 def _console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=140)
+
+
+def _print(table: Table, *below: Text) -> None:
+    console = _console()
+    for part in (*([table] if table.row_count else []), *below):
+        console.print(part)
 
 
 def words(status: str) -> str:

@@ -19,14 +19,7 @@ SCHEMA = "result/v1"
 
 def environment(device: str, sandbox: str) -> dict[str, str]:
     """What the verdicts depend on besides the kernels. `sandbox` names the isolation they ran under."""
-    return {
-        "python": platform.python_version(),
-        "torch": version("torch"),
-        "triton": version("triton"),
-        "numpy": version("numpy"),
-        "device": _device_name(device),
-        "sandbox": sandbox,
-    }
+    return {**versions(), "device": _device_name(device), "sandbox": sandbox}
 
 
 def document(graded: Iterable[tuple[str, Iterable[Verdict]]], facts: Mapping[str, str]) -> dict[str, Any]:
@@ -44,6 +37,10 @@ def write(target: str, content: Mapping[str, Any]) -> None:
         sys.stdout.flush()
     else:
         write_atomically(Path(target), text)
+
+
+def versions() -> dict[str, str]:
+    return {"python": platform.python_version(), **{name: version(name) for name in ("torch", "triton", "numpy")}}
 
 
 def version(package: str) -> str:

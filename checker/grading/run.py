@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from functools import partial
 
-from checker.checking import Device, check_source, infra_verdict
-from checker.grading.collect import Entry, Submission, missing_verdict, unreadable_verdict
+from checker.checking import Device
+from checker.grading.collect import Submission, missing_verdict, unreadable_verdict
+from checker.grading.judging import retried
 from checker.judge.launches import seed_from
 from checker.judge.runner import Runner
 from checker.judge.verdict import Status, Verdict
 from checker.puzzle import Puzzle
-
-RETRIES = 2  # for infra_error only: that is never the learner's doing
+from checker.submission.from_path import Found
 
 _PREFERENCE: dict[Status, int] = {"passed": 0, "infra_error": 1, "not_attempted": 9}
 """Which of several verdicts on a puzzle counts: first a pass, then a fault of the grader, then a failure."""
@@ -66,10 +67,10 @@ def grade(
     A `secret` draws the cases of each puzzle, the same in every submission. `report` is called in this thread after each
     submission. Ctrl-C ends the run; the batch then holds what was graded, in the order of `submissions`.
     """
+    grader = _Grader(puzzles, device, wanted, diagnose, secret, runner)
     batch, done = Batch(), {}
     try:
-        work = [lambda s=s: _graded(s, puzzles, device, wanted, diagnose, secret, runner) for s in submissions]
-        for index, graded in _as_they_end(work, jobs):
+        for index, graded in _as_they_end([partial(grader.graded, one) for one in submissions], jobs):
             done[index] = graded
             report(graded)
     except KeyboardInterrupt:
@@ -85,72 +86,57 @@ def _as_they_end(work: Sequence[Callable[[], Graded]], jobs: int) -> Iterator[tu
         return
     pool = ThreadPoolExecutor(jobs, thread_name_prefix="grade")
     try:
-        waiting: dict[Future[Graded], int] = {pool.submit(task): index for index, task in enumerate(work)}
-        while waiting:
-            ready, _ = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in ready:
-                yield waiting.pop(future), future.result()
+        places = {pool.submit(task): index for index, task in enumerate(work)}
+        yield from ((places[future], future.result()) for future in as_completed(places))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _graded(
-    submission: Submission,
-    puzzles: Sequence[Puzzle],
-    device: Device,
-    wanted: Sequence[Puzzle],
-    diagnose: bool,
-    secret: bytes | None,
-    runner: Runner | None,
-) -> Graded:
-    verdicts = []
-    for puzzle in puzzles:
-        entries = submission.of(puzzle)
-        if entries:
-            tried = [
-                _entry_verdict(entry, puzzle, submission.name, device, diagnose, secret, runner)
-                for entry in _distinct(entries)
-            ]
-            verdicts.append(min(tried, key=lambda v: (_PREFERENCE.get(v.status, 5), -v.score)))
-        elif puzzle in wanted:
-            verdicts.append(missing_verdict(puzzle, submission.name, device))
-    nameless = [entry for entry in submission.entries if entry.puzzle is None and entry.reason != "no_kernel"]
-    verdicts += [unreadable_verdict(entry, None, submission.name, device) for entry in nameless]
-    return Graded(submission, verdicts)
+@dataclass(frozen=True)
+class _Grader:
+    """What every submission is graded with."""
+
+    puzzles: Sequence[Puzzle]
+    device: Device
+    wanted: Sequence[Puzzle]
+    diagnose: bool
+    secret: bytes | None
+    runner: Runner | None
+
+    def graded(self, submission: Submission) -> Graded:
+        name, verdicts = submission.name, []
+        for puzzle in self.puzzles:
+            if entries := submission.of(puzzle):
+                tried = [self._verdict(entry, puzzle, name) for entry in _distinct(entries)]
+                verdicts.append(min(tried, key=lambda v: (_PREFERENCE.get(v.status, 5), -v.score)))
+            elif puzzle in self.wanted:
+                verdicts.append(missing_verdict(puzzle, name, self.device))
+        nameless = [entry for entry in submission.entries if entry.puzzle is None and entry.reason != "no_kernel"]
+        verdicts += [unreadable_verdict(entry, None, name, self.device) for entry in nameless]
+        return Graded(submission, verdicts)
+
+    def _verdict(self, entry: Found, puzzle: Puzzle, submission: str) -> Verdict:
+        if entry.source is None:
+            return unreadable_verdict(entry, puzzle, submission, self.device)
+        return retried(
+            puzzle,
+            entry.source,
+            self.device,
+            submission=submission,
+            diagnose=self.diagnose,
+            runner=self.runner,
+            seed=None if self.secret is None else seed_from(self.secret, puzzle),
+        )
 
 
-def _distinct(entries: Sequence[Entry]) -> list[Entry]:
+def _distinct(entries: Sequence[Found]) -> list[Found]:
     """The same kernel in a notebook and in a file is judged once."""
-    kept: dict[object, Entry] = {}
+    kept: dict[object, Found] = {}
     for entry in entries:
         key = (
             (entry.source.source, entry.source.configs, entry.source.problems)
             if entry.source
-            else (entry.file, entry.error)
+            else (entry.submission, entry.error)
         )
         kept.setdefault(repr(key), entry)
     return list(kept.values())
-
-
-def _entry_verdict(
-    entry: Entry,
-    puzzle: Puzzle,
-    submission: str,
-    device: Device,
-    diagnose: bool,
-    secret: bytes | None,
-    runner: Runner | None,
-) -> Verdict:
-    if entry.source is None:
-        return unreadable_verdict(entry, puzzle, submission, device)
-    seed = None if secret is None else seed_from(secret, puzzle)
-    try:
-        for _ in range(1 + RETRIES):
-            verdict = check_source(
-                puzzle, entry.source, device, submission=submission, diagnose=diagnose, runner=runner, seed=seed
-            )
-            if verdict.status != "infra_error":
-                break
-    except Exception as error:  # one submission must not end the batch, whatever it found a way to break
-        return infra_verdict(puzzle, submission, device, error)
-    return verdict

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from checker.grading.facts import in_own_lines
 from checker.grading.judging import tried
 from checker.grading.keys import Setting, key_of, machinery, normalised, puzzle_version
-from checker.grading.policy import Policy
+from checker.grading.policy import GATES, Policy
 from checker.grading.records import (
     Asked,
     Chosen,
@@ -27,7 +27,7 @@ from checker.grading.records import (
     Source,
     VerdictRecord,
 )
-from checker.grading.result_json import environment
+from checker.grading.result_json import versions
 from checker.grading.store import RunFolder
 from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource
@@ -63,13 +63,9 @@ def score(folder: RunFolder, puzzles: Sequence[Puzzle], policy: Policy, setting:
     scorer = _Scorer(folder, puzzles, policy, setting)
     learners = tuple(map(scorer.learner, collected.learners))
     seen = scorer.verdicts
-    facts = environment("cpu", "")
     return Result(
         environment=Environment(
-            python=facts["python"],
-            torch=facts["torch"],
-            triton=facts["triton"],
-            numpy=facts["numpy"],
+            **versions(),
             checker=machinery(),
             device=setting.device,
             isolation=tuple(sorted({verdict.run.isolation for verdict in seen.values()})),
@@ -91,11 +87,7 @@ def points_of(facts: Facts, worth: float, weights: Mapping[str, float]) -> dict[
     The other gates give their points where they passed. Gates after one that failed were not run and give none.
     """
     gates = {gate.gate: gate for gate in facts.gates}
-    asked = {
-        name: weights.get(name, 0.0)
-        for name in ("values", "memory", "traffic", "gpu")
-        if name != "gpu" or facts.device != "cpu"
-    }
+    asked = {name: weights.get(name, 0.0) for name in GATES if name != "gpu" or facts.device != "cpu"}
     whole = sum(asked.values())
     if not whole:
         return {}
@@ -112,7 +104,6 @@ class _Scorer:
     def __init__(self, folder: RunFolder, puzzles: Sequence[Puzzle], policy: Policy, setting: Setting) -> None:
         self.folder, self.puzzles, self.policy, self.setting = folder, puzzles, policy, setting
         self.verdicts: dict[str, VerdictRecord] = {}
-        self.by_name = {p.name: p for p in puzzles}
         self.sources: dict[str, tuple[KernelSource, str]] = {}
 
     def worth(self, puzzle: Puzzle) -> float:
@@ -176,7 +167,7 @@ class _Scorer:
         return max(tries, key=lambda one: (one.score, _attempted(one), one.kernel.source is not None))
 
     def _result(self, one: _Try, puzzle: Puzzle, tries: int) -> PuzzleResult:
-        kernel, worth = one.kernel, self.worth(puzzle)
+        kernel = one.kernel
         chosen = Chosen(
             file=kernel.file,
             place=kernel.place,
@@ -187,39 +178,21 @@ class _Scorer:
         )
         if one.source is None:
             status = _OF_REASON.get(kernel.reason, "unreadable")
-            return PuzzleResult(
-                puzzle=puzzle.name,
-                status=status,
-                score=0.0,
-                max_score=worth,
-                points={},
-                message=kernel.message,
-                chosen=chosen,
-                late=one.late,
-            )
+            return replace(self._without_points(puzzle, status, kernel.message), chosen=chosen, late=one.late)
         text, _, first_line = one.source.main_piece()
         source = Source(text=text, first_line=first_line)
         if one.verdict is None:
             fault = self.folder.fault(one.key or "")
             why = fault.message if fault is not None else "it has not been judged yet"
             message = f"Not graded: {why}. This costs nothing; judge again."
-            return PuzzleResult(
-                puzzle=puzzle.name,
-                status="ungraded",
-                score=0.0,
-                max_score=worth,
-                points={},
-                message=message,
-                verdict=one.key,
-                chosen=chosen,
-                source=source,
-            )
+            result = self._without_points(puzzle, "ungraded", message)
+            return replace(result, verdict=one.key, chosen=chosen, source=source)
         facts = in_own_lines(one.verdict.facts, one.source)
         return PuzzleResult(
             puzzle=puzzle.name,
             status=facts.status,
             score=round(one.score, 2),
-            max_score=worth,
+            max_score=self.worth(puzzle),
             points=one.points,
             verdict=one.key,
             gates=facts.gates,
@@ -237,6 +210,9 @@ class _Scorer:
         message = f"no kernel called {puzzle.kernel} was handed in"
         if doubtful:
             message += f"; {doubtful[0].file}: {doubtful[0].message}"
+        return self._without_points(puzzle, status, message)
+
+    def _without_points(self, puzzle: Puzzle, status: PuzzleStatus, message: str) -> PuzzleResult:
         return PuzzleResult(
             puzzle=puzzle.name, status=status, score=0.0, max_score=self.worth(puzzle), points={}, message=message
         )

@@ -32,10 +32,9 @@ def grade_one(
         collector = handed_in.Collector(puzzles, reader, roster, layout, None)
         for entry in entries(submission):
             collector.add(entry)
-    found = collector.collection(submission.name)
-    folder.keep_collected(found.record, found.sources)
-    wanted = list(tasks(found.record, folder, {p.name: p for p in puzzles}, setting).values())
-    judge_missing(folder, wanted, setting, engine)
+    collected, sources = collector.collection(submission.name)
+    folder.keep_collected(collected, sources)
+    judge_missing(folder, tasks(collected, folder, puzzles, setting), setting, engine)
     result = score(folder, puzzles, policy, setting)
     return result.learners[0], result
 

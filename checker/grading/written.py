@@ -23,32 +23,30 @@ from checker.workspace import write_atomically
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-Films = Callable[[LearnerResult], Mapping[str, str]]
-
-
 def write_report(
     folder: RunFolder,
     result: Result,
     gradebook: Path | None,
     column: str,
     without_names: bool,
-    films: Films = lambda learner: {},
+    films: Callable[[LearnerResult], Mapping[str, str]] | None = None,
 ) -> list[str]:
     """Write all of a report; what was written, a line each. `films` gives a learner's, by puzzle. Raises OSError, GradeBookError."""
     shown = anonymous(result) if without_names else result
     target = folder.report / "anonymous" if without_names else folder.report
     said = []
     if gradebook is not None:
-        book = filled(gradebook, result, column)
-        write_atomically(target / gradebook.name, book.text)
+        text, not_in_it = filled(gradebook, result, column)
+        write_atomically(target / gradebook.name, text)
         said.append(f"{target / gradebook.name}: the grade book, to be imported")
-        if book.not_in_it:
-            said.append(f"not in the grade book: {', '.join(book.not_in_it)}")
+        if not_in_it:
+            said.append(f"not in the grade book: {', '.join(not_in_it)}")
     layout = folder.collected.layout
     feedback = contextlib.nullcontext() if without_names else _zip_at(target / "feedback.zip")
     with feedback as archive:
         for learner in shown.learners:  # a page is written before the next one is made: a class may be large
-            _write_learner(target, learner, shown, learner_page(learner, shown, films(learner)), archive, layout)
+            page = learner_page(learner, shown, films(learner) if films else {})
+            _write_learner(target, learner, shown, page, archive, layout)
     records.write(target / "results.json", shown)
     write_atomically(target / "class.html", class_page(shown, clusters(shown, _solutions(shown))))
     write_atomically(target / "scores.csv", scores_csv(shown))

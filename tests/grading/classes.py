@@ -10,13 +10,18 @@ from pathlib import Path
 
 from checker.course import PUZZLES
 from checker.grading import handed_in
+from checker.grading.judging import Task, tasks
+from checker.grading.keys import Setting
+from checker.grading.policy import Policy
 from checker.grading.reader import Reader
-from checker.grading.records import Learner
-from checker.grading.roster import Roster
+from checker.grading.records import Collected, Learner, Result
+from checker.grading.roster import Roster, read_roster
+from checker.grading.score import score
 from checker.grading.store import RunFolder
 from tests.grading.conftest import RIGHT
 
 VECTOR_ADD = PUZZLES["vector_add"]
+CPU = Setting(diagnose=False)
 CANVAS_BOOK = (
     "Student,ID,SIS User ID,SIS Login ID,Section,Tile by Tile (77)\n"
     "    Points Possible,,,,,1\n"
@@ -48,23 +53,50 @@ def laid_out(root: Path, files: Mapping[str, str | bytes]) -> Path:
     return root
 
 
-def collected(path: Path, roster: Roster | None = None, assignment: str | None = None) -> handed_in.Collection:
+def collected(path: Path, roster: Roster | None = None, assignment: str | None = None) -> Collected:
     with Reader() as reader:
-        return handed_in.collect(path, [VECTOR_ADD], reader, roster=roster, assignment=assignment)
+        return handed_in.collect(path, [VECTOR_ADD], reader, roster=roster, assignment=assignment)[0]
 
 
-def by_id(collection: handed_in.Collection) -> dict[str, Learner]:
-    return {learner.person.id: learner for learner in collection.record.learners}
+def by_id(collected: Collected) -> dict[str, Learner]:
+    return {learner.person.id: learner for learner in collected.learners}
 
 
-def run_folder(path: Path, files: Mapping[str, str | bytes], roster: Roster | None = None) -> RunFolder:
-    """A run for which the files have been collected."""
-    found = collected(laid_out(path / "class", files), roster)
+def roster_of(path: Path, text: str) -> Roster:
+    """What is read of a roster file with this text."""
+    path.mkdir(parents=True, exist_ok=True)
+    (path / "roster.csv").write_text(text)
+    return read_roster(path / "roster.csv")
+
+
+def run_folder(path: Path, files: Mapping[str, str | bytes], roster: str = "") -> RunFolder:
+    """A run for which the files have been collected, with the text of a roster."""
+    laid_out(path / "class", files)
     folder = RunFolder(path / "run")
-    folder.keep_collected(found.record, found.sources)
+    with Reader() as reader:
+        people = roster_of(path, roster) if roster else None
+        folder.keep_collected(*handed_in.collect(path / "class", [VECTOR_ADD], reader, roster=people))
     return folder
 
 
 def differing(count: int) -> list[str]:
     """Right kernels that differ in a comment inside, so that each is judged."""
     return [RIGHT.replace("    # your code starts", f"    # kernel {n}\n    # your code starts") for n in range(count)]
+
+
+def differing_class(path: Path, count: int) -> RunFolder:
+    """A run of so many learners with different right kernels."""
+    return run_folder(path, {f"learner{n:02}.py": text for n, text in enumerate(differing(count))})
+
+
+def wanted(folder: RunFolder, setting: Setting = CPU) -> list[Task]:
+    return tasks(folder.collected, folder, [VECTOR_ADD], setting)
+
+
+def scored(folder: RunFolder, policy: Policy = Policy()) -> Result:  # noqa: B008 (it is frozen)
+    return score(folder, [VECTOR_ADD], policy, CPU)
+
+
+def keep_results(folder: RunFolder) -> None:
+    folder.keep_setting(CPU)
+    folder.keep_results(scored(folder))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from checker.sandbox import Sandbox
 from checker.submission.marked_region import stub
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,9 +24,15 @@ NO_SYNTAX = RIGHT.replace("def vector_add_kernel(", "def vector_add_kernel((")
 HOSTILE = RIGHT.replace("# your code starts here (about", "import os\n    # your code starts here (about")
 
 
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as made:
+        yield made
+
+
 @pytest.fixture
 def handed_in(tmp_path: Path) -> Path:
-    """A class of six: a file, a folder, a broken file, a stub, a stray note, a file without a kernel."""
+    """A class of seven: a file, a folder, a broken file, a stub, a stray note, a file without a kernel, a hostile one."""
     folder = tmp_path / "class"
     for name, text in {
         "alice.py": RIGHT,
@@ -33,6 +41,7 @@ def handed_in(tmp_path: Path) -> Path:
         "carol.py": NO_SYNTAX,
         "dave.py": STUB,
         "erin.py": "print('hello')\n",
+        "mallory.py": HOSTILE,
         "notes.txt": "not code",
     }.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

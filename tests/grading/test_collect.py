@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
 from pathlib import Path
 
 import pytest
 
-from checker.course import LADDER, PUZZLES
+from checker.course import LADDER
 from checker.grading import collect
+from checker.submission.from_path import Found
+from tests.grading.classes import VECTOR_ADD, laid_out, notebook, zipped
 from tests.grading.conftest import RIGHT, ROOT, STUB
-
-VECTOR_ADD = PUZZLES["vector_add"]
 
 
 def entries(path: Path) -> dict[str, list[str]]:
     return {
-        s.name: [e.puzzle.name if e.puzzle and e.source else e.reason for e in s.entries]
-        for s in collect.submissions([path], LADDER)
+        s.name: [e.puzzle if e.source else e.reason for e in s.entries] for s in collect.submissions([path], LADDER)
     }
 
 
@@ -29,6 +26,7 @@ def test_each_thing_in_a_folder_is_one_submission(handed_in: Path) -> None:
         "carol.py": ["syntax"],
         "dave.py": ["vector_add"],
         "erin.py": ["no_kernel"],
+        "mallory.py": ["vector_add"],
     }
 
 
@@ -39,31 +37,24 @@ def test_each_solution_is_one_submission() -> None:
 
 
 def test_a_file_and_a_zip_are_one_submission_each(tmp_path: Path) -> None:
-    (tmp_path / "alice.py").write_text(RIGHT)
-    with zipfile.ZipFile(tmp_path / "bob.zip", "w") as archive:
-        archive.writestr("bob/vector_add.py", RIGHT)
+    laid_out(tmp_path, {"alice.py": RIGHT, "bob.zip": zipped({"bob/vector_add.py": RIGHT})})
     found = collect.submissions([tmp_path / "alice.py", tmp_path / "bob.zip"], LADDER)
     assert [(s.name, len(s.entries)) for s in found] == [("alice.py", 1), ("bob.zip", 1)]
 
 
 def test_a_notebook_is_read_as_data(tmp_path: Path) -> None:
-    cells = [{"cell_type": "code", "id": "a", "metadata": {}, "outputs": [], "execution_count": None, "source": RIGHT}]
-    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    (tmp_path / "alice.ipynb").write_text(json.dumps(notebook))
+    (tmp_path / "alice.ipynb").write_text(notebook(RIGHT))
     assert entries(tmp_path) == {"alice.ipynb": ["vector_add"]}
 
 
 def test_hidden_and_cached_folders_are_left_out(tmp_path: Path) -> None:
-    for name in (".ipynb_checkpoints/a.py", "__pycache__/a.py", ".tile-by-tile/passed/a.py", "alice.py"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(RIGHT)
+    names = (".ipynb_checkpoints/a.py", "__pycache__/a.py", ".tile-by-tile/passed/a.py", "alice.py")
+    laid_out(tmp_path, dict.fromkeys(names, RIGHT))
     assert list(entries(tmp_path)) == ["alice.py"]
 
 
 def test_two_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    for name in ("monday", "tuesday"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "vector_add.py").write_text(STUB)
+    laid_out(tmp_path, {"monday/vector_add.py": STUB, "tuesday/vector_add.py": STUB})
     found = collect.submissions([tmp_path / "monday", tmp_path / "tuesday"], LADDER)
     assert len({s.name for s in found}) == 2
 
@@ -84,7 +75,7 @@ def test_a_path_that_is_not_there_is_told(tmp_path: Path) -> None:
     [("syntax", "compile_error"), ("no_kernel", "not_attempted"), ("unsafe", "forbidden"), ("too_large", "forbidden")],
 )
 def test_a_file_without_a_kernel_stops_at_the_source_gate(reason: str, status: str) -> None:
-    entry = collect.Entry(VECTOR_ADD, None, "a.py", "it is not readable", 3, reason)
+    entry = Found("a.py", "vector_add", error="it is not readable", line=3, reason=reason)
     verdict = collect.unreadable_verdict(entry, VECTOR_ADD, "a.py", "cpu")
     assert (verdict.status, verdict.score, verdict.max_score) == (status, 0.0, 1.0)
     assert verdict.failure is not None

@@ -14,14 +14,14 @@ import torch
 
 from checker import gpu, grade_stages
 from checker.grading import judge_process
-from checker.grading.judge_process import Answer, GpuPool, answer, judged, request, visible_gpus
-from checker.grading.judging import Local, Task, judge_missing, tasks
+from checker.grading.judge_process import GpuPool, answer, judged, request, visible_gpus
+from checker.grading.judging import Local, Task, judge_missing
 from checker.grading.keys import Setting
 from checker.grading.records import Fault
+from checker.grading.store import RunFolder
 from checker.sandbox import Sandbox
-from tests.grading.classes import VECTOR_ADD, differing, run_folder
+from tests.grading.classes import CPU, differing_class, wanted
 
-CPU = Setting(diagnose=False)
 NO_GPU = ("-1", "none")
 
 
@@ -31,13 +31,21 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def wanted_of(tmp_path: Path, count: int, setting: Setting = CPU) -> tuple[Any, list[Task]]:
-    folder = run_folder(tmp_path, {f"learner{n}.py": text for n, text in enumerate(differing(count))})
-    return folder, list(tasks(folder.collected, folder, {"vector_add": VECTOR_ADD}, setting).values())
+    folder = differing_class(tmp_path, count)
+    return folder, wanted(folder, setting)
+
+
+def judged_as_one_process_does(folder: RunFolder, task: Task, setting: Setting) -> bool:
+    with Sandbox() as sandbox:
+        (here,) = Local(sandbox).verdicts([task], setting)  # type: ignore[arg-type]
+    assert not isinstance(here, Fault)
+    there = folder.verdict(task.key)
+    return there is not None and here.facts == there.facts
 
 
 @pytest.mark.slow
 def test_two_judges_share_the_work_and_one_that_is_killed_loses_nothing(tmp_path: Path, no_gpu: None) -> None:
-    folder, wanted = wanted_of(tmp_path, 4)
+    folder, every = wanted_of(tmp_path, 4)
     processes: list[int] = []
     start = judge_process._Judge._start
 
@@ -51,17 +59,13 @@ def test_two_judges_share_the_work_and_one_that_is_killed_loses_nothing(tmp_path
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(judge_process._Judge, "_start", noted)
-        judged = judge_missing(folder, wanted, CPU, GpuPool(NO_GPU), report=kill)
+        judged = judge_missing(folder, every, CPU, GpuPool(NO_GPU), report=kill)
     assert (judged.stored, judged.faults) == (4, [])
     assert len(processes) == 3
     for process in processes:
         with pytest.raises(ProcessLookupError):
             os.kill(process, 0)
-    with Sandbox() as sandbox:
-        (here,) = Local(sandbox).verdicts(wanted[:1], CPU)
-    there = folder.verdict(wanted[0].key)
-    assert not isinstance(here, Fault)
-    assert here.facts == there.facts
+    assert judged_as_one_process_does(folder, every[0], CPU)
 
 
 @pytest.mark.slow
@@ -77,15 +81,10 @@ def test_a_judge_whose_kernel_always_ends_it_gives_up(tmp_path: Path, no_gpu: No
 
 def test_without_a_judge_on_the_gpu_that_was_asked_for_nothing_is_judged(tmp_path: Path, no_gpu: None) -> None:
     setting = Setting(diagnose=False, device="A GPU of another kind")
-    _, wanted = wanted_of(tmp_path, 1, setting)
-    (made,) = GpuPool(NO_GPU[:1]).verdicts(wanted, setting)
+    _, every = wanted_of(tmp_path, 1, setting)
+    (made,) = GpuPool(NO_GPU[:1]).verdicts(every, setting)
     assert isinstance(made, Fault)
     assert "A GPU of another kind" in made.message
-
-
-@pytest.fixture
-def weak(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Sandbox, "shared", lambda: Namespace(tier="rlimits", gaps=()))
 
 
 def refused(task: Task, setting: Setting, isolation: tuple[str, ...] = ()) -> str:
@@ -94,7 +93,10 @@ def refused(task: Task, setting: Setting, isolation: tuple[str, ...] = ()) -> st
     return made.message
 
 
-def test_a_machine_that_differs_or_isolates_less_judges_nothing(tmp_path: Path, weak: None) -> None:
+def test_a_machine_that_differs_or_isolates_less_judges_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Sandbox, "shared", lambda: Namespace(tier="rlimits", gaps=()))
     _, (task,) = wanted_of(tmp_path, 1)
     assert "lacks: seccomp" in refused(task, CPU, ("seccomp",))
     other = msgspec.structs.replace(CPU, seconds=1.0)
@@ -106,7 +108,7 @@ def test_a_machine_that_differs_or_isolates_less_judges_nothing(tmp_path: Path, 
 
 def test_an_answer_to_another_request_is_refused(tmp_path: Path) -> None:
     _, (task, other) = wanted_of(tmp_path, 2)
-    data = msgspec.json.encode(Answer(fault=Fault(key=other.key, message="", tried=1)))
+    data = msgspec.json.encode((None, Fault(key=other.key, message="", tried=1)))
     with pytest.raises(ValueError, match="another request"):
         answer(data, task)
 
@@ -144,12 +146,7 @@ def test_every_gpu_that_may_be_used_has_a_judge(
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
 def test_two_gpus_judge_as_one_does(tmp_path: Path) -> None:
     setting = Setting(diagnose=False, device=gpu.device_name())
-    folder, wanted = wanted_of(tmp_path, 4, setting)
-    pool = GpuPool(visible_gpus())
-    judged = judge_missing(folder, wanted, setting, pool)
+    folder, every = wanted_of(tmp_path, 4, setting)
+    judged = judge_missing(folder, every, setting, GpuPool(visible_gpus()))
     assert (judged.stored, judged.faults) == (4, [])
-    with Sandbox() as sandbox:
-        (here,) = Local(sandbox).verdicts(wanted[:1], setting)
-    there = folder.verdict(wanted[0].key)
-    assert not isinstance(here, Fault)
-    assert here.facts == there.facts
+    assert judged_as_one_process_does(folder, every[0], setting)

@@ -16,29 +16,25 @@ import pytest
 
 from checker import grade_class
 from checker.grading.failing_film import FailingFilms
-from checker.grading.judging import RETRIES, Local, Task, jobs_here, judge_missing, shard, tasks, verdict_record
+from checker.grading.judging import RETRIES, Local, Task, jobs_here, judge_missing, shard, verdict_record
 from checker.grading.keys import Setting, normalised, puzzle_version, secret_id
-from checker.grading.policy import Policy
 from checker.grading.records import Facts, Fault, GateRecord, Run, VerdictRecord
-from checker.grading.score import score
 from checker.grading.store import RunFolder
 from checker.sandbox import Sandbox
 from checker.submission.from_path import from_path
-from tests.grading.classes import VECTOR_ADD, differing, notebook, run_folder
+from tests.grading.classes import (
+    CPU,
+    VECTOR_ADD,
+    differing,
+    differing_class,
+    laid_out,
+    notebook,
+    run_folder,
+    scored,
+    wanted,
+)
 from tests.grading.conftest import RIGHT, ROOT, STUB, UNMASKED
 from tests.grading.test_run import BrokenRunner
-
-CPU = Setting(diagnose=False)
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as made:
-        yield made
-
-
-def wanted(folder: RunFolder, setting: Setting = CPU) -> list[Task]:
-    return list(tasks(folder.collected, folder, {"vector_add": VECTOR_ADD}, setting).values())
 
 
 def verdict(key: str) -> VerdictRecord:
@@ -108,15 +104,8 @@ def test_a_key_follows_puzzle_kernel_secret_device_and_limits(tmp_path: Path) ->
     assert "spring" not in secret_id(b"spring")
 
 
-def test_shards_are_all_of_it_and_nothing_twice(tmp_path: Path) -> None:
-    every = [
-        Task(
-            f"{random.getrandbits(160):040x}",
-            VECTOR_ADD,
-            from_path(ROOT / "solutions/vector_add.py", [VECTOR_ADD])[0].source,
-        )
-        for _ in range(50)
-    ]  # type: ignore[arg-type]
+def test_shards_are_all_of_it_and_nothing_twice() -> None:
+    every = [Task(f"{random.getrandbits(160):040x}", VECTOR_ADD, None) for _ in range(50)]  # type: ignore[arg-type]
     parts = [shard(every, n, 3) for n in (1, 2, 3)]
     assert sorted(task.key for part in parts for task in part) == sorted(task.key for task in every)
 
@@ -143,8 +132,7 @@ def test_a_kernel_that_takes_too_long_in_all_ends_as_timeout(tmp_path: Path, san
 
 
 def test_a_learner_who_has_used_up_their_time_is_left_ungraded(tmp_path: Path) -> None:
-    kernels = differing(3)
-    folder = run_folder(tmp_path, {f"anna/{n}.py": text for n, text in enumerate(kernels)})
+    folder = run_folder(tmp_path, {f"anna/{n}.py": text for n, text in enumerate(differing(3))})
     every = wanted(folder)
     folder.keep_verdict(verdict(every[0].key))
     judged = judge_missing(folder, every, CPU, Quick(), learner_seconds=0.05)
@@ -162,13 +150,11 @@ def test_a_damaged_verdict_is_made_again(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_is_stored(tmp_path: Path) -> None:
-    folder = run_folder(tmp_path, {f"learner{n}.py": text for n, text in enumerate(differing(4))})
-    count = 0
+    folder, made = differing_class(tmp_path, 4), []
 
-    def stop(made: object) -> None:
-        nonlocal count
-        count += 1
-        if count == 2:
+    def stop(verdict: object) -> None:
+        made.append(verdict)
+        if len(made) == 2:
             raise KeyboardInterrupt
 
     judged = judge_missing(folder, wanted(folder), CPU, Quick(), report=stop)
@@ -176,9 +162,13 @@ def test_ctrl_c_keeps_what_is_stored(tmp_path: Path) -> None:
     assert judge_missing(folder, wanted(folder), CPU, Quick()).stored == 2
 
 
+def times_of_verdicts(folder: RunFolder) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in (folder.path / "verdicts").glob("*.json")}
+
+
 def test_kill_9_at_twenty_random_moments_loses_nothing_and_nothing_is_made_twice(tmp_path: Path) -> None:
     """Sixty kernels; the processes write to one log after each verdict that is stored."""
-    folder = run_folder(tmp_path, {f"learner{n:02}.py": text for n, text in enumerate(differing(60))})
+    folder = differing_class(tmp_path, 60)
     every, log = wanted(folder), tmp_path / "log"
     log.touch()
     draw, kills = random.Random(20), 0
@@ -193,11 +183,11 @@ def test_kill_9_at_twenty_random_moments_loses_nothing_and_nothing_is_made_twice
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         kills += 1
-    before = {path.name: path.stat().st_mtime_ns for path in (folder.path / "verdicts").glob("*.json")}
+    before = times_of_verdicts(folder)
     engine = Quick()
     judge_missing(folder, every, CPU, engine)
     assert folder.missing(task.key for task in every) == []
-    after = {path.name: path.stat().st_mtime_ns for path in (folder.path / "verdicts").glob("*.json")}
+    after = times_of_verdicts(folder)
     assert before.items() <= after.items()  # what was there was not written again
     assert kills == 20 or not engine.made
     logged = log.read_text().split()
@@ -208,7 +198,7 @@ def test_kill_9_at_twenty_random_moments_loses_nothing_and_nothing_is_made_twice
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_a_real_run_goes_on_where_it_was_stopped(tmp_path: Path, how: signal.Signals) -> None:
-    folder = run_folder(tmp_path, {f"learner{n}.py": text for n, text in enumerate(differing(4))})
+    folder = differing_class(tmp_path, 4)
     command = [sys.executable, "-m", "checker", "grade", "judge", str(folder.path), "--device", "cpu", "--no-diagnosis"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd=ROOT, text=True)
     assert process.stderr is not None
@@ -217,11 +207,11 @@ def test_a_real_run_goes_on_where_it_was_stopped(tmp_path: Path, how: signal.Sig
     process.send_signal(how)
     process.stderr.read()
     assert process.wait() == (3 if how == signal.SIGTERM else -signal.SIGKILL)
-    kept = {path.name: path.stat().st_mtime_ns for path in (folder.path / "verdicts").glob("*.json")}
+    kept = times_of_verdicts(folder)
     assert 1 <= len(kept) < 4
     done = subprocess.run(command, capture_output=True, cwd=ROOT, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    after = {path.name: path.stat().st_mtime_ns for path in (folder.path / "verdicts").glob("*.json")}
+    after = times_of_verdicts(folder)
     assert len(after) == 4
     assert kept.items() <= after.items()
 
@@ -248,20 +238,14 @@ def test_normalising_keeps_the_lines_of_the_module(tmp_path: Path) -> None:
 
 
 def test_a_watched_folder_is_graded_as_things_arrive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    watched, sleeps = tmp_path / "inbox", 0
-    watched.mkdir()
-    (watched / "anna.py").write_text(STUB)
+    watched, seen = laid_out(tmp_path / "inbox", {"anna.py": STUB}), []
 
     def sleep(_: float) -> None:
-        nonlocal sleeps
-        sleeps += 1
         seen.append([x.person.id for x in RunFolder(tmp_path / "run").results.learners])
-        if sleeps == 1:
-            (watched / "bob.py").write_text(STUB)
-        elif sleeps == 2:
+        if len(seen) == 2:
             raise KeyboardInterrupt
+        (watched / "bob.py").write_text(STUB)
 
-    seen: list[list[str]] = []
     monkeypatch.setattr("checker.grade_stages.time.sleep", sleep)
     assert grade_class.main(["judge", str(tmp_path / "run"), "--device", "cpu", "--watch", str(watched)]) == 0
     assert seen == [["anna"], ["anna", "bob"]]
@@ -270,7 +254,7 @@ def test_a_watched_folder_is_graded_as_things_arrive(tmp_path: Path, monkeypatch
 def test_a_wrong_kernel_has_a_film_of_its_smallest_case_made_once(tmp_path: Path, sandbox: Sandbox) -> None:
     folder = run_folder(tmp_path, {"anna.py": UNMASKED, "bob.py": RIGHT})
     judge_missing(folder, wanted(folder), CPU, Local(sandbox))  # type: ignore[arg-type]
-    anna, bob = score(folder, [VECTOR_ADD], Policy(), CPU).learners
+    anna, bob = scored(folder).learners
     films = FailingFilms(folder, folder.collected, sandbox)  # type: ignore[arg-type]
     assert films(bob) == {}
     assert "<svg" in films(anna)["vector_add"]

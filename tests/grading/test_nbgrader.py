@@ -14,8 +14,9 @@ import nbformat
 import pytest
 
 from checker.grading.nbgrader_cell import points
+from checker.grading.reader import course_on_path
 from tests.grading.classes import VECTOR_ADD, notebook
-from tests.grading.conftest import RIGHT, ROOT, UNMASKED
+from tests.grading.conftest import RIGHT, UNMASKED
 from tools import nbgrader_course
 from tools.companions import python_of
 
@@ -51,12 +52,10 @@ def test_nbgrader_gives_the_same_points(tmp_path: Path) -> None:
     nbgrader_course.write(tmp_path, "hw1", [VECTOR_ADD])
 
     def nbgrader(*arguments: str) -> None:
-        path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         programs = f"{python.parent}{os.pathsep}{os.environ['PATH']}"  # nbgrader calls alembic by its name
         environment = {
-            **os.environ,
+            **course_on_path(),
             "PATH": programs,
-            "PYTHONPATH": path,
             "JUPYTER_PATH": str(Path(sys.prefix, "share", "jupyter")),  # nbconvert's templates
             "JUPYTER_PLATFORM_DIRS": "1",
             "HOME": str(tmp_path),

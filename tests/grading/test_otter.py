@@ -14,9 +14,9 @@ from checker.course import PUZZLES
 from checker.grading.gradebook import otter_csv
 from checker.grading.policy import Policy
 from checker.grading.score import score
-from tests.grading.classes import VECTOR_ADD, run_folder
+from tests.grading.classes import CPU, VECTOR_ADD, run_folder
 from tests.grading.conftest import RIGHT, UNMASKED
-from tests.grading.test_scores import CPU, facts, keep
+from tests.grading.test_scores import facts, keep
 from tools.companions import python_of
 
 WRITE = """

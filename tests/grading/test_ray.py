@@ -9,16 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from checker.grading.judging import Local, judge_missing, tasks, verdict_record
-from checker.grading.keys import Setting
+from checker.grading.judging import Local, judge_missing, verdict_record
 from checker.grading.records import VerdictRecord
 from checker.sandbox import Sandbox
-from tests.grading.classes import VECTOR_ADD, differing, run_folder
+from tests.grading.classes import CPU, differing_class, wanted
 from tests.grading.conftest import ROOT
 from tools.companions import python_of
 
 HERE = importlib.util.find_spec("ray") is not None
-CPU = Setting(diagnose=False)
 
 
 @pytest.mark.slow
@@ -45,8 +43,8 @@ def test_a_lost_node_loses_no_verdict_and_changes_none(tmp_path: Path, monkeypat
 
     from checker.grading.ray_engine import RayEngine
 
-    folder = run_folder(tmp_path, {f"learner{n}.py": text for n, text in enumerate(differing(4))})
-    wanted = list(tasks(folder.collected, folder, {"vector_add": VECTOR_ADD}, CPU).values())
+    folder = differing_class(tmp_path, 4)
+    every = wanted(folder)
     cluster = Cluster(
         initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False, "node_ip_address": "127.0.0.1"}
     )
@@ -60,7 +58,7 @@ def test_a_lost_node_loses_no_verdict_and_changes_none(tmp_path: Path, monkeypat
 
     try:
         engine = RayEngine(cluster.address)
-        judged = judge_missing(folder, wanted, CPU, engine, report=kill)
+        judged = judge_missing(folder, every, CPU, engine, report=kill)
     finally:
         import ray
 
@@ -68,9 +66,9 @@ def test_a_lost_node_loses_no_verdict_and_changes_none(tmp_path: Path, monkeypat
         cluster.shutdown()
     assert (judged.stored, judged.faults, killed) == (4, [], [True])
     with Sandbox() as sandbox:
-        for task in wanted:
+        for task in every:
             here, there = verdict_record(task, CPU, None, sandbox), folder.verdict(task.key)  # type: ignore[arg-type]
             assert isinstance(here, VerdictRecord)
             assert there is not None
             assert here.facts == there.facts
-    assert judge_missing(folder, wanted, CPU, Local(None)).stored == 0  # type: ignore[arg-type]
+    assert judge_missing(folder, every, CPU, Local(None)).stored == 0  # type: ignore[arg-type]

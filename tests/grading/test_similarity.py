@@ -6,12 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from checker.grading.keys import Setting
 from checker.grading.pages import class_page
-from checker.grading.policy import Policy
-from checker.grading.score import score
 from checker.grading.similarity import clusters, shape_of
-from tests.grading.classes import VECTOR_ADD, run_folder
+from tests.grading.classes import run_folder, scored
 from tests.grading.conftest import RIGHT, STUB, UNMASKED
 
 RENAMED = RIGHT.replace("offs_n", "columns").replace("mask =", "inside =").replace("mask=mask", "mask=inside")
@@ -48,8 +45,7 @@ def test_clusters_name_the_published_solution_and_stand_on_the_class_page(tmp_pa
         "dave.py": UNMASKED + "\n# mine",
         "erin.py": OTHER_ORDER,
     }
-    folder = run_folder(tmp_path, files)
-    result = score(folder, [VECTOR_ADD], Policy(), Setting())
+    result = scored(run_folder(tmp_path, files))
     found = clusters(result, {"vector_add": RIGHT})
     assert [(one.learners, one.published) for one in found] == [(("anna", "bob"), True), (("carol", "dave"), False)]
     page = class_page(result, found)

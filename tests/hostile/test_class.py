@@ -17,22 +17,32 @@ from checker.compiler import CompileRequest, CompileResult
 from checker.grading.failing_film import FailingFilms
 from checker.grading.handed_in import Collector
 from checker.grading.judging import MOST_TRIES, Bounded, Local, judge_missing, verdict_record
+from checker.grading.keys import Setting
 from checker.grading.layouts import Layout, Place
 from checker.grading.pages import class_page, learner_page
 from checker.grading.policy import Late, Policy
 from checker.grading.reader import Reader
 from checker.grading.records import VerdictRecord
 from checker.grading.report import Progress
-from checker.grading.roster import Roster, read_roster
-from checker.grading.score import score
+from checker.grading.roster import Roster
+from checker.grading.store import RunFolder
 from checker.judge.runner import session
 from checker.sandbox import Sandbox
 from checker.sandbox.compile_pool import failed
 from checker.submission.files import Entry
 from checker.verbs.arguments import UnavailableHere
-from tests.grading.classes import VECTOR_ADD, differing, run_folder
+from tests.grading.classes import (
+    CPU,
+    VECTOR_ADD,
+    differing,
+    differing_class,
+    keep_results,
+    run_folder,
+    scored,
+    wanted,
+)
 from tests.grading.conftest import RIGHT, UNMASKED
-from tests.grading.test_judging import CPU, Quick, wanted
+from tests.grading.test_judging import Quick
 
 ESCAPES = "\x1b[2J\x1b]0;owned\a"
 
@@ -53,9 +63,7 @@ class SlowCompiler:
     """Takes a while for each request, and never gives a result."""
 
     tier = "rlimits"
-
-    def __init__(self) -> None:
-        self.compiled = 0
+    compiled = 0
 
     def compile(
         self, kernel: object, requests: Sequence[CompileRequest], *, aside: bool = False
@@ -76,22 +84,23 @@ def test_a_compile_bomb_costs_the_time_of_one_kernel_however_many_compilations_i
 
 
 @pytest.mark.slow
-def test_a_kernel_that_unrolls_without_end_ends_as_the_learner_s_and_in_bounded_time(tmp_path: Path) -> None:
+def test_a_kernel_that_unrolls_without_end_ends_as_the_learner_s_and_in_bounded_time(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
     body = "for i in tl.static_range(1000):\n        for j in tl.static_range(1000):\n            x_ptr += 0\n"
     folder = run_folder(
         tmp_path, {"mallory.py": RIGHT.replace("    # your code starts", f"    {body}    # your code starts")}
     )
-    setting = CPU.__class__(diagnose=False, seconds=6.0)
-    with Sandbox() as sandbox:
-        began = time.monotonic()
-        (made,) = Local(sandbox).verdicts(wanted(folder, setting), setting)
+    setting = Setting(diagnose=False, seconds=6.0)
+    began = time.monotonic()
+    (made,) = Local(sandbox).verdicts(wanted(folder, setting), setting)  # type: ignore[arg-type]
     assert isinstance(made, VerdictRecord)
     assert made.facts.status in ("forbidden", "timeout", "resource_limit")
     assert time.monotonic() - began < 240
 
 
 def test_a_disk_that_fills_up_ends_the_run_and_leaves_no_half_verdict(tmp_path: Path) -> None:
-    folder = run_folder(tmp_path, {f"learner{n}.py": text for n, text in enumerate(differing(3))})
+    folder = differing_class(tmp_path, 3)
     every, limits = wanted(folder), resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
     try:
@@ -108,8 +117,7 @@ def test_a_folder_that_only_reads_is_the_machine_s_failing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
     folder = run_folder(tmp_path, {"zoe.py": RIGHT})
-    folder.keep_setting(CPU)
-    folder.keep_results(score(folder, [VECTOR_ADD], Policy(), CPU))
+    keep_results(folder)
 
     def refuse(path: Path, *_: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
@@ -137,7 +145,7 @@ def test_a_file_from_another_age_has_no_time_and_is_graded(seconds: float) -> No
         layout = Layout("one", lambda name: (Place(("mallory",), name, "mallory", time="the day after tomorrow"),))
         collector = Collector([VECTOR_ADD], reader, Roster(()), layout, None)
         collector.add(entry)
-    (learner,) = collector.collection("class").record.learners
+    (learner,) = collector.collection("class")[0].learners
     assert [(kernel.time, kernel.file_time) for kernel in learner.kernels] == [(None, True)]
     assert Policy(late=Late(due="2026-11-20")).lateness(learner.kernels[0].time, False) is None
 
@@ -146,7 +154,7 @@ def test_a_file_from_another_age_has_no_time_and_is_graded(seconds: float) -> No
 
 
 def test_no_name_draws_on_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Not when a class is collected, judged, scored or reported."""
+    """Not when a class is collected, judged or scored."""
     (tmp_path / "roster.csv").write_text(f'id,name\ns1,"Zoe\n{ESCAPES}fake line"\ns2,"Mal\nlory{ESCAPES}"\n')
     (tmp_path / "class").mkdir()
     (tmp_path / "class" / "s1.py").write_text(RIGHT)
@@ -156,30 +164,29 @@ def test_no_name_draws_on_the_terminal(tmp_path: Path, capsys: pytest.CaptureFix
     assert grade_class.main(["collect", str(tmp_path / "class"), *roster, "--puzzle", "vector_add", "-o", run]) == 0
     with Progress(2) as shown:
         shown.step(f"one\n{ESCAPES}", "passed")
+    keep_results(RunFolder(Path(run)))
+    assert grade_class.main(["rescore", run]) == grade_class.BROKEN  # nothing was judged
     out = capsys.readouterr()
     assert "\x1b" not in out.out + out.err
     assert "\a" not in out.out + out.err
     assert "\nfake line" not in out.out
     assert "\nlory" not in out.out
-    assert len(out.err.splitlines()) == 1
+    assert len(out.err.splitlines()) == 2  # what is judged, and who is left ungraded
 
 
-def test_what_learners_write_is_text_on_every_page(tmp_path: Path) -> None:
+def test_what_learners_write_is_text_on_every_page(tmp_path: Path, sandbox: Sandbox) -> None:
     """Comments, file names and names, in cards, films, tables and titles."""
     tag = "</pre></script><img src=x onerror=alert(1)>"
-    (tmp_path / "roster.csv").write_text(f'id,name\nmallory,"Mallory{tag}{ESCAPES}"\n')
     kernel = UNMASKED.replace("    # your code starts", f"    # {tag}{ESCAPES}\n    # your code starts")
-    folder = run_folder(
-        tmp_path, {"mallory/a<img>.py": kernel, "mallory/b<img>.txt": tag}, read_roster(tmp_path / "roster.csv")
-    )
-    with Sandbox() as sandbox:
-        (task,) = wanted(folder)
-        made = verdict_record(task, CPU, None, sandbox)
-        assert isinstance(made, VerdictRecord)
-        folder.keep_verdict(made)
-        result = score(folder, [VECTOR_ADD], Policy(), CPU)
-        (learner,) = result.learners
-        films = FailingFilms(folder, folder.collected, sandbox)(learner)
+    files = {"mallory/a<img>.py": kernel, "mallory/b<img>.txt": tag}
+    folder = run_folder(tmp_path, files, f'id,name\nmallory,"Mallory{tag}{ESCAPES}"\n')
+    (task,) = wanted(folder)
+    made = verdict_record(task, CPU, None, sandbox)  # type: ignore[arg-type]
+    assert isinstance(made, VerdictRecord)
+    folder.keep_verdict(made)
+    result = scored(folder)
+    (learner,) = result.learners
+    films = FailingFilms(folder, folder.collected, sandbox)(learner)  # type: ignore[arg-type]
     assert made.facts.status == "failed"
     for page in (learner_page(learner, result, films), class_page(result)):
         assert "<img" not in page

@@ -1,11 +1,11 @@
 """What people write into kernels to get a grade without solving the puzzle. Most of it never runs: the rules come first.
 
+What a rule refuses by itself, one line of a body each, stands in tests/submission/test_rules.py and not here again.
 Numbers in brackets are rows of the catalogue of exploits that the graders of the field have met.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,9 +17,9 @@ from checker.judge.source_gate import source_gate
 from checker.sandbox import Sandbox
 from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource
-from tests.grading.conftest import RIGHT, ROOT
+from tests.grading.conftest import RIGHT, solution
 
-START, END = "# your code starts here", "# your code ends here"
+START = "# your code starts here"
 VECTOR_ADD = PUZZLES["vector_add"]
 LOAD_X = "tl.load(x_ptr)"
 
@@ -45,52 +45,23 @@ def with_module(text: str) -> str:
 FORBIDDEN: dict[str, str] = {
     "torch in the kernel (1)": with_module("import torch").replace("x + y", "torch.add(x, y)"),
     "torch called in the body (1)": with_line("torch.softmax(x_ptr, 0)"),
-    "try, and fall back (2)": with_line("try:", "    pass", "except Exception:", "    pass"),
     "a patched comparison (4)": with_line("torch.allclose = max"),
     "a patched clock (5)": with_line("time.perf_counter = min"),
     "every object of the process (7)": with_line("for o in gc.get_objects():", "    pass"),
     "the caller's frame (8)": with_line("f = sys._getframe(1)"),
-    "a generator's frame (8)": with_line("f = (i for i in range(3)).gi_frame"),
     "a cache of outputs (10)": with_module("CACHE = {}").replace(f"    {START}", f"    CACHE[0] = 1\n    {START}"),
-    "a counter of calls (11)": with_line("global calls", "calls = 1"),
     "a nonlocal name (11)": with_line("nonlocal calls"),
-    "a lambda (17)": with_line("f = lambda x: x"),
-    "a function inside (19)": with_line("def late():", "    pass"),
-    "a class inside (17)": with_line("class T:", "    pass"),
-    "async (19)": with_line("await sleep(1)"),
-    "a file that is written (25)": with_line('open("results.json", "w")'),
-    "exit (26)": with_line("exit(0)"),
     "os._exit (26)": with_line("os._exit(0)"),
-    "SystemExit (26)": with_line("raise SystemExit"),
     "a line on stdout (27)": with_line('print("check: pass")'),
-    "an import (32)": with_line("import solutions"),
-    "an import of one name (32)": with_line("from solutions import vector_add"),
-    "__import__ (32)": with_line('m = __import__("os")'),
     "importlib by a builtin (33)": with_line("m = globals()"),
-    "eval (31)": with_line('x = eval("1")'),
     "exec (31)": with_line('exec("1")'),
     "pickle by name (31)": with_line("p = pickle.loads(0)"),
-    "getattr (44)": with_line('h = getattr(tl, "load")'),
     "the handle behind a value (44)": with_line(f"d = {LOAD_X}.handle"),
-    "the numbers behind a value (44)": with_line(f"d = {LOAD_X}.handle.data"),
     "a dunder (44)": with_line(f"d = {LOAD_X}.__class__"),
-    "subclasses (44)": with_line("d = ().__class__.__bases__[0].__subclasses__()"),
     "a dunder of a constant (44)": with_line("d = (1).__class__"),
     "a private name of tl (44)": with_line("d = tl._experimental"),
     "tl's own module (44)": with_line("d = tl.core"),
     "the interpreter's builder (44)": with_line("d = tl.semantic"),
-    "a format string (44)": with_line('d = f"{x_ptr}"'),
-    "format of text (44)": with_line('d = "{0.__class__}".format(x_ptr)'),
-    "a comprehension (44)": with_line("d = [i for i in range(3)]"),
-    "a walrus (44)": with_line("(d := 1)"),
-    "a star (44)": with_line("d = max(*[1, 2])"),
-    "a match statement (44)": with_line("match 1:", "    case 1:", "        pass"),
-    "with (44)": with_line("with open(0) as f:", "    pass"),
-    "del (44)": with_line("del x_ptr"),
-    "assert (44)": with_line("assert False"),
-    "yield (44)": with_line("yield 1"),
-    "inline assembly (45)": with_line('tl.inline_asm_elementwise("", "=r", [x_ptr], tl.int32, True, 1)'),
-    "an external library (45)": with_line("d = tl.extra.cuda.globaltimer()"),
     "a helper without jit (44)": with_module("def helper():\n    return open(0)").replace(
         f"    {START}", f"    helper()\n    {START}"
     ),
@@ -100,14 +71,10 @@ FORBIDDEN: dict[str, str] = {
     "an annotation that runs (44)": RIGHT.replace("x_ptr,", "x_ptr: open(0),", 1),
     "a decorator that runs (33)": RIGHT.replace("@triton.jit", "@open\n@triton.jit", 1),
     "jit with arguments (44)": RIGHT.replace("@triton.jit", "@triton.jit(noinline=open(0))", 1),
-    "tl by another name (33)": with_line("tl = 1"),
-    "is on a number": with_line("if n is 5:", "    n = 4") if " n," in RIGHT else with_line("if 1 is 5:", "    pass"),
     "is not on a number": with_line("d = 1000 is not 1000"),
     "an annotated assignment that calls": with_line("d: open(0) = 1"),
-    "an annotated assignment of an atomic": with_line("d: tl.float32 = tl.atomic_add(y_ptr, 1.0)"),
     "letters that look alike": with_line("оffs = 1"),
     "a name in full width": with_line("ｅval = 1"),
-    "a static_range of a million": with_line("for i in tl.static_range(1000000):", "    pass"),
     "a helper that calls itself": with_module("@triton.jit\ndef helper(x):\n    return helper(x)").replace(
         f"    {START}", f"    helper(1)\n    {START}"
     ),
@@ -115,15 +82,13 @@ FORBIDDEN: dict[str, str] = {
     "sixty brackets": with_line("x = " + "(" * 90 + "1" + " + 1)" * 90),
     "a thousand operators": with_line("x = 1" + " + 1" * 500),
     "a constant that is a list": with_module("TABLE = [1, 2]").replace(f"    {START}", f"    x = TABLE\n    {START}"),
-    "a shift of a billion": with_line("x = 1 << 1000000000"),
-    "a power of a power": with_line("x = 9 ** 9 ** 9 ** 9"),
 }
 
 
-@pytest.mark.parametrize("name", FORBIDDEN)
-def test_it_is_forbidden_and_nothing_runs(name: str, tmp_path: Path) -> None:
-    assert FORBIDDEN[name] != RIGHT
-    result = source_gate(VECTOR_ADD, kernel(tmp_path, FORBIDDEN[name]))
+@pytest.mark.parametrize("text", FORBIDDEN.values(), ids=FORBIDDEN)
+def test_it_is_forbidden_and_nothing_runs(text: str, tmp_path: Path) -> None:
+    assert text != RIGHT
+    result = source_gate(VECTOR_ADD, kernel(tmp_path, text))
     assert result.status == "forbidden", result.message
     assert plain(result.message) == result.message
     assert result.line is not None
@@ -132,12 +97,6 @@ def test_it_is_forbidden_and_nothing_runs(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [RIGHT, with_line("d = 1.0"), with_line("if x_ptr is None:", "    pass")])
 def test_what_is_honest_is_not_forbidden(text: str, tmp_path: Path) -> None:
     assert source_gate(VECTOR_ADD, kernel(tmp_path, text)).status == "passed"
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as made:
-        yield made
 
 
 WRONG_VALUES: dict[str, str] = {
@@ -154,9 +113,8 @@ WRONG_VALUES: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG_VALUES)
-def test_it_is_caught_by_what_it_does(name: str, tmp_path: Path, sandbox: Sandbox) -> None:
-    text = WRONG_VALUES[name]
+@pytest.mark.parametrize("text", WRONG_VALUES.values(), ids=WRONG_VALUES)
+def test_it_is_caught_by_what_it_does(text: str, tmp_path: Path, sandbox: Sandbox) -> None:
     assert text != RIGHT
     verdict = check_source(VECTOR_ADD, kernel(tmp_path, text), "cpu", diagnose=False, runner=sandbox)  # type: ignore[arg-type]
     assert verdict.status == "failed", verdict
@@ -165,12 +123,11 @@ def test_it_is_caught_by_what_it_does(name: str, tmp_path: Path, sandbox: Sandbo
 
 def test_sizes_that_are_written_down_fail_where_cases_are_drawn(tmp_path: Path, sandbox: Sandbox) -> None:
     """(15, 16): right for every size that anyone could see, wrong for a longer row."""
-    text = (ROOT / "solutions" / "online_softmax.py").read_text()
+    text = solution("online_softmax")
     overfitted = text.replace("range(0, N, BLOCK_N)", "range(0, 192, BLOCK_N)")
     assert overfitted != text
-    puzzle = PUZZLES["online_softmax"]
     source = kernel(tmp_path, overfitted, "online_softmax")
-    verdict = check_source(puzzle, source, "cpu", diagnose=False, runner=sandbox, seed=2718)  # type: ignore[arg-type]
+    verdict = check_source(PUZZLES["online_softmax"], source, "cpu", diagnose=False, runner=sandbox, seed=2718)  # type: ignore[arg-type]
     assert verdict.status == "failed"
 
 

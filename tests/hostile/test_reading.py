@@ -1,4 +1,7 @@
-"""What people hand in to break the reader. Each is one file's loss: it is told why, and the next learner's is read."""
+"""What people hand in to break the reader. Each is one file's loss: it is told why, and the next learner's is read.
+
+Files that are only damaged stand in tests/submission/test_reading.py.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from checker.grading.reader import Reader
-from checker.submission.files import MAX_DEPTH, MAX_FILE
+from checker.submission.files import MAX_DEPTH
 from checker.submission.from_path import Found
 from tests.grading.classes import by_id, collected, notebook, zipped
 from tests.grading.conftest import RIGHT
@@ -43,10 +46,6 @@ def in_the_body(line: str) -> str:
 
 def autotuned(config: str) -> str:
     return before_the_kernel(f'@triton.autotune(configs=[triton.Config({config})], key=["n"])')
-
-
-def surrogate_notebook() -> str:
-    return notebook(RIGHT).replace("# your code starts", "# \\ud800 \\udfff your code starts")
 
 
 def bomb() -> bytes:
@@ -83,20 +82,10 @@ def nested_zip(depth: int) -> bytes:
     return data
 
 
-def linked_zip() -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        link = zipfile.ZipInfo("a.py")
-        link.external_attr = 0o120777 << 16
-        archive.writestr(link, "/etc/passwd")
-    return out.getvalue()
-
-
 HEX = "0x" + "f" * 5000
-DIGITS = "9" * 5000
 DEEP = 3000
 
-READ_IN_ONE_PASS: dict[str, str | bytes] = {
+READ_IN_ONE_PASS: dict[str, str] = {
     "20,000 magic lines": notebook("%time\n" * 20_000 + "x = (", RIGHT),
     "magic behind 200,000 blanks": notebook(" " * 200_000 + "%time", RIGHT),
     "names before a magic": notebook("a, " * 60_000 + "= !ls\nx = (", RIGHT),
@@ -111,11 +100,9 @@ READ_IN_ONE_PASS: dict[str, str | bytes] = {
 }
 
 
-@pytest.mark.parametrize("name", READ_IN_ONE_PASS)
-def test_what_is_long_is_read_in_one_pass(name: str, reader: Reader) -> None:
-    content = READ_IN_ONE_PASS[name]
-    data = content if isinstance(content, bytes) else content.encode()
-    (inner,) = reader.read("a.ipynb" if data[:1] == b"{" else "a.py", data, KERNELS)
+@pytest.mark.parametrize("text", READ_IN_ONE_PASS.values(), ids=READ_IN_ONE_PASS)
+def test_what_is_long_is_read_in_one_pass(text: str, reader: Reader) -> None:
+    (inner,) = reader.read("a.ipynb" if text.startswith("{") else "a.py", text.encode(), KERNELS)
     assert [found.puzzle for found in inner.found if found.source] == ["vector_add"]
 
 
@@ -124,24 +111,16 @@ TOLD: dict[str, tuple[str, str | bytes, str]] = {
     "nested lists in a notebook": ("a.ipynb", "[" * 100_000, "unreadable"),
     "nested unary operators": ("a.py", "x = " + "-" * 100_000 + "1\n" + RIGHT, "syntax"),
     "nested attributes": ("a.py", "x = a" + ".a" * 50_000 + "\n", "syntax"),
-    "null bytes": ("a.py", RIGHT + "\0", "undecodable"),
     "an encoding that is none": ("a.py", b"# -*- coding: surprise -*-\n" + RIGHT.encode(), "undecodable"),
     "utf-7 as a disguise": ("a.py", b"# -*- coding: rot13 -*-\n" + RIGHT.encode(), "undecodable"),
-    "not utf-8": ("a.py", b"\xff\xfe" + RIGHT.encode("utf-16-le"), "undecodable"),
-    "a file of two megabytes": ("a.py", b"#" * (MAX_FILE + 1), "too_large"),
     "a notebook that is a number": ("a.ipynb", "1e999", "unreadable"),
     "a notebook with cells that are none": ("a.ipynb", '{"cells": {"a": 1}}', "unreadable"),
     "a number of a million digits in json": ("a.ipynb", '{"cells": ' + "9" * 1_000_000 + "}", "unreadable"),
     "a truncated notebook": ("a.ipynb", notebook(RIGHT)[:300], "unreadable"),
-    "an empty notebook": ("a.ipynb", "", "unreadable"),
     "a tar": ("a.tar.gz", b"\x1f\x8b\x08", "other_kind"),
     "a pickle": ("a.pkl", b"\x80\x04.", "other_kind"),
-    "a broken zip": ("a.zip", b"PK\3\4 and so on", "unreadable"),
-    "a zip that leads outside": ("a.zip", zipped({"../../evil.py": RIGHT}), "unsafe"),
-    "a zip with an absolute name": ("a.zip", zipped({"/etc/evil.py": RIGHT}), "unsafe"),
     "a zip with a drive": ("a.zip", zipped({"C:/evil.py": RIGHT}), "unsafe"),
     "a zip with backslashes": ("a.zip", zipped({"..\\evil.py": RIGHT}), "unsafe"),
-    "a zip with a link": ("a.zip", linked_zip(), "unsafe"),
     "zips six deep": ("a.zip", nested_zip(6), "too_large"),
     "a zip of 3,000 files": ("a.zip", zipped({f"{n}.py": "" for n in range(3000)}), "too_large"),
     "a zip bomb": ("a.zip", bomb(), "too_large"),
@@ -150,9 +129,10 @@ TOLD: dict[str, tuple[str, str | bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", TOLD)
-def test_what_cannot_be_read_is_told_and_the_next_file_is_read(name: str, reader: Reader) -> None:
-    file, content, reason = TOLD[name]
+@pytest.mark.parametrize(("file", "content", "reason"), TOLD.values(), ids=TOLD)
+def test_what_cannot_be_read_is_told_and_the_next_file_is_read(
+    file: str, content: str | bytes, reason: str, reader: Reader
+) -> None:
     data = content if isinstance(content, bytes) else content.encode()
     found = [one for inner in reader.read(file, data, KERNELS) for one in inner.found]
     assert reason in {one.reason for one in found}, found[:3]
@@ -187,9 +167,9 @@ MENDED_BY_THE_LEARNER: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("name", MENDED_BY_THE_LEARNER)
-def test_what_is_the_learner_s_to_mend_is_forbidden_and_no_fault_of_ours(name: str, reader: Reader) -> None:
-    (inner,) = reader.read("a.py", MENDED_BY_THE_LEARNER[name].encode(), KERNELS)
+@pytest.mark.parametrize("text", MENDED_BY_THE_LEARNER.values(), ids=MENDED_BY_THE_LEARNER)
+def test_what_is_the_learner_s_to_mend_is_forbidden_and_no_fault_of_ours(text: str, reader: Reader) -> None:
+    (inner,) = reader.read("a.py", text.encode(), KERNELS)
     (found,) = inner.found
     assert found.source is None or found.source.problems, found
     if found.source is not None:
@@ -205,7 +185,8 @@ def test_an_exponent_that_overflows_in_a_body_is_still_a_kernel(reader: Reader) 
 
 
 def test_half_a_surrogate_pair_in_a_notebook_becomes_text(reader: Reader) -> None:
-    (inner,) = reader.read("a.ipynb", surrogate_notebook().encode(), KERNELS)
+    text = notebook(RIGHT).replace("# your code starts", "# \\ud800 \\udfff your code starts")
+    (inner,) = reader.read("a.ipynb", text.encode(), KERNELS)
     source = inner.found[0].source
     assert source is not None
     source.source.encode()
