@@ -4,9 +4,8 @@ PYTHON ?= python3
 VENV := .venv/bin/python
 # Another Python that has everything already, e.g. on a GPU machine without network: make gpu-test RUN=python3
 RUN ?= $(VENV)
-# Tests run in one process more than there are processors, as many of them wait for a browser or a server; in four at most: each needs
-# about a gigabyte.
-JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 3 ? n + 1 : 4)))
+# Tests run in four processes, even on two processors: many of them wait for a browser or a server. Each needs about a gigabyte.
+JOBS ?= 4
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help

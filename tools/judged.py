@@ -71,7 +71,7 @@ FAST = "solutions/fast"
 OF_THE_FAST = "tests/fast/test_compiled.py"
 NOTEBOOKS = tuple(sorted({puzzle.notebook for puzzle in LADDER}))
 SUBJECTS = (*PUZZLES, *NOTEBOOKS, *MATRIX, FAST)
-ONE_IN = 100
+ONE_IN = 400
 SHOWN = 16
 """Digits of a hash."""
 
