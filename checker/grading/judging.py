@@ -9,7 +9,7 @@ import re
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import partial
@@ -102,39 +102,68 @@ def judge_missing(
 ) -> Judged:
     """Judge what has no verdict yet, and store each. Ctrl-C ends it; what is stored stays. Raises OSError where nothing can be stored.
 
-    A learner whose verdicts took more than `learner_seconds` in earlier runs is left ungraded with the rest of theirs (0: no such limit).
+    A learner whose verdicts took more than `learner_seconds` so far is left ungraded with the rest of theirs (0: no such limit). With
+    such a limit kernels of one learner are judged one after another.
     """
     folder.sweep()
     judged = Judged()
     missing = set(folder.missing(task.key for task in wanted))
-    left = [task for task in wanted if task.key in missing]
-    over = _over(folder, wanted, learner_seconds) if learner_seconds else set()
-    for key in (task.key for task in left if task.key in over):
-        message = f"the kernels of this learner took more than the {learner_seconds:g} s that one learner may use"
-        judged.faults.append(Fault(key=key, message=message, tried=0))
-        folder.keep_fault(judged.faults[-1])
+    spent = _Spent(learner_seconds, {task.key: task.learners for task in wanted})
+    for task in wanted if learner_seconds else ():
+        if verdict := folder.verdict(task.key):
+            spent.add(verdict)
+
+    def keep(made: VerdictRecord | Fault) -> None:
+        if isinstance(made, Fault):
+            judged.faults.append(made)
+            folder.keep_fault(made)
+        else:
+            folder.keep_verdict(made)
+            judged.stored += 1
+            spent.add(made)
+
     try:
-        for made in engine.verdicts([task for task in left if task.key not in over], setting):
-            if isinstance(made, Fault):
-                judged.faults.append(made)
-                folder.keep_fault(made)
-            else:
-                folder.keep_verdict(made)
-                judged.stored += 1
-            report(made)
+        for now in spent.rounds([task for task in wanted if task.key in missing]):
+            for task in filter(spent.over, now):
+                message = (
+                    f"the kernels of this learner took more than the {learner_seconds:g} s that one learner may use"
+                )
+                keep(Fault(key=task.key, message=message, tried=0))
+            for made in engine.verdicts([task for task in now if not spent.over(task)], setting):
+                keep(made)
+                report(made)
     except KeyboardInterrupt:
         judged.interrupted = True
     return judged
 
 
-def _over(folder: RunFolder, wanted: Sequence[Task], limit: float) -> set[str]:
-    """The keys that only learners want whose verdicts took more than `limit` seconds. A kernel that several share counts for each."""
-    seconds: dict[str, float] = defaultdict(float)
-    for task in wanted:
-        if verdict := folder.verdict(task.key):
-            for learner in task.learners:
-                seconds[learner] += verdict.run.seconds
-    return {task.key for task in wanted if task.learners and all(seconds[x] > limit for x in task.learners)}
+class _Spent:
+    """Seconds that each learner's verdicts took. A kernel that several share counts for each."""
+
+    def __init__(self, limit: float, owners: Mapping[str, Sequence[str]]) -> None:
+        self.limit, self.owners = limit, owners
+        self.seconds: dict[str, float] = defaultdict(float)
+
+    def add(self, verdict: VerdictRecord) -> None:
+        for learner in self.owners[verdict.key]:
+            self.seconds[learner] += verdict.run.seconds
+
+    def over(self, task: Task) -> bool:
+        """Whether everyone who wants it has used up their time."""
+        used = [self.seconds[learner] > self.limit for learner in task.learners]
+        return self.limit > 0 and len(used) > 0 and all(used)
+
+    def rounds(self, left: Sequence[Task]) -> Iterator[Sequence[Task]]:
+        """All at once without a limit, else one kernel of each learner after another."""
+        while left and self.limit:
+            now, later, busy = list[Task](), list[Task](), set[str]()
+            for task in left:
+                (now if busy.isdisjoint(task.learners) else later).append(task)
+                busy.update(task.learners)
+            yield now
+            left = later
+        if left:
+            yield left
 
 
 def isolation_lacks(sandbox: Any, required: Collection[str]) -> list[str]:

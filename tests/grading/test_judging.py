@@ -139,6 +139,16 @@ def test_a_learner_who_has_used_up_their_time_is_left_ungraded(tmp_path: Path) -
     assert (judged.stored, len(judged.faults)) == (0, 2)
 
 
+def test_time_that_is_used_up_in_this_run_counts_too_and_for_no_other_learner(tmp_path: Path) -> None:
+    anna, ben, chris = differing(3)
+    folder = run_folder(tmp_path, {"anna/1.py": anna, "anna/2.py": ben, "ben/1.py": chris})
+    every = wanted(folder)
+    judged = judge_missing(folder, every, CPU, Quick(), learner_seconds=0.05)
+    assert (judged.stored, len(judged.faults)) == (2, 1)
+    assert [task.learners for task in every if folder.fault(task.key)] == [("anna",)]
+    assert "more than the 0.05 s" in judged.faults[0].message
+
+
 def test_a_damaged_verdict_is_made_again(tmp_path: Path) -> None:
     folder = run_folder(tmp_path, {"anna.py": RIGHT})
     (task,) = wanted(folder)

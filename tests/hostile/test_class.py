@@ -29,6 +29,7 @@ from checker.grading.store import RunFolder
 from checker.judge.runner import session
 from checker.sandbox import Sandbox
 from checker.sandbox.compile_pool import failed
+from checker.sandbox.isolation import Limits
 from checker.submission.files import Entry
 from checker.verbs.arguments import UnavailableHere
 from tests.grading.classes import (
@@ -84,16 +85,15 @@ def test_a_compile_bomb_costs_the_time_of_one_kernel_however_many_compilations_i
 
 
 @pytest.mark.slow
-def test_a_kernel_that_unrolls_without_end_ends_as_the_learner_s_and_in_bounded_time(
-    tmp_path: Path, sandbox: Sandbox
-) -> None:
+def test_a_kernel_that_unrolls_without_end_ends_as_the_learner_s_and_in_bounded_time(tmp_path: Path) -> None:
     body = "for i in tl.static_range(1000):\n        for j in tl.static_range(1000):\n            x_ptr += 0\n"
     folder = run_folder(
         tmp_path, {"mallory.py": RIGHT.replace("    # your code starts", f"    {body}    # your code starts")}
     )
     setting = Setting(diagnose=False, seconds=6.0)
     began = time.monotonic()
-    (made,) = Local(sandbox).verdicts(wanted(folder, setting), setting)  # type: ignore[arg-type]
+    with Sandbox(Limits(compile=3.0)) as sandbox:
+        (made,) = Local(sandbox).verdicts(wanted(folder, setting), setting)  # type: ignore[arg-type]
     assert isinstance(made, VerdictRecord)
     assert made.facts.status in ("forbidden", "timeout", "resource_limit")
     assert time.monotonic() - began < 240
