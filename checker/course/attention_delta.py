@@ -186,7 +186,7 @@ PUZZLE = Puzzle(
     "its two rows, in float32. One program per tile of BLOCK_M queries of one head; o and do each have strides of their own.",
     cases=(
         *_covered(),
-        *(_case(2, 2, 21, 16, 16, layout=layout) for layout in ("half_strided", "other_half_strided")),
+        *(_case(2, 2, 21, 16, 16, layout=layout) for layout in ("mixed", "mixed other way")),
         _case(1, 1, 1, 16, 16),
         _case(1, 1, 5003, 16, 32, layout="strided"),  # more queries than a fixed limit would allow
         _case(5, 7, 3, 16, 16, layout="strided"),  # many heads

@@ -234,8 +234,8 @@ def shared_cases(order: Order) -> tuple[Case, ...]:
     """Layouts, families and lengths for both kernels. Most were added for mistakes that show in few cases only."""
     return (
         heads_case(2, (4, 2), (21, 37), 16, (16, 16), layout="roomy"),
-        heads_case(2, (2, 1), (21, 37), 16, (16, 16), layout="half_strided"),
-        heads_case(2, (2, 1), (21, 37), 16, (16, 16), layout="other_half_strided"),
+        heads_case(2, (2, 1), (21, 37), 16, (16, 16), layout="mixed"),
+        heads_case(2, (2, 1), (21, 37), 16, (16, 16), layout="mixed other way"),
         heads_case(2, (4, 2), (37, 21), 32, (16, 32), CAUSAL, dtype="float16", layout="roomy"),
         heads_case(3, (2, 1), (21, 37), 16, (16, 16), layout="transposed"),
         heads_case(1, (1, 1), (50, 40), 16, (64, 16), CAUSAL),

@@ -33,6 +33,7 @@ _ORDERS = {
     },
 }
 """For a layout and a tensor: the order of its dimensions in memory, the step of the last one, and the gap after it, in elements."""
+_MIXED = ("mixed", "mixed other way")
 CAUSAL, RAGGED, FULL = {"IS_CAUSAL": True}, {"RAGGED": 1}, {"RAGGED": 2}
 CAUSAL_RAGGED, CAUSAL_FULL, FULL_SCALED = CAUSAL | RAGGED, CAUSAL | FULL, FULL | SCALED
 """Flags of cases. RAGGED and FULL are the two ways in which batches differ in length: inside a tile, and by whole tiles (`key_lengths`)."""
@@ -53,11 +54,15 @@ def laid_out(x: torch.Tensor, case: Case, name: str) -> torch.Tensor:
     - `roomy`: part of a larger buffer. All tensors have the same row stride, but different strides of heads and batches.
     - `strided`: each tensor has its own order in memory, and gaps, so no stride can be left out or replaced by another tensor's.
       Keys lie as in a cache, D before N.
-    - `half_strided`, `other_half_strided`: every other tensor like that, the others contiguous. So one tensor's numbers lie one after
-      the other in a row, and another's do not.
     - `apart`: the same, but with each row contiguous and all other strides multiples of 16 bytes, as a tensor descriptor needs.
+    - `mixed`, `mixed other way`: every other tensor is strided, the others are contiguous. So the numbers of a row lie one after the
+      other in one tensor, and not in another.
     """
-    match case.layout:
+    layout = case.layout
+    if layout in _MIXED:
+        turn = list(_ORDERS["strided"]).index(name) + _MIXED.index(layout)
+        layout = ("strided", "contiguous")[turn % 2]
+    match layout:
         case "contiguous":
             return x.contiguous()
         case "transposed":
@@ -67,12 +72,8 @@ def laid_out(x: torch.Tensor, case: Case, name: str) -> torch.Tensor:
             room = 1 + list(_ORDERS["strided"]).index(name)
             wide = x.new_full((x.shape[0], x.shape[1] + room, x.shape[2] + 2 * room, x.shape[3]), torch.nan)
             return wide[:, : x.shape[1], : x.shape[2]].copy_(x)
-        case "half_strided" | "other_half_strided" if (list(_ORDERS["strided"]).index(name) % 2) == (
-            case.layout == "half_strided"
-        ):
-            return x.contiguous()
-        case "strided" | "half_strided" | "other_half_strided" | "apart":
-            order, step, gap = _ORDERS["apart" if case.layout == "apart" else "strided"][name]
+        case "strided" | "apart":
+            order, step, gap = _ORDERS[layout][name]
             along = x.permute(order)
             wide = torch.full((*along.shape[:-1], along.shape[-1] * step + gap), torch.nan, dtype=x.dtype)
             wide[..., : along.shape[-1] * step : step] = along

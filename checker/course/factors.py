@@ -7,8 +7,8 @@ from collections.abc import Mapping
 LAYOUTS: dict[str, str] = {
     "padded": "rows that lie further apart in memory than they are long",
     "transposed": "heads that lie side by side in memory, row by row",
-    "half_strided": "tensors of which every other one lies in memory in an order of its own, with gaps",
-    "other_half_strided": "tensors of which every other one lies in memory in an order of its own, with gaps",
+    "mixed": "tensors of which every other one lies in memory in an order of its own, with gaps",
+    "mixed other way": "tensors of which every other one lies in memory in an order of its own, with gaps",
     "strided": "tensors that each lie in memory in an order of their own, with gaps",
 }
 """By layout, except the contiguous one."""
