@@ -1,12 +1,12 @@
 """The record of what was judged: `make judged` writes it, and test runs leave out what it covers.
 
-The tests marked ``judged`` judge more than 1,000 kernels and run every notebook, which takes two cores half an hour. Their results
-depend on the kernel, its puzzle, the code that judges and the versions of the packages that compute. `reports/judged.json` keeps a hash
-of all that for each puzzle whose kernels all came out as they should, for each notebook that ran as it should, for each pair of Triton and
-NumPy on which the simulator's tests passed, and for the fast solutions, which are compiled in every configuration. Where the hash is
-unchanged, a test run takes one in `ONE_IN` of these tests, others at every commit, and leaves out the pair. Where it changed, the test
-run takes all of them. So whoever changes something that decides about verdicts judges it with this command, or leaves it to CI, which
-then takes longer.
+The tests marked ``judged`` judge more than 1,000 kernels and run every notebook, which takes two cores half an hour. Their results depend
+on the kernel, its puzzle, the code that judges and the versions of the packages that compute. `reports/judged.json` keeps a hash of all
+that for each puzzle whose kernels all came out as they should, for each notebook that ran as it should, for each pair of Triton and NumPy
+on which the simulator's tests passed, and for the fast solutions, which are compiled and simulated in every configuration. Where the hash
+is unchanged, a test run takes one in `ONE_IN` of these tests, others at every commit, and leaves out the pair. Where it changed, the test
+run takes all of them. So whoever changes something that decides about verdicts judges it with this command, or leaves it to CI, which then
+takes longer.
 
     JUDGE=all make test                  judge everything, whatever is recorded
     JUDGE="row_softmax" make test        the tests of these puzzles or notebooks, and no others
@@ -68,7 +68,7 @@ MATRIX = ("3.6.0/2.3.5", "3.9.0/newest")
 """The pairs of Triton and NumPy that `tools/test-matrix` tries."""
 OF_THE_MATRIX = ("tests/simulator", "tests/compiler/test_launch_keys.py")
 FAST = "solutions/fast"
-OF_THE_FAST = "tests/fast/test_compiled.py"
+OF_THE_FAST = ("tests/fast/test_compiled.py", "tests/fast/test_values.py")
 NOTEBOOKS = tuple(sorted({puzzle.notebook for puzzle in LADDER}))
 SUBJECTS = (*PUZZLES, *NOTEBOOKS, *MATRIX, FAST)
 ONE_IN = 400
@@ -116,7 +116,7 @@ def _of_pair(pair: str) -> str:
 
 
 def _of_fast() -> str:
-    places = (FAST, "tests/fast", "checker/compiler")
+    places = (FAST, "tests/fast", "checker/compiler", "checker/simulator", "checker/puzzle.py")
     return _hash([*packages(), *(_code(path) for place in places for path in _python(ROOT / place))])
 
 
@@ -209,7 +209,7 @@ def judge(subject: str, jobs: int) -> bool:
     if subject in MATRIX:
         command, variables = ["tools/test-matrix"], {"PAIRS": subject, "JUDGE": "all", "JOBS": str(jobs)}
     else:
-        command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), "-m", "judged", *TESTS, OF_THE_FAST]
+        command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), "-m", "judged", *TESTS, *OF_THE_FAST]
         variables = {"JUDGE": subject}
     return subprocess.run(command, cwd=ROOT, env=os.environ | variables, check=False).returncode == 0
 
