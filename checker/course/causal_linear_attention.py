@@ -100,7 +100,7 @@ PUZZLE = Puzzle(
         _case(1, 1, 5, (16, 16), 16, family="frozen", flags=_AFTER),
         _case(1, 1, 3, (16, 16), 16, family="warm", flags=_FIRST),
         _case(2, 2, 67, (16, 16), 16, family="cold", flags=_FIRST),
-        _case(1, 1, 150, (16, 16), 16, family="freezing", flags=_FIRST),
+        _case(1, 1, 130, (16, 16), 16, family="freezing", flags=_FIRST),
         _case(1, 1, 5, (16, 33), 16, family="huge", flags=_FIRST),
         _case(1, 2, 11, (16, 16), 16, family="blanks", flags={"PAST": 5}),
         _case(1, 1, 7, (16, 16), 16, family="short_keys", flags=_FIRST),

@@ -115,7 +115,11 @@ def test_two_by_three_by_hand():
 def test_every_pair_of_factors_that_there_can_be_meets_in_some_case(name):
     cases = [c for c in PUZZLES[name].cases if "cpu" in c.devices and tuple(c.meta.values()) in TILES]
     families = ("large", "normal", "negative", "positive")
-    cases = [c for c in cases if c.family in families and c.sizes["H_Q"] < 82 and c.layout != "roomy"]
+    cases = [
+        c
+        for c in cases
+        if c.family in families and c.sizes["H_Q"] < 82 and c.layout in ("strided", "transposed", "contiguous")
+    ]
     known = [factors(c) | {"family": c.family, "batches": c.sizes["B"]} for c in cases]
     values = {factor: {case[factor] for case in known} for factor in known[0]}
     assert values["d"] == set(WIDTHS)

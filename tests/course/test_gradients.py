@@ -121,7 +121,11 @@ def factors(case: Case) -> dict[str, object]:
 def test_every_pair_of_deltas_factors_meets_in_some_case():
     drawn = [case for case in cpu(DELTA) if case.meta["BLOCK_M"] in (16, 32, 64) and case.sizes["H_Q"] <= 3]
     outside = ("tiny_outputs", "small_gradients", "blanks")  # of the pairs
-    covered = [factors(case) for case in drawn if case.family not in outside and case.layout != "roomy"]
+    covered = [
+        factors(case)
+        for case in drawn
+        if case.family not in outside and case.layout in ("strided", "transposed", "contiguous")
+    ]
     values = {factor: {one[factor] for one in covered} for factor in covered[0]}
     assert {len(values[name]) for name in ("dtype", "layout")} == {3}
     for one, other in combinations(values, 2):
