@@ -107,9 +107,8 @@ def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     """What an error is measured against: for O see `scale_of_outputs`; for a maximum, sum or log-sum-exp its own size, at least 1.
 
     The at least 1 allows for rounded operands of the scores, and half as much again for queries that are scaled and rounded to 16 bits
-    once more. Neither applies to the scores near 0 of "creeping_scores". In
-    "constant" all scores are exactly 0, however queries and keys are rounded, so the statistics may be off by a few last bits of 1
-    only: an exponential of 0 may be.
+    once more. Neither applies to the scores near 0 of "creeping_scores". In "constant" all scores are exactly 0, however queries and
+    keys are rounded: there the statistics may be off by a few last bits of 1, as an approximated exponential of 0 may be.
     """
     if output == "o_ptr":
         return scale_of_outputs(case, output, expected)

@@ -10,7 +10,7 @@ import torch
 
 from checker.course import attention_heads, slips
 from checker.course.attention_cases import DTYPES as DTYPE_NAMES
-from checker.course.attention_heads import laid_out, stride_names, strides
+from checker.course.attention_heads import MIXED, laid_out, stride_names, strides
 from checker.course.covering import Row, covering, length, smallest_first
 from checker.course.diagrams import flowing
 from checker.course.families import case_name, counted, generator, once_a_case
@@ -186,7 +186,7 @@ PUZZLE = Puzzle(
     "its two rows, in float32. One program per tile of BLOCK_M queries of one head; o and do each have strides of their own.",
     cases=(
         *_covered(),
-        *(_case(2, 2, 21, 16, 16, layout=layout) for layout in ("mixed", "mixed other way")),
+        *(_case(2, 2, 21, 16, 16, layout=layout) for layout in MIXED),
         _case(1, 1, 1, 16, 16),
         _case(1, 1, 5003, 16, 32, layout="strided"),  # more queries than a fixed limit would allow
         _case(5, 7, 3, 16, 16, layout="strided"),  # many heads

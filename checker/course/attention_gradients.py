@@ -25,6 +25,7 @@ from checker.course.attention_heads import (
     FACTORS_OF_HEADS,
     FULL,
     FULL_SCALED,
+    MIXED,
     RAGGED,
     from_row,
     heads_case,
@@ -234,8 +235,7 @@ def shared_cases(order: Order) -> tuple[Case, ...]:
     """Layouts, families and lengths for both kernels. Most were added for mistakes that show in few cases only."""
     return (
         heads_case(2, (4, 2), (21, 37), 16, (16, 16), layout="roomy"),
-        heads_case(2, (2, 1), (21, 37), 16, (16, 16), layout="mixed"),
-        heads_case(2, (2, 1), (21, 37), 16, (16, 16), layout="mixed other way"),
+        *(heads_case(2, (2, 1), (21, 37), 16, (16, 16), layout=layout) for layout in MIXED),
         heads_case(2, (4, 2), (37, 21), 32, (16, 32), CAUSAL, dtype="float16", layout="roomy"),
         heads_case(3, (2, 1), (21, 37), 16, (16, 16), layout="transposed"),
         heads_case(1, (1, 1), (50, 40), 16, (64, 16), CAUSAL),

@@ -33,7 +33,18 @@ _ORDERS = {
     },
 }
 """For a layout and a tensor: the order of its dimensions in memory, the step of the last one, and the gap after it, in elements."""
-_MIXED = ("mixed", "mixed other way")
+MIXED = ("mixed 1", "mixed 2", "mixed 3", "mixed 4")
+_STRIDED_IN = {
+    "q_ptr": (1, 2),
+    "k_ptr": (3, 4),
+    "v_ptr": (1, 3),
+    "o_ptr": (1, 4),
+    "do_ptr": (2, 3),
+    "dq_ptr": (2, 4),
+    "dk_ptr": (2, 4),
+    "dv_ptr": (1, 4),
+}
+"""The mixed layouts in which a tensor is strided. No two tensors of a puzzle have the same, so each is strided where each other is not."""
 CAUSAL, RAGGED, FULL = {"IS_CAUSAL": True}, {"RAGGED": 1}, {"RAGGED": 2}
 CAUSAL_RAGGED, CAUSAL_FULL, FULL_SCALED = CAUSAL | RAGGED, CAUSAL | FULL, FULL | SCALED
 """Flags of cases. RAGGED and FULL are the two ways in which batches differ in length: inside a tile, and by whole tiles (`key_lengths`)."""
@@ -55,13 +66,12 @@ def laid_out(x: torch.Tensor, case: Case, name: str) -> torch.Tensor:
     - `strided`: each tensor has its own order in memory, and gaps, so no stride can be left out or replaced by another tensor's.
       Keys lie as in a cache, D before N.
     - `apart`: the same, but with each row contiguous and all other strides multiples of 16 bytes, as a tensor descriptor needs.
-    - `mixed`, `mixed other way`: every other tensor is strided, the others are contiguous. So the numbers of a row lie one after the
-      other in one tensor, and not in another.
+    - `mixed 1` to `mixed 4`: some tensors are strided, the others contiguous. Between them the four layouts have each tensor strided
+      beside each other one that is contiguous.
     """
     layout = case.layout
-    if layout in _MIXED:
-        turn = list(_ORDERS["strided"]).index(name) + _MIXED.index(layout)
-        layout = ("strided", "contiguous")[turn % 2]
+    if layout in MIXED:
+        layout = "strided" if 1 + MIXED.index(layout) in _STRIDED_IN[name] else "contiguous"
     match layout:
         case "contiguous":
             return x.contiguous()

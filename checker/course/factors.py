@@ -7,8 +7,10 @@ from collections.abc import Mapping
 LAYOUTS: dict[str, str] = {
     "padded": "rows that lie further apart in memory than they are long",
     "transposed": "heads that lie side by side in memory, row by row",
-    "mixed": "tensors of which every other one lies in memory in an order of its own, with gaps",
-    "mixed other way": "tensors of which every other one lies in memory in an order of its own, with gaps",
+    **dict.fromkeys(
+        ("mixed 1", "mixed 2", "mixed 3", "mixed 4"),
+        "some tensors contiguous and others in an order of their own, with gaps",
+    ),
     "strided": "tensors that each lie in memory in an order of their own, with gaps",
 }
 """By layout, except the contiguous one."""

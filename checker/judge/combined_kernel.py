@@ -103,9 +103,8 @@ def remembered(puzzle: Puzzle) -> Remembered:
 def behaviours(puzzle: Puzzle, runner: Runner, tasks: Sequence[Task]) -> Iterator[Behaviour]:
     """What each misconception's kernel does in the case beside it, in order; run where it is not remembered."""
     known = remembered(puzzle)
-    kept = [
-        known.behaviours.get(_key(task)) for task in tasks
-    ]  # read once: verdicts beside this one keep and drop others meanwhile
+    # read once: verdicts beside this one keep and drop others meanwhile
+    kept = [known.behaviours.get(_key(task)) for task in tasks]
     arriving = run_misconceptions(puzzle, runner, [t for t, found in zip(tasks, kept, strict=True) if found is None])
     for task, found in zip(tasks, kept, strict=True):
         if found is None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 from random import Random
 
 import pytest
 
 from checker.course import PUZZLES
 from checker.course.attention_cases import SHAPES, TILES, WIDTHS
+from checker.course.attention_heads import MIXED
 from checker.course.attention_inputs import CHOSEN, scale_of
 from checker.course.family_words import in_name
 from checker.judge.launches import prepare, without_numbers
@@ -44,7 +45,7 @@ def test_every_pair_of_factors_that_there_can_be_meets_in_some_case(name):
     known = map(factors, cpu(name))
     # without the single cases that bring tiles or groups of their own
     cases = [case for case in known if case["tile"] in TILES and case.get("group", 1) in GROUPS]
-    cases = [case for case in cases if case["layout"] not in ("roomy", "mixed", "mixed other way")]
+    cases = [case for case in cases if case["layout"] not in ("roomy", *MIXED)]
     values = {factor: {case[factor] for case in cases} for factor in cases[0]}
     assert values["d"] == set(WIDTHS)
     assert values["tile"] == set(TILES)
@@ -56,6 +57,17 @@ def test_every_pair_of_factors_that_there_can_be_meets_in_some_case(name):
         met = {(case[one], case[other]) for case in cases}
         for x, y in product(values[one], values[other]):
             assert (x, y) in met, f"{one} {x} with {other} {y}"
+
+
+@pytest.mark.parametrize("name", ["flash_attention_heads", "attention_delta", "attention_dkdv", "attention_dq"])
+def test_each_tensor_is_strided_where_each_other_is_contiguous(name):
+    def last_strides(case):
+        made = PUZZLES[name].make(case)
+        return {tensor: x.stride(-1) for tensor, x in made.items() if x.dim() == 4}
+
+    mixed = [last_strides(case) for case in cpu(name) if case.layout in MIXED]
+    for one, other in permutations(mixed[0], 2):
+        assert any(strides[one] != 1 == strides[other] for strides in mixed), f"{one} strided, {other} not"
 
 
 def test_each_two_of_dtype_width_and_tile_are_one_shape():
