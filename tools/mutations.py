@@ -43,7 +43,6 @@ _WITH_BODY = (ast.For, ast.If)
 """Statements with a body: changed in their first line, and then in the body."""
 _UNSEEN = {
     "int64 dropped": "no case that fits into memory can show the difference",
-    "barrier dropped": "the simulator runs a program's threads in step, so that none reads too early",
 }
 """Kinds of change that no case on the CPU can tell from the solution, and why."""
 

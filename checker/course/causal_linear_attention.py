@@ -118,7 +118,7 @@ PUZZLE = Puzzle(
         _case(1, 2, 37, (16, 16), 16, family="faint"),
         _case(2, 3, 1, (16, 31), 16, family="cold", flags=_AFTER),
         _case(2, 3, 35, (32, 47), 16, dtype="bfloat16", family="contributions", layout="padded", flags=_AFTER),
-        _case(1, 2, 67, (128, 33), 32, dtype="bfloat16", family="many_small", flags=_FIRST),
+        _case(1, 2, 67, (128, 65), 64, dtype="bfloat16", family="many_small", flags=_FIRST),
         _case(2, 3, 19, (128, 47), 16, dtype="bfloat16", family="cold", layout="padded", flags=_AFTER),
         # added for mistakes that only a GPU's larger cases had shown
         _case(1, 2, 130, (32, 47), 16, dtype="float16", layout="padded", flags=_AFTER),

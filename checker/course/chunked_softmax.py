@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from checker.course import slips, softmax_rows
 from checker.course.diagrams import matrices
-from checker.course.families import row_magnitude
 from checker.course.softmax_rows import by_row
 from checker.puzzle import CPU, GPU, TIMED, FilmSpec, Hint, Long, Many, Puzzle
 
@@ -24,7 +23,7 @@ PUZZLE = Puzzle(
     cases=(
         *softmax_rows.in_chunks(),
         by_row(3, 605, 16, family="climbing"),
-        by_row(3, 61, 16, family="vast", devices=CPU),
+        by_row(3, 61, 16, family="utmost", devices=CPU),
         by_row(8, 200_003, 4096, devices=GPU),
         by_row(5, 262_144, 16384, devices=GPU, dtype="bfloat16", family="spike"),
         by_row(515, 5003, 1024, devices=GPU, dtype="float16", family="ascending", layout="padded"),
@@ -38,7 +37,7 @@ PUZZLE = Puzzle(
     reference=softmax_rows.reference,
     launch=softmax_rows.launch,
     budget=softmax_rows.reading_x(3, "x is read once for the maximum, once for the sum, once for the result"),
-    scale=row_magnitude,
+    scale=softmax_rows.scale,
     tolerance=softmax_rows.TOLERANCE,
     hint=Hint(
         question="A row is 1, 2, 3, 4 and a chunk has 2 columns. Every output is divided by one number. Which one is it, and "

@@ -24,6 +24,8 @@ CONSTRUCTED = {"chunk_pairs": PAIRS, "chunk_pairs_in_sight": IN_SIGHT, "chunk_tr
 """Families whose rows are not random but built from kinds of chunks."""
 REACH = {"float32": 3000.0, "float16": 60_000.0, "bfloat16": 1e5}
 """The largest magnitude in rows of the family "extreme"."""
+FURTHER = {"vast": 1e30, "utmost": 1e38}
+"""The same for families that go further in float32."""
 
 
 def counted(number: int, singular: str, plural: str) -> str:
@@ -97,10 +99,9 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
             return (5e-5 * torch.arange(n, dtype=torch.float64)).repeat(m, 1)
         case "climbing":  # each rise is small, but their sum exceeds the range of exp
             return 6.0 * (torch.arange(n) // chunk_width(case, n)).double() + x.clamp(-1, 1)
-        case (
-            "overflowing_sum"
-        ):  # beside a maximum of 0, the exponential of one number fits in float32, the sum of three does not
+        case "overflowing_sum":  # beside a maximum of 0, the exponential of one number fits in float32; the sum of three does not, or in odd rows of 226
             x = 88.0 - (torch.arange(n) % 3 / 4).double().repeat(m, 1)
+            x[1::2] = 83.3
             x[:, : chunk_width(case, n)] = 0.0
             return x
         case "one_hot":  # the last element has all the weight
@@ -109,6 +110,14 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
             return x
         case "constant":
             return torch.full((m, n), -7.25, dtype=torch.float64)
+        case "nearly_constant":
+            return (-7.25 + (7 * torch.arange(n) % 23) / 2**15).double().repeat(m, 1)
+        case (
+            "equal_terms"
+        ):  # after the first, each adds 0.7, which a sum of more than 64 in 16 bits rounds the same way every time
+            x = torch.full((m, n), math.log(0.7), dtype=torch.float64)
+            x[:, 0] = 0.0
+            return x
         case "masked":  # some elements are -inf, never a whole row
             x = torch.where(torch.rand(m, n, generator=generator(case), dtype=torch.float64) < 0.4, -torch.inf, x)
             x[:, n // 2] = 1.0
@@ -176,8 +185,8 @@ def with_a_kind_left_out(family: str) -> dict[str, str]:
 
 def _plan(case: Case) -> Plan | None:
     """The plan of a family that is built from chunks, None for the others."""
-    if case.family in ("extreme", "vast"):
-        return extremes(1e30 if case.family == "vast" else REACH[case.dtype])
+    if case.family == "extreme" or case.family in FURTHER:
+        return extremes(FURTHER.get(case.family, REACH[case.dtype]))
     family, _, left_out = case.family.partition(WITHOUT)
     plan = CONSTRUCTED.get(family)
     return plan.without(Kind[left_out]) if plan and left_out else plan
@@ -210,7 +219,7 @@ def stored(x: torch.Tensor, case: Case, gap: int = 13) -> torch.Tensor:
 
 
 def row_magnitude(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """The scale of an error: the largest magnitude of each row, [..., 1].
+    """A scale of errors: the largest magnitude of each row, [..., 1].
 
     At least twice the smallest normal number of the dtype: numbers below that are multiples of a step, however small they are.
     """

@@ -119,7 +119,7 @@ PUZZLE = Puzzle(
         _case(16, 445, 16, (16, 16), family="score_triples", flags=SCALED),
         _case(17, 577, 16, (16, 16), family="score_pairs_in_sight"),  # too many tiles of keys to unroll by hand
         _case(17, 577, 128, (16, 16), dtype="bfloat16", family="score_pairs", flags=SCALED),
-        _case(5, 40_003, 16, (16, 128)),  # more keys than 16 bits can count
+        _case(5, 40_003, 16, (16, 256)),  # more keys than 16 bits can count
         _case(277, 649, 16, (16, 16), dtype="bfloat16", family="large", layout="padded"),
         _case(277, 211, 16, (16, 16), dtype="float16", family="large"),
         _case(1, 15, 128, (32, 16), dtype="bfloat16", family="large"),
@@ -139,6 +139,8 @@ PUZZLE = Puzzle(
         _case(7, 85, 16, (16, 16), family="blanks"),
         _case(9, 41, 16, (16, 16), family="near_overflow"),
         _case(9, 41, 64, (16, 16), dtype="float16", family="near_overflow"),
+        _case(10, 605, 16, (16, 16), family="one_rise"),
+        _case(10, 349, 16, (16, 16), dtype="float16", family="one_rise"),
         _case(5, 41, 16, (16, 16), dtype="float16", family="overflowing_scores", flags={"SCALE": 2.0**-12}),
         _case(3, 1103, 16, (16, 16), dtype="float16"),
         _case(19, 41, 16, (16, 16), family="constant"),

@@ -98,7 +98,7 @@ PUZZLE = Puzzle(
         _case(1, (4, 2), (50, 649), 16, (16, 16), CAUSAL, dtype="bfloat16", family="large", layout="apart"),
         _case(1, (3, 3), (34, 655), 16, (16, 16), CAUSAL),
         _case(
-            1, (1, 1), (5, 40_003), 16, (16, 128), CAUSAL, family="score_pairs_in_sight"
+            1, (1, 1), (5, 40_003), 16, (16, 256), CAUSAL, family="score_pairs_in_sight"
         ),  # more keys than 16 bits can count
         _case(2, (3, 1), (80, 640), 16, (16, 64), dtype="float16", layout="apart"),
         _case(2, (3, 1), (140, 112), 16, (32, 16), CAUSAL, dtype="float16", family="score_pairs", layout="transposed"),
@@ -122,6 +122,8 @@ PUZZLE = Puzzle(
         _case(3, (2, 1), (21, 37), 32, (16, 32), CAUSAL, dtype="bfloat16", layout="transposed"),
         _case(1, (1, 1), (9, 41), 16, (16, 16), CAUSAL, family="near_overflow"),
         _case(1, (1, 1), (9, 41), 64, (16, 16), dtype="float16", family="near_overflow"),
+        _case(1, (1, 1), (10, 605), 16, (16, 16), family="one_rise"),
+        _case(1, (1, 1), (10, 349), 16, (16, 16), dtype="float16", family="one_rise"),
         _case(1, (1, 1), (5, 41), 16, (16, 16), {"SCALE": 2.0**-12}, dtype="float16", family="overflowing_scores"),
         _case(1, (82, 2), (3, 5), 16, (16, 16)),  # more heads than a fixed limit would allow
         _case(1, (1, 1), (3, 1103), 16, (16, 16), dtype="float16"),

@@ -73,7 +73,7 @@ PUZZLE = Puzzle(
         ),
         heads_case(2, (6, 3), (66, 655), 16, (16, 16), CAUSAL_RAGGED),
         heads_case(
-            1, (1, 1), (5, 40_003), 16, (16, 128), CAUSAL, family="score_pairs_in_sight"
+            1, (1, 1), (5, 40_003), 16, (16, 256), CAUSAL, family="score_pairs_in_sight"
         ),  # more keys than 16 bits can count
         heads_case(3, (3, 1), (80, 640), 16, (16, 64), RAGGED, dtype="float16", layout="strided"),
         heads_case(
@@ -117,6 +117,8 @@ PUZZLE = Puzzle(
         heads_case(3, (2, 1), (21, 37), 32, (16, 32), CAUSAL, dtype="bfloat16", layout="transposed"),
         heads_case(1, (1, 1), (9, 41), 16, (16, 16), CAUSAL, family="near_overflow"),
         heads_case(1, (1, 1), (9, 41), 64, (16, 16), dtype="float16", family="near_overflow"),
+        heads_case(1, (1, 1), (10, 605), 16, (16, 16), family="one_rise"),
+        heads_case(1, (1, 1), (10, 349), 16, (16, 16), dtype="float16", family="one_rise"),
         heads_case(1, (1, 1), (5, 41), 16, (16, 16), {"SCALE": 2.0**-12}, dtype="float16", family="overflowing_scores"),
         heads_case(2, (41, 1), (3, 23), 16, (16, 16), RAGGED, dtype="float16"),  # 41 · (1 / 41) is below 1
         # more heads than a fixed limit would allow

@@ -180,6 +180,8 @@ PUZZLE = Puzzle(
         _case(2, 7, 85, 16, (16, 16), family="blanks"),
         _case(1, 9, 41, 16, (16, 16), family="near_overflow"),
         _case(1, 9, 41, 64, (16, 16), dtype="float16", family="near_overflow"),
+        _case(1, 10, 605, 16, (16, 16), family="one_rise"),
+        _case(1, 10, 349, 16, (16, 16), dtype="float16", family="one_rise"),
         _case(1, 5, 41, 16, (16, 16), dtype="float16", family="overflowing_scores", flags={"SCALE": 2.0**-12}),
         _case(3, 21, 37, 16, (16, 16), layout="interleaved"),
         _case(1, 3, 1103, 16, (16, 16), dtype="float16"),

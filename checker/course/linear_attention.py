@@ -239,7 +239,7 @@ PUZZLE = Puzzle(
         # added for mistakes that only a GPU's larger cases had shown
         _case(1, 1, (563, 563), (16, 16), (16, 16, 16), family="signs"),
         _case(1, 1, (3, 1043), (16, 16), (16, 16, 16)),  # more tiles of keys than a fixed limit would allow
-        _case(1, 1, (3, 40_003), (16, 16), (16, 128, 16)),  # more keys than 16 bits can count
+        _case(1, 1, (3, 40_003), (16, 16), (16, 256, 16)),  # more keys than 16 bits can count
         _case(1, 2, (17, 40), (16, 16), (16, 16, 16), family="faint"),
         _case(4, 16, (500, 517), (128, 96), (64, 64, 64), devices=GPU, dtype="float16", ragged=True, layout="padded"),
         _case(2, 4, (4099, 4099), (64, 64), (64, 64, 64), devices=GPU, family="signs"),

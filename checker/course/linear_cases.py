@@ -9,7 +9,7 @@ from typing import Any
 from checker.course.covering import Row, covering, each_once, length
 from checker.course.families import counted
 from checker.course.linear_inputs import described, heads_of
-from checker.puzzle import Case
+from checker.puzzle import CPU, Case
 
 FAMILIES = ("contributions", "growing", "signs", "hot", "cold")
 """The families in the covering arrays."""
@@ -100,6 +100,7 @@ def shared_cases(past: Past) -> tuple[Case, ...]:
         chunked_case(2, 2, 37, (32, 32), tile, layout="roomy", dtype="bfloat16", **first),
         *(chunked_case(1, 1, 33, (16, 16), tile, family=family, dtype=dtype, **first) for family, dtype in families),
         chunked_case(1, 1, 300, (16, 16), (64, 16), family="freezing", **first),
+        chunked_case(1, 1, 300, (16, 16), (256, 16), devices=CPU, **first),  # more lanes than 8 bits can count
         chunked_case(1, 1, 48, (16, 16), (32, 32), **after),  # 16 divides every size, a tile divides none
     )
 

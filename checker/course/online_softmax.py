@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from checker.course import slips, softmax_rows
 from checker.course.diagrams import matrices
-from checker.course.families import row_magnitude
 from checker.course.softmax_rows import by_row
 from checker.puzzle import CPU, GPU, TIMED, FilmSpec, Hint, Long, Many, Puzzle
 
@@ -23,10 +22,10 @@ PUZZLE = Puzzle(
     "row never is.",
     cases=(
         *softmax_rows.in_chunks(),
-        by_row(3, 61, 16, family="vast", devices=CPU),
+        by_row(3, 61, 16, family="utmost", devices=CPU),
         by_row(3, 605, 16, family="creeping"),
         by_row(3, 605, 16, family="climbing"),
-        by_row(1, 605, 16, family="overflowing_sum"),
+        by_row(2, 605, 16, family="overflowing_sum"),
         by_row(8, 200_003, 4096, devices=GPU, family="ascending"),
         by_row(5, 262_144, 16384, devices=GPU, dtype="bfloat16", family="spike"),
         by_row(515, 5003, 1024, devices=GPU, dtype="float16", family="ascending", layout="padded"),
@@ -40,7 +39,7 @@ PUZZLE = Puzzle(
     reference=softmax_rows.reference,
     launch=softmax_rows.launch,
     budget=softmax_rows.reading_x(2, "x is read once for maximum and sum together, once for the result"),
-    scale=row_magnitude,
+    scale=softmax_rows.scale,
     tolerance=softmax_rows.TOLERANCE,
     hint=Hint(
         question="You have walked over 1, 2 and hold m = 2 and l = exp(1 - 2) + exp(2 - 2). Now come 3, 4. If you had known "

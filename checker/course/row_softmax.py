@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from checker.course import slips, softmax_rows
 from checker.course.diagrams import matrices
-from checker.course.families import row_magnitude
 from checker.course.softmax_rows import by_row
 from checker.puzzle import CPU, GPU, TIMED, FilmSpec, Hint, Long, Many, Puzzle
 
@@ -27,11 +26,13 @@ PUZZLE = Puzzle(
         by_row(67, 7, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
         by_row(2, 5003, 8192),  # more columns than a fixed limit would allow
         by_row(1, 12_289, 16384, layout="padded"),
+        by_row(1, 40_003, 65_536, devices=CPU),  # more lanes than 16 bits can count
+        by_row(3, 61, 64, family="nearly_constant"),
         by_row(2, 4096, 4096, layout="padded"),  # a round number of columns, and rows further apart
         by_row(3, 16, 16, dtype="bfloat16", family="deep"),
         by_row(3, 16, 16, dtype="bfloat16", family="positive"),
         by_row(2, 48, 64),  # 16 divides every size, a tile divides none
-        by_row(3, 61, 64, family="vast", devices=CPU),
+        by_row(3, 61, 64, family="utmost", devices=CPU),
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
         by_row(9, 2050, 4096, dtype="float16", family="chunk_pairs", layout="padded"),
         by_row(70_001, 37, 64, devices=GPU, family="negative"),
@@ -47,7 +48,7 @@ PUZZLE = Puzzle(
     reference=softmax_rows.reference,
     launch=softmax_rows.launch_whole_rows,
     budget=softmax_rows.reading_x(1, "the row stays on chip, so x is read once"),
-    scale=row_magnitude,
+    scale=softmax_rows.scale,
     tolerance=softmax_rows.TOLERANCE,
     hint=Hint(
         question="A row has 3 numbers, -5, -6 and -7, and your tile has 4 lanes. What does the fourth lane hold after the load? "
@@ -69,6 +70,6 @@ PUZZLE = Puzzle(
         state={"m_i": "maximum of the row", "l_i": "sum of exponentials"},
         choices={"M": (2, 4, 6), "N": (5, 7, 8, 13), "BLOCK_N": (8, 16)},
     ),
-    drawn=softmax_rows.drawn_in_one_tile(_FAMILIES, longest=12_290),
+    drawn=softmax_rows.drawn_in_one_tile(_FAMILIES),
     slips=slips.softmax(softmax_rows.tile_holds_the_row),
 )

@@ -10,7 +10,21 @@ from checker.course import slips, softmax_rows
 from checker.course.diagrams import flowing
 from checker.course.families import generator, once_a_case, rows, stored
 from checker.course.softmax_rows import by_row, matrix_bytes
-from checker.puzzle import DTYPES, GPU, TIMED, Allowance, Case, FilmSpec, Hint, Long, Many, Puzzle, Tensors, Tolerance
+from checker.puzzle import (
+    CPU,
+    DTYPES,
+    GPU,
+    TIMED,
+    Allowance,
+    Case,
+    FilmSpec,
+    Hint,
+    Long,
+    Many,
+    Puzzle,
+    Tensors,
+    Tolerance,
+)
 
 TOLERANCE = {
     "float32": Tolerance(rtol=2**-22, c=32.0),
@@ -112,6 +126,7 @@ PUZZLE = Puzzle(
         *softmax_rows.covered(_TILES, (9, 1, 3), _FAMILIES, softmax_rows.columns_in_one_tile),
         by_row(67, 7, 8, family="alike_gradients", layout="padded"),  # many programs
         by_row(2, 5003, 8192),  # more columns than a fixed limit would allow
+        by_row(1, 40_003, 65_536, devices=CPU),  # more lanes than 16 bits can count
         by_row(2, 4096, 4096, layout="padded"),  # a round number of columns, and rows further apart
         by_row(2, 5003, 8192, family="alike_gradients", dtype="float16"),
         by_row(2, 48, 64),  # 16 divides every size, a tile divides none
@@ -156,6 +171,6 @@ PUZZLE = Puzzle(
         state={"delta": "sum of y · dy"},
         choices={"M": (2, 4, 6), "N": (5, 7, 8, 13), "BLOCK_N": (8, 16)},
     ),
-    drawn=softmax_rows.drawn_in_one_tile(_FAMILIES, longest=8193),
+    drawn=softmax_rows.drawn_in_one_tile(_FAMILIES),
     slips=slips.gradient_rows(softmax_rows.tile_holds_the_row, _FAMILIES),
 )

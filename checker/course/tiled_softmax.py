@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from checker.course import guards, slips, softmax_rows
 from checker.course.diagrams import matrices
-from checker.course.families import row_magnitude
 from checker.puzzle import CPU, GPU, TIMED, Case, FilmSpec, Hint, Long, Many, Puzzle
 
 
@@ -43,10 +42,16 @@ PUZZLE = Puzzle(
         _case(3, 4096, 2, 1024, layout="padded"),  # a round number of columns, and rows further apart
         _case(71, 1033, 4, 16, dtype="float16", family="spike"),
         _case(5, 1024, 4, 16, dtype="bfloat16", family="spike", layout="padded"),
-        _case(3, 61, 4, 16, family="vast", devices=CPU),
+        _case(3, 61, 4, 16, family="utmost", devices=CPU),
         _case(3, 605, 4, 16, family="creeping"),
         _case(3, 605, 4, 16, family="climbing"),
         _case(3, 605, 4, 16, family="overflowing_sum"),
+        _case(3, 61, 4, 16, family="nearly_constant"),
+        # whatever an unrolled loop leaves over, the last tile decides
+        *(_case(3, 16 * tiles - 3, 4, 16, family="late_max") for tiles in range(2, 18)),
+        # more terms than a sum in 16 bits can hold, in every lane
+        _case(3, 2403, 4, 16, dtype="float16", family="equal_terms"),
+        _case(3, 2403, 4, 16, dtype="bfloat16", family="equal_terms"),
         _case(9, 200_003, 4, 2048, devices=GPU, family="ascending"),
         _case(517, 5003, 8, 512, devices=GPU, dtype="float16", family="ascending", layout="padded"),
         _case(5, 262_144, 1, 16384, devices=GPU, dtype="bfloat16", family="spike"),
@@ -60,7 +65,7 @@ PUZZLE = Puzzle(
     reference=softmax_rows.reference,
     launch=softmax_rows.launch,
     budget=softmax_rows.reading_x(2, "x is read once for maximum and sum together, once for the result"),
-    scale=row_magnitude,
+    scale=softmax_rows.scale,
     tolerance=softmax_rows.TOLERANCE,
     hint=Hint(
         question="A tile holds 4 rows and 16 columns. How many maxima must you keep while you walk to the right? Along which axis of the tile "

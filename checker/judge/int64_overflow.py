@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from checker.judge.launches import Prepared, counted, far_apart
-from checker.judge.memory_gate import GATE, memory_findings
+from checker.judge.memory_gate import GATE, findings_of_addresses, memory_findings
 from checker.judge.outcome import Outcome, simulate
 from checker.judge.phrases import at_line, join, name_of
 from checker.judge.runner import Runner
@@ -58,7 +58,7 @@ def failed(source: KernelSource, launch: FarLaunch, outcome: Outcome) -> GateRes
     """The gate's result for a kernel that is right in every case of the course; None where it is right here, too."""
     if not outcome.ran:
         return None  # it ran before: what stops it now is no finding about its offsets
-    findings = [f for f in memory_findings(outcome) if f.kind != "false_promise"]
+    findings = findings_of_addresses(outcome)
     if outcome.right and not findings:
         return None
     line = min((f.line for f in findings if f.line is not None), default=None)  # a load before the store

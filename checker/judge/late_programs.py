@@ -14,7 +14,7 @@ import torch
 
 from checker.course import factors
 from checker.judge.launches import Prepared, bind
-from checker.judge.memory_gate import GATE, memory_findings
+from checker.judge.memory_gate import GATE, findings_of_addresses
 from checker.judge.outcome import Outcome
 from checker.judge.phrases import at_line
 from checker.judge.verdict import GateResult
@@ -74,7 +74,7 @@ def failed(source: KernelSource, late: LateLaunch, outcome: Outcome) -> GateResu
     """The gate's result for a kernel that is right in every case of the course; None where it is right here, too."""
     if not outcome.ran:
         return None  # it ran before: what stops it now is nothing about its numbers
-    findings = [finding for finding in memory_findings(outcome) if finding.kind != "false_promise"]
+    findings = findings_of_addresses(outcome)
     if outcome.right and not findings:
         return None
     line = min((finding.line for finding in findings if finding.line is not None), default=None)

@@ -19,6 +19,7 @@ MEMORY_KINDS = (
     "false_promise",
     "race",
     "race_in_store",
+    "missing_barrier",
     "unwritten",
     "undefined_lanes",
 )
@@ -50,15 +51,30 @@ def memory_findings(outcome: Outcome) -> list[Finding]:
     return sorted(found, key=lambda f: MEMORY_KINDS.index(f.kind))
 
 
+def findings_of_addresses(outcome: Outcome) -> list[Finding]:
+    """The same without what is neither about an address nor about who has it."""
+    return [f for f in memory_findings(outcome) if f.kind not in ("false_promise", "missing_barrier")]
+
+
+def _findings(puzzle: Puzzle, outcome: Outcome) -> list[Finding]:
+    """What the gate speaks of: an output that a kernel has no reason to load is the business of `traffic`."""
+    budget = puzzle.budget(outcome.case)
+    return [
+        finding
+        for finding in memory_findings(outcome)
+        if finding.kind != "missing_barrier" or (finding.tensor in budget and budget[finding.tensor].loaded > 0)
+    ]
+
+
 def fails(puzzle: Puzzle, outcome: Outcome, like: Outcome) -> bool:
     """Whether `outcome` has the most urgent finding of `like` too."""
-    kinds = [finding.kind for finding in memory_findings(like)]
-    return bool(kinds) and any(finding.kind == kinds[0] for finding in memory_findings(outcome))
+    kinds = [finding.kind for finding in _findings(puzzle, like)]
+    return bool(kinds) and any(finding.kind == kinds[0] for finding in _findings(puzzle, outcome))
 
 
 def failure(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
     """The outcome that the gate speaks of: the first with a finding."""
-    return next((o for o in outcomes if memory_findings(o)), None)
+    return next((o for o in outcomes if _findings(puzzle, o)), None)
 
 
 def passed(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> GateResult:
@@ -77,8 +93,8 @@ def failed(
     replay: Trace | None,
     apart: str,
 ) -> GateResult:
-    findings = memory_findings(failing)
-    bad = sum(1 for o in outcomes if memory_findings(o))
+    findings = _findings(puzzle, failing)
+    bad = sum(1 for o in outcomes if _findings(puzzle, o))
     message, advice = _message_and_advice(source, failing, findings[0])
     many = f" It happens in {bad} of {len(outcomes)} cases." if len(outcomes) > 1 else ""
     told = tuple(in_own_lines(source, f) for f in findings)
@@ -138,6 +154,11 @@ def _message_and_advice(source: KernelSource, outcome: Outcome, f: Finding) -> t
             return (
                 f"Two lanes of one store write the same element of {tensor}{example}{where}{case}. The lanes of a store write at the same time, so which one comes last is chance.",
                 "Within one program, each lane that is switched on must own an element. Write down the offsets of that store for a small tile: which of them are equal?",
+            )
+        case "missing_barrier":
+            return (
+                f"{who} loads from {tensor} what it has stored before, with no barrier in between{example}{where}{case}. The threads of a program do not wait for one another: one may load an element before another has stored it. The simulator runs them in step, so the values came out right.",
+                "Make all threads wait with `tl.debug_barrier()` between the store and the next load of the same elements.",
             )
         case "unwritten":
             return (

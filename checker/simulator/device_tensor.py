@@ -38,6 +38,11 @@ class ShadowMemory:
         return np.full(self.elements, NOBODY, np.int64)
 
     @cached_property
+    def stored_in(self) -> np.ndarray:
+        """The interval between two barriers in which each element was last stored."""
+        return np.full(self.elements, -1, np.int64)
+
+    @cached_property
     def loaded(self) -> np.ndarray:
         return np.full(self.elements, NOBODY, np.int64)
 

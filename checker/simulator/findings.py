@@ -161,6 +161,16 @@ class Findings:
         )
         self._add("race_in_store", message, self.locator.line(), tensor, offsets, offsets.size)
 
+    def missing_barrier(self, access: Access, too_soon: np.ndarray) -> None:
+        """A program loads what its own threads may not have stored yet. `too_soon` says which of the valid lanes."""
+        tensor, offsets = access.tensor, np.sort(access.valid_offsets[too_soon])
+        message = (
+            f"Program {self._program(self.locator.program)} loads {list(tensor.index(int(offsets[0])))} of {_plain(tensor.name)} in "
+            f"line {self.locator.line()} and has stored it before, with no barrier in between. The threads of a program do not wait "
+            "for one another: one may load the element before another has stored it."
+        )
+        self._add("missing_barrier", message, self.locator.line(), tensor, offsets, offsets.size)
+
     def false_promise(self, promise: str, truth: str) -> None:
         """The compiler is told something that is not so."""
         line = self.locator.line()

@@ -33,7 +33,11 @@ class Memory:
 
     @program.setter
     def program(self, linear: int) -> None:
-        self.races.program = linear
+        self.races.start(linear)
+
+    def barrier(self) -> None:
+        """What the program has stored can be loaded by all its threads from here on."""
+        self.races.barrier()
 
     def add(self, name: str, tensor: torch.Tensor, far_strides: tuple[int, ...] = ()) -> DeviceTensor:
         """Give a tensor its addresses. Raises Unsupported for types that are not simulated."""
@@ -93,10 +97,14 @@ class Memory:
     def atomic(
         self, op: str, ptr: Handle, value: Handle, mask: Handle | None, expected: Handle | None = None
     ) -> Handle:
-        """Read, change and write each lane's element, lane after lane. Returns what was there before."""
+        """Read, change and write each lane's element, lane after lane. Returns what was there before.
+
+        As a barrier does, it keeps loads that follow from stores that went before.
+        """
         access = resolve(self.tensors, ptr, mask)
         line = self.recorder.access("atomic", access)
         self.races.atomic(access)
+        self.barrier()
         operands = access.valid_lanes(np.asarray(value.data))
         self.findings.stored_value(access, value, mask, ptr, operands)
         target = access.tensor.viewed_as(operands.dtype)

@@ -1,4 +1,4 @@
-"""Two programs, or two lanes of one store, that meet at one element, at least one of them storing."""
+"""Programs, threads of one program, or lanes of one store that meet at one element, at least one of them storing."""
 
 from __future__ import annotations
 
@@ -10,16 +10,33 @@ from checker.simulator.findings import Findings
 
 
 class RaceDetector:
-    """Tells `findings` of races, and keeps in each storage's `shadow` who touched it. `program` is the one that runs now."""
+    """Tells `findings` of races, and keeps in each storage's `shadow` who touched it, and when.
+
+    `program` is the one that runs now, `interval` the stretch between two of its barriers: in one interval a thread may load an
+    element before another thread of its program stores it.
+    """
 
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
         self.program = 0
+        self.interval = 0
+
+    def start(self, program: int) -> None:
+        """From here on `program` runs."""
+        self.program = program
+        self.barrier()
+
+    def barrier(self) -> None:
+        """All threads of the program wait for one another."""
+        self.interval += 1
 
     def load(self, access: Access) -> None:
         shadow, where = access.tensor.shadow, access.valid_offsets + access.tensor.storage_offset
         if shadow.any_stored:
             self._check("loads what another program stores", access, shadow.stored[where])
+            too_soon = shadow.stored_in[where] == self.interval
+            if too_soon.any():
+                self.findings.missing_barrier(access, too_soon)
         if shadow.any_updated:
             self._check("loads what another program updates atomically", access, shadow.updated[where])
         self._touch(shadow.loaded, where)
@@ -36,6 +53,7 @@ class RaceDetector:
         if shadow.any_updated:
             self._check("stores what another program updates atomically", access, shadow.updated[where])
         self._touch(shadow.stored, where)
+        shadow.stored_in[where] = self.interval
         shadow.any_stored = True
 
     def atomic(self, access: Access) -> None:

@@ -42,6 +42,7 @@ FindingKind = Literal[
     "unwritten",  # output elements that no program stored
     "race",  # two programs touch one element, at least one of them storing
     "race_in_store",  # two lanes of one store write one element
+    "missing_barrier",  # a program loads what it stored with no barrier since: another thread may not have stored it yet
     "modified_input",  # an input changed, or was stored to
     "false_promise",  # what tl.multiple_of, tl.max_contiguous, tl.max_constancy or tl.assume says is not so
     "nan_born",  # an operation made a NaN out of numbers

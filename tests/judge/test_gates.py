@@ -120,6 +120,17 @@ def test_a_race_is_told_even_if_the_values_are_right(runner):
     assert verdict.failure.gate in ("values", "memory")
 
 
+def test_a_missing_barrier_is_told_even_if_the_values_are_right(runner):
+    puzzle = "flash_attention_v1"
+    verdict = judge(
+        PUZZLES[puzzle], changed(solution(puzzle), "        tl.debug_barrier()\n", ""), runner, diagnose=False
+    )
+    assert verdict.failure is not None
+    assert verdict.failure.gate == "memory"
+    assert "with no barrier in between" in verdict.failure.message
+    assert "`tl.debug_barrier()`" in verdict.failure.advice
+
+
 def test_traffic_names_the_lines(runner):
     source = changed(
         solution("row_softmax"),

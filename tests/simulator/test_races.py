@@ -1,5 +1,6 @@
-"""Two programs at one element, or two lanes of one store: never right, whatever came out."""
+"""Two programs, two lanes of one store or two threads at one element: never right, whatever came out."""
 
+import pytest
 import torch
 import triton
 import triton.language as tl
@@ -26,6 +27,28 @@ def test_two_lanes_of_one_store(tmp_path):
     found = only(run(kernel, (1,), ("y_ptr",), {}, x_ptr=torch.randn(16), y_ptr=nans(8)))
     assert found.kind == "race_in_store"
     assert "lanes" in found.message
+
+
+STORED, AGAIN = "tl.store(y_ptr + offs, x)", "tl.store(y_ptr + offs, 2 * tl.load(y_ptr + offs))"
+
+
+def test_a_load_of_what_was_stored_with_no_barrier_since(tmp_path):
+    found = only(run(kernel_of(tmp_path, STORED, AGAIN), (1,), ("y_ptr",), {}, x_ptr=torch.randn(16), y_ptr=nans(16)))
+    assert (found.kind, found.tensor, found.elements[0], found.count) == ("missing_barrier", "y_ptr", (0,), 16)
+    assert "no barrier in between" in found.message
+
+
+@pytest.mark.parametrize("waits", ["tl.debug_barrier()", "tl.atomic_add(y_ptr, 0.0)"], ids=["barrier", "atomic"])
+def test_a_barrier_or_an_atomic_keeps_the_load_after_the_store(tmp_path, waits):
+    y = nans(16)
+    trace = run(kernel_of(tmp_path, STORED, waits, AGAIN), (1,), ("y_ptr",), {}, x_ptr=torch.ones(16), y_ptr=y)
+    assert trace.findings == []
+    assert y.eq(2).all()
+
+
+def test_a_load_before_the_store_needs_no_barrier(tmp_path):
+    kernel = kernel_of(tmp_path, "before = tl.load(y_ptr + offs)", "tl.store(y_ptr + offs, before + x)")
+    assert run(kernel, (1,), ("y_ptr",), {}, x_ptr=torch.randn(16), y_ptr=torch.zeros(16)).findings == []
 
 
 @triton.jit

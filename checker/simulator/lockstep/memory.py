@@ -34,6 +34,7 @@ class Memory:
     def __init__(self, programs: Programs, line: Callable[[], int]) -> None:
         self.programs = programs
         self.line = line
+        self.interval = np.zeros(programs.count, np.int64)
 
     def load(self, ptr: Handle, mask: Handle | None, other: Handle | None, element: np.dtype) -> Handle:
         """What the lanes read, as in the other `Memory`; lanes of programs that do not run hold anything."""
@@ -78,7 +79,12 @@ class Memory:
             self._doubt_programs(who[_by_another(tensor.loaded_by[places], who)])
         tensor.viewed_as(values.dtype)[places] = values
         tensor.stored_by[places] = who
+        tensor.stored_in[places] = self.interval[who]
         tensor.line[places] = self.line()
+
+    def barrier(self) -> None:
+        """The threads of each running program wait for one another: a new interval begins."""
+        self.interval += 1 if self.programs.running is None else self.programs.running
 
     def _resolve(self, ptr: Handle, mask: Handle | None) -> Access:
         tensor = cast(Any, ptr.pointer.tensor) if ptr.pointer is not None else None
@@ -123,11 +129,12 @@ class Memory:
         return lanes.reshape(-1) if access.valid is None else lanes[np.broadcast_to(access.valid, shape)]
 
     def _loaded(self, access: Access) -> None:
-        """A load from an output: of what another program stores, before or after, nobody knows the order."""
+        """A load from an output: of what another program stores, or another thread since the last barrier, nobody knows the order."""
         tensor = access.tensor
         tensor.any_loaded = True
         places, who = self._flat(access)
         self._doubt_programs(who[_by_another(tensor.stored_by[places], who)])
+        self._doubt_programs(who[tensor.stored_in[places] == self.interval[who]])
         tensor.loaded_by[places] = np.where(_by_another(tensor.loaded_by[places], who), MANY, who)
         after = tensor.loaded_by[places]
         tensor.loaded_by[places[(after != who) & (after != MANY)]] = MANY

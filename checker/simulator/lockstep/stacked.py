@@ -16,7 +16,7 @@ class StackedTensor:
     """Copies of the `tensors` of one parameter, launch by launch, which all begin at the same virtual address.
 
     A *place* counts elements of `memory`; the last one, `nowhere`, belongs to no tensor. Of an output it is known which program
-    stored or loaded each place, and in which line it was last stored.
+    stored or loaded each place, in which interval between two of its barriers, and in which line it was last stored.
     """
 
     def __init__(self, tensors: Sequence[DeviceTensor], programs: Programs, is_output: bool) -> None:
@@ -37,6 +37,7 @@ class StackedTensor:
         if is_output:
             places = self.nowhere + 1
             self.stored_by = np.full(places, NOBODY, np.int64)
+            self.stored_in = np.full(places, -1, np.int64)
             self.loaded_by = np.full(places, NOBODY, np.int64)
             self.any_loaded = False
             self.line = np.zeros(places, np.int32)

@@ -21,6 +21,8 @@ class LoadsAndStores(Protocol):
 
     def store(self, ptr: Handle, value: Handle, mask: Handle | None) -> None: ...
 
+    def barrier(self) -> None: ...
+
 
 class Operations:
     """The ground that the kinds of operations stand on: what they count, and how results inherit from operands.

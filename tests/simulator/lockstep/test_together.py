@@ -355,3 +355,24 @@ def test_rows_that_are_taken_to_lie_far_apart(wide):
         far={"x_ptr": (strides["stride_xm"], 1), "y_ptr": (strides["stride_ym"], 1)},
     )
     assert both_ways(copy_rows, near, told) == [True, wide]
+
+
+@triton.jit
+def stored_and_loaded(x_ptr, y_ptr, WAITS, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs, tl.load(x_ptr + offs))
+    if WAITS > 0:
+        tl.debug_barrier()
+    tl.store(y_ptr + offs, 2 * tl.load(y_ptr + offs))
+
+
+def test_a_launch_in_which_a_barrier_is_missing_runs_by_itself():
+    launches = [
+        (
+            f"{waits} barriers",
+            Launch((2,), {"x_ptr": torch.ones(16), "y_ptr": nans(16), "WAITS": waits}, {"BLOCK": 8}, ("y_ptr",)),
+        )
+        for waits in (0, 2)
+    ]
+    difference = compared_launches(stored_and_loaded, launches)
+    assert (difference.problems, difference.together, difference.clean) == ([], [False, True], 1)
