@@ -104,7 +104,7 @@ def subject_of(item: pytest.Item) -> str:
     if mark is not None and mark.args:
         return str(mark.args[0])
     parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-    names = ("puzzle", "misconception", "key", "notebook")
+    names = ("puzzle", "misconception", "key", "notebook", "name")
     named = next((parameters[name] for name in names if name in parameters), "")
     if isinstance(named, Puzzle):
         return named.name
