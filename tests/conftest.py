@@ -87,7 +87,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     tests = {item.nodeid: subject_of(item) for item in items if item.get_closest_marker("judged")}
     if unknown := [test for test, subject in tests.items() if subject not in judged.SUBJECTS]:
         raise pytest.UsageError(f"marked as judged, but of no puzzle or notebook: {', '.join(unknown)}")
-    if left_out := tests and tests.keys() - judged.chosen(tests, JUDGE, stale(config)):
+    slow = {item.nodeid for item in items if item.get_closest_marker("slow")}
+    if left_out := tests and tests.keys() - judged.chosen(tests, JUDGE, stale(config), slow):
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
         items[:] = [item for item in items if item.nodeid not in left_out]
     if torch.cuda.is_available():

@@ -154,6 +154,9 @@ def test_of_what_stands_a_sample_is_judged_and_of_the_rest_all(report: Path) -> 
     assert len(ran) == 10 + (len(TESTS) - 10 + judged.ONE_IN - 1) // judged.ONE_IN
     assert ran == judged.chosen(TESTS, "", ["row_softmax"]), "every process has to draw the same"
     assert judged.chosen(TESTS, "all", []) == TESTS.keys()
+    slow = TESTS.keys() - {"vector_add-0", "row_softmax-1"}
+    assert judged.chosen(TESTS, "", ["row_softmax"], slow) - {f"row_softmax-{i}" for i in range(10)} == {"vector_add-0"}
+    assert judged.chosen(TESTS, "all", [], slow) == TESTS.keys()
     assert judged.chosen(TESTS, "row_softmax", []) == {f"row_softmax-{i}" for i in range(10)}
 
 

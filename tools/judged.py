@@ -5,9 +5,10 @@ on the kernel, its puzzle, the code that judges and the versions of the packages
 that for each puzzle whose kernels all came out as they should, for each notebook that ran as it should, for each pair of Triton and NumPy
 on which the simulator's tests passed, for the fast solutions, which are compiled and simulated in every configuration, for the films of
 right and wrong kernels (`films`), and for what takes the whole course as it is (`whole-course`): a pack, a puzzle added in six steps, a
-grading that is stopped, a room of learners, and gradings beside nbgrader, otter-grader, Ray and a JupyterHub. Where the hash is unchanged, a test run takes one in `ONE_IN` of these tests, others at every commit, and leaves out the pair. Where it changed, the test
-run takes all of them. So whoever changes something that decides about verdicts judges it with this command, or leaves it to CI, which then
-takes longer.
+grading that is stopped, a room of learners, and gradings beside nbgrader, otter-grader, Ray and a JupyterHub. Where the hash is unchanged,
+a test run takes one in `ONE_IN` of these tests, others at every commit and none that is marked ``slow``, and leaves out the pair. Where it
+changed, the test run takes all of them. So whoever changes something that decides about verdicts judges it with this command, or leaves it
+to CI, which then takes longer.
 
     JUDGE=all make test                  judge everything, whatever is recorded
     JUDGE="row_softmax" make test        the tests of these puzzles or notebooks, and no others
@@ -284,14 +285,18 @@ def _hash(texts: Iterable[str]) -> str:
 # ---------------------------------------------------------------------------------------------------------- the test run
 
 
-def chosen(tests: Mapping[str, str], choice: str, again: Collection[str]) -> set[str]:
-    """Of the `tests`, id → subject, those to run: `choice` is the variable JUDGE (see above), `again` the stale subjects."""
+def chosen(tests: Mapping[str, str], choice: str, again: Collection[str], slow: Collection[str] = ()) -> set[str]:
+    """Of the `tests`, id → subject, those to run: `choice` is the variable JUDGE (see above), `again` the stale subjects.
+
+    The sample of what stands takes none of the `slow` ones: one of them takes as long as all others that are drawn.
+    """
     if choice == "all":
         return set(tests)
     if choice:
         return {test for test, subject in tests.items() if subject in choice.split()}
     standing = [test for test, subject in tests.items() if subject not in again]
-    drawn = random.Random(_commit()).sample(standing, -(-len(standing) // ONE_IN))
+    quick = [test for test in standing if test not in slow]
+    drawn = random.Random(_commit()).sample(quick, -(-len(quick) // ONE_IN))
     return {*drawn, *(tests.keys() - set(standing))}
 
 
