@@ -11,7 +11,7 @@ import pytest
 
 from checker.course import LADDER
 from checker.grading.keys import puzzle_files
-from tools import companions, judged
+from tools import browser, companions, judged
 
 TESTS = {f"{p.name}-{i}": p.name for p in LADDER for i in range(10)}
 
@@ -88,9 +88,10 @@ def test_a_changed_card_makes_the_notebooks_stale(report: Path, monkeypatch: pyt
         ("checker/workshop/pack.py", [*judged.GROUPS]),
         ("solutions/vector_add.py", [*judged.GROUPS]),
         ("tests/films/films.py", [judged.FILMS]),
+        ("tests/browser/lab.py", [judged.BROWSER]),
         ("tests/grading/classes.py", [judged.WHOLE]),
         ("tests/example_puzzle/solutions/double.py", [judged.WHOLE]),
-        ("constraints.txt", [judged.WHOLE]),
+        ("constraints.txt", [judged.BROWSER, judged.WHOLE]),
         ("tests/test_judged.py", []),
     ],
 )
@@ -101,6 +102,14 @@ def test_a_changed_file_makes_the_groups_stale_that_read_it(
     assert changed.is_file()
     monkeypatch.setattr(judged, "_contents", lambda path: contents(path) + (" changed" if path == changed else ""))
     assert [name for name in judged.GROUPS if judged.decides(name) != as_it_is[name]] == stale
+
+
+def test_another_browser_makes_stale_what_runs_in_one(
+    as_it_is: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judged, "_browser", lambda: "Chromium 1")
+    changed = [name for name in judged.SUBJECTS if judged.decides(name) != as_it_is[name]]
+    assert changed == [judged.FILMS, judged.BROWSER]
 
 
 def test_of_a_kernel_s_text_every_character_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,15 +143,19 @@ def test_a_group_that_was_never_judged_is_stale(report: Path) -> None:
     assert judged.stale() == [*judged.GROUPS]
 
 
-def test_where_a_companion_is_missing_the_whole_course_is_not_judged(
+def test_where_something_is_missing_nothing_that_needs_it_is_judged(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its tests would be skipped, and recorded as passed."""
+    monkeypatch.setattr(browser, "find_browser", lambda: None)
+    monkeypatch.setattr(browser, "find_axe", lambda: Path("axe"))
     monkeypatch.setattr(companions, "python_of", lambda name: None if name == "ray" else Path(name))
     monkeypatch.setattr(companions, "find_hub", lambda: companions.Hub(Path("hub"), Path("proxy")))
     monkeypatch.setattr(judged.subprocess, "run", lambda *_, **__: pytest.fail("it was judged"))
     assert not judged.judge(judged.WHOLE, 1)
-    assert "needs ray" in capsys.readouterr().err
+    assert "whole-course needs ray" in capsys.readouterr().err
+    assert not judged.judge(judged.FILMS, 1)
+    assert "films needs Chromium" in capsys.readouterr().err
 
 
 def test_of_what_stands_a_sample_is_judged_and_of_the_rest_all(report: Path) -> None:

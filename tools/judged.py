@@ -4,7 +4,7 @@ The tests marked ``judged`` judge more than 1,000 kernels and run every notebook
 on the kernel, its puzzle, the code that judges and the versions of the packages that compute. `reports/judged.json` keeps a hash of all
 that for each puzzle whose kernels all came out as they should, for each notebook that ran as it should, for each pair of Triton and NumPy
 on which the simulator's tests passed, for the fast solutions, which are compiled and simulated in every configuration, for the films of
-right and wrong kernels (`films`), and for what takes the whole course as it is (`whole-course`): a pack, a puzzle added in six steps, a
+right and wrong kernels (`films`), for a learner's work in a real JupyterLab (`browser`), and for what takes the whole course as it is (`whole-course`): a pack, a puzzle added in six steps, a
 grading that is stopped, a room of learners, and gradings beside nbgrader, otter-grader, Ray and a JupyterHub. Where the hash is unchanged,
 a test run takes one in `ONE_IN` of these tests, others at every commit and none that is marked ``slow``, and leaves out the pair. Where it
 changed, the test run takes all of them. So whoever changes something that decides about verdicts judges it with this command, or leaves it
@@ -37,7 +37,7 @@ sys.path.insert(0, str(ROOT))
 
 from checker.course import LADDER, PUZZLES  # noqa: E402
 from checker.grading.keys import DECIDING, packages, puzzle_files  # noqa: E402
-from tools import companions  # noqa: E402
+from tools import browser, companions  # noqa: E402
 from tools.mutant_reports import CPU, KINDS, load, path_of  # noqa: E402
 
 REPORT = ROOT / "reports" / "judged.json"
@@ -88,12 +88,19 @@ class Group:
 
     tests: tuple[str, ...]
     read: tuple[str, ...]
+    in_browser: bool = False
 
 
-FILMS, WHOLE = "films", "whole-course"
+FILMS, BROWSER, WHOLE = "films", "browser", "whole-course"
 GROUPS = {
     FILMS: Group(
-        ("tests/films/test_page.py", "tests/films/test_state_divergence.py"),
+        (
+            "tests/films/test_axe.py",
+            "tests/films/test_diagram.py",
+            "tests/films/test_page.py",
+            "tests/films/test_player.py",
+            "tests/films/test_state_divergence.py",
+        ),
         (
             "checker",
             "solutions",
@@ -104,6 +111,21 @@ GROUPS = {
             "tests/view",
             "tools/browser.py",
         ),
+        in_browser=True,
+    ),
+    BROWSER: Group(
+        ("tests/browser/test_row_softmax.py",),
+        (
+            "checker",
+            "notebooks",
+            "puzzles",
+            "solutions",
+            "tests/browser",
+            "tools",
+            "constraints.txt",
+            "pyproject.toml",
+        ),
+        in_browser=True,
     ),
     WHOLE: Group(
         (
@@ -152,10 +174,10 @@ def recorded() -> Mapping[str, str]:
     return known
 
 
-def stale() -> list[str]:
-    """The subjects that have to be judged again."""
+def stale(subjects: Iterable[str] = SUBJECTS) -> list[str]:
+    """Those of the subjects that have to be judged again."""
     known = recorded()
-    return [subject for subject in SUBJECTS if known.get(subject) != decides(subject)]
+    return [subject for subject in subjects if known.get(subject) != decides(subject)]
 
 
 def decides(subject: str) -> str:
@@ -197,7 +219,15 @@ def _of_fast() -> str:
 
 def _of_group(group: Group) -> str:
     paths = [path for place in group.read for path in _files(ROOT / place)]
-    return _hash([*packages(), *map(_contents, paths)])
+    return _hash([*packages(), *([_browser()] if group.in_browser else []), *map(_contents, paths)])
+
+
+@cache
+def _browser() -> str:
+    """The version of Chromium, empty where there is none."""
+    path = browser.find_browser()
+    command = [path or "", "--version"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout if path else ""
 
 
 def _files(place: Path) -> list[Path]:
@@ -321,8 +351,8 @@ def summary(choice: str, again: Collection[str]) -> str:
 
 def judge(subject: str, jobs: int) -> bool:
     """Whether everything of a subject comes out as it should."""
-    if subject == WHOLE and (missing := companions.missing()):
-        print(f"judged: {WHOLE} needs {', '.join(missing)} (`make companions`)", file=sys.stderr)
+    if missing := needed(subject):
+        print(f"judged: {subject} needs {', '.join(missing)} (`make browser companions`)", file=sys.stderr)
         return False
     if subject in MATRIX:
         command, variables = ["tools/test-matrix"], {"PAIRS": subject, "JUDGE": "all", "JOBS": str(jobs)}
@@ -331,6 +361,15 @@ def judge(subject: str, jobs: int) -> bool:
         command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), "-m", "judged", *tests]
         variables = {"JUDGE": subject}
     return subprocess.run(command, cwd=ROOT, env=os.environ | variables, check=False).returncode == 0
+
+
+def needed(subject: str) -> list[str]:
+    """What is not here and would let tests of a subject be skipped, which is not to be recorded as right."""
+    if subject == WHOLE:
+        return companions.missing()
+    in_browser = subject in GROUPS and GROUPS[subject].in_browser
+    found = {"Chromium": browser.find_browser(), "axe-core": browser.find_axe()} if in_browser else {}
+    return [name for name, path in found.items() if path is None]
 
 
 def record(subjects: Iterable[str], right: Callable[[str], bool]) -> list[str]:
@@ -364,9 +403,9 @@ def main() -> int:
     )
     options = parser.parse_args()
     if options.unchanged:
-        changed = set(options.unchanged) & set(stale())
+        changed = stale(options.unchanged)
         return 1 if changed or os.environ.get("JUDGE") == "all" else 0
-    subjects = [subject for subject in stale() if subject in (options.only or SUBJECTS)]
+    subjects = stale([subject for subject in SUBJECTS if subject in (options.only or SUBJECTS)])
     if not subjects:
         print("judged: nothing that decides has changed")
         return 0
