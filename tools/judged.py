@@ -48,6 +48,7 @@ TESTS = (
     "tests/simulator/lockstep/test_differential.py",
     "tests/compiler/test_compile.py",
     "tests/compiler/test_launch_keys.py",
+    "tests/course/test_ladder.py",
     "tests/course/test_linear_attention.py",
     "tests/judge/test_authoring.py",
     "tests/judge/test_gates.py",
