@@ -86,7 +86,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Without a GPU leave out, by name, what needs one; and the kernels whose verdicts are known (see `tools.judged`)."""
     tests = {item.nodeid: subject_of(item) for item in items if item.get_closest_marker("judged")}
     if unknown := [test for test, subject in tests.items() if subject not in judged.SUBJECTS]:
-        raise pytest.UsageError(f"marked as judged, but of no puzzle or notebook: {', '.join(unknown)}")
+        raise pytest.UsageError(f"marked as judged, but of no puzzle, notebook or other subject: {', '.join(unknown)}")
     slow = {item.nodeid for item in items if item.get_closest_marker("slow")}
     if left_out := tests and tests.keys() - judged.chosen(tests, JUDGE, stale(config), slow):
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])

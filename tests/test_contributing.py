@@ -98,6 +98,7 @@ def found(course: Path) -> dict[str, Any]:
 
 
 @pytest.mark.judged(WHOLE)
+@pytest.mark.slow
 class TestSixSteps:
     def test_they_touch_four_folders(self) -> None:
         files = [str(path.relative_to(EXAMPLE)) for path in EXAMPLE.rglob("*") if path.is_file()]

@@ -11,7 +11,7 @@ changed, the test run takes all of them. So whoever changes something that decid
 to CI, which then takes longer.
 
     JUDGE=all make test                  judge everything, whatever is recorded
-    JUDGE="row_softmax" make test        the tests of these puzzles or notebooks, and no others
+    JUDGE="row_softmax" make test        the tests of these puzzles, notebooks or other subjects
     python tools/judged.py --list                     what has to be judged again
     python tools/judged.py --only row_softmax films   judge these puzzles, notebooks, pairs or other subjects
     python tools/judged.py --unchanged 3.6.0/2.3.5    exits with 0 where nothing has to be judged again
@@ -414,7 +414,7 @@ def main() -> int:
     if options.list:
         return 0
     print(
-        "judged: a puzzle takes one to four minutes on two cores, a notebook half a minute; what is done is kept if you stop",
+        "judged: a puzzle takes one to four minutes on two cores, a notebook half a minute, all else a few minutes; what is done is kept if you stop",
         flush=True,
     )
     wrong = record(subjects, lambda subject: judge(subject, os.cpu_count() or 1))
