@@ -4,11 +4,11 @@ The tests marked ``judged`` judge more than 1,000 kernels and run every notebook
 on the kernel, its puzzle, the code that judges and the versions of the packages that compute. `reports/judged.json` keeps a hash of all
 that for each puzzle whose kernels all came out as they should, for each notebook that ran as it should, for each pair of Triton and NumPy
 on which the simulator's tests passed, for the fast solutions, which are compiled and simulated in every configuration, for the films of
-right and wrong kernels (`films`), for a learner's work in a real JupyterLab (`browser`), and for what takes the whole course as it is (`whole-course`): a pack, a puzzle added in six steps, a
-grading that is stopped, a room of learners, and gradings beside nbgrader, otter-grader, Ray and a JupyterHub. Where the hash is unchanged,
-a test run takes one in `ONE_IN` of these tests, others at every commit and none that is marked ``slow``, and leaves out the pair. Where it
-changed, the test run takes all of them. So whoever changes something that decides about verdicts judges it with this command, or leaves it
-to CI, which then takes longer.
+right and wrong kernels (`films`), for a learner's work in a real JupyterLab (`browser`), and for what takes the whole course as it is
+(`whole-course`): a pack, a puzzle added in six steps, a grading that is stopped, a room of learners, and gradings beside nbgrader,
+otter-grader, Ray and a JupyterHub. Where the hash is unchanged, a test run takes one in `ONE_IN` of these tests, others at every commit and
+none that is marked ``slow``, and leaves out the pair. Where it changed, the test run takes all of them. So whoever changes something that
+decides about verdicts judges it with this command, or leaves it to CI, which then takes longer.
 
     JUDGE=all make test                  judge everything, whatever is recorded
     JUDGE="row_softmax" make test        the tests of these puzzles, notebooks or other subjects
