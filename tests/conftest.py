@@ -86,8 +86,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Without a GPU leave out, by name, what needs one; and the kernels whose verdicts are known (see `tools.judged`)."""
     tests = {item.nodeid: subject_of(item) for item in items if item.get_closest_marker("judged")}
     if unknown := [test for test, subject in tests.items() if subject not in judged.SUBJECTS]:
-        raise pytest.UsageError(f"marked as judged, but of no puzzle or notebook: {', '.join(unknown)}")
-    if left_out := tests and tests.keys() - judged.chosen(tests, JUDGE, stale(config)):
+        raise pytest.UsageError(f"marked as judged, but of no puzzle, notebook or other subject: {', '.join(unknown)}")
+    slow = {item.nodeid for item in items if item.get_closest_marker("slow")}
+    if left_out := tests and tests.keys() - judged.chosen(tests, JUDGE, stale(config), slow):
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
         items[:] = [item for item in items if item.nodeid not in left_out]
     if torch.cuda.is_available():
@@ -104,7 +105,7 @@ def subject_of(item: pytest.Item) -> str:
     if mark is not None and mark.args:
         return str(mark.args[0])
     parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-    names = ("puzzle", "misconception", "key", "notebook")
+    names = ("puzzle", "misconception", "key", "notebook", "name")
     named = next((parameters[name] for name in names if name in parameters), "")
     if isinstance(named, Puzzle):
         return named.name

@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,16 +48,26 @@ def kernels() -> Iterator[tuple[str, str, KernelSource]]:
 def _source(kind: str, key: str) -> KernelSource:
     puzzle = PUZZLES[key.partition(":")[0]]
     if kind != "guarded":
-        made = mutate.generated(puzzle) if kind == "mechanical" else mutate.semantic_mutants(puzzle)
-        text = {mutation.key: mutation.source for mutation in made}[key]
-        return mutate.source_of(puzzle, text)
+        return mutate.source_of(puzzle, _made(kind, puzzle.name)[key])
     name, _, condition = key.removeprefix(f"{puzzle.name}: ").partition(" if ")
     wrong = {misconception.name: misconception for misconception in bank(puzzle.name)}[name]
-    guard = {guard.name: guard for guard in guarded.guards(puzzle)}[condition]
+    guard = {guard.name: guard for guard in _guards(puzzle.name)}[condition]
     joined = guarded.joined(puzzle, wrong.source, guard)
     if joined is None:
         raise KeyError(key)
     return joined
+
+
+@cache
+def _made(kind: str, puzzle: str) -> dict[str, str]:
+    """The source of every mutant of a puzzle, by its key."""
+    made = mutate.generated if kind == "mechanical" else mutate.semantic_mutants
+    return {mutation.key: mutation.source for mutation in made(PUZZLES[puzzle])}
+
+
+@cache
+def _guards(puzzle: str) -> list[guarded.Guard]:
+    return list(guarded.guards(PUZZLES[puzzle]))
 
 
 def judge(kind: str, key: str, source: KernelSource) -> dict[str, Any]:

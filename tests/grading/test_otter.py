@@ -18,6 +18,7 @@ from tests.grading.classes import CPU, VECTOR_ADD, run_folder
 from tests.grading.conftest import RIGHT, UNMASKED
 from tests.grading.test_scores import facts, keep
 from tools.companions import python_of
+from tools.judged import WHOLE
 
 WRITE = """
 import json, sys
@@ -52,6 +53,7 @@ def rows(text: str) -> list[list[object]]:
     return [[cell(word) for word in row] for row in csv.reader(io.StringIO(text))]
 
 
+@pytest.mark.judged(WHOLE)
 def test_otter_writes_the_same_of_the_same_points(tmp_path: Path) -> None:
     python = python_of("otter")
     if python is None:

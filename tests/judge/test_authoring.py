@@ -12,6 +12,8 @@ from checker.judge.outcome import simulate
 from checker.puzzle import DTYPES
 from tests.judge.helpers import cpu_cases, solution
 
+pytestmark = pytest.mark.judged
+
 MARGIN = 0.5
 
 
@@ -98,7 +100,6 @@ def test_no_max_subtraction_fails(puzzle):
     assert any(_wrong(puzzle, case, plain) for case in cpu_cases(puzzle, "float32"))
 
 
-@pytest.mark.judged
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_the_solution_passes_with_twice_the_margin(puzzle, runner):
     source = solution(puzzle.name)

@@ -172,6 +172,7 @@ def test_a_row_that_is_loaded_twice_is_loaded_twice_whatever_its_lanes_past_the_
     assert failure.gate == "traffic"
 
 
+@pytest.mark.judged
 @pytest.mark.parametrize(
     ("puzzle", "tiles"),
     [

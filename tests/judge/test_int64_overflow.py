@@ -31,9 +31,13 @@ def prepared(puzzle):
 def test_every_puzzle_with_strides_asks_for_it_from_row_softmax_on():
     strided = {p.name for p in LADDER if any(name.startswith("stride") for name in p.parameters)}
     assert {p.name for p in LONG} == strided
-    for puzzle in LONG:
-        assert len(far_launches(puzzle, prepared(puzzle))) == len(puzzle.long)
-        assert "offset_in_32_bits" in {m.name for m in bank(puzzle.name)}
+
+
+@pytest.mark.judged
+@pytest.mark.parametrize("puzzle", LONG, ids=lambda p: p.name)
+def test_a_launch_is_made_for_each_and_the_bank_has_a_kernel_that_it_stops(puzzle):
+    assert len(far_launches(puzzle, prepared(puzzle))) == len(puzzle.long)
+    assert "offset_in_32_bits" in {m.name for m in bank(puzzle.name)}
 
 
 @pytest.mark.judged

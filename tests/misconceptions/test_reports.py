@@ -187,6 +187,7 @@ def test_a_guarded_kernel_that_was_killed_is_killed_again(key):
 
 
 @pytest.mark.judged
+@pytest.mark.slow
 @pytest.mark.parametrize("key", sampled(of(SEMANTIC, "survived"), 2) + sampled(of(SEMANTIC, "tolerated"), 4))
 def test_a_semantic_mutant_that_passes_does_so_again(key):
     puzzle = key.partition(":")[0]

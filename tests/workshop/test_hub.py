@@ -21,6 +21,7 @@ from checker.workshop.join_code import JoinAddress
 from checker.workshop.wire import Event
 from tests.workshop.conftest import ROOT
 from tools.companions import find_hub
+from tools.judged import WHOLE
 
 CONFIG = """
 c = get_config()
@@ -91,6 +92,7 @@ def opened(folder: Path) -> Store:
         return pytest.fail("the service made no class")
 
 
+@pytest.mark.judged(WHOLE)
 @pytest.mark.slow
 def test_the_board_is_a_service_of_a_hub(hub: tuple[str, Path], tmp_path: Path) -> None:
     address, folder = hub

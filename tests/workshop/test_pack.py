@@ -14,6 +14,7 @@ import pytest
 from checker import cli
 from checker.workshop import NotPossibleHere, pack
 from tests.workshop.conftest import ROOT
+from tools.judged import WHOLE
 
 PRESENT = f"{sys.version_info.major}.{sys.version_info.minor}"
 NOWHERE = "http://127.0.0.1:9"
@@ -36,6 +37,7 @@ def run(*command: str, home: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(alone, env=environment, cwd=home, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.judged(WHOLE)
 @pytest.mark.slow
 def test_installs_without_a_network(tmp_path: Path) -> None:
     """Without torch, which is large: the environment's own is linked afterwards."""
