@@ -58,12 +58,8 @@ def findings_of_addresses(outcome: Outcome) -> list[Finding]:
 
 def _findings(puzzle: Puzzle, outcome: Outcome) -> list[Finding]:
     """What the gate speaks of: an output that a kernel has no reason to load is the business of `traffic`."""
-    budget = puzzle.budget(outcome.case)
-    return [
-        finding
-        for finding in memory_findings(outcome)
-        if finding.kind != "missing_barrier" or (finding.tensor in budget and budget[finding.tensor].loaded > 0)
-    ]
+    loaded = {tensor for tensor, allowance in puzzle.budget(outcome.case).items() if allowance.loaded}
+    return [f for f in memory_findings(outcome) if f.kind != "missing_barrier" or f.tensor in loaded]
 
 
 def fails(puzzle: Puzzle, outcome: Outcome, like: Outcome) -> bool:
