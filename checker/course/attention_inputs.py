@@ -45,7 +45,8 @@ OF_BASE_TWO = {"float32": 1143 / 1024, "float16": 131 / 128, "bfloat16": 131 / 1
 """Factors for the queries of "rare_keys" that have few bits, also after a product with log2(e): within 4e-5 of 189/128 and 3e-7 of
 1649/1024. So a kernel may multiply queries by log2(e) and round them before the loop without changing low scores much."""
 RISES = torch.tensor([83.5, 2.0, 7.0, 10.75, 11.5, 14.0, 20.0, 40.0, 60.0, 75.0], dtype=torch.float64)
-"""Rises of a maximum: weights of 10.75 and less fit in float16 without it, and of 83.5 one fits in float32, but not the sum of 300."""
+"""How far a maximum rises. Where nothing is rescaled, exp(10.75) still fits in float16 and exp(11.5) does not; exp(83.5) fits in float32,
+and the sum of 300 such terms does not."""
 LEVELS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "creeping_scores": lambda j: 5e-5 * j,
     "near_overflow": lambda j: torch.stack([88.0 - j % 3 / 4, -60.0 - j % 5 / 4]),
@@ -60,8 +61,8 @@ LEVELS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 "creeping_scores" rise by less than a thousandth from tile to tile, so the error of skipped rescales adds up. In "near_overflow" the
 exponential of one score fits in float32 and the sum of three does not; every other query's scores are far below zero. In "one_rise"
-the first 16 scores are 0, and the rise of all others is another one for each query. In
-"vanishing_tile" the weights of the first 16 keys are 0 in float32, for every query.
+the first 16 scores of a query are 0, and all others are higher by one of `RISES`. In "vanishing_tile" the
+weights of the first 16 keys are 0 in float32, for every query.
 """
 VAST = 1e20
 """The largest magnitude in "vast_scores": beyond most numbers that kernels use for -inf, but not beyond -1e30."""

@@ -99,7 +99,7 @@ def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
             return (5e-5 * torch.arange(n, dtype=torch.float64)).repeat(m, 1)
         case "climbing":  # each rise is small, but their sum exceeds the range of exp
             return 6.0 * (torch.arange(n) // chunk_width(case, n)).double() + x.clamp(-1, 1)
-        case "overflowing_sum":  # beside a maximum of 0, the exponential of one number fits in float32; the sum of three does not, or in odd rows of 226
+        case "overflowing_sum":  # beside a maximum of 0 one exponential fits in float32, and the sum of three does not; in odd rows the sum of 230
             x = 88.0 - (torch.arange(n) % 3 / 4).double().repeat(m, 1)
             x[1::2] = 83.3
             x[:, : chunk_width(case, n)] = 0.0

@@ -52,7 +52,7 @@ def memory_findings(outcome: Outcome) -> list[Finding]:
 
 
 def findings_of_addresses(outcome: Outcome) -> list[Finding]:
-    """The same without what is neither about an address nor about who has it."""
+    """Those of `memory_findings` that are about addresses, and not about a promise or a barrier."""
     return [f for f in memory_findings(outcome) if f.kind not in ("false_promise", "missing_barrier")]
 
 

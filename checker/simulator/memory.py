@@ -99,7 +99,7 @@ class Memory:
     ) -> Handle:
         """Read, change and write each lane's element, lane after lane. Returns what was there before.
 
-        As a barrier does, it keeps loads that follow from stores that went before.
+        It counts as a barrier: a lock is one, and a kernel that takes it loads what it stored under it before.
         """
         access = resolve(self.tensors, ptr, mask)
         line = self.recorder.access("atomic", access)
