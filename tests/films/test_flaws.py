@@ -74,7 +74,7 @@ def test_numbers_tell_what_the_first_wrong_element_should_be(tmp_path: Path) -> 
 
 
 def test_a_case_that_is_right_still_says_that_the_kernel_does_not_pass(tmp_path: Path) -> None:
-    verdict = "This kernel does not pass. Online softmax touches memory it should not."
+    verdict = "This kernel does not pass. Online softmax uses memory unsafely."
     shot = replace(films.solved("online_softmax", tmp_path), flaws=Flaws(verdict))
     assert verdict in shot.html
     assert shot.film.notes == []
