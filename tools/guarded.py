@@ -17,7 +17,7 @@ import multiprocessing
 import random
 import signal
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import product, zip_longest
@@ -93,11 +93,11 @@ def _is_asked(guard: Guard, block: Sequence[ast.stmt], loop: ast.For | None, kno
 
 
 class Launched:
-    """A launch as a guard at the top of the kernel sees it."""
+    """A launch as a guard at the top of the kernel sees it. Of the `flags` those are 0 that the case does not set."""
 
-    def __init__(self, case: Case, launch: Launch) -> None:
+    def __init__(self, case: Case, launch: Launch, flags: Iterable[str] = ()) -> None:
         self.grid = (*launch.grid, 1, 1)[:3]
-        self.known: dict[str, Any] = {**case.flags, **launch.meta}
+        self.known: dict[str, Any] = {**dict.fromkeys(flags, 0), **case.flags, **launch.meta}
         for name, value in launch.arguments.items():
             self.known[name] = _pointer(value.dtype) if isinstance(value, torch.Tensor) else value
         self.asked: dict[str, frozenset[bool]] = {}
@@ -335,7 +335,8 @@ class Bench:
         self.asked = [g for g in self.guards if in_place(g)]
         own = prepare_all(puzzle, [(case, None) for case in puzzle.cases if "cpu" in case.devices])
         far = [launch.far for launch in int64_overflow.far_launches(puzzle, own)]
-        self.cases = [Trial(puzzle, one.case, Launched(one.case, one.launch), one) for one in (*own, *far)]
+        self.flags = puzzle.cases[0].flags
+        self.cases = [Trial(puzzle, one.case, self._launched(one.case, one.launch), one) for one in (*own, *far)]
         self.seen: dict[tuple[str, Trial], str] = {}
         self.holding: dict[Trial, frozenset[str]] = {}
         for trial, gate in self.faults(self.right, self.cases):
@@ -354,7 +355,10 @@ class Bench:
         # what a guard asks about does not depend on the numbers
         plain = [replace(case, family="normal") for case in cases]
         launches = [without_numbers(self.puzzle, case) for case in plain]
-        return [Trial(self.puzzle, case, Launched(case, one)) for case, one in zip(cases, launches, strict=True)]
+        return [Trial(self.puzzle, case, self._launched(case, one)) for case, one in zip(cases, launches, strict=True)]
+
+    def _launched(self, case: Case, launch: Launch) -> Launched:
+        return Launched(case, launch, self.flags)
 
     def faults(self, source: KernelSource, trials: Sequence[Trial]) -> Iterator[tuple[Trial, str]]:
         """What a gate has against the kernel in each of these cases; empty where nothing."""

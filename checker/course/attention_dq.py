@@ -8,7 +8,9 @@ from checker.course import attention_gradients, attention_heads, slips
 from checker.course.attention_gradients import MANY_SMALL, every_pair, gpu_cases, gradients, shared_cases
 from checker.course.attention_heads import (
     CAUSAL,
+    CAUSAL_FULL,
     CAUSAL_RAGGED,
+    FULL,
     FULL_SCALED,
     RAGGED,
     heads_case,
@@ -97,6 +99,31 @@ PUZZLE = Puzzle(
         heads_case(1, (1, 1), (1, 661), 16, (16, 16), dtype="float16", family=MANY_SMALL),
         heads_case(1, (1, 1), (1, 661), 32, (16, 16), dtype="bfloat16", family=MANY_SMALL),
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        heads_case(
+            1, (6, 2), (28, 23), 16, (32, 32), CAUSAL_RAGGED, dtype="float16", family="large", layout="transposed"
+        ),
+        heads_case(
+            1,
+            (6, 2),
+            (28, 49),
+            128,
+            (32, 32),
+            CAUSAL_FULL | {"SCALE": 0.54},
+            dtype="float16",
+            family="positive",
+            layout="transposed",
+        ),
+        heads_case(
+            1,
+            (2, 2),
+            (3, 17),
+            128,
+            (16, 16),
+            FULL | {"SCALE": 0.69},
+            dtype="bfloat16",
+            family="negative",
+            layout="transposed",
+        ),
         heads_case(3, (2, 1), (1, 15), 32, (16, 32), CAUSAL_RAGGED, family="large", layout="strided"),
         heads_case(1, (2, 1), (57, 1254), 32, (32, 32), RAGGED, dtype="float16", family="negative"),
         heads_case(1, (2, 1), (37, 53), 16, (16, 16), CAUSAL, family="sunken"),

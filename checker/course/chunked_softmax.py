@@ -23,6 +23,7 @@ PUZZLE = Puzzle(
     cases=(
         *softmax_rows.in_chunks(),
         by_row(3, 605, 16, family="climbing"),
+        by_row(70, 15, 16),
         by_row(3, 61, 16, family="utmost", devices=CPU),
         by_row(8, 200_003, 4096, devices=GPU),
         by_row(5, 262_144, 16384, devices=GPU, dtype="bfloat16", family="spike"),

@@ -143,6 +143,7 @@ PUZZLE = Puzzle(
         _case(2, (1, 1), (143, 16), 64, (32, 64), CAUSAL),
         _case(1, (6, 2), (143, 17), 16, (16, 64), dtype="float16", family="extreme_scores"),
         _case(1, (4, 2), (90, 1), 128, (64, 32), family="large"),
+        _case(3, (2, 2), (49, 5), 128, (32, 16), CAUSAL, dtype="float16", family="large", layout="apart"),
         _case(1, (4, 2), (1, 71), 16, (16, 16)),
         _case(1, (4, 2), (27, 3), 16, (16, 16), CAUSAL, dtype="float16", layout="transposed"),
         _case(2, (4, 2), (143, 144), 64, (16, 16), CAUSAL, dtype="float16", family="extreme_scores", layout="apart"),

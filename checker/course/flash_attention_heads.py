@@ -131,6 +131,9 @@ PUZZLE = Puzzle(
         heads_case(1, (1, 1), (19, 263), 32, (32, 64), dtype="bfloat16", family="constant"),
         heads_case(1, (1, 1), (19, 263), 128, (32, 64), CAUSAL, dtype="float16", family="constant"),
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        heads_case(1, (4, 2), (32, 13), 16, (32, 32), FULL_SCALED, dtype="float16", family="score_pairs"),
+        heads_case(1, (3, 1), (160, 129), 32, (128, 64), CAUSAL, dtype="bfloat16"),
+        heads_case(1, (3, 1), (160, 129), 32, (128, 64), CAUSAL),
         heads_case(3, (3, 1), (2, 1), 16, (32, 16), CAUSAL, dtype="bfloat16", layout="strided"),
         heads_case(3, (1, 1), (17, 2), 16, (32, 64), CAUSAL_RAGGED, layout="strided"),
         heads_case(1, (8, 1), (61, 22), 16, (32, 32), CAUSAL_RAGGED | SCALED, layout="transposed"),

@@ -188,6 +188,8 @@ PUZZLE = Puzzle(
         _case(1, 19, 41, 16, (16, 16), family="constant"),
         _case(1, 19, 263, 32, (32, 64), dtype="bfloat16", family="constant"),
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        _case(2, 40, 640, 16, (64, 16), dtype="bfloat16", family="score_pairs", layout="interleaved", seed=1),
+        _case(3, 20, 33, 128, (16, 16), dtype="float16"),
         _case(1, 143, 640, 64, (128, 64), family="negative", layout="padded", seed=1),
         _case(3, 65, 16, 64, (128, 128), family="score_pairs_in_sight", layout="padded"),
         _case(6, 70, 75, 16, (32, 16), family="score_pairs_in_sight"),  # another height, in more programs than four

@@ -75,6 +75,11 @@ PUZZLE = Puzzle(
         *shared_cases(past=(None,)),
         chunked_case(1, 3, 130, (128, 72), (32, 64)),  # 46,608 heads of so many states pass 2³¹
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        chunked_case(1, 1, 1111, (16, 31), (16, 16), layout="padded"),  # more than 64 chunks
+        chunked_case(1, 1, 4500, (16, 16), (64, 16), layout="padded"),
+        chunked_case(1, 1, 1300, (128, 106), (64, 64), dtype="float16", family="contributions", layout="transposed"),
+        chunked_case(2, 1, 32, (32, 33), (16, 16), family="warm", layout="padded"),
+        chunked_case(2, 3, 31, (32, 40), (64, 16), dtype="float16", family="outlier"),
         chunked_case(1, 1, 129, (16, 24), (64, 32), dtype="float16", family="outlier", layout="padded"),
         chunked_case(2, 1, 15, (32, 33), (16, 16), dtype="bfloat16", family="outlier", layout="padded"),
         chunked_case(2, 1, 640, (16, 12), (16, 32), dtype="bfloat16", family="contributions", layout="padded"),

@@ -176,6 +176,7 @@ PUZZLE = Puzzle(
         _case(2, 12, 24, 16, family="huge"),
         _case(1, 17, 17, 64, family="huge"),
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        _case(2, 70, 1, 16),
         _case(2, 5, 1100, 64),
         _case(3, 3, 70 * 8 + 3, 8),
         # added for mistakes that only a GPU's larger cases had shown

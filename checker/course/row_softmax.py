@@ -23,7 +23,7 @@ PUZZLE = Puzzle(
     statement="y = softmax of each row of x, one program per row, the row in one tile of BLOCK_N ≥ N lanes.",
     cases=(
         *softmax_rows.covered(_TILES, (9, 1, 3), _FAMILIES, softmax_rows.columns_in_one_tile),
-        by_row(67, 7, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
+        by_row(75, 7, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
         by_row(2, 5003, 8192),  # more columns than a fixed limit would allow
         by_row(1, 12_289, 16384, layout="padded"),
         by_row(1, 40_003, 65_536, devices=CPU),  # more lanes than 16 bits can count
@@ -34,6 +34,8 @@ PUZZLE = Puzzle(
         by_row(2, 48, 64),  # 16 divides every size, a tile divides none
         by_row(3, 61, 64, family="utmost", devices=CPU),
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        by_row(70, 1, 1),
+        by_row(3, 64, 64, dtype="bfloat16", family="one_hot"),
         by_row(9, 2050, 4096, dtype="float16", family="chunk_pairs", layout="padded"),
         by_row(70_001, 37, 64, devices=GPU, family="negative"),
         by_row(131, 16384, 16384, devices=GPU),

@@ -120,6 +120,7 @@ PUZZLE = Puzzle(
         *_covered(),
         _case(70 * 8 - 3, 8),  # many programs
         _case(200_003, 1024),  # more than a fixed limit would allow
+        _case(37, 8, dtype="bfloat16", family="large"),
         _case(48, 64),  # 16 divides every size, a tile divides none
         _case(100_003, 1024, devices=GPU),
         _case(16_777_259, 1024, devices=GPU),

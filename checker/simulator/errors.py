@@ -29,9 +29,7 @@ class DeviceAssertion(Exception):
     """A `tl.device_assert` did not hold."""
 
 
-def translate(
-    error: Exception, line: int | None, program: tuple[int, int, int], grid: tuple[int, int, int]
-) -> SimulationError:
+def translate(error: Exception, line: int | None, program: tuple[int, int, int]) -> SimulationError:
     """The error of a kernel body as a SimulationError with the learner's line."""
     detail = f"{type(error).__name__}: {error}"
     where = f"Line {line}" if line is not None else "The kernel"

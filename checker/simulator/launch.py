@@ -68,7 +68,7 @@ def simulate(kernel: Any, launch: Launch, options: SimulateOptions = SimulateOpt
     except SimulationError:
         raise
     except Exception as error:
-        raise translate(error, _line(error, locator), locator.program, grid) from error
+        raise translate(error, _line(error, locator), locator.program) from error
     findings.finish(memory.tensors, launch.outputs)
     outputs = [tensor for tensor in memory.tensors if tensor.name in launch.outputs]
     return Trace(
