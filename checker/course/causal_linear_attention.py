@@ -110,6 +110,10 @@ PUZZLE = Puzzle(
         _case(1, 1, 13, (16, 16), 16, dtype="float16", family="outlier", flags=_FIRST),
         _case(1, 1, 5, (16, 16), 16, dtype="bfloat16", family="constant", flags=_FIRST),
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        _case(2, 1, 31, (16, 33), 32, family="half_frozen", layout="padded", flags={"PAST": 3}),
+        _case(1, 1, 17, (32, 33), 16, family="cold", layout="padded", flags={"PAST": 3}),
+        _case(1, 2, 8, (128, 40), 32, dtype="float16", family="contributions", layout="padded", flags=_AFTER),
+        _case(2, 3, 48, (64, 24), 32, dtype="float16", layout="padded", flags=_FIRST),
         _case(3, 1, 129, (64, 12), 32, dtype="bfloat16", family="signs", flags=_AFTER),
         _case(1, 1, 66, (128, 32), 32, dtype="bfloat16", family="hot", layout="transposed", flags=_AFTER),
         _case(1, 2, 19, (32, 33), 16, dtype="float16", layout="transposed", flags=_AFTER),

@@ -37,6 +37,12 @@ PUZZLE = Puzzle(
         chunked_case(1, 1, 17, (16, 16), (16, 16), family="frozen", flags=_AFTER),
         chunked_case(1, 1, 33_003, (16, 16), (128, 16)),  # more tokens than 16 bits can count
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        chunked_case(1, 1, 5, (32, 33), (16, 16), family="half_frozen", flags={"PAST": 3}),
+        chunked_case(1, 1, 1222, (16, 31), (64, 16), dtype="float16", family="growing", layout="padded", flags=_AFTER),
+        chunked_case(
+            1, 1, 1132, (64, 48), (64, 32), dtype="float16", family="contributions", layout="padded", flags=_AFTER
+        ),
+        chunked_case(1, 2, 96, (128, 12), (16, 64), dtype="float16", family="contributions", flags={"PAST": 0}),
         chunked_case(
             1, 1, 1109, (64, 79), (64, 64), dtype="bfloat16", family="cold", layout="padded", flags={"PAST": 0}
         ),

@@ -94,6 +94,12 @@ PUZZLE = Puzzle(
         chunked_case(1, 2, 45, (16, 16), (16, 16), family="faint"),
         chunked_case(1, 3, 130, (128, 72), (32, 64), flags={"PAST": 11}),  # 46,608 heads of so many states pass 2³¹
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        chunked_case(1, 1, 1111, (16, 31), (16, 16), layout="padded", flags={"PAST": 11}),  # more than 64 chunks
+        chunked_case(
+            1, 1, 1174, (64, 63), (64, 64), dtype="float16", family="growing", layout="transposed", flags={"PAST": 11}
+        ),
+        chunked_case(2, 1, 16, (32, 8), (64, 32), family="half_frozen", layout="padded", flags={"PAST": 11}),
+        chunked_case(1, 1, 64, (16, 17), (32, 16), family="half_frozen", layout="padded", flags={"PAST": 3}),
         chunked_case(
             1, 1, 1109, (64, 79), (64, 64), dtype="bfloat16", family="cold", layout="padded", flags={"PAST": 0}
         ),
