@@ -4,9 +4,9 @@ The tests marked ``judged`` judge more than 1,000 kernels and run every notebook
 on the kernel, its puzzle, the code that judges and the versions of the packages that compute. `reports/judged.json` keeps a hash of all
 that for each puzzle whose kernels all came out as they should, for each notebook that ran as it should, for each pair of Triton and NumPy
 on which the simulator's tests passed, for the fast solutions, which are compiled and simulated in every configuration, for the films of
-right and wrong kernels (`films`), for a learner's work in a real JupyterLab (`browser`), and for what takes the whole course as it is
-(`whole-course`): a pack, a puzzle added in six steps, a grading that is stopped, a room of learners, and gradings beside nbgrader,
-otter-grader, Ray and a JupyterHub. Where the hash is unchanged, a test run takes one in `ONE_IN` of these tests, others at every commit and
+right and wrong kernels (`films`), for a learner's work in a real JupyterLab and in a notebook's kernel (`browser`), and for what takes the
+whole course as it is (`whole-course`): a pack, a puzzle added in six steps, a grading that is stopped, a room of learners, and gradings
+beside nbgrader, otter-grader, Ray and a JupyterHub. Where the hash is unchanged, a test run takes one in `ONE_IN` of these tests, others at every commit and
 none that is marked ``slow``, and leaves out the pair. Where it changed, the test run takes all of them. So whoever changes something that
 decides about verdicts judges it with this command, or leaves it to CI, which then takes longer.
 
@@ -100,6 +100,7 @@ GROUPS = {
             "tests/films/test_diagram.py",
             "tests/films/test_page.py",
             "tests/films/test_player.py",
+            "tests/films/test_side_by_side.py",
             "tests/films/test_state_divergence.py",
         ),
         (
@@ -115,13 +116,19 @@ GROUPS = {
         in_browser=True,
     ),
     BROWSER: Group(
-        ("tests/browser/test_row_softmax.py",),
+        (
+            "tests/browser/test_chunked_softmax.py",
+            "tests/browser/test_row_softmax.py",
+            "tests/verbs/test_notebook.py",
+        ),
         (
             "checker",
             "notebooks",
             "puzzles",
             "solutions",
             "tests/browser",
+            "tests/verbs/conftest.py",
+            "tests/verbs/test_notebook.py",
             "tools",
             "constraints.txt",
             "pyproject.toml",
@@ -164,7 +171,7 @@ GROUPS = {
 }
 """The subjects that are no puzzle, no notebook, no pair and no fast solution."""
 SUBJECTS = (*PUZZLES, *NOTEBOOKS, *MATRIX, FAST, *GROUPS)
-ONE_IN = 400
+ONE_IN = 800
 SHOWN = 16
 """Digits of a hash."""
 

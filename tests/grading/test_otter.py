@@ -54,6 +54,7 @@ def rows(text: str) -> list[list[object]]:
 
 
 @pytest.mark.judged(WHOLE)
+@pytest.mark.slow
 def test_otter_writes_the_same_of_the_same_points(tmp_path: Path) -> None:
     python = python_of("otter")
     if python is None:
