@@ -243,7 +243,7 @@ def kill_under_load(board: Running, home: Path, learners: int, kills: int, betwe
             for box in mine:
                 try:
                     reporting.deliver(box)
-                except (OSError, reporting.Refused):
+                except (OSError, reporting.NotAllowed):
                     stop.wait(0.2)
 
     threads = [threading.Thread(target=work)]
@@ -272,7 +272,7 @@ def kill_under_load(board: Running, home: Path, learners: int, kills: int, betwe
 def delivered(box: reporting.Box) -> bool:
     try:
         return not reporting.deliver(box)
-    except (OSError, reporting.Refused):
+    except (OSError, reporting.NotAllowed):
         time.sleep(0.5)
         return False
 

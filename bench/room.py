@@ -34,7 +34,7 @@ from checker.sandbox.forked_worker import VARIABLE  # noqa: E402
 from checker.workshop import simulated  # noqa: E402
 from checker.workshop.agenda import agenda, lessons  # noqa: E402
 from checker.workshop.room_size import PACE, SERVER, Watch, room  # noqa: E402
-from checker.workshop.simulated import Learner, Try  # noqa: E402
+from checker.workshop.simulated import SimulatedLearner, Try  # noqa: E402
 
 REPORT = ROOT / "reports" / "room"
 LEAST_FREE = 2000  # MB
@@ -114,11 +114,11 @@ def fork_server() -> Iterator[int]:
             server.stdout.close()
 
 
-def paced(present: Sequence[Learner], tries: Sequence[Try]) -> list[float]:
+def paced(present: Sequence[SimulatedLearner], tries: Sequence[Try]) -> list[float]:
     """A check every `PACE` / N seconds, whether the one before is done or not."""
     found: list[float] = []
 
-    def one(learner: Learner, tried: Try) -> None:
+    def one(learner: SimulatedLearner, tried: Try) -> None:
         learner.begin(tried)
         found.append(learner.answer().seconds)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from checker.workshop.board_store import Store
     from checker.workshop.live_class import LiveClass
     from checker.workshop.schedule import Item
-    from checker.workshop.serving import Place
+    from checker.workshop.serving import Address
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -133,12 +133,12 @@ def _serve(options: Namespace, store: Store, films: Path, items: list[Item], **m
     from checker.workshop import serving
     from checker.workshop.belief_films import BeliefFilms
 
-    place = serving.place(options.port, options.lan, options.public, os.environ)
+    address = serving.address(options.port, options.lan, options.public, os.environ)
     made = None if options.no_films else BeliefFilms(films, film_of_belief)
     try:
-        serving.serve(store, place, items, made, **more)
+        serving.serve(store, address, items, made, **more)
     except OSError as error:
-        why = f"the board cannot listen at {place.host}:{place.port}: {error.strerror or error}"
+        why = f"the board cannot listen at {address.host}:{address.port}: {error.strerror or error}"
         raise UnavailableHere(why) from None
 
 
@@ -155,13 +155,13 @@ def rehearse(options: Namespace) -> None:
     items = _items(options) or plain_sheet()
     began = time.time()
 
-    def ready(live: LiveClass, place: Place) -> None:
-        serving.announce(live, place, "Ctrl-C ends the rehearsal. Of the class nothing is kept.")
+    def ready(live: LiveClass, address: Address) -> None:
+        serving.announce(live, address, "Ctrl-C ends the rehearsal. Of the class nothing is kept.")
         for role in ("screen", "teacher") if options.browser else ():
-            webbrowser.open(serving.link(live, place, role))
+            webbrowser.open(serving.link(live, address, role))
         code, _, _ = live.join_line.partition("@")
         class_of = (options.learners, options.speed, options.seed)
-        Rehearsal(place.own, code, live.token_of("teacher"), items, *class_of, reached=lambda: live.step).start()
+        Rehearsal(address.own, code, live.token_of("teacher"), items, *class_of, reached=lambda: live.step).start()
 
     with tempfile.TemporaryDirectory() as temporary:
         store = board_store.create(Path(temporary) / "class-rehearsal.sqlite", "A rehearsal")

@@ -40,7 +40,7 @@ def join(address: str, name: str = "", me: str = "") -> None:
     box = reporting.own_box()
     try:
         joined = reporting.ask_to_join(box, where, name, me)
-    except reporting.Refused as refused:
+    except reporting.NotAllowed as refused:
         raise UsageError(f"Not joined: {refused}.") from None
     except reporting.NotReached as error:
         raise UsageError(
@@ -80,7 +80,7 @@ def leave() -> None:
     box = reporting.own_box()
     try:
         left = reporting.ask_to_leave(box)
-    except (reporting.NotReached, reporting.Refused) as error:
+    except (reporting.NotReached, reporting.NotAllowed) as error:
         raise UsageError(
             f"Nothing is reported any more, but the board could not be told to delete what it has ({error}). "
             "Call leave() again when it can be reached."

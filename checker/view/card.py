@@ -53,9 +53,9 @@ def _part(part: content.Part) -> Markup:
                 text += Markup('<p><a href="{0}.ipynb">Open {0}</a></p>').format(part.notebook)
             name = " looks" if part.kind == "cause" else ""
             return Markup('<div class="box{}"><b class="tag">{}</b>{}</div>').format(name, part.heading, text)
-        case content.Comparison():
+        case content.FirstWrong():
             return _comparison(part)
-        case content.Traffic():
+        case content.TrafficTable():
             return _traffic(part)
         case content.Detail():
             return Markup("<details><summary>{}</summary><pre>{}</pre></details>").format(part.heading, part.text)
@@ -102,7 +102,7 @@ def _excerpt(excerpt: content.Excerpt) -> Markup:
     return Markup('<pre aria-label="Line {}">{}</pre>').format(excerpt.line, Markup().join(rows))
 
 
-def _comparison(part: content.Comparison) -> Markup:
+def _comparison(part: content.FirstWrong) -> Markup:
     mismatch, view = part.mismatch, content.window(part.mismatch, most=7)
     picture, note = Markup(), f"Case: {part.case}" if part.case else ""
     if mismatch.total > len(view.rows) * len(view.cols):  # otherwise the two tables show all there is
@@ -135,7 +135,7 @@ def _cells(name: str, cells: list[list[str]], view: content.Window, mark: bool) 
     )
 
 
-def _traffic(traffic: content.Traffic) -> Markup:
+def _traffic(traffic: content.TrafficTable) -> Markup:
     row = Markup(
         '<tr class="{}{}"><th scope="row"><b>{}</b> {}</th><td><span class="bar"><span style="width:{:.1f}%"></span>'
         '<u style="left:{:.1f}%"></u></span></td><td class="words">{}</td></tr>'

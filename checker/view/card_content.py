@@ -116,7 +116,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class FirstWrong:
     """Expected and got around the first wrong element; `place` and `case` are empty where the message says them already."""
 
     mismatch: Mismatch
@@ -144,7 +144,7 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Traffic:
+class TrafficTable:
     rows: tuple[Moved, ...]
 
 
@@ -156,7 +156,7 @@ class Detail:
     text: str
 
 
-Part = Paragraph | Gates | Excerpt | Listing | Section | Comparison | Traffic | Detail
+Part = Paragraph | Gates | Excerpt | Listing | Section | FirstWrong | TrafficTable | Detail
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
         yield _next("Next, try", gate.advice)
     if gate.mismatch is not None:
         place = _place(gate.mismatch, gate.message)
-        yield Comparison(gate.mismatch, place, f"{_case_words(gate.mismatch.case)}." if place else "")
+        yield FirstWrong(gate.mismatch, place, f"{_case_words(gate.mismatch.case)}." if place else "")
     elif gate.case is not None and _case_words(gate.case) != (verdict.smallest and _case_words(verdict.smallest)):
         yield Paragraph(f"Seen with {_case_words(gate.case)}.", "aside")
     if verdict.smallest is not None:
@@ -338,7 +338,7 @@ def _place(mismatch: Mismatch, message: str) -> str:
     return f"{share}; the first is {first}. {who}"
 
 
-def _traffic(gate: GateResult) -> Iterator[Traffic]:
+def _traffic(gate: GateResult) -> Iterator[TrafficTable]:
     rows: list[Moved] = []
     for name, (used, may_load, may_store) in gate.traffic.items():
         rows += [
@@ -346,7 +346,7 @@ def _traffic(gate: GateResult) -> Iterator[Traffic]:
             Moved(short(name), "stored", used.stored, may_store),
         ]
     if rows := [row for row in rows if row.moved or row.allowed]:
-        yield Traffic(tuple(rows))
+        yield TrafficTable(tuple(rows))
 
 
 def excerpt(verdict: Verdict, line: int | None, around: int = 1, also: int | None = None) -> Excerpt | None:

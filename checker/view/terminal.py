@@ -45,9 +45,9 @@ def _part(part: content.Part) -> Iterator[RenderableType]:
         case content.Section():
             text = "\n".join(f"{label}: {sentence}" if label else sentence for label, sentence in part.sentences)
             yield _paragraph(text, part.heading + ("\n" if part.kind == "cause" else ": "))
-        case content.Comparison():
+        case content.FirstWrong():
             yield from _comparison(part)
-        case content.Traffic():
+        case content.TrafficTable():
             yield _traffic(part)
         case content.Detail():
             last = [line for line in part.text.splitlines() if line.strip()][-_DETAIL_LINES:]
@@ -78,7 +78,7 @@ def _source_line(line: content.SourceLine) -> Text:
     return Text(text, style="bold" if line.here else "bright_black", no_wrap=True, overflow="ellipsis")
 
 
-def _comparison(part: content.Comparison) -> Iterator[RenderableType]:
+def _comparison(part: content.FirstWrong) -> Iterator[RenderableType]:
     if part.place:
         yield _paragraph(part.place)
     view = content.window(part.mismatch, most=5)
@@ -98,7 +98,7 @@ def _comparison(part: content.Comparison) -> Iterator[RenderableType]:
         yield _paragraph(part.case, "Case: ")
 
 
-def _traffic(traffic: content.Traffic) -> RenderableType:
+def _traffic(traffic: content.TrafficTable) -> RenderableType:
     table = Table.grid(padding=(0, 1))
     for row in traffic.rows:
         filled = round(20 * row.moved / max(row.moved, row.allowed, 1))

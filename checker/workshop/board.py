@@ -18,7 +18,7 @@ from checker.view.theme import DARK, LIGHT, asset
 from checker.workshop.board_store import Stored
 from checker.workshop.live_class import LiveClass, Role
 from checker.workshop.room import Learner
-from checker.workshop.wire import MOST_BYTES, TOKEN_HEADER, Join, Push, Refused, Report, ReportReply, Switch, Who
+from checker.workshop.wire import MOST_BYTES, TOKEN_HEADER, Join, NotAllowed, Push, Report, ReportReply, Switch, Who
 
 T = TypeVar("T")
 ROOM = "checker.workshop"
@@ -44,7 +44,7 @@ class Server:
     origins: frozenset[str] = frozenset()
     forwarded: bool = False
     on_close: Callable[[bool], None] = lambda forget: None
-    viewers: dict[Stream, Role] = field(default_factory=dict)
+    viewers: dict[StreamHandler, Role] = field(default_factory=dict)
     _waiting: list[tuple[list[Stored], asyncio.Future[None]]] = field(default_factory=list)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _writing: bool = False
@@ -117,18 +117,18 @@ class Server:
     def application(self) -> web.Application:
         at = {"server": self}
         routes: list[Any] = [
-            ("", Page, at),
-            (r"(board_page\.(?:js|css))", Asset, at),
-            ("ping", Ping, at),
-            ("join", Joins, at),
-            ("events", Events, at),
-            ("leave", Leave, at),
-            ("state", State, at),
-            ("stream", Stream, at),
-            ("qr", QrCode, at),
-            (r"film/(\w{1,80})/(\w{1,80})", FilmPage, at),
-            ("teacher/(claim|helped)", Helping, at),
-            ("teacher/(mute|remove|push|door|step|close)", Teaching, at),
+            ("", PageHandler, at),
+            (r"(board_page\.(?:js|css))", AssetHandler, at),
+            ("ping", PingHandler, at),
+            ("join", JoinsHandler, at),
+            ("events", EventsHandler, at),
+            ("leave", LeaveHandler, at),
+            ("state", StateHandler, at),
+            ("stream", StreamHandler, at),
+            ("qr", QrCodeHandler, at),
+            (r"film/(\w{1,80})/(\w{1,80})", FilmPageHandler, at),
+            ("teacher/(claim|helped)", HelpingHandler, at),
+            ("teacher/(mute|remove|push|door|step|close)", TeachingHandler, at),
         ]
         known: list[Any] = [(f"{self.prefix}{path}", *rest) for path, *rest in routes]
         if self.prefix != "/":
@@ -162,9 +162,9 @@ class Handler(web.RequestHandler):
     def prepare(self) -> None:
         origin = self.request.headers.get("Origin")
         if origin is not None and origin not in self.server.origins and urlsplit(origin).netloc != self.request.host:
-            raise Refused(403, "this page belongs to another server")
+            raise NotAllowed(403, "this page belongs to another server")
         if self.live.closed:
-            raise Refused(410, "this class is over")
+            raise NotAllowed(410, "this class is over")
 
     @property
     def address(self) -> str:
@@ -177,36 +177,36 @@ class Handler(web.RequestHandler):
         return str(self.request.headers.get(TOKEN_HEADER, ""))
 
     def role(self, *allowed: Role) -> Role:
-        """The role that the token gives. Raises Refused."""
+        """The role that the token gives. Raises NotAllowed."""
         role = self.live.role_of(self.token)
         if role is None:
-            raise Refused(401, "this needs the link that `class open` printed")
+            raise NotAllowed(401, "this needs the link that `class open` printed")
         if role not in allowed:
-            raise Refused(403, "this link is not for that")
+            raise NotAllowed(403, "this link is not for that")
         return role
 
     def learner(self) -> Learner:
         return self.live.learner_of(self.token)
 
     def body(self, kind: type[T]) -> T:
-        """The body as what it has to be. Raises Refused."""
+        """The body as what it has to be. Raises NotAllowed."""
         try:
             return msgspec.json.decode(self.request.body, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise Refused(400, f"this is not understood: {error}") from None
+            raise NotAllowed(400, f"this is not understood: {error}") from None
 
     def answer(self, value: Any) -> None:
         self.set_header("Content-Type", "application/json")
         self.finish(msgspec.json.encode(value))
 
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
-        if not isinstance(value, Refused):
+        if not isinstance(value, NotAllowed):
             super().log_exception(typ, value, tb)
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         error = kwargs.get("exc_info", (None, None))[1]
         message = self._reason
-        if isinstance(error, Refused):
+        if isinstance(error, NotAllowed):
             message = str(error)
             self.set_status(error.status)
             if error.wait:
@@ -214,7 +214,7 @@ class Handler(web.RequestHandler):
         self.answer({"error": message})
 
 
-class Page(Handler):
+class PageHandler(Handler):
     policy = PAGE_POLICY
 
     def get(self) -> None:
@@ -222,7 +222,7 @@ class Page(Handler):
         self.finish(asset(ROOM, "board_page.html"))
 
 
-class Asset(Handler):
+class AssetHandler(Handler):
     def get(self, name: str) -> None:
         self.set_header("Content-Type", f"text/{'css' if name.endswith('css') else 'javascript'}; charset=utf-8")
         self.finish((colours() if name.endswith("css") else "") + asset(ROOM, name))
@@ -237,7 +237,7 @@ def colours() -> str:
     )
 
 
-class Ping(Handler):
+class PingHandler(Handler):
     def get(self) -> None:
         self.answer({"board": "tile-by-tile"})
 
@@ -245,12 +245,12 @@ class Ping(Handler):
 # ----------------------------------------------------------------------------------------------------------- learners
 
 
-class Joins(Handler):
+class JoinsHandler(Handler):
     def post(self) -> None:
         self.answer(self.live.join(self.body(Join), self.address))
 
 
-class Events(Handler):
+class EventsHandler(Handler):
     async def post(self) -> None:
         learner, report = self.learner(), self.body(Report)
         stored = self.live.admit(learner, report)
@@ -259,7 +259,7 @@ class Events(Handler):
         self.answer(ReportReply(len(stored), self.live.messages_for(learner, report.seen)))
 
 
-class Leave(Handler):
+class LeaveHandler(Handler):
     async def post(self) -> None:
         await self.server.forget(self.learner())
         self.answer({"left": True})
@@ -268,19 +268,19 @@ class Leave(Handler):
 # ----------------------------------------------------------------------------------------------------------- who looks on
 
 
-class State(Handler):
+class StateHandler(Handler):
     def get(self) -> None:
         self.set_header("Content-Type", "application/json")
         self.finish(self.server.state(self.role("screen", "helper", "teacher")))
 
 
-class Stream(Handler):
+class StreamHandler(Handler):
     """Server-sent events. The page reads them with `fetch`, because an EventSource cannot send the token in a header."""
 
     async def get(self) -> None:
         role = self.role("screen", "helper", "teacher")
         if len(self.server.viewers) >= MOST_VIEWERS:
-            raise Refused(503, "too many pages look on", 30)
+            raise NotAllowed(503, "too many pages look on", 30)
         self.set_header("Content-Type", "text/event-stream")
         self.set_header("X-Accel-Buffering", "no")
         self._gone = asyncio.Event()
@@ -304,7 +304,7 @@ class Stream(Handler):
         self._gone.set()
 
 
-class QrCode(Handler):
+class QrCodeHandler(Handler):
     """The way to the page for learners, as the path of an SVG; null where it cannot be drawn."""
 
     def get(self) -> None:
@@ -312,7 +312,7 @@ class QrCode(Handler):
         self.answer(self.live.qr)
 
 
-class FilmPage(Handler):
+class FilmPageHandler(Handler):
     """The film of a wrong kernel of the course. It runs in a sandbox of the browser's, without an origin of its own."""
 
     policy = FILM_POLICY
@@ -320,7 +320,7 @@ class FilmPage(Handler):
     def get(self, puzzle: str, name: str) -> None:
         page = self.live.films.page(puzzle, name) if self.live.films is not None else None
         if page is None:
-            raise Refused(404, "there is no film of this yet")
+            raise NotAllowed(404, "there is no film of this yet")
         self.set_header("Content-Type", "text/html; charset=utf-8")
         self.finish(page)
 
@@ -328,7 +328,7 @@ class FilmPage(Handler):
 # ----------------------------------------------------------------------------------------------------------- who teaches
 
 
-class Helping(Handler):
+class HelpingHandler(Handler):
     def post(self, action: str) -> None:
         self.role("helper", "teacher")
         asked = self.body(Who)
@@ -339,7 +339,7 @@ class Helping(Handler):
         self.answer({})
 
 
-class Teaching(Handler):
+class TeachingHandler(Handler):
     async def post(self, action: str) -> None:
         self.role("teacher")
         if action == "push":

@@ -21,7 +21,7 @@ from checker.workshop.join_code import clean_name, digest, new_token, pseudonym,
 from checker.workshop.limits import Limit
 from checker.workshop.room import Belief, Learner, Room
 from checker.workshop.schedule import Item
-from checker.workshop.wire import OPEN_FOR, Event, Join, Joined, Message, Push, Refused, Report
+from checker.workshop.wire import OPEN_FOR, Event, Join, Joined, Message, NotAllowed, Push, Report
 
 Role = Literal["screen", "helper", "teacher"]
 ROLES: tuple[Role, ...] = ("screen", "helper", "teacher")
@@ -92,30 +92,30 @@ class LiveClass:
         return self._meta[role]
 
     def learner_of(self, token: str) -> Learner:
-        """Whose token it is. Raises Refused."""
+        """Whose token it is. Raises NotAllowed."""
         who = self._tokens.get(digest(token))
         learner = self.room.learners.get(who or "")
         if learner is None:
-            raise Refused(401, "this token is nobody's here: join the class again")
+            raise NotAllowed(401, "this token is nobody's here: join the class again")
         return learner
 
     # ------------------------------------------------------------------------------------------------------- learners
 
     def join(self, asked: Join, address: str) -> Joined:
-        """Let somebody in, or back in. Raises Refused for a wrong code, a shut door, too many tries."""
+        """Let somebody in, or back in. Raises NotAllowed for a wrong code, a shut door, too many tries."""
         known = self._tokens.get(digest(asked.token)) if asked.token else None
         if known is not None:
             return self._back(self.room.learners[known], asked)
         if self._wrong_codes.left(address) < 1 or self._all_wrong_codes.left("") < 1:
-            raise Refused(429, "too many wrong codes: wait a minute", 60)
+            raise NotAllowed(429, "too many wrong codes: wait a minute", 60)
         if not hmac.compare_digest(same_code(asked.code).encode(), same_code(self._meta["code"]).encode()):
             self._wrong_codes.take(address)
             self._all_wrong_codes.take("")
-            raise Refused(403, "the board does not know this code: look at the screen again")
+            raise NotAllowed(403, "the board does not know this code: look at the screen again")
         if not self.door_open:
-            raise Refused(403, "the door of this class is shut: ask the instructor to open it")
+            raise NotAllowed(403, "the door of this class is shut: ask the instructor to open it")
         if len(self.room.learners) >= MOST_LEARNERS or not self._joins.take(address):
-            raise Refused(429, "too many joined just now: wait a minute", 60)
+            raise NotAllowed(429, "too many joined just now: wait a minute", 60)
         own = clean_name(asked.name)
         name = own or pseudonym({learner.name for learner in self.room.learners.values()})
         now, token = self.clock(), new_token()
@@ -134,11 +134,11 @@ class LiveClass:
         return Joined(learner.id, asked.token, learner.name, self.title, self._meta["board"])
 
     def admit(self, learner: Learner, report: Report) -> list[Stored]:
-        """The events of a report as they will be stored. Raises Refused for those who are muted, or send too much."""
+        """The events of a report as they will be stored. Raises NotAllowed for those who are muted, or send too much."""
         if learner.muted:
-            raise Refused(403, "the instructor has muted these reports")
+            raise NotAllowed(403, "the instructor has muted these reports")
         if not self._requests.take(learner.id) or not self._events.take(learner.id, len(report.events)):
-            raise Refused(429, "too much at once: wait", 20)
+            raise NotAllowed(429, "too much at once: wait", 20)
         now = self.clock()
         return [(learner.id, _known(event), max(learner.joined, now - event.ago)) for event in report.events]
 
@@ -173,12 +173,12 @@ class LiveClass:
     # ------------------------------------------------------------------------------------------------------- the instructor
 
     def claim(self, who: str, by: str, on: bool) -> None:
-        """Somebody goes to a learner, or does not after all. Raises Refused where somebody else does."""
+        """Somebody goes to a learner, or does not after all. Raises NotAllowed where somebody else does."""
         self.learner(who)
         if not on:
             self._release(who)
         elif not self.store.claim(who, name := clean_name(by) or "a helper"):
-            raise Refused(409, f"{self._claims.get(who, 'somebody')} is on the way already")
+            raise NotAllowed(409, f"{self._claims.get(who, 'somebody')} is on the way already")
         else:
             self._claims[who] = name
         self.changed = True
@@ -194,20 +194,20 @@ class LiveClass:
         self.changed = True
 
     def push(self, push: Push) -> int:
-        """Send a sentence or a hint; returns to how many. Raises Refused."""
+        """Send a sentence or a hint; returns to how many. Raises NotAllowed."""
         puzzle = PUZZLES.get(push.puzzle)
         text = " ".join(push.text.split())
         if push.level and puzzle is not None:
             hint = puzzle.hint
             text = (hint.question, hint.idea, hint.skeleton)[push.level - 1]
         if not text:
-            raise Refused(400, "there is nothing to send")
+            raise NotAllowed(400, "there is nothing to send")
         to = list(self.room.learners)
         if push.belief:
             held = self.room.beliefs(self.clock())
             to = [who for b in held if (b.puzzle, b.name) == (push.puzzle, push.belief) for who in b.holders]
         if not to:
-            raise Refused(409, "nobody would get it")
+            raise NotAllowed(409, "nobody would get it")
         message = Message(self.store.push(text, push.puzzle, to), text, push.puzzle)
         for who in to:
             self._messages.setdefault(who, []).append(message)
@@ -228,10 +228,10 @@ class LiveClass:
         self.changed = True
 
     def learner(self, who: str) -> Learner:
-        """The learner with an id. Raises Refused."""
+        """The learner with an id. Raises NotAllowed."""
         learner = self.room.learners.get(who)
         if learner is None:
-            raise Refused(404, "nobody in this class has that id")
+            raise NotAllowed(404, "nobody in this class has that id")
         return learner
 
     def _release(self, who: str) -> None:

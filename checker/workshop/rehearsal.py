@@ -17,7 +17,7 @@ from checker.course import LADDER, PUZZLES
 from checker.misconceptions import bank
 from checker.workshop.reporting import NotReached, post
 from checker.workshop.schedule import Item
-from checker.workshop.wire import Event, Refused, Report
+from checker.workshop.wire import Event, NotAllowed, Report
 
 REPORT = Path(__file__).resolve().parents[2] / "reports" / "mutants-cpu.json"
 MINUTES = 18.0
@@ -141,5 +141,8 @@ class Rehearsal:
     def _post(self, path: str, body: Any, token: str) -> bytes:
         try:
             return post(self.url + path, body, token)
-        except (NotReached, Refused):  # the instructor shut the door, or muted somebody: that is part of the rehearsal
+        except (
+            NotReached,
+            NotAllowed,
+        ):  # the instructor shut the door, or muted somebody: that is part of the rehearsal
             return b""

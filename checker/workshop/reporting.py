@@ -37,7 +37,7 @@ from checker.workshop.wire import (
     Join,
     Joined,
     Message,
-    Refused,
+    NotAllowed,
     Report,
     ReportReply,
 )
@@ -198,7 +198,7 @@ def take_messages(box: Box) -> list[Message]:
 def deliver(box: Box) -> bool:
     """Post what waits, or only ask for messages where nothing does; returns whether more is left to post.
 
-    Raises NotReached and Refused. Where another process of this folder is posting, nothing is done.
+    Raises NotReached and NotAllowed. Where another process of this folder is posting, nothing is done.
     """
     identity = box.identity()
     if identity is None:
@@ -207,14 +207,14 @@ def deliver(box: Box) -> bool:
         waiting, end = box.unsent()
         try:
             reply = _post(identity, box, waiting)
-        except Refused as refused:
+        except NotAllowed as refused:
             if refused.status in (401, 410):  # the class is over, or knows us no more
                 _keep_identity(box, msgspec.structs.replace(identity, left=True))
             if refused.status != 400 or not waiting:
                 raise
             # a board of another version takes no such event: the others are still worth posting
             waiting, end = box.unsent(most=1)
-            with contextlib.suppress(Refused):
+            with contextlib.suppress(NotAllowed):
                 _post(identity, box, waiting)
             reply = ReportReply(0)
         if waiting:
@@ -261,7 +261,7 @@ class Reporter:
             try:
                 more = deliver(self.box)
                 wait = 1.0 if more else HEARTBEAT * random.uniform(0.8, 1.2)
-            except Refused as refused:
+            except NotAllowed as refused:
                 wait = max(refused.wait, 5.0) * random.uniform(1.0, 1.5)
             except (OSError, ValueError):
                 wait = min(max(2 * wait, 1.0), SLOWEST) * random.uniform(0.5, 1.0)
@@ -288,7 +288,7 @@ def deliver_all(box: Box) -> None:
         try:
             if not deliver(box):
                 return
-        except Refused as refused:
+        except NotAllowed as refused:
             if refused.status != 429:
                 return
         except (OSError, ValueError):
@@ -301,7 +301,7 @@ def deliver_all(box: Box) -> None:
 
 
 def ask_to_join(box: Box, address: JoinAddress, name: str = "", token: str = "") -> Joined:
-    """Join a class, or join it again as the same person. Raises NotReached, Refused, OSError."""
+    """Join a class, or join it again as the same person. Raises NotReached, NotAllowed, OSError."""
     old = box.identity()
     known = token or (old.joined.token if old is not None and old.url == address.url else "")
     joined = _decoded(post(address.url + "join", Join(address.code, name, known), "", patience=8.0), Joined)
@@ -317,7 +317,7 @@ def ask_to_join(box: Box, address: JoinAddress, name: str = "", token: str = "")
 def ask_to_leave(box: Box) -> Identity | None:
     """Have everything deleted, there and here; None where nobody joined.
 
-    Raises NotReached and Refused: nothing is reported any more then either, and it can be asked again.
+    Raises NotReached and NotAllowed: nothing is reported any more then either, and it can be asked again.
     """
     try:
         identity = msgspec.json.decode(box.identity_file.read_bytes(), type=Identity)
@@ -326,7 +326,7 @@ def ask_to_leave(box: Box) -> Identity | None:
     _keep_identity(box, msgspec.structs.replace(identity, left=True))
     try:
         post(identity.url + "leave", {}, identity.joined.token, patience=8.0)
-    except Refused as refused:
+    except NotAllowed as refused:
         if refused.status not in (401, 410):  # 401: the board knows nobody by this token, so there is nothing to delete
             raise
     for path in (box.spool, box.sent_file, box.inbox_file, box.identity_file):
@@ -353,7 +353,7 @@ _OPENER = urllib.request.build_opener(_NoRedirect)
 
 
 def post(url: str, body: Any, token: str, patience: float = PATIENCE) -> bytes:
-    """Post JSON; returns the answer. Raises NotReached, and Refused where the board says no."""
+    """Post JSON; returns the answer. Raises NotReached, and NotAllowed where the board says no."""
     data = msgspec.json.encode(body)
     assert len(data) <= MOST_BYTES
     headers = {"Content-Type": "application/json", TOKEN_HEADER: token}
@@ -366,13 +366,13 @@ def post(url: str, body: Any, token: str, patience: float = PATIENCE) -> bytes:
         raise NotReached(str(getattr(error, "reason", error))) from None
 
 
-def _refusal(error: urllib.error.HTTPError) -> Refused | NotReached:
+def _refusal(error: urllib.error.HTTPError) -> NotAllowed | NotReached:
     """The reason that a board gives. Any other answer comes from something else, such as a proxy whose board is down."""
     with contextlib.suppress(OSError, http.client.HTTPException, msgspec.DecodeError, KeyError, TypeError):
         said = msgspec.json.decode(error.read(MOST_READ))["error"]
         if error.code < 500:
             wait = str(error.headers.get("Retry-After", "0"))
-            return Refused(error.code, str(said)[:300], float(wait) if wait.isdecimal() else 0.0)
+            return NotAllowed(error.code, str(said)[:300], float(wait) if wait.isdecimal() else 0.0)
     return NotReached(f"it answers {error.code}")
 
 

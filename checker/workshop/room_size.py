@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
 from checker.workshop import simulated
-from checker.workshop.simulated import Learner, Try
+from checker.workshop.simulated import SimulatedLearner, Try
 
 SERVER = 110.0
 """MB of a learner's Jupyter server on a JupyterHub (measured with JupyterHub 6.1, docs/workshop/server.md)."""
@@ -61,9 +61,9 @@ def measure(tries: Sequence[Try], learners: int = 3) -> Measured:
 
 
 @contextmanager
-def room(learners: int) -> Iterator[list[Learner]]:
+def room(learners: int) -> Iterator[list[SimulatedLearner]]:
     with ExitStack() as present:
-        yield [present.enter_context(closing(Learner())) for _ in range(learners)]
+        yield [present.enter_context(closing(SimulatedLearner())) for _ in range(learners)]
 
 
 class Watch:

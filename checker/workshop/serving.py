@@ -23,7 +23,7 @@ from checker.workshop.join_code import PORT
 from checker.workshop.live_class import LiveClass
 from checker.workshop.reporting import NotReached, post
 from checker.workshop.schedule import Item
-from checker.workshop.wire import Refused
+from checker.workshop.wire import NotAllowed
 
 ISOLATION = (
     "If learners cannot reach it, their network keeps devices apart, as those of hotels and conferences do: use a hotspot, "
@@ -32,7 +32,7 @@ ISOLATION = (
 
 
 @dataclass(frozen=True)
-class Place:
+class Address:
     """Where a board listens, and `public`, by which it is reached where a proxy stands before it. Both addresses end with a slash."""
 
     host: str
@@ -53,7 +53,7 @@ class Place:
         return f"http://{host}:{self.port}{self.prefix}"
 
 
-def place(port: int | None, lan: bool, public: str, environment: Mapping[str, str]) -> Place:
+def address(port: int | None, lan: bool, public: str, environment: Mapping[str, str]) -> Address:
     """Where to listen: on this machine only unless told, or where JupyterHub wants its service. Raises WorkshopError."""
     # a terminal in a learner's own server has such variables too, and no JUPYTERHUB_SERVICE_NAME
     service = "JUPYTERHUB_SERVICE_NAME" in environment
@@ -68,8 +68,8 @@ def place(port: int | None, lan: bool, public: str, environment: Mapping[str, st
         hub = urlsplit(environment.get("JUPYTERHUB_SERVICE_URL", ""))
         if not hub.hostname:
             raise WorkshopError("JupyterHub gives this service no url: set one in jupyterhub_config.py")
-        return Place(hub.hostname, port or hub.port or PORT, prefix.rstrip("/") + "/", public)
-    return Place("0.0.0.0" if lan else "127.0.0.1", PORT if port is None else port, public=public)
+        return Address(hub.hostname, port or hub.port or PORT, prefix.rstrip("/") + "/", public)
+    return Address("0.0.0.0" if lan else "127.0.0.1", PORT if port is None else port, public=public)
 
 
 def lan_address() -> str:
@@ -82,10 +82,10 @@ def lan_address() -> str:
 
 def serve(
     store: Store,
-    where: Place,
+    where: Address,
     items: Sequence[Item],
     films: BeliefFilms | None,
-    ready: Callable[[LiveClass, Place], None] | None = None,
+    ready: Callable[[LiveClass, Address], None] | None = None,
     clock: Callable[[], float] = time.time,
 ) -> None:
     """Serve a class until Ctrl-C, SIGTERM or `class close`. Raises OSError where it cannot listen, and WorkshopError where it is open."""
@@ -97,7 +97,7 @@ def serve(
         raise WorkshopError(f"this class is open already, at {store.meta('address', 'another process')}") from None
 
 
-async def _serve(live: LiveClass, where: Place, ready: Callable[[LiveClass, Place], None]) -> None:
+async def _serve(live: LiveClass, where: Address, ready: Callable[[LiveClass, Address], None]) -> None:
     stop, forget = asyncio.Event(), False
 
     def closed(and_forget: bool) -> None:
@@ -134,7 +134,7 @@ def close(store: Store, forget: bool) -> None:
     """End a class, wherever it is served, and delete it if asked."""
     address = store.meta("address", "")
     if address:
-        with contextlib.suppress(NotReached, Refused):
+        with contextlib.suppress(NotReached, NotAllowed):
             post(f"{address}teacher/close", {"on": forget}, store.meta("teacher"), patience=5.0)
             for _ in range(50):  # it deletes or closes the file itself
                 time.sleep(0.1)
@@ -153,13 +153,13 @@ def close(store: Store, forget: bool) -> None:
 # --------------------------------------------------------------------------------------------------------- what is printed
 
 
-def link(live: LiveClass, where: Place, role: Any) -> str:
+def link(live: LiveClass, where: Address, role: Any) -> str:
     """The page of a role. The token stands behind the #, which a browser sends to nobody."""
     own = where.url if role == "helper" else where.own  # the teacher's token stays off the room's network
     return f"{where.public or own}#{role}={live.token_of(role)}"
 
 
-def page_for_learners(live: LiveClass, where: Place) -> str:
+def page_for_learners(live: LiveClass, where: Address) -> str:
     """The page that shows a learner what to type."""
     return f"{where.url}#join={live.join_line.partition('@')[0]}"
 
@@ -167,7 +167,7 @@ def page_for_learners(live: LiveClass, where: Place) -> str:
 GOES_ON = "Ctrl-C stops the board; the same command goes on with the class. `class close` ends it."
 
 
-def announce(live: LiveClass, where: Place, ends: str = GOES_ON) -> None:
+def announce(live: LiveClass, where: Address, ends: str = GOES_ON) -> None:
     """Print the join code, the links, the QR code, what there is to know about this network, and how it `ends`."""
     print(f'\n  In a notebook:    from checker import join, done, hand; join("{live.join_line}")')
     print(f"  To show it:       {page_for_learners(live, where)}")
@@ -188,7 +188,7 @@ def announce(live: LiveClass, where: Place, ends: str = GOES_ON) -> None:
     print(ends, flush=True)
 
 
-def _try_from_outside(where: Place) -> None:
+def _try_from_outside(where: Address) -> None:
     import urllib.request
 
     try:

@@ -36,7 +36,7 @@ class Answer:
     status: str
 
 
-class Learner:
+class SimulatedLearner:
     """One simulated learner. `begin` and `answer` are apart, so that many can check at the same time."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Learner:
         self._process.wait(30)
 
 
-def at_once(learners: Sequence[Learner], tries: Sequence[Try]) -> list[Answer]:
+def at_once(learners: Sequence[SimulatedLearner], tries: Sequence[Try]) -> list[Answer]:
     """Everybody presses `check` at the same moment."""
     for learner, tried in zip(learners, tries, strict=True):
         learner.begin(tried)

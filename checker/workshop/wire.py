@@ -27,7 +27,7 @@ Count = Annotated[int, Meta(ge=0, le=1_000_000)]
 Seconds = Annotated[float, Meta(ge=0, le=1e7)]
 
 
-class Refused(Exception):
+class NotAllowed(Exception):
     """What the board does not allow: the HTTP `status`, a sentence for people, and how many seconds to `wait` before the next try."""
 
     def __init__(self, status: int, message: str, wait: float = 0.0) -> None:

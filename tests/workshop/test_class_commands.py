@@ -18,7 +18,7 @@ from checker.workshop import WorkshopError, board_store, reporting
 from checker.workshop.join_code import parse
 from checker.workshop.rehearsal import mistakes, plain_sheet, script
 from checker.workshop.room import Learner, Room
-from checker.workshop.serving import place, qr_path
+from checker.workshop.serving import address, qr_path
 from tests.workshop.conftest import ROOT
 
 
@@ -107,15 +107,15 @@ def test_wrong_usage_is_told(
 def test_a_hub_says_where_the_board_listens() -> None:
     there = {"JUPYTERHUB_SERVICE_PREFIX": "/services/board/", "JUPYTERHUB_SERVICE_URL": "http://127.0.0.1:10101"}
     hub = {"JUPYTERHUB_SERVICE_NAME": "board", **there}
-    found = place(None, False, "https://hub.example.org/services/board", hub)
+    found = address(None, False, "https://hub.example.org/services/board", hub)
     assert (found.host, found.port, found.prefix) == ("127.0.0.1", 10101, "/services/board/")
     assert found.url == "https://hub.example.org/services/board/"
-    assert place(None, False, "", hub).url == "http://127.0.0.1:10101/services/board/"
+    assert address(None, False, "", hub).url == "http://127.0.0.1:10101/services/board/"
     with pytest.raises(WorkshopError, match="no url"):
-        place(None, False, "", {"JUPYTERHUB_SERVICE_NAME": "board"})
+        address(None, False, "", {"JUPYTERHUB_SERVICE_NAME": "board"})
     terminal = {"JUPYTERHUB_SERVICE_PREFIX": "/user/ada/", "JUPYTERHUB_SERVICE_URL": "http://127.0.0.1:5/user/ada/"}
-    assert place(None, False, "", terminal).own == "http://127.0.0.1:8787/", "a terminal in a hub is no service of it"
-    assert place(None, True, "", {}).host == "0.0.0.0"
+    assert address(None, False, "", terminal).own == "http://127.0.0.1:8787/", "a terminal in a hub is no service of it"
+    assert address(None, True, "", {}).host == "0.0.0.0"
 
 
 def test_a_rehearsal_makes_the_mistakes_that_were_measured() -> None:

@@ -149,7 +149,7 @@ def test_a_flood_of_ones_own_is_delivered_in_time(box: reporting.Box, board: Boa
     for _ in range(70):
         checked()
     assert [reporting.deliver(box) for _ in range(3)] == [True] * 3
-    with pytest.raises(reporting.Refused, match="too much at once") as refused:
+    with pytest.raises(reporting.NotAllowed, match="too much at once") as refused:
         reporting.deliver(box)
     assert (refused.value.status, refused.value.wait) == (429, 20.0)
     assert len(stored(board)) == 60
@@ -284,7 +284,7 @@ def test_when_the_class_is_over_a_check_says_nothing_of_it_any_more(
         later.setattr(reporting.time, "time", lambda: tomorrow)
         assert box.identity() is None
     board.live.closed = True
-    with pytest.raises(reporting.Refused, match="this class is over"):
+    with pytest.raises(reporting.NotAllowed, match="this class is over"):
         reporting.deliver(box)
     capsys.readouterr()
     checked()

@@ -12,7 +12,7 @@ from checker.verbs import workshop_readiness as evening
 from checker.verbs.doctor import DoctorReport, HealthCheck
 from checker.workshop import room_size, simulated
 from checker.workshop.room_size import Measured, needs
-from checker.workshop.simulated import Learner, Try
+from checker.workshop.simulated import SimulatedLearner, Try
 from tools.judged import WHOLE
 
 MEASURED = Measured(private=200, shared=300, during=100, processor=1.8, alone=1.0, together=2.0)
@@ -52,7 +52,7 @@ def test_simulated_learners_check_right_and_wrong_kernels_at_once() -> None:
 
 
 def test_a_learner_that_died_is_noticed() -> None:
-    learner = Learner()
+    learner = SimulatedLearner()
     os.kill(learner.pid, 9)
     with pytest.raises(RuntimeError, match="ended"):
         learner.answer()
