@@ -217,7 +217,6 @@ PUZZLE = Puzzle(
         _case(1, 1, (33, 37), (64, 40), (32, 16, 32), dtype="float16", family="outlier"),
         _case(1, 1, (17, 33), (16, 16), (16, 16, 16), dtype="bfloat16", family="constant"),
         # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
-        _case(1, 2, (5, 5), (32, 8), (16, 64, 16), family="frozen", ragged=True),
         _case(1, 1, (17, 300), (16, 12), (16, 16, 16), family="half_frozen", layout="padded"),
         _case(
             3,
