@@ -158,6 +158,16 @@ def test_where_something_is_missing_nothing_that_needs_it_is_judged(
     assert "films needs Chromium" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("wanted", "status"), [("", 0), ("vector_add", 0), ("whole-course films", 1), ("all", 1)])
+def test_what_is_asked_for_by_name_does_not_count_as_unchanged(
+    monkeypatch: pytest.MonkeyPatch, wanted: str, status: int
+) -> None:
+    monkeypatch.setattr(judged, "stale", lambda subjects: [])
+    monkeypatch.setattr("sys.argv", ["judged.py", "--unchanged", "whole-course"])
+    monkeypatch.setenv("JUDGE", wanted)
+    assert judged.main() == status
+
+
 def test_of_what_stands_a_sample_is_judged_and_of_the_rest_all(report: Path) -> None:
     known = json.loads(report.read_text())
     known["decides"]["row_softmax"] = "before the change"

@@ -6,9 +6,9 @@ that for each puzzle whose kernels all came out as they should, for each noteboo
 on which the simulator's tests passed, for the fast solutions, which are compiled and simulated in every configuration, for the films of
 right and wrong kernels (`films`), for a learner's work in a real JupyterLab and in a notebook's kernel (`browser`), and for what takes the
 whole course as it is (`whole-course`): a pack, a puzzle added in six steps, a grading that is stopped, a room of learners, and gradings
-beside nbgrader, otter-grader, Ray and a JupyterHub. Where the hash is unchanged, a test run takes one in `ONE_IN` of these tests, others at every commit and
-none that is marked ``slow``, and leaves out the pair. Where it changed, the test run takes all of them. So whoever changes something that
-decides about verdicts judges it with this command, or leaves it to CI, which then takes longer.
+beside nbgrader, otter-grader, Ray and a JupyterHub. Where the hash is unchanged, a test run takes one in `ONE_IN` of these tests, others at
+every commit and none that is marked ``slow``, and leaves out the pair. Where it changed, the test run takes all of them. So whoever
+changes something that decides about verdicts judges it with this command, or leaves it to CI, which then takes longer.
 
     JUDGE=all make test                  judge everything, whatever is recorded
     JUDGE="row_softmax" make test        the tests of these puzzles, notebooks or other subjects
@@ -411,8 +411,8 @@ def main() -> int:
     )
     options = parser.parse_args()
     if options.unchanged:
-        changed = stale(options.unchanged)
-        return 1 if changed or os.environ.get("JUDGE") == "all" else 0
+        asked_for = {"all", *options.unchanged} & set(os.environ.get("JUDGE", "").split())
+        return 1 if asked_for or stale(options.unchanged) else 0
     subjects = stale([subject for subject in SUBJECTS if subject in (options.only or SUBJECTS)])
     if not subjects:
         print("judged: nothing that decides has changed")
