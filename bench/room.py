@@ -31,10 +31,10 @@ sys.path.insert(0, str(ROOT))
 
 from checker.misconceptions import bank  # noqa: E402
 from checker.sandbox.forked_worker import VARIABLE  # noqa: E402
-from checker.workshop import simulated  # noqa: E402
-from checker.workshop.agenda import agenda, lessons  # noqa: E402
-from checker.workshop.room_size import PACE, SERVER, Watch, room  # noqa: E402
-from checker.workshop.simulated import SimulatedLearner, Try  # noqa: E402
+from classroom.workshop import simulated  # noqa: E402
+from classroom.workshop.agenda import agenda, lessons  # noqa: E402
+from classroom.workshop.room_size import PACE, SERVER, Watch, room  # noqa: E402
+from classroom.workshop.simulated import SimulatedLearner, Try  # noqa: E402
 
 REPORT = ROOT / "reports" / "room"
 LEAST_FREE = 2000  # MB

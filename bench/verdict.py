@@ -35,7 +35,7 @@ from checker.puzzle import Puzzle  # noqa: E402
 from checker.sandbox import Sandbox  # noqa: E402
 from checker.submission import rules  # noqa: E402
 from checker.submission.kernel import KernelSource  # noqa: E402
-from checker.workshop import simulated  # noqa: E402
+from classroom.workshop import simulated  # noqa: E402
 from tests.judge.helpers import solution  # noqa: E402
 
 CORES = 2

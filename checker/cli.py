@@ -15,8 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checker import grade_class, teach_class
 from checker.verbs.arguments import UnavailableHere, UsageError, kernels_in, one_kernel, path_of, puzzle_named
+from classroom import grade_class, teach_class
 
 if TYPE_CHECKING:  # `doctor` runs where torch is missing
     from checker.checking import Device
@@ -332,9 +332,9 @@ def doctor(options: Namespace) -> int:
 
 def grade(options: Namespace) -> int:
     from checker.course import LADDER
-    from checker.grading import collect, result_json, run
-    from checker.grading.report import Progress, summary
     from checker.sandbox import Sandbox
+    from classroom.grading import collect, result_json, run
+    from classroom.grading.report import Progress, summary
 
     if not options.paths:
         raise UsageError(
@@ -382,10 +382,10 @@ def mutants(options: Namespace) -> int:
 
 def _mutants(options: Namespace) -> int:
     from checker.course import LADDER
-    from checker.grading import mutants, result_json
-    from checker.grading.report import Progress, kill_table
     from checker.sandbox import Sandbox
     from checker.workspace import write_atomically
+    from classroom.grading import mutants, result_json
+    from classroom.grading.report import Progress, kill_table
 
     puzzles = _puzzles(options) or list(LADDER)
     if options.show is not None:
@@ -413,7 +413,7 @@ def _show_wrong_kernel(name: str, puzzles: Sequence[Puzzle]) -> int:
     from rich.console import Console
     from rich.syntax import Syntax
 
-    from checker.grading import mutants
+    from classroom.grading import mutants
 
     try:
         text = mutants.text(mutants.find(name, puzzles))
@@ -457,7 +457,7 @@ def _device(options: Namespace) -> Device:
 
 
 def _write_json(target: str, content: Mapping[str, Any]) -> None:
-    from checker.grading.result_json import write
+    from classroom.grading.result_json import write
 
     with _writing(target):
         write(target, content)

@@ -224,7 +224,7 @@ def test_a_result_that_cannot_be_written_in_the_end_does_not_take_the_summary_wi
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("checker.grading.result_json.write_atomically", full)
+    monkeypatch.setattr("classroom.grading.result_json.write_atomically", full)
     assert cli.main(["grade", "puzzles", "--device", "cpu", "--json", "result.json"]) == 3
     printed = capsys.readouterr()
     assert "0 of 1 passed" in printed.out

@@ -22,7 +22,7 @@ from nbclient import NotebookClient
 
 from checker.course import LADDER
 from checker.puzzle import Puzzle
-from checker.workshop.executed import fill_in
+from classroom.workshop.executed import fill_in
 from tools.judged import WHOLE
 from tools.mutations import function_of
 

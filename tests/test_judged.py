@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from checker.course import LADDER
-from checker.grading.keys import puzzle_files
+from classroom.grading.keys import puzzle_files
 from tools import browser, companions, judged
 
 TESTS = {f"{p.name}-{i}": p.name for p in LADDER for i in range(10)}
@@ -85,11 +85,11 @@ def test_a_changed_card_makes_the_notebooks_stale(report: Path, monkeypatch: pyt
     ("file", "stale"),
     [
         ("checker/films/player.js", [*judged.GROUPS]),
-        ("checker/workshop/pack.py", [*judged.GROUPS]),
+        ("classroom/workshop/pack.py", [*judged.GROUPS]),
         ("solutions/vector_add.py", [*judged.GROUPS]),
         ("tests/films/films.py", [judged.FILMS]),
         ("tests/browser/lab.py", [judged.BROWSER]),
-        ("tests/grading/classes.py", [judged.WHOLE]),
+        ("tests/classroom/grading/classes.py", [judged.WHOLE]),
         ("tests/example_puzzle/solutions/double.py", [judged.WHOLE]),
         ("constraints.txt", [judged.BROWSER, judged.WHOLE]),
         ("tests/test_judged.py", []),

@@ -28,8 +28,6 @@ ROOMS: tuple[frozenset[str], ...] = (
     frozenset({"checking"}),
     frozenset({"view"}),
     frozenset({"films"}),
-    frozenset({"grading"}),
-    frozenset({"workshop"}),
 )
 """From the vocabulary to what people see. What is in no room (the verbs, the shell) comes last and may import all."""
 
@@ -117,13 +115,13 @@ def test_a_wrong_import_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     (tmp_path / "judge").mkdir()
     path = tmp_path / "judge" / "case.py"
     path.write_text(
-        "def f():\n    from checker.view import card\n    from ..grading import run\n    from checker import sandbox\n"
+        "def f():\n    from checker.view import card\n    from ..films import run\n    from checker import sandbox\n"
         "if TYPE_CHECKING:\n    from checker.judge.verdict import Verdict\n"
     )
     (tmp_path / "judge" / "verdict.py").write_text("from . import case\n")
     assert [message.split(" imports ")[1].split(",")[0] for message in wrong_imports(path)] == [
         "view",
-        "grading",
+        "films",
         "sandbox",
     ]
     assert set(circle(modules(tmp_path / "judge"))) == {"checker.judge.case", "checker.judge.verdict"}
@@ -131,4 +129,4 @@ def test_a_wrong_import_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 def test_every_room_is_there() -> None:
     present = {room_of(path) for path in FILES}
-    assert {"puzzle", "course", "submission", "simulator", "compiler", "judge", "sandbox", "grading", "view"} <= present
+    assert {"puzzle", "course", "submission", "simulator", "compiler", "judge", "sandbox", "view"} <= present

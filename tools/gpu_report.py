@@ -21,7 +21,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "reports"
 INTERRUPTED = 130
-NEED_A_BROWSER = ("tests/browser", "tests/workshop/test_slides.py")
+NEED_A_BROWSER = ("tests/browser", "tests/classroom/workshop/test_slides.py")
 
 
 def environment() -> dict[str, str]:

@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from checker.course import LADDER, PUZZLES  # noqa: E402
-from checker.grading.keys import DECIDING, packages, puzzle_files  # noqa: E402
+from classroom.grading.keys import DECIDING, packages, puzzle_files  # noqa: E402
 from tools import browser, companions  # noqa: E402
 from tools.mutant_reports import CPU, KINDS, load, path_of  # noqa: E402
 
@@ -137,15 +137,15 @@ GROUPS = {
     ),
     WHOLE: Group(
         (
-            "tests/grading/test_judge_process.py",
-            "tests/grading/test_judging.py",
-            "tests/grading/test_nbgrader.py",
-            "tests/grading/test_otter.py",
-            "tests/grading/test_ray.py",
+            "tests/classroom/grading/test_judge_process.py",
+            "tests/classroom/grading/test_judging.py",
+            "tests/classroom/grading/test_nbgrader.py",
+            "tests/classroom/grading/test_otter.py",
+            "tests/classroom/grading/test_ray.py",
             "tests/test_contributing.py",
-            "tests/workshop/test_hub.py",
-            "tests/workshop/test_pack.py",
-            "tests/workshop/test_room_size.py",
+            "tests/classroom/workshop/test_hub.py",
+            "tests/classroom/workshop/test_pack.py",
+            "tests/classroom/workshop/test_room_size.py",
         ),
         (
             "checker",
@@ -155,10 +155,10 @@ GROUPS = {
             "tests/browser/chromium.py",
             "tests/example_puzzle",
             "tests/films/conftest.py",
-            "tests/grading",
+            "tests/classroom/grading",
             "tests/judge",
             "tests/test_contributing.py",
-            "tests/workshop",
+            "tests/classroom/workshop",
             "tools",
             "constraints.txt",
             "environment.yml",

@@ -57,7 +57,7 @@ def write(course: Path, assignment: str, puzzles: Sequence[Puzzle]) -> None:
 def _cells(puzzle: Puzzle) -> list[NotebookNode]:
     text = new_markdown_cell(f"# {puzzle.title}\n\n{puzzle.statement}\n")
     kernel = _with_solution((ROOT / "solutions" / f"{puzzle.name}.py").read_text("utf-8"))
-    call = f'from checker.grading.nbgrader_cell import points\n\npoints("{puzzle.name}", "{puzzle.name}.ipynb")'
+    call = f'from classroom.grading.nbgrader_cell import points\n\npoints("{puzzle.name}", "{puzzle.name}.ipynb")'
     return [
         text,
         graded_cell(f"{puzzle.name}-kernel", kernel, solution=True),

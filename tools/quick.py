@@ -37,9 +37,9 @@ TESTS_OF = {
         "tests/test_sync.py",
         "tests/test_first_cell.py",
         "tests/notebooks/test_text.py",
-        "tests/workshop/test_agenda.py",
+        "tests/classroom/workshop/test_agenda.py",
     ),
-    "docs": ("tests/notebooks/test_text.py", "tests/workshop/test_docs.py"),
+    "docs": ("tests/notebooks/test_text.py", "tests/classroom/workshop/test_docs.py"),
     ".github": ("tests/test_setup.py",),
     "tools": (
         "tests/test_setup.py",

@@ -18,8 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from checker.workshop import WorkshopError, deck  # noqa: E402
-from checker.workshop.agenda import agenda, lessons  # noqa: E402
+from classroom.workshop import WorkshopError, deck  # noqa: E402
+from classroom.workshop.agenda import agenda, lessons  # noqa: E402
 
 SLIDES = ROOT / ".slides" / "html"
 

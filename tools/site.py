@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 from checker.course import LADDER, PUZZLES  # noqa: E402
 from checker.puzzle import Puzzle  # noqa: E402
-from checker.workshop.executed import executed, fill_in  # noqa: E402
+from classroom.workshop.executed import executed, fill_in  # noqa: E402
 from tools import sync  # noqa: E402
 
 FOLDER = ROOT / ".site"

@@ -27,10 +27,10 @@ sys.path.insert(0, str(ROOT))
 
 from checker.checking import check_source  # noqa: E402
 from checker.course import PUZZLES  # noqa: E402
-from checker.grading.result_json import environment  # noqa: E402
 from checker.misconceptions import bank  # noqa: E402
 from checker.sandbox import Sandbox  # noqa: E402
 from checker.submission.kernel import KernelSource  # noqa: E402
+from classroom.grading.result_json import environment  # noqa: E402
 from tools import guarded, mutate  # noqa: E402
 from tools.mutant_reports import KINDS, SURVIVORS_GPU, load, survivors  # noqa: E402
 

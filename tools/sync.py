@@ -7,7 +7,7 @@ A puzzle is its solution without the learner's region. A notebook's source is Ma
     ![words](figures/x.svg)     becomes the figure itself, so that a notebook is whole wherever it is opened
     <!-- slide -->              and fragment, notes, skip: where on the slides the following lines go, up to the next such line
 
-A source begins with what a workshop needs to know of it, between two lines of `---` (`checker/workshop/agenda.py`). It becomes metadata
+A source begins with what a workshop needs to know of it, between two lines of `---` (`classroom/workshop/agenda.py`). It becomes metadata
 of the notebook, and `docs/workshop/run-sheets.md` is made from it.
 
 The address is committed in `notebooks/src/repository.txt`, so that everybody makes the same notebooks. ``--repository`` sets it;
@@ -41,7 +41,7 @@ from nbformat import NotebookNode
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from checker.submission.marked_region import stub, without_docstring
-from checker.workshop import agenda, run_sheets
+from classroom.workshop import agenda, run_sheets
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = "tools/generated.json"

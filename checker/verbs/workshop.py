@@ -13,9 +13,9 @@ from checker.verbs.arguments import UsageError
 from checker.view import display
 from checker.view.panel import Panel
 from checker.view.theme import asset, style_element
-from checker.workshop import reporting
-from checker.workshop.join_code import AddressError, parse
-from checker.workshop.wire import Event, Kind, Message
+from classroom.workshop import reporting
+from classroom.workshop.join_code import AddressError, parse
+from classroom.workshop.wire import Event, Kind, Message
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,7 +11,6 @@ from checker import gpu
 from checker.compiler import TARGETS, compile_kernel, requests_for
 from checker.course import KERNELS, LADDER
 from checker.course.demonstrations import DEMONSTRATIONS, FOLDER
-from checker.grading import collect
 from checker.judge.comparison import compare
 from checker.judge.launches import damages, prepare
 from checker.simulator import SimulateOptions, simulate
@@ -19,6 +18,7 @@ from checker.submission import rules
 from checker.submission.from_path import from_path
 from checker.submission.load import load_kernel
 from checker.submission.marked_region import START
+from classroom.grading import collect
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN = ROOT / "solutions" / FOLDER

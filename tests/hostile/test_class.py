@@ -14,25 +14,25 @@ import pytest
 
 from checker import cli, grade_class
 from checker.compiler import CompileRequest, CompileResult
-from checker.grading.failing_film import FailingFilms
-from checker.grading.handed_in import Collector
-from checker.grading.judging import MOST_TRIES, Bounded, Local, judge_missing, verdict_record
-from checker.grading.keys import Setting
-from checker.grading.layouts import Layout, Place
-from checker.grading.pages import class_page, learner_page
-from checker.grading.policy import Late, Policy
-from checker.grading.reader import Reader
-from checker.grading.records import VerdictRecord
-from checker.grading.report import Progress
-from checker.grading.roster import Roster
-from checker.grading.store import RunFolder
 from checker.judge.runner import session
 from checker.sandbox import Sandbox
 from checker.sandbox.compile_pool import failed
 from checker.sandbox.isolation import Limits
 from checker.submission.files import Entry
 from checker.verbs.arguments import UnavailableHere
-from tests.grading.classes import (
+from classroom.grading.failing_film import FailingFilms
+from classroom.grading.handed_in import Collector
+from classroom.grading.judging import MOST_TRIES, Bounded, Local, judge_missing, verdict_record
+from classroom.grading.keys import Setting
+from classroom.grading.layouts import Layout, Place
+from classroom.grading.pages import class_page, learner_page
+from classroom.grading.policy import Late, Policy
+from classroom.grading.reader import Reader
+from classroom.grading.records import VerdictRecord
+from classroom.grading.report import Progress
+from classroom.grading.roster import Roster
+from classroom.grading.store import RunFolder
+from tests.classroom.grading.classes import (
     CPU,
     VECTOR_ADD,
     differing,
@@ -42,8 +42,8 @@ from tests.grading.classes import (
     scored,
     wanted,
 )
-from tests.grading.conftest import RIGHT, UNMASKED
-from tests.grading.test_judging import Quick
+from tests.classroom.grading.conftest import RIGHT, UNMASKED
+from tests.classroom.grading.test_judging import Quick
 
 ESCAPES = "\x1b[2J\x1b]0;owned\a"
 
@@ -122,7 +122,7 @@ def test_a_folder_that_only_reads_is_the_machine_s_failing(
     def refuse(path: Path, *_: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
 
-    monkeypatch.setattr("checker.grading.records.write_atomically", refuse)
+    monkeypatch.setattr("classroom.grading.records.write_atomically", refuse)
     arguments = [str(tmp_path / "class"), "-o", str(folder.path)] if stage == "collect" else [str(folder.path)]
     with pytest.raises(UnavailableHere, match="Read-only file system"):
         grade_class.main([stage, *arguments])

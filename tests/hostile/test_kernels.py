@@ -12,12 +12,12 @@ import pytest
 
 from checker.checking import check_source
 from checker.course import PUZZLES
-from checker.grading.facts import facts_of, plain
 from checker.judge.source_gate import source_gate
 from checker.sandbox import Sandbox
 from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource
-from tests.grading.conftest import RIGHT, solution
+from classroom.grading.facts import facts_of, plain
+from tests.classroom.grading.conftest import RIGHT, solution
 
 START = "# your code starts here"
 VECTOR_ADD = PUZZLES["vector_add"]

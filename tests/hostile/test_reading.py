@@ -19,11 +19,11 @@ from pathlib import Path
 
 import pytest
 
-from checker.grading.reader import Reader
 from checker.submission.files import MAX_DEPTH
 from checker.submission.from_path import Found
-from tests.grading.classes import by_id, collected, notebook, zipped
-from tests.grading.conftest import RIGHT
+from classroom.grading.reader import Reader
+from tests.classroom.grading.classes import by_id, collected, notebook, zipped
+from tests.classroom.grading.conftest import RIGHT
 
 KERNELS = {"vector_add_kernel": "vector_add"}
 HEAD, BODY = RIGHT.split("@triton.jit", 1)

@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 
 from checker.course import LADDER, PUZZLES
-from checker.grading.mutants import rows_of
 from checker.misconceptions import bank
+from classroom.grading.mutants import rows_of
 from tools import guarded, mutant_page, mutant_reports, mutate, survivors_on_gpu
 from tools.mutations import Mutation
 

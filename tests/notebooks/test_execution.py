@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 
 from checker.course import LADDER
 from checker.puzzle import Puzzle
-from checker.workshop.executed import fill_in
+from classroom.workshop.executed import fill_in
 from tools import sync
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from checker.sandbox import Sandbox, forked_worker
-from checker.workshop import simulated
+from classroom.workshop import simulated
 from tests.sandbox.conftest import kernel, launch
 
 ROOT = Path(__file__).resolve().parents[2]

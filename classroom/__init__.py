@@ -1,0 +1,1 @@
+"""A class, on top of `checker`: grading what learners hand in, and a workshop in one room."""

@@ -1,0 +1,403 @@
+"""The stages of grading a class, as `grade_class` reads their options."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from checker import gpu
+from checker.checking import DeviceMissing, resolve_device
+from checker.course import LADDER, PUZZLES
+from checker.puzzle import Puzzle
+from checker.sandbox import Sandbox
+from checker.sandbox.isolation import LANDLOCK, LAYERS, NAMESPACES, SECCOMP
+from checker.submission.kernel import KernelSource
+from checker.verbs.arguments import UnavailableHere, UsageError, puzzle_named
+from classroom.grade_class import BROKEN, DONE
+from classroom.grading import bank_table, handed_in
+from classroom.grading.failing_film import FailingFilms
+from classroom.grading.gradebook import GradeBookError, name_of
+from classroom.grading.judge_process import GpuPool, visible_gpus
+from classroom.grading.judging import (
+    Engine,
+    Judged,
+    Local,
+    Task,
+    isolation_lacks,
+    jobs_here,
+    judge_missing,
+    shard,
+    tasks,
+)
+from classroom.grading.keys import Setting, secret_id
+from classroom.grading.policy import Policy, PolicyError, read_policy
+from classroom.grading.reader import Reader
+from classroom.grading.records import Collected, Fault, Learner, LearnerResult, VerdictRecord
+from classroom.grading.report import Progress, class_table, one_line, words
+from classroom.grading.roster import Roster, RosterError, read_roster
+from classroom.grading.score import score
+from classroom.grading.single import grade_one, write_classroom50, write_gradescope
+from classroom.grading.store import RunFolder
+from classroom.grading.written import write_report
+
+
+def all_stages(options: Namespace) -> int:
+    """In one process, which imports torch once. What is left ungraded is scored and reported all the same."""
+    options.folder = options.output
+    return max([collect(options), judge(options), rescore(options), report(options)])
+
+
+# ----------------------------------------------------------------------------------------------------------------- collect
+
+
+def collect(options: Namespace) -> int:
+    puzzles = [puzzle_named(name, "grade collect") for name in dict.fromkeys(options.puzzle)] or list(LADDER)
+    try:
+        roster = read_roster(Path(options.roster)) if options.roster else None
+    except RosterError as error:
+        raise UsageError(str(error)) from None
+    with Reader() as reader:
+        collected, sources = _collection(Path(options.path), puzzles, reader, roster, options.assignment)
+    if not collected.learners:
+        raise UsageError(f"{options.path} holds nothing that was handed in, and there is no roster")
+    if not options.puzzle:
+        collected = _with_puzzles_handed_in(collected)
+    folder = RunFolder(Path(options.output))
+    folder.keep_collected(collected, sources)
+    _tell_collected(collected, folder)
+    return DONE
+
+
+def _collection(
+    path: Path, puzzles: Sequence[Puzzle], reader: Reader, roster: Roster | None, assignment: str | None = None
+) -> tuple[Collected, dict[str, KernelSource]]:
+    """Raises UsageError where `assignment` has to choose one of several."""
+    try:
+        return handed_in.collect(path, puzzles, reader, roster=roster, assignment=assignment)
+    except handed_in.SeveralAssignments as error:
+        raise UsageError(f"{error}, with --assignment NAME") from None
+
+
+def _with_puzzles_handed_in(collected: Collected) -> Collected:
+    """Without --puzzle the assignment is every puzzle that anyone handed in."""
+    seen = {kernel.puzzle for learner in collected.learners for kernel in learner.kernels}
+    return replace(collected, puzzles=tuple(name for name in collected.puzzles if name in seen))
+
+
+def _tell_collected(collected: Collected, folder: RunFolder) -> None:
+    learners = collected.learners
+    nothing = [x for x in learners if not (x.files or x.told or x.kernels)]
+    unread = [x for x in learners if not any(k.source for k in x.kernels) and x not in nothing]
+    strangers = [x for x in learners if not x.on_roster]
+    kernels = sum(len(x.kernels) for x in learners)
+    print(f"{collected.layout}: {len(learners)} learners, {kernels} kernels of {len(collected.puzzles)} puzzles")
+    if nothing:
+        print(f"handed in nothing: {_names(nothing)}")
+    if unread:
+        print(f"handed in no kernel that could be read: {_names(unread)}")
+    if strangers and len(strangers) < len(learners):
+        print(f"not on the roster: {_names(strangers)}")
+    told = sum(len(x.told) for x in learners) + len(collected.told)
+    print(f"{told} files were not read. Look at {folder.path / 'collected.json'}, then: grade judge {folder.path}")
+
+
+def _names(learners: Sequence[Learner] | Sequence[LearnerResult]) -> str:
+    shown = [one_line(name_of(learner.person)) for learner in learners[:8]]
+    return ", ".join(shown) + (f" and {len(learners) - 8} more" if len(learners) > 8 else "")
+
+
+# ------------------------------------------------------------------------------------------------------------------- judge
+
+
+def judge(options: Namespace) -> int:
+    if options.jobs is not None and options.jobs < 1:
+        raise UsageError(f"--jobs has to be at least 1, not {options.jobs}")
+    index, count = _shard(options.shard)
+    folder = RunFolder(Path(options.folder))
+    secret = Path(options.secret).read_bytes() if options.secret else None
+    setting = Setting(
+        device=_device_name(options.device),
+        secret_id=secret_id(secret),
+        diagnose=not options.no_diagnosis,
+        seconds=options.time_limit,
+    )
+    if options.watch:
+        return _watch(options, folder, setting, secret)
+    folder.keep_setting(setting)
+    with _ended_by_sigterm():
+        wanted = shard(_tasks(folder, setting), index, count)
+        judged = _judged(options, folder, wanted, setting, secret)
+    return _tell_judged(judged, folder, len(wanted))
+
+
+def _tasks(folder: RunFolder, setting: Setting) -> list[Task]:
+    collected = _collected(folder)
+    return tasks(collected, folder, _puzzles(collected), setting)
+
+
+def _judged(
+    options: Namespace, folder: RunFolder, wanted: Sequence[Task], setting: Setting, secret: bytes | None
+) -> Judged:
+    missing = len(folder.missing(task.key for task in wanted))
+    print(f"checker: {len(wanted)} different kernels, {missing} of them to be judged", file=sys.stderr)
+    if not missing:
+        return Judged()
+    required = _required_layers(options.require_isolation)
+    engine = _engine(options, setting, secret, required, _isolated(Sandbox.shared(), required))
+    names = {task.key: task.puzzle.name for task in wanted}
+    with Progress(missing) as shown, _bank_tables(wanted if setting.diagnose else (), engine):
+
+        def done(made: VerdictRecord | Fault) -> None:
+            outcome = "not graded" if isinstance(made, Fault) else words(made.facts.status)
+            shown.step(f"{names[made.key]} {made.key[:8]}", outcome)
+
+        return judge_missing(folder, wanted, setting, engine, learner_seconds=options.learner_limit, report=done)
+
+
+@contextlib.contextmanager
+def _bank_tables(wanted: Sequence[Task], engine: Engine) -> Iterator[None]:
+    """What earlier runs found out about wrong kernels, for this one; judges in other processes read and keep it themselves."""
+    puzzles = list({task.puzzle.name: task.puzzle for task in wanted}.values()) if isinstance(engine, Local) else []
+    bank_table.load(puzzles)
+    try:
+        yield
+    finally:
+        bank_table.save(puzzles)
+
+
+def _engine(
+    options: Namespace, setting: Setting, secret: bytes | None, required: Sequence[str], sandbox: Sandbox
+) -> Engine:
+    """What makes the verdicts: a cluster, a process for each GPU, or this process."""
+    if options.engine == "ray":
+        if importlib.util.find_spec("ray") is None:
+            raise UnavailableHere("--engine ray needs Ray: pip install 'tile-by-tile[ray]'")
+        from classroom.grading.ray_engine import RayEngine
+
+        return RayEngine(options.ray_address, secret, required)
+    if setting.device == "cpu":
+        return Local(sandbox, secret, options.jobs or jobs_here())
+    gpus = visible_gpus()
+    if len(gpus) < 2:
+        return Local(sandbox, secret)
+    print(f"checker: one judge on each of {len(gpus)} GPUs", file=sys.stderr)
+    return GpuPool(gpus, secret, required)
+
+
+def _tell_judged(judged: Judged, folder: RunFolder, wanted: int) -> int:
+    print(f"{judged.stored} verdicts made, {wanted - judged.stored - len(judged.faults)} there already or left")
+    for fault in judged.faults[:5]:
+        print(f"checker: not graded: {fault.message.splitlines()[0][:300]}", file=sys.stderr)
+    if judged.interrupted:
+        print(f"checker: stopped. The same command continues where it was: grade judge {folder.path}", file=sys.stderr)
+    return BROKEN if judged.interrupted or judged.faults else DONE
+
+
+@contextlib.contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """A scheduler's request to end is taken like Ctrl-C: what is stored stays, and the process ends at once."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _required_layers(required: str | None) -> tuple[str, ...]:
+    """The layers that --require-isolation names. Raises UsageError."""
+    if required is None:
+        return ()
+    layers = (NAMESPACES, LANDLOCK, SECCOMP) if required == "full" else tuple(required.replace(",", "+").split("+"))
+    known = (*LAYERS, "rlimits")
+    if unknown := [layer for layer in layers if layer not in known]:
+        raise UsageError(
+            f"--require-isolation takes full, or layers out of {', '.join(known)}, not {', '.join(unknown)}"
+        )
+    return layers
+
+
+def _isolated(sandbox: Sandbox, required: Sequence[str]) -> Sandbox:
+    """Say how kernels are isolated on this machine. Raises UnavailableHere where that is less than what is required."""
+    said = [sandbox.tier]
+    said += [f"gaps: {', '.join(sandbox.gaps)}"] if sandbox.gaps else []
+    said += [f"not in force: {reason}" for reason in sandbox.lost]
+    print(f"checker: kernels are isolated by {'; '.join(said)}", file=sys.stderr)
+    if lacking := isolation_lacks(sandbox, required):
+        raise UnavailableHere(
+            f"isolation by {', '.join(required)} is required; this machine lacks {', '.join(lacking)}"
+        )
+    return sandbox
+
+
+def _watch(options: Namespace, folder: RunFolder, setting: Setting, secret: bytes | None) -> int:
+    """Collect, judge and score whenever the folder has changed, until Ctrl-C."""
+    watched, seen = Path(options.watch), None
+    before = _collected(folder) if (folder.path / "collected.json").exists() else None
+    roster = Roster([learner.person for learner in before.learners if learner.on_roster] if before else ())
+    puzzles = _puzzles(before) if before else list(LADDER)
+    policy = _policy(options.policy)
+    folder.keep_setting(setting)
+    with _ended_by_sigterm(), contextlib.suppress(KeyboardInterrupt), Reader() as reader:
+        while True:
+            now = _stamps(watched)
+            if now != seen:
+                seen = now
+                folder.keep_collected(*_collection(watched, puzzles, reader, roster))
+                judged = _judged(options, folder, _tasks(folder, setting), setting, secret)
+                folder.keep_results(score(folder, puzzles, policy, setting))
+                if judged.interrupted:
+                    break
+            time.sleep(1.0)
+    return DONE
+
+
+def _stamps(watched: Path) -> frozenset[tuple[str, int, int]]:
+    found = set()
+    for path in watched.rglob("*"):
+        with contextlib.suppress(OSError):
+            about = path.lstat()
+            found.add((str(path), about.st_mtime_ns, about.st_size))
+    return frozenset(found)
+
+
+# --------------------------------------------------------------------------------------------------------- rescore, report
+
+
+def rescore(options: Namespace) -> int:
+    folder = RunFolder(Path(options.folder))
+    puzzles, policy = _puzzles(_collected(folder)), _policy(options.policy)
+    try:
+        setting = folder.setting
+    except FileNotFoundError:
+        raise UsageError(f"nothing was judged in {folder.path} yet: grade judge {folder.path}") from None
+    result = score(folder, puzzles, policy, setting)
+    folder.keep_results(result)
+    class_table(result)
+    left = [learner for learner in result.learners if learner.status == "ungraded"]
+    if left:
+        print(f"checker: ungraded: {_names(left)}; judge again: grade judge {folder.path}", file=sys.stderr)
+    return BROKEN if left else DONE
+
+
+def report(options: Namespace) -> int:
+    folder = RunFolder(Path(options.folder))
+    with _readable(f"nothing was scored in {folder.path} yet: grade rescore {folder.path}"):
+        result = folder.results
+    if options.anonymous and options.gradebook:
+        raise UsageError("a grade book names everyone: leave out --anonymous or --gradebook")
+    if options.anonymous and options.films:
+        raise UsageError(
+            "a film shows the kernel as it was written, names in comments too: leave out --anonymous or --films"
+        )
+    book = Path(options.gradebook) if options.gradebook else None
+    films = FailingFilms(folder, _collected(folder), Sandbox.shared()) if options.films else None
+    try:
+        written = write_report(folder, result, book, options.column, options.anonymous, films)
+    except GradeBookError as error:
+        raise UsageError(str(error)) from None
+    for line in written:
+        print(line)
+    return DONE
+
+
+@contextlib.contextmanager
+def _readable(missing: str) -> Iterator[None]:
+    """Raises UsageError for a file that is not there, with the message `missing`, or that is another kind of file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise UsageError(missing) from None
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _collected(folder: RunFolder) -> Collected:
+    with _readable(f"nothing was collected in {folder.path} yet: grade collect PATH -o {folder.path}"):
+        return folder.collected
+
+
+def _policy(path: str | None) -> Policy:
+    try:
+        return read_policy(Path(path), PUZZLES) if path else Policy()
+    except PolicyError as error:
+        raise UsageError(str(error)) from None
+
+
+def _puzzles(collected: Collected) -> list[Puzzle]:
+    return [PUZZLES[name] for name in collected.puzzles if name in PUZZLES]
+
+
+def _device_name(asked: str) -> str:
+    try:
+        return gpu.device_name() if resolve_device(asked) == "cuda" else "cpu"
+    except DeviceMissing as missing:
+        raise UnavailableHere(str(missing)) from None
+
+
+def _shard(text: str) -> tuple[int, int]:
+    index, _, count = text.partition("/")
+    if not (index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count)):
+        raise UsageError(f"--shard takes I/N with I from 1 to N, for example 1/8, not {text}")
+    return int(index), int(count)
+
+
+# --------------------------------------------------------------------------------------------------------- one submission
+
+
+def one(options: Namespace) -> int:
+    """Exit status 0 also where a kernel is wrong: only what the grader could not do is an error there."""
+    if not options.puzzle:
+        raise UsageError("grade one needs the puzzles of the assignment: --puzzle NAME, once for each")
+    puzzles = [puzzle_named(name, "grade one") for name in dict.fromkeys(options.puzzle)]
+    secret = Path(options.secret).read_bytes() if options.secret else None
+    setting, policy = Setting(device=_device_name("auto"), secret_id=secret_id(secret)), _policy(options.policy)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = RunFolder(Path(options.output or temporary))
+        engine = Local(Sandbox.shared(), secret)
+        learner, result = grade_one(Path(options.submission), puzzles, folder, engine, setting, policy)
+    if learner.status == "ungraded":  # without a result the platform reports a failure of its grader, and no points
+        raise UnavailableHere("the kernels could not be judged here; this says nothing about them. Run it again")
+    if options.gradescope:
+        write_gradescope(Path(options.gradescope), learner, result, _metadata())
+    if options.classroom50:
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        try:
+            write_classroom50(Path(options.classroom50), learner, os.environ, now)
+        except KeyError as missing:
+            raise UnavailableHere(f"the runner sets no {missing.args[0]}: is this Classroom 50?") from None
+    print(f"{learner.score:g} of {learner.max_score:g} points")
+    return DONE
+
+
+def _metadata() -> dict[str, object]:
+    """What Gradescope says of the submission; empty elsewhere."""
+    try:
+        found = json.loads(Path("/autograder/submission_metadata.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+RUN: Mapping[str, Callable[[Namespace], int]] = {
+    "all": all_stages,
+    "collect": collect,
+    "judge": judge,
+    "rescore": rescore,
+    "report": report,
+    "one": one,
+}

@@ -1,0 +1,135 @@
+"""From paths to submissions. Files are read as data; a file that cannot be read is an entry that says why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from checker.course.demonstrations import DEMONSTRATIONS
+from checker.judge.verdict import GATES, GateResult, Status, Verdict
+from checker.puzzle import Puzzle
+from checker.submission.files import MAX_ARCHIVE, Entry, entries, skipped
+from checker.submission.from_path import Found
+from classroom.grading.layouts import layout_of
+from classroom.grading.reader import Reader
+
+PLATFORMS = ("canvas", "moodle", "gradescope")
+"""Layouts that are recognised without a doubt; files of one person do not look like these."""
+QUIET = ("left_out", "other_kind", "empty")
+FAST = Path(__file__).resolve().parents[2] / "solutions" / "fast"
+"""The course's own fast kernels. They belong to no puzzle, so this folder is no submission."""
+
+_UNREADABLE: Mapping[str, Status] = {"syntax": "compile_error", "no_kernel": "not_attempted"}
+"""The status of a file without a kernel, by the reason; everything else is ``forbidden``."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What one learner handed in: a file, a zip or a folder. A puzzle may have several entries; the best one counts.
+
+    An entry's `puzzle` is None where nothing says which was meant.
+    """
+
+    name: str
+    path: Path
+    entries: tuple[Found, ...]
+
+    def of(self, puzzle: Puzzle) -> tuple[Found, ...]:
+        return tuple(entry for entry in self.entries if entry.puzzle == puzzle.name)
+
+
+def submissions(paths: Sequence[Path], puzzles: Sequence[Puzzle]) -> list[Submission]:
+    """A file is one submission, and so is each file and each folder that lies directly in a folder.
+
+    What a learning platform exported, folder or zip, is a class: one submission a learner. Raises FileNotFoundError for a path
+    that does not exist.
+    """
+    found: list[Submission] = []
+    with Reader() as reader:
+        for path in paths:
+            found += _at(path, puzzles, reader)
+    return _told_apart(found)
+
+
+def _at(path: Path, puzzles: Sequence[Puzzle], reader: Reader) -> list[Submission]:
+    files = list(entries(path))
+    one = path.is_file()
+    inside = [entry.name.removeprefix(f"{path.name}/") if one else entry.name for entry in files]
+    layout = layout_of([name for name in inside if name and not skipped(name.split("/")[0])], path.resolve().name)
+    platform = layout.name in PLATFORMS
+    if one and not platform:
+        return [_read(path.name, path, [Entry(path.name, lambda most: _bytes(path, most))], puzzles, reader)]
+    groups: dict[str, list[Entry]] = {}
+    for file, name in zip(files, inside, strict=True):
+        first = name.split("/")[0]
+        if skipped(first) or path.resolve() / first == FAST:
+            continue
+        for place in layout.place(name) if platform else [None]:
+            owner = place.names[0] if place else first
+            own = place.file if place else name
+            groups.setdefault(owner, []).append(replace(file, name=own))
+    made = [_read(name, path / name, group, puzzles, reader) for name, group in groups.items()]
+    return [submission for submission in made if submission.entries]
+
+
+def _bytes(path: Path, most: int) -> bytes:
+    with path.open("rb") as file:
+        return file.read(most)
+
+
+def _read(name: str, path: Path, files: Sequence[Entry], puzzles: Sequence[Puzzle], reader: Reader) -> Submission:
+    """One submission, without files that are no code, and without files that hold no kernel where another file does.
+
+    It has no entries where nothing in it is code, or where it only holds demonstrations of the course.
+    """
+    kernels = {p.kernel: p.name for p in (*DEMONSTRATIONS.values(), *puzzles)}
+    found: list[Found] = []
+    for file in files:
+        if file.problem:
+            found.append(Found(file.name, error=file.problem, reason=file.reason))
+            continue
+        try:
+            data = file.read(MAX_ARCHIVE + 1)
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            found.append(Found(file.name, error=f"this file cannot be read: {why}", reason="unreadable"))
+            continue
+        found += [one for inner in reader.read(file.name, data, kernels) for one in inner.found]
+    shown = {p.name for p in DEMONSTRATIONS.values()}
+    kept = [one for one in found if one.reason not in QUIET and one.puzzle not in shown]
+    if any(one.source is not None for one in found):
+        kept = [one for one in kept if one.reason != "no_kernel"]
+    return Submission(name, path, tuple(_meant(one, puzzles) for one in kept))
+
+
+def _meant(found: Found, puzzles: Sequence[Puzzle]) -> Found:
+    """With the puzzle that a file without a readable kernel is named after, or the only one there is."""
+    if found.puzzle:
+        return found
+    stem, only = Path(found.submission).stem, puzzles[0].name if len(puzzles) == 1 else None
+    return replace(found, puzzle=next((p.name for p in puzzles if stem in (p.name, p.kernel)), only))
+
+
+def _told_apart(found: list[Submission]) -> list[Submission]:
+    """Two paths may hold files of one name: those are called by their whole path."""
+    names = [submission.name for submission in found]
+    return [Submission(s.path.as_posix(), s.path, s.entries) if names.count(s.name) > 1 else s for s in found]
+
+
+def unreadable_verdict(entry: Found, puzzle: Puzzle | None, submission: str, device: str) -> Verdict:
+    """The verdict of an entry without a kernel: it stops at the gate `source`."""
+    status = _UNREADABLE.get(entry.reason, "forbidden")
+    message = f"{entry.submission}: {entry.error}" if entry.submission not in entry.error else entry.error
+    gates = (
+        GateResult("source", status, message + ("" if message.endswith(".") else "."), line=entry.line),
+        *(GateResult(gate, "skipped", "Not reached: `source` comes first.") for gate in GATES[1:]),
+    )
+    points = float(puzzle.points) if puzzle is not None else 0.0
+    return Verdict(puzzle.name if puzzle else "unknown", submission, status, device, 0.0, 0.0, points, gates)
+
+
+def missing_verdict(puzzle: Puzzle, submission: str, device: str) -> Verdict:
+    """The verdict of a puzzle that was asked for and is nowhere in the submission."""
+    none = Found(submission, error=f"no kernel called {puzzle.kernel} is defined here", reason="no_kernel")
+    return unreadable_verdict(none, puzzle, submission, device)

@@ -1,0 +1,248 @@
+"""`collect`: finds out who handed in what from what a learning platform exports.
+
+Everyone on the roster has a row, and every file that was not read is listed with the reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from checker.puzzle import Puzzle
+from checker.submission.files import MAX_ARCHIVE, Entry, entries, skipped
+from checker.submission.kernel import KernelSource
+from classroom.grading.layouts import GRADESCOPE, TIMESTAMP, Layout, Place, layout_of
+from classroom.grading.policy import moment
+from classroom.grading.reader import Inner, Reader
+from classroom.grading.records import Collected, HandedIn, Kernel, Learner, Person, Told
+from classroom.grading.roster import Roster, normal
+
+
+class SeveralAssignments(ValueError):
+    """nbgrader's folder holds more than one; `names` are theirs."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = sorted(names)
+        super().__init__(f"there are several assignments here: choose one of {', '.join(self.names)}")
+
+
+@dataclass
+class _Mine:
+    """What has been found so far for one learner."""
+
+    person: Person
+    on_roster: bool
+    returned_as: str = ""
+    time: str | None = None
+    """When everything was handed in, where the platform has one time for all files (ISO 8601)."""
+    files: list[HandedIn] = field(default_factory=list)
+    kernels: list[Kernel] = field(default_factory=list)
+    told: list[Told] = field(default_factory=list)
+
+
+def collect(
+    path: Path,
+    puzzles: Sequence[Puzzle],
+    reader: Reader,
+    *,
+    roster: Roster | None = None,
+    assignment: str | None = None,
+) -> tuple[Collected, dict[str, KernelSource]]:
+    """What a folder or a zip of a class holds, and the kernels by their hashes. Raises FileNotFoundError, SeveralAssignments."""
+    found = [entry for entry in _below(path) if entry.name]
+    names = [entry.name for entry in found if not entry.problem or entry.reason == "empty"]
+    metadata = next((e for e in found if e.name.rpartition("/")[2] == GRADESCOPE and not e.problem), None)
+    text = metadata.read(8 << 20).decode("utf-8", "replace") if metadata is not None else ""
+    visible = [name for name in names if not skipped(name.split("/")[0])]
+    layout = layout_of(visible, path.resolve().name, text, [p.name for p in puzzles])
+    if len(layout.assignments) > 1 and assignment not in layout.assignments:
+        raise SeveralAssignments(layout.assignments)
+    collector = Collector(puzzles, reader, roster or Roster(()), layout, assignment)
+    for entry in found:
+        if entry is not metadata:
+            collector.add(entry)
+    return collector.collection(path.name)
+
+
+def _below(path: Path) -> Iterator[Entry]:
+    """The files of a class, by names relative to it. A zip that holds one folder and nothing else is that folder."""
+    if path.is_dir() or path.suffix.lower() != ".zip":
+        yield from entries(path)
+        return
+    members = list(entries(path))
+    inside = [e.name.removeprefix(path.name).removeprefix("/") for e in members]
+    tops = {name.split("/")[0] for name in inside if not skipped(name.split("/")[0])}
+    only = f"{tops.pop()}/" if len(tops) == 1 and all("/" in name for name in inside) else ""
+    learners = {name.removeprefix(only).split("/")[0] for name in inside}
+    strip = only if only and len(learners) > 1 and layout_of([only + "x"]).name == "plain" else ""
+    for entry, name in zip(members, inside, strict=True):
+        yield Entry(name.removeprefix(strip), entry.read, entry.problem, entry.reason, entry.modified)
+
+
+@dataclass
+class Collector:
+    """Takes files one after another; a layout and a roster say whose they are."""
+
+    puzzles: Sequence[Puzzle]
+    reader: Reader
+    roster: Roster
+    layout: Layout
+    assignment: str | None
+    sources: dict[str, KernelSource] = field(default_factory=dict)
+    told: list[Told] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.kernels = {p.kernel: p.name for p in self.puzzles}
+        self.learners = {person.id: _Mine(person, on_roster=True) for person in self.roster.people}
+
+    def add(self, entry: Entry) -> None:
+        """One file, for every learner whose it is."""
+        if skipped(entry.name.split("/")[0]):
+            self.told.append(
+                Told(file=entry.name, reason="left_out", message="a hidden or temporary file was left out")
+            )
+            return
+        places = self.layout.place(entry.name)
+        if not places:
+            if not entry.name.endswith(".csv"):  # rosters and grades, which platforms put beside submissions
+                self.told.append(
+                    Told(file=entry.name, reason="nobodys", message="the layout does not say whose this is")
+                )
+            return
+        for place in places:
+            if self.layout.name == "nbgrader" and self.assignment and place.file.split("/")[0] != self.assignment:
+                continue
+            self._add(entry, place, self._learner(place))
+
+    def _learner(self, place: Place) -> _Mine:
+        person = self.roster.find(place.names)
+        if person is None and self.layout.name == "plain":
+            person = self.roster.owner_of_file(place.names[0])
+        known = person is not None
+        person = person or Person(id=place.names[0], name=place.names[-1])
+        key = person.id if known else f"\0{normal(person.id) or person.id}"  # an id of the roster is nobody else's
+        mine = self.learners.setdefault(key, _Mine(person, on_roster=known))
+        mine.returned_as = mine.returned_as or place.returned_as
+        return mine
+
+    def _add(self, entry: Entry, place: Place, mine: _Mine) -> None:
+        if entry.problem:
+            mine.told.append(Told(file=place.file, reason=entry.reason, message=entry.problem))
+            return
+        if self.layout.name == "nbgrader" and place.file.rpartition("/")[2] == TIMESTAMP:
+            self._timestamp(entry, mine)
+            return
+        if place.kind != "file":
+            what = "text typed into the platform" if place.kind == "text" else "a link"
+            mine.told.append(Told(file=place.file, reason="other_kind", message=f"{what} is not read: hand in a file"))
+            return
+        try:
+            data = entry.read(MAX_ARCHIVE + 1)
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            mine.told.append(Told(file=place.file, reason="unreadable", message=f"this file cannot be read: {why}"))
+            return
+        if len(data) > MAX_ARCHIVE:
+            message = f"this file is larger than {MAX_ARCHIVE // 2**20} MiB"
+            mine.told.append(Told(file=place.file, reason="too_large", message=message))
+            return
+        for inner in self.reader.read(place.file, data, self.kernels, entry.modified):
+            self._inner(inner, place, mine)
+
+    def _inner(self, inner: Inner, place: Place, mine: _Mine) -> None:
+        stated = _time_of(place.time)
+        time = stated or (iso(inner.modified) if inner.modified is not None else None)
+        holds = [found for found in inner.found if found.source is not None]
+        for found in inner.found:
+            if found.puzzle is None and found.source is None:
+                mine.told.append(Told(file=inner.name, reason=found.reason, message=found.error))
+                continue
+            mine.kernels.append(
+                Kernel(
+                    puzzle=found.puzzle or "",
+                    file=inner.name,
+                    place=found.source.main_piece()[1] if found.source else found.origin or inner.name,
+                    line=found.source.main_piece()[2] if found.source else found.line,
+                    source=self._kept(found.source) if found.source else None,
+                    attempt=place.attempt,
+                    time=time,
+                    file_time=stated is None,
+                    late=place.late,
+                    reason=found.reason,
+                    message=found.error,
+                )
+            )
+        if inner.sha256:
+            mine.files.append(
+                HandedIn(
+                    file=inner.name,
+                    sha256=inner.sha256,
+                    bytes=inner.bytes,
+                    kernels=len(holds),
+                    attempt=place.attempt,
+                    time=time,
+                    late=place.late,
+                )
+            )
+
+    def _kept(self, source: KernelSource) -> str:
+        key = hashlib.sha256(msgspec.json.encode(source)).hexdigest()[:32]
+        self.sources[key] = source
+        return key
+
+    def _timestamp(self, entry: Entry, mine: _Mine) -> None:
+        """nbgrader's: ``2026-11-20 15:58:23.948203 UTC``. It counts for all files of the learner."""
+        try:
+            text = entry.read(200).decode("utf-8", "replace").strip().removesuffix("UTC").strip()
+            at = datetime.fromisoformat(text)
+        except (OSError, ValueError):
+            mine.told.append(Told(file=TIMESTAMP, reason="unreadable", message="this is no time"))
+            return
+        mine.time = (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat(timespec="seconds")
+
+    def collection(self, source: str) -> tuple[Collected, dict[str, KernelSource]]:
+        learners = tuple(
+            Learner(
+                person=mine.person,
+                on_roster=mine.on_roster,
+                returned_as=mine.returned_as,
+                files=tuple(msgspec.structs.replace(one, time=mine.time or one.time) for one in mine.files),
+                kernels=tuple(_at(mine.time, one) for one in mine.kernels),
+                told=tuple(mine.told),
+            )
+            for mine in sorted(self.learners.values(), key=lambda one: (not one.on_roster, one.person.id))
+        )
+        record = Collected(
+            source=source,
+            layout=self.layout.name,
+            puzzles=tuple(p.name for p in self.puzzles),
+            learners=learners,
+            told=tuple(self.told),
+        )
+        return record, self.sources
+
+
+def _at(time: str | None, kernel: Kernel) -> Kernel:
+    """The kernel as handed in at the platform's `time`, where it has one."""
+    return kernel if time is None else msgspec.structs.replace(kernel, time=time, file_time=False)
+
+
+def iso(seconds: float) -> str | None:
+    """A time since 1970 as ISO 8601; None for a time outside of the calendar, which a file may claim."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _time_of(text: str | None) -> str | None:
+    """The platform's time, where it is one."""
+    try:
+        return text if text and moment(text) else None
+    except ValueError:
+        return None

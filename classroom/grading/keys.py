@@ -1,0 +1,115 @@
+"""The key of a verdict: a hash of everything that decides it, and of nothing else.
+
+That is the puzzle, the kernel, the secret, the device, the versions and the limits.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import platform
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from checker.puzzle import Puzzle
+from checker.submission.kernel import KernelSource, Piece
+from classroom.grading.records import Record
+from classroom.grading.result_json import version
+
+CHECKER = Path(__file__).resolve().parents[2] / "checker"
+DECIDING = ("puzzle.py", "submission", "simulator", "compiler", "gpu.py", "judge", "sandbox", "checking.py")
+"""What has a say in a verdict, besides the puzzle itself."""
+FORMAT = 1
+
+
+class Setting(Record, frozen=True, kw_only=True):
+    """Everything but kernel and puzzle. `device` is ``cpu`` or the GPU's name; `secret_id` names the secret that draws the cases
+    (empty without one); `seconds` are for one kernel."""
+
+    device: str = "cpu"
+    secret_id: str = ""
+    diagnose: bool = True
+    seconds: float = 600.0
+
+
+def secret_id(secret: bytes | None) -> str:
+    """Names a secret without telling it."""
+    return hashlib.sha256(b"secret id\0" + secret).hexdigest()[:12] if secret is not None else ""
+
+
+@cache
+def machinery() -> str:
+    """A hash of the code that decides."""
+    files: list[Path] = []
+    for name in DECIDING:
+        path = CHECKER / name
+        files += sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    return _hash(files)
+
+
+def puzzle_files(name: str) -> set[Path]:
+    """A puzzle's file and what it uses of `course/`."""
+    course, files, waiting = CHECKER / "course", set[Path](), [CHECKER / "course" / f"{name}.py"]
+    while waiting:
+        path = waiting.pop()
+        if path in files or not path.is_file():
+            continue
+        files.add(path)
+        waiting += [course / f"{module}.py" for module in _used(path)]
+    return files
+
+
+@cache
+def puzzle_version(name: str) -> str:
+    """A hash of a puzzle's file, of what it uses in `course/`, and of its wrong kernels."""
+    bank = CHECKER / "misconceptions"
+    return _hash([*puzzle_files(name), *bank.glob(f"{name}.*"), *bank.glob("*.py")])
+
+
+def _used(path: Path) -> Iterable[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("checker.course"):
+            yield from [(node.module or "").rpartition(".")[2], *(alias.name for alias in node.names)]
+
+
+def _hash(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(set(files)):
+        digest.update(path.relative_to(CHECKER).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def normalised(source: KernelSource) -> KernelSource:
+    """The kernel without where it was written: those that differ in nothing else are judged once.
+
+    Its lines are those of the emitted module; `in_own_lines` goes back. What broke a rule elsewhere in the file keeps its place.
+    """
+    if source.problems:
+        return source
+    text = "\n".join(line.rstrip() for line in source.source.split("\n")).strip("\n") + "\n"
+    return replace(source, source=text, pieces=(Piece(1, text.count("\n"), "kernel", 1),))
+
+
+@cache
+def packages() -> tuple[str, ...]:
+    """The versions of what computes."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return (python, *(version(name) for name in ("torch", "triton", "numpy", "ml_dtypes")))
+
+
+def key_of(puzzle: Puzzle, source: KernelSource, setting: Setting) -> str:
+    """Names the verdict on a `normalised` kernel."""
+    parts = (
+        FORMAT,
+        puzzle.name,
+        puzzle_version(puzzle.name),
+        machinery(),
+        packages(),
+        source,
+        (setting.device, setting.secret_id, setting.diagnose, setting.seconds),
+    )
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:40]

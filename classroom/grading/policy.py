@@ -1,0 +1,142 @@
+"""The policy file: what a gate is worth, which try counts, what being late costs. Applied when scores are made, never when judging."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+from classroom.grading.records import Lateness
+
+GATES = ("values", "memory", "traffic", "gpu")
+"""The gates that are worth points. Keeping the rules and compiling give none."""
+
+
+class PolicyError(ValueError):
+    """The file is no policy; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """Which try of a puzzle counts. `most` are looked at, the first ones; 0 is all."""
+
+    count: Literal["best", "last"] = "best"
+    most: int = 0
+
+
+@dataclass(frozen=True)
+class Late:
+    """`due` is ISO 8601. Each day begun after it and after `grace_minutes` costs `per_day` of the score, the first `free_days` nothing.
+
+    After `last_day` days nothing counts; 0 is no end. Times of files count only with `file_times`: copying and unpacking change them.
+    """
+
+    due: str = ""
+    grace_minutes: float = 0
+    free_days: int = 0
+    per_day: float = 0.0
+    last_day: int = 0
+    file_times: bool = False
+
+
+@dataclass(frozen=True)
+class Policy:
+    """`points` weighs the gates of a puzzle against each other; `puzzles` gives puzzles other points than the course does.
+
+    `drop_lowest` puzzles are left out of each learner's sum.
+    """
+
+    points: Mapping[str, float] = field(
+        default_factory=lambda: {"values": 7.0, "memory": 1.0, "traffic": 2.0, "gpu": 2.0}
+    )
+    puzzles: Mapping[str, float] = field(default_factory=dict)
+    attempts: Attempts = Attempts()
+    late: Late = Late()
+    drop_lowest: int = 0
+
+    def lateness(self, time: str | None, flagged: bool, file_time: bool = False) -> Lateness | None:
+        """What the time of a try costs; None where it is not late. What a platform calls late is a day late at least."""
+        late = self.late
+        days = 0.0
+        if late.due and time and (late.file_times or not file_time):
+            after = moment(time) - moment(late.due) - timedelta(minutes=late.grace_minutes)
+            days = max(0.0, after / timedelta(days=1))
+        if not days and not flagged:
+            return None
+        begun = max(1, math.ceil(days))
+        counted = max(0, begun - late.free_days)
+        over = bool(late.last_day) and begun > late.last_day
+        factor = 0.0 if over else max(0.0, 1 - late.per_day * counted)
+        return Lateness(days=round(days, 4), counted_days=counted, factor=round(factor, 6))
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def moment(text: str) -> datetime:
+    """ISO 8601; without a zone it is UTC. Raises ValueError."""
+    at = datetime.fromisoformat(text)
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def read_policy(path: Path, puzzles: Mapping[str, object]) -> Policy:
+    """Raises FileNotFoundError and PolicyError."""
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise PolicyError(f"{path} is not TOML: {error}") from None
+    known = {"points", "puzzles", "attempts", "late", "drop"}
+    _only(table, known, str(path))
+    try:
+        points = {**Policy().points, **_numbers(table.get("points", {}), GATES, "points")}
+        if not sum(points.values()):
+            raise PolicyError("[points] gives no gate anything")
+        late = Late(**_fields(table.get("late", {}), Late, "late"))
+        if late.due:
+            moment(late.due)
+        attempts = Attempts(**_fields(table.get("attempts", {}), Attempts, "attempts"))
+        if attempts.count not in ("best", "last"):
+            raise PolicyError(f'[attempts] count is "best" or "last", not {attempts.count!r}')
+        drop = table.get("drop", {})
+        _only(drop, {"lowest"}, "[drop]")
+        return Policy(
+            points, _numbers(table.get("puzzles", {}), puzzles, "puzzles"), attempts, late, int(drop.get("lowest", 0))
+        )
+    except PolicyError as error:
+        raise PolicyError(f"{path}: {error}") from None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise PolicyError(f"{path} cannot be used: {error}") from None
+
+
+def _only(table: Mapping[str, Any], known: Any, where: str) -> None:
+    for name in table:
+        if name not in known:
+            raise PolicyError(f"{where} has no `{name}`; it may have {', '.join(sorted(known))}")
+
+
+def _numbers(table: Mapping[str, Any], known: Any, where: str) -> dict[str, float]:
+    _only(table, known, f"[{where}]")
+    for name, value in table.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            raise PolicyError(f"[{where}] {name} has to be a number, 0 or more, not {value!r}")
+    return {name: float(value) for name, value in table.items()}
+
+
+def _fields(table: Mapping[str, Any], kind: type[Attempts] | type[Late], where: str) -> dict[str, Any]:
+    default = asdict(kind())
+    _only(table, default, f"[{where}]")
+    fields: dict[str, Any] = {}
+    for name, value in table.items():
+        if isinstance(value, datetime):  # TOML has times of its own
+            value = value.isoformat()
+        wanted = type(default[name])
+        number = wanted in (int, float)
+        right = type(value) in (int, float) if number else isinstance(value, wanted)
+        if not right or (number and value < 0):
+            raise PolicyError(f"[{where}] {name} cannot be {value!r}")
+        fields[name] = value
+    return fields

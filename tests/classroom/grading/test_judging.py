@@ -1,0 +1,282 @@
+"""Verdicts by content: resumed, shared, never lost, and never one of a broken machine."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.sandbox import Sandbox
+from checker.submission.from_path import from_path
+from classroom import grade_class
+from classroom.grading.failing_film import FailingFilms
+from classroom.grading.judging import RETRIES, Local, Task, jobs_here, judge_missing, shard, verdict_record
+from classroom.grading.keys import Setting, normalised, puzzle_version, secret_id
+from classroom.grading.records import Facts, Fault, GateRecord, Run, VerdictRecord
+from classroom.grading.store import RunFolder
+from tests.classroom.grading.classes import (
+    CPU,
+    VECTOR_ADD,
+    differing,
+    differing_class,
+    laid_out,
+    notebook,
+    run_folder,
+    scored,
+    wanted,
+)
+from tests.classroom.grading.conftest import RIGHT, ROOT, STUB, UNMASKED
+from tests.classroom.grading.test_run import BrokenRunner
+from tools.judged import WHOLE
+
+
+def verdict(key: str) -> VerdictRecord:
+    gate = GateRecord(gate="values", status="passed", message="Right in all cases.")
+    return VerdictRecord(
+        key=key,
+        facts=Facts(puzzle="vector_add", status="passed", device="cpu", gates=(gate,)),
+        run=Run(seconds=0.1, isolation="none"),
+    )
+
+
+class Quick:
+    """An engine that needs no kernel to run, and notes each key it was asked for."""
+
+    def __init__(self, log: Path | None = None) -> None:
+        self.made: list[str] = []
+        self.log = log
+
+    def verdicts(self, wanted: Sequence[Task], setting: Setting) -> Iterator[VerdictRecord | Fault]:
+        for task in wanted:
+            time.sleep(0.003)
+            self.made.append(task.key)
+            yield verdict(task.key)
+            if self.log is not None:  # stored by now
+                with self.log.open("a") as file:
+                    file.write(task.key + "\n")
+
+
+def test_equal_kernels_are_judged_once_and_only_what_is_missing(tmp_path: Path, sandbox: Sandbox) -> None:
+    files = {"anna.py": RIGHT, "bob.ipynb": notebook("x = 1", "# my kernel\n" + RIGHT), "carol.py": UNMASKED}
+    folder = run_folder(tmp_path, files)
+    every = wanted(folder)
+    assert [task.learners for task in every] == [("anna", "bob"), ("carol",)]
+    judged = judge_missing(folder, every, CPU, Local(sandbox))  # type: ignore[arg-type]
+    assert (judged.stored, judged.faults) == (2, [])
+    kept = [folder.verdict(task.key) for task in every]
+    assert [v.facts.status for v in kept if v] == ["passed", "failed"]
+    again = Quick()
+    assert judge_missing(folder, wanted(folder), CPU, again).stored == 0
+    assert again.made == []
+
+
+def test_a_verdict_is_the_same_however_often_and_whatever_the_file(tmp_path: Path, sandbox: Sandbox) -> None:
+    one, other = (
+        run_folder(tmp_path / name, {file: "\n\n" * n + UNMASKED})
+        for n, (name, file) in enumerate([("a", "x.py"), ("b", "y.py")])
+    )
+    (first,), (second,) = wanted(one), wanted(other)
+    assert first.key == second.key
+    made = [verdict_record(task, CPU, None, sandbox) for task in (first, second)]  # type: ignore[arg-type]
+    facts = [one.facts for one in made if isinstance(one, VerdictRecord)]
+    assert len(facts) == 2
+    assert facts[0] == facts[1]
+
+
+def test_a_key_follows_puzzle_kernel_secret_device_and_limits(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, {"anna.py": RIGHT})
+    settings = [
+        CPU,
+        Setting(diagnose=True),
+        Setting(diagnose=False, secret_id=secret_id(b"spring")),
+        Setting(diagnose=False, device="NVIDIA H100"),
+        Setting(diagnose=False, seconds=5.0),
+    ]
+    assert len({wanted(folder, setting)[0].key for setting in settings}) == len(settings)
+    assert puzzle_version("vector_add") != puzzle_version("row_softmax")
+    assert "spring" not in secret_id(b"spring")
+
+
+def test_shards_are_all_of_it_and_nothing_twice() -> None:
+    every = [Task(f"{random.getrandbits(160):040x}", VECTOR_ADD, None) for _ in range(50)]  # type: ignore[arg-type]
+    parts = [shard(every, n, 3) for n in (1, 2, 3)]
+    assert sorted(task.key for part in parts for task in part) == sorted(task.key for task in every)
+
+
+def test_a_fault_of_the_machine_is_no_verdict_and_is_tried_again(tmp_path: Path, sandbox: Sandbox) -> None:
+    folder = run_folder(tmp_path, {"anna.py": RIGHT})
+    every = wanted(folder)
+    broken = judge_missing(folder, every, CPU, Local(BrokenRunner(sandbox, 10**9)))  # type: ignore[arg-type]
+    assert (broken.stored, [fault.tried for fault in broken.faults]) == (0, [1 + RETRIES])
+    assert folder.missing([every[0].key]) == [every[0].key]
+    assert folder.fault(every[0].key) is not None
+    mended = judge_missing(folder, every, CPU, Local(BrokenRunner(sandbox, RETRIES)))  # type: ignore[arg-type]
+    assert mended.stored == 1
+    assert folder.fault(every[0].key) is None
+
+
+def test_a_kernel_that_takes_too_long_in_all_ends_as_timeout(tmp_path: Path, sandbox: Sandbox) -> None:
+    folder = run_folder(tmp_path, {"anna.py": RIGHT})
+    setting = Setting(diagnose=False, seconds=0.0)
+    made = verdict_record(wanted(folder, setting)[0], setting, None, sandbox)  # type: ignore[arg-type]
+    assert isinstance(made, VerdictRecord)
+    assert made.facts.status == "timeout"
+    assert "longer than the 0 s" in str(made.facts.gates)
+
+
+def test_a_learner_who_has_used_up_their_time_is_left_ungraded(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, {f"anna/{n}.py": text for n, text in enumerate(differing(3))})
+    every = wanted(folder)
+    folder.keep_verdict(verdict(every[0].key))
+    judged = judge_missing(folder, every, CPU, Quick(), learner_seconds=0.05)
+    assert (judged.stored, len(judged.faults)) == (0, 2)
+
+
+def test_time_that_is_used_up_in_this_run_counts_too_and_for_no_other_learner(tmp_path: Path) -> None:
+    anna, ben, chris = differing(3)
+    folder = run_folder(tmp_path, {"anna/1.py": anna, "anna/2.py": ben, "ben/1.py": chris})
+    every = wanted(folder)
+    judged = judge_missing(folder, every, CPU, Quick(), learner_seconds=0.05)
+    assert (judged.stored, len(judged.faults)) == (2, 1)
+    assert [task.learners for task in every if folder.fault(task.key)] == [("anna",)]
+    assert "more than the 0.05 s" in judged.faults[0].message
+
+
+def test_a_damaged_verdict_is_made_again(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, {"anna.py": RIGHT})
+    (task,) = wanted(folder)
+    folder.keep_verdict(verdict(task.key))
+    path = next((folder.path / "verdicts").iterdir())
+    for damage in (b"", path.read_bytes()[:50], b'{"schema": "verdict/v1"}'):
+        path.write_bytes(damage)
+        assert folder.missing([task.key]) == [task.key]
+
+
+def test_ctrl_c_keeps_what_is_stored(tmp_path: Path) -> None:
+    folder, made = differing_class(tmp_path, 4), []
+
+    def stop(verdict: object) -> None:
+        made.append(verdict)
+        if len(made) == 2:
+            raise KeyboardInterrupt
+
+    judged = judge_missing(folder, wanted(folder), CPU, Quick(), report=stop)
+    assert (judged.stored, judged.interrupted) == (2, True)
+    assert judge_missing(folder, wanted(folder), CPU, Quick()).stored == 2
+
+
+def times_of_verdicts(folder: RunFolder) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in (folder.path / "verdicts").glob("*.json")}
+
+
+def test_kill_9_at_twenty_random_moments_loses_nothing_and_nothing_is_made_twice(tmp_path: Path) -> None:
+    """Sixty kernels; the processes write to one log after each verdict that is stored."""
+    folder = differing_class(tmp_path, 60)
+    every, log = wanted(folder), tmp_path / "log"
+    log.touch()
+    draw, kills = random.Random(20), 0
+    while kills < 20 and folder.missing(task.key for task in every):
+        child = os.fork()
+        if child == 0:
+            try:
+                judge_missing(folder, every, CPU, Quick(log))
+            finally:
+                os._exit(0)
+        time.sleep(draw.uniform(0.0, 0.03))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        kills += 1
+    before = times_of_verdicts(folder)
+    engine = Quick()
+    judge_missing(folder, every, CPU, engine)
+    assert folder.missing(task.key for task in every) == []
+    after = times_of_verdicts(folder)
+    assert before.items() <= after.items()  # what was there was not written again
+    assert kills == 20 or not engine.made
+    logged = log.read_text().split()
+    assert len(logged) == len(set(logged))
+    assert set(logged) <= {name.removesuffix(".json") for name in before}
+
+
+@pytest.mark.judged(WHOLE)
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_real_run_goes_on_where_it_was_stopped(tmp_path: Path, how: signal.Signals) -> None:
+    folder = differing_class(tmp_path, 4)
+    command = [sys.executable, "-m", "checker", "grade", "judge", str(folder.path), "--device", "cpu", "--no-diagnosis"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd=ROOT, text=True)
+    assert process.stderr is not None
+    while "passed" not in (line := process.stderr.readline()):
+        assert line, "it ended before it judged anything"
+    process.send_signal(how)
+    process.stderr.read()
+    assert process.wait() == (3 if how == signal.SIGTERM else -signal.SIGKILL)
+    kept = times_of_verdicts(folder)
+    assert 1 <= len(kept) < 4
+    done = subprocess.run(command, capture_output=True, cwd=ROOT, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    after = times_of_verdicts(folder)
+    assert len(after) == 4
+    assert kept.items() <= after.items()
+
+
+def test_a_stub_is_not_attempted_and_costs_no_job(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, {"anna.py": STUB})
+
+    class Refusing:
+        def compile(self, *_: object) -> Any:
+            raise AssertionError
+
+        simulate = launch = compile
+
+    made = verdict_record(wanted(folder)[0], CPU, None, Refusing())  # type: ignore[arg-type]
+    assert isinstance(made, VerdictRecord)
+    assert made.facts.status == "not_attempted"
+
+
+def test_normalising_keeps_the_lines_of_the_module(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(RIGHT.replace("\n", "   \n", 3))
+    source = from_path(tmp_path / "a.py", [VECTOR_ADD])[0].source
+    assert source is not None
+    assert len(normalised(source).source.splitlines()) == len(source.source.splitlines())
+
+
+def test_a_watched_folder_is_graded_as_things_arrive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched, seen = laid_out(tmp_path / "inbox", {"anna.py": STUB}), []
+
+    def sleep(_: float) -> None:
+        seen.append([x.person.id for x in RunFolder(tmp_path / "run").results.learners])
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        (watched / "bob.py").write_text(STUB)
+
+    monkeypatch.setattr("classroom.grade_stages.time.sleep", sleep)
+    assert grade_class.main(["judge", str(tmp_path / "run"), "--device", "cpu", "--watch", str(watched)]) == 0
+    assert seen == [["anna"], ["anna", "bob"]]
+
+
+def test_a_wrong_kernel_has_a_film_of_its_smallest_case_made_once(tmp_path: Path, sandbox: Sandbox) -> None:
+    folder = run_folder(tmp_path, {"anna.py": UNMASKED, "bob.py": RIGHT})
+    judge_missing(folder, wanted(folder), CPU, Local(sandbox))  # type: ignore[arg-type]
+    anna, bob = scored(folder).learners
+    films = FailingFilms(folder, folder.collected, sandbox)  # type: ignore[arg-type]
+    assert films(bob) == {}
+    assert "<svg" in films(anna)["vector_add"]
+    assert FailingFilms(folder, folder.collected, None)(anna) == films(anna)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("processors", "free", "jobs"), [(4, 8, 4), (16, 3, 3), (2, 0, 1)])
+def test_as_many_verdicts_at_a_time_as_there_are_processors_and_gigabytes(
+    processors: int, free: int, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
+    monkeypatch.setattr(Path, "read_text", lambda _: f"MemTotal: 1 kB\nMemAvailable:  {free * 2**20} kB\n")
+    assert jobs_here() == jobs

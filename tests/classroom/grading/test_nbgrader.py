@@ -1,0 +1,86 @@
+"""The course for nbgrader, run through nbgrader itself: the points are those of a verdict."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from classroom.grading.nbgrader_cell import points
+from classroom.grading.reader import course_on_path
+from tests.classroom.grading.classes import VECTOR_ADD, notebook
+from tests.classroom.grading.conftest import RIGHT, UNMASKED
+from tools import nbgrader_course
+from tools.companions import python_of
+from tools.judged import WHOLE
+
+
+def test_the_course_has_a_solution_to_clear_and_a_cell_worth_the_puzzle_s_points(tmp_path: Path) -> None:
+    nbgrader_course.write(tmp_path, "hw1", [VECTOR_ADD])
+    made = nbformat.read(tmp_path / "source" / "hw1" / "vector_add.ipynb", as_version=4)
+    nbformat.validate(made)
+    _, kernel, graded = made.cells
+    assert (
+        kernel.source.index("### BEGIN SOLUTION")
+        < kernel.source.index("tl.store")
+        < kernel.source.index("### END SOLUTION")
+    )
+    assert (graded.metadata.nbgrader.points, graded.metadata.nbgrader.locked) == (VECTOR_ADD.points, True)
+
+
+def test_a_cell_s_number_is_the_verdict_s_and_nothing_is_on_stderr(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "work.ipynb").write_text(notebook(UNMASKED))
+    assert points("vector_add", str(tmp_path / "work.ipynb")) == 0.7
+    told = capfd.readouterr()
+    assert "memory" in told.out
+    assert told.err == ""
+
+
+@pytest.mark.judged(WHOLE)
+@pytest.mark.slow
+def test_nbgrader_gives_the_same_points(tmp_path: Path) -> None:
+    python = python_of("nbgrader")
+    if python is None:
+        pytest.skip("there is no nbgrader: THE COURSE FOR IT IS NOT TESTED (tools/companions.py fetches it)")
+    nbgrader_course.write(tmp_path, "hw1", [VECTOR_ADD])
+
+    def nbgrader(*arguments: str) -> None:
+        programs = f"{python.parent}{os.pathsep}{os.environ['PATH']}"  # nbgrader calls alembic by its name
+        environment = {
+            **course_on_path(),
+            "PATH": programs,
+            "JUPYTER_PATH": str(Path(sys.prefix, "share", "jupyter")),  # nbconvert's templates
+            "JUPYTER_PLATFORM_DIRS": "1",
+            "HOME": str(tmp_path),
+        }
+        command = [python, "-m", "nbgrader", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    nbgrader("generate_assignment", "hw1", "--create")
+    release = nbformat.read(tmp_path / "release" / "hw1" / "vector_add.ipynb", as_version=4)
+    assert "tl.store" not in release.cells[1].source
+    for student, kernel in {"anna": RIGHT, "bob": UNMASKED, "carol": None}.items():
+        handed_in = tmp_path / "submitted" / student / "hw1"
+        handed_in.mkdir(parents=True)
+        shutil.copy(tmp_path / "release" / "hw1" / "vector_add.ipynb", handed_in)
+        if kernel is not None:
+            work = json.loads((handed_in / "vector_add.ipynb").read_text())
+            work["cells"][1]["source"] = kernel
+            (handed_in / "vector_add.ipynb").write_text(json.dumps(work))
+    nbgrader("autograde", "hw1", "--create")
+    nbgrader("generate_feedback", "hw1")
+    nbgrader("export", "--to", "grades.csv")
+    with (tmp_path / "grades.csv").open() as file:
+        scores = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+    assert scores == {"anna": 1.0, "bob": 0.7, "carol": 0.0}
+    assert (tmp_path / "feedback" / "bob" / "hw1" / "vector_add.html").is_file()

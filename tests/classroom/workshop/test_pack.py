@@ -1,0 +1,97 @@
+"""A pack installs where there is no network, and what it installed checks a kernel there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from checker import cli
+from classroom.workshop import NotPossibleHere, pack
+from tests.classroom.workshop.conftest import ROOT
+from tools.judged import WHOLE
+
+PRESENT = f"{sys.version_info.major}.{sys.version_info.minor}"
+NOWHERE = "http://127.0.0.1:9"
+OFFLINE = {"PIP_CONFIG_FILE": "/dev/null", "http_proxy": NOWHERE, "https_proxy": NOWHERE, "PIP_FIND_LINKS": ""}
+HASTY = {"PIP_COMPILE": "0"}  # a hundred packages, of which the test imports few
+
+
+def cut_off() -> list[str]:
+    """What runs a command without a network, where namespaces are allowed; elsewhere the proxy that is not there has to do."""
+    if shutil.which("unshare") is None:
+        return []
+    tried = subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False)
+    return ["unshare", "-rn"] if tried.returncode == 0 else []
+
+
+def run(*command: str, home: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | OFFLINE | HASTY | {"HOME": str(home), "PYTHON": sys._base_executable}  # type: ignore[attr-defined]
+    environment.pop("PYTHONPATH", None)
+    alone = [*cut_off(), *command]
+    return subprocess.run(alone, env=environment, cwd=home, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.judged(WHOLE)
+@pytest.mark.slow
+def test_installs_without_a_network(tmp_path: Path) -> None:
+    """Without torch, which is large: the environment's own is linked afterwards."""
+    made, course = tmp_path / "pack", tmp_path / "course"
+    assert cli.main(["class", "pack", str(made), "--torch", "none"]) == 0
+    assert list((made / "wheels").glob("jupyterlab-*.whl"))
+    assert not list((made / "wheels").glob("torch-*"))
+
+    (course / "puzzles").mkdir(parents=True)
+    mine = course / "puzzles" / "row_softmax.py"
+    mine.write_text("# my work\n")
+    installed = run("sh", str(made / "install.sh"), str(course), home=tmp_path)
+    assert "torch is not installed" in " ".join(installed.stdout.split()), installed.stderr
+    assert installed.stdout.count("✗ problem") == 2, "torch and Triton are all that is missing"
+    assert mine.read_text() == "# my work\n"
+
+    (site,) = (course / ".venv" / "lib").glob("python*/site-packages")
+    (site / "torch.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    python = str(course / ".venv" / "bin" / "python")
+    shutil.copy(course / "solutions" / "vector_add.py", course / "puzzles" / "vector_add.py")
+    lab = run(python, "-c", "import jupyterlab; print(jupyterlab.__file__)", home=tmp_path)
+    assert lab.stdout.startswith(str(course)), lab.stderr
+    checked = run("sh", "-c", f"cd {course} && {python} -m checker check vector_add --device cpu", home=tmp_path)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_a_pack_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "course").mkdir()
+    assert cli.main(["class", "pack", str(tmp_path)]) == 3
+    assert "holds a pack already" in capsys.readouterr().err
+
+
+def test_the_installer_names_the_pythons_that_would_do(tmp_path: Path) -> None:
+    installer = tmp_path / "install.sh"
+    installer.write_text(pack._installer(["3.97"], "cpu"))
+    assert "@" not in installer.read_text().replace('"$@"', "")
+    ran = run("sh", str(installer), str(tmp_path / "to"), home=tmp_path)
+    assert ran.returncode == 1
+    assert "This pack is for Python 3.97" in ran.stderr
+    assert not (tmp_path / "to").exists()
+
+
+def test_wheels_are_asked_for_by_every_older_name() -> None:
+    tags = pack.platform_tags("linux-aarch64")
+    assert tags[0] == "manylinux_2_28_aarch64"
+    assert "manylinux2014_aarch64" in tags
+    with pytest.raises(NotPossibleHere, match="packs are made on Linux"):
+        pack.platform_tags("macosx-14.0-arm64")
+
+
+def test_a_pack_for_the_cpu_refuses_the_cuda_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def fetch(asked: list[str], python: str, wheels: Path, *_: object) -> None:
+        (wheels / "nvidia_cublas-13-py3-none-manylinux_2_27_x86_64.whl").touch()
+
+    monkeypatch.setattr(pack, "_download", fetch)
+    with pytest.raises(NotPossibleHere, match="CUDA build"):
+        pack.write(ROOT, tmp_path, [PRESENT], "cpu")
