@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab ready slides workshop test quick browser companions sync sync-check test-matrix mutants judged gpu-test speed gradescope nbgrader site lint lock
+.PHONY: help setup lab ready slides workshop test test-all browser companions sync sync-check test-matrix mutants gpu-test speed gradescope nbgrader site lint lock
 
 help:  ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -28,11 +28,11 @@ slides: setup  ## Make slides of the notebooks, with films that play: .slides/ht
 workshop: setup  ## Rehearse alone: slides, the first notebook, and a board with a class that plays itself (MINUTES=180)
 	$(RUN) tools/rehearse.py $(if $(MINUTES),--minutes $(MINUTES)) $(ARGS)
 
-test: setup browser companions  ## Set up and run every test, those in a real browser included
+test: setup browser  ## Set up and run the tests, a real browser included: about ten minutes
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
-quick: setup  ## Check what changed, in about a minute: lint, the rooms touched, a sample of the wrong kernels
-	$(RUN) tools/quick.py
+test-all: setup browser companions test-matrix  ## Run everything, the hours of exhaustive tests included (weekly, and before a release)
+	$(RUN) -m pytest -n $(JOBS) --dist worksteal -m "" $(ARGS)
 
 sync: setup  ## Make puzzles/ from solutions/, notebooks/ from notebooks/src/ (REPOSITORY=https://… for Colab)
 	$(RUN) tools/sync.py $(if $(REPOSITORY),--repository $(REPOSITORY))
@@ -42,9 +42,6 @@ sync-check: setup  ## Fail where puzzles/ or notebooks/ are not what `make sync`
 
 test-matrix: setup  ## Run the simulator's tests on the oldest and the newest Triton and NumPy
 	JOBS=$(JOBS) tools/test-matrix
-
-judged: setup  ## Judge the wrong and right kernels of every puzzle that changed, and write reports/judged.json for CI
-	$(RUN) tools/judged.py
 
 mutants: setup  ## Judge every wrong kernel and mutant, and write docs/mutants.md (ARGS="--guarded --puzzle NAME --sample 5" for a look)
 	$(RUN) tools/mutants.py $(ARGS)
@@ -83,6 +80,5 @@ endif
 browser: setup
 	@$(RUN) tools/browser.py
 
-# Not fetched where nothing that is tested beside them has changed.
 companions: setup
-	@$(RUN) tools/judged.py --unchanged whole-course || $(RUN) tools/companions.py
+	@$(RUN) tools/companions.py

@@ -23,7 +23,6 @@ from nbclient import NotebookClient
 from checker.course import LADDER
 from checker.puzzle import Puzzle
 from classroom.workshop.executed import fill_in
-from tools.judged import WHOLE
 from tools.mutations import function_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -97,8 +96,7 @@ def found(course: Path) -> dict[str, Any]:
     return result
 
 
-@pytest.mark.judged(WHOLE)
-@pytest.mark.slow
+@pytest.mark.exhaustive
 class TestSixSteps:
     def test_they_touch_four_folders(self) -> None:
         files = [str(path.relative_to(EXAMPLE)) for path in EXAMPLE.rglob("*") if path.is_file()]

@@ -69,7 +69,7 @@ def joins(puzzle):
         yield m, TURN
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_always_is_the_wrong_kernel_and_never_the_solution(puzzle, runner):
     cases, right = prepared(puzzle)[:SMALL], guarded.right(puzzle)
@@ -80,7 +80,7 @@ def test_always_is_the_wrong_kernel_and_never_the_solution(puzzle, runner):
             assert all(same(*pair) for pair in pairs), f"{misconception.name} if {both[0].test}"
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_what_is_said_of_a_launch_is_what_its_programs_see(puzzle, runner):
     """Each guard at the top, asked in the kernel and asked of the launch."""

@@ -9,9 +9,8 @@ from playwright.sync_api import expect
 
 from checker.misconceptions import bank
 from tests.browser.lab import Notebook
-from tools.judged import BROWSER
 
-pytestmark = [pytest.mark.judged(BROWSER), pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.exhaustive, pytest.mark.browser, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).resolve().parents[2]
 STEM = "02_chunked_softmax"

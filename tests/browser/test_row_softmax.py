@@ -10,9 +10,8 @@ from playwright.sync_api import Locator, expect
 from checker.course import LADDER
 from checker.verbs.ipython import QUEUED
 from tests.browser.lab import Notebook
-from tools.judged import BROWSER
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).resolve().parents[2]
 STEM = "01_row_softmax"
@@ -72,7 +71,7 @@ def test_right_kernel_turns_green_and_its_film_plays(notebook: Notebook) -> None
     expect(film.locator("svg.stage")).to_contain_text("[4, 13]")
 
 
-@pytest.mark.judged(BROWSER)
+@pytest.mark.exhaustive
 def test_masked_lanes_that_hold_zero_are_diagnosed(notebook: Notebook) -> None:
     wrong = SOLUTION.replace('other=float("-inf")', "other=0.0")
     assert wrong != SOLUTION
@@ -97,7 +96,7 @@ def test_masked_lanes_that_hold_zero_are_diagnosed(notebook: Notebook) -> None:
     expect(film.locator(".marks button")).to_have_count(1)
 
 
-@pytest.mark.judged(BROWSER)
+@pytest.mark.exhaustive
 def test_endless_loop_ends_as_a_timeout_and_the_notebook_goes_on(notebook: Notebook) -> None:
     endless = SOLUTION.replace("    m_i = tl.max", "    i = 0\n    while i < N:\n        i = i * 1\n    m_i = tl.max")
     assert endless != SOLUTION
@@ -108,7 +107,7 @@ def test_endless_loop_ends_as_a_timeout_and_the_notebook_goes_on(notebook: Noteb
     expect(checked(notebook, SOLUTION)).to_have_class("tbt-card good")
 
 
-@pytest.mark.judged(BROWSER)
+@pytest.mark.exhaustive
 def test_figures_are_shown(notebook: Notebook) -> None:
     figures = notebook.page.locator(".jp-MarkdownCell img")
     expect(figures).to_have_count(2)
@@ -116,7 +115,7 @@ def test_figures_are_shown(notebook: Notebook) -> None:
         assert figure.evaluate("image => image.decode().then(() => image.naturalWidth)") > 400
 
 
-@pytest.mark.judged(BROWSER)
+@pytest.mark.exhaustive
 def test_a_cell_that_was_edited_and_not_run_is_not_shown_green(notebook: Notebook) -> None:
     notebook.write(STUB_CELL, SOLUTION)
     notebook.run(STUB_CELL)
@@ -133,7 +132,7 @@ def test_a_cell_that_was_edited_and_not_run_is_not_shown_green(notebook: Noteboo
     expect(notebook.run(CHECK_CELL).locator(".tbt-card.bad")).to_be_visible()
 
 
-@pytest.mark.judged(BROWSER)
+@pytest.mark.exhaustive
 def test_run_all_uses_up_no_hint(notebook: Notebook) -> None:
     notebook.page.locator(".lm-MenuBar-itemLabel", has_text="Run").first.click()
     notebook.page.locator(".lm-Menu-itemLabel", has_text="Run All Cells").first.click()
@@ -148,7 +147,7 @@ def test_run_all_uses_up_no_hint(notebook: Notebook) -> None:
     expect(notebook.run("hint(row_softmax_kernel)")).to_contain_text("Hint 1 of 3")
 
 
-@pytest.mark.judged(BROWSER)
+@pytest.mark.exhaustive
 def test_a_green_card_leads_to_the_next_notebook(notebook: Notebook) -> None:
     link = checked(notebook, SOLUTION).locator("a", has_text="02_chunked_softmax")
     expect(link).to_be_visible()

@@ -40,7 +40,7 @@ def test_tensor_without_a_pointer_type_is_refused(dtype: torch.dtype) -> None:
         requests_for(Launch((1,), {"x_ptr": torch.zeros(2).to(dtype)}, {}, ()), ("x_ptr",), (80,))
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", PUZZLES)
 def test_solution_compiles_for_every_gpu(name: str, tmp_path: Path) -> None:
     puzzle = PUZZLES[name]

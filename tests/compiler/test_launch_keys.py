@@ -62,7 +62,7 @@ def hits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     triton.runtime.driver._active = active
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["online_softmax", "merge_softmax_stats", "flash_attention"])
 def test_every_launch_finds_what_the_gate_compiled(
     name: str, hits: list[bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

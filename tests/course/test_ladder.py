@@ -56,7 +56,7 @@ def test_cases_have_names_of_their_own_and_tolerances(puzzle):
     assert any("cpu" not in c.devices for c in puzzle.cases), "no large case for the GPU"
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("puzzle", "case"), CPU_CASES, ids=case_id)
 def test_a_launch_passes_every_parameter_and_a_budget_covers_the_outputs(puzzle: Puzzle, case: Case):
     tensors = puzzle.make(case)
@@ -83,7 +83,7 @@ def unread(puzzle: Puzzle, case: Case, name: str) -> bool:
     return sees_nothing and "dk_ptr" in puzzle.outputs
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("puzzle", "case"), CPU_CASES, ids=case_id)
 def test_the_reference_is_float64_and_never_nan(puzzle: Puzzle, case: Case):
     tensors = puzzle.make(case)
@@ -98,7 +98,7 @@ def test_the_reference_is_float64_and_never_nan(puzzle: Puzzle, case: Case):
         assert (scale >= 0).all()
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("puzzle", [p for p in LADDER if "y_ptr" in p.outputs and "x_ptr" in p.parameters], ids=case_id)
 @pytest.mark.parametrize("answer", ["zeros", "uniform", "copy"])
 def test_an_answer_that_computes_nothing_is_far_outside_the_tolerance(puzzle: Puzzle, answer: str):

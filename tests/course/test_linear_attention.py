@@ -292,7 +292,7 @@ def test_a_batch_without_keys_gives_zeros(tmp_path):
     assert (tensors["o_ptr"][0] != 0).all()
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", BOTH)
 def test_the_solution_moves_what_the_budget_says_and_nothing_more(name, tmp_path):
     """A budget with room in it would let a kernel pass that reads too much."""

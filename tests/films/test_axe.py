@@ -14,7 +14,6 @@ from checker.view.card import card_html
 from tests.films import films
 from tests.films.test_flaws import flaws_of
 from tests.view import verdicts
-from tools.judged import FILMS
 
 pytestmark = pytest.mark.browser
 Open = Callable[..., Any]
@@ -34,7 +33,7 @@ def pages(kind: str, tmp_path: Path) -> str:
     return films.solved("flash_attention", tmp_path).html
 
 
-@pytest.mark.judged(FILMS)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("kind", ["cards", "flash", "wrong", "linked"])
 def test_axe_finds_nothing_serious(show: Open, axe: str, kind: str, scheme: str, tmp_path: Path) -> None:

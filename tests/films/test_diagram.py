@@ -11,7 +11,6 @@ from checker.course import PUZZLES
 from checker.films.film_data import FilmData
 from checker.films.layout import PlacedTensor
 from tests.films import films
-from tools.judged import FILMS
 
 Rect = tuple[float, float, float, float]
 
@@ -38,7 +37,7 @@ def assert_apart(film: FilmData) -> None:
         assert y + h <= film.layout.height
 
 
-@pytest.mark.judged(FILMS)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", PUZZLES)
 def test_nothing_overlaps_and_all_is_on_the_stage(name: str, tmp_path: Path) -> None:
     assert_apart(films.solved(name, tmp_path).film)

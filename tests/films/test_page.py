@@ -21,7 +21,6 @@ from checker.submission.kernel import KernelSource, Piece
 from checker.view.formats import number, size
 from tests.films import films
 from tests.view.pages import HOSTILE, Page
-from tools.judged import FILMS
 
 SOFTMAX, ONLINE = PUZZLES["row_softmax"], PUZZLES["online_softmax"]
 
@@ -40,7 +39,7 @@ def data_of(html: str) -> dict:
     return json.loads(match[1])
 
 
-@pytest.mark.judged(FILMS)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", PUZZLES)
 def test_films_of_all_solutions_are_well_formed_and_small(name: str, tmp_path: Path) -> None:
     shot = films.solved(name, tmp_path)

@@ -12,7 +12,6 @@ import pytest
 from checker.view.card import card_html
 from tests.films import films
 from tests.view import verdicts
-from tools.judged import FILMS
 
 pytestmark = pytest.mark.browser
 
@@ -114,7 +113,7 @@ def test_one_program_is_measured_by_its_own_bytes(show: Open, softmax: films.Sho
     assert page.evaluate(bars)[0] == ["100.00%", "100.00%"]
 
 
-@pytest.mark.judged(FILMS)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("width", [1000, 1400, 1920])
 @pytest.mark.parametrize("name", ["online_softmax", "flash_attention"])
 def test_stage_and_controls_are_seen_together_and_can_be_read(
@@ -179,7 +178,7 @@ PICTURE = """() => [...document.querySelectorAll('.stage path, .stage text, .sta
     .map((n) => [n.tagName, n.getAttribute('class'), n.matches('path') ? n.getAttribute('d') : n.textContent].join(' '))"""
 
 
-@pytest.mark.judged(FILMS)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["online_softmax", "flash_attention_v1", "causal_linear_attention_chunked"])
 def test_a_step_looks_the_same_however_one_gets_there(show: Open, name: str, tmp_path: Path) -> None:
     """Jumped to, stepped to, and come back to from the end."""
@@ -197,7 +196,7 @@ def test_a_step_looks_the_same_however_one_gets_there(show: Open, name: str, tmp
     assert page.evaluate(PICTURE) == stepped
 
 
-@pytest.mark.judged(FILMS)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["row_softmax", "flash_attention_heads", "causal_linear_attention"])
 def test_the_first_frame_needs_no_script(show: Open, name: str, tmp_path: Path) -> None:
     """What the page holds is what the player draws for the first step."""
@@ -335,7 +334,7 @@ WIDE = {
 }
 
 
-@pytest.mark.judged(FILMS)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "kind", [*ATTENTION, *LINEAR, "merge_softmax_stats", "online_softmax", "tiled_softmax", "attention_delta", *WIDE]
 )

@@ -9,9 +9,8 @@ import pytest
 
 from checker.films import linked, side_by_side
 from tests.films import films
-from tools.judged import FILMS
 
-pytestmark = [pytest.mark.browser, pytest.mark.judged(FILMS)]
+pytestmark = [pytest.mark.browser, pytest.mark.exhaustive]
 Open = Callable[..., Any]
 
 

@@ -12,7 +12,6 @@ from checker.course import PUZZLES
 from checker.submission.kernel import KernelSource
 from tests.films import films
 from tests.misconceptions import kernels
-from tools.judged import FILMS
 
 V1 = "flash_attention_v1"
 LADDER = ("chunked_softmax", "online_softmax", "tiled_softmax")
@@ -59,7 +58,7 @@ FAMILIES = dict.fromkeys(ATTENTION, ("normal", "ramp", "negative"))
 LADDER_FAMILIES = ("normal", "ascending", "deep", "positive", "masked", "first_chunk_masked", "early_max")
 
 
-@pytest.mark.judged(FILMS)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", RIGHT)
 def test_right_kernels_are_never_marked(kind: str, tmp_path: Path) -> None:
     name, source = RIGHT[kind]
@@ -97,7 +96,7 @@ MARKED = [
 ]
 
 
-@pytest.mark.judged(FILMS)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("name", "misconception", "family", "variable", "chunk", "walk"), MARKED, ids=[f"{m[0]}-{m[1]}" for m in MARKED]
 )
@@ -157,7 +156,7 @@ V1_HONEST = {
 }
 
 
-@pytest.mark.judged(FILMS)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("family", ["ramp", "negative", "sink"])
 @pytest.mark.parametrize("style", V1_HONEST)
 def test_right_numbers_in_memory_are_never_marked(style: str, family: str, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from checker import cli, grade_class
+from checker import cli
 from checker.compiler import CompileRequest, CompileResult
 from checker.judge.runner import session
 from checker.sandbox import Sandbox
@@ -20,6 +20,7 @@ from checker.sandbox.compile_pool import failed
 from checker.sandbox.isolation import Limits
 from checker.submission.files import Entry
 from checker.verbs.arguments import UnavailableHere
+from classroom import grade_class
 from classroom.grading.failing_film import FailingFilms
 from classroom.grading.handed_in import Collector
 from classroom.grading.judging import MOST_TRIES, Bounded, Local, judge_missing, verdict_record
@@ -84,7 +85,6 @@ def test_a_compile_bomb_costs_the_time_of_one_kernel_however_many_compilations_i
     assert "longer than the 0.12 s" in results[-1].message
 
 
-@pytest.mark.slow
 def test_a_kernel_that_unrolls_without_end_ends_as_the_learner_s_and_in_bounded_time(tmp_path: Path) -> None:
     body = "for i in tl.static_range(1000):\n        for j in tl.static_range(1000):\n            x_ptr += 0\n"
     folder = run_folder(

@@ -12,7 +12,7 @@ from checker.judge.outcome import simulate
 from checker.puzzle import DTYPES
 from tests.judge.helpers import cpu_cases, solution
 
-pytestmark = pytest.mark.judged
+pytestmark = pytest.mark.exhaustive
 
 MARGIN = 0.5
 

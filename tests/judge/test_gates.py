@@ -21,7 +21,7 @@ def statuses(verdict):
     return {gate.gate: gate.status for gate in verdict.gates}
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_the_solution_passes_with_hidden_numbers_and_the_gpu_is_not_claimed(puzzle, runner):
     verdict = judge(puzzle, solution(puzzle.name), runner, seed=2718281828)
@@ -171,7 +171,7 @@ def test_a_row_that_is_loaded_twice_is_loaded_twice_whatever_its_lanes_past_the_
     assert failure.gate == "traffic"
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("puzzle", "tiles"),
     [

@@ -33,14 +33,14 @@ def test_every_puzzle_with_strides_asks_for_it_from_row_softmax_on():
     assert {p.name for p in LONG} == strided
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("puzzle", LONG, ids=lambda p: p.name)
 def test_a_launch_is_made_for_each_and_the_bank_has_a_kernel_that_it_stops(puzzle):
     assert len(far_launches(puzzle, prepared(puzzle))) == len(puzzle.long)
     assert "offset_in_32_bits" in {m.name for m in bank(puzzle.name)}
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("puzzle", LONG, ids=lambda p: p.name)
 def test_a_product_in_32_bits_fails_the_memory_gate_at_its_line(puzzle, runner):
     verdict = judge(puzzle, in_32_bits(solution(puzzle.name)), runner)

@@ -32,7 +32,7 @@ def after(prepared):
     return {name: copied(tensor) for name, tensor in prepared.tensors.items()}
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_inputs_keep_their_values_and_layout(puzzle):
     for case in cpu_cases(puzzle):
@@ -111,7 +111,7 @@ def test_drawn_cases_can_be_had_again_and_one_is_larger_than_all_that_are_known(
     assert puzzle.drawn(Random(0)) != puzzle.drawn(Random(1))
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("puzzle", [p for p in LADDER if p.drawn(Random(0))], ids=lambda p: p.name)
 def test_the_solution_is_well_within_the_tolerance_of_drawn_cases(puzzle, runner):
     drawn = [case for seed in (1, 116, 118) for case in cases_of(puzzle, seed)[len(puzzle.cases) :]]

@@ -61,7 +61,7 @@ def of_families(name, dtype, *families):
     return cases
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "product"), PRODUCTS)
 def test_operands_in_bfloat16_fail_in_float32_where_tf32_passes(name, product, runner):
     families, passes, fails = (
@@ -72,7 +72,7 @@ def test_operands_in_bfloat16_fail_in_float32_where_tf32_passes(name, product, r
     assert max(errors(name, changed(solution(name), *IN_BFLOAT16[product]), cases, runner)) > fails
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize(("name", "kept"), [(name, kept) for kept, (names, _, _) in KEPT.items() for name in names])
 def test_a_state_in_16_bits_is_wrong_after_many_keys(name, kept, dtype, runner):
@@ -85,7 +85,7 @@ def test_a_state_in_16_bits_is_wrong_after_many_keys(name, kept, dtype, runner):
         assert max(errors(name, source, of_families(name, dtype, "spike"), runner)) > 1.3
 
 
-@pytest.mark.judged("flash_attention_heads")
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("cast", ["tl.float16", "tl.bfloat16"])
 def test_a_log_sum_exp_in_16_bits_is_wrong_where_nothing_else_is_rounded(cast, runner):
     name, old = "flash_attention_heads", "m_i + tl.log(l_safe)"
@@ -94,13 +94,13 @@ def test_a_log_sum_exp_in_16_bits_is_wrong_where_nothing_else_is_rounded(cast, r
         assert max(errors(name, source, of_families(name, dtype, "constant"), runner)) > 4
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["flash_attention", "flash_attention_heads"])
 def test_queries_that_are_scaled_and_rounded_pass(name, runner):
     assert max(errors(name, correct(name)["scale_on_the_queries"], cpu_cases(PUZZLES[name]), runner)) < 0.8
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", [*SOFTMAX, *LINEAR, "causal_linear_attention", "linear_state_prefix"])
 def test_other_numbers_from_a_seed_keep_the_margin_too(name, runner):
     cases = [replace(c, name=f"{i}: {c.name}") for i, c in enumerate(cases_of(PUZZLES[name], 7)) if "cpu" in c.devices]

@@ -22,7 +22,7 @@ def test_the_same_kernels_are_held_out_every_time():
     assert {kind for kind, _ in keys[0]} == {"mutant", "join", "guarded"}
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("puzzle", ["vector_add", "row_softmax"])
 def test_none_of_a_sample_is_named_falsely(puzzle):
     counts = count(PUZZLES[puzzle], each=4)

@@ -29,7 +29,7 @@ RIGHT_IN_VALUES = (
 CORRECT = [(puzzle.name, name) for puzzle in LADDER for name in correct(puzzle.name)]
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("misconception", ALL, ids=[f"{m.puzzle}-{m.name}" for m in ALL])
 def test_caught_by_its_gate_and_diagnosed(misconception, runner):
     verdict = judge(PUZZLES[misconception.puzzle], misconception.source, runner)
@@ -47,7 +47,7 @@ def test_caught_by_its_gate_and_diagnosed(misconception, runner):
     assert (verdict.smallest is None) == (misconception.name == "offset_in_32_bits")
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("puzzle", "name"), REWRITES)
 def test_a_rewritten_misconception_is_diagnosed_the_same(puzzle, name, runner):
     wanted = next(m for m in bank(puzzle) if m.name == name.rpartition("__")[0])
@@ -56,7 +56,7 @@ def test_a_rewritten_misconception_is_diagnosed_the_same(puzzle, name, runner):
     assert verdict.diagnosis.misconception in (wanted.name, *wanted.same_as)
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("puzzle", "name"), UNSEEN)
 def test_a_kernel_that_passed_once_fails(puzzle, name, runner):
     verdict = judge(PUZZLES[puzzle], unseen(puzzle)[name], runner)
@@ -64,7 +64,7 @@ def test_a_kernel_that_passed_once_fails(puzzle, name, runner):
     assert verdict.failure.gate == ("memory" if name in RIGHT_IN_VALUES else "values")
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("puzzle", "name"), CORRECT)
 def test_a_correct_kernel_passes_and_is_never_diagnosed(puzzle, name, runner):
     asked, source = PUZZLES[puzzle], correct(puzzle)[name]
@@ -88,7 +88,7 @@ def test_forty_styles_of_every_family():
         assert sum(len(styles(name)) + len(correct(name)) for name in names) >= 40, family
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("puzzle", "name"), STYLES[::9])
 def test_another_style_passes(puzzle, name, runner):
     verdict = judge(PUZZLES[puzzle], styles(puzzle)[name], runner)

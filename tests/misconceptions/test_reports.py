@@ -88,14 +88,14 @@ def test_the_page_is_what_the_reports_say():
     assert mutant_page.PAGE.read_text("utf-8") == mutant_page.page(), "`python tools/mutants.py --page` makes it anew"
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("key", [*SURVIVORS[::18], *EQUIVALENT[::75]])
 def test_a_mutant_that_passes_does_so_again(key):
     fate = mutate.judge(made(key.partition(":")[0])[key])
     assert fate.outcome == ("survived" if key in SURVIVORS else "equivalent")
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("nth", [1, 2], ids=["a third in", "two thirds in"])
 @pytest.mark.parametrize("puzzle", [table["puzzle"] for table in REPORT["puzzles"]])
 def test_a_mutant_that_was_killed_is_killed_again(puzzle, nth):
@@ -165,7 +165,7 @@ def judged(key: str) -> str:
     return bench(puzzle).fate(wrong, guard).outcome
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("key", sampled(of(GUARDED, "survived"), 2))
 def test_a_guarded_kernel_that_survived_does_so_again(key):
     assert judged(key) == "survived"
@@ -180,14 +180,13 @@ ALL_KILLED = [
 """A wrong kernel for each guard under which all are killed."""
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("key", sampled(ALL_KILLED, 4))
 def test_a_guarded_kernel_that_was_killed_is_killed_again(key):
     assert judged(key) == "killed"
 
 
-@pytest.mark.judged
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("key", sampled(of(SEMANTIC, "survived"), 2) + sampled(of(SEMANTIC, "tolerated"), 4))
 def test_a_semantic_mutant_that_passes_does_so_again(key):
     puzzle = key.partition(":")[0]

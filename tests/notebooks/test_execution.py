@@ -77,8 +77,7 @@ def _learner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILE_BY_TILE_HOME", str(tmp_path))
 
 
-@pytest.mark.slow
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_as_shipped(notebook: str) -> None:
     cells = shipped(notebook)
@@ -91,8 +90,7 @@ def test_as_shipped(notebook: str) -> None:
         assert shown(cells, f"film({puzzle.kernel})"), "the empty stub is told what to do"
 
 
-@pytest.mark.slow
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_with_solutions(notebook: str) -> None:
     cells = solved(notebook)

@@ -14,7 +14,6 @@ from nbclient import NotebookClient
 from checker.workspace import Workspace
 from tests.verbs.conftest import ROOT
 from tools import setup_venv
-from tools.judged import BROWSER
 
 RIGHT = (ROOT / "solutions" / "vector_add.py").read_text().split('"""', 2)[2].strip()
 CELLS = (
@@ -110,7 +109,7 @@ FAILS = (
 )
 
 
-@pytest.mark.judged(BROWSER)
+@pytest.mark.exhaustive
 def test_a_red_card_holds_the_film_of_the_failing_case(run: Run) -> None:
     """One click opens it; `film` shows the same below a cell, and no film of a wrong kernel is without its verdict."""
     _, _, (card,), (asked,), (own, *_) = run(FAILS)
@@ -141,7 +140,7 @@ EDITED = (
 )
 
 
-@pytest.mark.judged(BROWSER)
+@pytest.mark.exhaustive
 def test_a_cell_that_failed_leaves_an_old_kernel_which_is_not_judged(run: Run) -> None:
     """A cell with a syntax error defines nothing; the name still holds what an earlier cell put there."""
     assert UNCLOSED != RIGHT
@@ -179,7 +178,7 @@ BELOW_MAGIC = (
 )
 
 
-@pytest.mark.judged(BROWSER)
+@pytest.mark.exhaustive
 def test_a_cell_below_a_magic_is_read_like_any_other(run: Run) -> None:
     """IPython keeps such a cell as a call with its text in it, and Triton cannot read a kernel that was run as a string."""
     line = next(n for n, text in enumerate(UNCLOSED.split("\n"), 2) if "tl.program_id(0" in text)
@@ -203,7 +202,7 @@ MISSING = (
 )
 
 
-@pytest.mark.judged(BROWSER)
+@pytest.mark.exhaustive
 def test_a_kernel_that_is_not_defined_yet_names_the_cell_to_run(run: Run) -> None:
     _, early, _, broken, other, ordinary = run(MISSING)
 
@@ -233,7 +232,7 @@ STALE = (
 )
 
 
-@pytest.mark.judged(BROWSER)
+@pytest.mark.exhaustive
 def test_a_cell_that_was_edited_and_not_run_is_not_judged(run: Run) -> None:
     """The saved notebook holds another text than the one that was run; an older file says nothing."""
     _, _, before, _, stale, _, old_file = run(STALE)
@@ -244,7 +243,7 @@ def test_a_cell_that_was_edited_and_not_run_is_not_judged(run: Run) -> None:
     assert "tbt-card good" in html(old_file[0])
 
 
-@pytest.mark.judged(BROWSER)
+@pytest.mark.exhaustive
 def test_run_all_uses_up_no_hint(run: Run, space: Workspace) -> None:
     together = ("from checker import hint", "hint('vector_add')", "hint('vector_add')")
     _, first, second = run(together)
@@ -255,7 +254,7 @@ def test_run_all_uses_up_no_hint(run: Run, space: Workspace) -> None:
     assert "Hint 1 of 3" in html(asked_for[0]), "one that is asked for by its number is shown"
 
 
-@pytest.mark.judged(BROWSER)
+@pytest.mark.exhaustive
 def test_after_a_restart_the_first_cell_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The settings that set-up writes into `.venv`, in a session of their own."""
     monkeypatch.setattr(setup_venv, "VENV", str(tmp_path))

@@ -22,7 +22,6 @@ from classroom.grading.keys import Setting
 from classroom.grading.records import Fault
 from classroom.grading.store import RunFolder
 from tests.classroom.grading.classes import CPU, differing_class, wanted
-from tools.judged import WHOLE
 
 NO_GPU = ("-1", "none")
 
@@ -45,8 +44,7 @@ def judged_as_one_process_does(folder: RunFolder, task: Task, setting: Setting) 
     return there is not None and here.facts == there.facts
 
 
-@pytest.mark.judged(WHOLE)
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_two_judges_share_the_work_and_one_that_is_killed_loses_nothing(tmp_path: Path, no_gpu: None) -> None:
     folder, every = wanted_of(tmp_path, 4)
     processes: list[int] = []
@@ -71,8 +69,7 @@ def test_two_judges_share_the_work_and_one_that_is_killed_loses_nothing(tmp_path
     assert judged_as_one_process_does(folder, every[0], CPU)
 
 
-@pytest.mark.judged(WHOLE)
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_judge_whose_kernel_always_ends_it_gives_up(tmp_path: Path, no_gpu: None) -> None:
     _, (task,) = wanted_of(tmp_path, 1)
     with pytest.MonkeyPatch.context() as patch:

@@ -35,7 +35,6 @@ from tests.classroom.grading.classes import (
 )
 from tests.classroom.grading.conftest import RIGHT, ROOT, STUB, UNMASKED
 from tests.classroom.grading.test_run import BrokenRunner
-from tools.judged import WHOLE
 
 
 def verdict(key: str) -> VerdictRecord:
@@ -206,8 +205,7 @@ def test_kill_9_at_twenty_random_moments_loses_nothing_and_nothing_is_made_twice
     assert set(logged) <= {name.removesuffix(".json") for name in before}
 
 
-@pytest.mark.judged(WHOLE)
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_a_real_run_goes_on_where_it_was_stopped(tmp_path: Path, how: signal.Signals) -> None:
     folder = differing_class(tmp_path, 4)

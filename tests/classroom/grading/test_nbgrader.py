@@ -19,7 +19,6 @@ from tests.classroom.grading.classes import VECTOR_ADD, notebook
 from tests.classroom.grading.conftest import RIGHT, UNMASKED
 from tools import nbgrader_course
 from tools.companions import python_of
-from tools.judged import WHOLE
 
 
 def test_the_course_has_a_solution_to_clear_and_a_cell_worth_the_puzzle_s_points(tmp_path: Path) -> None:
@@ -45,8 +44,7 @@ def test_a_cell_s_number_is_the_verdict_s_and_nothing_is_on_stderr(
     assert told.err == ""
 
 
-@pytest.mark.judged(WHOLE)
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_nbgrader_gives_the_same_points(tmp_path: Path) -> None:
     python = python_of("nbgrader")
     if python is None:

@@ -18,7 +18,6 @@ from tests.classroom.grading.classes import CPU, VECTOR_ADD, run_folder
 from tests.classroom.grading.conftest import RIGHT, UNMASKED
 from tests.classroom.grading.test_scores import facts, keep
 from tools.companions import python_of
-from tools.judged import WHOLE
 
 WRITE = """
 import json, sys
@@ -53,8 +52,7 @@ def rows(text: str) -> list[list[object]]:
     return [[cell(word) for word in row] for row in csv.reader(io.StringIO(text))]
 
 
-@pytest.mark.judged(WHOLE)
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_otter_writes_the_same_of_the_same_points(tmp_path: Path) -> None:
     python = python_of("otter")
     if python is None:

@@ -17,7 +17,6 @@ from classroom.grading.records import VerdictRecord
 from tests.classroom.grading.classes import CPU, differing_class, wanted
 from tests.classroom.grading.conftest import ROOT
 from tools.companions import python_of
-from tools.judged import WHOLE
 
 HERE = importlib.util.find_spec("ray") is not None
 
@@ -34,8 +33,7 @@ def started(cluster: Callable[..., Any], tries: int = 4) -> Any:
     return cluster(initialize_head=True, head_node_args=node)
 
 
-@pytest.mark.judged(WHOLE)
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.skipif(HERE, reason="Ray is installed here: the test below runs")
 def test_where_ray_is_a_companion_the_test_below_runs_beside_it(tmp_path: Path) -> None:
     python = python_of("ray")
@@ -44,13 +42,12 @@ def test_where_ray_is_a_companion_the_test_below_runs_beside_it(tmp_path: Path) 
     options = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--basetemp"]
     command = [python, *options, tmp_path / "ray", __file__]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    environment |= {"JUDGE": "all", "PYTHONPATH": str(ROOT), "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
+    environment |= {"PYTHONPATH": str(ROOT), "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed" in done.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not HERE, reason="Ray is not installed here: the test above runs this one beside it")
 def test_a_lost_node_loses_no_verdict_and_changes_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # before Ray is imported: both nodes stay on 127.0.0.1, since not every machine can reach itself by another address

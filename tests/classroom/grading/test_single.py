@@ -28,7 +28,6 @@ def autograder(tmp_path: Path) -> Path:
     return tmp_path / "autograder"
 
 
-@pytest.mark.slow
 def test_gradescope_s_autograder_writes_results(autograder: Path) -> None:
     laid_out(autograder / "submission", {"work.ipynb": notebook(UNMASKED), "notes.txt": "hello"})
     run = subprocess.run(

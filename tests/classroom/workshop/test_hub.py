@@ -21,7 +21,6 @@ from classroom.workshop.join_code import JoinAddress
 from classroom.workshop.wire import Event
 from tests.classroom.workshop.conftest import ROOT
 from tools.companions import find_hub
-from tools.judged import WHOLE
 
 CONFIG = """
 c = get_config()
@@ -92,8 +91,7 @@ def opened(folder: Path) -> Store:
         return pytest.fail("the service made no class")
 
 
-@pytest.mark.judged(WHOLE)
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_board_is_a_service_of_a_hub(hub: tuple[str, Path], tmp_path: Path) -> None:
     address, folder = hub
     store = opened(folder)

@@ -14,7 +14,6 @@ import pytest
 from checker import cli
 from classroom.workshop import NotPossibleHere, pack
 from tests.classroom.workshop.conftest import ROOT
-from tools.judged import WHOLE
 
 PRESENT = f"{sys.version_info.major}.{sys.version_info.minor}"
 NOWHERE = "http://127.0.0.1:9"
@@ -37,8 +36,7 @@ def run(*command: str, home: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(alone, env=environment, cwd=home, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.judged(WHOLE)
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_installs_without_a_network(tmp_path: Path) -> None:
     """Without torch, which is large: the environment's own is linked afterwards."""
     made, course = tmp_path / "pack", tmp_path / "course"

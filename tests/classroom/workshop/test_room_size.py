@@ -13,7 +13,6 @@ from checker.verbs.doctor import DoctorReport, HealthCheck
 from classroom.workshop import room_size, simulated
 from classroom.workshop.room_size import Measured, needs
 from classroom.workshop.simulated import SimulatedLearner, Try
-from tools.judged import WHOLE
 
 MEASURED = Measured(private=200, shared=300, during=100, processor=1.8, alone=1.0, together=2.0)
 
@@ -39,8 +38,7 @@ def test_memory_and_processor_are_those_of_a_process_tree() -> None:
     assert simulated.processor(me) >= before
 
 
-@pytest.mark.judged(WHOLE)
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("own_worker")
 def test_simulated_learners_check_right_and_wrong_kernels_at_once() -> None:
     with room_size.room(2) as present:

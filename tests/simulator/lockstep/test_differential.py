@@ -25,7 +25,7 @@ BANK = [(puzzle.name, known) for puzzle in LADDER for known in bank(puzzle.name)
 CORRECT = [(puzzle.name, name) for puzzle in LADDER for name in correct(puzzle.name)]
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
 def test_a_solution(puzzle, tmp_path):
     source = solution(puzzle.name)
@@ -35,7 +35,7 @@ def test_a_solution(puzzle, tmp_path):
     assert sum(difference.together) >= difference.clean / 2 > 0
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("puzzle", "name"), CORRECT[::8])
 def test_a_right_kernel_in_another_style(puzzle, name, tmp_path):
     source = correct(puzzle)[name]
@@ -44,7 +44,7 @@ def test_a_right_kernel_in_another_style(puzzle, name, tmp_path):
     assert sum(difference.together) >= difference.clean / 2
 
 
-@pytest.mark.judged
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("puzzle", "known"), BANK[::SAMPLED], ids=[f"{name}-{known.name}" for name, known in BANK[::SAMPLED]]
 )
