@@ -28,7 +28,7 @@ from checker.checking import check_source
 from checker.compiler import TARGETS, CompileResult, compile_kernel, requests_for
 from checker.course import PUZZLES
 from checker.course.demonstrations import DEMONSTRATIONS, FOLDER, PIPELINES
-from checker.films import linked, side_by_side
+from checker.films.page import linked, side_by_side
 from checker.judge.launches import prepare, without_numbers
 from checker.judge.runner import RunResult
 from checker.misconceptions import bank

@@ -172,7 +172,7 @@ def rehearse(options: Namespace) -> None:
 def film_of_belief(puzzle: str, name: str) -> str:
     """The page of a wrong kernel's film at the smallest case that it fails; empty where there is none."""
     from checker.course import PUZZLES
-    from checker.films import film_document
+    from checker.films.page import film_document
     from checker.verbs.film import Film, film_of
     from classroom.workshop.belief_films import misconception
 

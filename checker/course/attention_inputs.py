@@ -17,7 +17,8 @@ from checker.course.chunk_kinds import IN_SIGHT, PAIRS, TRIPLES, Kind, Plan, ext
 from checker.course.diagrams import ONLINE_ATTENTION
 from checker.course.families import REACH, chunk_width, generator
 from checker.course.softmax_rows import honest_forms
-from checker.puzzle import DTYPES, Case, ExactState, RunningState, Tensors
+from checker.films.diagram import ExactState, RunningState
+from checker.puzzle import DTYPES, Case, Tensors
 
 Visible = Callable[[Case, Tensors, tuple[int, ...]], torch.Tensor]
 """From a case, its tensors and the index of a head: [N_Q, N_KV], True where a query may attend to a key."""

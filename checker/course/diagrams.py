@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from checker.puzzle import Accumulator, Band, Diagram, Drawn, Enlarged, KeptState, RunningState, Square, Update
+from checker.films.diagram import Accumulator, Band, Diagram, Drawn, Enlarged, KeptState, RunningState, Square, Update
 
 
 def flowing(running: RunningState | None = None, **tensors: tuple[str, ...]) -> Diagram:

@@ -14,7 +14,8 @@ from checker.course.diagrams import ONLINE
 from checker.course.families import CONSTRUCTED, case_name, rows, stored
 from checker.course.family_words import in_name
 from checker.course.slips import Sizes, tile_holding
-from checker.puzzle import DTYPES, Allowance, Case, ExactState, Launch, RunningState, Scalar, Tensors, Tolerance
+from checker.films.diagram import ExactState, RunningState
+from checker.puzzle import DTYPES, Allowance, Case, Launch, Scalar, Tensors, Tolerance
 
 TOLERANCE = {
     "float32": Tolerance(rtol=5e-5, c=1.0, near_zero=False),

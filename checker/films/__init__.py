@@ -2,6 +2,7 @@
 
 In the order in which a launch becomes a page:
 
+    diagram           what a puzzle says about its film
     steps             which events are shown, every tile laid flat
     state             variables as numbers, and the rows that they belong to
     state_divergence  where a running state first differs from what it must be
@@ -20,8 +21,3 @@ In the order in which a launch becomes a page:
     legend            what the signs mean
     page              the fragment, and the data for `player.js`, which knows only slots; several films with one time line
 """
-
-from checker.films.flaws import Flaws, WrongOutput
-from checker.films.page import card_film, film_document, film_html, film_svg, linked, side_by_side
-
-__all__ = ["Flaws", "WrongOutput", "card_film", "film_document", "film_html", "film_svg", "linked", "side_by_side"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from checker.films.diagram import Diagram
 from checker.films.flaws import Flaws
 from checker.films.kept_state import StateSteps, state_steps, weights_in_words
 from checker.films.kernel_text import dot_of, dots_of
@@ -18,7 +19,7 @@ from checker.films.state import matrix, vector
 from checker.films.state_divergence import Divergence, state_divergences, walks_of
 from checker.films.steps import Program, Step, choose, colon, plane_of, program_name, steps_of
 from checker.films.updates import RowUpdates, row_updates
-from checker.puzzle import Case, Diagram, Puzzle
+from checker.puzzle import Case, Puzzle
 from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
 from checker.view.formats import count, number, short, size

@@ -10,9 +10,9 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from checker.films.diagram import Band, Diagram, Drawn
 from checker.films.steps import Box, FlatTile, Plane
 from checker.films.svg import Rect
-from checker.puzzle import Band, Diagram, Drawn
 from checker.view.formats import short
 
 WIDTH = 640.0  # of the stage, in CSS pixels at most

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from checker.films.diagram import KeptState, RunningState, Square
 from checker.films.film_data import FilmData, elements
 from checker.films.kept_state import StateSteps
 from checker.films.layout import PlacedTensor
@@ -18,7 +19,6 @@ from checker.films.square import Pair, Visits
 from checker.films.state import held_rows, levels, vector
 from checker.films.steps import Box, Step, by_program, colon, joined_boxes
 from checker.films.svg import Bars, Cells, Path, Picture, Rect, Shape, Text, hatch, pixels, plus_sign, rect, rects
-from checker.puzzle import KeptState, RunningState, Square
 from checker.view.formats import number, short
 
 Key = tuple[object, ...]

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from checker.films.diagram import RunningState
 from checker.films.steps import FlatTile, Span, Step, by_program
 from checker.films.svg import LEVELS
-from checker.puzzle import RunningState
 
 
 def vector(value: Any) -> list[float] | None:

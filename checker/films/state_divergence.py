@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from checker.films.diagram import ExactState, RunningState
 from checker.films.state import vector, visits_in_memory
 from checker.films.steps import Program, Span, Step, by_program
-from checker.puzzle import Case, ExactState, RunningState
+from checker.puzzle import Case
 from checker.view.formats import number
 
 Exact = tuple[ExactState, ...]

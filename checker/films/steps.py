@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from checker.puzzle import Drawn
+from checker.films.diagram import Drawn
 from checker.simulator.trace import Event, Tile, Trace
 
 Box = tuple[int, int, int, int]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checker.films.diagram import Accumulator, RunningState, Update
 from checker.films.state import matrix, vector
 from checker.films.state_divergence import Chunk, close, said
 from checker.films.steps import Step, by_program
-from checker.puzzle import Accumulator, RunningState, Update
 from checker.view.formats import number
 
 ROUNDED = 0.01

@@ -14,7 +14,8 @@ from markupsafe import Markup
 from checker import workspace
 from checker.checking import check_source
 from checker.course import PUZZLES
-from checker.films import Flaws, WrongOutput, card_film, film_document, film_html, film_svg
+from checker.films.flaws import Flaws, WrongOutput
+from checker.films.page import card_film, film_document, film_html, film_svg
 from checker.judge.comparison import error_against
 from checker.judge.launches import Prepared, prepare
 from checker.judge.verdict import Verdict

@@ -8,7 +8,7 @@ import torch
 from msgspec import convert
 
 from checker.course import PUZZLES
-from checker.films import film_html
+from checker.films.page import film_html
 from checker.judge.launches import prepare
 from checker.judge.runner import Runner
 from checker.puzzle import Case, Puzzle

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from checker.films import film_document
+from checker.films.page import film_document
 from tests.browser.chromium import OPTIONS, chromium
 from tools.browser import find_axe
 

@@ -11,10 +11,12 @@ import torch
 
 from checker.course import PUZZLES
 from checker.course.diagrams import flowing
-from checker.films import Flaws, film_html
+from checker.films.diagram import Diagram
 from checker.films.film_data import FilmData, film_data
+from checker.films.flaws import Flaws
+from checker.films.page import film_html
 from checker.misconceptions import bank
-from checker.puzzle import Case, Diagram, FilmSpec, Launch, Puzzle
+from checker.puzzle import Case, FilmSpec, Launch, Puzzle
 from checker.simulator import simulate
 from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource, Piece

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from checker.films import card_film, linked
+from checker.films.page import card_film, linked
 from checker.view.card import card_html
 from tests.films import films
 from tests.films.test_flaws import flaws_of

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from checker.films import Flaws, WrongOutput
 from checker.films.film_data import WRONG
+from checker.films.flaws import Flaws, WrongOutput
 from checker.films.scene import Scenes, Stage
 from checker.films.stage import stage
 from checker.films.svg import Path as Shape

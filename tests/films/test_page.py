@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from checker.course import PUZZLES
-from checker.films import film_document, film_html, film_svg
-from checker.films.page import FRAMES
+from checker.films.page import FRAMES, film_document, film_html, film_svg
 from checker.films.scene import Scenes, Stage
 from checker.films.stage import stage
 from checker.simulator.trace import Event, Finding, TensorInfo, Tile, Trace

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from checker.films import linked, side_by_side
+from checker.films.page import linked, side_by_side
 from tests.films import films
 
 pytestmark = [pytest.mark.browser, pytest.mark.exhaustive]

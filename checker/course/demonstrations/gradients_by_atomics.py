@@ -15,21 +15,8 @@ from checker.course.attention_gradients import TOLERANCE, gradients, inputs, sca
 from checker.course.attention_heads import heads_case
 from checker.course.attention_inputs import scale_of
 from checker.course.diagrams import attention_dkdv
-from checker.puzzle import (
-    DTYPES,
-    GPU,
-    Allowance,
-    Band,
-    Case,
-    Diagram,
-    Drawn,
-    FilmSpec,
-    Hint,
-    Launch,
-    Puzzle,
-    Scalar,
-    Tensors,
-)
+from checker.films.diagram import Band, Diagram, Drawn
+from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
 
 
 def make(case: Case) -> Tensors:
