@@ -23,7 +23,7 @@ ready: setup  ## Set up and say whether this machine is ready for a workshop
 	$(RUN) -m checker doctor --workshop
 
 slides: setup  ## Make slides of the notebooks, with films that play: .slides/html (NOTEBOOKS="01_row_softmax …" for some)
-	$(RUN) -m checker class slides $(NOTEBOOKS)
+	$(RUN) -m classroom slides $(NOTEBOOKS)
 
 workshop: setup  ## Rehearse alone: slides, the first notebook, and a board with a class that plays itself (MINUTES=180)
 	$(RUN) tools/rehearse.py $(if $(MINUTES),--minutes $(MINUTES)) $(ARGS)

@@ -101,7 +101,7 @@ class Running:
     port: int = 0
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "checker", "class", "open", "--no-films", "--folder", str(self.folder)]
+        command = [sys.executable, "-m", "classroom", "open", "--no-films", "--folder", str(self.folder)]
         command += ["--port", str(self.port)]
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None

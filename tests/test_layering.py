@@ -1,4 +1,4 @@
-"""The rooms of `checker/` stand in one order and import only from those before them; no module imports in a circle.
+"""Who may import whom: packages, the rooms of `checker`, the public face of `checker`; and no module imports in a circle.
 
 Annotations count: an import under ``TYPE_CHECKING`` is an import.
 """
@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-CHECKER = Path(__file__).resolve().parent.parent / "checker"
+ROOT = Path(__file__).resolve().parent.parent
+CHECKER = ROOT / "checker"
 
 ROOMS: tuple[frozenset[str], ...] = (
     frozenset({"puzzle", "workspace"}),
@@ -29,12 +30,66 @@ ROOMS: tuple[frozenset[str], ...] = (
     frozenset({"view"}),
     frozenset({"films"}),
 )
-"""From the vocabulary to what people see. What is in no room (the verbs, the shell) comes last and may import all."""
+"""From the vocabulary to what people see. Anything else (the verbs, the shell, the public face) comes last and may import all."""
 
 RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
 LAST = len(ROOMS)
 VOCABULARY = "checker.films.diagram"
 """What a puzzle says about its film: plain data that imports no room. It is the one module that the course may use of a later room."""
+
+PACKAGES: Mapping[str, frozenset[str]] = {
+    "checker": frozenset(),
+    "classroom": frozenset({"checker"}),
+    "tools": frozenset({"checker", "classroom"}),
+    "bench": frozenset({"checker", "classroom", "tools"}),
+    "tests": frozenset({"checker", "classroom", "tools", "bench"}),
+}
+"""The packages of the repository, each with the others that it may import."""
+UNFINISHED = {"checker/verbs/workshop.py", "tools", "bench", "classroom", "tests"}
+
+
+@cache
+def modules() -> Mapping[str, Path]:
+    """Every module of the packages, by its name: ``checker.judge.verdict``, ``checker.judge`` for its `__init__.py`."""
+    paths = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    return {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in sorted(paths)
+    }
+
+
+@cache
+def imports(path: Path) -> tuple[tuple[str, int], ...]:
+    """Every module or name of the packages that a file imports, in full, at any depth, with its line."""
+    package = path.relative_to(ROOT).parent.parts
+    names: list[tuple[str, int]] = []
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names += [(alias.name, node.lineno) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) + 1 - node.level] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            names += [(f"{module}.{alias.name}", node.lineno) for alias in node.names]
+    return tuple((name, line) for name, line in names if name.split(".")[0] in PACKAGES)
+
+
+def finished(path: Path) -> bool:
+    name = path.relative_to(ROOT)
+    return name.as_posix() not in UNFINISHED and name.parts[0] not in UNFINISHED
+
+
+def wrong_packages(path: Path) -> list[str]:
+    package = path.relative_to(ROOT).parts[0]
+    return [
+        f"{path.relative_to(ROOT)}:{line} imports {name}: {package} may not import it"
+        for name, line in imports(path)
+        if ((other := name.split(".")[0]) != package and other not in PACKAGES[package])
+        or (package == "classroom" and other == "checker" and not name.startswith("checker.api."))
+        or ".test_" in name
+    ]
+
+
+# ------------------------------------------------------------------------------------------------- the rooms of `checker`
+
 FILES = sorted(CHECKER.rglob("*.py"))
 
 
@@ -44,91 +99,98 @@ def room_of(path: Path) -> str:
     return "checker" if parts == ("__init__",) else parts[0]
 
 
-@cache
-def imports(path: Path) -> tuple[tuple[str, int], ...]:
-    """Every module or name of `checker` that a file imports, in full, at any depth, with its line."""
-    package = ("checker", *path.relative_to(CHECKER).parent.parts)
-    found: list[tuple[str, int]] = []
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            found += [(alias.name, node.lineno) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) + 1 - node.level] if node.level else ()
-            module = ".".join([*base, *([node.module] if node.module else [])])
-            found += [(f"{module}.{alias.name}", node.lineno) for alias in node.names]
-    return tuple((name, line) for name, line in found if name.split(".")[0] == "checker")
-
-
 def imported(path: Path) -> Iterator[tuple[str, int]]:
-    """Every room a file imports from, with the line."""
+    """Every room of `checker` that a file imports from, with the line."""
     for name, line in imports(path):
         parts = name.split(".")
-        if name == VOCABULARY or name.startswith(f"{VOCABULARY}."):
-            continue
-        here = CHECKER / parts[1] if len(parts) > 1 else CHECKER
-        yield (parts[1] if here.is_dir() or here.with_suffix(".py").is_file() or parts[1] in RANK else "checker"), line
+        if parts[0] == "checker" and not f"{name}.".startswith(f"{VOCABULARY}."):
+            here = CHECKER / parts[1] if len(parts) > 1 else CHECKER
+            yield (
+                (parts[1] if here.is_dir() or here.with_suffix(".py").is_file() or parts[1] in RANK else "checker"),
+                line,
+            )
 
 
-def wrong_imports(path: Path) -> list[str]:
+def wrong_rooms(path: Path) -> list[str]:
     room = room_of(path)
     rank = RANK.get(room, LAST)
     return [
-        f"{path.relative_to(CHECKER.parent)}:{line} imports {other}, which comes after {room}"
+        f"{path.relative_to(ROOT)}:{line} imports {other}, which comes after {room}"
         for other, line in imported(path)
         if other != room and (RANK.get(other, LAST) > rank or (RANK.get(other, LAST) == rank != LAST))
     ]
 
 
-def modules(folder: Path) -> dict[str, set[str]]:
-    """The modules of a room, each with those of the same room that it names in an import."""
-    names = {".".join(("checker", *p.relative_to(CHECKER).with_suffix("").parts)): p for p in folder.rglob("*.py")}
+# ---------------------------------------------------------------------------------------------------------------- circles
+
+
+def graph(prefix: str) -> dict[str, set[str]]:
+    """The modules whose names begin with `prefix`, each with those that it imports."""
+    names = {name: path for name, path in modules().items() if f"{name}.".startswith(f"{prefix}.")}
     return {
-        name: {other for full, _ in imports(path) for other in (full, full.rpartition(".")[0]) if other in names}
-        - {name}
+        name: {full if full in names else full.rpartition(".")[0] for full, _ in imports(path)} & names.keys() - {name}
         for name, path in names.items()
     }
 
 
-def circle(graph: Mapping[str, set[str]]) -> list[str]:
+def circle(edges: Mapping[str, set[str]]) -> str:
     try:
-        TopologicalSorter(graph).prepare()
+        TopologicalSorter(edges).prepare()
     except CycleError as error:
-        return list(error.args[1])
-    return []
+        return " → ".join(error.args[1])
+    return ""
+
+
+# ------------------------------------------------------------------------------------------------------------------ tests
+
+
+def test_a_package_imports_only_what_it_may() -> None:
+    """`checker` never imports `classroom`, which uses only its public face; nobody imports a module of tests."""
+    assert [problem for path in modules().values() if finished(path) for problem in wrong_packages(path)] == []
 
 
 def test_a_room_imports_only_rooms_before_it() -> None:
-    assert [problem for path in FILES for problem in wrong_imports(path)] == []
+    assert [problem for path in FILES for problem in wrong_rooms(path)] == []
 
 
-@pytest.mark.parametrize("room", sorted(p.name for p in CHECKER.iterdir() if (p / "__init__.py").is_file()))
-def test_no_circles_inside_a_room(room: str) -> None:
-    found = circle(modules(CHECKER / room))
-    assert " → ".join(found) == ""
+def test_no_module_imports_in_a_circle() -> None:
+    rooms = [f"checker.{path.name}" for path in CHECKER.iterdir() if (path / "__init__.py").is_file()]
+    assert [found for name in (*rooms, "classroom", "tools", "bench", "tests") if (found := circle(graph(name)))] == []
 
 
-def test_what_is_asked_holds_no_machinery() -> None:
-    """A puzzle needs the vocabulary and the other puzzles' helpers, and nothing else."""
+def test_a_puzzle_needs_only_the_vocabulary_and_other_puzzles() -> None:
     for path in sorted((CHECKER / "course").rglob("*.py")):
         assert {other for other, _ in imported(path)} <= {"puzzle", "course"}, path.name
 
 
 def test_a_wrong_import_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The tests above can fail: in a function, relative, of the package's own name, under TYPE_CHECKING."""
-    monkeypatch.setattr(f"{__name__}.CHECKER", tmp_path)
-    (tmp_path / "judge").mkdir()
-    path = tmp_path / "judge" / "case.py"
-    path.write_text(
-        "def f():\n    from checker.view import card\n    from ..films import run\n    from checker import sandbox\n"
-        "if TYPE_CHECKING:\n    from checker.judge.verdict import Verdict\n"
-    )
-    (tmp_path / "judge" / "verdict.py").write_text("from . import case\n")
-    assert [message.split(" imports ")[1].split(",")[0] for message in wrong_imports(path)] == [
+    """Imports inside a function, relative ones, the package's own name and TYPE_CHECKING all count."""
+    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+    monkeypatch.setattr(f"{__name__}.CHECKER", tmp_path / "checker")
+    files = {
+        "checker/judge/case.py": "def f():\n    from checker.view import card\n    from ..films import run\n"
+        "    from checker import sandbox\nif TYPE_CHECKING:\n    from checker.judge.verdict import Verdict\n",
+        "checker/judge/verdict.py": "from . import case\nimport classroom.cli\n",
+        "classroom/cli.py": "from checker.api.command_line import App\nfrom checker.judge import verdict\n",
+        "tests/test_a.py": "from tests.test_b import helper\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    modules.cache_clear()
+    case, *others = (tmp_path / name for name in files)
+    assert [message.split(" imports ")[1].split(",")[0] for message in wrong_rooms(case)] == [
         "view",
         "films",
         "sandbox",
     ]
-    assert set(circle(modules(tmp_path / "judge"))) == {"checker.judge.case", "checker.judge.verdict"}
+    assert [message.split(" imports ")[1].split(":")[0] for path in others for message in wrong_packages(path)] == [
+        "classroom.cli",
+        "checker.judge.verdict",
+        "tests.test_b.helper",
+    ]
+    assert set(circle(graph("checker")).split(" → ")) == {"checker.judge.case", "checker.judge.verdict"}
+    modules.cache_clear()
 
 
 def test_every_room_is_there() -> None:

@@ -45,7 +45,7 @@ root=${{AUTOGRADER:-/autograder}}
 cd "$root/source/course" || exit 3
 export OMP_NUM_THREADS=1
 mkdir -p "$root/results"
-exec "${{PYTHON:-.venv/bin/python}}" -m checker grade one "$root/submission" {puzzles} {secret}\\
+exec "${{PYTHON:-.venv/bin/python}}" -m classroom one "$root/submission" {puzzles} {secret}\\
   --gradescope "$root/results/results.json"
 """
 

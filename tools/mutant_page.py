@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from checker.course import LADDER
-from classroom.grading.mutants import markdown, rows_of
+from checker.verbs.mutants import markdown, rows_of
 from tools.mutant_reports import (
     GPU,
     KINDS,

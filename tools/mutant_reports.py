@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from checker.course import LADDER
-from classroom.grading.mutants import Row, rows_of
+from checker.verbs.mutants import Row, rows_of
 from tools.mutate import GATES, Fate
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -35,7 +35,7 @@ sys.path.insert(0, str(ROOT))
 from checker.course import LADDER, PUZZLES  # noqa: E402
 from checker.misconceptions import bank  # noqa: E402
 from checker.puzzle import Puzzle  # noqa: E402
-from classroom.grading.mutants import rows_of  # noqa: E402
+from checker.verbs.mutants import rows_of  # noqa: E402
 from tools import guarded, mutate  # noqa: E402
 from tools.mutant_page import PAGE, page  # noqa: E402
 from tools.mutant_reports import (  # noqa: E402
@@ -132,7 +132,7 @@ def problems() -> Iterator[str]:
 
 
 def _environment() -> Mapping[str, str]:
-    from classroom.grading.result_json import environment
+    from checker.verbs.result_json import environment
 
     return environment("cpu", "none")
 

@@ -56,7 +56,7 @@ def main() -> int:
     print(f"Slides: {SLIDES / 'index.html'}", flush=True)
     webbrowser.open((SLIDES / "index.html").as_uri())
     opened = None if options.no_lab else subprocess.Popen(lab(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    board = [sys.executable, "-m", "checker", "class", "rehearse", "--browser", "--agenda", str(sheet), *rest]
+    board = [sys.executable, "-m", "classroom", "rehearse", "--browser", "--agenda", str(sheet), *rest]
     try:
         return subprocess.run(board, cwd=ROOT, check=False).returncode
     except KeyboardInterrupt:

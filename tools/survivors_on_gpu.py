@@ -30,7 +30,7 @@ from checker.course import PUZZLES  # noqa: E402
 from checker.misconceptions import bank  # noqa: E402
 from checker.sandbox import Sandbox  # noqa: E402
 from checker.submission.kernel import KernelSource  # noqa: E402
-from classroom.grading.result_json import environment  # noqa: E402
+from checker.verbs.result_json import environment  # noqa: E402
 from tools import guarded, mutate  # noqa: E402
 from tools.mutant_reports import KINDS, SURVIVORS_GPU, load, survivors  # noqa: E402
 

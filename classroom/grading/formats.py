@@ -1,15 +1,10 @@
-"""A result as other systems read it: Gradescope, JUnit, Classroom 50. Pure functions of `result/v2`."""
+"""A result as Gradescope reads it."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
 from typing import Any
-from xml.etree import ElementTree
 
 from classroom.grading.records import LearnerResult, PuzzleResult, Result
-
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def said(puzzle: PuzzleResult) -> str:
@@ -58,90 +53,3 @@ def gradescope(learner: LearnerResult, result: Result) -> dict[str, Any]:
         "tests": tests,
         "extra_data": {"schema": result.schema, "verdicts": [p.verdict for p in learner.puzzles if p.verdict]},
     }
-
-
-def junit(result: Result) -> str:
-    """A test suite a learner, a test case a puzzle. ``failure`` is the learner's, ``error`` is ours, ``skipped`` was not tried."""
-    root = ElementTree.Element("testsuites", name="tile-by-tile")
-    for learner in result.learners:
-        cases = [puzzle for puzzle in learner.puzzles if not puzzle.dropped]
-        counts = {kind: sum(_outcome(p) == kind for p in cases) for kind in ("failure", "error", "skipped")}
-        suite = ElementTree.SubElement(
-            root,
-            "testsuite",
-            name=_xml(learner.person.id),
-            tests=str(len(cases)),
-            failures=str(counts["failure"]),
-            errors=str(counts["error"]),
-            skipped=str(counts["skipped"]),
-        )
-        for puzzle in cases:
-            seconds = result.seconds.get(puzzle.verdict or "", 0.0)
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=_xml(learner.person.id), name=puzzle.puzzle, time=f"{seconds:.3f}"
-            )
-            if kind := _outcome(puzzle):
-                text = _xml(said(puzzle))
-                ElementTree.SubElement(case, kind, message=text.split("\n")[0][:300], type=puzzle.status).text = text
-    ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
-
-
-def _outcome(puzzle: PuzzleResult) -> str:
-    return {"passed": "", "ungraded": "error", "not_attempted": "skipped"}.get(puzzle.status, "failure")
-
-
-def _xml(text: str) -> str:
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-SCALE = 100
-"""Classroom 50 takes whole numbers only: a point of ours is so many of theirs."""
-
-
-def classroom50(learner: LearnerResult, given: Mapping[str, str], now: str) -> dict[str, Any]:
-    """``classroom50/result/v1``. `given` are the runner's variables; who it is, is stamped by the runner. Raises KeyError."""
-    tests = [
-        {
-            "test-name": puzzle.puzzle,
-            "passed": puzzle.status == "passed",
-            "score": round(puzzle.score * SCALE),
-            "max-score": round(puzzle.max_score * SCALE),
-        }
-        for puzzle in learner.puzzles
-        if not puzzle.dropped
-    ]
-    return {
-        "schema": "classroom50/result/v1",
-        "classroom": given["CLASSROOM"],
-        "assignment": given["ASSIGNMENT"],
-        "submission": given["SUBMISSION_TAG"],
-        "commit": given["COMMIT_URL"],
-        "release": given["RELEASE_URL"],
-        "review": given.get("REVIEW_URL") or given["COMMIT_URL"],
-        "datetime": now,
-        "score": sum(int(str(test["score"])) for test in tests),
-        "max-score": sum(int(str(test["max-score"])) for test in tests),
-        "tests": tests,
-    }
-
-
-def release_body(learner: LearnerResult) -> str:
-    """What a learner reads on GitHub: a table, and below it what is wrong with each kernel."""
-    lines = ["| puzzle | result | points |", "|---|---|--:|"]
-    lines += [
-        f"| {p.puzzle} | {p.status.replace('_', ' ')} | {p.score:g} of {p.max_score:g} |"
-        for p in learner.puzzles
-        if not p.dropped
-    ]
-    for puzzle in learner.puzzles:
-        if puzzle.status != "passed":
-            lines += ["", f"**{puzzle.puzzle}**", "", *_fenced(said(puzzle))]
-    return "\n".join(lines) + "\n"
-
-
-def _fenced(text: str) -> Sequence[str]:
-    """Text that GitHub shows as it stands."""
-    longest = max((len(found) for found in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return [f"{fence}text", text, fence]

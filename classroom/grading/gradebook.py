@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from classroom.grading.records import LearnerResult, Person, Result
+from classroom.grading.records import Person, Result
 from classroom.grading.roster import Roster
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -143,28 +143,3 @@ def scores_csv(result: Result) -> str:
             [who.id, who.name, who.email, who.section, learner.status, total, number(learner.max_score), *cells]
         )
     return table(rows)
-
-
-def otter_csv(result: Result) -> str:
-    """As ``otter grade`` writes ``final_grades.csv``: questions and files in the order of their names, the points possible below the heads.
-
-    ``percent_correct`` is a share, 0 to 1, as it is there.
-    """
-    questions = sorted(result.puzzles, key=lambda puzzle: puzzle.puzzle)
-    names = [question.puzzle for question in questions]
-    most = number(sum(question.points for question in questions))
-    rows: list[list[object]] = [
-        ["file", *names, "total_points_earned", "percent_correct", "grading_status"],
-        ["points-per-question", *(number(question.points) for question in questions), most, "1", "--"],
-    ]
-    for learner in sorted(result.learners, key=_otter_file):
-        scores = {puzzle.puzzle: puzzle.score for puzzle in learner.puzzles}
-        share = round(learner.score / learner.max_score, 4) if learner.max_score else 0.0
-        done = "Completed" if learner.status == "graded" else learner.status
-        earned = [number(scores.get(name, 0.0)) for name in names]
-        rows.append([_otter_file(learner), *earned, number(learner.score), f"{share:g}", done])
-    return table(rows)
-
-
-def _otter_file(learner: LearnerResult) -> str:
-    return f"{learner.person.id}/{learner.files[0].file if learner.files else learner.person.id}"

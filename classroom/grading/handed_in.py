@@ -16,9 +16,9 @@ import msgspec
 from checker.puzzle import Puzzle
 from checker.submission.files import MAX_ARCHIVE, Entry, entries, skipped
 from checker.submission.kernel import KernelSource
+from checker.submission.reader import Inner, Reader
 from classroom.grading.layouts import GRADESCOPE, TIMESTAMP, Layout, Place, layout_of
 from classroom.grading.policy import moment
-from classroom.grading.reader import Inner, Reader
 from classroom.grading.records import Collected, HandedIn, Kernel, Learner, Person, Told
 from classroom.grading.roster import Roster, normal
 

@@ -21,10 +21,10 @@ import torch
 from checker import gpu
 from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource
+from checker.submission.reader import course_on_path
 from classroom.grading import bank_table
 from classroom.grading.judging import RETRIES, Task, isolation_lacks, verdict_record
 from classroom.grading.keys import Setting, key_of
-from classroom.grading.reader import course_on_path
 from classroom.grading.records import Fault, Record, VerdictRecord
 
 _PATIENCE = 30.0  # seconds for a judge to end by itself

@@ -16,21 +16,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from checker.checking import Device, check_source, infra_verdict
 from checker.compiler import CompileRequest, CompileResult
 from checker.judge.launches import seed_from
 from checker.judge.runner import Runner, RunResult, session
-from checker.judge.verdict import Verdict
 from checker.puzzle import Launch, Puzzle
 from checker.simulator.trace import SimulateOptions
 from checker.submission.kernel import KernelSource
+from checker.verbs.grade import RETRIES, retried
 from classroom.grading.facts import facts_of, plain
 from classroom.grading.keys import Setting, key_of, normalised
 from classroom.grading.records import Collected, Fault, Kernel, Run, VerdictRecord
 from classroom.grading.store import RunFolder
 
-RETRIES = 2
-"""Of a fault of the machine, before a kernel is left ungraded."""
 MOST_TRIES = 20
 """How many different kernels of a learner are judged for a puzzle: the last ones."""
 
@@ -205,18 +202,6 @@ def verdict_record(
         return Fault(key=task.key, message=message, tried=1 + RETRIES)
     run = Run(seconds=round(verdict.seconds, 3), isolation=str(getattr(runner, "tier", "")))
     return VerdictRecord(key=task.key, facts=facts_of(verdict), run=run)
-
-
-def retried(puzzle: Puzzle, source: KernelSource, device: Device, *, submission: str = "", **options: Any) -> Verdict:
-    """`check_source` with its `options`, tried again after a fault of the machine. Never raises for what a kernel does."""
-    for _ in range(1 + RETRIES):
-        try:
-            verdict = check_source(puzzle, source, device, submission=submission, **options)
-        except Exception as error:  # one kernel must not end the run, whatever it found a way to break
-            verdict = infra_verdict(puzzle, submission, device, error)
-        if verdict.status != "infra_error":
-            break
-    return verdict
 
 
 @dataclass

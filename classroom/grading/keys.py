@@ -17,8 +17,8 @@ import msgspec
 
 from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource, Piece
+from checker.verbs.result_json import version
 from classroom.grading.records import Record
-from classroom.grading.result_json import version
 
 CHECKER = Path(__file__).resolve().parents[2] / "checker"
 DECIDING = ("puzzle.py", "submission", "simulator", "compiler", "gpu.py", "judge", "sandbox", "checking.py")

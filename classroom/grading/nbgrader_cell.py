@@ -1,7 +1,7 @@
 """What a graded cell of an nbgrader notebook calls: the points of a puzzle, judged in another process from the notebook's file.
 
 nbgrader takes a number that a cell returns as partial credit, and gives 0 to a cell that writes to stderr. The cell runs in the
-learner's own kernel, as all of nbgrader's tests do, so its number is only as good as that; ``grade collect submitted/`` is not.
+learner's own kernel, as all of nbgrader's tests do, so its number is only as good as that; ``classroom collect submitted/`` is not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def points(puzzle: str, notebook: str) -> float:
     """The points of `puzzle` in the file `notebook`, which has to be saved. Raises RuntimeError where it could not be judged."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "results.json"
-        command = [sys.executable, "-m", "checker", "grade", "one", notebook, "--puzzle", puzzle]
+        command = [sys.executable, "-m", "classroom", "one", notebook, "--puzzle", puzzle]
         done = subprocess.run([*command, "--gradescope", str(target)], capture_output=True, text=True, check=False)
         if not target.is_file():
             raise RuntimeError(f"{puzzle} could not be judged: {done.stderr.strip()[-500:]}")

@@ -20,7 +20,6 @@ from checker.view.theme import asset, prose, style_element
 from classroom.grading.gradebook import name_of
 from classroom.grading.policy import moment
 from classroom.grading.records import LearnerResult, MismatchRecord, PuzzleResult, Result
-from classroom.grading.similarity import Cluster
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _NUMBERS = ("learners", "tried", "passed", "points")
@@ -137,7 +136,7 @@ def _verdict(puzzle: PuzzleResult, result: Result) -> Verdict:
 # --------------------------------------------------------------------------------------------------------------- a class
 
 
-def class_page(result: Result, alike: Sequence[Cluster] = ()) -> str:
+def class_page(result: Result) -> str:
     """What the instructor reads: who is where, which belief how many hold, the hardest case, when tries came in."""
     learners = result.learners
     passed = sum(p.status == "passed" for x in learners for p in x.puzzles)
@@ -150,7 +149,6 @@ def class_page(result: Result, alike: Sequence[Cluster] = ()) -> str:
         _puzzles(result),
         _where(result),
         _times(result),
-        _alike(result, alike),
         _unread(result),
         _foot(result),
     ]
@@ -235,27 +233,6 @@ def _times(result: Result) -> Markup:
     return Markup(
         '<h2>When it was handed in</h2><svg viewBox="0 0 800 100" role="img" aria-label="Files by time">{}{}</svg>'
     ).format(Markup().join(bars), ends)
-
-
-def _alike(result: Result, clusters: Sequence[Cluster]) -> Markup:
-    """Kernels that are alike, for a person to look at."""
-    names = {learner.person.id: name_of(learner.person) for learner in result.learners}
-    rows = [
-        (
-            _title(one.puzzle),
-            len(one.learners),
-            ", ".join(names[learner] for learner in one.learners),
-            "as the published solution is" if one.published else "",
-        )
-        for one in clusters
-    ]
-    if not rows:
-        return Markup()
-    note = Markup(
-        '<p class="soft">Kernels that differ at most in names, comments and layout. Short kernels are often alike, so this says nothing '
-        "about who wrote them.</p>"
-    )
-    return _table("Alike", ("puzzle", "learners", "whose", ""), rows) + note
 
 
 def _unread(result: Result) -> Markup:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource
+from checker.verbs.result_json import versions
 from classroom.grading.facts import in_own_lines
 from classroom.grading.judging import tried
 from classroom.grading.keys import Setting, key_of, machinery, normalised, puzzle_version
@@ -29,7 +30,6 @@ from classroom.grading.records import (
     Source,
     VerdictRecord,
 )
-from classroom.grading.result_json import versions
 from classroom.grading.store import RunFolder
 
 _OF_REASON: Mapping[str, PuzzleStatus] = {

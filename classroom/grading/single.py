@@ -1,4 +1,4 @@
-"""One learner's submission, graded where a platform runs the grader: Gradescope's container, a Classroom 50 runner."""
+"""One learner's submission, graded where a platform runs the grader: Gradescope's container."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 from checker.puzzle import Puzzle
 from checker.submission.files import entries
+from checker.submission.reader import Reader
 from checker.workspace import write_atomically
 from classroom.grading import handed_in
-from classroom.grading.formats import classroom50, gradescope, release_body
+from classroom.grading.formats import gradescope
 from classroom.grading.judging import Engine, judge_missing, tasks
 from classroom.grading.keys import Setting
 from classroom.grading.layouts import Layout, Place
 from classroom.grading.policy import Policy
-from classroom.grading.reader import Reader
 from classroom.grading.records import LearnerResult, Person, Result
 from classroom.grading.roster import Roster
 from classroom.grading.score import score
@@ -44,9 +44,3 @@ def write_gradescope(target: Path, learner: LearnerResult, result: Result, metad
     document = gradescope(learner, result)
     document["extra_data"]["submission"] = metadata.get("id")
     write_atomically(target, json.dumps(document, indent=1) + "\n")
-
-
-def write_classroom50(target: Path, learner: LearnerResult, given: Mapping[str, str], now: str) -> None:
-    """``result.json``, and beside it ``release-body.md``, which the learner reads. Raises KeyError, OSError."""
-    write_atomically(target, json.dumps(classroom50(learner, given, now), indent=1) + "\n")
-    write_atomically(target.with_name("release-body.md"), release_body(learner))

@@ -13,11 +13,10 @@ from pathlib import Path
 from checker.workspace import write_atomically
 from classroom.grading import records
 from classroom.grading.anonymous import anonymous
-from classroom.grading.formats import gradescope, junit
-from classroom.grading.gradebook import filled, otter_csv, scores_csv
+from classroom.grading.formats import gradescope
+from classroom.grading.gradebook import filled, scores_csv
 from classroom.grading.pages import class_page, learner_page
 from classroom.grading.records import LearnerResult, Result
-from classroom.grading.similarity import clusters
 from classroom.grading.store import RunFolder
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -48,22 +47,13 @@ def write_report(
             page = learner_page(learner, shown, films(learner) if films else {})
             _write_learner(target, learner, shown, page, archive, layout)
     records.write(target / "results.json", shown)
-    write_atomically(target / "class.html", class_page(shown, clusters(shown, _solutions(shown))))
+    write_atomically(target / "class.html", class_page(shown))
     write_atomically(target / "scores.csv", scores_csv(shown))
-    write_atomically(target / "final_grades.csv", otter_csv(shown))
-    write_atomically(target / "junit.xml", junit(shown))
     if not without_names:
         said.append(f"{target / 'feedback.zip'}: a page for each learner, under the names that the platform takes back")
     said.append(f"{target / 'class.html'}: the class; {target / 'learners'}: a page for each learner")
-    said.append(f"{target / 'scores.csv'}, final_grades.csv, junit.xml, results.json, gradescope/")
+    said.append(f"{target / 'scores.csv'}, results.json, gradescope/")
     return said
-
-
-def _solutions(result: Result) -> dict[str, str]:
-    """The published kernels, where they are at hand."""
-    folder = Path(__file__).resolve().parents[2] / "solutions"
-    paths = {asked.puzzle: folder / f"{asked.puzzle}.py" for asked in result.puzzles}
-    return {name: path.read_text("utf-8") for name, path in paths.items() if path.is_file()}
 
 
 def _write_learner(

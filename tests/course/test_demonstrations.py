@@ -18,7 +18,7 @@ from checker.submission import rules
 from checker.submission.from_path import from_path
 from checker.submission.load import load_kernel
 from checker.submission.marked_region import START
-from classroom.grading import collect
+from checker.verbs import submissions as collect
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN = ROOT / "solutions" / FOLDER

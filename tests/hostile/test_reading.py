@@ -21,7 +21,7 @@ import pytest
 
 from checker.submission.files import MAX_DEPTH
 from checker.submission.from_path import Found
-from classroom.grading.reader import Reader
+from checker.submission.reader import Reader
 from tests.classroom.grading.classes import by_id, collected, notebook, zipped
 from tests.classroom.grading.conftest import RIGHT
 

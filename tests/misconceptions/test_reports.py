@@ -9,7 +9,7 @@ import pytest
 
 from checker.course import LADDER, PUZZLES
 from checker.misconceptions import bank
-from classroom.grading.mutants import rows_of
+from checker.verbs.mutants import rows_of
 from tools import guarded, mutant_page, mutant_reports, mutate, survivors_on_gpu
 from tools.mutations import Mutation
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from checker.course import PUZZLES
+from checker.submission.reader import Reader
 from classroom.grading import handed_in
 from classroom.grading.judging import Task, tasks
 from classroom.grading.keys import Setting
 from classroom.grading.policy import Policy
-from classroom.grading.reader import Reader
 from classroom.grading.records import Collected, Learner, Result
 from classroom.grading.roster import Roster, read_roster
 from classroom.grading.score import score

@@ -8,7 +8,7 @@ import pytest
 
 from checker.course import LADDER
 from checker.submission.from_path import Found
-from classroom.grading import collect
+from checker.verbs import submissions as collect
 from tests.classroom.grading.classes import VECTOR_ADD, laid_out, notebook, zipped
 from tests.classroom.grading.conftest import RIGHT, ROOT, STUB
 

@@ -14,8 +14,7 @@ import torch
 
 from checker import gpu
 from checker.sandbox import Sandbox
-from classroom import grade_stages
-from classroom.grading import judge_process
+from classroom.grading import judge_process, stages
 from classroom.grading.judge_process import GpuPool, answer, judged, request, visible_gpus
 from classroom.grading.judging import Local, Task, judge_missing
 from classroom.grading.keys import Setting
@@ -133,14 +132,14 @@ def test_every_gpu_that_may_be_used_has_a_judge(
     if chosen is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", chosen)
     assert visible_gpus() == names
-    options = Namespace(engine="local", jobs=3)
+    judging = stages.Judging(jobs=3)
     sandbox: Any = Namespace(tier="rlimits", gaps=(), lost=())
-    engine = grade_stages._engine(options, Setting(device="A GPU"), None, ("rlimits",), sandbox)
+    engine = stages._engine(judging, Setting(device="A GPU"), ("rlimits",), sandbox)
     if count > 1:
         assert engine == GpuPool(names, None, ("rlimits",))
     else:
         assert engine == Local(sandbox)
-    assert grade_stages._engine(options, CPU, None, (), sandbox) == Local(sandbox, None, 3)
+    assert stages._engine(judging, CPU, (), sandbox) == Local(sandbox, None, 3)
 
 
 @pytest.mark.gpu

@@ -16,7 +16,7 @@ import pytest
 
 from checker.sandbox import Sandbox
 from checker.submission.from_path import from_path
-from classroom import grade_class
+from classroom import cli
 from classroom.grading.failing_film import FailingFilms
 from classroom.grading.judging import RETRIES, Local, Task, jobs_here, judge_missing, shard, verdict_record
 from classroom.grading.keys import Setting, normalised, puzzle_version, secret_id
@@ -209,7 +209,7 @@ def test_kill_9_at_twenty_random_moments_loses_nothing_and_nothing_is_made_twice
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_a_real_run_goes_on_where_it_was_stopped(tmp_path: Path, how: signal.Signals) -> None:
     folder = differing_class(tmp_path, 4)
-    command = [sys.executable, "-m", "checker", "grade", "judge", str(folder.path), "--device", "cpu", "--no-diagnosis"]
+    command = [sys.executable, "-m", "classroom", "judge", str(folder.path), "--device", "cpu", "--no-diagnosis"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd=ROOT, text=True)
     assert process.stderr is not None
     while "passed" not in (line := process.stderr.readline()):
@@ -256,8 +256,8 @@ def test_a_watched_folder_is_graded_as_things_arrive(tmp_path: Path, monkeypatch
             raise KeyboardInterrupt
         (watched / "bob.py").write_text(STUB)
 
-    monkeypatch.setattr("classroom.grade_stages.time.sleep", sleep)
-    assert grade_class.main(["judge", str(tmp_path / "run"), "--device", "cpu", "--watch", str(watched)]) == 0
+    monkeypatch.setattr("classroom.grading.stages.time.sleep", sleep)
+    assert cli.main(["judge", str(tmp_path / "run"), "--device", "cpu", "--watch", str(watched)]) == 0
     assert seen == [["anna"], ["anna", "bob"]]
 
 

@@ -13,8 +13,8 @@ from checker.course import LADDER, PUZZLES
 from checker.misconceptions import bank
 from checker.misconceptions.pages import PageError
 from checker.sandbox import Sandbox
-from classroom.grading import mutants
-from classroom.grading.mutants import Row
+from checker.verbs import mutants
+from checker.verbs.mutants import Row
 from tests.classroom.grading.classes import VECTOR_ADD
 
 CAUGHT = Row("vector_add", "no_mask", "failed", "memory", ("memory", "values"), "no_mask")

@@ -16,8 +16,8 @@ from checker.misconceptions import bank
 from checker.puzzle import Launch
 from checker.simulator.trace import SimulateOptions
 from checker.submission.kernel import KernelSource
-from classroom.grading import mutants
-from classroom.grading.mutants import Row, document, exit_code, kill_table, markdown
+from checker.verbs import mutants
+from checker.verbs.mutants import Row, document, exit_code, kill_table, markdown
 from tests.judge.helpers import solution
 from tests.judge.local_runner import LocalRunner
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from checker.submission.reader import course_on_path
 from classroom.grading.nbgrader_cell import points
-from classroom.grading.reader import course_on_path
 from tests.classroom.grading.classes import VECTOR_ADD, notebook
 from tests.classroom.grading.conftest import RIGHT, UNMASKED
 from tools import nbgrader_course

@@ -13,7 +13,9 @@ from checker import checking
 from checker.course import LADDER
 from checker.judge.result_v1 import RESULT_SCHEMA
 from checker.sandbox import Sandbox
-from classroom.grading import collect, result_json, run
+from checker.verbs import grade as run
+from checker.verbs import result_json
+from checker.verbs import submissions as collect
 from tests.classroom.grading.classes import VECTOR_ADD
 from tests.classroom.grading.conftest import RIGHT
 

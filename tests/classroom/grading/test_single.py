@@ -1,4 +1,4 @@
-"""One submission where a platform runs the grader: the zip for Gradescope is made, unpacked and run; Classroom 50's result is written."""
+"""One submission where a platform runs the grader: the zip for Gradescope is made, unpacked and run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from checker.verbs.arguments import UnavailableHere, UsageError
-from classroom import grade_class
+from classroom import cli
 from tests.classroom.grading.classes import laid_out, notebook
-from tests.classroom.grading.conftest import RIGHT, UNMASKED
+from tests.classroom.grading.conftest import UNMASKED
 from tools import gradescope
 
 
@@ -58,22 +57,6 @@ def test_the_zip_holds_the_grader_and_no_tests_or_notebooks(autograder: Path) ->
     assert "python3.11" in (autograder / "source" / "setup.sh").read_text()
 
 
-def test_classroom_50_gets_its_result_and_what_the_learner_reads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("CLASSROOM", "ASSIGNMENT", "SUBMISSION_TAG", "COMMIT_URL", "RELEASE_URL"):
-        monkeypatch.setenv(name, name.lower())
-    laid_out(
-        tmp_path / "repository",
-        {"vector_add.py": RIGHT.replace("def vector_add_kernel(", "def other_kernel("), ".git/config": ""},
-    )
-    target = tmp_path / "result.json"
-    command = ["one", str(tmp_path / "repository"), "--puzzle", "vector_add", "--classroom50", str(target)]
-    assert grade_class.main(command) == 0
-    assert (json.loads(target.read_text())["score"], json.loads(target.read_text())["max-score"]) == (0, 100)
-    assert "no kernel called vector_add_kernel" in (tmp_path / "release-body.md").read_text()
-    monkeypatch.delenv("COMMIT_URL")
-    with pytest.raises(UnavailableHere, match="sets no COMMIT_URL"):
-        grade_class.main(command)
-    with pytest.raises(UsageError, match="needs the puzzles"):
-        grade_class.main(command[:2])
+def test_one_asks_for_the_puzzles_of_the_assignment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["one", str(tmp_path)]) == 2
+    assert "needs the puzzles" in capsys.readouterr().err

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from checker import cli
 from checker.course import LADDER
+from classroom import cli
 from classroom.workshop import WorkshopError, run_sheets
 from classroom.workshop.agenda import Agenda, Lesson, agenda, lessons
 from tests.classroom.workshop.conftest import COURSE, ROOT, source
@@ -117,7 +117,7 @@ def test_front_matter_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 class TestCommand:
     def test_prints_the_sheet_and_writes_the_rows(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         file = tmp_path / "agenda.json"
-        assert cli.main(["class", "agenda", "--minutes", "90", "--json", str(file)]) == 0
+        assert cli.main(["agenda", "--minutes", "90", "--json", str(file)]) == 0
         assert "row_softmax" in capsys.readouterr().out
         rows = json.loads(file.read_text("utf-8"))
         assert set(rows[0]) == {"start_minute", "minutes", "notebook", "title", "puzzles", "kind"}
@@ -125,7 +125,7 @@ class TestCommand:
 
     @pytest.mark.parametrize("minutes", ["20", "600"])
     def test_a_time_that_no_workshop_has_is_wrong_usage(self, minutes: str, capsys: pytest.CaptureFixture[str]) -> None:
-        assert cli.main(["class", "agenda", "--minutes", minutes]) == 2
+        assert cli.main(["agenda", "--minutes", minutes]) == 2
         assert "from 45 to 480 minutes" in capsys.readouterr().err
 
 

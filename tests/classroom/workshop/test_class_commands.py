@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from checker import cli
 from checker.misconceptions import bank
+from classroom import cli
 from classroom.workshop import WorkshopError, board_store, reporting
 from classroom.workshop.join_code import parse
 from classroom.workshop.rehearsal import mistakes, plain_sheet, script
@@ -24,7 +24,7 @@ from tests.classroom.workshop.conftest import ROOT
 
 def opened(folder: Path, *more: str) -> tuple[subprocess.Popen[str], str]:
     """A class in a process of its own, and all that it printed on opening."""
-    command = [sys.executable, "-m", "checker", "class", "open", "--folder", str(folder), "--port", "0", "--no-films"]
+    command = [sys.executable, "-m", "classroom", "open", "--folder", str(folder), "--port", "0", "--no-films"]
     utf8 = {**os.environ, "PYTHONUTF8": "1"}
     process = subprocess.Popen([*command, *more], cwd=ROOT, stdout=subprocess.PIPE, text=True, env=utf8)
     assert process.stdout is not None
@@ -53,13 +53,13 @@ def test_a_class_opens_survives_a_kill_and_is_forgotten(tmp_path: Path, capsys: 
     port = address.rpartition(":")[2]
     process, said = opened(folder, "--port", port)
     assert joined(said) == address, "the same class, the same code"
-    assert cli.main(["class", "open", "--folder", str(folder), "--port", "0", "--no-films"]) == 2
+    assert cli.main(["open", "--folder", str(folder), "--port", "0", "--no-films"]) == 2
     assert "is open already, at http://127.0.0.1" in capsys.readouterr().err
-    assert cli.main(["class", "export", str(tmp_path / "out.csv"), "--folder", str(folder)]) == 0
-    assert cli.main(["class", "close", "--forget", "--folder", str(folder)]) == 0
+    assert cli.main(["export", str(tmp_path / "out.csv"), "--folder", str(folder)]) == 0
+    assert cli.main(["close", "--forget", "--folder", str(folder)]) == 0
     assert process.wait(30) == 0
     assert list(folder.glob("*.sqlite*")) == []
-    assert cli.main(["class", "close", "--folder", str(folder)]) == 2
+    assert cli.main(["close", "--folder", str(folder)]) == 2
 
 
 def test_a_class_that_was_closed_or_is_of_yesterday_is_not_gone_on_with(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_wrong_usage_is_told(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes.txt").write_text("no class")
-    assert cli.main(["class", *arguments, "--folder", str(tmp_path / "classes")]) == 2
+    assert cli.main([*arguments, "--folder", str(tmp_path / "classes")]) == 2
     assert words in capsys.readouterr().err
 
 

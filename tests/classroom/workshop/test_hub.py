@@ -37,7 +37,7 @@ c.JupyterHub.services = [{{
     "url": "http://127.0.0.1:{service}",
     "cwd": "{root}",
     "command": [
-        "{python}", "-m", "checker", "class", "open", "--no-films", "--folder", "{home}/classes",
+        "{python}", "-m", "classroom", "open", "--no-films", "--folder", "{home}/classes",
         "--public", "http://127.0.0.1:{public}/base/services/board/",
     ],
 }}]

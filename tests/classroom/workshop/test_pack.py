@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from checker import cli
+from classroom import cli
 from classroom.workshop import NotPossibleHere, pack
 from tests.classroom.workshop.conftest import ROOT
 
@@ -40,7 +40,7 @@ def run(*command: str, home: Path) -> subprocess.CompletedProcess[str]:
 def test_installs_without_a_network(tmp_path: Path) -> None:
     """Without torch, which is large: the environment's own is linked afterwards."""
     made, course = tmp_path / "pack", tmp_path / "course"
-    assert cli.main(["class", "pack", str(made), "--torch", "none"]) == 0
+    assert cli.main(["pack", str(made), "--torch", "none"]) == 0
     assert list((made / "wheels").glob("jupyterlab-*.whl"))
     assert not list((made / "wheels").glob("torch-*"))
 
@@ -64,7 +64,7 @@ def test_installs_without_a_network(tmp_path: Path) -> None:
 
 def test_a_pack_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "course").mkdir()
-    assert cli.main(["class", "pack", str(tmp_path)]) == 3
+    assert cli.main(["pack", str(tmp_path)]) == 3
     assert "holds a pack already" in capsys.readouterr().err
 
 

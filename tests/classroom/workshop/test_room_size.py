@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from checker import cli
 from checker.verbs import workshop_readiness as evening
 from checker.verbs.doctor import DoctorReport, HealthCheck
+from classroom import cli
 from classroom.workshop import room_size, simulated
 from classroom.workshop.room_size import Measured, needs
 from classroom.workshop.simulated import SimulatedLearner, Try
@@ -57,7 +57,7 @@ def test_a_learner_that_died_is_noticed() -> None:
 
 
 def test_a_room_without_learners_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["class", "size", "0"]) == 2
+    assert cli.main(["size", "0"]) == 2
     assert "at least one learner" in capsys.readouterr().err
 
 

@@ -13,7 +13,7 @@ import pytest
 from nbformat import NotebookNode
 from playwright.sync_api import Browser, Page, Route, expect
 
-from checker import cli
+from classroom import cli
 from classroom.workshop import NotPossibleHere, deck
 from classroom.workshop.executed import fill_in
 from tests.classroom.workshop.conftest import ROOT
@@ -75,7 +75,7 @@ def test_a_marker_holds_up_to_the_next(tmp_path: Path) -> None:
 
 
 def test_an_unknown_notebook_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert cli.main(["class", "slides", "99_nothing", "--to", str(tmp_path)]) == 3
+    assert cli.main(["slides", "99_nothing", "--to", str(tmp_path)]) == 3
     assert "there is no notebook 99_nothing" in capsys.readouterr().err
 
 

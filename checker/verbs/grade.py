@@ -6,16 +6,22 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
-from checker.checking import Device
+from rich.text import Text
+
+from checker.checking import Device, check_source, infra_verdict
 from checker.judge.launches import seed_from
 from checker.judge.runner import Runner
 from checker.judge.verdict import Status, Verdict
 from checker.puzzle import Puzzle
 from checker.submission.from_path import Found
-from classroom.grading.collect import Submission, missing_verdict, unreadable_verdict
-from classroom.grading.judging import retried
+from checker.submission.kernel import KernelSource
+from checker.verbs.submissions import Submission, missing_verdict, unreadable_verdict
+from checker.verbs.tables import one_line, print_table, status_text
 
+RETRIES = 2
+"""How often a kernel is judged again after a fault of the machine."""
 _PREFERENCE: dict[Status, int] = {"passed": 0, "infra_error": 1, "not_attempted": 9}
 """Which of several verdicts on a puzzle counts: first a pass, then a fault of the grader, then a failure."""
 
@@ -140,3 +146,32 @@ def _distinct(entries: Sequence[Found]) -> list[Found]:
         )
         kept.setdefault(repr(key), entry)
     return list(kept.values())
+
+
+def retried(puzzle: Puzzle, source: KernelSource, device: Device, *, submission: str = "", **options: Any) -> Verdict:
+    """`check_source` with its `options`, tried again after a fault of the machine. Never raises for what a kernel does."""
+    for _ in range(1 + RETRIES):
+        try:
+            verdict = check_source(puzzle, source, device, submission=submission, **options)
+        except Exception as error:  # one kernel must not end the run, whatever it found a way to break
+            verdict = infra_verdict(puzzle, submission, device, error)
+        if verdict.status != "infra_error":
+            break
+    return verdict
+
+
+def summary(batch: Batch) -> None:
+    """Print a row per submission and puzzle, with the first thing that is wrong."""
+    rows = [
+        (
+            Text(one_line(graded.submission.name)),
+            verdict.puzzle,
+            status_text(verdict.status),
+            f"{verdict.score:g}/{verdict.max_score:g}",
+            Text(one_line(verdict.failure.message) if verdict.failure is not None else ""),
+        )
+        for graded in batch.graded
+        for verdict in graded.verdicts
+    ]
+    passed = sum(verdict.passed for verdict in batch.verdicts)
+    print_table(["submission", "puzzle", "status", "score", ""], rows, f"{passed} of {len(rows)} passed")

@@ -116,7 +116,7 @@ class Reader:
             raise
 
     def _started(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "classroom.grading.reader", str(self.cpu_seconds), str(self.memory)]
+        command = [sys.executable, "-m", "checker.submission.reader", str(self.cpu_seconds), str(self.memory)]
         pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
         return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=course_on_path())
 

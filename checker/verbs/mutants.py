@@ -13,12 +13,17 @@ from difflib import get_close_matches
 from textwrap import wrap
 from typing import Any, cast
 
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.text import Text
+
 from checker.checking import Device, check_source
 from checker.judge.gpu_gate import NOT_VISIBLE, seen_on_gpu
 from checker.judge.runner import Runner
 from checker.judge.verdict import Gate
 from checker.misconceptions import GATES, Misconception, bank
 from checker.puzzle import Puzzle
+from checker.verbs.tables import print_table, words
 
 SCHEMA = "mutants/v1"
 NOT_CAUGHT = ("passed", "not_attempted", "infra_error", "skipped")
@@ -250,3 +255,34 @@ def text(wrong: Misconception) -> str:
     for number in wrong.wrong_lines:
         lines[number - 1] += "  # wrong"
     return "\n".join([*comments, "", *lines]) + "\n"
+
+
+def print_kill_table(rows: Sequence[Row], device: str) -> None:
+    """Print a row per misconception: what caught it, and what the card called it."""
+    launched = any(row.gpu is not None for row in rows)
+    heads = ["puzzle", "misconception", "caught by", "meant for", "named as", *(["on the GPU"] if launched else [])]
+    lines: list[list[str | Text]] = [
+        [
+            row.puzzle,
+            row.name,
+            Text(
+                str(row.gate) if row.caught else f"survives ({words(row.status)})",
+                style="green" if row.by_the_right_gate else "bold red",
+            ),
+            " or ".join(row.expected),
+            Text(row.diagnosed_as or "-", style="green" if row.diagnosed else "yellow"),
+            *([Text(row.gpu or "not run", style="green" if row.agrees else "bold red")] if launched else []),
+        ]
+        for row in rows
+    ]
+    right, named = sum(row.by_the_right_gate for row in rows), sum(row.diagnosed for row in rows)
+    below = [Text(f"{device}: {right} of {len(rows)} caught by a gate meant for it, {named} of {len(rows)} named")]
+    if hidden := ", ".join(f"{row.puzzle}/{row.name}" for row in rows if not row.agrees):
+        below.append(Text(f"the GPU shows nothing of {hidden}", style="bold red"))
+    print_table(heads, lines, *below)
+
+
+def print_wrong_kernel(name: str, puzzles: Iterable[Puzzle]) -> None:
+    """Print one wrong kernel whole, in colours on a terminal. Raises LookupError."""
+    code = Syntax("", "python", theme="ansi_dark").highlight(text(find(name, puzzles)))
+    Console().print(code, soft_wrap=True, end="")

@@ -1,20 +1,21 @@
-"""The stages of grading a class, as `grade_class` reads their options."""
+"""The stages of grading a class. Each returns an exit code: 0 done, 3 the grader could not do all of its work."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib.util
 import json
-import os
 import signal
 import sys
 import tempfile
 import time
-from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from msgspec.structs import replace
+from rich.text import Text
 
 from checker import gpu
 from checker.checking import DeviceMissing, resolve_device
@@ -23,8 +24,9 @@ from checker.puzzle import Puzzle
 from checker.sandbox import Sandbox
 from checker.sandbox.isolation import LANDLOCK, LAYERS, NAMESPACES, SECCOMP
 from checker.submission.kernel import KernelSource
+from checker.submission.reader import Reader
 from checker.verbs.arguments import UnavailableHere, UsageError, puzzle_named
-from classroom.grade_class import BROKEN, DONE
+from checker.verbs.tables import ProgressBar, one_line, print_table, status_text, words
 from classroom.grading import bank_table, handed_in
 from classroom.grading.failing_film import FailingFilms
 from classroom.grading.gradebook import GradeBookError, name_of
@@ -42,38 +44,64 @@ from classroom.grading.judging import (
 )
 from classroom.grading.keys import Setting, secret_id
 from classroom.grading.policy import Policy, PolicyError, read_policy
-from classroom.grading.reader import Reader
-from classroom.grading.records import Collected, Fault, Learner, LearnerResult, VerdictRecord
-from classroom.grading.report import Progress, class_table, one_line, words
+from classroom.grading.records import Collected, Fault, Learner, LearnerResult, Result, VerdictRecord
 from classroom.grading.roster import Roster, RosterError, read_roster
 from classroom.grading.score import score
-from classroom.grading.single import grade_one, write_classroom50, write_gradescope
+from classroom.grading.single import grade_one, write_gradescope
 from classroom.grading.store import RunFolder
 from classroom.grading.written import write_report
 
+DONE, BROKEN = 0, 3
 
-def all_stages(options: Namespace) -> int:
-    """In one process, which imports torch once. What is left ungraded is scored and reported all the same."""
-    options.folder = options.output
-    return max([collect(options), judge(options), rescore(options), report(options)])
+
+@dataclass(frozen=True)
+class Judging:
+    """The options of judging. `jobs` None: as many as processors and memory allow; `learner_limit` 0: no limit."""
+
+    device: str = "auto"
+    secret: Path | None = None
+    jobs: int | None = None
+    diagnose: bool = True
+    time_limit: float = 600.0
+    learner_limit: float = 0.0
+    engine: str = "local"
+    ray_address: str = "auto"
+    require_isolation: str | None = None
+    shard: str = "1/1"
+
+    @cached_property
+    def secret_bytes(self) -> bytes | None:
+        return self.secret.read_bytes() if self.secret else None
+
+    def setting(self) -> Setting:
+        """Raises UnavailableHere."""
+        return Setting(
+            device=_device_name(self.device),
+            secret_id=secret_id(self.secret_bytes),
+            diagnose=self.diagnose,
+            seconds=self.time_limit,
+        )
 
 
 # ----------------------------------------------------------------------------------------------------------------- collect
 
 
-def collect(options: Namespace) -> int:
-    puzzles = [puzzle_named(name, "grade collect") for name in dict.fromkeys(options.puzzle)] or list(LADDER)
+def collect(
+    path: Path, roster_file: Path | None, assignment: str | None, requested: Sequence[str], output: Path
+) -> int:
+    """Find out who handed in what."""
+    puzzles = [puzzle_named(name, "collect") for name in dict.fromkeys(requested)] or list(LADDER)
     try:
-        roster = read_roster(Path(options.roster)) if options.roster else None
+        roster = read_roster(roster_file) if roster_file else None
     except RosterError as error:
         raise UsageError(str(error)) from None
     with Reader() as reader:
-        collected, sources = _collection(Path(options.path), puzzles, reader, roster, options.assignment)
+        collected, sources = _collection(path, puzzles, reader, roster, assignment)
     if not collected.learners:
-        raise UsageError(f"{options.path} holds nothing that was handed in, and there is no roster")
-    if not options.puzzle:
+        raise UsageError(f"{path} holds nothing that was handed in, and there is no roster")
+    if not requested:
         collected = _with_puzzles_handed_in(collected)
-    folder = RunFolder(Path(options.output))
+    folder = RunFolder(output)
     folder.keep_collected(collected, sources)
     _tell_collected(collected, folder)
     return DONE
@@ -109,7 +137,7 @@ def _tell_collected(collected: Collected, folder: RunFolder) -> None:
     if strangers and len(strangers) < len(learners):
         print(f"not on the roster: {_names(strangers)}")
     told = sum(len(x.told) for x in learners) + len(collected.told)
-    print(f"{told} files were not read. Look at {folder.path / 'collected.json'}, then: grade judge {folder.path}")
+    print(f"{told} files were not read. Look at {folder.path / 'collected.json'}, then: classroom judge {folder.path}")
 
 
 def _names(learners: Sequence[Learner] | Sequence[LearnerResult]) -> str:
@@ -120,24 +148,16 @@ def _names(learners: Sequence[Learner] | Sequence[LearnerResult]) -> str:
 # ------------------------------------------------------------------------------------------------------------------- judge
 
 
-def judge(options: Namespace) -> int:
-    if options.jobs is not None and options.jobs < 1:
-        raise UsageError(f"--jobs has to be at least 1, not {options.jobs}")
-    index, count = _shard(options.shard)
-    folder = RunFolder(Path(options.folder))
-    secret = Path(options.secret).read_bytes() if options.secret else None
-    setting = Setting(
-        device=_device_name(options.device),
-        secret_id=secret_id(secret),
-        diagnose=not options.no_diagnosis,
-        seconds=options.time_limit,
-    )
-    if options.watch:
-        return _watch(options, folder, setting, secret)
+def judge(run: Path, judging: Judging) -> int:
+    """Judge every kernel of the class that has no verdict yet."""
+    if judging.jobs is not None and judging.jobs < 1:
+        raise UsageError(f"--jobs has to be at least 1, not {judging.jobs}")
+    index, count = _shard(judging.shard)
+    folder, setting = RunFolder(run), judging.setting()
     folder.keep_setting(setting)
     with _ended_by_sigterm():
         wanted = shard(_tasks(folder, setting), index, count)
-        judged = _judged(options, folder, wanted, setting, secret)
+        judged = _judged(judging, folder, wanted, setting)
     return _tell_judged(judged, folder, len(wanted))
 
 
@@ -146,23 +166,21 @@ def _tasks(folder: RunFolder, setting: Setting) -> list[Task]:
     return tasks(collected, folder, _puzzles(collected), setting)
 
 
-def _judged(
-    options: Namespace, folder: RunFolder, wanted: Sequence[Task], setting: Setting, secret: bytes | None
-) -> Judged:
+def _judged(judging: Judging, folder: RunFolder, wanted: Sequence[Task], setting: Setting) -> Judged:
     missing = len(folder.missing(task.key for task in wanted))
     print(f"checker: {len(wanted)} different kernels, {missing} of them to be judged", file=sys.stderr)
     if not missing:
         return Judged()
-    required = _required_layers(options.require_isolation)
-    engine = _engine(options, setting, secret, required, _isolated(Sandbox.shared(), required))
+    required = _required_layers(judging.require_isolation)
+    engine = _engine(judging, setting, required, _isolated(Sandbox.shared(), required))
     names = {task.key: task.puzzle.name for task in wanted}
-    with Progress(missing) as shown, _bank_tables(wanted if setting.diagnose else (), engine):
+    with ProgressBar(missing) as shown, _bank_tables(wanted if setting.diagnose else (), engine):
 
         def done(made: VerdictRecord | Fault) -> None:
             outcome = "not graded" if isinstance(made, Fault) else words(made.facts.status)
             shown.step(f"{names[made.key]} {made.key[:8]}", outcome)
 
-        return judge_missing(folder, wanted, setting, engine, learner_seconds=options.learner_limit, report=done)
+        return judge_missing(folder, wanted, setting, engine, learner_seconds=judging.learner_limit, report=done)
 
 
 @contextlib.contextmanager
@@ -176,18 +194,17 @@ def _bank_tables(wanted: Sequence[Task], engine: Engine) -> Iterator[None]:
         bank_table.save(puzzles)
 
 
-def _engine(
-    options: Namespace, setting: Setting, secret: bytes | None, required: Sequence[str], sandbox: Sandbox
-) -> Engine:
+def _engine(judging: Judging, setting: Setting, required: Sequence[str], sandbox: Sandbox) -> Engine:
     """What makes the verdicts: a cluster, a process for each GPU, or this process."""
-    if options.engine == "ray":
+    secret = judging.secret_bytes
+    if judging.engine == "ray":
         if importlib.util.find_spec("ray") is None:
             raise UnavailableHere("--engine ray needs Ray: pip install 'tile-by-tile[ray]'")
         from classroom.grading.ray_engine import RayEngine
 
-        return RayEngine(options.ray_address, secret, required)
+        return RayEngine(judging.ray_address, secret, required)
     if setting.device == "cpu":
-        return Local(sandbox, secret, options.jobs or jobs_here())
+        return Local(sandbox, secret, judging.jobs or jobs_here())
     gpus = visible_gpus()
     if len(gpus) < 2:
         return Local(sandbox, secret)
@@ -200,7 +217,9 @@ def _tell_judged(judged: Judged, folder: RunFolder, wanted: int) -> int:
     for fault in judged.faults[:5]:
         print(f"checker: not graded: {fault.message.splitlines()[0][:300]}", file=sys.stderr)
     if judged.interrupted:
-        print(f"checker: stopped. The same command continues where it was: grade judge {folder.path}", file=sys.stderr)
+        print(
+            f"checker: stopped. The same command continues where it was: classroom judge {folder.path}", file=sys.stderr
+        )
     return BROKEN if judged.interrupted or judged.faults else DONE
 
 
@@ -244,13 +263,13 @@ def _isolated(sandbox: Sandbox, required: Sequence[str]) -> Sandbox:
     return sandbox
 
 
-def _watch(options: Namespace, folder: RunFolder, setting: Setting, secret: bytes | None) -> int:
-    """Collect, judge and score whenever the folder has changed, until Ctrl-C."""
-    watched, seen = Path(options.watch), None
+def watch(run: Path, judging: Judging, watched: Path, policy_file: Path | None) -> int:
+    """Collect, judge and score whenever the watched folder has changed, until Ctrl-C."""
+    folder, setting, seen = RunFolder(run), judging.setting(), None
     before = _collected(folder) if (folder.path / "collected.json").exists() else None
     roster = Roster([learner.person for learner in before.learners if learner.on_roster] if before else ())
     puzzles = _puzzles(before) if before else list(LADDER)
-    policy = _policy(options.policy)
+    policy = _policy(policy_file)
     folder.keep_setting(setting)
     with _ended_by_sigterm(), contextlib.suppress(KeyboardInterrupt), Reader() as reader:
         while True:
@@ -258,7 +277,7 @@ def _watch(options: Namespace, folder: RunFolder, setting: Setting, secret: byte
             if now != seen:
                 seen = now
                 folder.keep_collected(*_collection(watched, puzzles, reader, roster))
-                judged = _judged(options, folder, _tasks(folder, setting), setting, secret)
+                judged = _judged(judging, folder, _tasks(folder, setting), setting)
                 folder.keep_results(score(folder, puzzles, policy, setting))
                 if judged.interrupted:
                     break
@@ -278,36 +297,49 @@ def _stamps(watched: Path) -> frozenset[tuple[str, int, int]]:
 # --------------------------------------------------------------------------------------------------------- rescore, report
 
 
-def rescore(options: Namespace) -> int:
-    folder = RunFolder(Path(options.folder))
-    puzzles, policy = _puzzles(_collected(folder)), _policy(options.policy)
+def score_run(run: Path, policy_file: Path | None) -> int:
+    """Make scores from the verdicts that there are, without judging."""
+    folder = RunFolder(run)
+    puzzles, policy = _puzzles(_collected(folder)), _policy(policy_file)
     try:
         setting = folder.setting
     except FileNotFoundError:
-        raise UsageError(f"nothing was judged in {folder.path} yet: grade judge {folder.path}") from None
+        raise UsageError(f"nothing was judged in {folder.path} yet: classroom judge {folder.path}") from None
     result = score(folder, puzzles, policy, setting)
     folder.keep_results(result)
     class_table(result)
     left = [learner for learner in result.learners if learner.status == "ungraded"]
     if left:
-        print(f"checker: ungraded: {_names(left)}; judge again: grade judge {folder.path}", file=sys.stderr)
+        print(f"checker: ungraded: {_names(left)}; judge again: classroom judge {folder.path}", file=sys.stderr)
     return BROKEN if left else DONE
 
 
-def report(options: Namespace) -> int:
-    folder = RunFolder(Path(options.folder))
-    with _readable(f"nothing was scored in {folder.path} yet: grade rescore {folder.path}"):
-        result = folder.results
-    if options.anonymous and options.gradebook:
-        raise UsageError("a grade book names everyone: leave out --anonymous or --gradebook")
-    if options.anonymous and options.films:
-        raise UsageError(
-            "a film shows the kernel as it was written, names in comments too: leave out --anonymous or --films"
+def class_table(result: Result) -> None:
+    """A row for each learner: the points, and how each puzzle went."""
+    rows = [
+        (
+            Text(one_line(learner.person.name or learner.person.id)),
+            learner.status,
+            f"{learner.score:g}/{learner.max_score:g}",
+            *(status_text(p.status, f"{p.score:g}/{p.max_score:g}") for p in learner.puzzles),
         )
-    book = Path(options.gradebook) if options.gradebook else None
-    films = FailingFilms(folder, _collected(folder), Sandbox.shared()) if options.films else None
+        for learner in result.learners
+    ]
+    print_table(["learner", "status", "points", *(asked.puzzle for asked in result.puzzles)], rows)
+
+
+def report(run: Path, gradebook: Path | None, column: str, anonymous: bool, with_films: bool) -> int:
+    """Write everything that is made of a result."""
+    folder = RunFolder(run)
+    with _readable(f"nothing was scored in {folder.path} yet: classroom score {folder.path}"):
+        result = folder.results
+    if anonymous and gradebook:
+        raise UsageError("a grade book names everyone: leave out --anonymous or --gradebook")
+    if anonymous and with_films:
+        raise UsageError("a film shows the learner's comments, with names in them: leave out --anonymous or --films")
+    films = FailingFilms(folder, _collected(folder), Sandbox.shared()) if with_films else None
     try:
-        written = write_report(folder, result, book, options.column, options.anonymous, films)
+        written = write_report(folder, result, gradebook, column, anonymous, films)
     except GradeBookError as error:
         raise UsageError(str(error)) from None
     for line in written:
@@ -327,13 +359,13 @@ def _readable(missing: str) -> Iterator[None]:
 
 
 def _collected(folder: RunFolder) -> Collected:
-    with _readable(f"nothing was collected in {folder.path} yet: grade collect PATH -o {folder.path}"):
+    with _readable(f"nothing was collected in {folder.path} yet: classroom collect PATH -o {folder.path}"):
         return folder.collected
 
 
-def _policy(path: str | None) -> Policy:
+def _policy(path: Path | None) -> Policy:
     try:
-        return read_policy(Path(path), PUZZLES) if path else Policy()
+        return read_policy(path, PUZZLES) if path else Policy()
     except PolicyError as error:
         raise UsageError(str(error)) from None
 
@@ -359,27 +391,27 @@ def _shard(text: str) -> tuple[int, int]:
 # --------------------------------------------------------------------------------------------------------- one submission
 
 
-def one(options: Namespace) -> int:
-    """Exit status 0 also where a kernel is wrong: only what the grader could not do is an error there."""
-    if not options.puzzle:
-        raise UsageError("grade one needs the puzzles of the assignment: --puzzle NAME, once for each")
-    puzzles = [puzzle_named(name, "grade one") for name in dict.fromkeys(options.puzzle)]
-    secret = Path(options.secret).read_bytes() if options.secret else None
-    setting, policy = Setting(device=_device_name("auto"), secret_id=secret_id(secret)), _policy(options.policy)
+def one(
+    submission: Path,
+    requested: Sequence[str],
+    gradescope: Path | None,
+    secret_file: Path | None,
+    policy_file: Path | None,
+    output: Path | None,
+) -> int:
+    """Grade one submission. The exit code is 0 also for a wrong kernel: any other code means that the grader failed."""
+    if not requested:
+        raise UsageError("one needs the puzzles of the assignment: --puzzle NAME, once for each")
+    puzzles = [puzzle_named(name, "one") for name in dict.fromkeys(requested)]
+    judging, policy = Judging(secret=secret_file), _policy(policy_file)
     with tempfile.TemporaryDirectory() as temporary:
-        folder = RunFolder(Path(options.output or temporary))
-        engine = Local(Sandbox.shared(), secret)
-        learner, result = grade_one(Path(options.submission), puzzles, folder, engine, setting, policy)
+        folder = RunFolder(output or Path(temporary))
+        engine = Local(Sandbox.shared(), judging.secret_bytes)
+        learner, result = grade_one(submission, puzzles, folder, engine, judging.setting(), policy)
     if learner.status == "ungraded":  # without a result the platform reports a failure of its grader, and no points
         raise UnavailableHere("the kernels could not be judged here; this says nothing about them. Run it again")
-    if options.gradescope:
-        write_gradescope(Path(options.gradescope), learner, result, _metadata())
-    if options.classroom50:
-        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        try:
-            write_classroom50(Path(options.classroom50), learner, os.environ, now)
-        except KeyError as missing:
-            raise UnavailableHere(f"the runner sets no {missing.args[0]}: is this Classroom 50?") from None
+    if gradescope:
+        write_gradescope(gradescope, learner, result, _metadata())
     print(f"{learner.score:g} of {learner.max_score:g} points")
     return DONE
 
@@ -391,13 +423,3 @@ def _metadata() -> dict[str, object]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-RUN: Mapping[str, Callable[[Namespace], int]] = {
-    "all": all_stages,
-    "collect": collect,
-    "judge": judge,
-    "rescore": rescore,
-    "report": report,
-    "one": one,
-}

@@ -11,11 +11,8 @@ from checker.judge.verdict import GATES, GateResult, Status, Verdict
 from checker.puzzle import Puzzle
 from checker.submission.files import MAX_ARCHIVE, Entry, entries, skipped
 from checker.submission.from_path import Found
-from classroom.grading.layouts import layout_of
-from classroom.grading.reader import Reader
+from checker.submission.reader import Reader
 
-PLATFORMS = ("canvas", "moodle", "gradescope")
-"""Layouts that are recognised without a doubt; files of one person do not look like these."""
 QUIET = ("left_out", "other_kind", "empty")
 FAST = Path(__file__).resolve().parents[2] / "solutions" / "fast"
 """The course's own fast kernels. They belong to no puzzle, so this folder is no submission."""
@@ -40,10 +37,9 @@ class Submission:
 
 
 def submissions(paths: Sequence[Path], puzzles: Sequence[Puzzle]) -> list[Submission]:
-    """A file is one submission, and so is each file and each folder that lies directly in a folder.
+    """A file is one submission; in a folder, each file and each folder directly below it is one.
 
-    What a learning platform exported, folder or zip, is a class: one submission a learner. Raises FileNotFoundError for a path
-    that does not exist.
+    Raises FileNotFoundError for a path that does not exist.
     """
     found: list[Submission] = []
     with Reader() as reader:
@@ -53,22 +49,13 @@ def submissions(paths: Sequence[Path], puzzles: Sequence[Puzzle]) -> list[Submis
 
 
 def _at(path: Path, puzzles: Sequence[Puzzle], reader: Reader) -> list[Submission]:
-    files = list(entries(path))
-    one = path.is_file()
-    inside = [entry.name.removeprefix(f"{path.name}/") if one else entry.name for entry in files]
-    layout = layout_of([name for name in inside if name and not skipped(name.split("/")[0])], path.resolve().name)
-    platform = layout.name in PLATFORMS
-    if one and not platform:
+    if path.is_file():
         return [_read(path.name, path, [Entry(path.name, lambda most: _bytes(path, most))], puzzles, reader)]
     groups: dict[str, list[Entry]] = {}
-    for file, name in zip(files, inside, strict=True):
-        first = name.split("/")[0]
-        if skipped(first) or path.resolve() / first == FAST:
-            continue
-        for place in layout.place(name) if platform else [None]:
-            owner = place.names[0] if place else first
-            own = place.file if place else name
-            groups.setdefault(owner, []).append(replace(file, name=own))
+    for file in entries(path):
+        first = file.name.split("/")[0]
+        if not skipped(first) and path.resolve() / first != FAST:
+            groups.setdefault(first, []).append(file)
     made = [_read(name, path / name, group, puzzles, reader) for name, group in groups.items()]
     return [submission for submission in made if submission.entries]
 

@@ -1,0 +1,10 @@
+"""``python -m classroom``."""
+
+from __future__ import annotations
+
+import sys
+
+from classroom.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

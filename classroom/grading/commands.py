@@ -1,0 +1,176 @@
+"""The commands of grading: the stages for a class, and one submission at a time.
+
+What they do is in `stages`, which needs torch; help is shown without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from typer import Argument, Option
+
+from checker.api.command_line import App, UnavailableHere
+
+GROUP = "Grade a class, stage by stage"
+
+
+def add_to(app: App) -> None:
+    """Register the commands."""
+    for command in (all_stages, collect, judge, score, report, one):
+        app.verb("all" if command is all_stages else command.__name__, group=GROUP)(command)
+
+
+Run = Annotated[Path, Argument(metavar="RUN", help="the folder of this run")]
+Exported = Annotated[Path, Argument(metavar="PATH", help="a folder or zip, as the learning platform gave it")]
+Roster = Annotated[
+    Path | None, Option(metavar="CSV", help="everyone in the class: columns id, name, email; or the platform's export")
+]
+Assignment = Annotated[str | None, Option(metavar="NAME", help="which assignment, if nbgrader's folder has several")]
+Puzzles = Annotated[list[str] | None, Option("--puzzle", metavar="NAME", help="a puzzle of the assignment; repeat it")]
+Output = Annotated[Path, Option("--output", "-o", metavar="RUN", help="the folder of this run")]
+Device = Annotated[Literal["auto", "cpu", "cuda"], Option(help="auto also uses a GPU if this machine has one")]
+Secret = Annotated[Path | None, Option(metavar="FILE", help="draw everyone's cases from this file's contents")]
+Jobs = Annotated[int | None, Option(metavar="N", help="verdicts at a time (default: as processors and memory allow)")]
+NoDiagnosis = Annotated[bool, Option("--no-diagnosis", help="do not look for the misconception behind a failure")]
+TimeLimit = Annotated[float, Option(metavar="S", help="seconds for one kernel")]
+LearnerLimit = Annotated[float, Option(metavar="S", help="seconds for one learner; 0 is no limit")]
+Engine = Annotated[Literal["local", "ray"], Option(help="this machine, or a Ray cluster")]
+RayAddress = Annotated[str, Option(metavar="ADDRESS", help="of the cluster; auto is the one that runs here")]
+Isolation = Annotated[
+    str | None, Option(metavar="LAYERS", help="refuse to start with less isolation, e.g. landlock+seccomp, or full")
+]
+PolicyFile = Annotated[
+    Path | None,
+    Option("--policy", metavar="TOML", help="points by gate, attempts, late days, puzzles that are dropped"),
+]
+GradeBook = Annotated[
+    Path | None, Option(metavar="CSV", help="the grade book that Canvas or Moodle exported, to be filled in")
+]
+Column = Annotated[str, Option(metavar="NAME", help="the column in Canvas's grade book")]
+Anonymous = Annotated[bool, Option("--anonymous", help="leave out every name")]
+Films = Annotated[bool, Option("--films", help="add a film of the smallest case that each wrong kernel fails")]
+
+
+def all_stages(
+    path: Exported,
+    roster: Roster = None,
+    assignment: Assignment = None,
+    puzzle: Puzzles = None,
+    output: Output = Path("run"),
+    device: Device = "auto",
+    secret: Secret = None,
+    jobs: Jobs = None,
+    no_diagnosis: NoDiagnosis = False,
+    time_limit: TimeLimit = 600.0,
+    learner_limit: LearnerLimit = 0.0,
+    engine: Engine = "local",
+    ray_address: RayAddress = "auto",
+    require_isolation: Isolation = None,
+    policy: PolicyFile = None,
+    gradebook: GradeBook = None,
+    column: Column = "Tile by Tile",
+    anonymous: Anonymous = False,
+    films: Films = False,
+) -> int:
+    """Run the four stages one after another."""
+    from classroom.grading import stages
+
+    judging = stages.Judging(
+        device, secret, jobs, not no_diagnosis, time_limit, learner_limit, engine, ray_address, require_isolation
+    )
+    codes = [
+        _stage(stages.collect, path, roster, assignment, puzzle or [], output),
+        _stage(stages.judge, output, judging),
+        _stage(stages.score_run, output, policy),  # what could not be judged is scored and reported as ungraded
+        _stage(stages.report, output, gradebook, column, anonymous, films),
+    ]
+    return max(codes)
+
+
+def collect(
+    path: Exported,
+    roster: Roster = None,
+    assignment: Assignment = None,
+    puzzle: Puzzles = None,
+    output: Output = Path("run"),
+) -> int:
+    """Find out who handed in what: collected.json."""
+    from classroom.grading import stages
+
+    return _stage(stages.collect, path, roster, assignment, puzzle or [], output)
+
+
+def judge(
+    run: Run,
+    device: Device = "auto",
+    secret: Secret = None,
+    jobs: Jobs = None,
+    no_diagnosis: NoDiagnosis = False,
+    time_limit: TimeLimit = 600.0,
+    learner_limit: LearnerLimit = 0.0,
+    engine: Engine = "local",
+    ray_address: RayAddress = "auto",
+    require_isolation: Isolation = None,
+    shard: Annotated[str, Option(metavar="I/N", help="only this part of N, for N processes on one folder")] = "1/1",
+    watch: Annotated[
+        Path | None, Option(metavar="FOLDER", help="collect this folder again and again, and grade what arrives")
+    ] = None,
+    policy: Annotated[Path | None, Option(metavar="TOML", help="with --watch: how to score")] = None,
+) -> int:
+    """Judge what has no verdict yet: verdicts/."""
+    from classroom.grading import stages
+
+    judging = stages.Judging(
+        device, secret, jobs, not no_diagnosis, time_limit, learner_limit, engine, ray_address, require_isolation, shard
+    )
+    if watch is not None:
+        return _stage(stages.watch, run, judging, watch, policy)
+    return _stage(stages.judge, run, judging)
+
+
+def score(run: Run, policy: PolicyFile = None) -> int:
+    """Make scores from verdicts and a policy, without judging: results.json."""
+    from classroom.grading import stages
+
+    return _stage(stages.score_run, run, policy)
+
+
+def report(
+    run: Run,
+    gradebook: GradeBook = None,
+    column: Column = "Tile by Tile",
+    anonymous: Anonymous = False,
+    films: Films = False,
+) -> int:
+    """Write grade books, feedback and pages: report/."""
+    from classroom.grading import stages
+
+    return _stage(stages.report, run, gradebook, column, anonymous, films)
+
+
+def one(
+    submission: Annotated[Path, Argument(metavar="PATH", help="the learner's file or folder")],
+    puzzle: Puzzles = None,
+    gradescope: Annotated[Path | None, Option(metavar="JSON", help="write Gradescope's results.json here")] = None,
+    secret: Secret = None,
+    policy: Annotated[Path | None, Option(metavar="TOML", help="points by gate")] = None,
+    output: Annotated[
+        Path | None, Option("--output", "-o", metavar="RUN", help="keep the findings in this folder")
+    ] = None,
+) -> int:
+    """Grade one submission, e.g. inside Gradescope's container."""
+    from classroom.grading import stages
+
+    return _stage(stages.one, submission, puzzle or [], gradescope, secret, policy, output)
+
+
+def _stage(stage: Callable[..., int], *arguments: Any) -> int:
+    """Run a stage. A full disk or a folder without permission is the machine's failing."""
+    try:
+        return stage(*arguments)
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except OSError as error:
+        raise UnavailableHere(f"{error.filename or 'a file'} could not be written or read: {error.strerror}") from error
