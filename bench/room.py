@@ -5,8 +5,7 @@
 Each learner is a process with a sandbox of its own, as each notebook has. In every round each checks one kernel of the three-hour run
 sheet, all at once; half of the kernels are right and half are wrong kernels of the bank, whose diagnosis takes longer. A second round is
 paced: a learner every 90 / N seconds, as a class at work presses. Memory is PSS, which counts a shared page once. `--write` keeps the
-table in reports/room.{json,md}. Each room is measured twice: every notebook with a worker of its own, and with workers from one fork server
-(checker/sandbox/fork_server.py). A room that would leave less than 2 GB of this machine free is not measured, which is said.
+table in reports/room.{json,md}. A room that would leave less than 2 GB of this machine free is not measured, which is said.
 """
 
 from __future__ import annotations
@@ -16,13 +15,10 @@ import json
 import os
 import random
 import statistics
-import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -30,7 +26,6 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from checker.misconceptions import bank  # noqa: E402
-from checker.sandbox.forked_worker import VARIABLE  # noqa: E402
 from classroom.workshop import simulated  # noqa: E402
 from classroom.workshop.agenda import agenda, lessons  # noqa: E402
 from classroom.workshop.room_size import PACE, SERVER, Watch, room  # noqa: E402
@@ -45,7 +40,6 @@ class Measured:
     """Seconds a verdict, and MB of all learners together, without their Jupyter servers."""
 
     learners: int
-    shared: bool
     checks: int
     median: float
     p95: float
@@ -69,10 +63,10 @@ def kernels(count: int, rng: random.Random) -> list[Try]:
     return tries
 
 
-def measure(count: int, rounds: int, shared: bool) -> Measured:
+def measure(count: int, rounds: int) -> Measured:
     rng = random.Random(0)
-    with fork_server() if shared else nullcontext() as server, room(count) as present:
-        pids = [one.pid for one in present] + ([server] if server else [])  # forked workers are the server's children
+    with room(count) as present:
+        pids = [one.pid for one in present]
         simulated.at_once(present, kernels(1, rng) * count)  # starts the workers; no time counts yet
         idle, private = sum(map(simulated.memory, pids)), sum(map(simulated.private, pids))
         before = sum(map(simulated.processor, pids))
@@ -82,7 +76,6 @@ def measure(count: int, rounds: int, shared: bool) -> Measured:
         slow = paced(present, kernels(count, rng))
     return Measured(
         count,
-        shared,
         len(seconds),
         statistics.median(seconds),
         percentile(seconds),
@@ -94,24 +87,6 @@ def measure(count: int, rounds: int, shared: bool) -> Measured:
         private,
         used / len(seconds),
     )
-
-
-@contextmanager
-def fork_server() -> Iterator[int]:
-    """One for all learners who are started meanwhile; its process."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "checker.sandbox.fork_server", f"{folder}/socket"]
-        server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        assert server.stdout is not None
-        server.stdout.readline()
-        os.environ[VARIABLE] = f"{folder}/socket"
-        try:
-            yield server.pid
-        finally:
-            del os.environ[VARIABLE]
-            server.terminate()
-            server.wait()
-            server.stdout.close()
 
 
 def paced(present: Sequence[SimulatedLearner], tries: Sequence[Try]) -> list[float]:
@@ -147,13 +122,13 @@ def table(rows: Sequence[Measured], machine: str) -> str:
         "",
         f"Made by `python bench/room.py --write` on {machine}. Kernels of the three-hour run sheet, half of them wrong.",
         "",
-        "| learners | workers | all at once: median s | p95 s | slowest s | at the pace of a class: median s | p95 s | "
+        "| learners | all at once: median s | p95 s | slowest s | at the pace of a class: median s | p95 s | "
         "memory idle, GB | peak, GB | each more, MB | processor s a check |",
-        "|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for row in rows:
         lines.append(
-            f"| {row.learners} | {'from one fork server' if row.shared else 'one each'} | {row.median:.1f} | {row.p95:.1f} | {row.slowest:.1f} | {row.paced_median:.1f} | {row.paced_p95:.1f} | "
+            f"| {row.learners} | {row.median:.1f} | {row.p95:.1f} | {row.slowest:.1f} | {row.paced_median:.1f} | {row.paced_p95:.1f} | "
             f"{row.idle / 1024:.1f} | {row.peak / 1024:.1f} | {row.private / row.learners:.0f} | {row.processor:.1f} |"
         )
     lines += [
@@ -179,9 +154,8 @@ def main() -> None:
                 flush=True,
             )
             continue
-        for shared in (True, False):
-            rows.append(measure(count, options.rounds, shared))
-            print(rows[-1], flush=True)
+        rows.append(measure(count, options.rounds))
+        print(rows[-1], flush=True)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     machine = f"{os.cpu_count()} cores and {memory:.0f} GB"
     print(table(rows, machine))

@@ -68,7 +68,7 @@ class Meter:
     """Processor seconds of this process and of all jobs of a sandbox, once those have ended."""
 
     def __init__(self, sandbox: Sandbox) -> None:
-        self._pid = sandbox._worker.pid
+        self._pid = sandbox.worker.pid
 
     def read(self) -> float:
         """Waits until no job is left: what a process used is only added up when it has ended."""
@@ -177,7 +177,7 @@ def main() -> None:
     options = parser.parse_args()
     chosen = [puzzle for puzzle in LADDER if not options.puzzle or puzzle.name in options.puzzle]
     with Sandbox() as sandbox:
-        sandbox.ping()
+        sandbox.worker.wait_ready()
         if options.jobs or options.device == "cuda":
             for puzzle in chosen:
                 clock, processor = on_device(puzzle, sandbox, options.device, options.repeats)

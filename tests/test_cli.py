@@ -185,7 +185,7 @@ STARTS = """
 import sys; sys.ps1 = '>>> '
 import checker
 from checker.sandbox import Sandbox
-assert Sandbox.shared()._worker.pid is not None
+assert Sandbox.shared().worker.pid is not None
 assert 'torch' not in sys.modules
 """
 

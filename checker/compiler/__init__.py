@@ -2,7 +2,15 @@
 
 from checker.compiler.compile import compile_kernel
 from checker.compiler.facts import Dot, SharedTile, TensorCore
-from checker.compiler.request import SHARED_MEMORY, TARGETS, CompileRequest, CompileResult, gpu_name, requests_for
+from checker.compiler.request import (
+    SHARED_MEMORY,
+    TARGETS,
+    CompileRequest,
+    CompileResult,
+    gpu_name,
+    not_compiled,
+    requests_for,
+)
 
 __all__ = [
     "SHARED_MEMORY",
@@ -14,5 +22,6 @@ __all__ = [
     "TensorCore",
     "compile_kernel",
     "gpu_name",
+    "not_compiled",
     "requests_for",
 ]

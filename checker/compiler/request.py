@@ -70,6 +70,11 @@ class CompileResult:
     tensor_cores: tuple[TensorCore, ...] | None = None
 
 
+def not_compiled(request: CompileRequest, status: str, message: str, raw: str = "") -> CompileResult:
+    """The result of a request that no compiler answered."""
+    return CompileResult(request, ok=False, kind="other", message=message, raw=raw, status=status)
+
+
 POINTERS: dict[torch.dtype, str] = {
     torch.float32: "*fp32",
     torch.float16: "*fp16",

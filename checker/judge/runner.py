@@ -10,6 +10,7 @@ from typing import Protocol
 import torch
 
 from checker.compiler import CompileRequest, CompileResult
+from checker.gpu import Timing
 from checker.judge.verdict import Status
 from checker.puzzle import Launch
 from checker.simulator.trace import SimulateOptions, Trace
@@ -31,6 +32,7 @@ class RunResult:
     detail: str = ""
     line: int | None = None
     seconds: float = 0.0
+    timing: Timing | None = None
 
 
 class Runner(Protocol):

@@ -1,24 +1,24 @@
-"""Another process: warm start, limits, isolation, and a protocol over which only data comes back.
+"""Learners' kernels run in another process: started warm, limited and isolated, over a protocol that brings back only data.
 
-On the trusted side, from the call to its result:
+The trusted side, from the call to its result:
 
-    sandbox        `Sandbox`: compile, simulate, launch, time
-    compile_pool   compilations side by side
-    worker_client  the worker's process and its jobs: started, handed over, how they ended
-    shared_memory  the tensors of a launch, in memory that both sides see
-    plausible      whether a trace can belong to a launch
+    sandbox         `Sandbox`, the room's front door
+    session         one verdict's simulations, launches and timings
+    compilations    compilations side by side
+    client          the worker's process and its jobs
+    shared_memory   a launch's tensors in memory that both sides see, and whether a trace can belong to them
 
-On the other side, from the warm process to the foreign code:
+The other side, from the warm process to untrusted code:
 
-    worker         imports everything once (`warm_up`) and forks a job whenever it is asked to
-    supervisor     outlives the job and all it starts
-    isolation      limits and layers around it, with what `linux` offers; `self_test` tries to break out
-    job_main       what a job does once it is isolated
+    worker          imports everything once, and forks a job for each request
+    supervisor      outlives the job and all it starts
+    isolation       limits and layers around the job, built on `linux`; `probe` tries to break out
+    job             what a job does once it is isolated
 
-Between the two:
+In between:
 
-    protocol       frames and messages, and how they are read
-    tasks          what a job is asked and what it answers
+    protocol        frames and messages, and how they are decoded
+    tasks           what a job is asked and what it answers
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What a job may use and reach: its limits, and the layers around it, each of which may be missing on a given machine.
+"""What a job may use and reach: its limits, and the isolation layers around it, any of which a machine may lack.
 
-``namespaces``  own processes, network, IPC and mounts (as an ordinary user: in an own user namespace)
+``namespaces``  its own processes, network, IPC and mounts (for an ordinary user, in a user namespace of its own)
 ``other_user``  the job gives up root for the user "nobody"
 ``landlock``    writes only to its own folder, reads only Python and system folders without /etc, no TCP, no signals outside
-``seccomp``     no network, no other processes' memory, no kernel interfaces; a simulation starts no program at all
+``seccomp``     no network, no other processes' memory, no kernel interfaces; a simulation starts no programs
 ``rlimits``     processor time, memory, files; always there
 """
 
@@ -21,14 +21,15 @@ from checker.sandbox import linux
 NAMESPACES, OTHER_USER, LANDLOCK, SECCOMP = "namespaces", "other_user", "landlock", "seccomp"
 LAYERS = (NAMESPACES, OTHER_USER, LANDLOCK, SECCOMP)
 NOBODY = 65534
-_THREADS = 1024  # the kernel counts threads as processes here; the supervisor counts real ones
+_THREADS = 1024  # RLIMIT_NPROC counts threads as processes; the supervisor counts real ones
+_CPU_SECONDS = 3600  # for a job that gets more and more work; each launch and compilation has its own limit
 CACHE = "cache"
 """Triton's cache, in the folder of a job."""
 ROOT = Path(__file__).resolve().parents[2]
 MiB, GiB = 1 << 20, 1 << 30
 PATIENCE = 5
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/opt", "/nix/store", "/proc", "/sys")
-# Of /etc and /dev what loader, C library and Python ask for: the rest holds passwords, keys and disks.
+# What the loader, the C library and Python ask for in /etc and /dev; the rest holds passwords, keys and disks.
 _ETC = (
     "ld.so.cache",
     "ld.so.conf",
@@ -43,7 +44,7 @@ _DEV = ("null", "zero", "full", "random", "urandom")
 
 
 class LayerFailed(Exception):
-    """A layer that cannot be put on here; `layer` is its name."""
+    """A layer cannot be set up on this machine; `layer` is its name."""
 
     def __init__(self, layer: str, cause: Exception) -> None:
         super().__init__(f"{layer}: {cause}")
@@ -54,10 +55,10 @@ class LayerFailed(Exception):
 class Limits:
     """Times in seconds, sizes in bytes.
 
-    `simulate` is processor time per launch in the simulator, `compile` per specialisation, so that a busy machine does not fail
-    an honest kernel; what takes `PATIENCE` times that by the clock is stopped too. `launch` is by the clock, for each launch on
-    a GPU with its compilation, `start` for a cold worker. `memory` is what a job may take on top of what the
-    warm worker already holds and of its own tensors; `files` bounds one written file, `output` what it prints.
+    `simulate` is processor time per launch in the simulator, and `compile` per specialisation, so that a busy machine does not
+    fail an honest kernel; work that takes `PATIENCE` times that on the clock is stopped too. `launch` is on the clock, for each
+    launch on a GPU with its compilation, and `start` for a cold worker. `memory` is what a job may take in addition to what the
+    warm worker already holds and to its own tensors; `files` bounds each file it writes, and `output` what it prints.
     """
 
     compile: float = 30.0
@@ -73,20 +74,19 @@ class Limits:
 
 @dataclass(frozen=True)
 class Confinement:
-    """What one job is given: the layers in force, its own folder, and what its kind of work needs."""
+    """What one job gets: the layers in force, its own folder, and what its work needs. `memory` includes the job's tensors."""
 
     layers: frozenset[str]
     folder: Path
     gpu: bool
-    may_start_programs: bool
-    cpu_seconds: int
-    memory: int  # bytes on top of what the worker holds, the job's own tensors included
+    programs: bool
+    memory: int
     limits: Limits
     cache: Path | None = None  # what other jobs compiled of the same kernel
 
 
 def available_layers() -> frozenset[str]:
-    """The layers worth trying here."""
+    """The layers worth trying on this machine."""
     layers = set(LAYERS)
     if os.geteuid() != 0:
         layers.discard(OTHER_USER)
@@ -98,7 +98,7 @@ def available_layers() -> frozenset[str]:
 
 
 def enter_namespaces(confinement: Confinement) -> None:
-    """In the parent of the job's first process, before it is forked. Raises LayerFailed."""
+    """Call in the parent of the job's first process, before forking it. Raises LayerFailed."""
     if NAMESPACES not in confinement.layers:
         return
     flags = linux.CLONE_NEWPID | linux.CLONE_NEWNET | linux.CLONE_NEWIPC | linux.CLONE_NEWNS
@@ -108,7 +108,7 @@ def enter_namespaces(confinement: Confinement) -> None:
         return
     try:
         linux.unshare(flags | linux.CLONE_NEWUSER)
-        linux.prctl(linux.PR_SET_DUMPABLE, 1)  # else the maps below belong to root
+        linux.prctl(linux.PR_SET_DUMPABLE, 1)  # otherwise the maps below belong to root
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
         Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
@@ -118,39 +118,41 @@ def enter_namespaces(confinement: Confinement) -> None:
 
 
 def hide_processes(confinement: Confinement) -> None:
-    """In the first process of a new namespace: a /proc that shows only it and its descendants, where that is allowed."""
+    """In a namespace's first process: mount a /proc that shows only it and its descendants, if the machine allows it."""
     if NAMESPACES not in confinement.layers:
         return
-    with contextlib.suppress(OSError):  # many containers forbid it; the processes outside are out of reach all the same
+    with contextlib.suppress(OSError):  # many containers forbid it; processes outside stay out of reach anyway
         linux.mount("none", "/", "", linux.MS_REC | linux.MS_PRIVATE)
         linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
 
 
 def confine(confinement: Confinement) -> None:
-    """In the job itself, last thing before foreign code. Raises LayerFailed."""
+    """Call in the job itself, right before untrusted code. Raises LayerFailed."""
     os.chdir(confinement.folder)
     _limit(confinement)
     linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
-    for layer, put_on in ((OTHER_USER, _become_nobody), (LANDLOCK, _restrict_files), (SECCOMP, _filter_system_calls)):
+    for layer, set_up in ((OTHER_USER, _become_nobody), (LANDLOCK, _restrict_files), (SECCOMP, _filter_system_calls)):
         if layer in confinement.layers:
             try:
-                put_on(confinement)
+                set_up(confinement)
             except OSError as error:
                 raise LayerFailed(layer, error) from error
         elif layer == OTHER_USER:
             with contextlib.suppress(OSError):
                 _drop_capabilities(confinement)
-    # A change of user makes /proc/self unreadable to the job itself, which the CUDA driver does not survive.
+    # after a change of user the job cannot read its own /proc/self, which the CUDA driver needs
     linux.prctl(linux.PR_SET_DUMPABLE, 1)
 
 
 def _limit(confinement: Confinement) -> None:
     limits = confinement.limits
     _lower(resource.RLIMIT_CORE, 0)
-    _lower(resource.RLIMIT_CPU, confinement.cpu_seconds)
+    _lower(resource.RLIMIT_CPU, _CPU_SECONDS)
     _lower(resource.RLIMIT_FSIZE, limits.files)
     _lower(resource.RLIMIT_NOFILE, limits.open_files)
-    if OTHER_USER in confinement.layers:  # it counts all processes of a user: sensible only for one with no others
+    if (
+        OTHER_USER in confinement.layers
+    ):  # it counts all processes of a user, so it only makes sense for one without others
         _lower(resource.RLIMIT_NPROC, limits.processes + _THREADS)
     if not confinement.gpu:  # CUDA reserves far more addresses than it uses
         held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -176,9 +178,9 @@ def _become_nobody(confinement: Confinement) -> None:
 
 
 def _drop_capabilities(confinement: Confinement) -> str:
-    """Give up what root may do, and return "". A file of Python's that cannot be read then is returned instead, and nothing given up.
+    """Give up root's capabilities, and return "". If Python could not be read then, give up nothing, and return a file of it.
 
-    Where Python lies in a folder of root's own, such as /root, the job keeps the right to read, behind Landlock only: that says
+    If Python is in a folder of root's own, such as /root, the job keeps the right to read, but only behind Landlock, which decides
     what it reads.
     """
     linux.suspend_capabilities()
@@ -200,13 +202,13 @@ def _opens(path: str) -> bool:
 
 def _restrict_files(confinement: Confinement) -> None:
     writable = [confinement.folder, Path("/dev/null")]
-    if confinement.gpu:  # the driver writes to its devices and to the names of its threads
+    if confinement.gpu:  # the driver writes to its devices and names its threads
         writable += [Path("/dev"), Path("/proc")]
     linux.restrict_files(writable, _readable())
 
 
 def _readable() -> list[Path]:
-    """System folders, Python's own and the checker's, but not the folder of the course, which holds the solutions."""
+    """System folders, Python's and the checker's own, but not the course's folder, which holds the solutions."""
     python = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, *sys.path]
     paths = [Path(p) for p in (*_SYSTEM, *python) if p]
     paths += [*(Path("/etc", name) for name in _ETC), *(Path("/dev", name) for name in _DEV)]
@@ -214,4 +216,4 @@ def _readable() -> list[Path]:
 
 
 def _filter_system_calls(confinement: Confinement) -> None:
-    linux.filter_system_calls(may_start_programs=confinement.may_start_programs, gpu=confinement.gpu)
+    linux.filter_system_calls(programs=confinement.programs, gpu=confinement.gpu)

@@ -1,6 +1,4 @@
-"""What Linux offers to confine a process, on x86-64 and 64-bit Arm: the system calls that Python has no name for, Landlock's
-rules for files, and a filter of system calls.
-"""
+"""Confining a process on Linux (x86-64 and 64-bit Arm): system calls that Python lacks, Landlock's file rules, a seccomp filter."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ PR_SET_NO_NEW_PRIVS = 38
 PR_CAP_AMBIENT, _AMBIENT_RAISE = 47, 2
 
 CAP_DAC_READ_SEARCH = 2
-"""The right to read every file and folder that nothing else denies."""
+"""The right to read every file and folder unless something else denies it."""
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWIPC = 0x08000000
@@ -59,7 +57,7 @@ def syscall(number: int, *arguments: object) -> int:
 
 
 def suspend_capabilities(suspended: bool = True) -> None:
-    """Put every capability of this process out of force, or those that it still has in force again. Raises OSError."""
+    """Disable every capability of this process, or enable those that it still has. Raises OSError."""
     sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; low halves, then high halves
     _check(_libc.capget(_this_process(), sets), "capget")
     for half in (0, 3):
@@ -68,7 +66,7 @@ def suspend_capabilities(suspended: bool = True) -> None:
 
 
 def keep_only(capability: int | None) -> None:
-    """Leave this process and the programs it starts one capability or none, for good once PR_SET_NO_NEW_PRIVS is set. Raises OSError."""
+    """Leave this process and its programs one capability or none, for good once PR_SET_NO_NEW_PRIVS is set. Raises OSError."""
     bits = 0 if capability is None else 1 << capability
     _check(_libc.capset(_this_process(), (ctypes.c_uint32 * 6)(bits, bits, bits)), "capset")
     if capability is not None:
@@ -90,7 +88,7 @@ _WRITE = _WRITE_FILE | sum(1 << bit for bit in range(4, 13))
 
 
 def landlock_version() -> int:
-    """0 where the kernel has none."""
+    """0 if the kernel has no Landlock."""
     try:
         return syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(1))
     except OSError:
@@ -98,7 +96,7 @@ def landlock_version() -> int:
 
 
 def restrict_files(writable: Iterable[Path], readable: Iterable[Path]) -> None:
-    """Let this process write only to `writable` and read only there and in `readable`, use no TCP, signal nobody outside.
+    """Let this process write only to `writable`, read only there and in `readable`, use no TCP, and signal nobody outside.
 
     Needs PR_SET_NO_NEW_PRIVS. Raises OSError.
     """
@@ -125,7 +123,7 @@ def _allow(ruleset: int, path: Path, access: int) -> None:
     try:
         fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
-        return  # what does not exist needs no permission
+        return  # a missing file needs no permission
     try:
         access &= ~0 if path.is_dir() else _FILE_ONLY
         if access:
@@ -137,10 +135,9 @@ def _allow(ruleset: int, path: Path, access: int) -> None:
 
 # seccomp --------------------------------------------------------------------------------------------------------------
 
-# The filter names what a job may not do (reach the network, other processes or the kernel's inner parts, start programs) and lets
-# the rest pass: an allow-list would break with every new C library and CUDA driver.
-
-# number on x86-64, number on 64-bit Arm (None where it does not exist)
+# The filter lists what a job may not do (reach the network, other processes or kernel interfaces, start programs) and allows the
+# rest: an allow-list would break with every new C library and CUDA driver. Numbers are those on x86-64 and on 64-bit Arm (None if
+# there is no such call).
 _NEVER: dict[str, tuple[int, int | None]] = {
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
     "process_madvise": (440, 440), "kcmp": (312, 272), "pidfd_getfd": (438, 438), "pidfd_send_signal": (424, 424),
@@ -167,20 +164,20 @@ _X32 = 0x40000000
 
 _LOAD, _JEQ, _JGE, _JSET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
-_NR, _ARCH, _FIRST = 0, 4, 16  # of the first argument the low half; both machines are little-endian
+_NR, _ARCH, _FIRST = 0, 4, 16  # _FIRST is the low half of the first argument; both machines are little-endian
 
 
 def filter_supported() -> bool:
     return MACHINE in _AUDIT
 
 
-def filter_program(*, may_start_programs: bool, gpu: bool, pid: int) -> bytes:
-    """The filter for the process `pid`: without programs it may start threads but neither fork nor exec."""
+def filter_program(*, programs: bool, gpu: bool, pid: int) -> bytes:
+    """The filter for process `pid`. Without `programs` it may start threads, but neither fork nor exec."""
     column = 0 if MACHINE == "x86_64" else 1
     code: list[tuple[int, int, int, int]] = []
 
     def rule(name: str, *body: tuple[int, int, int, int]) -> None:
-        """`body` decides about one system call; it must end in a return."""
+        """Let `body`, which must end in a return, decide one system call."""
         number = (_NEVER | _PROGRAMS | _BY_ARGUMENT)[name][column]
         if number is not None:
             code.append((_JEQ, 0, len(body), number))
@@ -190,11 +187,11 @@ def filter_program(*, may_start_programs: bool, gpu: bool, pid: int) -> bytes:
     if column == 0:
         code += [(_JGE, 0, 1, _X32), (_RETURN, 0, 0, _REFUSE | errno.ENOSYS)]
     refuse, allow = (_RETURN, 0, 0, _REFUSE | errno.EPERM), (_RETURN, 0, 0, _ALLOW)
-    for name in _NEVER if may_start_programs else _NEVER | _PROGRAMS:
+    for name in _NEVER if programs else _NEVER | _PROGRAMS:
         rule(name, refuse)
-    # clone3's flags lie behind a pointer; told that it does not exist, the C library falls back to clone
+    # the filter cannot read clone3's flags, which are behind a pointer; without clone3 the C library falls back to clone
     rule("clone3", (_RETURN, 0, 0, _REFUSE | errno.ENOSYS))
-    if may_start_programs:
+    if programs:
         rule("clone", (_LOAD, 0, 0, _FIRST), (_JSET, 0, 1, _CLONE_NEW), refuse, allow)
     else:
         rule("clone", (_LOAD, 0, 0, _FIRST), (_JSET, 1, 0, _CLONE_THREAD), refuse, allow)
@@ -208,11 +205,11 @@ def filter_program(*, may_start_programs: bool, gpu: bool, pid: int) -> bytes:
     return b"".join(struct.pack("<HBBI", *step) for step in code)
 
 
-def filter_system_calls(*, may_start_programs: bool, gpu: bool) -> None:
+def filter_system_calls(*, programs: bool, gpu: bool) -> None:
     """Filter this process and all its descendants. PR_SET_NO_NEW_PRIVS must be set. Raises OSError."""
     if not filter_supported():
-        raise OSError(errno.ENOSYS, f"no filter is written for {MACHINE}")
-    code = filter_program(may_start_programs=may_start_programs, gpu=gpu, pid=os.getpid())
+        raise OSError(errno.ENOSYS, f"there is no filter for {MACHINE}")
+    code = filter_program(programs=programs, gpu=gpu, pid=os.getpid())
 
     class Program(ctypes.Structure):
         _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_char_p)]

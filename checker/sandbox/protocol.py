@@ -1,8 +1,8 @@
-"""What passes between the trusted process, its worker and the jobs: MessagePack, read by declared types, never a pickle.
+"""Frames and messages between the trusted process, its worker and the jobs: MessagePack decoded to declared types, never a pickle.
 
-A frame is its length in bytes (``<Q``) and one message. Reading is checking: any bytes give a message of a type that is due, or
-`ProtocolError`, and no message takes more memory than its reader allows. File descriptors travel beside the first byte, towards
-a job only. What is asked of a job and what it answers is in `tasks.py`.
+A frame is its length in bytes (``<Q``) followed by one message. Decoding validates: any bytes give either a message of an
+expected type or `ProtocolError`, and no message takes more memory than its reader allows. File descriptors travel with the
+first byte, and only towards a job. `tasks.py` defines what a job is asked and what it answers.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import msgspec
 from checker.sandbox.isolation import Limits
 
 SMALL = 4 << 20
-"""Bytes of any frame but a launch's report, which carries a trace."""
+"""The most bytes in a frame, except for a launch's report, which carries a trace."""
 _LENGTH = struct.Struct("<Q")
 _MAX_FDS = 4
 
 
 class ProtocolError(Exception):
-    """What came over the socket is not what may come; never the fault of the checker's own side."""
+    """The other side sent bytes that are not an expected message."""
 
 
 class Closed(Exception):
@@ -34,7 +34,7 @@ class Closed(Exception):
 
 
 class Message(msgspec.Struct, forbid_unknown_fields=True, tag=True):
-    """What a frame may hold is a subclass of this."""
+    """Base class of everything that fits in a frame."""
 
 
 AnyMessage = TypeVar("AnyMessage", bound=Message)
@@ -46,62 +46,44 @@ class Exposed(Message):
 
 
 class Hidden(Message):
-    """The answer: now they cannot."""
+    """The answer to `Exposed`: now they cannot."""
 
 
 class WorkerReady(Message):
-    """Worker: the layers of isolation in force, what a job can do in spite of them (names of `self_test.GAPS`), and why others are not."""
+    """Worker: the isolation layers in force, what a job can do in spite of them (`probe.GAPS`), and why other layers are missing."""
 
     layers: tuple[str, ...]
     gaps: tuple[str, ...]
     lost: tuple[str, ...]
-    threads: int
-    seconds: float
-
-
-class ForkRequest(Message):
-    """To the fork server, with the worker's control socket and its log: the code it has to have, its folder, layers and environment."""
-
-    stamp: str
-    folder: str
-    layers: str
-    environment: dict[str, str]
-
-
-class Forked(Message):
-    """Fork server: the worker that was forked."""
-
-    pid: int
 
 
 class JobSpec(Message):
-    """To the worker, with the job's two sockets. `memory` is in bytes, on top of `Limits.memory`; `task` is for the job to read.
+    """To the worker, with the job's two sockets. `memory` (bytes) comes on top of `Limits.memory`; only the job decodes `task`.
 
-    What is compiled under one name of a `cache` is taken over by the next job on the GPU with that name.
+    `programs` says whether it may start programs. A job on the GPU takes over what earlier jobs compiled under the same `cache` name.
     """
 
     task: msgspec.Raw
     limits: Limits
-    cpu_seconds: float
     memory: int = 0
     gpu: bool = False
-    may_start_programs: bool = False
+    programs: bool = False
     cache: str = ""
 
 
 class JobStarted(Message):
-    """Job: my isolation stands, foreign code may come."""
+    """Job: I am isolated, and untrusted code may run."""
 
 
 class Broken(Message):
-    """Worker or supervisor: this cannot be done here; `layer` of isolation is the reason, where it is one."""
+    """Worker or supervisor: this does not work on this machine; `layer` names the isolation layer at fault, if one is."""
 
     message: Words
     layer: str = ""
 
 
 class JobEnd(Message):
-    """Supervisor: how the job's process ended, why it was ended (if it was), and what it had printed."""
+    """Supervisor: how the job's process ended, why it was killed (if it was), and what it printed."""
 
     code: int | None
     signal: int | None
@@ -110,12 +92,12 @@ class JobEnd(Message):
 
 
 def encode(message: Any) -> bytes:
-    """Raises TypeError for what has no place in a message."""
+    """Raises TypeError for values that MessagePack cannot hold."""
     return msgspec.msgpack.encode(message)
 
 
 def decode(kind: type[AnyMessage], data: bytes | bytearray | memoryview) -> AnyMessage:
-    """A message of type `kind` (or one of a union of them). Raises ProtocolError where `data` is anything else."""
+    """A message of type `kind` (or of one type in a union). Raises ProtocolError for anything else."""
     try:
         message: AnyMessage = decoder(kind).decode(data)
     except (ValueError, RecursionError, MemoryError) as error:  # msgspec's own errors are ValueErrors
@@ -124,12 +106,12 @@ def decode(kind: type[AnyMessage], data: bytes | bytearray | memoryview) -> AnyM
 
 
 @functools.cache
-def decoder(kind: Any) -> msgspec.msgpack.Decoder:
+def decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
     return msgspec.msgpack.Decoder(kind)
 
 
 class Channel:
-    """A stream socket that carries frames. `receive` and `send` take a deadline on `time.monotonic`, or None to wait."""
+    """A stream socket that carries frames. Deadlines are times on `time.monotonic`; None waits forever."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -141,7 +123,7 @@ class Channel:
         self._sock.close()
 
     def send(self, message: Message, fds: Sequence[int] = (), deadline: float | None = None) -> None:
-        """Raises Closed, or TimeoutError where the other side does not read in time."""
+        """Raises Closed, or TimeoutError if the other side does not read in time."""
         text = encode(message)
         head = _LENGTH.pack(len(text))
         try:
@@ -159,22 +141,22 @@ class Channel:
         return decode(kind, self._frame(deadline, most, None))
 
     def receive_with_fds(self, kind: type[AnyMessage]) -> tuple[AnyMessage, list[int]]:
-        """From the trusted side: waits, trusts the length, and hands over what came along. The receiver owns the descriptors."""
+        """A message from the trusted side and its descriptors, which the caller owns. Waits forever and trusts the length."""
         fds: list[int] = []
         return decode(kind, self._frame(None, 1 << 40, fds)), fds
 
     def _frame(self, deadline: float | None, most: int, fds: list[int] | None) -> bytearray:
         (size,) = _LENGTH.unpack(self._exactly(_LENGTH.size, deadline, fds))
         if size > most:
-            raise ProtocolError(f"a frame of {size} bytes is larger than it may be")
+            raise ProtocolError(f"a frame of {size} bytes is larger than allowed")
         return self._exactly(size, deadline, None)
 
     def _arm(self, deadline: float | None) -> None:
-        # What already lies in the socket is read even when its reader comes late.
+        # never 0: a late reader still gets what has already arrived
         self._sock.settimeout(None if deadline is None else max(deadline - time.monotonic(), 0.001))
 
     def _exactly(self, size: int, deadline: float | None, fds: list[int] | None) -> bytearray:
-        """`size` bytes. Descriptors that nobody asked for (`fds` is None) are dropped by the kernel."""
+        """`size` bytes. Without `fds`, the kernel drops descriptors that come along."""
         data = bytearray(size)
         view, filled = memoryview(data), 0
         while filled < size:

@@ -1,7 +1,7 @@
 """Launches in shared memory: whole storages, so that guard bands and the gaps of strided views cross as well.
 
-The trusted side copies every storage of some launches into one anonymous file; the job maps it and works in place. The file is
-sealed against a change of size, so a job cannot pull it away under the reader, and results are copied out before use.
+The trusted side copies every storage into one anonymous file, and the job works in place on a mapping of it. The file is sealed
+against changes of size, so a job cannot pull it away under the reader, and results are copied out before use.
 """
 
 from __future__ import annotations
@@ -9,28 +9,32 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
 
 import torch
 
 from checker.puzzle import Launch
 from checker.sandbox.protocol import ProtocolError
 from checker.sandbox.tasks import LaunchArguments, Launches, Storage, View
-from checker.simulator.trace import SimulateOptions
+from checker.simulator.trace import SimulateOptions, Trace
 
 _PAGE = 4096
+_PLAIN = [f.name for f in fields(Launch) if f.name not in ("grid", "arguments")]
+"""Fields of a launch that cross as they are."""
 
 
 class SharedLaunches:
-    """Launches in one shared file, as the trusted side holds them."""
+    """Launches in one shared file, as the trusted side holds them. `message` describes them to the job; `fd` goes with it."""
 
     def __init__(self, launches: Sequence[Launch], options: SimulateOptions) -> None:
-        laid_out, sources, end = [], [], 0
+        described, sources, end = [], list[tuple[Storage, torch.UntypedStorage]](), 0
         for launch in launches:
-            arguments, own, end = _lay_out(launch, end)
-            laid_out.append(arguments)
-            sources.append(own)
-        self.message = Launches(tuple(laid_out), max(end, _PAGE), options)
+            arguments, own, end = _describe(launch, end)
+            described.append(arguments)
+            sources += zip(arguments.storages, own, strict=True)
+        self.message = Launches(tuple(described), max(end, _PAGE), options)
         self._originals = tuple(launches)
         self.fd = os.memfd_create("launch", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
@@ -40,18 +44,35 @@ class SharedLaunches:
         except BaseException:
             os.close(self.fd)
             raise
-        for arguments, own in zip(laid_out, sources, strict=True):
-            for place, source in zip(arguments.storages, own, strict=True):
-                _bytes(self._map, place).copy_(torch.empty(0, dtype=torch.uint8).set_(source))
+        for place, source in sources:
+            _bytes(self._map, place).copy_(torch.empty(0, dtype=torch.uint8).set_(source))
 
     def results(self, launch: LaunchArguments) -> dict[str, torch.Tensor]:
-        """Every tensor argument of a launch as it is now, in private memory, same geometry; shared storages stay shared."""
+        """Every tensor argument as it is now, in private memory with the same geometry; shared storages stay shared."""
         private = [_bytes(self._map, place).clone() for place in launch.storages]
         return {name: _view(view, private[view.storage]) for name, view in launch.views.items()}
 
-    def original(self, launch: LaunchArguments) -> Launch:
-        """The launch as it was before it was handed over."""
-        return next(was for was, told in zip(self._originals, self.message.launches, strict=True) if told is launch)
+    def verify(self, launch: LaunchArguments, trace: Trace | None, after: Mapping[str, torch.Tensor]) -> None:
+        """Check a job's trace against what the job cannot make up: the launch it got, and which bytes have changed.
+
+        A job that ran untrusted code can send anything in the simulator's name, because nothing inside one process tells the two
+        apart. Raises ProtocolError.
+        """
+        original = next(o for o, d in zip(self._originals, self.message.launches, strict=True) if d is launch)
+        if trace is None:
+            raise ProtocolError("a simulated launch has no trace")
+        if trace.grid != (*launch.grid, 1, 1)[:3]:
+            raise ProtocolError("the trace has the grid of another launch")
+        layouts = {name: (info.shape, info.strides, info.dtype) for name, info in trace.tensors.items()}
+        expected = {name: (view.shape, view.strides, view.dtype) for name, view in launch.views.items()}
+        if layouts != expected or trace.traffic.keys() != after.keys():
+            raise ProtocolError("the trace has the tensors of another launch")
+        if set(trace.writers) != set(launch.outputs):
+            raise ProtocolError("the trace does not say who stored the outputs")
+        for name in launch.outputs:
+            before = original.arguments[name]
+            assert isinstance(before, torch.Tensor)
+            _verify_stores(trace, name, before, after)
 
     def close(self) -> None:
         if self.fd >= 0:
@@ -61,43 +82,58 @@ class SharedLaunches:
         del self._map
 
 
-def _lay_out(launch: Launch, end: int) -> tuple[LaunchArguments, list[torch.UntypedStorage], int]:
-    """The launch without its bytes, the storages to copy, in order, and where they end; they begin at `end`."""
+def _verify_stores(trace: Trace, name: str, before: torch.Tensor, all_after: Mapping[str, torch.Tensor]) -> None:
+    """Reported stores must be paid for in bytes, and every other element must be unchanged."""
+    after = all_after[name]
+    stored = torch.from_numpy(trace.writers[name] >= 0)
+    if int(stored.sum()) * after.element_size() > trace.traffic[name].stored:
+        raise ProtocolError(f"the trace stores more elements of {name} than bytes")
+    if bool(stored.all()) or _overlaps(name, all_after):
+        return
+    rest = ~stored.reshape(after.shape)
+    # compared as bytes, because NaN does not equal itself
+    if not torch.equal(before[rest].view(torch.uint8), after[rest].view(torch.uint8)):
+        raise ProtocolError(f"elements of {name} have changed that nothing stored, says the trace")
+
+
+def _overlaps(name: str, tensors: Mapping[str, torch.Tensor]) -> bool:
+    """Whether an element may also be stored under another name or index."""
+    own = tensors[name]
+    place = own.untyped_storage().data_ptr()
+    shared = any(other.untyped_storage().data_ptr() == place for key, other in tensors.items() if key != name)
+    return shared or any(size > 1 and stride == 0 for size, stride in zip(own.shape, own.stride(), strict=True))
+
+
+def _describe(launch: Launch, end: int) -> tuple[LaunchArguments, list[torch.UntypedStorage], int]:
+    """The launch without its bytes, the storages to copy from `end` on, and where they end."""
     places: list[Storage] = []
     sources: list[torch.UntypedStorage] = []
-    seen: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     views: dict[str, View] = {}
-    for name, value in launch.arguments.items():
-        if not isinstance(value, torch.Tensor):
-            continue
-        storage = value.detach().cpu().untyped_storage()
-        index = seen.get(storage.data_ptr()) if storage.nbytes() else None
-        if index is None:
-            index = len(places)
-            seen[storage.data_ptr()] = index
+    tensors = {name: value for name, value in launch.arguments.items() if isinstance(value, torch.Tensor)}
+    for name, tensor in tensors.items():
+        storage = tensor.detach().cpu().untyped_storage()
+        number = numbers.get(storage.data_ptr()) if storage.nbytes() else None
+        if number is None:
+            number = numbers[storage.data_ptr()] = len(places)
             places.append(Storage(end, storage.nbytes()))
             sources.append(storage)
             end += -(-storage.nbytes() // _PAGE) * _PAGE + _PAGE
-        dtype = str(value.dtype).removeprefix("torch.")
-        views[name] = View(index, dtype, tuple(value.shape), tuple(value.stride()), int(value.storage_offset()))
-    scalars = {name: value for name, value in launch.arguments.items() if not isinstance(value, torch.Tensor)}
-    return (
-        LaunchArguments(
-            grid=tuple(int(n) for n in launch.grid),
-            parameters=tuple(launch.arguments),
-            scalars=scalars,
-            views=views,
-            meta=dict(launch.meta),
-            outputs=tuple(launch.outputs),
-            options=dict(launch.options),
-            far={name: tuple(strides) for name, strides in launch.far.items()},
-            skipped=launch.skipped,
-            begins=dict(launch.begins),
-            storages=tuple(places),
-        ),
-        sources,
-        end,
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        views[name] = View(number, dtype, tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset()))
+    plain: dict[str, Any] = {}
+    for name in _PLAIN:
+        value = getattr(launch, name)
+        plain[name] = dict(value) if isinstance(value, Mapping) else value
+    description = LaunchArguments(
+        grid=tuple(int(n) for n in launch.grid),
+        parameters=tuple(launch.arguments),
+        scalars={n: value for n, value in launch.arguments.items() if not isinstance(value, torch.Tensor)},
+        views=views,
+        storages=tuple(places),
+        **plain,
     )
+    return description, sources, end
 
 
 def attach(message: Launches, fd: int) -> list[Launch]:
@@ -114,16 +150,8 @@ def attach(message: Launches, fd: int) -> list[Launch]:
 def _attached(message: LaunchArguments, memory: mmap.mmap) -> Launch:
     storages = [_bytes(memory, place) for place in message.storages]
     tensors = {name: _view(view, storages[view.storage]) for name, view in message.views.items()}
-    return Launch(
-        grid=message.grid,
-        arguments={name: tensors[name] if name in tensors else message.scalars[name] for name in message.parameters},
-        meta=message.meta,
-        outputs=message.outputs,
-        options=message.options,
-        far=message.far,
-        skipped=message.skipped,
-        begins=message.begins,
-    )
+    arguments = {name: tensors[name] if name in tensors else message.scalars[name] for name in message.parameters}
+    return Launch(grid=message.grid, arguments=arguments, **{name: getattr(message, name) for name in _PLAIN})
 
 
 def _bytes(memory: mmap.mmap, place: Storage) -> torch.Tensor:

@@ -1,6 +1,6 @@
 """The processes of one job: worker → supervisor → job → whatever the job starts. The supervisor outlives them all.
 
-In a process namespace the supervisor is its first process, so the kernel ends every descendant with it; elsewhere it adopts
+In a process namespace the supervisor is the first process, so the kernel ends every descendant with it; elsewhere it adopts
 orphans and ends them itself. It holds the `report` socket: when the trusted side closes that, the job is over.
 """
 
@@ -12,7 +12,9 @@ import select
 import shutil
 import signal
 import socket
+import tempfile
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,7 +27,7 @@ _CHUNK = 1 << 16
 
 
 class Output:
-    """What a job printed: head and tail of it, never more than `limit` bytes."""
+    """The head and the tail of what a job printed, at most `limit` bytes."""
 
     def __init__(self, limit: int) -> None:
         self._half = limit // 2
@@ -43,7 +45,7 @@ class Output:
 
 
 def start(confinement: Confinement, data: socket.socket, report: socket.socket, run: Callable[[Channel], None]) -> int:
-    """Fork the processes of one job; returns the process that the worker has to reap. `run` is called in the job."""
+    """Fork the processes of one job, which calls `run`. Returns the process that the worker has to reap."""
     first = os.fork()
     if first:
         return first
@@ -52,24 +54,25 @@ def start(confinement: Confinement, data: socket.socket, report: socket.socket, 
         os.setsid()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         linux.prctl(linux.PR_SET_DUMPABLE, 0)
-        code = _first_process(confinement, data, report, run)
+        _supervise(confinement, data, report, run)
+        code = 0
     except BaseException as error:
-        _say(report, Broken(str(error)[:2000], getattr(error, "layer", "")))
+        _send(report, Broken(str(error)[:2000], getattr(error, "layer", "")))
     finally:
         os._exit(code)
 
 
-def _say(report: socket.socket, message: Message) -> None:
+def _send(report: socket.socket, message: Message) -> None:
     with contextlib.suppress(Closed, OSError):
         Channel(report).send(message, deadline=time.monotonic() + 5)
 
 
-def _first_process(
+def _supervise(
     confinement: Confinement, data: socket.socket, report: socket.socket, run: Callable[[Channel], None]
-) -> int:
+) -> None:
     isolation.enter_namespaces(confinement)
     if isolation.NAMESPACES in confinement.layers and os.fork():
-        return 0  # the namespace's first process reports for itself from here on
+        return  # the namespace's first process takes over
     linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
     isolation.hide_processes(confinement)
     reader, writer = os.pipe()
@@ -93,18 +96,17 @@ def _first_process(
         shutil.rmtree(confinement.folder, ignore_errors=True)
     code = os.WEXITSTATUS(ended) if os.WIFEXITED(ended) else None
     signal_number = os.WTERMSIG(ended) if os.WIFSIGNALED(ended) else None
-    _say(report, JobEnd(code, signal_number, reason, printed))
-    return 0
+    _send(report, JobEnd(code, signal_number, reason, printed))
 
 
 def take_compiled(confinement: Confinement) -> None:
-    """Give a job on the GPU what jobs before it compiled of the same kernel."""
+    """Give a job on the GPU what earlier jobs compiled of the same kernel."""
     if confinement.cache is not None and confinement.gpu and confinement.cache.exists():
         confinement.cache.rename(confinement.folder / isolation.CACHE)
 
 
 def keep_compiled(confinement: Confinement) -> None:
-    """Put what a job compiled where the next one finds it. Files are moved unread: foreign code may have made them."""
+    """Put what a job compiled where the next one finds it. Files move unread, because untrusted code may have made them."""
     own = confinement.folder / isolation.CACHE
     if confinement.cache is None or confinement.gpu or own.is_symlink() or not own.is_dir():
         return
@@ -117,7 +119,7 @@ def keep_compiled(confinement: Confinement) -> None:
 def _job(
     confinement: Confinement, data: socket.socket, report: int, writer: int, run: Callable[[Channel], None]
 ) -> None:
-    """Never returns. Until `run` is called, what goes wrong is said on the report socket, which foreign code never sees."""
+    """Never returns. Errors before `run` go to the report socket, which untrusted code never sees."""
     code = 1
     try:
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -127,11 +129,11 @@ def _job(
             os.dup2(source, target)
         os.close(writer)
         os.close(null)
-        _clean_environment(confinement.folder)
+        _set_folders(confinement.folder)
         try:
             isolation.confine(confinement)
         except LayerFailed as error:
-            _say(socket.socket(fileno=report), Broken(str(error)[:2000], error.layer))
+            _send(socket.socket(fileno=report), Broken(str(error)[:2000], error.layer))
             os._exit(1)
         os.close(report)
         run(Channel(data))
@@ -139,35 +141,31 @@ def _job(
     except Closed:
         pass
     except BaseException:
-        import traceback
-
         traceback.print_exc()
     finally:
         os._exit(code)
 
 
-def _clean_environment(folder: Path) -> None:
+def _set_folders(folder: Path) -> None:
     for name, place in (("HOME", ""), ("TMPDIR", "tmp"), ("TRITON_HOME", ""), ("TRITON_CACHE_DIR", isolation.CACHE)):
         os.environ[name] = str(folder / place)
     (folder / "tmp").mkdir()
     with contextlib.suppress(OSError):
         if os.geteuid() == 0:
             os.chown(folder / "tmp", isolation.NOBODY, isolation.NOBODY)
-    import tempfile
-
     tempfile.tempdir = None
 
 
 def _watch(confinement: Confinement, job: int, reader: int, report: socket.socket) -> tuple[int, str, bytes]:
-    """Wait until the job ends, is called off, or holds too much memory: how it ended, why, and what it printed."""
+    """Wait until the job ends, is called off, or takes too much: its wait status, why it was killed, and what it printed."""
     output = Output(confinement.limits.output)
     poll = select.poll()
     poll.register(reader, select.POLLIN)
     poll.register(report, select.POLLIN | select.POLLHUP)
     with contextlib.suppress(OSError, AttributeError):
         poll.register(os.pidfd_open(job), select.POLLIN)
-    baseline, reason = _held(job), ""
-    while True:
+    baseline, reason, pid = _held(job), "", 0
+    while not pid:
         for fd, _ in poll.poll(_TICK * 1000):
             if fd == reader:
                 data = os.read(reader, _CHUNK)
@@ -181,8 +179,6 @@ def _watch(confinement: Confinement, job: int, reader: int, report: socket.socke
         if not reason and (reason := _excess(confinement, job, baseline)):
             os.kill(job, signal.SIGKILL)
         pid, ended = os.waitpid(job, os.WNOHANG)
-        if pid:
-            break
     os.set_blocking(reader, False)
     with contextlib.suppress(BlockingIOError):
         for _ in range(64):
@@ -200,26 +196,24 @@ def _excess(confinement: Confinement, job: int, baseline: int) -> str:
 
 
 def _descendants(enough: int) -> list[int]:
-    """Processes under this one; stops looking once there are more than `enough`. Empty where the kernel does not say."""
-    found: list[int] = []
+    """Processes under this one, at least `enough` + 1 if there are more. Empty if the kernel does not say."""
+    pids: list[int] = []
     unread = [os.getpid()]
-    while unread and len(found) <= enough:
+    while unread and len(pids) <= enough:
         pid = unread.pop()
         with contextlib.suppress(OSError):
             children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-            found += children
+            pids += children
             unread += children
-    return found
+    return pids
 
 
 def _held(pid: int) -> int:
-    """Bytes of memory that are the process's own (resident, not mapped from files), 0 where that cannot be read."""
-    try:
+    """Bytes of the process's own memory (resident, not mapped from files), 0 if unknown."""
+    with contextlib.suppress(OSError, ValueError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("RssAnon:"):
                 return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        pass
     return 0
 
 

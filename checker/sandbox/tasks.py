@@ -1,5 +1,4 @@
-"""What a job is asked to do and what it answers, as messages. The answers come from beside foreign code: nothing in them is
-believed but what their types promise."""
+"""What a job is asked to do and what it answers, as messages. Answers may come from untrusted code: believe only their types."""
 
 from __future__ import annotations
 
@@ -18,45 +17,49 @@ from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
 LONGEST = 16_000
-"""Characters of a message or of its details that a job sends."""
+"""The most characters of a message or its details that a job sends."""
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
+
 
 # ----------------------------------------------------------------------------------------------------------- to a job
 
 
-class Ping(Message):
-    """Start and end."""
-
-
 class Compile(Message):
-    """Compile every `CompileRequest` of the `AskedToCompile` that follow, each within `seconds` of processor time."""
+    """Compile each request in the `MoreCompilations` that follow, within `seconds` of processor time each."""
 
     kernel: KernelSource
     seconds: float
 
 
 class Simulate(Message):
-    """Run all `Launches` that follow in the simulator, each launch within `seconds` of processor time."""
+    """Run the `Launches` that follow in the simulator, each within `seconds` of processor time."""
 
     kernel: KernelSource
     seconds: float
 
 
 class RunOnGpu(Message):
-    """Run all `Launches` that follow on the GPU, each launch within `seconds` by the clock."""
+    """Run the `Launches` that follow on the GPU, each within `seconds` on the clock."""
 
     kernel: KernelSource
     seconds: float
 
 
 class TimeOnGpu(Message):
-    """Time all `Launches` that follow."""
+    """Time the `Launches` that follow."""
 
     kernel: KernelSource
 
 
-Task = Ping | Compile | Simulate | RunOnGpu | TimeOnGpu
+Task = Compile | Simulate | RunOnGpu | TimeOnGpu
+
+
+class MoreCompilations(Message):
+    """`aside`: from now on the job leaves the processors to others that want them."""
+
+    requests: tuple[CompileRequest, ...]
+    aside: bool = False
 
 
 class Storage(msgspec.Struct):
@@ -76,31 +79,24 @@ class View(msgspec.Struct):
     offset: int
 
 
-class AskedToCompile(Message):
-    """One request after another. `aside`: from now on the job leaves the processors to others that want them."""
-
-    requests: tuple[CompileRequest, ...]
-    aside: bool = False
-
-
 class LaunchArguments(msgspec.Struct):
-    """A launch whose bytes lie in a shared file. `parameters` are in the launch's order."""
+    """A launch (see `checker.puzzle.Launch`) whose bytes are in a shared file. `parameters` keep the launch's order."""
 
     grid: tuple[int, ...]
     parameters: tuple[str, ...]
     scalars: Mapping[str, Scalar]
     views: Mapping[str, View]
+    storages: tuple[Storage, ...]
     meta: Mapping[str, Scalar]
     outputs: tuple[str, ...]
     options: Mapping[str, int]
     far: Mapping[str, tuple[int, ...]]
     skipped: tuple[int, int, int]
     begins: Mapping[str, int]
-    storages: tuple[Storage, ...]
 
 
 class Launches(Message):
-    """One launch after another. A shared file of `size` bytes comes along; `simulate` is for the simulator."""
+    """A shared file of `size` bytes comes along; `simulate` is for the simulator."""
 
     launches: tuple[LaunchArguments, ...]
     size: int
@@ -111,14 +107,14 @@ class Launches(Message):
 
 
 class CompileReport(Message):
-    """What came of request `number` of a job."""
+    """The result of a job's request `number`."""
 
     number: Count
     result: CompileResult
 
 
 class LaunchReport(Message):
-    """What came of launch `number` of a job: how it ended, on which line of the kernel's source, what was seen."""
+    """How a job's launch `number` ended, on which line of the kernel's source, and what the simulator or the clock saw."""
 
     number: Count
     status: Literal["passed", "compile_error", "runtime_error", "timeout", "resource_limit"]
@@ -131,13 +127,13 @@ class LaunchReport(Message):
 
 
 def longest_trace(launch: LaunchArguments) -> int:
-    """Bytes of what may be seen of a launch: its events and findings, and a program and a line for each element."""
+    """The most bytes in a launch's trace: its events and findings, and a program and a line for each element."""
     return trace_codec.MAX_BYTES + 12 * sum(math.prod(view.shape) for view in launch.views.values())
 
 
 def trace_from_bytes(data: memoryview, most: int = trace_codec.MAX_BYTES) -> Trace:
-    """Raises ProtocolError where `data` is no trace, or longer than `most` bytes."""
+    """Raises ProtocolError if `data` is not a trace, or is longer than `most` bytes."""
     try:
         return trace_codec.decode(data, most)
     except trace_codec.MalformedTrace as error:
-        raise ProtocolError(f"the trace is not one: {error}") from error
+        raise ProtocolError(f"its trace cannot be read: {error}") from error

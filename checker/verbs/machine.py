@@ -63,7 +63,7 @@ class Machine:
     jupyter: str | None = None
     colab: bool = False
     sandbox: str | None = None
-    sandbox_gaps: tuple[str, ...] = ()  # names of what a job can do all the same (`checker.sandbox.self_test.GAPS`)
+    sandbox_gaps: tuple[str, ...] = ()  # names of what a job can do all the same (`checker.sandbox.probe.GAPS`)
     sandbox_lost: tuple[str, ...] = ()  # why layers are not in force
     sandbox_error: str = ""
     folder: str = "."

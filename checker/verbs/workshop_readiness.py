@@ -69,7 +69,7 @@ def _check() -> Iterator[HealthCheck]:
         yield HealthCheck("a check", "problem", "The folder solutions/ is missing. Fetch the course again.")
         return
     source = next(found.source for found in from_path(path, [puzzle]) if found.source is not None)
-    Sandbox.shared().ping()
+    Sandbox.shared().worker.wait_ready()
     began = time.perf_counter()
     verdict = check_source(puzzle, source, "cpu", runner=Sandbox.shared())
     seconds = time.perf_counter() - began

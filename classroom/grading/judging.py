@@ -236,9 +236,9 @@ class Bounded:
                 done += 1
                 if self._over:
                     break
-        from checker.sandbox.compile_pool import failed
+        from checker.compiler import not_compiled
 
-        yield from (failed(request, "timeout", self._message) for request in requests[done:])
+        yield from (not_compiled(request, "timeout", self._message) for request in requests[done:])
 
     def simulate(
         self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions

@@ -17,7 +17,7 @@ from checker.compiler import compile_kernel
 from checker.course import PUZZLES
 from checker.judge.compile_gate import Compilation
 from checker.judge.launches import plan, prepare_all, without_numbers
-from checker.sandbox.job_main import adopt_compiled
+from checker.sandbox.job import adopt_compiled
 from checker.submission.from_path import from_path
 from checker.submission.load import load_kernel
 

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from checker import cli
-from checker.compiler import CompileRequest, CompileResult
+from checker.compiler import CompileRequest, CompileResult, not_compiled
 from checker.judge.runner import session
 from checker.sandbox import Sandbox
-from checker.sandbox.compile_pool import failed
 from checker.sandbox.isolation import Limits
 from checker.submission.files import Entry
 from checker.submission.reader import Reader
@@ -72,7 +71,7 @@ class SlowCompiler:
         for request in requests:
             time.sleep(0.05)
             self.compiled += 1
-            yield failed(request, "timeout", "Compiling it took too long.")
+            yield not_compiled(request, "timeout", "Compiling it took too long.")
 
 
 def test_a_compile_bomb_costs_the_time_of_one_kernel_however_many_compilations_it_asks_for() -> None:

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from checker.puzzle import Launch
-from checker.sandbox import Limits, Sandbox, forked_worker
+from checker.sandbox import Limits, Sandbox
 from checker.submission.kernel import KernelSource, Piece
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,15 +63,7 @@ def soon(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
     return True
 
 
-@pytest.fixture(autouse=True)
-def _own_workers(own_worker: None) -> None:
-    """What is tested here is what a learner's machine starts."""
-
-
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[Sandbox]:
     with Sandbox(Limits(simulate=2.5, compile=30.0, memory=512 << 20, processes=16)) as one:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.delenv(forked_worker.VARIABLE, raising=False)
-            one.ping()
         yield one

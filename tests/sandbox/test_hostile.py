@@ -229,7 +229,7 @@ def test_the_network_is_out_of_reach(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("call", ["open('/proc/{pid}/mem', 'rb').read(1)", "os.kill({pid}, 0)", "ptrace({pid})"])
 @pytest.mark.parametrize("whose", ["parent", "worker"])
 def test_other_processes_are_out_of_reach(sandbox: Sandbox, call: str, whose: str) -> None:
-    pid = os.getpid() if whose == "parent" else sandbox._worker.pid
+    pid = os.getpid() if whose == "parent" else sandbox.worker.pid
     attack = f"""
     import ctypes, os
     def ptrace(pid):
@@ -355,7 +355,7 @@ def test_a_job_that_forks_without_end_ends(either: Sandbox) -> None:
     assert results[-1].status == "resource_limit"
     assert "more processes" in results[-1].message
     works(either)
-    pid = either._worker.pid
+    pid = either.worker.pid
     children = Path(f"/proc/{pid}/task/{pid}/children")
     assert soon(lambda: not children.read_text().split(), seconds=20), "the worker has descendants after its jobs"
 

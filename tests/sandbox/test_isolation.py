@@ -50,7 +50,7 @@ def test_each_layer_closes_what_it_should_and_the_probe_sees_the_rest(
 @pytest.mark.parametrize("programs", [False, True])
 def test_the_filter_is_a_valid_program(gpu: bool, programs: bool) -> None:
     """Every jump stays inside, every path ends in a return; run on a few calls by a small interpreter of BPF."""
-    code = linux.filter_program(may_start_programs=programs, gpu=gpu, pid=7)
+    code = linux.filter_program(programs=programs, gpu=gpu, pid=7)
     steps = list(struct.iter_unpack("<HBBI", code))
     column = 0 if linux.MACHINE == "x86_64" else 1
 

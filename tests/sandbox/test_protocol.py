@@ -46,7 +46,7 @@ def framed(data: bytes) -> bytes:
 
 def test_a_frame_arrives_whole_and_with_its_descriptors(pair: tuple[Channel, socket.socket]) -> None:
     channel, far = pair
-    sent = JobSpec(msgspec.Raw(encode(os.urandom(3_000_000))), Limits(), cpu_seconds=10, gpu=True)
+    sent = JobSpec(msgspec.Raw(encode(os.urandom(3_000_000))), Limits(), gpu=True)
     reader, writer = os.pipe()
     sender = threading.Thread(target=Channel(far).send, args=(sent, [writer]))
     sender.start()

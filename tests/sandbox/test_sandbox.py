@@ -22,6 +22,7 @@ from checker.judge.outcome import simulate
 from checker.judge.traffic_gate import bytes_moved
 from checker.puzzle import Launch
 from checker.sandbox import Limits, Sandbox
+from checker.sandbox.session import Session
 from tests.judge.helpers import cpu_cases, solution
 from tests.sandbox.conftest import ROOT, does, kernel, launch, soon, works
 
@@ -95,7 +96,7 @@ def test_compiled_results_come_in_order_and_are_remembered(sandbox: Sandbox, mon
     requests = [request(c, 128) for c in (75, 80, 89, 90)]
     results = list(sandbox.compile(kernel(), requests))
     assert [(r.request, r.ok, r.status) for r in results] == [(q, True, "passed") for q in requests]
-    monkeypatch.setattr(sandbox, "_job", _no_job)
+    monkeypatch.setattr(Session, "start", _no_job)
     assert list(sandbox.compile(kernel(), requests)) == results
 
 
@@ -161,8 +162,8 @@ def test_another_alignment_is_another_compilation(sandbox: Sandbox) -> None:
 def test_a_worker_that_was_killed_is_replaced() -> None:
     with Sandbox() as fresh:
         works(fresh)
-        assert fresh._worker.pid is not None
-        os.kill(fresh._worker.pid, signal.SIGKILL)
+        assert fresh.worker.pid is not None
+        os.kill(fresh.worker.pid, signal.SIGKILL)
         time.sleep(0.1)
         works(fresh)
 
@@ -170,7 +171,7 @@ def test_a_worker_that_was_killed_is_replaced() -> None:
 def test_close_and_use_again() -> None:
     fresh = Sandbox()
     works(fresh)
-    pid, folder = fresh._worker.pid, fresh._worker._folder
+    pid, folder = fresh.worker.pid, fresh.worker._folder
     fresh.close()
     assert not Path(f"/proc/{pid}").exists()
     assert not folder.exists()
@@ -180,7 +181,7 @@ def test_close_and_use_again() -> None:
 
 def test_a_worker_that_cannot_start_is_never_the_learners_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "checker.sandbox.worker_client._COMMAND", (sys.executable, "-c", "print('no torch here'); raise SystemExit(1)")
+        "checker.sandbox.client._COMMAND", (sys.executable, "-c", "print('no torch here'); raise SystemExit(1)")
     )
     fresh = Sandbox()
     (result,) = fresh.simulate(kernel(), [launch()])
@@ -217,7 +218,7 @@ def test_an_interrupt_ends_the_job(sandbox: Sandbox) -> None:
 
 def idle(sandbox: Sandbox) -> bool:
     """No job of the sandbox is left."""
-    return soon(lambda: not list(sandbox._worker._folder.glob("job-*")))
+    return soon(lambda: not list(sandbox.worker._folder.glob("job-*")))
 
 
 def test_no_descriptor_and_no_folder_is_left_behind(sandbox: Sandbox) -> None:
@@ -269,14 +270,15 @@ def test_a_forked_child_starts_its_own() -> None:
     code = """
 import os
 from checker.sandbox import Limits, Sandbox
+from checker.sandbox.session import Session
 from tests.sandbox.conftest import works
 s = Sandbox.shared(); assert s is Sandbox.shared()
-works(s); mine = s._worker.pid
+works(s); mine = s.worker.pid
 child = os.fork()
 if child == 0:
-    works(s); assert s._worker.pid != mine; s.close(); os._exit(0)
+    works(s); assert s.worker.pid != mine; s.close(); os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
-works(s); assert s._worker.pid == mine
+works(s); assert s.worker.pid == mine
 print(mine)
 """
     done = run_python(code)
@@ -288,11 +290,12 @@ def test_a_parent_that_is_killed_takes_everything_with_it() -> None:
     code = """
 import os, signal, threading, time
 from checker.sandbox import Limits, Sandbox
+from checker.sandbox.session import Session
 from tests.sandbox.conftest import kernel, launch, works
 s = Sandbox(); works(s)
 threading.Thread(target=lambda: list(s.simulate(kernel("while True: pass"), [launch()])), daemon=True).start()
 time.sleep(0.7)
-print(s._worker.pid, flush=True)
+print(s.worker.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
     done = run_python(code)
@@ -303,7 +306,8 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_a_worker_does_not_start_a_worker(sandbox: Sandbox) -> None:
     nested = """
     from checker.sandbox import Limits, Sandbox
-    assert Sandbox.shared()._worker.pid is None
+from checker.sandbox.session import Session
+    assert Sandbox.shared().worker.pid is None
     """
     (result,) = sandbox.simulate(kernel(nested), [launch()])
     assert result.status == "passed", result.message

@@ -11,7 +11,7 @@ import torch
 from checker.compiler import CompileRequest
 from checker.sandbox import Sandbox, supervisor
 from checker.sandbox.isolation import Confinement
-from checker.sandbox.kept_jobs import KeptJobs
+from checker.sandbox.session import Session
 from checker.simulator.trace import SimulateOptions
 from tests.sandbox.conftest import kernel, launch
 
@@ -33,8 +33,8 @@ TYPES = {"x_ptr": "*fp32", "y_ptr": "*fp32", "z_ptr": "*fp32", "N": "i32", "BLOC
 def started(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The jobs that were started."""
     jobs: list[object] = []
-    start = Sandbox._job
-    monkeypatch.setattr(Sandbox, "_job", lambda *given, **more: jobs.append(job := start(*given, **more)) or job)
+    start = Session.start
+    monkeypatch.setattr(Session, "start", lambda *given, **more: jobs.append(job := start(*given, **more)) or job)
     return jobs
 
 
@@ -109,13 +109,13 @@ def test_leaving_a_session_ends_its_jobs(sandbox: Sandbox, started: list[object]
 
 
 def test_what_is_compiled_waits_for_the_launch_of_the_same_session_only(sandbox: Sandbox, tmp_path: Path) -> None:
-    folder, request = sandbox._worker._folder, CompileRequest(90, TYPES, {"BLOCK_N": 128}, {"num_warps": 1})
+    folder, request = sandbox.worker._folder, CompileRequest(90, TYPES, {"BLOCK_N": 128}, {"num_warps": 1})
 
-    def taken(jobs: KeptJobs, name: str) -> int:
+    def taken(jobs: Session, name: str) -> int:
         """How many programs for a GPU a job on the GPU would find."""
         (tmp_path / name).mkdir()
         cache = folder / f"cache-{jobs.cache}"
-        job = Confinement(frozenset(), tmp_path / name, True, True, 10, 0, sandbox.limits, cache)
+        job = Confinement(frozenset(), tmp_path / name, True, True, 0, sandbox.limits, cache)
         supervisor.take_compiled(job)
         supervisor.keep_compiled(job)  # what a launch leaves is nobody's
         return len(list((tmp_path / name).glob("cache/*/*.cubin")))
@@ -123,9 +123,9 @@ def test_what_is_compiled_waits_for_the_launch_of_the_same_session_only(sandbox:
     with sandbox.session(gpu=True) as session, sandbox.session(gpu=True) as other:
         for _ in range(2):  # an answer from memory would leave nothing behind
             assert [result.ok for result in session.compile(kernel("# handed over"), [request])] == [True]
-        session._jobs.hand_over()
-        assert taken(other._jobs, "other") == 0
-        assert taken(session._jobs, "own") == 1
+        session.hand_over()
+        assert taken(other, "other") == 0
+        assert taken(session, "own") == 1
         assert not list(folder.glob("cache-*"))
         assert next(iter(session.compile(kernel("# handed over"), [request]))).ok
     assert not list(folder.glob("cache-*"))

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from checker.sandbox import Sandbox
-from checker.sandbox import sandbox as module
+from checker.sandbox import session as module
 from checker.simulator.trace import SimulateOptions
 from tests.sandbox.conftest import kernel, launch
 from tests.sandbox.test_session import STOPS_AT_5, right
@@ -34,7 +34,7 @@ def test_results_come_in_the_order_asked_each_with_its_own_tensors(
 def test_launches_are_shared_out_by_shape_and_come_back_in_order(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
     blocks = [2**i for i in range(8)]
     launches = [launch(n, block) for n in (37, 50, 61) for block in blocks]
     shares = module._shares(launches, 2)
@@ -49,7 +49,7 @@ def test_launches_are_shared_out_by_shape_and_come_back_in_order(
 def test_of_shared_out_launches_the_first_that_does_not_end_is_the_last(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
     launches = [launch(5 if number in (9, 12) else 40, 2 ** (number % 8)) for number in range(16)]
     results = list(sandbox.simulate(kernel("", STOPS_AT_5), launches, TOGETHER))
     assert [result.status for result in results] == ["passed"] * 9 + ["protocol_error"]

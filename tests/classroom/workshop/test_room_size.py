@@ -39,7 +39,6 @@ def test_memory_and_processor_are_those_of_a_process_tree() -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.usefixtures("own_worker")
 def test_simulated_learners_check_right_and_wrong_kernels_at_once() -> None:
     with room_size.room(2) as present:
         with room_size.Watch([learner.pid for learner in present]) as watch:

@@ -1,12 +1,13 @@
-"""What a job does once it is isolated: compile, simulate, launch or time one kernel, and say what came out of it.
+"""What a job does once it is isolated: compile, simulate, launch or time one kernel, and report the result.
 
-This runs beside foreign code, so the trusted side believes nothing it sends unchecked (`tasks.py`).
+It runs beside untrusted code, so the trusted side checks everything it sends (`tasks.py`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import itertools
 import json
 import linecache
@@ -25,20 +26,23 @@ from types import FrameType
 from typing import Any
 
 import msgspec
+import torch
+import triton
+import triton.backends.nvidia.compiler
+import triton.language as tl
 
 from checker import gpu
-from checker.compiler import CompileRequest, CompileResult, compile_kernel
+from checker.compiler import CompileRequest, compile_kernel, not_compiled
 from checker.puzzle import Launch
-from checker.sandbox.protocol import Channel, JobStarted, decode
+from checker.sandbox.protocol import Channel, JobStarted, decode, decoder
 from checker.sandbox.shared_memory import attach
 from checker.sandbox.tasks import (
     LONGEST,
-    AskedToCompile,
     Compile,
     CompileReport,
     Launches,
     LaunchReport,
-    Ping,
+    MoreCompilations,
     RunOnGpu,
     Simulate,
     Task,
@@ -47,24 +51,48 @@ from checker.sandbox.tasks import (
 from checker.simulator import SimulateOptions, Trace, simulate, simulate_together, trace_codec
 from checker.submission.load import load_kernel
 
-_ASIDE = 5
-"""A third of the processor time that others get who want it too."""
+_ASIDE = 5  # nice: a third of the processor time of others that want it, too
 
 
-def run(channel: Channel, folder: Path, task: msgspec.Raw) -> None:
-    """All of a job. `task` comes from the trusted side."""
+@triton.jit
+def _warm_kernel(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):  # type: ignore[no-untyped-def]
+    offs_n = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
+    mask = offs_n < N
+    x = tl.load(x_ptr + offs_n, mask=mask, other=0.0)
+    tl.store(y_ptr + offs_n, tl.exp(x - tl.max(x, axis=0)), mask=mask)
+
+
+def warm_up(folder: Path) -> None:
+    """In the worker, before any job: do what a cold compiler and simulator need a second for. `folder` takes Triton's cache.
+
+    Leaves a single thread, so that a fork is safe, and does not touch CUDA.
+    """
+    torch.set_num_threads(1)
+    for kind in (Task, MoreCompilations, Launches):
+        decoder(kind)
+    os.environ["TRITON_CACHE_DIR"] = str(folder / "warm")
+    signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "N": "i32"}
+    launch = Launch((1,), {"x_ptr": torch.zeros(5), "y_ptr": torch.zeros(5), "N": 5}, {"BLOCK_N": 8}, ("y_ptr",))
+    # if one of these fails, the first job is slower and reports what is wrong
+    with contextlib.suppress(Exception):
+        compile_kernel(_warm_kernel, CompileRequest(80, signature, {"BLOCK_N": 128}, {"num_warps": 4}))
+    with contextlib.suppress(Exception):
+        simulate(_warm_kernel, launch, SimulateOptions())
+    gc.collect()
+    gc.freeze()
+
+
+def run(channel: Channel, folder: Path, encoded: msgspec.Raw) -> None:
+    """A whole job. The task comes from the trusted side. `Closed` ends the job when no more work comes."""
     faulthandler.enable(sys.stderr)
-    asked: Task = decode(Task, task)  # type: ignore[arg-type]
-    if isinstance(asked, RunOnGpu):
+    task: Task = decode(Task, encoded)  # type: ignore[arg-type]
+    if isinstance(task, RunOnGpu):
         gpu.initialise()
     channel.send(JobStarted())
-    if isinstance(asked, Compile):
-        _compile(channel, folder, asked)
-    elif not isinstance(asked, Ping):
-        _launches(channel, folder, asked)
-
-
-# ------------------------------------------------------------------------------------------------------------- compile
+    if isinstance(task, Compile):
+        _compile(channel, folder, task)
+    else:
+        _launches(channel, folder, task)
 
 
 def _compile(channel: Channel, folder: Path, task: Compile) -> None:
@@ -76,37 +104,29 @@ def _compile(channel: Channel, folder: Path, task: Compile) -> None:
             function = function or load_kernel(task.kernel, folder)
             result = compile_kernel(function, request)
         except (Exception, SystemExit) as error:
-            told = _failure(number, error, folder)
-            result = CompileResult(
-                request,
-                ok=False,
-                kind="other",
-                message=told.message,
-                raw=told.detail,
-                line=told.line,
-                seconds=time.perf_counter() - began,
-                status="resource_limit" if told.status == "resource_limit" else "compile_error",
-            )
+            failure = _failure(number, error, folder)
+            status = "resource_limit" if failure.status == "resource_limit" else "compile_error"
+            result = not_compiled(request, status, failure.message, failure.detail)
+            result = replace(result, line=failure.line, seconds=time.perf_counter() - began)
         if not result.ok and _children_seconds() - used_below >= task.seconds:
-            # the assembler was ended by its limit; Triton only says "failed"
+            # the assembler reached its limit; Triton only says "failed"
             result = replace(result, status="timeout")
         result = replace(result, message=result.message[:LONGEST], raw=result.raw[:LONGEST])
         channel.send(CompileReport(number, result))
 
 
 def _requests(channel: Channel) -> Iterator[CompileRequest]:
-    """Until nothing more is asked for: then `Closed` ends the job."""
     while True:
-        message = channel.receive_with_fds(AskedToCompile)[0]
+        message = channel.receive_with_fds(MoreCompilations)[0]
         if message.aside:
             os.nice(_ASIDE)
         yield from message.requests
 
 
 def _allow(seconds: float) -> None:
-    """From here on this process, and each that it starts, ends when it has used so much more processor time.
+    """Let this process, and each one it starts, use so much more processor time.
 
-    By the kernel's own count, since a compiler that loops in C++ lets no Python handler run.
+    The kernel counts it, because a compiler that loops in C++ runs no Python signal handler.
     """
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
@@ -118,24 +138,21 @@ def _children_seconds() -> float:
     return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
-# ------------------------------------------------------------------------------------------------------------ launches
-
-
 def _launches(channel: Channel, folder: Path, task: Simulate | RunOnGpu | TimeOnGpu) -> None:
     function: Any = None
     if isinstance(task, RunOnGpu):
         adopt_compiled(Path(os.environ["TRITON_CACHE_DIR"]))
     launches: list[Launch] = []
-    seen: list[Trace | None] = []
+    traces: list[Trace | None] = []
     for number in itertools.count():
         if not launches:
-            message, fds = channel.receive_with_fds(Launches)  # Closed, when nothing more is asked for, ends the job
+            message, fds = channel.receive_with_fds(Launches)
             launches += attach(message, fds[0])
-            seen = [None] * len(launches)
+            traces = [None] * len(launches)
             if isinstance(task, Simulate) and message.simulate == SimulateOptions(together=True):
-                function, seen = _together(function, folder, task, launches)
-        launch, trace = launches.pop(0), seen.pop(0)
-        began = time.perf_counter()
+                function, traces = _together(function, folder, task, launches)
+        launch, trace = launches.pop(0), traces.pop(0)
+        began, timing = time.perf_counter(), None
         try:
             with _time_limit(channel, folder, number, task):
                 function = function or load_kernel(task.kernel, folder)
@@ -143,22 +160,23 @@ def _launches(channel: Channel, folder: Path, task: Simulate | RunOnGpu | TimeOn
                     trace = trace or simulate(function, launch, message.simulate)
                 elif isinstance(task, RunOnGpu):
                     gpu.launch_kernel(function, launch, in_place=True)
-            timing = gpu.time_kernel(function, launch) if isinstance(task, TimeOnGpu) else None
-            report = LaunchReport(number, "passed", seconds=time.perf_counter() - began, timing=timing)
+                else:
+                    timing = gpu.time_kernel(function, launch)
+            encoded = None if trace is None else memoryview(trace_codec.encode(trace))
+            seconds = time.perf_counter() - began
+            report = LaunchReport(number, "passed", seconds=seconds, trace=encoded, timing=timing)
         except (Exception, SystemExit) as error:
             report = _failure(number, error, folder)
-        del launch  # its memory is the other side's now
-        if trace is not None and report.status == "passed":
-            report = msgspec.structs.replace(report, trace=memoryview(trace_codec.encode(trace)))
+        del launch  # its memory belongs to the other side now
         channel.send(report)
         if report.status != "passed":
             return
 
 
 def _together(function: Any, folder: Path, task: Simulate, launches: list[Launch]) -> tuple[Any, list[Trace | None]]:
-    """The kernel, and a trace of each launch in which nothing is found. A kernel that cannot be loaded is told of by its first launch.
+    """The kernel, and a trace of each launch without a finding. If the kernel cannot be loaded, its first launch reports it.
 
-    Where it takes much longer than it may, the process ends without a word: that says nothing about any launch.
+    If it takes much too long, the process ends without a word, because that says nothing about any one launch.
     """
     try:
         with _Timer(None, folder, 0, 2 * task.seconds, by_clock=False):
@@ -169,7 +187,7 @@ def _together(function: Any, folder: Path, task: Simulate, launches: list[Launch
 
 
 def adopt_compiled(cache: Path) -> None:
-    """Make Triton's cache usable that other jobs filled: it names files by their full path, and they lay in another folder."""
+    """Make Triton's cache usable after a move from another job's folder: it names files by their full path."""
     for group in cache.glob("*/__grp__*"):
         with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):  # then it is compiled again
             names = json.loads(group.read_text())["child_paths"]
@@ -179,7 +197,7 @@ def adopt_compiled(cache: Path) -> None:
 def _time_limit(
     channel: Channel, folder: Path, number: int, task: Simulate | RunOnGpu | TimeOnGpu
 ) -> AbstractContextManager[None]:
-    if isinstance(task, TimeOnGpu):  # whoever waits for it has a clock
+    if isinstance(task, TimeOnGpu):  # the trusted side's clock is enough
         return nullcontext()
     return _Timer(channel, folder, number, task.seconds, by_clock=isinstance(task, RunOnGpu))
 
@@ -187,21 +205,20 @@ def _time_limit(
 class _Timer(AbstractContextManager[None]):
     """Stops the work on one launch from inside, where the kernel's current line is known.
 
-    It answers and leaves the process at once instead of raising: what lies between might catch an exception.
+    It answers and leaves the process at once, because the kernel might catch an exception.
     """
 
     def __init__(self, channel: Channel | None, folder: Path, number: int, seconds: float, *, by_clock: bool) -> None:
         self._channel, self._folder, self._number, self._seconds = channel, folder, number, seconds
-        self._which, self._signal = (
-            (signal.ITIMER_REAL, signal.SIGALRM) if by_clock else (signal.ITIMER_PROF, signal.SIGPROF)
-        )
+        self._timer = signal.ITIMER_REAL if by_clock else signal.ITIMER_PROF
+        self._signal = signal.SIGALRM if by_clock else signal.SIGPROF
 
     def __enter__(self) -> None:
         signal.signal(self._signal, self._ring)
-        signal.setitimer(self._which, self._seconds)
+        signal.setitimer(self._timer, self._seconds)
 
     def __exit__(self, *_: object) -> None:
-        signal.setitimer(self._which, 0)
+        signal.setitimer(self._timer, 0)
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
         stack = traceback.StackSummary.extract(traceback.walk_stack(frame), lookup_lines=False)
@@ -212,21 +229,21 @@ class _Timer(AbstractContextManager[None]):
 
 
 def _failure(number: int, error: BaseException, folder: Path) -> LaunchReport:
-    """An exception as a report. The rooms' own errors carry their words; any other gets its type and the kernel's line."""
+    """An exception as a report. Our own errors carry a message; any other gets its type and the kernel's line."""
     linecache.checkcache()
     detail = "".join(traceback.format_exception(error))[-LONGEST:].replace(str(folder) + os.sep, "")
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(str(folder))]
     line = lines[-1] if lines else getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
+    status: Any = getattr(error, "status", "")
     if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
-        message = "The kernel asked for more memory than it may use."
-        return LaunchReport(number, "resource_limit", message, detail, line)
-    status = getattr(error, "status", None)
-    if status in ("compile_error", "runtime_error", "timeout", "resource_limit") and hasattr(error, "message"):
-        own = getattr(error, "line", None)
-        said = str(getattr(error, "detail", "") or detail)
-        line = own if isinstance(own, int) else line
-        return LaunchReport(number, status, str(error.message)[:LONGEST], said[:LONGEST], line)
-    if isinstance(error, SystemExit):
-        return LaunchReport(number, "runtime_error", "The kernel ended the process it ran in.", detail, line)
-    message = f"The kernel raised {type(error).__name__}: {error}"
-    return LaunchReport(number, "runtime_error", message[:LONGEST], detail, line)
+        status, message = "resource_limit", "The kernel asked for more memory than it may use."
+    elif status in ("compile_error", "runtime_error", "timeout", "resource_limit") and hasattr(error, "message"):
+        message = str(error.message)
+        detail = str(getattr(error, "detail", "") or detail)
+        own_line = getattr(error, "line", None)
+        line = own_line if isinstance(own_line, int) else line
+    elif isinstance(error, SystemExit):
+        status, message = "runtime_error", "The kernel ended the process it ran in."
+    else:
+        status, message = "runtime_error", f"The kernel raised {type(error).__name__}: {error}"
+    return LaunchReport(number, status, message[:LONGEST], detail[:LONGEST], line)

@@ -1,4 +1,4 @@
-"""Which layers hold on this machine: each is put on for a trial job, and that job tries what a job must not be able to do."""
+"""Which isolation layers hold on this machine: a trial job sets each of them up, and tries what a job must not be able to do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ctypes
 import os
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -16,25 +16,19 @@ from checker.sandbox.protocol import Broken, Channel, Closed, Message, ProtocolE
 
 _PATIENCE = 20.0
 _SECRET = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/dev/mem", "/proc/kcore")
-GAPS = {
-    "network": "open a connection",
-    "write": "write outside its own folder",
-    "memory": "read the memory of the checker's processes",
-    "signal": "send signals to the checker's processes",
-    "solutions": "read the folder of the course",
-    "secrets": "read files of the system that only root may read",
-}
-"""What a job must not be able to do, by the name that a sandbox reports it under."""
+GAPS = frozenset({"network", "write", "memory", "signal", "solutions", "secrets"})
+"""What a job must not be able to do: connect anywhere, write outside its folder, read the memory of the checker's processes or
+signal them, read the course's solutions, read what only root may read."""
 
 
 class Attempted(Message):
-    """A trial job: what it was able to do, by the names in `GAPS`."""
+    """A trial job: what it could do, by the names in `GAPS`."""
 
     gaps: tuple[str, ...]
 
 
 class CudaStarted(Message):
-    """A trial job: what the CUDA driver answered, 0 where it started."""
+    """A trial job: the CUDA driver's error code, 0 if it started."""
 
     error: int
 
@@ -43,12 +37,12 @@ Result = TypeVar("Result", Attempted, CudaStarted)
 Thing = TypeVar("Thing", int, str)
 Layers = frozenset[str]
 StartJob = Callable[[Layers, socket.socket, socket.socket, Callable[[Channel], None]], None]
-"""Starts a job within these layers, with its sockets for data and for its end, that calls the function."""
+"""Starts a job within these layers, with its sockets for data and for its end. The job calls the function."""
 
 
 @dataclass(frozen=True)
 class Strongest:
-    """The layers that can be put on, the names in `GAPS` of what a job can do all the same, and why other layers cannot be put on."""
+    """The layers that can be set up, what a job can do in spite of them (names in `GAPS`), and why other layers cannot be set up."""
 
     layers: Layers
     gaps: Layers
@@ -56,21 +50,21 @@ class Strongest:
 
 
 def strongest_layers(start: StartJob, layers: Layers, trusted: int) -> Strongest:
-    """What holds out of `layers`; `trusted` is the process that decides. Raises RuntimeError where no job can be started."""
+    """The strongest subset of `layers`; `trusted` is the process that decides. Raises RuntimeError if no job can start."""
     outside, lost = (os.getpid(), os.getppid(), trusted), list[str]()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         while True:
             answer = _trial(start, layers, lambda channel: _attempt_all(channel, port, outside), Attempted)
             if isinstance(answer, Attempted):
-                return Strongest(layers, frozenset(answer.gaps) & GAPS.keys(), tuple(lost))
+                return Strongest(layers, GAPS.intersection(answer.gaps), tuple(lost))
             fewer = _without(layers, answer)
-            lost += [answer.message or f"{layer} cannot be put on" for layer in layers - fewer]
+            lost += [answer.message or f"{layer} cannot be set up" for layer in layers - fewer]
             layers = fewer
 
 
 def strongest_gpu_layers(start: StartJob, layers: Layers) -> Layers:
-    """The layers under which the CUDA driver starts, out of `layers`. Raises RuntimeError where it never does."""
+    """The strongest subset of `layers` under which the CUDA driver starts. Raises RuntimeError if it never does."""
     answer: CudaStarted | Broken = Broken("")
     for kept in (layers, layers - {LANDLOCK}, layers & {OTHER_USER, SECCOMP}, layers & {SECCOMP}, Layers()):
         answer = _trial(start, kept, _start_cuda, CudaStarted)
@@ -84,7 +78,7 @@ def _without(layers: Layers, answer: Broken) -> Layers:
     for layer in (answer.layer, LANDLOCK, NAMESPACES, OTHER_USER, SECCOMP):
         if layer in layers:
             return layers - {layer}
-    raise RuntimeError(f"no job can be started on this machine: {answer.message}")
+    raise RuntimeError(f"no job can start on this machine: {answer.message}")
 
 
 def _trial(start: StartJob, layers: Layers, run: Callable[[Channel], None], kind: type[Result]) -> Result | Broken:
@@ -104,7 +98,7 @@ def _trial(start: StartJob, layers: Layers, run: Callable[[Channel], None], kind
             return Broken("a trial job ended without an answer")
 
 
-def _attempt_all(channel: Channel, port: int, outside: tuple[int, ...]) -> None:
+def _attempt_all(channel: Channel, port: int, outside: Iterable[int]) -> None:
     """Runs in the job; `outside` are processes it must not reach."""
     attempts: dict[str, Callable[[], object]] = {
         "network": lambda: socket.create_connection(("127.0.0.1", port), timeout=1).close(),
@@ -114,14 +108,14 @@ def _attempt_all(channel: Channel, port: int, outside: tuple[int, ...]) -> None:
         "solutions": lambda: next((ROOT / "solutions").glob("*.py")).read_bytes(),
         "secrets": lambda: _any(_SECRET, lambda path: Path(path).open("rb").close()),
     }
-    done: list[str] = []
+    gaps: list[str] = []
     for name, attempt in attempts.items():
         try:
             attempt()
-            done.append(name)
+            gaps.append(name)
         except (OSError, StopIteration):
             continue
-    channel.send(Attempted(tuple(done)))
+    channel.send(Attempted(tuple(gaps)))
 
 
 def _write_outside() -> None:
@@ -130,16 +124,15 @@ def _write_outside() -> None:
     place.unlink()
 
 
-def _any(things: Sequence[Thing], attempt: Callable[[Thing], object]) -> None:
-    """Raises OSError only where `attempt` fails for every thing."""
-    refused = 0
+def _any(things: Iterable[Thing], attempt: Callable[[Thing], object]) -> None:
+    """Raises OSError only if `attempt` fails for every thing."""
     for thing in things:
         try:
             attempt(thing)
         except OSError:
-            refused += 1
-    if refused == len(things):
-        raise PermissionError
+            continue
+        return
+    raise PermissionError
 
 
 def _start_cuda(channel: Channel) -> None:

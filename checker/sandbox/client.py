@@ -1,0 +1,378 @@
+"""The trusted side of the worker and its jobs: start them, hand work over, keep them for more, explain how they ended.
+
+Imports nothing heavy, so that `import checker` can start a worker before torch is loaded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from checker.sandbox import linux
+from checker.sandbox.isolation import CACHE, ROOT, Limits
+from checker.sandbox.protocol import (
+    SMALL,
+    AnyMessage,
+    Broken,
+    Channel,
+    Closed,
+    Exposed,
+    Hidden,
+    JobEnd,
+    JobSpec,
+    JobStarted,
+    Message,
+    ProtocolError,
+    WorkerReady,
+    encode,
+)
+
+if TYPE_CHECKING:
+    from checker.sandbox.tasks import Task
+
+INSIDE = "TILE_BY_TILE_WORKER"
+"""Set in a worker's environment, where a sandbox must not start another worker."""
+_KEPT = (
+    *("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CC", "CXX"),
+    *("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"),
+    *("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "TRITON_LIBCUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"),
+)
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+_GRACE = 5.0  # seconds for the supervisor's report
+_DRAIN = 0.5  # seconds for answers that nobody waited for
+_COMMAND = (sys.executable, "-s", "-P", "-m", "checker.sandbox.worker")
+
+
+class WorkerFailed(Exception):
+    """The worker did not start or is gone. Never the learner's fault."""
+
+
+class WorkerProcess:
+    """One worker, restarted when it is gone. Safe to use from several threads and after a fork."""
+
+    def __init__(self, start_seconds: float, layers: Collection[str]) -> None:
+        self._start_seconds, self._layers = start_seconds, "+".join(layers)
+        self._reset()
+
+    def _reset(self) -> None:
+        self._lock = threading.RLock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: Channel | None = None
+        self._ready: WorkerReady | None = None
+        self._folder = Path()
+
+    def start(self) -> None:
+        """Start the process and return at once; it warms up on its own."""
+        with self._lock:
+            if self._process is not None:
+                return
+            self._folder = Path(tempfile.mkdtemp(prefix="tile-by-tile-"))
+            self._folder.chmod(0o711)  # a job that runs as another user has to reach its own folder in it
+            near, far = socket.socketpair()
+            with far, (self._folder / "worker.log").open("wb") as log:
+                self._process = subprocess.Popen(
+                    [*_COMMAND, str(far.fileno()), str(self._folder), self._layers],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    cwd=self._folder,
+                    env=_environment(),
+                    pass_fds=(far.fileno(),),
+                    start_new_session=True,
+                )
+            self._control = Channel(near)
+
+    def wait_ready(self) -> WorkerReady:
+        """Raises WorkerFailed with the worker's log if it does not get ready."""
+        with self._lock:
+            self.start()
+            if self._ready is None:
+                try:
+                    answer = self._first_message(time.monotonic() + self._start_seconds)
+                    why = answer.message if isinstance(answer, Broken) else ""
+                except (Closed, TimeoutError, ProtocolError) as error:
+                    answer, why = None, f"it did not get ready ({type(error).__name__})"
+                if not isinstance(answer, WorkerReady):
+                    message = f"The checker's worker could not start: {why}\n{self._log()}".strip()
+                    self.close()
+                    raise WorkerFailed(message)
+                self._ready = answer
+            return self._ready
+
+    def _first_message(self, deadline: float) -> WorkerReady | Broken | Exposed:
+        assert self._control is not None
+        kinds = WorkerReady | Broken | Exposed
+        answer: WorkerReady | Broken | Exposed = self._control.receive(kinds, deadline)  # type: ignore[arg-type]
+        if isinstance(answer, Exposed):
+            linux.prctl(linux.PR_SET_DUMPABLE, 0)
+            self._control.send(Hidden(), deadline=deadline)
+            answer = self._control.receive(kinds, deadline)  # type: ignore[arg-type]
+        return answer
+
+    def submit(self, spec: JobSpec, data: socket.socket, report: socket.socket) -> None:
+        """Hand a job and its two sockets to the worker, which is replaced if it has died. Raises WorkerFailed."""
+        with self._lock:
+            if not self.alive():
+                self.close()
+            self.wait_ready()
+            assert self._control is not None
+            try:
+                self._control.send(spec, fds=(data.fileno(), report.fileno()), deadline=time.monotonic() + 10)
+            except (Closed, TimeoutError) as error:
+                self.close()
+                raise WorkerFailed("The checker's worker accepts no jobs.") from error
+
+    def alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
+    def close(self) -> None:
+        """End the worker with all its jobs, and remove its folder."""
+        with self._lock:
+            if self._process is not None and self._control is not None:
+                self._control.close()
+                try:
+                    self._process.wait(2)
+                except subprocess.TimeoutExpired:
+                    self._process.kill()
+                    self._process.wait()
+                shutil.rmtree(self._folder, ignore_errors=True)
+            self._process, self._control, self._ready, self._folder = None, None, None, Path()
+
+    def remove_cache(self, name: str) -> None:
+        """Remove what jobs compiled under `name`."""
+        if self.alive():
+            shutil.rmtree(self._folder / f"{CACHE}-{name}", ignore_errors=True)
+
+    def after_fork(self) -> None:
+        """In a forked child: let go of the parent's worker, so that it ends when the parent does."""
+        if self._control is not None:
+            with contextlib.suppress(OSError):
+                self._control.close()
+        self._reset()
+
+    def _log(self) -> str:
+        try:
+            return (self._folder / "worker.log").read_text(errors="replace")[-4000:]
+        except OSError:
+            return ""
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    folders = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(p)]
+    own = {"PYTHONPATH": os.pathsep.join([str(ROOT), *folders]), INSIDE: "1", "CUDA_CACHE_DISABLE": "1"}
+    return kept | dict.fromkeys(_ONE_THREAD, "1") | own
+
+
+class JobEnded(Exception):
+    """The job ended before it sent the expected result: a status of the result schema, its explanation, and what the job printed."""
+
+    def __init__(self, status: str, message: str = "", printed: str = "") -> None:
+        super().__init__(message)
+        self.status, self.message, self.printed = status, message, printed
+
+
+class Job:
+    """One job, started by the constructor. Closing it (or leaving the context manager) ends it with everything it started.
+
+    `requested` and `answered` count its launches or compilations; its users keep them up to date.
+    """
+
+    def __init__(self, worker: WorkerProcess, spec: JobSpec, start_seconds: float) -> None:
+        self.spec, self.requested, self.answered = spec, 0, 0
+        try:
+            self._start(worker, start_seconds)
+        except WorkerFailed:
+            if worker.alive():
+                raise
+            self._start(worker, start_seconds)  # the worker died under our hands: try once more, with a new one
+
+    def _start(self, worker: WorkerProcess, start_seconds: float) -> None:
+        data, job_end_of_data = socket.socketpair()
+        report, job_end_of_report = socket.socketpair()
+        self._data, self._report, self.closed = Channel(data), Channel(report), False
+        try:
+            with job_end_of_data, job_end_of_report:
+                worker.submit(self.spec, job_end_of_data, job_end_of_report)
+            self._await_start(time.monotonic() + start_seconds)
+        except BaseException:
+            self.close()
+            raise
+
+    def _await_start(self, deadline: float) -> None:
+        """Nothing of the learner's runs until the job is isolated, so whatever goes wrong before is not the learner's fault."""
+        try:
+            self._data.receive(JobStarted, deadline)
+        except (Closed, TimeoutError, ProtocolError) as error:
+            why = f" ({self._ending().message})" if isinstance(error, Closed) else ""
+            raise WorkerFailed(f"The checker's worker could not start a job: {type(error).__name__}{why}.") from error
+
+    def __enter__(self) -> Job:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def send(self, message: Message, count: int, fds: tuple[int, ...] = ()) -> None:
+        """Send `count` requests in one message. `receive` notices a job that is gone or does not read."""
+        self.requested += count
+        with contextlib.suppress(Closed, TimeoutError):
+            self._data.send(message, fds=fds, deadline=time.monotonic() + 5)
+
+    def receive(self, kind: type[AnyMessage], deadline: float, most: int = SMALL) -> AnyMessage:
+        """The job's next message, of type `kind` and at most `most` bytes. Raises JobEnded."""
+        try:
+            return self._data.receive(kind, deadline, most)
+        except TimeoutError:
+            ending = JobEnded("timeout")
+        except ProtocolError as error:
+            ending = JobEnded("protocol_error", f"The kernel's process sent something that is no result: {error}.")
+        except Closed:
+            ending = self._ending()
+        self.close()
+        raise ending
+
+    def finish(self) -> None:
+        """Request nothing more, and wait until the job has ended and its supervisor has cleaned up."""
+        self._data.close()
+        with contextlib.suppress(Closed, TimeoutError, ProtocolError):
+            self._report.receive(JobEnd, time.monotonic() + _GRACE)
+        self.close()
+
+    def close(self) -> None:
+        """End the job. Its supervisor notices the closed socket and cleans up on its own."""
+        self.closed = True
+        self._data.close()
+        self._report.close()
+
+    def _ending(self) -> JobEnded:
+        try:
+            end: JobEnd | Broken = self._report.receive(JobEnd | Broken, time.monotonic() + _GRACE)  # type: ignore[arg-type]
+        except (Closed, TimeoutError, ProtocolError):
+            return JobEnded("protocol_error", "The process that watched over the kernel ended before it could report.")
+        return JobEnded("infra_error", end.message) if isinstance(end, Broken) else _explain(end)
+
+
+_SIGNALS = {
+    4: "SIGILL (an illegal instruction)",
+    6: "SIGABRT (an abort)",
+    7: "SIGBUS (a bad memory access)",
+    8: "SIGFPE (an arithmetic error)",
+    11: "SIGSEGV (an access to memory that is not there)",
+    15: "SIGTERM",
+    31: "SIGSYS (a forbidden system call)",
+}
+
+
+def _explain(end: JobEnd) -> JobEnded:
+    if end.reason == "processes":
+        status, message = "resource_limit", "The kernel's process started more processes than it may."
+    elif end.reason == "memory" or end.signal == signal.SIGKILL:
+        status, message = "resource_limit", "The kernel used more memory than it may."
+    elif end.signal == signal.SIGXCPU:
+        status, message = "timeout", ""
+    elif end.signal == signal.SIGXFSZ:
+        status, message = "resource_limit", "The kernel wrote a larger file than it may."
+    elif end.signal is not None:
+        name = _SIGNALS.get(end.signal, f"signal {end.signal}")
+        status, message = "runtime_error", f"The kernel crashed: {name} ended its process."
+    else:
+        message = f"The kernel's process ended by itself (exit code {end.code}) before it sent a result."
+        status = "protocol_error"
+    return JobEnded(status, message, end.printed.decode(errors="replace"))
+
+
+class Jobs:
+    """The jobs of one verdict, which compiles and simulates one kernel again and again. Use as a context manager.
+
+    A job is kept for further work on the task it was started with. `cache` is the name under which a launch on a GPU finds what
+    these jobs compile; it is empty without a GPU. `width` is how many jobs may work at a time.
+    """
+
+    def __init__(self, worker: WorkerProcess, limits: Limits, cache: str, width: int) -> None:
+        self.limits, self.cache, self.width, self._worker = limits, cache, width, worker
+        self._idle: dict[bytes, list[Job]] = {}
+
+    def __enter__(self) -> Jobs:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for jobs in self._idle.values():
+            for job in jobs:
+                job.close()
+        self._idle.clear()
+        if self.cache:
+            self._worker.remove_cache(self.cache)
+
+    def start(self, task: Task, *, memory: int = 0, gpu: bool = False, programs: bool = False, cache: str = "") -> Job:
+        spec = JobSpec(msgspec.Raw(encode(task)), self.limits, memory, gpu, programs, cache)
+        return Job(self._worker, spec, self.limits.start)
+
+    def take(self, task: Task, *, memory: int = 0, programs: bool = False, cache: str = "") -> Job:
+        """An idle or new job for `task` that may use `memory` bytes for tensors."""
+        idle = self._idle.get(encode(task), [])
+        while idle:
+            job = idle.pop()
+            if job.spec.memory >= memory and _drained(job):
+                return job
+            job.close()
+        return self.start(task, memory=memory, programs=programs, cache=cache)
+
+    def give(self, job: Job) -> None:
+        if not job.closed:
+            self._idle.setdefault(bytes(job.spec.task), []).append(job)
+
+    @contextlib.contextmanager
+    def lend(self, task: Task, memory: int) -> Iterator[Job]:
+        """A job for `task`, kept afterwards unless it fails. The next user waits for requests that nobody awaited."""
+        job = self.take(task, memory=memory)
+        try:
+            yield job
+        except GeneratorExit:  # the caller has seen enough
+            self.give(job)
+            raise
+        except BaseException:
+            job.close()
+            raise
+        self.give(job)
+
+    def hand_over(self) -> None:
+        """End the jobs that compiled something for a launch, and wait until it lies where the launch looks for it."""
+        for jobs in self._idle.values():
+            for job in [job for job in jobs if job.spec.cache]:
+                jobs.remove(job)
+                job.finish()
+
+
+def _drained(job: Job) -> bool:
+    """Whether the job soon finishes what nobody waited for, without a failure."""
+    from checker.sandbox.tasks import LaunchReport
+    from checker.simulator.trace_codec import MAX_BYTES
+
+    deadline = time.monotonic() + _DRAIN
+    try:
+        while job.answered < job.requested:
+            report = job.receive(LaunchReport, deadline, SMALL + MAX_BYTES)
+            job.answered += 1
+            if report.status != "passed":
+                return False
+    except JobEnded:
+        return False
+    return True

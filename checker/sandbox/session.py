@@ -1,0 +1,257 @@
+"""`Session`: the compilations, simulations and launches of one verdict, which share jobs."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from itertools import islice
+
+import torch
+
+from checker import gpu
+from checker.compiler import CompileRequest, CompileResult
+from checker.judge.runner import RunResult
+from checker.puzzle import Launch
+from checker.sandbox.client import Job, JobEnded, Jobs, WorkerFailed, WorkerProcess
+from checker.sandbox.compilations import Compilations, CompiledResults
+from checker.sandbox.isolation import PATIENCE, Limits
+from checker.sandbox.protocol import SMALL, ProtocolError
+from checker.sandbox.shared_memory import SharedLaunches
+from checker.sandbox.tasks import (
+    LaunchArguments,
+    LaunchReport,
+    RunOnGpu,
+    Simulate,
+    TimeOnGpu,
+    longest_trace,
+    trace_from_bytes,
+)
+from checker.simulator.trace import SimulateOptions
+from checker.submission.kernel import KernelSource
+
+_AHEAD = 2  # messages with launches sent before the first result is read, so that judging and running overlap
+_TOGETHER = 128  # launches in one message that may run side by side
+_WORTH_A_JOB = 4  # shapes of launches: about 100 ms of simulation
+_MOST_JOBS = 2  # for one simulation: each costs 60 ms
+_GRACE = 2.0
+_ROOM = 256 << 20  # bytes for the tensors of a simulation, at least, because the next one may be larger
+
+
+class Session(Jobs):
+    """Runs one verdict's kernels; implements `checker.judge.runner.Runner`. Use as a context manager.
+
+    Leaving a generator early, or interrupting it, ends its work. What is compiled reaches this session's launches, and no others:
+    Triton trusts whatever lies in its cache, and jobs write it.
+    """
+
+    def __init__(
+        self, worker: WorkerProcess, limits: Limits, compiled: CompiledResults, cache: str = "", width: int = 1
+    ) -> None:
+        super().__init__(worker, limits, cache, width)
+        self._compiled = compiled
+
+    def __enter__(self) -> Session:
+        return self
+
+    def compile(
+        self, kernel: KernelSource, requests: Sequence[CompileRequest], *, aside: bool = False
+    ) -> Iterator[CompileResult]:
+        """One result per request, in order, whatever becomes of the others. Work begins at once, spread over the processors."""
+        return Compilations(self, self._compiled, kernel, requests, aside)
+
+    def simulate(
+        self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions | None = None
+    ) -> Iterator[RunResult]:
+        """Each launch in the CPU simulator, with its trace. Launches that may run together are split over two processors by shape."""
+        options = options or SimulateOptions()
+        shares = _shares(launches, min(self.width, _MOST_JOBS)) if options.together else []
+        if len(shares) < 2:
+            yield from self._simulate(kernel, launches, options)
+            return
+        with ThreadPoolExecutor(len(shares)) as pool:
+            runs = [self._simulate(kernel, [launches[i] for i in share], options) for share in shares]
+            arriving = [_when_done(pool.submit(list, results)) for results in runs]
+            share_of = {i: n for n, share in enumerate(shares) for i in share}
+            for i in range(len(launches)):
+                result = next(arriving[share_of[i]], None)
+                if result is None:
+                    return
+                yield result
+                if result.status != "passed":
+                    return
+
+    def _simulate(
+        self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions
+    ) -> Iterator[RunResult]:
+        """In one job."""
+        task, seconds, done = Simulate(kernel, self.limits.simulate), self.limits.simulate, 0
+        memory = max(2 * _AHEAD * max((_bytes(launch) for launch in launches), default=0), _ROOM)
+        lend = lambda: self.lend(task, memory)  # noqa: E731
+        if options.together:
+            batches = _batches(launches, memory // (2 * _AHEAD))
+            try:
+                for result in self._run(lend, batches, seconds, 3 * PATIENCE * seconds, options):
+                    done += 1
+                    yield result
+                return
+            except JobEnded:  # perhaps because they ran together: run the rest one by one
+                options = replace(options, together=False)
+        rest = ([launch] for launch in launches[done:])
+        yield from self._run(lend, rest, seconds, PATIENCE * seconds, options)
+
+    def launch(self, kernel: KernelSource, launches: Iterable[Launch], ahead: int = _AHEAD) -> Iterator[RunResult]:
+        """Each launch on the GPU, in one process that ends with this call; ``infra_error`` without a GPU.
+
+        `launches` may be a generator: the next launch is taken from it while the GPU works, or with `ahead` = 1 only when its
+        result is requested.
+        """
+        self.hand_over()
+        return self._on_gpu(RunOnGpu(kernel, self.limits.launch), launches, ahead, _GRACE)
+
+    def time(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[gpu.Timing]:
+        """How long each launch takes on the GPU, with nothing else running. Raises RuntimeError at the first that cannot be timed."""
+        for result in self._on_gpu(TimeOnGpu(kernel), launches, ahead=1, grace=0.0):
+            if result.timing is None:
+                raise RuntimeError(result.message or "The kernel was not timed.")
+            yield result.timing
+
+    def _on_gpu(
+        self, task: RunOnGpu | TimeOnGpu, launches: Iterable[Launch], ahead: int, grace: float
+    ) -> Iterator[RunResult]:
+        if not gpu.available():
+            return iter([RunResult("infra_error", message="There is no GPU here that PyTorch can use.")])
+        start = lambda: self.start(task, gpu=True, programs=True, cache=self.cache)  # noqa: E731
+        seconds, timed = self.limits.launch, isinstance(task, TimeOnGpu)
+        return self._run(start, ([one] for one in launches), seconds, seconds + grace, ahead=ahead, timed=timed)
+
+    def _run(
+        self,
+        lend: Callable[[], AbstractContextManager[Job]],
+        batches: Iterable[Sequence[Launch]],
+        seconds: float,
+        wall: float,
+        options: SimulateOptions | None = None,
+        *,
+        ahead: int = _AHEAD,
+        timed: bool = False,
+    ) -> Iterator[RunResult]:
+        """The result of each launch, up to the first that does not pass. `seconds` is a launch's limit, `wall` ours on the clock.
+
+        `ahead` batches are sent before the first answer is read. Raises JobEnded if a job ends over launches that run together.
+        """
+        shared = (SharedLaunches(batch, options or SimulateOptions()) for batch in batches)
+        waiting = deque(islice(shared, 1))
+        try:
+            if not waiting:
+                return
+            with lend() as job:
+                _send(job, waiting[0])
+                while True:
+                    for batch in islice(shared, ahead - len(waiting)):
+                        waiting.append(batch)
+                        _send(job, batch)
+                    if not waiting:
+                        return
+                    for launch in waiting[0].message.launches:
+                        result = _result(job, waiting[0], launch, seconds, wall, timed)
+                        job.answered += 1
+                        if result.status != "passed":
+                            job.close()
+                            yield result
+                            return
+                        if launch is waiting[0].message.launches[-1]:
+                            waiting.popleft().close()
+                        yield result
+        except WorkerFailed as error:
+            yield RunResult("infra_error", message=str(error))
+        finally:
+            for batch in waiting:
+                batch.close()
+
+
+def _send(job: Job, batch: SharedLaunches) -> None:
+    job.send(batch.message, len(batch.message.launches), (batch.fd,))
+
+
+def _result(
+    job: Job, batch: SharedLaunches, launch: LaunchArguments, seconds: float, wall: float, timed: bool
+) -> RunResult:
+    """The result of the launch that is due, checked against what the job cannot make up."""
+    most = longest_trace(launch)
+    try:
+        report = job.receive(LaunchReport, time.monotonic() + wall, SMALL + most)
+        if report.number != job.answered:
+            raise ProtocolError("its number is not the expected one")
+        trace = None if report.trace is None else trace_from_bytes(report.trace, most)
+        tensors = {} if timed or report.status != "passed" else batch.results(launch)
+        if tensors and not job.spec.gpu:
+            batch.verify(launch, trace, tensors)
+    except ProtocolError as error:
+        return RunResult("protocol_error", message=f"The kernel's process sent something that is no result: {error}.")
+    except JobEnded as ended:
+        if batch.message.simulate.together and ended.status != "timeout":
+            raise
+        message = _too_long(seconds) if ended.status == "timeout" else ended.message
+        return RunResult(ended.status, message=message, detail=ended.printed)  # type: ignore[arg-type]
+    return RunResult(
+        report.status,
+        tensors=tensors,
+        trace=trace,
+        message=_too_long(seconds) if report.status == "timeout" else report.message,
+        detail=report.detail,
+        line=report.line,
+        seconds=report.seconds,
+        timing=report.timing if timed else None,
+    )
+
+
+def _too_long(seconds: float) -> str:
+    return f"The kernel did not finish within {seconds:g} s."
+
+
+def _shares(launches: Sequence[Launch], most: int) -> list[list[int]]:
+    """Launches by number in at most `most` shares of similar cost. Launches with the same constants and types stay together."""
+    shapes: dict[str, list[int]] = {}
+    for number, launch in enumerate(launches):
+        dtypes = [value.dtype for value in launch.arguments.values() if isinstance(value, torch.Tensor)]
+        shapes.setdefault(repr((sorted(launch.meta.items()), dtypes)), []).append(number)
+    count = min(most, len(shapes) // _WORTH_A_JOB)
+    shares: list[list[int]] = [[] for _ in range(count)]
+    costs = [0] * count
+    for cost, numbers in sorted(((_cost([launches[i] for i in n]), n) for n in shapes.values()), reverse=True):
+        if shares:
+            cheapest = costs.index(min(costs))
+            shares[cheapest] += numbers
+            costs[cheapest] += cost
+    return [sorted(share) for share in shares]
+
+
+def _cost(launches: Sequence[Launch]) -> int:
+    """Roughly the milliseconds to simulate launches of one shape together, fitted over six puzzles."""
+    return 13 + 8 * len(launches) + 15 * sum(map(_bytes, launches)) // 2**20
+
+
+def _when_done(results: Future[list[RunResult]]) -> Iterator[RunResult]:
+    yield from results.result()
+
+
+def _batches(launches: Sequence[Launch], most: int) -> Iterator[list[Launch]]:
+    """In order, at most `_TOGETHER` launches and about `most` bytes each."""
+    batch: list[Launch] = []
+    size = 0
+    for launch in launches:
+        if batch and (len(batch) == _TOGETHER or size + _bytes(launch) > most):
+            yield batch
+            batch, size = [], 0
+        batch.append(launch)
+        size += _bytes(launch)
+    if batch:
+        yield batch
+
+
+def _bytes(launch: Launch) -> int:
+    return sum(v.untyped_storage().nbytes() for v in launch.arguments.values() if isinstance(v, torch.Tensor))
