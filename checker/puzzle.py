@@ -117,46 +117,6 @@ class FilmSpec:
 
 
 @dataclass(frozen=True)
-class Guard:
-    """A condition under which a kernel could be wrong that is right everywhere else (`tools/guarded.py`).
-
-    `test` is a Triton expression of what a kernel can know: its parameters, ``tl.program_id``, ``tl.num_programs`` and element types.
-    A flag of the case may replace what the kernel would have to load. A test with ``turn`` or ``turns`` is evaluated in every
-    iteration of a loop: the number of the iteration, from 0, and how many there are. With `chunk`, a variable, it is evaluated after
-    the last assignment of that variable in a loop (or outside loops) and may use any variable of the solution that exists then.
-    `twice`: the condition holds only if the test also held in the previous iteration.
-    """
-
-    name: str
-    test: str
-    chunk: str = ""
-    twice: bool = False
-
-
-@dataclass(frozen=True)
-class Slips:
-    """What is needed to make and judge mutants of a solution (`tools/mutations.py`, `tools/mutate.py`, `tools/guarded.py`).
-
-    ``draw(puzzle, random, number)`` makes one more case, of any size, family, dtype and layout that the puzzle allows. A mutant is
-    *equivalent* only if it agrees with the solution on those cases, too. From number `FAR` on, sizes and tiles are far larger than
-    the puzzle's. Names in one set of `alike` are easily confused with one another, those in `mistaken` only in the given direction.
-    Strides and names that share a word (``mask_m``, ``mask_n``) need not be listed. `guards` that use names the kernel does not have
-    are ignored.
-    """
-
-    draw: Callable[[Puzzle, Random, int], Case]
-    alike: tuple[frozenset[str], ...] = ()
-    mistaken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    guards: tuple[Guard, ...] = ()
-    usual: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Expressions, by parameter, that often have the same value, so that a kernel may use them instead by mistake."""
-
-
-FAR = 1000
-"""From this number on, the cases of `Slips.draw` are large."""
-
-
-@dataclass(frozen=True)
 class Long:
     """Tensors that can be so large in practice that offsets into them pass 2³¹.
 
@@ -236,8 +196,6 @@ class Puzzle:
     """Random cases of the same construction as `cases`, which graded runs use in addition."""
     parts: tuple[Part, ...] = ()
     """In the order they are written; each includes those before it."""
-    slips: Slips | None = None
-    """Without it, mutants are compared with the solution only on `cases`."""
 
 
 RunKernel = Callable[[str, Launch], Mapping[str, torch.Tensor]]

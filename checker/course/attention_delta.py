@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from checker.course import attention_heads, slips
+from checker.course import attention_heads
 from checker.course.attention_cases import DTYPES as DTYPE_NAMES
 from checker.course.attention_heads import MIXED, laid_out, stride_names, strides
 from checker.course.covering import Row, covering, length, smallest_first
@@ -235,5 +235,4 @@ PUZZLE = Puzzle(
         choices={"N_Q": (6, 7, 10), "BLOCK_M": (2, 4, 8), "H_Q": (1, 2)},
     ),
     drawn=_drawn,
-    slips=slips.delta(_FAMILIES),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from checker.course import attention_gradients, attention_heads, guards, slips
+from checker.course import attention_gradients, attention_heads
 from checker.course.attention_gradients import MANY_SMALL, every_pair, gpu_cases, gradients, shared_cases
 from checker.course.attention_heads import (
     CAUSAL,
@@ -155,5 +155,4 @@ PUZZLE = Puzzle(
     ),
     drawn=attention_gradients.drawn(order),
     parts=parts(*OUTPUTS),
-    slips=slips.attention_gradients(guards.KEYS_DOWN),
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from checker.course import slips
 from checker.course.covering import Row, covering, each_once
 from checker.course.diagrams import linear
 from checker.course.families import counted
@@ -73,10 +72,6 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
         widths = (128 if large else draw.choice(WIDTHS), block if large else draw.randint(1, 2 * block))
         found.append(_case(b, h, n, widths, block, **drawn_values(draw, (0, 11))))
     return tuple(found)
-
-
-def _few_tokens(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags:
-    return slips.tokens(draw, number, sizes, slips.LENGTHS[:8], slips.FAR_LENGTHS[:8])  # simulated token by token
 
 
 PUZZLE = Puzzle(
@@ -160,5 +155,4 @@ PUZZLE = Puzzle(
         choices={"N": (5, 8, 12), "D_V": (16, 24, 32)},
     ),
     drawn=_drawn,
-    slips=slips.linear_attention(_few_tokens),
 )

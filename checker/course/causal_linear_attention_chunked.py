@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from checker.course import linear_causal, slips
+from checker.course import linear_causal
 from checker.course.diagrams import linear
 from checker.course.linear_cases import chunked_case, drawn, shared_cases
 from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, make, reference
@@ -91,5 +91,4 @@ PUZZLE = Puzzle(
         choices={"N": (32, 48, 56), "D_V": (16, 24), "CHUNK": (16, 32)},
     ),
     drawn=drawn((0, 11)),
-    slips=slips.linear_attention(),
 )

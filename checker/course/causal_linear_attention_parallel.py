@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import torch
 
-from checker.course import slips
 from checker.course.diagrams import linear
 from checker.course.linear_cases import chunked_case, drawn, shared_cases
 from checker.course.linear_causal import AXES, STRIDES, chunks, launch_chunks, sizes
@@ -152,5 +151,4 @@ PUZZLE = Puzzle(
         choices={"N": (32, 48, 56), "D_V": (16, 24)},
     ),
     drawn=drawn((0, 11)),
-    slips=slips.linear_attention(),
 )

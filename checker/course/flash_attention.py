@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from checker.course import slips
 from checker.course.attention_cases import (
     SCALED,
     TOLERANCE,
@@ -182,5 +181,4 @@ PUZZLE = Puzzle(
         choices={"N_Q": (32, 48, 70), "N_KV": (40, 64, 96), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
     ),
     drawn=drawn(_from_row),
-    slips=slips.attention(("contiguous", "padded")),
 )

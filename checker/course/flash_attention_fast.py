@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from random import Random
 from typing import Any
 
-from checker.course import attention_heads, slips
+from checker.course import attention_heads
 from checker.course.attention_cases import SCALED, STATISTICS, TOLERANCE, covered, drawn, scale
 from checker.course.attention_heads import CAUSAL, FACTORS_OF_HEADS, heads_case, parts, stride_names
 from checker.course.attention_inputs import running
@@ -53,10 +52,6 @@ def _case(*sizes: Any, **more: Any) -> Case:
 def _from_row(row: Row, n_q: int, n_kv: int) -> Case:
     case = attention_heads.from_row(row, n_q, n_kv)
     return replace(case, flags=_without_ragged(case.flags))
-
-
-def _drawn_flags(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags:
-    return _without_ragged(slips.grouped_heads(draw, number, sizes))
 
 
 _HEADS, _GROUPS, _CAUSAL, _ = parts("o_ptr")
@@ -208,5 +203,4 @@ PUZZLE = Puzzle(
         Part("nothing", "queries that see nothing", lambda case: True, ("o_ptr",)),
         Part("lse", "the log-sum-exp in base e", lambda case: True, OUTPUTS),
     ),
-    slips=slips.attention(("contiguous", "transposed", "apart"), _drawn_flags),
 )

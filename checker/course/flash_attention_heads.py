@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from checker.course import attention_heads, slips
+from checker.course import attention_heads
 from checker.course.attention_cases import SCALED, STATISTICS, TOLERANCE, covered, drawn, scale
 from checker.course.attention_heads import (
     CAUSAL,
@@ -192,5 +192,4 @@ PUZZLE = Puzzle(
     ),
     drawn=drawn(attention_heads.from_row, FACTORS_OF_HEADS, attention_heads.allowed),
     parts=(*parts("o_ptr"), Part("lse", "the log-sum-exp", lambda case: True, OUTPUTS)),
-    slips=slips.attention(("contiguous", "transposed", "strided"), slips.grouped_heads),
 )

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from random import Random
 from typing import Any
 
 import torch
 
-from checker.course import slips
 from checker.course.attention_cases import (
     FACTORS,
     SCALED,
@@ -129,11 +127,6 @@ def _allowed(row: Row) -> bool:
     return row["heads"] == 1 or (row["family"] not in TILES_OF_KEYS)
 
 
-def _some_heads(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags:
-    sizes["H"] = draw.choice((1, 2, 3))
-    return {}
-
-
 PUZZLE = Puzzle(
     name="flash_attention_v1",
     title="FlashAttention in its first loop order",
@@ -231,5 +224,4 @@ PUZZLE = Puzzle(
         choices={"N_Q": (32, 48, 70), "N_KV": (40, 64, 96), "BLOCK_M": (16, 32), "BLOCK_N": (16, 32)},
     ),
     drawn=drawn(_from_row, {**_FACTORS, "heads": (1, 2, 3, 5)}),
-    slips=slips.attention(("contiguous", "padded"), _some_heads),
 )

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from checker.course import slips
 from checker.course.covering import Row, covering, each_once
 from checker.course.diagrams import linear
 from checker.course.families import counted
@@ -38,7 +37,7 @@ from checker.course.linear_inputs import (
     strides,
 )
 from checker.course.linear_inputs import linear_attention as exact
-from checker.puzzle import DTYPES, FAR, GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
 
 AXES = {"q": "hm", "k": "hn", "v": "hn", "o": "hm"}
 
@@ -177,12 +176,6 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
     return tuple(found)
 
 
-def _two_lengths(draw: Random, number: int, sizes: slips.Sizes) -> slips.Flags:
-    lengths = slips.FAR_LENGTHS if number >= FAR else slips.LENGTHS
-    sizes |= {"N_Q": draw.choice(lengths), "N_KV": draw.choice(lengths)}
-    return {"RAGGED": number % 2 == 0}
-
-
 PUZZLE = Puzzle(
     name="linear_attention",
     title="Linear attention",
@@ -290,5 +283,4 @@ PUZZLE = Puzzle(
         choices={"N_Q": (16, 32), "N_KV": (24, 40), "D_V": (16, 24, 32)},
     ),
     drawn=_drawn,
-    slips=slips.linear_attention(_two_lengths),
 )

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import torch
 
-from checker.course import slips
 from checker.course.diagrams import linear
 from checker.course.linear_cases import chunked_case, drawn, shared_cases
 from checker.course.linear_causal import chunks, launch_chunks, sizes
@@ -125,5 +124,4 @@ PUZZLE = Puzzle(
         choices={"N": (32, 48, 56), "D_V": (16, 24)},
     ),
     drawn=drawn((None,)),
-    slips=slips.linear_attention(),
 )

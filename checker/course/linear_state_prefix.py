@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from checker.course import guards, slips
 from checker.course.contributions import NUMBERS, contributions
 from checker.course.covering import covering, each_once
 from checker.course.diagrams import PREFIX
@@ -17,7 +16,6 @@ from checker.course.family_words import in_name
 from checker.course.linear_cases import columns
 from checker.course.linear_inputs import magnitude
 from checker.puzzle import (
-    FAR,
     GPU,
     Allowance,
     Case,
@@ -27,7 +25,6 @@ from checker.puzzle import (
     Many,
     Puzzle,
     Scalar,
-    Slips,
     Tensors,
     Tolerance,
 )
@@ -142,17 +139,6 @@ def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     return expected.abs() if case.family in ("contributions", "dwarfing") else magnitude(case, output, expected)
 
 
-def _draw(puzzle: Puzzle, draw: Random, number: int) -> Case:
-    far = number >= FAR
-    sizes = {"G": draw.choice((1, 2, 3, 5)), "N_CHUNKS": draw.choice((1, 2, 3, 5, 8, 16, 17))}
-    sizes["SIZE"] = draw.choice((1, 31, 64, 129, 257, 1025) if far else (1, 7, 8, 15, 16, 17, 24, 32, 65))
-    meta = {"BLOCK_SIZE": draw.choice((16, 64, 256) if far else (8, 16, 32, 64))}
-    if far:
-        sizes["N_CHUNKS"] = draw.choice((2, 13, 20, 70))
-    family = ("normal", "counting", "huge")[number % 3]
-    return Case(f"extra {number}: {sizes}, {meta}, {family} numbers", sizes, meta, family=family, seed=1000 + number)
-
-
 PUZZLE = Puzzle(
     name="linear_state_prefix",
     title="A prefix over states",
@@ -218,10 +204,4 @@ PUZZLE = Puzzle(
         choices={"N_CHUNKS": (3, 5, 8), "SIZE": (16, 24), "BLOCK_SIZE": (8, 16)},
     ),
     drawn=_drawn,
-    slips=Slips(
-        _draw,
-        alike=slips.names("SIZE N_CHUNKS", "chunk group", "x_ptr x0_ptr start_ptr end_ptr"),
-        mistaken={"SIZE": ("BLOCK_SIZE",), "N_CHUNKS": ("BLOCK_SIZE",)},
-        guards=guards.PREFIX,
-    ),
 )

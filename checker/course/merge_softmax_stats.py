@@ -7,7 +7,6 @@ from random import Random
 
 import torch
 
-from checker.course import slips
 from checker.course.covering import covering, prime_below, smallest_first
 from checker.course.diagrams import flowing
 from checker.course.families import CONSTRUCTED, case_name, counted, rows, stored
@@ -139,11 +138,6 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
     return tuple(found)
 
 
-def _splits(draw: Random, sizes: slips.Sizes, meta: slips.Sizes) -> None:
-    sizes["SPLITS"] = draw.choice((1, 2, 4, 7, 8, 11) if sizes["N"] < 200 else (15, 17, 32, 45))
-    meta["BLOCK_S"] = slips.tile_holding(sizes["SPLITS"], draw)
-
-
 PUZZLE = Puzzle(
     name="merge_softmax_stats",
     title="Merging softmax statistics",
@@ -203,5 +197,4 @@ PUZZLE = Puzzle(
         choices={"M": (1, 3, 4), "SPLITS": (1, 3, 5, 8), "BLOCK_S": (8, 16)},
     ),
     drawn=_drawn,
-    slips=slips.softmax(_splits, families=(*slips.ROWS, "empty", "empty")),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checker.course import slips, softmax_rows
+from checker.course import softmax_rows
 from checker.course.diagrams import matrices
 from checker.course.softmax_rows import by_row
 from checker.puzzle import CPU, GPU, TIMED, FilmSpec, Hint, Long, Many, Puzzle
@@ -72,5 +72,4 @@ PUZZLE = Puzzle(
         choices={"M": (1, 2, 4), "N": (4, 7, 10, 13), "BLOCK_N": (2, 4, 8)},
     ),
     drawn=softmax_rows.drawn(lambda draw: {"BLOCK_N": draw.choice((8, 16, 32, 128, 512))}),
-    slips=slips.softmax(),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checker.course import slips, softmax_rows
+from checker.course import softmax_rows
 from checker.course.diagrams import matrices
 from checker.course.softmax_rows import by_row
 from checker.puzzle import CPU, GPU, TIMED, FilmSpec, Hint, Long, Many, Puzzle
@@ -73,5 +73,4 @@ PUZZLE = Puzzle(
         choices={"M": (2, 4, 6), "N": (5, 7, 8, 13), "BLOCK_N": (8, 16)},
     ),
     drawn=softmax_rows.drawn_in_one_tile(_FAMILIES),
-    slips=slips.softmax(softmax_rows.tile_holds_the_row),
 )

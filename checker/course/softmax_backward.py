@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from checker.course import slips, softmax_rows
+from checker.course import softmax_rows
 from checker.course.diagrams import flowing
 from checker.course.families import generator, once_a_case, rows, stored
 from checker.course.softmax_rows import by_row, matrix_bytes
@@ -173,5 +173,4 @@ PUZZLE = Puzzle(
         choices={"M": (2, 4, 6), "N": (5, 7, 8, 13), "BLOCK_N": (8, 16)},
     ),
     drawn=softmax_rows.drawn_in_one_tile(_FAMILIES),
-    slips=slips.gradient_rows(softmax_rows.tile_holds_the_row, _FAMILIES),
 )

@@ -13,7 +13,6 @@ from checker.course.covering import covering, length, prime_below, smallest_firs
 from checker.course.diagrams import ONLINE
 from checker.course.families import CONSTRUCTED, case_name, rows, stored
 from checker.course.family_words import in_name
-from checker.course.slips import Sizes, tile_holding
 from checker.films.diagram import ExactState, RunningState
 from checker.puzzle import DTYPES, Allowance, Case, Launch, Scalar, Tensors, Tolerance
 
@@ -276,8 +275,3 @@ def drawn_in_one_tile(families: Sequence[str]) -> Callable[[Random], tuple[Case,
         return tuple(found)
 
     return cases
-
-
-def tile_holds_the_row(draw: Random, sizes: Sizes, meta: Sizes) -> None:
-    """For `slips.softmax`: a BLOCK_N of at least N."""
-    meta["BLOCK_N"] = tile_holding(sizes["N"], draw)

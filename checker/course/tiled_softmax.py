@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checker.course import guards, slips, softmax_rows
+from checker.course import softmax_rows
 from checker.course.diagrams import matrices
 from checker.puzzle import CPU, GPU, TIMED, Case, FilmSpec, Hint, Long, Many, Puzzle
 
@@ -99,5 +99,4 @@ PUZZLE = Puzzle(
     drawn=softmax_rows.drawn(
         lambda draw: {"BLOCK_M": draw.choice((1, 2, 4, 8, 16)), "BLOCK_N": draw.choice((8, 16, 32, 128))}
     ),
-    slips=slips.softmax(guarded=guards.TILES),
 )

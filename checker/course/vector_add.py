@@ -7,7 +7,6 @@ from random import Random
 
 import torch
 
-from checker.course import slips
 from checker.course.covering import covering, length, smallest_first
 from checker.course.diagrams import flowing
 from checker.course.families import case_name, rows, stored
@@ -102,10 +101,6 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
     )
 
 
-def _one_vector(draw: Random, sizes: slips.Sizes, meta: slips.Sizes) -> None:
-    del sizes["M"]
-
-
 PUZZLE = Puzzle(
     name="vector_add",
     title="Vector addition",
@@ -151,5 +146,4 @@ PUZZLE = Puzzle(
         choices={"N": (7, 10, 16, 24), "BLOCK_N": (2, 4, 8)},
     ),
     drawn=_drawn,
-    slips=slips.softmax(_one_vector, families=("normal",)),
 )

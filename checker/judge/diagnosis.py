@@ -11,7 +11,7 @@ from dataclasses import replace
 from random import Random
 
 from checker.judge.combined_kernel import behaviours
-from checker.judge.launches import Prepared, prepare
+from checker.judge.launches import Prepared, prepare, volume
 from checker.judge.likeness import (
     Behaviour,
     alike,
@@ -35,8 +35,8 @@ from checker.submission.kernel import KernelSource
 _TOGETHER = SimulateOptions(together=True)
 PROBES = 6
 """Small cases on which most of the bank is told from the learner's kernel, for less than one large case costs."""
-DRAWN_CASES = 8
-"""To tell two kernels apart that agree on all cases of the puzzle."""
+DRAWS, DRAWN_CASES = 3, 8
+"""The smallest random cases of this many draws tell apart kernels that agree on all cases of the puzzle."""
 NONE_KNOWN = Diagnosis(
     None,
     note="This is no known mistake: the kernel behaves like none of the wrong kernels that are known for this puzzle.",
@@ -131,14 +131,14 @@ class _Comparison:
 
 
 def _further_cases(puzzle: Puzzle, failing: Outcome) -> list[Prepared]:
-    """The failing case in the puzzle's other dtypes, and cases that are no puzzle's own, the same every time.
+    """The failing case in the puzzle's other dtypes, and small random cases of the puzzle, the same every time.
 
-    Two kernels that agree by chance on all cases of the puzzle differ on these.
+    Two kernels that agree by chance on all of the puzzle's cases differ on these.
     """
     cases = [replace(failing.case, dtype=dtype) for dtype in puzzle.tolerance if dtype != failing.case.dtype]
-    if puzzle.slips is not None:
-        draw = Random(puzzle.name)
-        cases += [puzzle.slips.draw(puzzle, draw, number) for number in range(DRAWN_CASES)]
+    draw = Random(puzzle.name)
+    drawn = [case for _ in range(DRAWS) for case in puzzle.drawn(draw) if "cpu" in case.devices]
+    cases += sorted(drawn, key=volume)[:DRAWN_CASES]
     return [prepare(puzzle, case) for case in cases]
 
 

@@ -1,19 +1,39 @@
-"""Guards by family of puzzles: conditions under which a kernel could be wrong that is right everywhere else.
+"""Guards: conditions under which a kernel could be wrong although it is right everywhere else.
 
-Each is a condition that a kernel can test: a size beyond a bound, a remainder, one dtype, one layout, one program, a flag, two of
-these together, or how the current chunk compares with those before it. If a kernel that is wrong only under such a condition passes,
-the puzzle lacks a case. `tools/guarded.py` combines guards with the solutions, and skips those that use names a kernel does not have.
+Each is a condition that a kernel can test: a size beyond a bound, a remainder, one dtype, one layout, one program, a flag, two
+of these together, or how the current chunk compares with those before it. If a kernel that is wrong only under such a condition
+passes, the puzzle lacks a case. `guarded` skips guards that use names a kernel does not have.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 
-from checker.puzzle import Guard
+
+@dataclass(frozen=True)
+class Guard:
+    """A condition, written as a Triton expression.
+
+    `test` uses what a kernel can know: its parameters, ``tl.program_id``, ``tl.num_programs``, element types, and flags of the
+    case. A test with ``turn`` or ``turns`` is evaluated in every iteration of a loop: the iteration's number, from 0, and how many
+    there are. With `chunk`, a variable, the test is evaluated after that variable's last assignment in a loop, or outside loops,
+    and may use any variable of the solution that exists there. With `twice`, it must also have held in the previous iteration.
+    """
+
+    name: str
+    test: str
+    chunk: str = ""
+    twice: bool = False
+
+    @property
+    def in_place(self) -> bool:
+        """Tested inside a loop's body rather than at the top of the kernel."""
+        return bool(self.chunk) or "turn" in self.test
 
 
 def _dtypes(pointer: str) -> dict[str, str]:
-    """Tests for each dtype, by its name."""
+    """One test per dtype."""
     return {name: f"{pointer}.dtype.element_ty == tl.{name}" for name in ("float32", "float16", "bfloat16")}
 
 
@@ -22,7 +42,7 @@ def _guards(tests: dict[str, str], chunk: str = "") -> tuple[Guard, ...]:
 
 
 def _both(first: dict[str, str], second: dict[str, str]) -> dict[str, str]:
-    """Every pair of a test of the first kind and one of the second."""
+    """Each test of the first kind combined with each of the second."""
     return {f"{a} and {b}": f"({x}) and ({y})" for (a, x), (b, y) in product(first.items(), second.items())}
 
 
@@ -63,6 +83,7 @@ SECOND_AXIS = _guards(
         "axis 1: the last program of several": "tl.program_id(1) > 0 and tl.program_id(1) == tl.num_programs(1) - 1",
     }
 )
+# tested in the loop that contains the mistake
 TURNS = _guards(
     {
         "the first turn": "turn == 0",
@@ -77,14 +98,13 @@ TURNS = _guards(
         "neither the first turn nor the last": "turn > 0 and turn < turns - 1",
     }
 )
-"""Tested in the loop that contains the mistake."""
 
 
 # -------------------------------------------------------------------------------------------------------------- softmax
 
 
 def _rows_at_large(x: str, y: str) -> tuple[Guard, ...]:
-    """For kernels over the rows of two matrices, with parameters like ``x_ptr`` and ``stride_xm``."""
+    """For kernels over the rows of two matrices, named as in ``x_ptr`` and ``stride_xm``."""
     dtypes = _dtypes(f"{x}_ptr")
     in_16_bits = {name: dtypes[name] for name in ("float16", "bfloat16")}
     padded = {"padded rows": f"stride_{x}m != N"}
@@ -136,7 +156,7 @@ _LOW = 'float("-inf")'
 
 
 def _row(chunk: str, m: str) -> dict[str, str]:
-    """How the maximum of a chunk of one row can compare with the maximum before it."""
+    """How the maximum of a row's chunk can compare with the running maximum `m`."""
     low = _LOW
     return {
         "a chunk of -inf at the start": f"({chunk} == {low}) & ({m} == {low})",
@@ -154,15 +174,15 @@ def _row(chunk: str, m: str) -> dict[str, str]:
 
 
 def _rows(x: str, m: str, mask: str) -> dict[str, str]:
-    """The same for the rows of a tile: in some row, in every row, and in one row but not in another."""
-    found = {}
+    """The same for a tile of rows: in some row, in every row, and in some rows only."""
+    tests = {}
     for name, test in _row(f"tl.max({x}, axis=1)", m).items():
         some = f"tl.max((({test}) & ({mask})).to(tl.int32), axis=0) == 1"
         every = f"tl.min((({test}) | ~({mask})).to(tl.int32), axis=0) == 1"
-        found[f"{name}, in some row"] = some
-        found[f"{name}, in every row"] = every
-        found[f"{name}, in one row and not in another"] = f"({some}) & ~({every})"
-    return found
+        tests[f"{name}, in some row"] = some
+        tests[f"{name}, in every row"] = every
+        tests[f"{name}, in one row and not in another"] = f"({some}) & ~({every})"
+    return tests
 
 
 def _some_row_empty(x: str, mask: str) -> str:
@@ -184,8 +204,8 @@ TILES = (
     *_guards(_rows("x", "m_i", "offs_m < M"), "x"),
     Guard("a second chunk of -inf in a row, in some row", _some_row_empty("x", "offs_m < M"), "x", twice=True),
 )
+# rows of y, dy and dx
 GRADIENT_ROWS = (*_rows_at_large("y", "dy"), *PROGRAMS)
-"""For softmax_backward."""
 
 
 # ------------------------------------------------------------------------------------------------------------ attention
@@ -259,21 +279,22 @@ _TILES_OF_SCORES = (
 
 
 def _scores(mask: str) -> tuple[Guard, ...]:
-    """For a kernel with a tile of scores `s`. `mask` is its mask of the tile's rows."""
+    """For a kernel with a tile of scores `s`, whose rows `mask` selects."""
     empty = Guard("a second tile of -inf in a row, in some row", _some_row_empty("s", mask), "s", twice=True)
     return (*_TILES_OF_SCORES, *_guards(_rows("s", "m_i", mask), "s"), empty)
 
 
 ATTENTION = _scores("mask_m")
+# tiles whose rows are keys, in a loop over queries
 KEYS_DOWN = (
     *_scores("mask_n"),
     *_guards({**_many("N_Q", "BLOCK_M", (8,), "tiles of queries"), "more than 600 queries": "N_Q > 600"}),
 )
-"""For tiles whose rows are keys, in a loop over queries."""
 
 _O = _dtypes("o_ptr")
 _O_STRIDED = {"strided": "stride_od != 1", "heads side by side": "stride_od == 1 and stride_om != D"}
 
+# the output of attention and its gradient
 DELTA = (
     *_guards(
         {
@@ -300,7 +321,6 @@ DELTA = (
         }
     ),
 )
-"""For attention_delta."""
 
 
 # ----------------------------------------------------------------------------------------------------- linear attention

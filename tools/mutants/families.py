@@ -1,0 +1,128 @@
+"""What is special about each family of puzzles: its guards, and the names that are easily confused in its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from checker.puzzle import Puzzle
+from tools.mutants import guards
+from tools.mutants.guards import Guard
+
+
+@dataclass(frozen=True)
+class Family:
+    """Names in one set of `alike` are confused with one another, names in `mistaken` only in the given direction.
+
+    Strides and names that share a word (``mask_m``, ``mask_n``) need not be listed.
+    """
+
+    guards: tuple[Guard, ...] = (*guards.PROGRAMS, *guards.TURNS)
+    alike: tuple[frozenset[str], ...] = ()
+    mistaken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def _groups(text: str) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(group.split()) for group in text.split(","))
+
+
+def _strides(names: str, *others: str) -> dict[str, tuple[str, ...]]:
+    return {f"stride_{name}": others for name in names.split()}
+
+
+SOFTMAX = Family(
+    guards.SOFTMAX,
+    _groups(
+        "M N, BLOCK_M BLOCK_N, x_ptr y_ptr z_ptr, m_part_ptr l_part_ptr, m_ptr l_ptr, x y, m_i m_new m_safe l_i, offs_m offs_n"
+    ),
+    {
+        **_strides("xm ym", "N", "BLOCK_N"),
+        **_strides("pm", "SPLITS", "BLOCK_S"),
+        "N": ("BLOCK_N", "stride_xm"),
+        "M": ("BLOCK_M",),
+        "SPLITS": ("BLOCK_S", "stride_pm"),
+    },
+)
+GRADIENT_ROWS = Family(
+    guards.GRADIENT_ROWS,
+    _groups("y_ptr dy_ptr dx_ptr, y dy delta"),
+    {**_strides("ym dym dxm", "N", "BLOCK_N"), "N": ("BLOCK_N", "stride_ym")},
+)
+ATTENTION = Family(
+    guards.ATTENTION,
+    _groups(
+        "BLOCK_M BLOCK_N, m_ptr l_ptr, q_ptr k_ptr v_ptr o_ptr, lse_ptr m_ptr, batch head head_kv, m_i m_new m_safe l_i,"
+        "l_i l_new l_safe, q k v o, kv qo, s p, acc o, length end_n, rows cols offs_m offs_n, offs_d offs_m offs_n,"
+        "mask_m mask_n seen"
+    ),
+    {
+        "N_Q": ("BLOCK_M", "stride_qm"),
+        "N_KV": ("BLOCK_N", "stride_kn"),
+        "length": ("N_KV",),
+        "end_n": ("N_KV",),
+        "D": ("BLOCK_M", "BLOCK_N"),
+        **_strides("qm kn vn om qh kh vh oh", "D"),
+    },
+)
+GRADIENTS = replace(
+    ATTENTION,
+    alike=ATTENTION.alike
+    + _groups(
+        "q_ptr k_ptr v_ptr do_ptr, lse_ptr delta_ptr, dk_ptr dv_ptr dq_ptr, q k v do, s p dp ds, dk dv, lse delta,"
+        "q_row k_row v_row do_row dq_row, dk_row dv_row, begin_m start_m end_m, group H_KV H_Q"
+    ),
+)
+DELTA = Family(
+    guards.DELTA,
+    _groups("o_ptr do_ptr delta_ptr, batch head, o do, o_row do_row, o_ptrs do_ptrs, offs_d offs_m"),
+    {"N_Q": ("BLOCK_M", "stride_om"), "D": ("BLOCK_M",), **_strides("oh om doh dom", "D")},
+)
+LINEAR = Family(
+    guards.LINEAR,
+    _groups(
+        "BLOCK_M BLOCK_N, N N_CHUNKS, D D_V, CHUNK BLOCK_V, chunk head, q_ptr k_ptr v_ptr o_ptr, s0_ptr z0_ptr s_ptr z_ptr,"
+        "q k v o, a q k, state z, num den, offs_v offs_d offs_m offs_n offs_c"
+    ),
+    {
+        "N_Q": ("BLOCK_M", "stride_qm"),
+        "N_KV": ("BLOCK_N", "stride_kn"),
+        "length": ("N_KV",),
+        "D": ("BLOCK_M", "BLOCK_N"),
+        "D_V": ("BLOCK_V",),
+        "N": ("CHUNK",),
+        "CHUNK": ("N",),
+        "N_CHUNKS": ("CHUNK",),
+        "H": ("N_Q", "N_KV"),
+        **_strides("qm kn vn om qh kh vh oh qn", "D"),
+        "stride_on": ("D", "D_V"),
+    },
+)
+PREFIX = Family(guards.PREFIX, _groups("SIZE N_CHUNKS, chunk group, x_ptr x0_ptr start_ptr end_ptr"))
+
+FAMILIES = {
+    "vector_add": SOFTMAX,
+    "row_softmax": SOFTMAX,
+    "chunked_softmax": SOFTMAX,
+    "online_softmax": SOFTMAX,
+    "merge_softmax_stats": SOFTMAX,
+    "tiled_softmax": replace(SOFTMAX, guards=guards.TILES),
+    "flash_attention": ATTENTION,
+    "flash_attention_v1": ATTENTION,
+    "flash_attention_heads": ATTENTION,
+    "flash_attention_fast": ATTENTION,
+    "softmax_backward": GRADIENT_ROWS,
+    "attention_delta": DELTA,
+    "attention_dkdv": replace(GRADIENTS, guards=guards.KEYS_DOWN),
+    "attention_dq": GRADIENTS,
+    "linear_attention": LINEAR,
+    "causal_linear_attention": LINEAR,
+    "causal_linear_attention_chunked": LINEAR,
+    "linear_chunk_states": LINEAR,
+    "linear_state_prefix": PREFIX,
+    "causal_linear_attention_parallel": LINEAR,
+}
+
+
+def family_of(puzzle: Puzzle) -> Family:
+    """A puzzle without a family gets the guards that any kernel has, on programs and iterations."""
+    return FAMILIES.get(puzzle.name, Family())
