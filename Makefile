@@ -43,8 +43,8 @@ sync-check: setup  ## Fail where puzzles/ or notebooks/ are not what `make sync`
 test-matrix: setup  ## Run the simulator's tests on the oldest and the newest Triton and NumPy
 	JOBS=$(JOBS) tools/test-matrix
 
-mutants: setup  ## Judge every wrong kernel and mutant, and write docs/mutants.md (ARGS="--guarded --puzzle NAME --sample 5" for a look)
-	$(RUN) tools/mutants.py $(ARGS)
+mutants: setup  ## Judge every wrong kernel and mutant, which takes hours, and write docs/mutants.md (ARGS="--puzzle NAME --sample 5" for a look)
+	$(RUN) -m tools.mutants $(ARGS)
 
 gpu-test: setup  ## Run what needs a GPU, and write reports/gpu-<device>.json and .md
 	$(RUN) tools/gpu_report.py -n $(JOBS) --dist worksteal

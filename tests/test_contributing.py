@@ -23,7 +23,7 @@ from nbclient import NotebookClient
 from checker.course import LADDER
 from checker.puzzle import Puzzle
 from classroom.workshop.executed import fill_in
-from tools.mutations import function_of
+from tools.mutants.sources import function_of
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
@@ -34,7 +34,10 @@ TOUCHED = ("solutions/", "checker/course/", "checker/misconceptions/", "notebook
 AFTERWARDS = '''
 import contextlib, io, json, pathlib
 from checker import cli
-from tools import mutate, sync
+from checker.course import PUZZLES
+from tools import sync
+from tools.mutants.judging import mechanical
+from tools.mutants.mechanical import mutants
 
 def said(*arguments):
     """The exit code of a command, and what it prints."""
@@ -50,8 +53,8 @@ def main():
     found["hints"] = [said("hint", "double", "--level", level) for level in (1, 2, 3)]
     found["listed"] = said("puzzles")
     found["bank"] = said("mutants", "--puzzle", "double", "--device", "cpu", "--json", "bank.json")
-    slips = mutate.generated(mutate.PUZZLES["double"])
-    found["slips"] = {slip.after: mutate.judge(slip).outcome for slip in slips if "2.0 * x" in slip.before}
+    slips = [mutant for mutant in mutants(PUZZLES["double"]) if "2.0 * x" in mutant.key]
+    found["slips"] = {slip.key.partition(" → ")[2]: mechanical(slip).outcome for slip in slips}
     pathlib.Path("found.json").write_text(json.dumps(found))
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import nbformat
 import pytest
 
 from tools import sync
-from tools.mutations import function_of
+from tools.mutants.sources import function_of
 
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTIONS = sorted((ROOT / "solutions").glob("*.py"))
