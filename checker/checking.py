@@ -20,6 +20,7 @@ from checker.judge.gpu_gate import NOT_RUN, gpu_gate, worth_launching
 from checker.judge.int64_overflow import FarLaunch
 from checker.judge.launches import Planned, Prepared, cases_of, plan, prepare_all, without_numbers
 from checker.judge.outcome import Outcome, simulate_cases, traced
+from checker.judge.own_lines import diagnosis_in_own_lines, in_own_lines
 from checker.judge.runner import Runner, session
 from checker.judge.smallest_case import smallest_case
 from checker.judge.source_gate import source_gate
@@ -107,7 +108,7 @@ class _Check:
         stopped = next((result for result in reached if result.status not in ("passed", "skipped")), None)
         status = stopped.status if stopped else "passed"
         reason = f"Not reached: `{stopped.gate}` comes first." if stopped else _MEDALS
-        text, _, first_line = self.source.main_piece()
+        gates = [self.gates.get(gate) or GateResult(gate, "skipped", reason) for gate in GATES]
         return Verdict(
             puzzle=self.puzzle.name,
             submission=submission,
@@ -116,11 +117,11 @@ class _Check:
             seconds=time.perf_counter() - started,
             score=float(self.puzzle.points) if status == "passed" else 0.0,
             max_score=float(self.puzzle.points),
-            gates=tuple(self.gates.get(gate) or GateResult(gate, "skipped", reason) for gate in GATES),
-            diagnosis=self.diagnosis,
+            gates=tuple(in_own_lines(gate, self.source) for gate in gates),
+            diagnosis=diagnosis_in_own_lines(self.diagnosis, self.source),
             smallest=self.smallest,
-            source=text,
-            first_line=first_line,
+            source=self.source.text,
+            first_line=self.source.first_line,
             seed=self.seed,
             cases_right=self.right,
             cases_run=self.run,

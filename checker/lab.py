@@ -30,6 +30,7 @@ from checker.course import PUZZLES
 from checker.course.demonstrations import DEMONSTRATIONS, FOLDER, PIPELINES
 from checker.films.page import linked, side_by_side
 from checker.judge.launches import prepare, without_numbers
+from checker.judge.phrases import stopped
 from checker.judge.runner import RunResult
 from checker.misconceptions import bank
 from checker.puzzle import DTYPES, Case, Launch, Pipeline, Puzzle, Scalar, Tensors
@@ -511,7 +512,7 @@ class Kernels:
             while True:
                 launch = yield after
                 (result,) = session.simulate(source, [launch], self._options)
-                after = _tensors(puzzle, result)
+                after = _tensors(puzzle, source, result)
 
     def _launched(self, puzzle: Puzzle, source: KernelSource) -> Generator[Mapping[str, torch.Tensor], Launch, None]:
         queued: list[Launch] = []
@@ -519,12 +520,14 @@ class Kernels:
         after: Mapping[str, torch.Tensor] = {}
         while True:
             queued.append((yield after))
-            after = _tensors(puzzle, next(results))
+            after = _tensors(puzzle, source, next(results))
 
 
-def _tensors(puzzle: Puzzle, result: RunResult) -> Mapping[str, torch.Tensor]:
+def _tensors(puzzle: Puzzle, source: KernelSource, result: RunResult) -> Mapping[str, torch.Tensor]:
     if result.status != "passed":
-        raise UsageError(f"{puzzle.kernel} did not run: {result.message or result.status}")
+        raise UsageError(
+            f"{puzzle.kernel} did not run: {stopped(source, result.line, result.message or result.status)}"
+        )
     return result.tensors
 
 
@@ -645,7 +648,8 @@ def _simulated(
     # the first result that is not `passed` is the last, and raises here
     for case, launch, result in zip(cases, launches, results, strict=False):
         if result.trace is None or result.status != "passed":
-            raise UsageError(f"{puzzle.kernel} did not run at {case.name}: {result.message or result.status}")
+            why = stopped(source, result.line, result.message or result.status)
+            raise UsageError(f"{puzzle.kernel} did not run at {case.name}: {why}")
         refuse_tiles_no_gpu_takes(puzzle, source, case, launch, result.trace)
         yield result.trace, result.tensors
 

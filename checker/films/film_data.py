@@ -19,6 +19,7 @@ from checker.films.state import matrix, vector
 from checker.films.state_divergence import Divergence, state_divergences, walks_of
 from checker.films.steps import Program, Step, choose, colon, plane_of, program_name, steps_of
 from checker.films.updates import RowUpdates, row_updates
+from checker.judge.finding_words import in_words
 from checker.puzzle import Case, Puzzle
 from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
@@ -225,7 +226,7 @@ def film_data(
     )
     film.cut = MOST_STEPS if max(Counter(e.program for e in trace.events).values(), default=0) > MOST_STEPS else 0
     film.cells = {t.name: [number(v.item(), 5 if t.ux >= 34 else 4) for v in arrays[t.name].reshape(-1)] for t in layout.tensors if t.cells}  # fmt: skip
-    film.notes = [*_findings(trace, steps), *_wrong(film)]
+    film.notes = [*_findings(trace, source, steps), *_wrong(film)]
     if running and not running.in_memory:
         film.lines = layout.tensor(running.rows).columns
     if running and running.exact and layout.tensor(running.rows).columns and {running.rows, running.walked} <= set(values):  # fmt: skip
@@ -306,7 +307,7 @@ def elements(t: PlacedTensor, step: Step) -> list[int]:
     ]
 
 
-def _findings(trace: Trace, steps: Sequence[Step]) -> list[Note]:
+def _findings(trace: Trace, source: KernelSource, steps: Sequence[Step]) -> list[Note]:
     """Every finding, at the first step that it belongs to."""
     notes = []
     for finding in trace.findings:
@@ -322,5 +323,5 @@ def _findings(trace: Trace, steps: Sequence[Step]) -> list[Note]:
             ),
             None,
         )
-        notes.append(Note(at, finding.kind.replace("_", " "), finding.message))
+        notes.append(Note(at, finding.kind.replace("_", " "), str(in_words(finding, source, trace))))
     return notes

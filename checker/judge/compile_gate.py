@@ -216,12 +216,12 @@ def result(source: KernelSource, compilation: Compilation, refused: CompileResul
 def _passed(source: KernelSource, compilation: Compilation) -> GateResult:
     """A kernel that some GPU takes in every variant; the GPUs that do not are warnings."""
     results = [result for tried in compilation.results.values() for result in tried.values()]
-    warnings = [GateWarning(_warning(source, r), source.own_line(r.line)) for r in results if not r.ok]
+    warnings = [GateWarning(_warning(source, r), r.line) for r in results if not r.ok]
     block_pointer = next(
         (n for n, text in enumerate(source.source.splitlines(), 1) if _BLOCK_POINTER.search(text)), None
     )
     if block_pointer is not None:
-        warnings.append(GateWarning(_DROPPED, source.own_line(block_pointer)))
+        warnings.append(GateWarning(_DROPPED, block_pointer))
     good = compilation.in_full()
     tried = good | {result.request.capability for result in results}
     if compilation.here:
@@ -253,7 +253,7 @@ def _failed(source: KernelSource, result: CompileResult) -> GateResult:
     where = source.line_words(result.line)
     if where and where not in message:
         message = f"{where[0].upper()}{where[1:]}: {message}"
-    return GateResult("compile", status, message, source.own_line(result.line), result.raw, advice)
+    return GateResult("compile", status, message, result.line, result.raw, advice)
 
 
 _ADVICE = {

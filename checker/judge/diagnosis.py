@@ -78,7 +78,7 @@ def find_misconception(
     if chosen is None:
         return NONE_KNOWN
     line = _line(puzzle, source, runner, chosen, failing, replay)
-    return Diagnosis(chosen.name, chosen.believed, chosen.instead, chosen.try_, source.own_line(line))
+    return Diagnosis(chosen.name, chosen.believed, chosen.instead, chosen.try_, line)
 
 
 def _replayed(puzzle: Puzzle, source: KernelSource, runner: Runner, failing: Outcome) -> Trace | None:

@@ -72,7 +72,7 @@ def failed(source: KernelSource, launch: FarLaunch, outcome: Outcome) -> GateRes
         f"{at_line(source, line)}. Tried with each {unit} of {name_of(name)} {apart:,} elements after the one before "
         f"({outcome.case.name}): {unit} {last} begins at element {last * apart:,}, more than 2³¹ - 1 = 2,147,483,647, and a product "
         f"of 32 bits wraps around to {last * apart - 2**32:,}.",
-        line=source.own_line(line),
+        line=line,
         advice=f"Make the {unit}'s number 64 bits wide before it is multiplied by the stride: `.to(tl.int64)`.",
         case=outcome.case,
     )

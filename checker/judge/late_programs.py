@@ -84,7 +84,7 @@ def failed(source: KernelSource, late: LateLaunch, outcome: Outcome) -> GateResu
         "failed",
         f"After {late.first:,} other {unit}s the kernel reaches the wrong memory{at_line(source, line)}. Tried with the last "
         f"{unit}s of a launch that has so many: {outcome.case.name}, where the first {unit} has the number {late.first:,}. {_LIMITS}",
-        line=source.own_line(line),
+        line=line,
         advice="Keep a program's number in the type that `tl.program_id` gives, and make it 64 bits wide, `.to(tl.int64)`, before it "
         "is multiplied.",
         case=outcome.case,

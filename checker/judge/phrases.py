@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
-from checker.simulator.trace import Finding
 from checker.submission.kernel import KernelSource
 
 
@@ -41,9 +39,15 @@ def at_line(source: KernelSource, line: int | None, before: str = ", at ") -> st
     return f"{before}{where}" if where else ""
 
 
-def in_own_lines(source: KernelSource, finding: Finding) -> Finding:
-    """A finding about `source` that names the learner's own lines."""
-    return replace(finding, line=source.own_line(finding.line), message=source.with_own_lines(finding.message))
+def shape(sizes: Sequence[int]) -> str:
+    """``4 × 12``; ``37 elements`` of a vector."""
+    return " × ".join(map(str, sizes)) if len(sizes) != 1 else count(sizes[0], "element")
+
+
+def stopped(source: KernelSource, line: int | None, message: str) -> str:
+    """``line 12: A tile is too large.``, or the message alone."""
+    where = source.line_words(line)
+    return f"{where}: {message}" if where else message
 
 
 def count(n: int, one: str, many: str | None = None) -> str:

@@ -34,5 +34,5 @@ def source_gate(puzzle: Puzzle, source: KernelSource) -> GateResult:
 
 
 def _told(source: KernelSource, violation: Violation) -> str:
-    elsewhere = violation.origin not in ("", source.main_piece()[1])
+    elsewhere = violation.origin not in ("", source.origin)
     return f"line {violation.line}{f' of {violation.origin}' if elsewhere else ''}: {violation.message}"

@@ -97,7 +97,7 @@ def failed(
         GATE,
         "failed",
         f"{_times(failing, name, verb, moved, allowed)}{where} ({failing.case.name}: {moved:,} bytes, allowed {allowed:,}). {_because(puzzle, failing, name)}".strip(),
-        line=source.own_line(lines[-1]) if lines else None,
+        line=lines[-1] if lines else None,
         advice=f"{advice} {apart}".strip(),
         case=failing.case,
         traffic=_table(puzzle, failing),

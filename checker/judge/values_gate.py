@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from checker.judge.memory_gate import STRIDE_OR_MASK, ZERO_TODAY
+from checker.judge.finding_words import CHECK_STRIDES, in_words, sentences
 from checker.judge.outcome import Outcome
-from checker.judge.phrases import at_line, count, element, in_own_lines, name_of, number, program
+from checker.judge.phrases import at_line, count, element, name_of, number, program
 from checker.judge.verdict import Gate, GateResult, Mismatch
 from checker.puzzle import Puzzle
 from checker.simulator.trace import Event, Finding, Trace
@@ -66,7 +66,7 @@ def failed(
         return unfinished(GATE, source, failing)
     assert failing.comparison is not None
     assert failing.comparison.mismatch is not None
-    mismatch = _located(source, failing.comparison.mismatch, replay)
+    mismatch = _located(failing.comparison.mismatch, replay)
     findings = list(failing.trace.findings) if failing.trace else []
     findings += [f for f in replay.findings if f.kind == "nan_born"] if replay else []
     wrong = _Wrong(source, failing, mismatch, findings, _found_there(mismatch, findings, replay))
@@ -75,10 +75,11 @@ def failed(
         "failed",
         wrong.message(outcomes),
         line=wrong.line(),
+        detail="\n".join(sentences((f for f in findings if f not in wrong.causes()), source, failing.trace)),
         advice=wrong.advice(apart),
         case=failing.case,
         mismatch=mismatch,
-        findings=tuple(in_own_lines(source, f) for f in findings),
+        findings=tuple(findings),
     )
 
 
@@ -86,36 +87,35 @@ def unfinished(gate: Gate, source: KernelSource, outcome: Outcome) -> GateResult
     """A launch that ended with a status other than ``passed``: its status becomes the gate's."""
     result = outcome.result
     start, advice = UNFINISHED.get(result.status, UNFINISHED["infra_error"])
-    where = source.line_words(result.line)
-    said = source.with_own_lines(result.message).rstrip(".")
-    if said and result.status == "timeout":
-        start, said = said, ""
-    at = f", at {where}" if where and where not in said.lower() else ""
-    message = f"{start}{at} ({outcome.case.name}). {said}{'.' if said else ''}".rstrip()
+    reason = result.message.rstrip(".")
+    if reason and result.status == "timeout":
+        start, reason = reason, ""
+    at = at_line(source, result.line)
+    message = f"{start}{at} ({outcome.case.name}). {reason}{'.' if reason else ''}".rstrip()
     return GateResult(
         gate,
         result.status,
         message,
-        line=source.own_line(result.line),
+        line=result.line,
         detail=result.detail,
         advice=advice,
         case=outcome.case,
     )
 
 
-def _located(source: KernelSource, mismatch: Mismatch, replay: Trace | None) -> Mismatch:
-    """The mismatch with the learner's line of the store that wrote its first element."""
+def _located(mismatch: Mismatch, replay: Trace | None) -> Mismatch:
+    """The mismatch with the line of the store that wrote its first element."""
     if replay is None or mismatch.writer is None:
         return mismatch
     written = replay.writer_lines.get(mismatch.output)
     if written is not None:
         at = int(np.asarray(written).reshape(mismatch.shape)[mismatch.first])
-        return replace(mismatch, line=source.own_line(at or None))
+        return replace(mismatch, line=at or None)
     stores = [e for e in replay.events if e.kind in ("store", "atomic") and e.tensor == mismatch.output]
     mine = [e for e in stores if e.program == mismatch.writer and _touches(e, mismatch.first, mismatch.shape)]
     lines = {e.line for e in stores}
     line = mine[-1].line if mine else lines.pop() if len(lines) == 1 else None
-    return replace(mismatch, line=source.own_line(line))
+    return replace(mismatch, line=line)
 
 
 def _touches(event: Event, index: tuple[int, ...], shape: tuple[int, ...]) -> bool:
@@ -153,14 +153,16 @@ class _Wrong:
     def first(self, kind: str) -> Finding | None:
         return _first(self.findings, kind)
 
-    def line(self) -> int | None:
-        """The learner's own line that is at fault."""
+    def causes(self) -> list[Finding]:
+        """The findings that explain the wrong value, the one that the message gives first."""
         kinds = ("undefined_lanes", "nan_born") if math.isnan(self.mismatch.first_values[0]) else ("undefined_lanes",)
-        for kind in kinds:
-            cause = self.first(kind)
-            if cause is not None and cause.line is not None:
-                return self.source.own_line(cause.line)
-        return self.mismatch.line if self.found_there is None else self.source.own_line(self.found_there.line)
+        return [cause for kind in kinds if (cause := self.first(kind)) is not None]
+
+    def line(self) -> int | None:
+        """The line that is at fault."""
+        for cause in self.causes():
+            return cause.line
+        return self.mismatch.line if self.found_there is None else self.found_there.line
 
     def message(self, outcomes: Sequence[Outcome]) -> str:
         mismatch, trace = self.mismatch, self.outcome.trace
@@ -173,23 +175,17 @@ class _Wrong:
             f"{mismatch.wrong:,} of {count(mismatch.total, 'element')} {'is' if mismatch.wrong == 1 else 'are'} wrong{many}."
         )
         if mismatch.writer is not None and trace is not None:
-            where = f", at line {mismatch.line}" if mismatch.line else ""
+            where = at_line(self.source, mismatch.line)
             parts.append(f"{program(mismatch.writer, trace.grid).capitalize()} stored it{where}.")
         elif mismatch.writers is not None:
             parts.append("No program stored it: it still holds what was there before the launch.")
-        parts.append(self.cause(got))
+        parts.append(self.cause())
         return " ".join(part for part in parts if part)
 
-    def cause(self, got: float) -> str:
-        undefined = self.first("undefined_lanes")
-        if undefined is not None:
-            where = at_line(self.source, undefined.line, " at ")
-            return f"Masked-off lanes of the load{where} reached the result, and without `other` they may hold anything. {ZERO_TODAY}"
-        born = self.first("nan_born")
-        if born is not None and math.isnan(got):
-            where = at_line(self.source, born.line, " at ")
-            what = f"`{born.operation}`" if born.operation else "an operation"
-            return f"The first NaN was made{where}, by {what}."
+    def cause(self) -> str:
+        for cause in self.causes():
+            words = in_words(cause, self.source, self.outcome.trace)
+            return f"{words} {words.why}".strip()
         if self.found_there is not None:
             where = self.source.line_words(self.found_there.line)
             does = "adds to" if self.found_there.kind == "atomic" else "reads"
@@ -199,15 +195,16 @@ class _Wrong:
     def advice(self, apart: str) -> str:
         mismatch, (got, _) = self.mismatch, self.mismatch.first_values
         outside = self.first("out_of_bounds_load") or self.first("out_of_bounds_store")
-        if self.first("undefined_lanes"):
-            return "Give that load an `other`: a value that changes neither the result nor anything computed on the way to it."
-        if mismatch.writer is None and mismatch.writers is not None and not (outside and outside.masked):
+        undefined = self.first("undefined_lanes")
+        if undefined is not None:
+            return in_words(undefined, self.source, self.outcome.trace).advice
+        if mismatch.writer is None and mismatch.writers is not None and not (outside and outside.guard):
             return (
                 "Write down, for a small case, which elements each program stores. Together they must be all of them."
             )
         if outside is not None:
             where = at_line(self.source, outside.line, " of ")
-            check = STRIDE_OR_MASK if outside.masked else "Check that pointer first: it has no mask."
+            check = CHECK_STRIDES if outside.guard else "Check that pointer first: it has no mask."
             return f"Lanes{where} also fall outside {name_of(outside.tensor or 'the tensor')}. {check} {apart}".strip()
         if self.found_there is not None:
             return "Nobody has set the output to 0 for you. Keep the sum in a variable of the program, and store it once, when it is final."

@@ -68,7 +68,10 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class GateResult:
-    """One gate of the verdict: `message` is a sentence for the learner, `detail` text to fold below it (Triton's own words)."""
+    """One gate of the verdict: `message` is for the learner.
+
+    `detail` belongs below it: a sentence per line about the other `findings`, or Triton's own words.
+    """
 
     gate: Gate
     status: Status

@@ -129,7 +129,7 @@ class Builder(Primitives):
 
     def create_assume(self, condition: Handle) -> None:
         if not np.asarray(condition.data).all():
-            self.memory.findings.false_promise("tl.assume", "the condition is false")
+            self.memory.findings.false_promise("tl.assume")
 
     def create_atomic_rmw(self, op: Any, ptr: Handle, value: Handle, mask: Handle, *_: Any) -> Handle:
         return self._atomic(op.name, ptr, value, mask)

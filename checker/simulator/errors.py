@@ -1,4 +1,7 @@
-"""What a kernel body raises, in words for the learner who wrote it."""
+"""What a kernel body raises, in words for the learner who wrote it.
+
+Messages name no line: `SimulationError.line` does.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +35,19 @@ class DeviceAssertion(Exception):
 def translate(error: Exception, line: int | None, program: tuple[int, int, int]) -> SimulationError:
     """The error of a kernel body as a SimulationError with the learner's line."""
     detail = f"{type(error).__name__}: {error}"
-    where = f"Line {line}" if line is not None else "The kernel"
-    if isinstance(error, MemoryError):
-        return SimulationError(
-            f"{where} asks for more memory than there is: a tile is too large.", detail, line, "resource_limit"
-        )
-    if isinstance(error, Unsupported | Refused):
-        return SimulationError(f"{where}: {error}", detail, line)
-    if isinstance(error, DeviceAssertion):
-        return SimulationError(f"{where}: an assertion failed in program {program}: {error}.", detail, line)
-    if isinstance(error, RecursionError):
-        return SimulationError(f"{where} calls itself without end; kernels cannot recurse.", detail, line)
-    return SimulationError(f"{where}: {_words(error)}", detail, line)
+    status = "runtime_error"
+    match error:
+        case MemoryError():
+            status, message = "resource_limit", "a tile is too large: it needs more memory than there is."
+        case Unsupported() | Refused():
+            message = str(error)
+        case DeviceAssertion():
+            message = f"an assertion failed in program {program}: {error}."
+        case RecursionError():
+            message = "a function calls itself without end; kernels cannot recurse."
+        case _:
+            message = _words(error)
+    return SimulationError(message[:1].upper() + message[1:], detail, line, status)
 
 
 _PATTERNS: tuple[tuple[str, str], ...] = (

@@ -1,12 +1,13 @@
-"""What a kernel promises the compiler about values: `tl.multiple_of`, `tl.max_contiguous`, `tl.max_constancy`, `tl.assume`.
+"""Checks what a kernel promises the compiler: `tl.multiple_of`, `tl.max_contiguous`, `tl.max_constancy`, `tl.assume`.
 
-The compiler believes every one of them and loads wider than one element at a time by them. They change no value here, so
-they are compared with what the values are.
+The compiler believes every promise and widens loads accordingly. Promises change no value here, so each is compared with the
+values at hand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,19 +16,40 @@ from checker.simulator.triton_internals import constant_value, handle_of, is_ten
 from checker.simulator.values import Handle
 
 
-class TellsOfPromises(Protocol):
-    def false_promise(self, promise: str, truth: str) -> None: ...
+class FindsPromises(Protocol):
+    """What promises need of findings."""
+
+    def false_promise(
+        self,
+        promise: str,
+        promised: int = 0,
+        values: tuple[int, ...] = (),
+        lane: tuple[int, ...] = (),
+        tensor: str | None = None,
+    ) -> None: ...
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """The numbers of a tile with one of its axes last, and what is promised along it."""
+
+    numbers: np.ndarray
+    """Of pointers: bytes from the start of `tensor`."""
+    unit: int
+    """How far apart neighbours in memory are."""
+    promised: int
+    tensor: str | None
 
 
 class Promises:
-    """Looks at each promise as it is made, and tells `findings` of a false one. `front` is that of `Operations`."""
+    """Compares each promise with the values, and reports false ones to `findings`. `front` is that of `Operations`."""
 
-    def __init__(self, findings: TellsOfPromises, front: int = 0) -> None:
+    def __init__(self, findings: FindsPromises, front: int = 0) -> None:
         self.findings = findings
         self.front = front
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """What stands in for the functions of the language that make promises of values."""
+        """The replacements for the functions of the language that make promises."""
         return {
             "multiple_of": self.multiple_of,
             "max_contiguous": self.max_contiguous,
@@ -35,60 +57,54 @@ class Promises:
         }
 
     def multiple_of(self, x: Any, values: Any, *_: Any, **__: Any) -> Any:
-        """Of neighbours that count up by one, the first is meant: that is where a wide load begins."""
-        for numbers, unit, value, shown in self._axes(x, values):
+        """In a run of neighbours that count up by one, only the first must be a multiple: a wide load begins there."""
+        for axis in _axes(x, values, self.front):
+            numbers = axis.numbers
             first = np.ones(numbers.shape, bool)
-            first[..., 1:] = np.diff(numbers, axis=-1) != unit
-            wrong = numbers[first & (numbers % value != 0)]
+            first[..., 1:] = np.diff(numbers, axis=-1) != axis.unit
+            wrong = numbers[first & (numbers % axis.promised != 0)]
             if wrong.size:
-                self.findings.false_promise(
-                    f"tl.multiple_of(…, {value})", f"{shown(wrong[0])} is no multiple of {value}"
-                )
+                self.findings.false_promise("tl.multiple_of", axis.promised, (int(wrong[0]),), tensor=axis.tensor)
         return x
 
     def max_contiguous(self, x: Any, values: Any, *_: Any, **__: Any) -> Any:
-        for numbers, unit, value, shown in self._axes(x, values):
-            self._groups("tl.max_contiguous", numbers, unit, value, "is not one more than", shown)
+        for axis in _axes(x, values, self.front):
+            self._check_groups("tl.max_contiguous", axis, axis.unit)
         return x
 
     def max_constancy(self, x: Any, values: Any, *_: Any, **__: Any) -> Any:
-        for numbers, _unit, value, shown in self._axes(x, values):
-            self._groups("tl.max_constancy", numbers, 0, value, "is not the same as", shown)
+        for axis in _axes(x, values, self.front):
+            self._check_groups("tl.max_constancy", axis, 0)
         return x
 
-    def _groups(
-        self, name: str, numbers: np.ndarray, step: int, value: int, is_not: str, shown: Callable[[Any], str]
-    ) -> None:
-        """Within each group of `value` lanes neighbours are `step` apart."""
+    def _check_groups(self, name: str, axis: _Axis, step: int) -> None:
+        """Within each group of as many lanes as promised, neighbours must be `step` apart."""
+        numbers = axis.numbers
         lane = np.arange(1, numbers.shape[-1])
-        wrong = (np.diff(numbers, axis=-1) != step) & (lane % value != 0)
+        wrong = (np.diff(numbers, axis=-1) != step) & (lane % axis.promised != 0)
         if wrong.any():
-            at = tuple(int(i) for i in np.argwhere(wrong)[0])
-            before, after = numbers[at], numbers[(*at[:-1], at[-1] + 1)]
-            truth = f"lane {at[-1] + 1} is {shown(after)}, which {is_not} {shown(before)}"
-            self.findings.false_promise(f"{name}(…, {value})", truth)
+            *rest, at = (int(i) for i in np.argwhere(wrong)[0])
+            pair = (int(numbers[(*rest, at)]), int(numbers[(*rest, at + 1)]))
+            self.findings.false_promise(name, axis.promised, pair, (at + 1,), axis.tensor)
 
-    def _axes(self, x: Any, values: Any) -> list[tuple[np.ndarray, int, int, Callable[[Any], str]]]:
-        """For each axis of a tile its numbers with that axis last, how far neighbours in memory are apart, and what is promised of it."""
-        if not is_tensor(x):
-            return []
-        handle: Handle = handle_of(x)
-        values = constant_value(values)
-        promised = [int(constant_value(v)) for v in values] if isinstance(values, Sequence) else [int(values)]
-        numbers = np.asarray(handle.data)
-        unit, base = 1, 0
-        if handle.type.is_ptr():  # divisible in bytes, contiguous in elements
-            unit = max(1, handle.type.element_ty.primitive_bitwidth // 8)
-            base = handle.pointer.tensor.base if handle.pointer is not None and handle.pointer.tensor is not None else 0
-        numbers = numbers.astype(np.int64) - base
-        while numbers.ndim <= self.front:
-            numbers = numbers[..., None]
 
-        def shown(number: Any) -> str:
-            return f"byte {int(number)} of its tensor" if unit != 1 or base else str(int(number))
-
-        return [
-            (np.moveaxis(numbers, self.front + axis, -1), unit, value, shown)
-            for axis, value in enumerate(promised[: numbers.ndim - self.front])
-            if value > 1
-        ]
+def _axes(x: Any, values: Any, front: int) -> list[_Axis]:
+    """Each axis of a tile along which something is promised."""
+    if not is_tensor(x):
+        return []
+    handle: Handle = handle_of(x)
+    values = constant_value(values)
+    promised = [int(constant_value(v)) for v in values] if isinstance(values, Sequence) else [int(values)]
+    unit, base, tensor = 1, 0, None
+    if handle.type.is_ptr():  # divisible in bytes, contiguous in elements
+        unit = max(1, handle.type.element_ty.primitive_bitwidth // 8)
+        if handle.pointer is not None and handle.pointer.tensor is not None:
+            base, tensor = handle.pointer.tensor.base, handle.pointer.tensor.name
+    numbers = np.asarray(handle.data).astype(np.int64) - base
+    while numbers.ndim <= front:
+        numbers = numbers[..., None]
+    return [
+        _Axis(np.moveaxis(numbers, front + axis, -1), unit, value, tensor)
+        for axis, value in enumerate(promised[: numbers.ndim - front])
+        if value > 1
+    ]

@@ -7,6 +7,7 @@ import numpy as np
 from checker.simulator.access import Access
 from checker.simulator.device_tensor import MANY, NOBODY
 from checker.simulator.findings import Findings
+from checker.simulator.trace import EventKind
 
 
 class RaceDetector:
@@ -33,12 +34,12 @@ class RaceDetector:
     def load(self, access: Access) -> None:
         shadow, where = access.tensor.shadow, access.valid_offsets + access.tensor.storage_offset
         if shadow.any_stored:
-            self._check("loads what another program stores", access, shadow.stored[where])
+            self._check(("load", "store"), access, shadow.stored[where])
             too_soon = shadow.stored_in[where] == self.interval
             if too_soon.any():
                 self.findings.missing_barrier(access, too_soon)
         if shadow.any_updated:
-            self._check("loads what another program updates atomically", access, shadow.updated[where])
+            self._check(("load", "atomic"), access, shadow.updated[where])
         self._touch(shadow.loaded, where)
 
     def store(self, access: Access) -> None:
@@ -48,25 +49,25 @@ class RaceDetector:
             twice = ordered[1:] == ordered[:-1]
             if twice.any():
                 self.findings.race_in_store(access, ordered[1:][twice] - access.tensor.storage_offset)
-        self._check("stores what another program also stores", access, shadow.stored[where])
-        self._check("stores what another program loads", access, shadow.loaded[where])
+        self._check(("store", "store"), access, shadow.stored[where])
+        self._check(("store", "load"), access, shadow.loaded[where])
         if shadow.any_updated:
-            self._check("stores what another program updates atomically", access, shadow.updated[where])
+            self._check(("store", "atomic"), access, shadow.updated[where])
         self._touch(shadow.stored, where)
         shadow.stored_in[where] = self.interval
         shadow.any_stored = True
 
     def atomic(self, access: Access) -> None:
         shadow, where = access.tensor.shadow, access.valid_offsets + access.tensor.storage_offset
-        self._check("updates atomically what another program stores plainly", access, shadow.stored[where])
-        self._check("updates atomically what another program loads plainly", access, shadow.loaded[where])
+        self._check(("atomic", "store"), access, shadow.stored[where])
+        self._check(("atomic", "load"), access, shadow.loaded[where])
         self._touch(shadow.updated, where)
         shadow.any_updated = True
 
-    def _check(self, what: str, access: Access, touched_by: np.ndarray) -> None:
+    def _check(self, kinds: tuple[EventKind, EventKind], access: Access, touched_by: np.ndarray) -> None:
         clash = (touched_by != NOBODY) & (touched_by != self.program)
         if clash.any():
-            self.findings.race(what, access, clash, touched_by)
+            self.findings.race(kinds, access, clash, touched_by)
 
     def _touch(self, touched_by: np.ndarray, where: np.ndarray) -> None:
         before = touched_by[where]

@@ -35,6 +35,8 @@ Box = Annotated[tuple[tuple[Integer, Integer], ...], Meta(max_length=MAX_DIMENSI
 """``(start, stop)`` for each dimension of a tensor."""
 
 EventKind = Literal["load", "store", "atomic", "dot"]
+Guard = Literal["mask", "boundary_check", "descriptor"]
+"""What keeps lanes inside a tensor: a mask, or the shape of a block pointer or of a descriptor."""
 FindingKind = Literal[
     "out_of_bounds_load",  # an active lane reads outside its tensor (or in the gap of a strided view)
     "out_of_bounds_store",
@@ -112,18 +114,33 @@ class Event:
 
 @dataclass(frozen=True)
 class Finding:
-    """One defect the simulator is sure of. `elements` are a few index tuples into `tensor`, `operation` the Triton operation."""
+    """One defect that the simulator is sure of. Fields that a kind does not need keep their defaults."""
 
     kind: FindingKind
-    message: Text
     line: Count | None = None
     program: ProgramId | None = None
     tensor: Name | None = None
     elements: Annotated[tuple[Index, ...], Meta(max_length=MAX_ELEMENTS)] = ()
+    """The first few indices into `tensor`. For a false promise: the lane of the tile, or nothing."""
     count: Count = 0
+    """Lanes; elements of an output or input."""
     operation: Name | None = None
-    masked: bool = False
-    """Of lanes out of bounds: the access has a mask, and it lets them through."""
+    """The operation that made a NaN, or the function that made a false promise."""
+    guard: Guard | None = None
+    """Out of bounds: what failed to keep the lanes inside, None without any mask. Undefined lanes: what switched them off."""
+    accesses: tuple[EventKind, EventKind] | None = None
+    """Race: what this program does, and what another does."""
+    other: ProgramId | None = None
+    """Race: the other program; None where there are several."""
+    loaded: Name | None = None
+    """Undefined lanes: the tensor that was loaded; `tensor` is the one they are stored to, None where they decide a branch."""
+    reached_line: Count | None = None
+    """Undefined lanes and NaN: the line of the store or branch that they reach; `line` is where they come from."""
+    promised: Count = 0
+    """False promise: the number promised; 0 for `tl.assume`."""
+    values: Annotated[tuple[Integer, ...], Meta(max_length=2)] = ()
+    """False promise: the value that contradicts it, preceded by its neighbour's where the two are compared. Of a pointer:
+    bytes from the start of `tensor`."""
 
 
 @dataclass(frozen=True)

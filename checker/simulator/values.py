@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from checker.simulator import numerics
 from checker.simulator.device_tensor import DeviceTensor
+from checker.simulator.trace import Guard
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,6 @@ class Taint:
 
 
 _SMALL = 4096
-
-Guard = Literal["mask", "boundary_check", "descriptor"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from checker.submission.allowed_names import LIBDEVICE, LIBDEVICES, MODULES
 from checker.submission.kernel import Config, KernelSource, Piece, Violation
@@ -15,32 +15,50 @@ MAX_DEFINITIONS = 64
 MAX_CONSTANTS = 256
 MAX_PROBLEMS = 100
 MAX_LINE = 1 << 16
+MAX_LINES = 10_000
+"""A kernel further down in its file is not emitted at its own lines."""
 _LARGEST = 2**64
 _LANGUAGE = "triton.language"
+_DEFAULT_IMPORTS = ("import triton", "import triton.language as tl")
 
 
-@dataclass
-class _Module:
-    """The module being emitted, line by line."""
+@dataclass(frozen=True)
+class _Block:
+    """The lines of one definition, and where the learner wrote the first of them."""
 
     lines: list[str]
-    pieces: list[Piece] = field(default_factory=list)
+    origin: str
+    first: int
 
-    def add(self, lines: list[str], origin: str, origin_start: int) -> None:
-        start = len(self.lines) + 1
-        self.lines += lines
-        last = self.pieces[-1] if self.pieces else None
-        if last is not None and (last.origin, last.stop + 1, last.origin_start + start - last.start) == (
-            origin,
-            start,
-            origin_start,
-        ):
-            self.pieces[-1] = Piece(last.start, start + len(lines) - 1, origin, last.origin_start)
-        else:
-            self.pieces.append(Piece(start, start + len(lines) - 1, origin, origin_start))
 
-    def blank(self, count: int = 1) -> None:
-        self.lines += [""] * count
+class _Module:
+    """The emitted module: its blocks on the learner's own lines, so that line N here is line N there.
+
+    Blocks of other files or cells, and blocks whose lines are taken, follow below; `pieces` says where they are from.
+    """
+
+    def __init__(self, header: str, blocks: list[_Block]) -> None:
+        """`blocks` begins with the kernel's; `header` takes line 1."""
+        self.lines = [header]
+        here = [block for block in blocks if block.origin == blocks[0].origin]
+        places = {id(block): block.first for block in here if self._put(block, block.first)}
+        for block in blocks:
+            if id(block) not in places:
+                places[id(block)] = len(self.lines) + 2
+                self._put(block, places[id(block)])
+        self.pieces = tuple(
+            Piece(start, start + len(block.lines) - 1, block.origin, block.first)
+            for block, start in ((block, places[id(block)]) for block in blocks)
+        )
+
+    def _put(self, block: _Block, start: int) -> bool:
+        """Write the block from line `start` on, if these lines are free."""
+        stop = start + len(block.lines) - 1
+        if start < 1 or stop > MAX_LINES or any(self.lines[start - 1 : stop]):
+            return False
+        self.lines += [""] * (stop - len(self.lines))
+        self.lines[start - 1 : stop] = block.lines
+        return True
 
 
 class _Extraction:
@@ -146,26 +164,30 @@ def extract(kernel: Definition, puzzle: str, scope: Scope) -> KernelSource:
     extraction = _Extraction(scope)
     configs = extraction.decorators(kernel, is_kernel=True)
     extraction.visit(kernel)
-    module = _Module(["import triton", "import triton.language as tl"])
-    for name, target in sorted(extraction.aliases.items()):
+    functions = [_function_block(definition, scope) for definition in extraction.functions.values()]
+    blocks = [*functions, *map(_value_block, extraction.values.values())]
+    imports = _imports(extraction.aliases)
+    needs_line_1 = any((block.origin, block.first) == (blocks[0].origin, 1) for block in blocks)
+    header = "" if needs_line_1 and not imports else "; ".join([*_DEFAULT_IMPORTS, *imports])
+    module = _Module(header, blocks)
+    source = "\n".join(module.lines).rstrip() + "\n"
+    return KernelSource(puzzle, kernel.name, source, module.pieces, configs, tuple(extraction.problems))
+
+
+def _imports(aliases: dict[str, str]) -> list[str]:
+    """The statements that give `aliases` their meaning, apart from `triton` and `tl`."""
+    statements = []
+    for name, target in sorted(aliases.items()):
+        parent, _, own = target.rpartition(".")
         if DEFAULT_IMPORTS.get(name) == target:
             continue
-        parent, _, own = target.rpartition(".")
         if (name, target) == ("language", _LANGUAGE):
-            module.lines.append("from triton import language")
+            statements.append("from triton import language")
         elif target in MODULES:
-            module.lines.append(f"import {target} as {name}")
+            statements.append(f"import {target} as {name}")
         else:
-            module.lines.append(f"from {parent} import {own} as {name}")
-    module.blank()
-    for definition in extraction.values.values():
-        node, text = _written(definition)
-        module.add(_statement_lines(node, text), text.origin, definition.line)
-    for definition in reversed(extraction.functions.values()):  # the kernel was visited first
-        module.blank(2)
-        _emit_function(module, definition, scope)
-    source = "\n".join(module.lines).rstrip() + "\n"
-    return KernelSource(puzzle, kernel.name, source, tuple(module.pieces), configs, tuple(extraction.problems))
+            statements.append(f"from {parent} import {own} as {name}")
+    return statements
 
 
 def jit_decorator(definition: Definition, scope: Scope) -> ast.expr | None:
@@ -177,11 +199,18 @@ def jit_decorator(definition: Definition, scope: Scope) -> ast.expr | None:
     return None
 
 
-def _emit_function(module: _Module, definition: Definition, scope: Scope) -> None:
+def _function_block(definition: Definition, scope: Scope) -> _Block:
+    """From ``@triton.jit``, other decorators left out, to the end of the body."""
     node, text = _function(definition)
     decorator = jit_decorator(definition, scope)
-    module.add(["@triton.jit"], text.origin, text.line_of(node if decorator is None else decorator))
-    module.add(_function_lines(node, text), text.origin, text.line_of(node))
+    above = 1 if decorator is None else node.lineno - decorator.lineno
+    lines = ["@triton.jit", *[""] * (above - 1), *_function_lines(node, text)]
+    return _Block(lines, text.origin, text.line_of(node) - above)
+
+
+def _value_block(definition: Definition) -> _Block:
+    node, text = _written(definition)
+    return _Block(_statement_lines(node, text), text.origin, definition.line)
 
 
 def _written(definition: Definition) -> tuple[ast.stmt, Text]:

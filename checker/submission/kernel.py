@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ Scalar = int | float | bool
 
 @dataclass(frozen=True)
 class Piece:
-    """A run of lines of `KernelSource.source` and the place the learner knows them by."""
+    """A run of lines of `KernelSource.source`, and where the learner wrote them."""
 
     start: int  # first line in KernelSource.source, from 1
     stop: int  # last line
@@ -32,8 +31,10 @@ class Config:
 class KernelSource:
     """One kernel with its helpers and constants, re-emitted so that nothing else of the learner's module is left.
 
-    `source` is a complete module (``import triton``, ``import triton.language as tl``, constants, jitted functions, no
-    autotune decorator); `kernel` names the function that is launched. `configs` is empty without an autotune.
+    `source` is a complete module: imports of Triton, constants, jitted functions, no autotune decorator. What the learner
+    wrote in the kernel's own file or cell keeps its line numbers; what comes from other cells follows below. `pieces` maps
+    lines to their places, the kernel's first. `kernel` names the function that is launched. `configs` is empty without an
+    autotune.
     """
 
     puzzle: str
@@ -42,46 +43,45 @@ class KernelSource:
     pieces: tuple[Piece, ...]
     configs: tuple[Config, ...] = ()
     problems: tuple[Violation, ...] = ()
-    """Rules already found broken while reading, in lines that are not part of `source` (decorators, other definitions)."""
+    """Broken rules in lines that are not part of `source` (decorators, other definitions)."""
+
+    @property
+    def origin(self) -> str:
+        """The file or cell of the kernel itself."""
+        return self.pieces[0].origin if self.pieces else ""
+
+    @property
+    def first_line(self) -> int:
+        """The learner's own number of the kernel's first line."""
+        return self.pieces[0].origin_start if self.pieces else 1
+
+    @property
+    def text(self) -> str:
+        """The kernel alone, without helpers and constants."""
+        if not self.pieces:
+            return self.source
+        return "\n".join(self.source.split("\n")[self.pieces[0].start - 1 : self.pieces[0].stop]) + "\n"
 
     def locate(self, line: int) -> tuple[str, int]:
         """The learner's own ``(origin, line)`` for a line of `source`."""
         for piece in self.pieces:
             if piece.start <= line <= piece.stop:
                 return piece.origin, piece.origin_start + line - piece.start
-        return self.pieces[0].origin, line
-
-    def own_line(self, line: int | None) -> int | None:
-        """The learner's own number of a line of `source`."""
-        return None if line is None else self.locate(line)[1]
+        return self.origin, line
 
     def line_words(self, line: int | None) -> str:
-        """``line 12``, and the file or cell where that is another one than the kernel's; empty without a line."""
+        """``line 12``, or ``line 3 of In[7]`` outside the kernel's own file or cell; empty without a line."""
         if line is None:
             return ""
         origin, own = self.locate(line)
-        return f"line {own}" if origin == self.main_piece()[1] else f"line {own} of {origin}"
-
-    def with_own_lines(self, text: str) -> str:
-        """What the simulator, Python or Triton said of `source`, its ``line N`` as the learner counts lines."""
-        return re.sub(r"\b([Ll]ine) (\d+)\b", lambda match: f"{match[1]} {self.own_line(int(match[2]))}", text)
-
-    def main_piece(self) -> tuple[str, str, int]:
-        """Text, origin and first line of the piece that holds the kernel itself."""
-        lines = self.source.splitlines()
-        head = f"def {self.kernel}("
-        at = next((i for i, text in enumerate(lines, 1) if text.lstrip().startswith(head)), 1)
-        for piece in self.pieces:
-            if piece.start <= at <= piece.stop:
-                return "\n".join(lines[piece.start - 1 : piece.stop]) + "\n", piece.origin, piece.origin_start
-        return self.source, self.pieces[0].origin if self.pieces else "", 1
+        return f"line {own}" if origin == self.origin else f"line {own} of {origin}"
 
 
 @dataclass(frozen=True)
 class Violation:
     """A rule that the source breaks, at a line of the learner's own file; `rule` is a key of `rules.RULES`.
 
-    `origin` is the place that `line` counts in, as in `Piece.origin`.
+    `origin` is the file or cell of that line, as in `Piece.origin`.
     """
 
     rule: str

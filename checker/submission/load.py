@@ -20,6 +20,8 @@ def load_kernel(source: KernelSource, directory: Path) -> JITFunction:
     The same source always gets the same file and module name. The function is a ``triton.JITFunction`` whether or not
     ``TRITON_INTERPRET`` is set. Whatever the import raises is raised (the rules let nothing through that runs there).
     """
+    import triton
+    import triton.language as tl
     from triton import knobs
     from triton.runtime.jit import JITFunction
 
@@ -31,6 +33,7 @@ def load_kernel(source: KernelSource, directory: Path) -> JITFunction:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    vars(module).update(triton=triton, tl=tl)  # a kernel on line 1 leaves no room for the imports
     with knobs.runtime.scope():
         knobs.runtime.interpret = False
         sys.modules[name] = module

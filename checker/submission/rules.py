@@ -18,7 +18,7 @@ from checker.submission.allowed_names import LIBDEVICE, LIBDEVICES, MODULES
 from checker.submission.function_rules import FunctionRules
 from checker.submission.kernel import KernelSource, Violation
 from checker.submission.literals import NotLiteral, number
-from checker.submission.scope import parse, quoted
+from checker.submission.scope import DEFAULT_IMPORTS, parse, quoted
 
 RULES: dict[str, str] = {
     "name": "The kernel keeps the name the course gave it, `<puzzle>_kernel`.",
@@ -66,7 +66,7 @@ def violations(source: KernelSource, puzzle: Puzzle) -> list[Violation]:
 def _in_module(kernel: KernelSource, puzzle: Puzzle) -> list[Violation]:
     """The broken rules, in lines of the emitted module."""
     source = kernel.source
-    if len(source.encode(errors="replace")) > MAX_SOURCE:
+    if sum(len(line.encode(errors="replace")) + 1 for line in source.split("\n") if line) > MAX_SOURCE:
         return [Violation("size", 1, f"this kernel and its helpers are longer than {MAX_SOURCE // 1024} kB of text")]
     try:
         tree = parse(source)
@@ -105,7 +105,7 @@ class _Module:
     """The emitted module: imports of Triton, constants, functions that keep the rules, and nothing else."""
 
     def __init__(self, tree: ast.Module, kernel: KernelSource, puzzle: Puzzle) -> None:
-        self.aliases: dict[str, str] = {}
+        self.aliases = dict(DEFAULT_IMPORTS)
         self.constants: dict[str, ast.stmt] = {}
         self.functions: dict[str, ast.FunctionDef] = {}
         self.found: list[Violation] = []

@@ -29,7 +29,7 @@ def check_and_show(puzzle: Puzzle, source: KernelSource, device: str = "auto", s
     """Judge a kernel that was read, with cases drawn with a seed where one is given. Raises UsageError."""
     with display.working(f"Checking {source.kernel} …") as area:
         try:
-            verdict = check_source(puzzle, source, device, submission=source.main_piece()[1], seed=seed)
+            verdict = check_source(puzzle, source, device, submission=source.origin, seed=seed)
         except DeviceMissing as missing:
             raise UnavailableHere(str(missing)) from None
         except ValueError as error:

@@ -41,7 +41,7 @@ def refuse_edited(source: KernelSource) -> None:
 
 def cell_number(source: KernelSource) -> int | None:
     """n, for a kernel of the cell In [n]."""
-    found = re.fullmatch(r"In\[(\d+)\]", source.main_piece()[1])
+    found = re.fullmatch(r"In\[(\d+)\]", source.origin)
     return int(found[1]) if found else None
 
 

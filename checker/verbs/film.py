@@ -18,6 +18,7 @@ from checker.films.flaws import Flaws, WrongOutput
 from checker.films.page import card_film, film_document, film_html, film_svg
 from checker.judge.comparison import error_against
 from checker.judge.launches import Prepared, prepare
+from checker.judge.phrases import stopped
 from checker.judge.verdict import Verdict
 from checker.puzzle import Case, Puzzle
 from checker.sandbox import Sandbox
@@ -168,9 +169,8 @@ def film_at(puzzle: Puzzle, source: KernelSource, case: Case, verdict: Verdict |
         verdict = verdict or check_source(puzzle, source, "cpu", diagnose=False)
         if not verdict.passed:
             return verdict
-        line = f" (line {source.locate(result.line)[1]})" if result.line is not None else ""
-        why = result.message or result.status.replace("_", " ")
-        raise UsageError(f"The kernel did not run to its end{line}: {why}")
+        why = stopped(source, result.line, result.message or result.status.replace("_", " "))
+        raise UsageError(f"The kernel did not run to its end: {why}")
     refuse_tiles_no_gpu_takes(puzzle, source, case, launch, result.trace)
     if len(result.trace.events) > MOST_EVENTS:
         raise UsageError(

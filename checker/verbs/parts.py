@@ -44,7 +44,7 @@ def check_parts(puzzle: Puzzle, source: KernelSource, only: str) -> CheckedParts
     with display.working(f"Checking {source.kernel}, up to {only} …") as area:
         for name, part in list(narrowed(puzzle, source).items())[: names.index(only) + 1]:
             if part.cases:
-                verdict = check_source(part, source, "cpu", submission=source.main_piece()[1])
+                verdict = check_source(part, source, "cpu", submission=source.origin)
                 if not verdict.passed:
                     stopped = verdict
                     break

@@ -9,7 +9,7 @@ from typing import Any
 
 from checker.compiler import SHARED_MEMORY, TARGETS, CompileResult, SharedTile, requests_for
 from checker.compiler.occupancy import MOST_REGISTERS, Occupancy, occupancy
-from checker.judge.phrases import join
+from checker.judge.phrases import join, stopped
 from checker.puzzle import Case, Launch, Puzzle
 from checker.sandbox import Sandbox
 from checker.submission import rules
@@ -88,8 +88,7 @@ def xray_panel(puzzle: Puzzle, source: KernelSource, wanted: Mapping[str, Any]) 
 
 
 def _why(source: KernelSource, result: CompileResult) -> str:
-    where = f"line {source.locate(result.line)[1]}: " if result.line is not None else ""
-    return f"{where}{result.message or 'Triton cannot compile this kernel.'}"
+    return stopped(source, result.line, result.message or "Triton cannot compile this kernel.")
 
 
 def compile_case(

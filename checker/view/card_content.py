@@ -244,7 +244,8 @@ def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
     shown = excerpt(verdict, line, also=cause)
     if shown:
         yield shown
-    if others := _other_findings(gate):
+    if gate.findings and gate.detail:
+        others = gate.detail.splitlines()
         more = [f"and {count(len(others) - 4, 'more finding')}"] if len(others) > 4 else []
         yield Listing("findings", (*others[:4], *more))
     if diagnosis is not None:
@@ -264,9 +265,8 @@ def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
     if failing_case(verdict) is not None and verdict.puzzle in PUZZLES:
         yield Paragraph(f"`{_film_call(verdict)}`", label="Film it")
     yield from _traffic(gate)
-    shown_already = {f.message for f in gate.findings}
-    if detail := "\n".join(line for line in gate.detail.splitlines() if line not in shown_already).strip():
-        yield Detail("Triton’s own words" if gate.gate == "compile" else "The details", detail)
+    if gate.detail.strip() and not gate.findings:
+        yield Detail("Triton’s own words" if gate.gate == "compile" else "The details", gate.detail.strip())
 
 
 def failing_case(verdict: Verdict) -> Case | None:
@@ -310,12 +310,6 @@ def _cause(diagnosis: Diagnosis) -> Section | Paragraph:
     sentences = (("Believed", diagnosis.believed), ("Instead", diagnosis.instead), ("Try", diagnosis.try_))
     heading = f"This behaves exactly like a known mistake: {diagnosis.misconception.replace('_', ' ')}"
     return Section("cause", heading, tuple(sentence for sentence in sentences if sentence[1]))
-
-
-def _other_findings(gate: GateResult) -> list[str]:
-    """The findings that the gate's message does not tell already; two that say the same in words (of two lines) once."""
-    in_message = {gate.message, gate.findings[0].message if gate.gate == "memory" and gate.findings else ""}
-    return list(dict.fromkeys(f.message for f in gate.findings if f.message not in in_message))
 
 
 def _case_words(case: Case) -> str:

@@ -1,14 +1,11 @@
-"""What is kept of a verdict, and how it reads in the learner's own line numbers."""
+"""What is kept of a verdict."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 import msgspec
 import numpy as np
 
 from checker.judge.verdict import GateResult, Mismatch, Verdict
-from checker.submission.kernel import KernelSource
 from classroom.grading.records import CaseCounts, CaseRecord, DiagnosisRecord, Facts, GateRecord, MismatchRecord
 
 MAX_TEXT = 20_000
@@ -65,25 +62,3 @@ def _mismatch(mismatch: Mismatch) -> MismatchRecord:
         else (int(mismatch.writer[0]), int(mismatch.writer[1]), int(mismatch.writer[2])),
         line=mismatch.line,
     )
-
-
-def in_own_lines(facts: Facts, source: KernelSource) -> Facts:
-    """Facts about a normalised kernel, with the line numbers of `source`, the same kernel as one learner wrote it."""
-    if source.problems:
-        return facts
-
-    def texts(*given: str) -> Iterable[str]:
-        return (source.with_own_lines(text) for text in given)
-
-    def gate(one: GateRecord) -> GateRecord:
-        message, advice, detail = texts(one.message, one.advice, one.detail)
-        mismatch = one.mismatch
-        if mismatch is not None:
-            mismatch = msgspec.structs.replace(mismatch, line=source.own_line(mismatch.line))
-        line = source.own_line(one.line)
-        return msgspec.structs.replace(one, message=message, advice=advice, detail=detail, line=line, mismatch=mismatch)
-
-    diagnosis = facts.diagnosis
-    if diagnosis is not None:
-        diagnosis = msgspec.structs.replace(diagnosis, line=source.own_line(diagnosis.line))
-    return msgspec.structs.replace(facts, gates=tuple(map(gate, facts.gates)), diagnosis=diagnosis)

@@ -166,8 +166,8 @@ class Collector:
                 Kernel(
                     puzzle=found.puzzle or "",
                     file=inner.name,
-                    place=found.source.main_piece()[1] if found.source else found.origin or inner.name,
-                    line=found.source.main_piece()[2] if found.source else found.line,
+                    place=found.source.origin if found.source else found.origin or inner.name,
+                    line=found.source.first_line if found.source else found.line,
                     source=self._kept(found.source) if found.source else None,
                     attempt=place.attempt,
                     time=time,

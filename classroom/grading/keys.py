@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from checker.puzzle import Puzzle
-from checker.submission.kernel import KernelSource, Piece
+from checker.submission.kernel import KernelSource
 from checker.verbs.result_json import version
 from classroom.grading.records import Record
 
@@ -84,14 +84,16 @@ def _hash(files: Iterable[Path]) -> str:
 
 
 def normalised(source: KernelSource) -> KernelSource:
-    """The kernel without where it was written: those that differ in nothing else are judged once.
+    """The kernel without its file's name: kernels that are otherwise the same, on the same lines, are judged once.
 
-    Its lines are those of the emitted module; `in_own_lines` goes back. What broke a rule elsewhere in the file keeps its place.
+    Other cells keep their numbers, which messages about their helpers mention.
     """
     if source.problems:
         return source
-    text = "\n".join(line.rstrip() for line in source.source.split("\n")).strip("\n") + "\n"
-    return replace(source, source=text, pieces=(Piece(1, text.count("\n"), "kernel", 1),))
+    text = "\n".join(line.rstrip() for line in source.source.split("\n"))
+    places = {piece.origin: piece.origin.rpartition(", ")[2] for piece in source.pieces} | {source.origin: "kernel"}
+    pieces = tuple(replace(piece, origin=places[piece.origin]) for piece in source.pieces)
+    return replace(source, source=text, pieces=pieces)
 
 
 @cache

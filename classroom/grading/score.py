@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource
 from checker.verbs.result_json import versions
-from classroom.grading.facts import in_own_lines
 from classroom.grading.judging import tried
 from classroom.grading.keys import Setting, key_of, machinery, normalised, puzzle_version
 from classroom.grading.policy import GATES, Policy
@@ -179,15 +178,14 @@ class _Scorer:
         if one.source is None:
             status = _OF_REASON.get(kernel.reason, "unreadable")
             return replace(self._without_points(puzzle, status, kernel.message), chosen=chosen, late=one.late)
-        text, _, first_line = one.source.main_piece()
-        source = Source(text=text, first_line=first_line)
+        source = Source(text=one.source.text, first_line=one.source.first_line)
         if one.verdict is None:
             fault = self.folder.fault(one.key or "")
             why = fault.message if fault is not None else "it has not been judged yet"
             message = f"Not graded: {why}. This costs nothing; judge again."
             result = self._without_points(puzzle, "ungraded", message)
             return replace(result, verdict=one.key, chosen=chosen, source=source)
-        facts = in_own_lines(one.verdict.facts, one.source)
+        facts = one.verdict.facts
         return PuzzleResult(
             puzzle=puzzle.name,
             status=facts.status,

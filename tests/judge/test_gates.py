@@ -84,10 +84,10 @@ def test_a_wrong_value_is_told_with_element_program_and_line(runner):
     assert verdict.smallest.sizes == {"M": 1, "N": 1}
 
 
-def test_lines_are_the_learners_own(runner):
+def test_lines_of_a_kernel_that_could_not_keep_its_place_are_the_learners_own(runner):
     source = changed(solution("row_softmax"), "p / l_i", "p / l_i + 0.5")
     lines = source.source.count("\n")
-    moved = replace(source, pieces=(Piece(1, 5, "In[3]", 1), Piece(6, lines, "In[7]", 106)))
+    moved = replace(source, pieces=(Piece(6, lines, "In[7]", 106), Piece(1, 5, "In[3]", 1)))
     plain, other = (judge(ROW, s, runner, diagnose=False) for s in (source, moved))
     assert other.failure.line == plain.failure.line + 100
     assert other.failure.mismatch.line == plain.failure.mismatch.line + 100

@@ -77,7 +77,7 @@ def kinds(trace: Trace) -> set[str]:
 
 def only(trace: Trace) -> Finding:
     """The one finding of a trace."""
-    assert len(trace.findings) == 1, [f.message for f in trace.findings]
+    assert len(trace.findings) == 1, trace.findings
     return trace.findings[0]
 
 

@@ -19,14 +19,13 @@ def test_two_programs_that_store_one_element():
     trace = run(same_place, (4,), ("y_ptr",), {"BLOCK_N": 16}, x_ptr=torch.randn(12), y_ptr=nans(12), N=12)
     found = only(trace)
     assert (found.kind, found.tensor, found.line) == ("race", "y_ptr", line_of(same_place, "tl.store"))
-    assert "program 0" in found.message
+    assert (found.program, found.other, found.accesses) == ((1, 0, 0), (0, 0, 0), ("store", "store"))
 
 
 def test_two_lanes_of_one_store(tmp_path):
     kernel = kernel_of(tmp_path, "tl.store(y_ptr + offs // 2, x)")
     found = only(run(kernel, (1,), ("y_ptr",), {}, x_ptr=torch.randn(16), y_ptr=nans(8)))
     assert found.kind == "race_in_store"
-    assert "lanes" in found.message
 
 
 STORED, AGAIN = "tl.store(y_ptr + offs, x)", "tl.store(y_ptr + offs, 2 * tl.load(y_ptr + offs))"
@@ -35,7 +34,6 @@ STORED, AGAIN = "tl.store(y_ptr + offs, x)", "tl.store(y_ptr + offs, 2 * tl.load
 def test_a_load_of_what_was_stored_with_no_barrier_since(tmp_path):
     found = only(run(kernel_of(tmp_path, STORED, AGAIN), (1,), ("y_ptr",), {}, x_ptr=torch.randn(16), y_ptr=nans(16)))
     assert (found.kind, found.tensor, found.elements[0], found.count) == ("missing_barrier", "y_ptr", (0,), 16)
-    assert "no barrier in between" in found.message
 
 
 @pytest.mark.parametrize("waits", ["tl.debug_barrier()", "tl.atomic_add(y_ptr, 0.0)"], ids=["barrier", "atomic"])

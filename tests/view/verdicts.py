@@ -114,10 +114,11 @@ def too_much_traffic() -> Verdict:
 def memory_fault() -> Verdict:
     message, advice = "Program 4 reads 27 elements past the end of x.", "A mask switches the lanes past N off."
     findings = (
-        Finding("out_of_bounds_load", message, 22, (4, 0, 0), "x_ptr", ((5, 0),), 27),
-        Finding("race", "Programs 1 and 2 both store y[2, 0].", 27, (1, 0, 0), "y_ptr", ((2, 0),), 27),
+        Finding("out_of_bounds_load", 22, (4, 0, 0), "x_ptr", ((5, 0),), 27),
+        Finding("race", 27, (1, 0, 0), "y_ptr", ((2, 0),), 27, accesses=("store", "store")),
     )
-    return stopped(GateResult("memory", "failed", message, line=22, findings=findings, advice=advice))
+    other = "Programs 1 and 2 both store y[2, 0]."
+    return stopped(GateResult("memory", "failed", message, line=22, findings=findings, detail=other, advice=advice))
 
 
 def compile_error() -> Verdict:

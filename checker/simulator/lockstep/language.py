@@ -21,11 +21,11 @@ Previous = Callable[[], Any]
 """What a variable held, or NameError."""
 
 
-class _Told:
-    """In place of findings: a false promise leaves nothing to be said."""
+class _GiveUpOnFindings:
+    """Launches with a false promise are left to `simulate`."""
 
-    def false_promise(self, promise: str, truth: str) -> None:
-        raise GiveUp(f"{promise}: {truth}")
+    def false_promise(self, promise: str, *_: Any, **__: Any) -> None:
+        raise GiveUp(f"false promise: {promise}")
 
 
 @dataclass
@@ -47,7 +47,7 @@ class LockstepLanguage(Language):
     builder: Builder
 
     def __init__(self, builder: Builder) -> None:
-        super().__init__(builder, Promises(_Told(), builder.front), self._undefined)
+        super().__init__(builder, Promises(_GiveUpOnFindings(), builder.front), self._undefined)
         self.range = lambda *bounds, **named: StackedRange(self.programs, *bounds, **named)
         self.static_range = self._static_range
 

@@ -16,7 +16,8 @@ import triton.language as tl
 from checker.simulator import numerics
 from checker.simulator.errors import Refused
 from checker.simulator.operations.base import LoadsAndStores, Operations
-from checker.simulator.values import Guard, Handle, Taint, merge_taint
+from checker.simulator.trace import Guard
+from checker.simulator.values import Handle, Taint, merge_taint
 
 _ALIGNMENT = 16
 """Bytes: the unit in which the hardware counts the address of a descriptor's tensor and the distance between its rows."""
