@@ -4,6 +4,8 @@
 
 - **Believed**, **Instead** and, optionally, **Try**.
 - **Gate**: the gate that should catch it, or several that may.
+- **Seen in**: the case that exposes it, written by ``tools/seen_in.py``. A kernel that fails only far from the start of memory has
+  `FAR_OFFSETS` here.
 - **Same as**: names of other kernels with the same behaviour.
 - **Noise**: how far two kernels with this mistake may differ by rounding, relative to the largest element of a row.
 - **On a GPU**: why the mistake cannot be seen there.
@@ -13,19 +15,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from math import prod
 from pathlib import Path
 
 from checker.course import PUZZLES
 from checker.misconceptions import pages
+from checker.puzzle import Puzzle
 from checker.submission.kernel import KernelSource, Piece
 
 ROOT = Path(__file__).parent
 SOLUTIONS = ROOT.parent.parent / "solutions"
 GATES = ("source", "compile", "values", "memory", "traffic", "gpu")
 """The gates that can stop a kernel, in order."""
-_LABELS = ("Believed", "Instead", "Try", "Gate", "Same as", "Noise", "On a GPU")
+_LABELS = ("Believed", "Instead", "Try", "Gate", "Seen in", "Same as", "Noise", "On a GPU")
+FAR_OFFSETS = "offsets past 2³¹"
+SMALLEST = 4
+"""How many of a puzzle's smallest cases `quick` adds to those that the page names."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,7 @@ class Misconception:
     wrong_lines: tuple[int, ...]
     noise: float = 0.0
     unseen_on_gpu: str = ""
+    seen_in: str = ""
 
 
 @cache
@@ -63,6 +71,15 @@ def read(page: Path, puzzle: str) -> tuple[Misconception, ...]:
     return tuple(_misconception(entry, puzzle, kernel, names) for entry in sorted(entries, key=lambda e: e.name))
 
 
+def quick(puzzle: Puzzle, names: Collection[str] | None = None) -> Puzzle:
+    """The puzzle with few cases: its smallest, and those with `names`, by default the ones that expose its wrong kernels."""
+    wanted = {wrong.seen_in for wrong in bank(puzzle.name)} if names is None else set(names)
+    cases = [case for case in puzzle.cases if "cpu" in case.devices]
+    smallest = sorted(cases, key=lambda case: prod(case.sizes.values()))[:SMALLEST]
+    wanted |= {case.name for case in smallest}
+    return replace(puzzle, cases=tuple(case for case in cases if case.name in wanted))
+
+
 @cache
 def solution(puzzle: str) -> str:
     """The base of the diffs: the course's solution without docstrings and marks."""
@@ -77,6 +94,9 @@ def _misconception(entry: pages.Entry, puzzle: str, kernel: str, names: Collecti
     problems += [f"same as `{name}`, which is not on the page" for name in same_as if name not in names]
     noise = labels.get("Noise", "0")
     problems += [f"**Noise:** is no number: {noise}"] if not re.fullmatch(r"[\d.e-]+", noise) else []
+    seen_in = labels.get("Seen in", "")
+    if seen_in not in ("", FAR_OFFSETS, *(case.name for case in PUZZLES[puzzle].cases)):
+        problems.append(f"seen in `{seen_in}`, which is no case: run `python tools/seen_in.py {puzzle}`")
     problems += ["no line carries the mistake: mark it with # wrong"] if not entry.wrong_lines else []
     if problems:
         raise entry.error("; ".join(problems))
@@ -92,4 +112,5 @@ def _misconception(entry: pages.Entry, puzzle: str, kernel: str, names: Collecti
         wrong_lines=entry.wrong_lines,
         noise=float(noise),
         unseen_on_gpu=labels.get("On a GPU", ""),
+        seen_in=seen_in,
     )

@@ -1,4 +1,4 @@
-"""The bank of wrong kernels: full enough for every puzzle, and within the rules that a learner's kernel keeps."""
+"""The bank of wrong kernels: each is caught by its gate and named, and nothing else is given one of their names."""
 
 from __future__ import annotations
 
@@ -6,71 +6,91 @@ import pytest
 
 from checker.course import LADDER, PUZZLES
 from checker.judge import verdict
-from checker.misconceptions import GATES, ROOT, bank
+from checker.judge.verdict import Verdict
+from checker.misconceptions import GATES, ROOT, Misconception, bank, quick
 from checker.submission.rules import is_untouched, violations
-from tests.misconceptions.kernels import correct, rewrites
+from tests.judge.helpers import changed, cpu_cases, judge, solution, written
 
-ALL = [m for puzzle in LADDER for m in bank(puzzle.name)]
-ids = [f"{m.puzzle}-{m.name}" for m in ALL]
-LEAST = {
-    "vector_add": (6, 5, 6),
-    "row_softmax": (12, 5, 6),
-    "chunked_softmax": (14, 5, 3),
-    "online_softmax": (14, 5, 5),
-    "merge_softmax_stats": (14, 5, 2),
-    "tiled_softmax": (14, 5, 4),
-    "flash_attention": (14, 5, 6),
-    "flash_attention_v1": (14, 3, 1),
-    "flash_attention_heads": (14, 3, 4),
-    "softmax_backward": (15, 5, 5),
-    "attention_delta": (15, 4, 4),
-    "attention_dkdv": (16, 5, 6),
-    "attention_dq": (16, 5, 6),
-    "linear_attention": (16, 3, 4),
-    "causal_linear_attention": (16, 3, 4),
-    "causal_linear_attention_chunked": (16, 3, 4),
-    "linear_chunk_states": (16, 3, 4),
-    "linear_state_prefix": (16, 3, 4),
-    "causal_linear_attention_parallel": (16, 3, 4),
-}
-"""How many wrong kernels a puzzle has at least, how many correct ones beside the solution, how many beliefs in two other wordings."""
+BANKS = [puzzle for puzzle in LADDER if bank(puzzle.name)]
 
 
-@pytest.mark.parametrize("puzzle", LEAST)
-def test_there_are_enough_kernels(puzzle):
-    stems = [name.rpartition("__")[0] for name in rewrites(puzzle)]
-    twice = sum(stems.count(stem) >= 2 for stem in set(stems))
-    wrong, right, worded = LEAST[puzzle]
-    assert len(bank(puzzle)) >= wrong
-    assert len(correct(puzzle)) >= right
-    assert twice >= worded
+def problem(wrong: Misconception, verdict: Verdict) -> str:
+    """How the verdict on a wrong kernel differs from the expected one, empty if it does not."""
+    if verdict.failure is None:
+        return f"{wrong.name} passes"
+    if verdict.failure.gate not in wrong.gates:
+        return f"{wrong.name} is stopped by {verdict.failure.gate}"
+    name = verdict.diagnosis.misconception if verdict.diagnosis is not None else None
+    if name not in (wrong.name, *wrong.same_as):
+        return f"{wrong.name} is called {name}"
+    complete = verdict.failure.message and verdict.failure.advice and verdict.score == 0
+    smaller_case = (verdict.smallest is not None) == (wrong.name != "offset_in_32_bits")
+    return "" if complete and smaller_case else f"{wrong.name} gets an incomplete verdict"
 
 
-@pytest.mark.parametrize("puzzle", LEAST)
-def test_every_gate_has_something_to_catch(puzzle):
-    gates = {gate for wrong in bank(puzzle) for gate in wrong.gates}
-    assert {"values", "memory"} <= gates
-    assert "traffic" in gates or puzzle == "merge_softmax_stats", "whose budget nothing but a wrong value overdraws"
+@pytest.mark.parametrize("puzzle", BANKS, ids=lambda puzzle: puzzle.name)
+def test_wrong_kernels_are_caught_by_their_gate_and_named(puzzle, runner):
+    wrongs = bank(puzzle.name)
+    few = quick(puzzle) if all(wrong.seen_in for wrong in wrongs) else puzzle
+    problems = [problem(wrong, judge(few, wrong.source, runner)) for wrong in wrongs]
+    assert list(filter(None, problems)) == []
 
 
-def test_pages_are_puzzles():
-    assert {path.stem for path in ROOT.glob("*.md")} <= set(PUZZLES)
-    assert bank("no_such_puzzle") == ()
+def test_every_puzzle_has_wrong_kernels_within_the_rules():
+    assert {path.stem for path in ROOT.glob("*.md")} == set(PUZZLES)
+    for wrong in (wrong for puzzle in BANKS for wrong in bank(puzzle.name)):
+        for text in filter(None, (wrong.believed, wrong.instead, wrong.try_)):
+            assert text.endswith((".", "?")), (wrong.puzzle, wrong.name)
+            assert "`" not in text, (wrong.puzzle, wrong.name)
+        assert not violations(wrong.source, PUZZLES[wrong.puzzle]), wrong.name
+        assert not is_untouched(wrong.source), wrong.name
+    for puzzle in BANKS:
+        assert {"values", "memory"} <= {gate for wrong in bank(puzzle.name) for gate in wrong.gates}, puzzle.name
 
 
-def test_without_the_solutions_there_is_no_bank(monkeypatch, tmp_path):
+def test_gates_are_those_that_can_stop_a_kernel():
+    assert (*GATES, "speed") == verdict.GATES
+
+
+def test_without_the_solutions_the_bank_is_empty(monkeypatch, tmp_path):
     monkeypatch.setattr("checker.misconceptions.SOLUTIONS", tmp_path / "solutions")
     assert bank.__wrapped__("vector_add") == ()
 
 
-def test_gates_are_those_that_can_stop_a_kernel():
-    assert (*GATES, "speed") == verdict.GATES, "speed earns medals and stops nothing"
+def test_an_unknown_mistake_gets_no_name(runner):
+    puzzle = PUZZLES["row_softmax"]
+    few = quick(puzzle, [case.name for case in cpu_cases(puzzle, "float32")])
+    for old, new in (
+        ("p / l_i", "2.0 * p / l_i"),
+        ("p / l_i", "-(p / l_i)"),
+        ("tl.exp(x - m_i)", "tl.exp(-(tl.where(mask, x, 0.0) - m_i))"),
+        ("tl.exp(x - m_i)", "tl.sqrt(tl.exp(x - m_i))"),
+        ("p / l_i", "p / l_i + 0.5"),
+        ("mask = offs_n < N", "mask = (offs_n < N) & (offs_n > 0)"),
+        ("m_i = tl.max(x, axis=0)", "m_i = tl.min(x, axis=0)"),
+    ):
+        verdict = judge(few, changed(solution("row_softmax"), old, new), runner)
+        assert verdict.status == "failed", new
+        assert verdict.diagnosis is not None
+        assert verdict.diagnosis.misconception is None, new
+        assert "no known mistake" in verdict.diagnosis.note
 
 
-@pytest.mark.parametrize("misconception", ALL, ids=ids)
-def test_words_are_sentences_and_the_kernel_keeps_the_rules(misconception):
-    for text in (misconception.believed, misconception.instead, *filter(None, [misconception.try_])):
-        assert text.endswith((".", "?"))
-        assert "`" not in text, "words for people hold no code"
-    assert not violations(misconception.source, PUZZLES[misconception.puzzle])
-    assert not is_untouched(misconception.source)
+def test_the_diagnosis_points_at_the_learners_own_line(runner):
+    source = written(
+        "row_softmax",
+        """
+row = tl.program_id(0)
+lanes = tl.arange(0, BLOCK_N)
+ok = lanes < N
+values = tl.load(x_ptr + row * stride_xm + lanes, mask=ok, other=0.0).to(tl.float32)
+biggest = tl.max(values, axis=0)
+e = tl.exp(values - biggest)
+tl.store(y_ptr + row * stride_ym + lanes, e / tl.sum(e, axis=0), mask=ok)
+""",
+    )
+    verdict = judge(PUZZLES["row_softmax"], source, runner)
+    assert verdict.diagnosis is not None
+    assert verdict.diagnosis.line is not None
+    line = source.source.splitlines()[verdict.diagnosis.line - 1]
+    assert "other=0.0" in line or "tl.sum" in line

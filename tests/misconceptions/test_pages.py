@@ -1,9 +1,10 @@
-"""Pages of kernels: what a diff makes of a kernel, and what is said of a page that does not follow the format."""
+"""Pages of wrong kernels: how a diff becomes a kernel, and the error for a page that breaks the format."""
 
 from __future__ import annotations
 
 import pytest
 
+from checker.course import PUZZLES
 from checker.misconceptions import pages, read, solution
 
 WORDS = "- **Believed:** a.\n- **Instead:** b.\n- **Gate:** `values`\n"
@@ -39,12 +40,14 @@ def test_a_diff_changes_its_lines_and_no_other(written):
 
 
 def test_labels_are_read_as_data(written):
-    words = f"{WORDS}- **Try:** c?\n- **Same as:** `two`\n- **Noise:** 0.004\n- **On a GPU:** d.\n".replace(
+    case = PUZZLES["vector_add"].cases[0].name
+    words = f"{WORDS}- **Seen in:** {case}\n- **Try:** c?\n- **Same as:** `two`\n- **Noise:** 0.004\n- **On a GPU:** d.\n".replace(
         "`values`", "`values` or `memory`"
     )
     one, two = written(section(words=words), section(name="two"))
     assert (one.try_, one.gates, one.same_as, one.noise) == ("c?", ("values", "memory"), ("two",), 0.004)
     assert (one.unseen_on_gpu, two.unseen_on_gpu) == ("d.", "")
+    assert (one.seen_in, two.seen_in) == (case, "")
     assert (two.name, two.same_as) == ("two", ())
 
 
@@ -75,9 +78,8 @@ def test_bare_kernels_have_no_docstrings_and_no_region():
     assert text.startswith("import triton\n")
 
 
-@pytest.mark.parametrize(
-    ("page", "complaint"),
-    [
+def test_an_error_names_page_and_heading(written):
+    for page, complaint in (
         (section("-    mask = offs_n <= N\n+    mask = None"), "the solution has no such line: mask = offs_n <= N"),
         (section("-  mask = offs_n < N\n+  mask = None"), "the solution has no such line: mask = offs_n < N"),
         (section("     # [BLOCK_N]\n+    x = 0"), r"the solution has 2 places for the hunk that begins: # \[BLOCK_N\]"),
@@ -105,8 +107,10 @@ def test_bare_kernels_have_no_docstrings_and_no_region():
         (section(words=f"{WORDS}- **Noise:** little\n"), r"\*\*Noise:\*\* is no number: little"),
         (section(words=f"{WORDS}- **Against:** `two`\n"), "there is no kernel `two`"),
         (section() + section(), "two kernels have this name"),
-    ],
-)
-def test_what_is_wrong_with_a_page_is_said_with_page_and_heading(written, page, complaint):
-    with pytest.raises(pages.PageError, match=f"/vector_add.md, one: .*{complaint}"):
-        written(page)
+        (
+            section(words=f"{WORDS}- **Seen in:** N = 0\n"),
+            "seen in `N = 0`, which is no case: run `python tools/seen_in",
+        ),
+    ):
+        with pytest.raises(pages.PageError, match=f"/vector_add.md, one: .*{complaint}"):
+            written(page)

@@ -1,0 +1,28 @@
+"""Every maintainers' tool starts and says how it is used."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPTS = [
+    path.relative_to(ROOT).as_posix()
+    for folder in ("tools", "bench")
+    for path in sorted((ROOT / folder).glob("*.py"))
+    if '__name__ == "__main__"' in (text := path.read_text("utf-8")) and ("typer" in text or "argparse" in text)
+]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_help(script: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", [script, "--help"])
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(SystemExit) as stop:
+        runpy.run_path(script, run_name="__main__")
+    assert stop.value.code in (0, None)
+    assert "usage" in capsys.readouterr().out.lower()
