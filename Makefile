@@ -33,6 +33,7 @@ test: setup browser  ## Set up and run the tests, a real browser included: about
 
 test-all: setup browser companions test-matrix  ## Run everything, the hours of exhaustive tests included (weekly, and before a release)
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal -m "" $(ARGS)
+	$(RUN) -m tools.mutants guarded right
 
 sync: setup  ## Make puzzles/ from solutions/, notebooks/ from notebooks/src/ (REPOSITORY=https://… for Colab)
 	$(RUN) tools/sync.py $(if $(REPOSITORY),--repository $(REPOSITORY))
