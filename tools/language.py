@@ -1,15 +1,15 @@
-"""Every public name of `triton.language`, and what a kernel of the course may do with it: writes `docs/language.md`.
+"""Writes `docs/language.md`: every public name of `triton.language`, and what a kernel of the course may do with it.
 
     python tools/language.py
 
-Of a function that may be used stands one line that uses it; `tests/simulator/test_names_of_tl.py` compiles and simulates each of
-these lines. Of one that may not stand the words that a learner reads.
+Every name that works has an example, which `tests/simulator/test_names_of_tl.py` compiles and simulates. A refused name
+gets a message that says what to write instead.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 import triton.language as tl  # noqa: E402
 
-from checker.submission.allowed_names import DTYPES, FUNCTIONS, LIBDEVICE, MATH, METHODS, no_tl  # noqa: E402
+from checker.submission.allowed_names import DTYPES, FUNCTIONS, LIBDEVICE, MATH, METHODS  # noqa: E402
 
 PAGE = ROOT / "docs" / "language.md"
 
@@ -34,7 +34,7 @@ n = tl.load(n_ptr + offs)
 tile = tl.reshape(x, (4, 4))
 square = tl.zeros((16, 16), dtype=tl.float32)
 """
-"""What every example may use: `x` float32 [16], `n` int32 [16], `tile` float32 [4, 4], `square` float32 [16, 16], N = 16, BLOCK = 16."""
+"""What every example may use; N = BLOCK = 16."""
 
 EXAMPLES: dict[str, str] = {
     "abs": "y = tl.abs(x)",
@@ -135,12 +135,12 @@ EXAMPLES: dict[str, str] = {
 
 
 def names() -> list[str]:
-    """Every public name of the installed `tl` but its submodules."""
+    """Every public name of the installed `tl`, without submodules."""
     return [n for n in sorted(dir(tl)) if not n.startswith("_") and not isinstance(getattr(tl, n), ModuleType)]
 
 
 def kernel(example: str) -> str:
-    """A module with one kernel that holds the example."""
+    """A module with one kernel that contains the example."""
     body = "".join(f"    {line}\n" for line in (*GIVEN.splitlines(), example))
     head = f"import triton\nimport triton.language as tl\n\n\n{HELPERS}\n\n@triton.jit\n"
     return f"{head}def kernel(x_ptr, y_ptr, n_ptr, N, BLOCK: tl.constexpr):\n{body}"
@@ -151,24 +151,26 @@ def page() -> str:
 
 
 def _parts() -> Iterator[str]:
-    known = names()
-    used = [name for name in known if name in FUNCTIONS - DTYPES]
+    public = names()
+    types = DTYPES & set(public)
+    functions = [name for name in public if name in FUNCTIONS - DTYPES]
+    own_methods = METHODS - FUNCTIONS
     yield "# What a kernel may use of `tl`"
-    yield """Made by `python tools/language.py`. Every line below is compiled for an A100 and simulated in the tests.
-In them `x` is float32 [16], `n` int32 [16], `tile` float32 [4, 4], `square` float32 [16, 16], and `added` a helper that adds."""
-    yield f"Of {len(known)} public names {len(used)} functions and {len(DTYPES & set(known))} types work; the others are refused, with what to write instead."
-    yield "\n".join(["| name | as in |", "|---|---|", *(f"| `tl.{name}` | `{EXAMPLES[name]}` |" for name in used)])
-    yield f"Types: {_listed(DTYPES & set(known), 'tl.')}."
-    yield f"Of `tl.math`: {_listed(MATH)}. Of libdevice, by each of its import paths: {_listed(LIBDEVICE)}."
-    yield f"As methods of a value (`x.sum(axis=0)`): {_listed(METHODS)}."
-    yield """Where the same code means something else in Triton than in Python (`//` of a negative number, `is`, sums of truth values, a loop's
-variable), the simulator goes with the compiler: `tests/compiler/test_simulator_agrees.py` has the list, run both ways."""
-    yield "## Refused, and what a learner reads"
-    yield "\n".join(f"- `tl.{name}`: {no_tl(name)}" for name in known if name not in FUNCTIONS)
+    yield f"""Of the {len(public)} public names of `triton.language`, {len(functions)} functions and {len(types)} types work here. The tests compile each of
+these lines for an A100 and simulate it, with `x` float32 [16], `n` int32 [16], `tile` float32 [4, 4], `square` float32 [16, 16], and a
+helper `added(a, b)`. (`python tools/language.py` writes this page.)"""
+    lines = (EXAMPLES[name].removeprefix("y = ").removeprefix("y, z = ") for name in functions)
+    yield "\n".join(["```python", *lines, "```"])
+    yield f"**Types:** {_listed(types)}. **`tl.math`:** {_listed(MATH)}. **libdevice**, by any of its import paths: {_listed(LIBDEVICE)}."
+    yield f"**Methods:** many of the above, as in `x.sum(axis=0)`, and also {_listed(own_methods)}."
+    yield """Where Triton and Python disagree (`//` of a negative number, `is`, sums of truth values, a loop's variable after the loop), the simulator
+follows the compiler; `tests/compiler/test_simulator_agrees.py` checks a list of these."""
+    refused = [name for name in public if name not in FUNCTIONS]
+    yield f"**Refused**, with a message that says what to write instead: {_listed(refused)}."
 
 
-def _listed(values: frozenset[str] | set[str], before: str = "") -> str:
-    return ", ".join(f"`{before}{value}`" for value in sorted(values))
+def _listed(values: Iterable[str]) -> str:
+    return ", ".join(f"`{value}`" for value in sorted(values))
 
 
 if __name__ == "__main__":
