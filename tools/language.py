@@ -160,7 +160,7 @@ def _parts() -> Iterator[str]:
 these lines for an A100 and simulate it, with `x` float32 [16], `n` int32 [16], `tile` float32 [4, 4], `square` float32 [16, 16], and a
 helper `added(a, b)`. (`python tools/language.py` writes this page.)"""
     lines = (EXAMPLES[name].removeprefix("y = ").removeprefix("y, z = ") for name in functions)
-    yield "\n".join(["```python", *lines, "```"])
+    yield "\n".join(["```text", *lines, "```"])
     yield f"**Types:** {_listed(types)}. **`tl.math`:** {_listed(MATH)}. **libdevice**, by any of its import paths: {_listed(LIBDEVICE)}."
     yield f"**Methods:** many of the above, as in `x.sum(axis=0)`, and also {_listed(own_methods)}."
     yield """Where Triton and Python disagree (`//` of a negative number, `is`, sums of truth values, a loop's variable after the loop), the simulator
