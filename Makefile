@@ -48,10 +48,10 @@ mutants: setup  ## Judge every wrong kernel and mutant, which takes hours, and w
 	$(RUN) -m tools.mutants $(ARGS)
 
 gpu-test: setup  ## Run what needs a GPU, and write reports/gpu-<device>.json and .md
-	$(RUN) tools/gpu_report.py -n $(JOBS) --dist worksteal
+	$(RUN) -m tools.gpu_report -n $(JOBS) --dist worksteal
 
 speed: setup  ## Time the fast kernels beside libraries and limits, on a GPU: reports/speed-<device>.json, docs/speed.md (ARGS="--quick")
-	$(RUN) bench/speed.py $(ARGS)
+	$(RUN) -m bench.speed $(ARGS)
 
 gradescope: setup  ## Make the autograder for Gradescope: PUZZLES="row_softmax chunked_softmax"
 	$(RUN) tools/gradescope.py $(PUZZLES) $(ARGS)

@@ -76,10 +76,10 @@ def introduction(read: Row, report: Path) -> list[str]:
         f"How fast are our kernels beside libraries? This is one run on an {facts['device']} (torch {facts['torch']}, Triton "
         f"{facts['triton']}, {read['date']}). `make speed` writes this page from [`{report.name}`](../reports/{report.name}), which has every "
         "figure with its spread.",
-        """Every output is first compared with float64; a wrong kernel is named and not timed. All contestants of a case take turns. L2 is flushed
-before each launch, and host overhead is excluded. Launches longer than a millisecond follow each other without a pause, so that a GPU
-that reaches its power limit does so here as it would in training. Figures are medians. GB/s count every input and output once; TFLOP/s
-count 4 · B · H · N² · D operations, half of that under a causal mask, and 2.5 times as many backward. Treat gaps under 5 % as ties.""",
+        """Every output is first compared with float64; a wrong kernel is named and not timed. Contestants take turns. L2 is flushed
+before each launch, and host overhead is excluded. Launches over a millisecond follow each other without a pause, so that the GPU's
+power limit counts, as in training. Figures are medians. GB/s count every input and output once; TFLOP/s
+count 4 · B · H · N² · D operations, half of that under a causal mask, and 2.5 times as many backward. Gaps under 5 % are ties.""",
         "*fast* is `solutions/fast/`. *course* is the plain solutions, each with the best of a few tiles and warps.",
     ]
 
