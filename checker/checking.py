@@ -19,14 +19,14 @@ from checker.judge.experiments import what_turns_it_right
 from checker.judge.gpu_gate import NOT_RUN, gpu_gate, worth_launching
 from checker.judge.int64_overflow import FarLaunch
 from checker.judge.launches import Planned, Prepared, cases_of, plan, prepare_all, without_numbers
-from checker.judge.outcome import Outcome, simulate_cases, traced
+from checker.judge.outcome import Outcome, in_full, simulate_cases
 from checker.judge.own_lines import diagnosis_in_own_lines, in_own_lines
 from checker.judge.runner import Runner, session
 from checker.judge.smallest_case import smallest_case
 from checker.judge.source_gate import source_gate
 from checker.judge.verdict import GATES, Diagnosis, Gate, GateResult, Verdict
 from checker.puzzle import Case, Launch, Puzzle
-from checker.simulator.trace import SimulateOptions, Trace
+from checker.simulator.trace import Trace
 from checker.submission.kernel import KernelSource
 
 Device = Literal["cpu", "cuda"]
@@ -209,10 +209,11 @@ class _Check:
         def fails(outcome: Outcome) -> bool:
             return gate.fails(puzzle, outcome, failing)
 
-        replay = None
-        if failing.ran:  # once more, now with every event kept and, after a NaN, with every operation followed
-            options = SimulateOptions(events=True, explain_nan=not failing.right and failing.has_nan)
-            replay = traced(puzzle, source, runner, failing.prepared, options)
+        full = None
+        if failing.ran:  # `simulate_cases` has already run the first wrong case in full
+            done = failing.trace is not None and bool(failing.trace.events)
+            full = failing if done else in_full(puzzle, source, runner, failing)
+        replay = full.trace if full is not None else None
         # only where some case is right is there anything that may turn this one right
         alike = [outcome.case for outcome in outcomes if fails(outcome)]
         mixed = failing.ran and len(alike) < len(outcomes)

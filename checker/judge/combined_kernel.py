@@ -1,14 +1,15 @@
-"""All wrong kernels of a puzzle as one kernel that is told which of them to be: one job runs them all, and none twice."""
+"""All wrong kernels of a puzzle as one kernel with a constant that selects one: one job runs them all, and none twice."""
 
 from __future__ import annotations
 
 import ast
-from collections import OrderedDict
+import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 
 import msgspec
+from cachetools import LRUCache
 
 from checker.judge.launches import Prepared
 from checker.judge.likeness import Behaviour, behaviour
@@ -24,14 +25,14 @@ WHICH = "WHICH_MISCONCEPTION"
 
 @cache
 def combined_kernel(puzzle: str, parameters: tuple[str, ...], constexprs: frozenset[str]) -> KernelSource:
-    """The bank's kernels as helpers of one kernel, in the bank's order, chosen by the constexpr `WHICH`."""
-    known = bank(puzzle)
-    kernel = known[0].source.kernel
-    modules = [renamed(m.source, f"m{i}_") for i, m in enumerate(known)]
+    """The bank's kernels, in order, as helpers of one kernel whose constexpr `WHICH` selects one."""
+    wrong = bank(puzzle)
+    kernel = wrong[0].source.kernel
+    modules = [renamed(m.source, f"m{i}_") for i, m in enumerate(wrong)]
     passed = ", ".join(f"{name}={name}" for name in parameters)
     branches = "".join(
         f"    {'if' if i == 0 else 'elif'} {WHICH} == {i}:\n        m{i}_{kernel}({passed})\n"
-        for i in range(len(known))
+        for i in range(len(wrong))
     )
     signature = ", ".join(f"{name}: tl.constexpr" if name in constexprs else name for name in (*parameters, WHICH))
     text = "import triton\nimport triton.language as tl\n\n" + "\n\n".join(modules)
@@ -40,7 +41,7 @@ def combined_kernel(puzzle: str, parameters: tuple[str, ...], constexprs: frozen
 
 
 def renamed(source: KernelSource, prefix: str) -> str:
-    """The module's functions and constants, each with `prefix` before its name, without imports."""
+    """The module without its imports, with `prefix` before the names of its functions and constants."""
     module = ast.parse(source.source)
     body = [node for node in module.body if not isinstance(node, ast.Import | ast.ImportFrom)]
     names = {node.name for node in body if isinstance(node, ast.FunctionDef)}
@@ -63,61 +64,63 @@ Key = tuple[str, str]
 """A misconception and a case with its configuration, the same in every process."""
 
 
-@dataclass
 class Remembered:
     """What the bank's kernels of one puzzle did, by kernel and case, so that none runs twice on the same numbers.
 
-    A checker that judges a class, or a learner who tries again, asks for the same few hundred runs over and over.
+    A learner who tries again, or a class that is graded, asks for the same few hundred runs over and over. Safe to use from several
+    threads.
     """
 
-    puzzle: Puzzle
-    behaviours: OrderedDict[Key, Behaviour] = field(default_factory=OrderedDict)
+    def __init__(self, puzzle: Puzzle) -> None:
+        self.puzzle = puzzle
+        self.behaviours: LRUCache[Key, Behaviour] = LRUCache(MOST_REMEMBERED)
+        self._lock = threading.Lock()
+
+    def get(self, task: Task) -> Behaviour | None:
+        with self._lock:
+            return self.behaviours.get(_key(task))
 
     def keep(self, task: Task, behaviour: Behaviour) -> None:
-        if not behaviour.ran:
-            return  # whatever ended it from outside may not do so the next time
-        self.behaviours[_key(task)] = behaviour
-        if len(self.behaviours) > MOST_REMEMBERED:
-            self.behaviours.popitem(last=False)
+        if behaviour.ran:  # a kernel that was ended from outside may run to its end next time
+            with self._lock:
+                self.behaviours[_key(task)] = behaviour
 
 
 MOST_REMEMBERED = 3000
-"""Of each puzzle: about 40 kernels on all cases, some 10 to 50 MB."""
+"""Per puzzle: about 40 kernels on all cases, some 10 to 50 MB."""
 _REMEMBERED: dict[str, Remembered] = {}
 
 
 def _key(task: Task) -> Key:
     misconception, prepared = task
-    case = msgspec.json.encode((prepared.case, prepared.config), order="deterministic")
-    return misconception.name, case.decode()
+    return misconception.name, msgspec.json.encode((prepared.case, prepared.config), order="deterministic").decode()
 
 
 def remembered(puzzle: Puzzle) -> Remembered:
-    """What this process knows of the bank's kernels of a puzzle."""
-    known = _REMEMBERED.get(puzzle.name)
-    if known is None or known.puzzle is not puzzle:
-        known = _REMEMBERED[puzzle.name] = Remembered(puzzle)
-    return known
+    """What this process remembers of a puzzle's bank."""
+    memory = _REMEMBERED.get(puzzle.name)
+    if memory is None or memory.puzzle is not puzzle:
+        memory = _REMEMBERED[puzzle.name] = Remembered(puzzle)
+    return memory
 
 
 def behaviours(puzzle: Puzzle, runner: Runner, tasks: Sequence[Task]) -> Iterator[Behaviour]:
-    """What each misconception's kernel does in the case beside it, in order; run where it is not remembered."""
-    known = remembered(puzzle)
-    # read once: verdicts beside this one keep and drop others meanwhile
-    kept = [known.behaviours.get(_key(task)) for task in tasks]
-    arriving = run_misconceptions(puzzle, runner, [t for t, found in zip(tasks, kept, strict=True) if found is None])
-    for task, found in zip(tasks, kept, strict=True):
-        if found is None:
+    """What each misconception's kernel does in its case, in order; it runs only if this process does not remember."""
+    memory = remembered(puzzle)
+    cached = [memory.get(task) for task in tasks]
+    arriving = run_misconceptions(puzzle, runner, [t for t, known in zip(tasks, cached, strict=True) if known is None])
+    for task, result in zip(tasks, cached, strict=True):
+        if result is None:
             outcome = next(arriving, None)
             if outcome is None:
                 return
-            found = behaviour(puzzle, outcome)
-            known.keep(task, found)
-        yield found
+            result = behaviour(puzzle, outcome)
+            memory.keep(task, result)
+        yield result
 
 
 def run_misconceptions(puzzle: Puzzle, runner: Runner, tasks: Sequence[Task]) -> Iterator[Outcome]:
-    """One outcome per task, in order; one that does not run to its end does not keep the next from running."""
+    """One outcome per task, in order. A kernel that does not run to its end does not stop the next."""
     places = {m.name: i for i, m in enumerate(bank(puzzle.name))}
 
     def run(left: Sequence[Task]) -> Iterator[Outcome]:

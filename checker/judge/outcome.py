@@ -1,4 +1,4 @@
-"""Run prepared cases through a runner and put beside each what the comparison says."""
+"""Cases after their launches: what the runner returned, and how it compares with the reference."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from checker.simulator.trace import SimulateOptions, Trace
 from checker.submission.kernel import KernelSource
 
 _Task = TypeVar("_Task")
+NEAR = 2.0
+"""Launches that run side by side may differ in their last bits: within this factor of the allowance their values are not relied on."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One case after its launch. `comparison` is None where the kernel did not run to its end."""
+    """One case after its launch. `comparison` is None if the kernel did not run to its end."""
 
     prepared: Prepared
     result: RunResult
@@ -40,13 +42,17 @@ class Outcome:
 
     @property
     def right(self) -> bool:
-        """The values are right, whatever else is not."""
+        """The values are right, even if something else is not."""
         return self.comparison is not None and self.comparison.mismatch is None
 
     @property
     def has_nan(self) -> bool:
-        """Whether an output holds a NaN. Only of a kernel that ran."""
+        """Whether an output holds a NaN. The kernel must have run."""
         return any(bool(self.result.tensors[name].isnan().any()) for name in self.prepared.launch.outputs)
+
+    @property
+    def side_by_side(self) -> bool:
+        return self.trace is not None and self.trace.in_lockstep
 
 
 def simulate(
@@ -56,12 +62,20 @@ def simulate(
     prepared: Sequence[Prepared],
     options: SimulateOptions | None = None,
 ) -> Iterator[Outcome]:
-    """Simulate `prepared` in one pass, in order; ends after the first launch that did not run to its end."""
+    """Simulate `prepared` in one pass, in order, up to the first launch that does not run to its end."""
     results = runner.simulate(source, [p.launch for p in prepared], options or SimulateOptions())
     for one, result in zip(prepared, results, strict=False):
         with at_most(1):
             outcome = judged(puzzle, one, result)
         yield outcome
+
+
+def judged(puzzle: Puzzle, prepared: Prepared, result: RunResult) -> Outcome:
+    """Compare a launch's result with the reference."""
+    if result.status != "passed":
+        return Outcome(prepared, result, None)
+    comparison = compare(puzzle, prepared, result.tensors, result.trace)
+    return Outcome(prepared, result, comparison, tuple(damages(prepared, result.tensors)))
 
 
 def traced(
@@ -74,7 +88,7 @@ def traced(
 def in_spite_of_stops(
     tasks: Sequence[_Task], run: Callable[[Sequence[_Task]], Iterator[Outcome]]
 ) -> Iterator[tuple[_Task, Outcome]]:
-    """Each task with its outcome, in order. Where `run` ends early, it is called again for the tasks that are left."""
+    """Each task with its outcome, in order. If `run` ends early, it is called again for the remaining tasks."""
     while tasks:
         done = 0
         for task, outcome in zip(tasks, run(tasks), strict=False):
@@ -85,18 +99,20 @@ def in_spite_of_stops(
         tasks = tasks[done:]
 
 
-NEAR = 2.0
-"""Values that are run side by side may be off in their last bits: within this factor of the allowance they are not relied on."""
-
-
 def simulate_cases(puzzle: Puzzle, source: KernelSource, runner: Runner, prepared: Sequence[Prepared]) -> list[Outcome]:
-    """The same for many cases at once. Launches run side by side where nothing is found in them.
+    """As `simulate`, for many cases at once: launches without findings run side by side.
 
-    One runs again by itself where its values come near the allowance, and so does the first that is wrong: a card shows its numbers.
+    A launch whose values come near the allowance runs again by itself. So does the first wrong one, with everything that its card
+    needs (see `in_full`).
     """
     outcomes = list(simulate(puzzle, source, runner, prepared, SimulateOptions(together=True)))
     first = next((i for i, outcome in enumerate(outcomes) if not outcome.right), None)
-    again = [i for i, outcome in enumerate(outcomes) if not settled(outcome) or (_side_by_side(outcome) and i == first)]
+    again = [i for i, outcome in enumerate(outcomes) if not settled(outcome) or (outcome.side_by_side and i == first)]
+    if first is not None and outcomes[first].ran:
+        full = in_full(puzzle, source, runner, outcomes[first])
+        if full is not None:
+            outcomes[first] = full
+            again = [i for i in again if i != first]
     for i, exact in zip(again, simulate(puzzle, source, runner, [prepared[i] for i in again]), strict=False):
         outcomes[i] = exact
         if not exact.ran:
@@ -104,26 +120,17 @@ def simulate_cases(puzzle: Puzzle, source: KernelSource, runner: Runner, prepare
     return outcomes
 
 
-def _side_by_side(outcome: Outcome) -> bool:
-    return outcome.trace is not None and outcome.trace.in_lockstep
+def in_full(puzzle: Puzzle, source: KernelSource, runner: Runner, failing: Outcome) -> Outcome | None:
+    """A failing case once more, with its events and, after a NaN, with every operation tracked. None if that takes too much."""
+    options = SimulateOptions(events=True, explain_nan=not failing.right and failing.has_nan)
+    full = next(simulate(puzzle, source, runner, [failing.prepared], options), None)
+    return full if full is not None and full.ran else None
 
 
 def settled(outcome: Outcome) -> bool:
-    """Whether running it by itself would change nothing: its values are right, or wrong, beyond doubt, and nothing else is the matter."""
-    if not _side_by_side(outcome):
+    """Whether running it by itself would change nothing: its values are clearly right or clearly wrong, and nothing else is amiss."""
+    if not outcome.side_by_side:
         return True
     if outcome.comparison is None or outcome.damage:
         return False
     return not 1 / NEAR < outcome.comparison.worst < NEAR
-
-
-def judged(puzzle: Puzzle, prepared: Prepared, result: RunResult) -> Outcome:
-    """What a launch that was `prepared` came to."""
-    if result.status != "passed":
-        return Outcome(prepared, result, None)
-    return Outcome(
-        prepared,
-        result,
-        compare(puzzle, prepared, result.tensors, result.trace),
-        tuple(damages(prepared, result.tensors)),
-    )

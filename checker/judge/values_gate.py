@@ -67,7 +67,7 @@ def failed(
     assert failing.comparison is not None
     assert failing.comparison.mismatch is not None
     mismatch = _located(failing.comparison.mismatch, replay)
-    findings = list(failing.trace.findings) if failing.trace else []
+    findings = [f for f in failing.trace.findings if f.kind != "nan_born"] if failing.trace else []
     findings += [f for f in replay.findings if f.kind == "nan_born"] if replay else []
     wrong = _Wrong(source, failing, mismatch, findings, _found_there(mismatch, findings, replay))
     return GateResult(
