@@ -11,15 +11,9 @@ from checker.films.svg import Cells, Path, Shape, drawn, hatch, plus_sign, rect
 Q = (2.0, 2.0, 22.0, 12.0)
 
 
-def legend(film: FilmData, shared: bool) -> Markup:
-    """The samples that this film needs, in one line. `shared`: several programs update the same numbers."""
-    samples = [
-        Markup('<span><svg width="26" height="16" fill="none" aria-hidden="true">{}</svg> {}</span> ').format(
-            drawn(_swatch(kind)), words
-        )
-        for kind, words in _needed(film, shared)
-    ]
-    return Markup('<div class="legend">{}</div>').format(Markup("").join(samples))
+def legend(film: FilmData, shared: bool) -> list[tuple[Markup, str]]:
+    """Each sample that this film needs, with its meaning. `shared`: several programs update the same numbers."""
+    return [(drawn(_swatch(kind)), words) for kind, words in _needed(film, shared)]
 
 
 def _needed(film: FilmData, shared: bool) -> list[tuple[str, str]]:
@@ -68,4 +62,4 @@ def _swatch(kind: str) -> tuple[Shape, ...]:
         case "skipped":
             return rect(Q, "grid"), Path("skipped", "M2 2L24 14M24 2L2 14")
     inner = "" if kind == "load" else "|inner"
-    return rect(Q, f"fill {kind}|edge {kind}{inner}"), *(plus_sign(Q) if kind == "atomic" else ())
+    return rect(Q, f"fill {kind}|edge {kind}{inner}"), *([plus_sign(Q)] if kind == "atomic" else [])

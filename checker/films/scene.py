@@ -1,23 +1,24 @@
-"""What is drawn at every step: slots on the page, what each step puts into them, and what stays in them after it.
+"""What every step draws: slots on the page, what a step puts into them, and what stays there afterwards.
 
-A picture of step k is what the steps up to k have left behind, and over it what step k shows. So the film can be played for
-all programs, in any order, or for one alone, from the same data.
+The picture of step k is what the steps up to k have left behind, with what step k shows on top. So one set of data plays all
+programs in any order, or one program alone.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from markupsafe import Markup
 
-from checker.films.svg import NOTHING, Bars, Cells, Path, Picture, Shape, Text, drawn, text
+from checker.films.svg import NOTHING, Picture, Shape, Text, drawn, text
 
 TRAIL = 8
-"""How many steps fade behind the one that is shown."""
+"""How many steps fade behind the current one."""
 
 Value = Picture | str | int
-"""Shapes, HTML (`Markup`, or text that will be escaped), or a number for those slots that take one."""
+"""Shapes, HTML (`Markup`, or text to be escaped), or the number of a layer."""
 EMPTY: Picture = ()
 
 
@@ -30,7 +31,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Word:
-    """A place for one text on the stage, at the position of `at`."""
+    """A place for a text on the stage, at the position of `at`."""
 
     key: Hashable
     at: Text
@@ -38,14 +39,14 @@ class Word:
 
 @dataclass(frozen=True)
 class Fading:
-    """A place where what the last steps put into it fades, the oldest most."""
+    """A place where the pictures of the last steps fade, the oldest most."""
 
     key: Hashable
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Layers of which one is seen: that whose number is in the slot."""
+    """Layers, one of them visible: the one whose number is in the slot."""
 
     key: Hashable
     layers: tuple[tuple[Part, ...], ...]
@@ -56,7 +57,7 @@ Part = Shape | Slot | Word | Fading | Choice
 
 @dataclass(frozen=True)
 class Change:
-    """One step sets one slot: to `now` while it is shown, and to `after` from then on."""
+    """A step sets a slot to `now`, and to `after` for the steps that follow."""
 
     slot: int
     now: Value
@@ -65,15 +66,15 @@ class Change:
 
 @dataclass
 class Scenes:
-    """All slots of a film by number, and what each step changes. `programs` says whose each step is."""
+    """All slots of a film by number, and the changes of each step. `programs` holds the program of each step."""
 
     programs: Sequence[int]
     numbers: dict[Hashable, int] = field(default_factory=dict)
     own: set[int] = field(default_factory=set)
-    """Slots in which every program has values of its own: those of the program of the step are shown."""
+    """Slots that hold a value for each program: the page shows the one of the step's program."""
     changes: list[list[Change]] = field(default_factory=list)
     together: list[list[Change]] = field(default_factory=list)
-    """Changes that only make sense where all programs are shown."""
+    """Changes that appear only while all programs are shown."""
 
     _last: dict[tuple[int, Hashable], Change] = field(default_factory=dict)
 
@@ -90,7 +91,7 @@ class Scenes:
     def put(
         self, k: int, key: Hashable, now: Value, after: Value | None = None, own: bool = False, together: bool = False
     ) -> None:
-        """Step `k` shows `now`; `after` it, the same stays unless `after` is given."""
+        """Step `k` shows `now`, which stays unless `after` is given."""
         change = Change(self.number(key, own), now, now if after is None else after)
         last = self._last.get((self.programs[k], key)) if own else None
         self._last[self.programs[k], key] = change
@@ -104,7 +105,7 @@ class Scenes:
             self.put(k, key, now, "")
 
     def at(self, k: int) -> tuple[dict[int, Value], list[dict[int, Value]]]:
-        """What every slot holds at step `k` of all programs one after another; and what the last steps showed, newest first."""
+        """The content of every slot at step `k` with all programs in turn, and what each of the last steps showed, newest first."""
         shared: dict[int, Value] = {}
         owned: dict[int, Value] = {}
         for j in range(k + 1):
@@ -132,8 +133,8 @@ class Stage:
         return self.values.get(self.scenes.number(key), "")
 
     def html(self, key: Hashable) -> Markup:
-        """What a slot of the page holds."""
-        return Markup.escape(self.value(key))
+        """The content of a slot."""
+        return markup(self.value(key))
 
     def picture(self, part: Part) -> Markup:
         """The SVG of a part, with its slots marked for the player."""
@@ -141,35 +142,34 @@ class Stage:
             case Slot(key):
                 return Markup('<g data-s="{}">{}</g>').format(self.scenes.number(key), drawn(self._shapes(key)))
             case Word(key, at):
-                shown = Text(at.x, at.y, str(self.value(key)), at.name, at.size, at.anchor)
-                return text(shown, Markup(' data-s="{}"').format(self.scenes.number(key)))
+                words = replace(at, content=str(self.value(key)))
+                return text(words, Markup(' data-s="{}"').format(self.scenes.number(key)))
             case Fading(key):
-                number = self.scenes.number(key)
-                ages = [Markup('<g opacity="{:.2g}">{}</g>').format(opacity, drawn(self._faded(number, age))) for age, opacity in enumerate(FADING)]  # fmt: skip
-                return Markup('<g data-fade="{}">{}</g>').format(number, NOTHING.join(ages))
+                age = Markup('<g opacity="{:.2g}">{}</g>')
+                ages = [age.format(0.1 + 0.6 * (1 - i / TRAIL), drawn(self._faded(key, i))) for i in range(TRAIL)]
+                return Markup('<g data-fade="{}">{}</g>').format(self.scenes.number(key), NOTHING.join(ages))
             case Choice(key, layers):
-                chosen, out = self.value(key), []
-                for i, layer in enumerate(layers):
-                    hidden = NOTHING if i == (chosen or 0) else Markup(' display="none"')
-                    out.append(Markup("<g{}>{}</g>").format(hidden, self.pictures(layer)))
-                return Markup('<g data-choose="{}">{}</g>').format(self.scenes.number(key), NOTHING.join(out))
+                group, visible = Markup("<g{}>{}</g>"), self.value(key) or 0
+                hidden = [NOTHING if i == visible else Markup(' display="none"') for i in range(len(layers))]
+                groups = (group.format(h, self.pictures(layer)) for h, layer in zip(hidden, layers, strict=True))
+                return Markup('<g data-choose="{}">{}</g>').format(self.scenes.number(key), NOTHING.join(groups))
         return drawn((part,))
 
     def pictures(self, parts: Sequence[Part]) -> Markup:
-        return NOTHING.join(self.picture(part) for part in parts)
+        return NOTHING.join(map(self.picture, parts))
 
     def shapes(self, parts: Sequence[Part]) -> list[Shape]:
-        """The shapes themselves, words left out."""
+        """The shapes of some parts, without words."""
         out: list[Shape] = []
         for part in parts:
             match part:
                 case Slot(key):
                     out += self._shapes(key)
                 case Fading(key):
-                    out += [s for age in range(TRAIL) for s in self._faded(self.scenes.number(key), age)]
+                    out += [shape for age in range(TRAIL) for shape in self._faded(key, age)]
                 case Choice(key, layers):
-                    chosen = self.value(key)
-                    out += self.shapes(layers[chosen if isinstance(chosen, int) else 0])
+                    visible = self.value(key)
+                    out += self.shapes(layers[visible if isinstance(visible, int) else 0])
                 case Word() | Text():
                     pass
                 case _:
@@ -180,47 +180,35 @@ class Stage:
         value = self.value(key)
         return value if isinstance(value, tuple) else EMPTY
 
-    def _faded(self, number: int, age: int) -> Picture:
-        value = self.trail[age].get(number, EMPTY) if age < len(self.trail) else EMPTY
+    def _faded(self, key: Hashable, age: int) -> Picture:
+        value = self.trail[age].get(self.scenes.number(key), EMPTY) if age < len(self.trail) else EMPTY
         return value if isinstance(value, tuple) else EMPTY
 
 
-FADING = tuple(0.1 + 0.6 * (TRAIL - age) / TRAIL for age in range(TRAIL))
-
-
-# ---- for the player ----------------------------------------------------------------------------------------------------
+def markup(value: str | Picture | int) -> Markup:
+    return drawn(value) if isinstance(value, tuple) else Markup.escape(value)
 
 
 class Values:
-    """Everything that is ever put into a slot, each thing once and numbered."""
+    """Everything that a slot ever holds, each value once: markup in pieces, or the number of a layer. The empty value comes first."""
 
     def __init__(self) -> None:
-        self.items: list[object] = []
-        self.strings: dict[str, int] = {}
-        """Path data and levels, each once: many shapes have them in common."""
+        self._items: list[list[str] | int] = []
         self._numbers: dict[Value, int] = {}
+        self.number("")
 
     def number(self, value: Value) -> int:
-        value = "" if value == EMPTY else value
-        key = value if not isinstance(value, str) else str(Markup.escape(value))
+        key = "" if value == EMPTY else str(markup(value)) if isinstance(value, str) else value
         if key not in self._numbers:
-            self._numbers[key] = len(self.items)
-            self.items.append([self._shape(s) for s in key] if isinstance(key, tuple) else key)
+            self._numbers[key] = len(self._items)
+            html = str(markup(key)) if isinstance(key, tuple) else key
+            # a heat map is one piece: it is drawn in two places, at two scales
+            self._items.append(html if isinstance(html, int) else re.split("(<g transform.*?>)", html))
         return self._numbers[key]
 
-    def _shape(self, shape: Shape) -> object:
-        match shape:
-            case Text():
-                return str(text(shape, painted=False))
-            case Cells(at, rows, columns, levels, signed, inside, struck):
-                return [self._string(levels), self._numbers_of(*at, rows, columns, 2 if struck else signed, *inside)]
-            case Path(name, d):
-                return [name, self._string(d)]
-            case Bars(at, levels, name, inside):
-                return [name, self._string(levels), self._numbers_of(*at, inside)]
-
-    def _numbers_of(self, *numbers: float) -> int:
-        return self._string(" ".join(f"{n:.5g}" for n in numbers))
-
-    def _string(self, text: str) -> int:
-        return self.strings.setdefault(text, len(self.strings))
+    def data(self) -> tuple[list[list[int] | int], list[str]]:
+        """The values as numbers of pieces, and the pieces, sorted so that they compress well."""
+        pieces = sorted({piece for item in self._items if isinstance(item, list) for piece in item if piece})
+        numbers = {piece: i for i, piece in enumerate(pieces)}
+        items = [i if isinstance(i, int) else [numbers[piece] for piece in i if piece] for i in self._items]
+        return items, pieces

@@ -6,7 +6,6 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -18,7 +17,21 @@ from checker.films.scene import Choice, Fading, Part, Scenes, Slot, Value, Word
 from checker.films.square import Pair, Visits
 from checker.films.state import held_rows, levels, vector
 from checker.films.steps import Box, Step, by_program, colon, joined_boxes
-from checker.films.svg import Bars, Cells, Path, Picture, Rect, Shape, Text, hatch, pixels, plus_sign, rect, rects
+from checker.films.svg import (
+    Cells,
+    Path,
+    Picture,
+    Rect,
+    Shape,
+    Text,
+    bars,
+    hatch,
+    pixels,
+    plus_sign,
+    rect,
+    rects,
+    strikes,
+)
 from checker.view.formats import number, short
 
 Key = tuple[object, ...]
@@ -282,7 +295,7 @@ def _outlines(t: PlacedTensor, step: Step) -> Picture:
     if tile.touched:
         inner = "" if kind == "load" else "|inner"
         out.append(rects(map(t.place, tile.touched), f"edge {kind}{inner}"))
-        out += plus_sign(t.place(tile.touched[0])) if kind == "atomic" else ()
+        out += [plus_sign(t.place(tile.touched[0]))] if kind == "atomic" else []
     return tuple(out)
 
 
@@ -389,7 +402,7 @@ def _bars(t: PlacedTensor, i: int, start: int, old: Sequence[float | None], fres
     at = (x, t.y + start * t.uy, w, len(shown) * t.uy)
     low, high = span if span[1] > span[0] else (span[0] - 1, span[0] + 1)
     text = levels(np.array(shown), low, high)
-    out: list[Shape] = [Bars(at, text, "bar-now" if fresh else "bar-past")]
+    out: list[Shape] = [bars(at, text, "bar-now" if fresh else "bar-past")]
     d = "".join(f"M{pixels(x + w + 2)} {pixels(at[1] + r * t.uy)}v{pixels(max(t.uy, 2))}" for r, bad in enumerate(marked) if bad)  # fmt: skip
     return (*out, Path("departs thick", d)) if d else tuple(out)
 
@@ -447,7 +460,7 @@ def _visited(film: FilmData, visits: Visits, whole: Rect, scenes: Scenes, parts:
             past_the_edges = _in_square(film, (row, row + tall, column, column + wide))
             heats[pair] = Cells(past_the_edges, *heat, signed, pair.inside)
             shapes.append(heats[pair])
-        hidden = [replace(heats[pair], struck=True)] if pair in heats and "-" in heats[pair].levels else []
+        hidden = [strikes(heats[pair])] if pair in heats and "-" in heats[pair].levels and not signed else []
         scenes.put(k, key, (), (rect(q, "visited"), *hidden))
         (x, y, w, h), (sx, sy, sw, sh) = q, whole
         down = (f"M{pixels(n)} {pixels(sy - 12)}v{pixels(sh + 24)}" for n in (x, x + w))
@@ -499,7 +512,7 @@ def _lens(film: FilmData, visits: Visits, square: Square, scenes: Scenes) -> lis
         for i, picture in held.pictures.items():
             down, across = held.pair.inside if held.pair else (1.0, 1.0)
             vector_, result = square.lens[i].vector, square.lens[i].when != "made"
-            shapes: list[Shape] = [Bars(boxes[i], picture) if isinstance(picture, str) else Cells(boxes[i], *picture, signed[i])]  # fmt: skip
+            shapes: list[Shape] = [bars(boxes[i], picture) if isinstance(picture, str) else Cells(boxes[i], *picture, signed[i])]  # fmt: skip
             shapes += _beyond(boxes[i], down, 1.0 if vector_ or result else across)
             shapes.append(rect(boxes[i], "edge dot" if square.lens[i].when == "after" else "frame"))
             scenes.flash(k, ("lens", i), tuple(shapes))
@@ -560,7 +573,7 @@ def _state_steps(state: StateSteps, boxes: Mapping[str, Rect], scenes: Scenes, r
                 part = (x + w * (c0 / columns), q[1], w * (wide / columns), q[3])
                 picture = (Cells(part, *held, True, inside),)
             elif held:
-                picture = (Bars(q, held, inside=inside[0]),)
+                picture = (bars(q, held, inside=inside[0]),)
             scenes.put(k, ("on chip", key), picture, own=True)
         if at.action and at.place:
             x, y, w, h = boxes["after"]

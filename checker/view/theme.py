@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 
+import jinja2
 import markupsafe
 from markupsafe import Markup
 
@@ -48,6 +49,22 @@ def variable(colour: str) -> str:
 def asset(package: str, name: str) -> str:
     """A file of one of our packages, e.g. ``asset("checker.view", "card.css")``."""
     return (resources.files(package) / name).read_text("utf-8")
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: asset(*name.split("/"))),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def render(template: str, **values: object) -> Markup:
+    """A template of one of our packages, e.g. ``checker.view/card.html``, filled in. Values are escaped unless they are `Markup`."""
+    return Markup(_templates().get_template(template).render(values))  # noqa: S704 (escaped by the template)
 
 
 def style_element(root: str, sheet: str) -> Markup:
