@@ -57,6 +57,8 @@ def show(chrome: Any, browser_thread: ThreadPoolExecutor, tmp_path: Path) -> Ite
         path = tmp_path / f"{len(contexts)}.html"
         path.write_text(film_document(html, "test"), "utf-8")
         page.goto(path.as_uri())
+        if options.get("java_script_enabled", True):
+            page.wait_for_function("![...document.querySelectorAll('.tbt-film:not(.live) .data')].length")
         return page
 
     yield open_page
