@@ -35,11 +35,12 @@ from tornado.httpclient import AsyncHTTPClient
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from classroom.workshop.wire import Event  # noqa: E402
+
 from checker.course import LADDER  # noqa: E402
 from classroom.workshop import reporting  # noqa: E402
 from classroom.workshop.join_code import parse  # noqa: E402
 from classroom.workshop.rehearsal import mistakes  # noqa: E402
-from classroom.workshop.wire import Event  # noqa: E402
 
 REPORT = ROOT / "reports" / "board"
 PUZZLES = [puzzle.name for puzzle in LADDER[:6]]

@@ -25,11 +25,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from classroom.workshop.simulated import SimulatedLearner, Try  # noqa: E402
+
 from checker.misconceptions import bank  # noqa: E402
 from classroom.workshop import simulated  # noqa: E402
 from classroom.workshop.agenda import agenda, lessons  # noqa: E402
 from classroom.workshop.room_size import PACE, SERVER, Watch, room  # noqa: E402
-from classroom.workshop.simulated import SimulatedLearner, Try  # noqa: E402
 
 REPORT = ROOT / "reports" / "room"
 LEAST_FREE = 2000  # MB

@@ -20,7 +20,7 @@ def predicted(question: str, prediction: Any, answer: Any, within: float = 0.1) 
     that is not filled in counts for nothing.
     """
     if not _filled(prediction):
-        print(f"The answer is {_words(answer)}. You had not written a prediction; that counts neither way.")
+        print(f"The answer is {_words(answer)}. No prediction entered, so not scored.")
         return
     right = _right(prediction, answer, within)
     print(

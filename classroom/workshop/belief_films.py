@@ -1,4 +1,4 @@
-"""The films of the bank's wrong kernels, made one at a time in the background as the room comes to need them, and kept."""
+"""Films of the bank's wrong kernels, made one at a time in the background when the class needs them, and kept on the disk."""
 
 from __future__ import annotations
 
@@ -15,38 +15,48 @@ from checker.course import PUZZLES
 from checker.misconceptions import Misconception, bank
 from checker.workspace import write_atomically
 
-Make = Callable[[str, str], str]
-"""From a puzzle and a misconception to a page, empty where there is no film."""
+FilmMaker = Callable[[str, str], str]
+"""Takes a puzzle and a misconception, and returns a page, empty if there is no film."""
 
 KEYS = """<script>
 document.querySelector(".tbt-film").focus({ preventScroll: true });
 addEventListener("keydown", (event) => event.key === "Escape" && parent.postMessage("close", "*"));
 </script>"""
-"""On the board a film takes the keys at once, and hands Escape to the page around it."""
+"""A film on the board takes the keyboard at once, and hands Escape to the page around it."""
 
 
 def misconception(puzzle: str, name: str) -> Misconception | None:
-    """The entry of the bank; None where there is none by that name."""
+    """The entry of the bank; None if it has none by that name."""
     return next((one for one in bank(puzzle) if one.name == name), None) if puzzle in PUZZLES else None
+
+
+def film_of_belief(puzzle: str, name: str) -> str:
+    """The page of a wrong kernel's film at the smallest case that it fails; empty if there is none."""
+    from checker.films.page import film_document
+    from checker.verbs.film import Film, film_of
+
+    entry = misconception(puzzle, name)
+    film = film_of(PUZZLES[puzzle], entry.source, {}, "failing") if entry is not None else None
+    return film_document(film.html, f"{puzzle}: {name.replace('_', ' ')}") if isinstance(film, Film) else ""
 
 
 @dataclass
 class BeliefFilms:
-    """Films in `folder`, that `make` makes. A film is made anew where the bank's kernel has changed."""
+    """The films in `folder`. A film is made again when the bank's kernel has changed."""
 
     folder: Path
-    make: Make
-    _wanted: queue.Queue[tuple[str, str]] = field(default_factory=queue.Queue, repr=False)
-    _asked: set[tuple[str, str]] = field(default_factory=set, repr=False)
+    make: FilmMaker = film_of_belief
+    _queue: queue.Queue[Path] = field(default_factory=queue.Queue, repr=False)
+    _paths: dict[Path, tuple[str, str]] = field(default_factory=dict, repr=False)
     _thread: threading.Thread | None = field(default=None, repr=False)
 
     def want(self, puzzle: str, name: str) -> None:
-        """Have a film made, unless it is there or on its way; returns at once."""
-        key = (puzzle, name)
-        if key in self._asked:
+        """Have a film made unless it exists or is on its way; returns at once."""
+        path = self._path(puzzle, name)
+        if path is None or path in self._paths or path.is_file():
             return
-        self._asked.add(key)
-        self._wanted.put(key)
+        self._paths[path] = (puzzle, name)
+        self._queue.put(path)
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="belief-films", daemon=True)
             self._thread.start()
@@ -56,24 +66,21 @@ class BeliefFilms:
         return path is not None and path.is_file()
 
     def page(self, puzzle: str, name: str) -> str | None:
-        """The page of a film; None where there is none (yet)."""
+        """The page of a film; None if it is not ready."""
         path = self._path(puzzle, name)
         return path.read_text("utf-8") + KEYS if path is not None and path.is_file() else None
 
     def _path(self, puzzle: str, name: str) -> Path | None:
-        if not re.fullmatch(r"\w+", f"{puzzle}{name}") or (found := misconception(puzzle, name)) is None:
+        if not re.fullmatch(r"\w+", f"{puzzle}{name}") or (entry := misconception(puzzle, name)) is None:
             return None
-        version = hashlib.sha256(found.source.source.encode()).hexdigest()[:12]
+        version = hashlib.sha256(entry.source.source.encode()).hexdigest()[:12]
         return self.folder / f"{puzzle}.{name}.{version}.html"
 
     def _work(self) -> None:
         while True:
-            puzzle, name = self._wanted.get()
-            path = self._path(puzzle, name)
-            if path is None or path.is_file():
-                continue
+            path = self._queue.get()
             try:
-                if page := self.make(puzzle, name):
+                if page := self.make(*self._paths[path]):
                     write_atomically(path, page)
-            except Exception:  # without a film the board shows the sentence all the same
+            except Exception:  # without a film, the board still shows the sentence
                 traceback.print_exc()

@@ -1,4 +1,4 @@
-"""The board's web server: routes, who may use which, the stream of states. Everything it decides is in `live_class`."""
+"""The board's web server: routes, who may use which, and the stream of states. `live_class` makes every decision."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ import msgspec
 from tornado import httpserver, netutil, web
 from tornado.iostream import StreamClosedError
 
+from checker.verbs.board_wire import MAX_BYTES, TOKEN_HEADER, Join, NotAllowed, Report, ReportReply
 from checker.view.theme import DARK, LIGHT, asset
 from classroom.workshop.board_store import Stored
-from classroom.workshop.live_class import LiveClass, Role
+from classroom.workshop.live_class import ClassAction, LearnerAction, LiveClass, Push, Role
 from classroom.workshop.room import Learner
-from classroom.workshop.wire import MOST_BYTES, TOKEN_HEADER, Join, NotAllowed, Push, Report, ReportReply, Switch, Who
 
 T = TypeVar("T")
-ROOM = "classroom.workshop"
-EVERY = 1.0  # seconds between two states at most
-AT_LEAST_EVERY = 10.0  # ages go on although nothing happens; a proxy closes a stream that is silent for long
-MOST_VIEWERS = 50
+PACKAGE = "classroom.workshop"
+EVERY = 1.0  # the shortest time between two states, in seconds
+AT_LEAST_EVERY = (
+    10.0  # seconds: ages on the page grow even if nothing happens, and proxies close a stream that is silent for long
+)
+MAX_VIEWERS = 50
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -37,7 +39,7 @@ FILM_POLICY = (
 
 @dataclass
 class Server:
-    """A class on the web. `origins` are those of its pages besides the address it is asked at; `forwarded`: behind a proxy."""
+    """A class on the web. `origins` are extra origins of its own pages; `forwarded` says whether a proxy is in front."""
 
     live: LiveClass
     prefix: str = "/"
@@ -51,7 +53,7 @@ class Server:
     _sent: float = 0.0
 
     async def keep(self, stored: list[Stored]) -> None:
-        """Store events; returns once they are on the disk. Events that arrive meanwhile share the next commit."""
+        """Return once the events are on the disk. Events that arrive meanwhile share the next commit."""
         future = asyncio.get_running_loop().create_future()
         self._waiting.append((stored, future))
         if not self._writing:
@@ -60,7 +62,7 @@ class Server:
         await future
 
     async def forget(self, learner: Learner) -> None:
-        """Delete a learner, after what is being written."""
+        """Delete a learner once the current write is done."""
         self.live.strike_out(learner)
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self.live.disk, self.live.store.forget, learner.id)
@@ -73,7 +75,7 @@ class Server:
             try:
                 new = await loop.run_in_executor(self.live.disk, self.live.store.add_events, batch)
                 self.live.apply(batch, new)
-            except Exception as error:  # a full disk: the notebooks keep what they have, and send it again
+            except Exception as error:  # e.g. a full disk: the notebooks keep their events and send them again
                 for _, future in waiting:
                     future.set_exception(error)
             else:
@@ -82,7 +84,7 @@ class Server:
         self._writing = False
 
     async def show(self) -> None:
-        """Send every viewer the state: each second where something changed, else every ten."""
+        """Send every viewer the state, each second if something changed and every ten seconds otherwise."""
         while True:
             await asyncio.sleep(EVERY)
             if not self.viewers or not (self.live.changed or abs(self.live.clock() - self._sent) > AT_LEAST_EVERY):
@@ -92,11 +94,11 @@ class Server:
                 states = {role: self.state(role) for role in set(self.viewers.values())}
                 for viewer, role in list(self.viewers.items()):
                     viewer.send(states[role])
-            except Exception:  # the pages are still served what they ask for
+            except Exception:  # pages that ask for the state still get it
                 traceback.print_exc()
 
     def hang_up(self) -> None:
-        """Send every viewer the last state, and end the streams."""
+        """Send every viewer the last state and end the streams."""
         for viewer, role in list(self.viewers.items()):
             viewer.send(self.state(role))
             viewer.on_connection_close()
@@ -106,34 +108,31 @@ class Server:
 
     def listen(self, port: int, host: str = "127.0.0.1") -> tuple[httpserver.HTTPServer, int]:
         """Serve from the running loop; returns the server and its port. Raises OSError."""
-        server = httpserver.HTTPServer(
-            self.application(), max_body_size=MOST_BYTES, max_header_size=16 * 1024, body_timeout=10.0
-        )
+        limits = {"max_body_size": MAX_BYTES, "max_header_size": 16 * 1024, "body_timeout": 10.0}
+        server = httpserver.HTTPServer(self.application(), **limits)
         sockets = netutil.bind_sockets(port, host)
         server.add_sockets(sockets)
         self._spawn(self.show())
         return server, int(sockets[0].getsockname()[1])
 
     def application(self) -> web.Application:
-        at = {"server": self}
-        routes: list[Any] = [
-            ("", PageHandler, at),
-            (r"(board_page\.(?:js|css))", AssetHandler, at),
-            ("ping", PingHandler, at),
-            ("join", JoinsHandler, at),
-            ("events", EventsHandler, at),
-            ("leave", LeaveHandler, at),
-            ("state", StateHandler, at),
-            ("stream", StreamHandler, at),
-            ("qr", QrCodeHandler, at),
-            (r"film/(\w{1,80})/(\w{1,80})", FilmPageHandler, at),
-            ("teacher/(claim|helped)", HelpingHandler, at),
-            ("teacher/(mute|remove|push|door|step|close)", TeachingHandler, at),
-        ]
-        known: list[Any] = [(f"{self.prefix}{path}", *rest) for path, *rest in routes]
+        routes: dict[str, type[Handler]] = {
+            "": PageHandler,
+            r"(board_page\.(?:js|css))": AssetHandler,
+            "ping": PingHandler,
+            "join": JoinHandler,
+            "events": EventsHandler,
+            "leave": LeaveHandler,
+            "state": StateHandler,
+            "stream": StreamHandler,
+            r"film/(\w{1,80})/(\w{1,80})": FilmHandler,
+            "teacher/(claim|helped)": HelperHandler,
+            "teacher/(mute|remove|push|door|step|close)": TeacherHandler,
+        }
+        rules: list[Any] = [(f"{self.prefix}{path}", handler, {"server": self}) for path, handler in routes.items()]
         if self.prefix != "/":
-            known.append((self.prefix.rstrip("/"), web.RedirectHandler, {"url": self.prefix, "permanent": False}))
-        return web.Application(known, log_function=lambda _: None)
+            rules.append((self.prefix.rstrip("/"), web.RedirectHandler, {"url": self.prefix, "permanent": False}))
+        return web.Application(rules, log_function=lambda _: None)
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -141,13 +140,11 @@ class Server:
         task.add_done_callback(self._tasks.discard)
 
 
-# ----------------------------------------------------------------------------------------------------------- every route
-
-
 class Handler(web.RequestHandler):
     """What all routes share: headers, the origin, tokens, bodies, errors as JSON."""
 
     policy = "default-src 'none'; frame-ancestors 'none'"
+    content_type = "application/json"
 
     def initialize(self, server: Server) -> None:
         self.server, self.live = server, server.live
@@ -155,6 +152,7 @@ class Handler(web.RequestHandler):
     def set_default_headers(self) -> None:
         self.clear_header("Server")
         self.set_header("Content-Security-Policy", self.policy)
+        self.set_header("Content-Type", self.content_type)
         self.set_header("X-Content-Type-Options", "nosniff")
         self.set_header("Referrer-Policy", "no-referrer")
         self.set_header("Cache-Control", "no-store")
@@ -168,7 +166,7 @@ class Handler(web.RequestHandler):
 
     @property
     def address(self) -> str:
-        """The address of the client. Behind a proxy it is the one that the nearest proxy names, not what the client wrote."""
+        """The client's address. Behind a proxy, it is the one that the nearest proxy added, which the client cannot forge."""
         forwarded = self.request.headers.get("X-Forwarded-For", "") if self.server.forwarded else ""
         return forwarded.rpartition(",")[2].strip() or self.request.remote_ip or ""
 
@@ -180,23 +178,19 @@ class Handler(web.RequestHandler):
         """The role that the token gives. Raises NotAllowed."""
         role = self.live.role_of(self.token)
         if role is None:
-            raise NotAllowed(401, "this needs the link that `class open` printed")
+            raise NotAllowed(401, "use the link that `python -m classroom open` printed")
         if role not in allowed:
-            raise NotAllowed(403, "this link is not for that")
+            raise NotAllowed(403, "this link does not allow that")
         return role
 
-    def learner(self) -> Learner:
-        return self.live.learner_of(self.token)
-
     def body(self, kind: type[T]) -> T:
-        """The body as what it has to be. Raises NotAllowed."""
+        """The body, checked against its schema. Raises NotAllowed."""
         try:
             return msgspec.json.decode(self.request.body, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise NotAllowed(400, f"this is not understood: {error}") from None
+            raise NotAllowed(400, f"the board cannot read this: {error}") from None
 
     def answer(self, value: Any) -> None:
-        self.set_header("Content-Type", "application/json")
         self.finish(msgspec.json.encode(value))
 
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
@@ -206,6 +200,7 @@ class Handler(web.RequestHandler):
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         error = kwargs.get("exc_info", (None, None))[1]
         message = self._reason
+        self.set_header("Content-Type", "application/json")
         if isinstance(error, NotAllowed):
             message = str(error)
             self.set_status(error.status)
@@ -216,20 +211,21 @@ class Handler(web.RequestHandler):
 
 class PageHandler(Handler):
     policy = PAGE_POLICY
+    content_type = "text/html; charset=utf-8"
 
     def get(self) -> None:
-        self.set_header("Content-Type", "text/html; charset=utf-8")
-        self.finish(asset(ROOM, "board_page.html"))
+        self.finish(asset(PACKAGE, "board_page.html"))
 
 
 class AssetHandler(Handler):
     def get(self, name: str) -> None:
-        self.set_header("Content-Type", f"text/{'css' if name.endswith('css') else 'javascript'}; charset=utf-8")
-        self.finish((colours() if name.endswith("css") else "") + asset(ROOM, name))
+        css = name.endswith("css")
+        self.set_header("Content-Type", f"text/{'css' if css else 'javascript'}; charset=utf-8")
+        self.finish((colours() if css else "") + asset(PACKAGE, name))
 
 
 def colours() -> str:
-    """The palette of the cards and films, for a light and for a dark page."""
+    """The palette of the cards and films, light and dark."""
     light, dark = ("".join(f"--{name}:{value};" for name, value in palette.items()) for palette in (LIGHT, DARK))
     return (
         f":root{{color-scheme:light;{light}}}:root[data-theme=dark]{{color-scheme:dark;{dark}}}"
@@ -242,17 +238,14 @@ class PingHandler(Handler):
         self.answer({"board": "tile-by-tile"})
 
 
-# ----------------------------------------------------------------------------------------------------------- learners
-
-
-class JoinsHandler(Handler):
+class JoinHandler(Handler):
     def post(self) -> None:
         self.answer(self.live.join(self.body(Join), self.address))
 
 
 class EventsHandler(Handler):
     async def post(self) -> None:
-        learner, report = self.learner(), self.body(Report)
+        learner, report = self.live.learner_of(self.token), self.body(Report)
         stored = self.live.admit(learner, report)
         if stored:
             await self.server.keep(stored)
@@ -261,27 +254,24 @@ class EventsHandler(Handler):
 
 class LeaveHandler(Handler):
     async def post(self) -> None:
-        await self.server.forget(self.learner())
+        await self.server.forget(self.live.learner_of(self.token))
         self.answer({"left": True})
-
-
-# ----------------------------------------------------------------------------------------------------------- who looks on
 
 
 class StateHandler(Handler):
     def get(self) -> None:
-        self.set_header("Content-Type", "application/json")
         self.finish(self.server.state(self.role("screen", "helper", "teacher")))
 
 
 class StreamHandler(Handler):
     """Server-sent events. The page reads them with `fetch`, because an EventSource cannot send the token in a header."""
 
+    content_type = "text/event-stream"
+
     async def get(self) -> None:
         role = self.role("screen", "helper", "teacher")
-        if len(self.server.viewers) >= MOST_VIEWERS:
-            raise NotAllowed(503, "too many pages look on", 30)
-        self.set_header("Content-Type", "text/event-stream")
+        if len(self.server.viewers) >= MAX_VIEWERS:
+            raise NotAllowed(503, "too many pages are open", 30)
         self.set_header("X-Accel-Buffering", "no")
         self._gone = asyncio.Event()
         self.server.viewers[self] = role
@@ -289,7 +279,7 @@ class StreamHandler(Handler):
         await self._gone.wait()
 
     def send(self, state: bytes) -> None:
-        """Send a state, unless the last one is still on its way."""
+        """Send a state unless the last one is still on its way."""
         stream = self.request.connection.stream  # type: ignore[union-attr]
         if stream.closed():
             self.on_connection_close()
@@ -304,58 +294,47 @@ class StreamHandler(Handler):
         self._gone.set()
 
 
-class QrCodeHandler(Handler):
-    """The way to the page for learners, as the path of an SVG; null where it cannot be drawn."""
-
-    def get(self) -> None:
-        self.role("screen", "helper", "teacher")
-        self.answer(self.live.qr)
-
-
-class FilmPageHandler(Handler):
-    """The film of a wrong kernel of the course. It runs in a sandbox of the browser's, without an origin of its own."""
+class FilmHandler(Handler):
+    """The film of one of the course's wrong kernels. The browser runs it in a sandbox without an origin of its own."""
 
     policy = FILM_POLICY
+    content_type = "text/html; charset=utf-8"
 
     def get(self, puzzle: str, name: str) -> None:
         page = self.live.films.page(puzzle, name) if self.live.films is not None else None
         if page is None:
             raise NotAllowed(404, "there is no film of this yet")
-        self.set_header("Content-Type", "text/html; charset=utf-8")
         self.finish(page)
 
 
-# ----------------------------------------------------------------------------------------------------------- who teaches
-
-
-class HelpingHandler(Handler):
+class HelperHandler(Handler):
     def post(self, action: str) -> None:
         self.role("helper", "teacher")
-        asked = self.body(Who)
+        request = self.body(LearnerAction)
         if action == "claim":
-            self.live.claim(asked.who, asked.by, asked.on)
+            self.live.claim(request)
         else:
-            self.live.helped(asked.who)
+            self.live.helped(request.who)
         self.answer({})
 
 
-class TeachingHandler(Handler):
+class TeacherHandler(Handler):
     async def post(self, action: str) -> None:
         self.role("teacher")
         if action == "push":
             self.answer({"sent": self.live.push(self.body(Push))})
             return
         if action == "mute":
-            asked = self.body(Who)
-            self.live.mute(asked.who, asked.on)
+            request = self.body(LearnerAction)
+            self.live.mute(request.who, request.on)
         elif action == "remove":
-            await self.server.forget(self.live.learner(self.body(Who).who))
+            await self.server.forget(self.live.learner(self.body(LearnerAction).who))
         elif action == "door":
-            self.live.set_door(self.body(Switch).on)
+            self.live.set_door(self.body(ClassAction).on)
         elif action == "step":
-            self.live.go_to(self.body(Switch).step)
+            self.live.go_to(self.body(ClassAction).step)
         else:
-            forget = self.body(Switch).on
+            forget = self.body(ClassAction).on
             self.live.closed = True
             self.server.hang_up()
             self.server.on_close(forget)

@@ -1,14 +1,15 @@
-// The live board. The token stands behind the # of the link, is taken out of the address at once, and travels in a header.
-// Every text is set as text: nothing that a learner typed is ever read as HTML.
+// The live board. The token comes after the # of the link, is removed from the address at once, and travels in a header.
+// Every text is set as text, so nothing that a learner typed is ever parsed as HTML.
 
 const POLL = 3000, SILENCE = 20000;
 const SHAPES = ["passed", "trying", "stuck", "untouched"];
 const WORDS = { passed: "passed", trying: "at work", stuck: "stuck", untouched: "not begun" };
-const TOLD = { teaching: "you teach", exercise: "they write", demonstration: "you show" };  // as the run sheet says it
-const SEEN = { teaching: "lecture", exercise: "exercise", demonstration: "demonstration" };
+const KINDS = {  // for the teacher, in the words of the run sheet; for everybody else
+  teaching: ["you teach", "lecture"], exercise: ["they write", "exercise"], demonstration: ["you show", "demonstration"],
+};
 const $ = (id) => document.getElementById(id);
 const drawn = new Map();
-let ended = false, token = "", state = null, qr = null, lastStreamed = Date.now();
+let ended = false, token = "", state = null, lastStreamed = Date.now();
 
 function el(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -28,7 +29,7 @@ function svg(name, attributes, ...children) {
   return made;
 }
 
-// Four shapes that differ without colour: a disc with a tick, a half-filled ring, a triangle with a bar, an empty ring.
+// Four shapes that differ without colour: a disc with a tick, a half-filled ring, a triangle with an exclamation mark, an empty ring.
 function shape(kind) {
   const parts = {
     passed: [["circle", { class: "fill", cx: 8, cy: 8, r: 7.6 }], ["path", { class: "sign", d: "M4.4 8.4l2.6 2.6 4.8-5.4" }]],
@@ -46,7 +47,7 @@ const called = (name) => name.replaceAll("_", " ");
 const many = (n, one, more = `${one}s`) => `${n} ${n === 1 ? one : more}`;
 const minutes = (seconds) => (seconds < 60 ? "just now" : `${Math.floor(seconds / 60)} min`);
 
-// A part of the page is drawn anew only where what it shows has changed, so that nobody loses what they are typing or clicking.
+// Redraws a part of the page only if its data has changed, so that nobody loses what they are typing or clicking.
 function draw(id, data, make) {
   const key = JSON.stringify(data);
   if (drawn.get(id) === key) return;
@@ -71,7 +72,7 @@ async function act(path, body) {
   try {
     const said = await call(path, body);
     say("");
-    refresh().catch(() => {});  // `poll` says so
+    refresh().catch(() => {});  // `poll` reports it
     return said;
   } catch (error) {
     say(error.message);
@@ -85,7 +86,7 @@ async function refresh() {
   show(await call("state"));
 }
 
-// The stream is read with fetch: an EventSource can send no header. A proxy that passes streams on wants to see `Accept`.
+// Reads the stream with fetch, because an EventSource cannot send a header. Proxies that pass streams on look for `Accept`.
 async function follow() {
   for (let wait = 3000; !ended; wait = Math.min(2 * wait, 30000)) {
     const reading = new AbortController();
@@ -105,7 +106,7 @@ async function follow() {
         const newest = parts.filter((part) => part.startsWith("data: ")).pop();
         if (newest) show(JSON.parse(newest.slice(6)));
       }
-    } catch { /* the network, or a proxy that closed the stream: try again */ }
+    } catch { /* the network failed, or a proxy closed the stream: try again */ }
     clearInterval(watch);
     await new Promise((resolve) => setTimeout(resolve, wait));
   }
@@ -117,7 +118,7 @@ async function poll() {
     await refresh();
   } catch (error) {
     if (error.status === 401 || error.status === 410) over(error.status);
-    else say("The board is not reached; trying again.");
+    else say("The board cannot be reached. Trying again.");
   }
 }
 
@@ -129,12 +130,12 @@ function over(status) {
 // ----------------------------------------------------------------------------------------------------------------- what all see
 
 function show(next) {
-  if ($("status").textContent.startsWith("The board is not reached")) say("");
+  if ($("status").textContent.startsWith("The board cannot be reached")) say("");
   state = next;
   const staff = state.role !== "screen";
   document.body.className = staff ? "staff" : "screen";
   document.title = `${state.title}: ${staff ? state.role : "the board"}`;
-  draw("top", [state.title, state.join, state.size, state.done, state.hands, state.door, state.over, qr], top);
+  draw("top", [state.title, state.join, state.size, state.done, state.hands, state.door, state.over, state.qr], top);
   $("sheet").hidden = !state.agenda.length;
   draw("sheet", [state.agenda, state.standing, state.advice, state.role], sheet);
   if (staff) showStaff();
@@ -144,7 +145,7 @@ function show(next) {
 
 function top() {
   const staff = state.role !== "screen";
-  const join = state.join ? `join("${state.join}")` : state.over ? "The class is over." : "The door is shut.";
+  const join = state.join ? `join("${state.join}")` : state.over ? "The class is over." : "The door is closed.";
   const tally = (n, word) => (n === null ? null : el("div", {}, el("b", {}, String(n)), word));
   return [
     el("div", { className: "spread" },
@@ -155,16 +156,15 @@ function top() {
     staff ? el("div", { className: "buttons" },
       el("button", { type: "button", title: "light or dark", ariaLabel: "light or dark", onclick: otherTheme }, "◐"),
       state.role === "teacher" && el("button", { type: "button", onclick: () => act("teacher/door", { on: !state.door }) },
-        state.door ? "Shut the door" : "Open the door"),
+        state.door ? "Close the door" : "Open the door"),
       state.role === "teacher" && el("button", { type: "button", className: "warn", onclick: close }, "Close…")) : null,
-    !staff && qr && state.join ? svg("svg", { class: "qr", viewBox: `0 0 ${qr.size} ${qr.size}`, role: "img", "aria-label": "The way to join" },
-      svg("path", { d: qr.path })) : null,
+    state.qr && state.join && el("img", { className: "qr", src: state.qr, alt: "QR code of the page that says how to join" }),
   ].filter(Boolean);
 }
 
 function close() {
   if (!confirm("End the class for everyone?")) return;
-  const forget = confirm("Delete what the board kept?\n\nOK deletes it, Cancel keeps it for `class export`.");
+  const forget = confirm("Delete everything the board stored?\n\nOK deletes it. Cancel keeps it for `python -m classroom export`.");
   act("teacher/close", { on: forget }).then((said) => said && over(410));
 }
 
@@ -177,33 +177,30 @@ function otherTheme() {
 function sheet() {
   const { agenda, standing, advice, role } = state;
   const teacher = role === "teacher";
-  const kind = (item) => (teacher ? TOLD : SEEN)[item.kind];
+  const kind = (item) => KINDS[item.kind]?.[teacher ? 0 : 1];
+  const goTo = (step) => ({ type: "button", onclick: () => act("teacher/step", { step }) });
   const end = agenda.at(-1).start_minute + agenda.at(-1).minutes;
   const bar = el("div", { className: "bar" }, agenda.map((item, n) => {
-    const when = !standing || n > standing.step ? "" : n === standing.step ? " now" : " past";
-    const go = { type: "button", onclick: () => act("teacher/step", { step: n }) };
-    const made = el(teacher ? "button" : "div", { className: `item ${item.kind}${when}`, title: [item.title, kind(item), `${item.minutes} min`].filter(Boolean).join(", "), ...(teacher ? go : {}) }, item.title);
+    const when = !standing || n > standing.step ? "" : n === standing.step ? "now" : "past";
+    const label = [item.title, kind(item), `${item.minutes} min`].filter(Boolean).join(", ");
+    const made = el(teacher ? "button" : "div", { className: `item ${item.kind} ${when}`, title: label, ariaLabel: label, ...(teacher && goTo(n)) });
     made.style.setProperty("--minutes", item.minutes);
     return made;
   }));
-  if (standing) {
-    const clock = el("div", { className: "clock", title: `minute ${Math.floor(standing.elapsed)}` });
-    clock.style.left = `${Math.min(100, (100 * standing.elapsed) / end)}%`;
-    bar.append(clock);
-  }
-  const step = (n, words, primary) => teacher && el("button", { type: "button", className: primary ? "primary" : "", onclick: () => act("teacher/step", { step: n }) }, words);
-  if (!standing) return [bar, el("p", { className: "now-next" }, `${agenda.length} steps, ${end} minutes`, step(0, "Begin", true))];
+  if (!standing) return [bar, el("p", { className: "now-next" }, `${agenda.length} steps, ${end} minutes`, teacher && el("button", { className: "primary", ...goTo(0) }, "Begin"))];
+  const clock = el("div", { className: "clock", title: `minute ${Math.floor(standing.elapsed)}` });
+  clock.style.left = `${Math.min(100, (100 * standing.elapsed) / end)}%`;
+  bar.append(clock);
+  const named = (item) => [el("b", {}, item.title), kind(item) ? ` (${kind(item)})` : ""];
   const [now, next] = [agenda[standing.step], agenda[standing.step + 1]];
-  const late = standing.over >= 1;
+  const late = standing.left <= -1;
   return [bar, el("p", { className: "now-next" },
-    el("span", {}, "Now: ", el("b", {}, now.title), bracketed(kind(now))),
-    el("b", { className: late ? "over" : "" }, late ? `${Math.floor(standing.over)} min over` : `${Math.ceil(Math.max(standing.left - .1, 0))} min left`),
-    next && el("span", { className: "soft" }, "Next: ", next.title, bracketed(kind(next))),
-    next && step(standing.step + 1, "Go on"),
+    el("span", { className: "current" }, "Now: ", named(now)),
+    el("b", { className: late ? "over" : "" }, late ? `${Math.floor(-standing.left)} min over` : `${Math.ceil(Math.max(standing.left - .1, 0))} min left`),
+    next && el("span", { className: "soft" }, "Next: ", named(next)),
+    next && teacher && el("button", goTo(standing.step + 1), "Go on"),
     advice && el("span", { className: "advice" }, advice))];
 }
-
-const bracketed = (words) => (words ? ` (${words})` : "");
 
 function film(belief) {
   return belief.film && el("button", { type: "button", onclick: () => {
@@ -218,7 +215,7 @@ function showScreen() {
   if (!$("room")) $("main").replaceChildren(el("section", { className: "panel", id: "room" }), el("section", { className: "panel", id: "beliefs" }));
   const now = state.standing ? state.agenda[state.standing.step].puzzles : [];
   draw("room", [state.size, state.puzzles, now], () => {
-    if (state.size === null) return [el("h2", {}, "The room"), el("p", { className: "few" }, "The room is shown from five learners up, without names.")];
+    if (state.size === null) return [el("h2", {}, "The room"), el("p", { className: "few" }, "The room appears here once five learners have joined, without their names.")];
     const inRow = Math.ceil(state.size / (state.puzzles.length > 5 ? 2 : 3));
     const size = Math.max(.6, Math.min(1.7, 14.5 / Math.max(inRow, 1)));
     const strips = el("div", { className: "strips" }, state.puzzles.map((puzzle) => [
@@ -231,7 +228,7 @@ function showScreen() {
   });
   draw("beliefs", state.beliefs, () => [
     el("h2", {}, "What the room believes now"),
-    state.beliefs.length ? null : el("p", { className: "few" }, "No mistake that two or more share. When there is one, it stands here, with its film."),
+    state.beliefs.length ? null : el("p", { className: "few" }, "Mistakes that two or more learners share appear here, with a film."),
     ...state.beliefs.map((belief) => el("article", { className: "belief" },
       el("span", { className: "holders", title: many(belief.count, "learner") }, String(belief.count)),
       el("p", { className: "said" }, ...prose(belief.believed)),
@@ -240,7 +237,7 @@ function showScreen() {
   ].filter(Boolean));
 }
 
-// Sentences of the course's own, which begin small in the bank, and in which `code` stands between backquotes.
+// The bank's sentences begin with a small letter and have code between backquotes.
 const prose = (text) => (text[0] ?? "").toUpperCase().concat(text.slice(1)).split("`").map((piece, n) => (n % 2 ? el("code", {}, piece) : piece));
 
 // ----------------------------------------------------------------------------------------------------------------- who teaches
@@ -257,13 +254,14 @@ function showStaff() {
   }
   const teacher = state.role === "teacher";
   draw("room", [state.puzzles, state.learners, state.standing?.step], () => [el("h2", {}, "The room"), roomTable(teacher), legend()]);
-  draw("queue", state.queue.map((one) => ({ ...one, seconds: minutes(one.seconds) })), (queue) => [
+  const names = Object.fromEntries(state.learners.map((one) => [one.id, one.name]));
+  draw("queue", [state.queue.map((one) => ({ ...one, seconds: minutes(one.seconds) })), state.claims, names], ([queue]) => [
     el("h2", {}, panels.queue, el("span", { className: "count" }, String(queue.length)),
       el("label", { className: "me" }, "I am ", el("input", { id: "me", maxLength: 40, value: $("me")?.value ?? "", placeholder: me() }))),
-    el("div", { className: "rows" }, queue.map((one) => row(one.name, `${one.seconds} · ${called(one.puzzle) || "no puzzle yet"}`, claims(one, true))))]);
-  draw("stuck", state.stuck, (stuck) => [
+    el("div", { className: "rows" }, queue.map((one) => row(names[one.who], `${one.seconds} · ${called(one.puzzle) || "no puzzle yet"}`, claims(one.who, true))))]);
+  draw("stuck", [state.stuck.map(({ seconds, ...rest }) => rest), state.claims, names], ([stuck]) => [
     el("h2", {}, panels.stuck, el("span", { className: "count" }, String(stuck.length))),
-    el("div", { className: "rows" }, stuck.map((one) => row(one.name, [`${called(one.puzzle)}: ${one.why}`, one.belief, `hint ${one.hint} is next`].filter(Boolean).join(" · "), claims(one, false))))]);
+    el("div", { className: "rows" }, stuck.map((one) => row(names[one.who], [`${called(one.puzzle)}: ${one.why}`, called(one.belief), `hint ${one.hint} is next`].filter(Boolean).join(" · "), claims(one.who, false))))]);
   draw("beliefs", state.beliefs, (beliefs) => [
     el("h2", {}, panels.beliefs),
     el("div", { className: "rows" }, beliefs.map((one) => el("div", { className: "row" },
@@ -277,15 +275,16 @@ function row(name, sub, buttons) {
   return el("div", { className: "row" }, el("b", {}, name), el("span", { className: "sub" }, sub), el("span", { className: "do" }, buttons));
 }
 
-function claims(one, up) {
-  const claim = (on) => () => act("teacher/claim", { who: one.who, on, by: me() });
-  const helped = up && el("button", { type: "button", onclick: () => act("teacher/helped", { who: one.who }) }, "Helped");
-  if (one.claimed) return [el("span", { className: "soft" }, `${one.claimed} goes`), el("button", { type: "button", onclick: claim(false) }, "Not after all"), helped];
-  return [el("button", { type: "button", className: "primary", onclick: claim(true) }, "I go"), helped];
+function claims(who, up) {
+  const button = (words, path, more, className = "") => el("button", { type: "button", className, onclick: () => act(path, { who, ...more }) }, words);
+  const helped = up && button("Helped", "teacher/helped");
+  const helper = state.claims[who];
+  if (helper) return [el("span", { className: "soft" }, `${helper} goes`), button("Not after all", "teacher/claim", { on: false }), helped];
+  return [button("I go", "teacher/claim", { by: me() }, "primary"), helped];
 }
 
 function roomTable(teacher) {
-  const working = !state.standing || state.agenda[state.standing.step].kind === "exercise";  // who listens is silent
+  const working = !state.standing || state.agenda[state.standing.step].kind === "exercise";  // learners who listen are silent
   const head = el("tr", {}, el("th", {}, many(state.learners.length, "learner")), state.puzzles.map((p) => el("th", {}, p.title)), el("th"));
   const body = state.learners.map((one) => el("tr", { className: one.muted ? "muted" : "" },
     el("td", { className: "who", title: one.name }, one.name,
@@ -293,16 +292,16 @@ function roomTable(teacher) {
       one.silent && !one.done && working ? el("span", { className: "note silent" }, `silent ${one.silent} min`) : null),
     one.work.map(([kind, tries]) => el("td", {}, el("span", { className: "cell" }, shape(kind), tries ? el("span", { className: "tries", title: many(tries, "attempt") }, String(tries)) : null))),
     el("td", { className: "end" }, teacher && el("button", { type: "button", onclick: () => act("teacher/mute", { who: one.id, on: !one.muted }) }, one.muted ? "Unmute" : "Mute"),
-      teacher && el("button", { type: "button", className: "warn", onclick: () => confirm(`Remove ${one.name}, with all that was kept?`) && act("teacher/remove", { who: one.id }) }, "Remove"))));
+      teacher && el("button", { type: "button", className: "warn", onclick: () => confirm(`Remove ${one.name} and everything stored about them?`) && act("teacher/remove", { who: one.id }) }, "Remove"))));
   return el("div", { className: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, body)));
 }
 
 function pushForm() {
-  const text = el("textarea", { id: "push-text", maxLength: 500, placeholder: "One sentence. It appears, folded, under their next check.", ariaLabel: "What to send" });
+  const text = el("textarea", { id: "push-text", maxLength: 500, placeholder: "One sentence. It appears folded below their next check.", ariaLabel: "What to send" });
   const form = el("form", { className: "push", onsubmit: (event) => { event.preventDefault(); send(); } },
     text, el("label", {}, "to ", el("select", { id: "push-to" })), el("label", {}, "or instead ", el("select", { id: "push-hint" })),
     el("button", { className: "primary" }, "Send"));
-  return [el("h2", {}, "Tell the room"), form];
+  return [el("h2", {}, "Write to the room"), form];
 }
 
 function pushTargets() {
@@ -321,7 +320,7 @@ function aim(belief) {
 async function send() {
   const [puzzle, belief] = $("push-to").value.split(" ");
   const [about, level] = $("push-hint").value.split(" ");
-  if (belief && about && about !== puzzle) return say("This hint is about another puzzle than this belief.");
+  if (belief && about && about !== puzzle) return say("The hint and the belief are about different puzzles.");
   const body = { text: $("push-text").value, puzzle: puzzle || about || "", belief: belief ?? "", level: Number(level ?? 0) };
   const said = await act("teacher/push", body);
   if (!said) return;
@@ -340,8 +339,8 @@ function learnerPage(code) {
   const line = `from checker import join, done, hand\njoin("${code}@${place}")`;
   const copied = el("button", { type: "button", onclick: () => navigator.clipboard?.writeText(line).then(() => say("Copied.")) }, "Copy");
   $("main").replaceChildren(el("section", { className: "panel" }, ...(code
-    ? [el("p", {}, "To join the class, run this in a cell of any notebook of the course:"), el("pre", { className: "code" }, line), el("p", {}, copied)]
-    : [el("p", {}, "This is the board of a class. Its links are printed by "), el("p", { className: "code" }, "python -m checker class open")])));
+    ? [el("p", {}, "To join the class, run this in any notebook of the course:"), el("pre", { className: "code" }, line), el("p", {}, copied)]
+    : [el("p", {}, "This is the board of a class. To get a link to it, run "), el("p", { className: "code" }, "python -m classroom open")])));
 }
 
 // ----------------------------------------------------------------------------------------------------------------- begin
@@ -352,12 +351,12 @@ async function begin() {
   $("film-close").addEventListener("click", () => $("film").close());
   const frame = $("film").querySelector("iframe");
   $("film").addEventListener("close", () => frame.removeAttribute("src"));
-  frame.addEventListener("load", () => { if ($("film").open) frame.contentWindow.focus(); });  // else Space would press Close
+  frame.addEventListener("load", () => { if ($("film").open) frame.contentWindow.focus(); });  // otherwise Space would press Close
   addEventListener("message", (event) => { if (event.source === frame.contentWindow && event.data === "close") $("film").close(); });
   addEventListener("hashchange", () => location.reload());
   if (role === "join" || (!secret && !kept)) return learnerPage(secret ?? "");
   token = secret ?? kept;
-  sessionStorage.setItem("token", token);  // of this tab, so that reloading works
+  sessionStorage.setItem("token", token);  // for this tab, so that reloading works
   history.replaceState(null, "", location.pathname);
   try {
     await refresh();
@@ -365,7 +364,6 @@ async function begin() {
     if (error.status === 401) sessionStorage.removeItem("token");
     if (error.status) return over(error.status);
   }
-  call("qr").then((found) => { qr = found; if (state) show(state); }).catch(() => {});
   setInterval(poll, POLL);
   follow();
 }

@@ -1,7 +1,7 @@
-"""Slides from the notebooks: the cells that their sources mark, run with the solutions; reveal.js and MathJax lie beside them.
+"""Slides from the notebooks: the cells that their sources mark, run with the solutions.
 
-A deck opens from a folder, from a stick, without a network: it loads nothing from outside. reveal.js and MathJax come from npm, once, with
-the hashes in slides/package-lock.json, and are kept in .slides/ of the course.
+A deck opens from a folder or a USB stick without a network. It needs reveal.js and MathJax beside it, which come from npm once, checked
+against slides/package-lock.json, and stay in the course's .slides/.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from html import escape
 from pathlib import Path
 
 import nbformat
+from jinja2 import Environment, FileSystemLoader
 from nbformat import NotebookNode
 
-from classroom.workshop import NotPossibleHere
+from checker.api.command_line import UnavailableHere
 from classroom.workshop.agenda import Lesson, lesson_of, title_of
 from classroom.workshop.executed import executed, fill_in
 
@@ -29,17 +29,17 @@ SHIPPED = {
     "mathjax/es5/tex-svg-full.js": "mathjax/tex-svg-full.js",
     "mathjax/LICENSE": "mathjax/LICENSE",
 }
-"""What a deck loads, by its place in npm's folder and in the deck's."""
+"""The files that a deck loads: their places in npm's folder and beside the deck."""
 
 
 def write(names: Sequence[str], root: Path, to: Path) -> list[Path]:
-    """The decks of these notebooks (all, where none is named) of the course at `root`. Returns their pages.
+    """Write the decks of the named notebooks, or of all, of the course at `root`; returns their pages.
 
-    Raises NotPossibleHere, and nbclient's CellExecutionError where a notebook does not run.
+    Raises UnavailableHere, and nbclient's CellExecutionError if a notebook fails.
     """
     paths = {path.stem: path for path in sorted((root / "notebooks").glob("*.ipynb"))}
     if unknown := [name for name in names if name not in paths]:
-        raise NotPossibleHere(f"there is no notebook {unknown[0]}; there are {', '.join(paths)}")
+        raise UnavailableHere(f"there is no notebook {unknown[0]}; there are {', '.join(paths)}")
     _ship(root / ".slides", to)
     pages = []
     for name in names or paths:
@@ -50,17 +50,19 @@ def write(names: Sequence[str], root: Path, to: Path) -> list[Path]:
         page = to / f"{name}.html"
         page.write_text(html(deck(name, notebook, ran)), "utf-8")
         pages.append(page)
-    (to / "index.html").write_text(_index(to), "utf-8")
+    decks = {path.name: _title(path) for path in sorted(to.glob("*.html")) if path.name != "index.html"}
+    templates = Environment(loader=FileSystemLoader(HERE), autoescape=True)
+    (to / "index.html").write_text(templates.get_template("list.html.j2").render(decks=decks), "utf-8")
     return pages
 
 
 def deck(name: str, notebook: NotebookNode, ran: NotebookNode) -> NotebookNode:
-    """`notebook` as nbconvert needs it: titles, outputs in the place of code, the empty stub in the place of the solution."""
+    """`notebook` as nbconvert needs it: with titles, outputs instead of code, and the empty stub instead of the solution."""
     title = title_of(notebook.cells[0].source)
     lesson = lesson_of(name, notebook.metadata, title)
     pairs = zip(notebook.cells, ran.cells, strict=True)
-    of_notebook = [made for cell, with_outputs in pairs for made in _on_slide(cell, with_outputs, lesson)]
-    cells = [_text(f"# {title}", "slide", "title"), *of_notebook]
+    body = [made for cell, with_outputs in pairs for made in _on_slide(cell, with_outputs, lesson)]
+    cells = [_text(f"# {title}", "slide", "title"), *body]
     if lesson:
         cells.insert(1, _text(lesson.question, "fragment"))
         cells.append(_text(f"## To keep\n\n{lesson.keep}", "slide", "keep"))
@@ -73,7 +75,7 @@ def _text(text: str, place: str, look: str = "") -> NotebookNode:
 
 
 def _on_slide(cell: NotebookNode, ran: NotebookNode, lesson: Lesson | None) -> Iterator[NotebookNode]:
-    """A cell as a projector shows it. `ran` is the same cell with its outputs; only the stub of a kernel is shown as code."""
+    """A cell as the projector shows it: as code only if it is a kernel's stub. `ran` is the same cell with its outputs."""
     place = cell.metadata.get("slideshow", {}).get("slide_type", "skip")
     if cell.cell_type != "code":
         yield _text(cell.source, place)
@@ -87,7 +89,10 @@ def _on_slide(cell: NotebookNode, ran: NotebookNode, lesson: Lesson | None) -> I
 
 
 def _outputs(ran: NotebookNode) -> list[NotebookNode]:
-    """Without widgets, which need a kernel; what was printed as one block, without empty lines and what nobody in a room predicted."""
+    """The outputs without widgets, which need a kernel, and with all printed lines in one block.
+
+    Drops empty lines and the remark that nobody entered a prediction.
+    """
     outputs: list[NotebookNode] = []
     for output in ran.outputs:
         if output.output_type == "stream" and outputs and outputs[-1].output_type == "stream":
@@ -96,24 +101,24 @@ def _outputs(ran: NotebookNode) -> list[NotebookNode]:
             outputs.append(nbformat.from_dict(output))
     for output in outputs:
         if output.output_type == "stream":
-            lines = [line.split(" You had not written a prediction")[0] for line in output.text.splitlines()]
+            lines = [line.split(" No prediction entered")[0] for line in output.text.splitlines()]
             output.text = "\n".join(line for line in lines if line.strip())
     return outputs
 
 
 def html(notebook: NotebookNode) -> str:
-    """The page of a deck. Raises NotPossibleHere where nbconvert is missing."""
+    """The page of a deck. Raises UnavailableHere without nbconvert."""
     try:
         from nbconvert.exporters import SlidesExporter
     except ImportError as missing:
-        raise NotPossibleHere("nbconvert is not installed; `pip install nbconvert` installs it") from missing
+        raise UnavailableHere("nbconvert is not installed; `pip install nbconvert` installs it") from missing
     exporter = SlidesExporter(template_name=HERE.name, extra_template_basedirs=[str(HERE.parent)])
     page, _ = exporter.from_notebook_node(notebook)
     return str(page)
 
 
 def _ship(kept: Path, to: Path) -> None:
-    """Put reveal.js, MathJax and our own two files into the folder of the decks."""
+    """Copy reveal.js, MathJax and our own two files to the decks."""
     modules, lock, wanted = kept / "node_modules", kept / "package-lock.json", HERE / "package-lock.json"
     if not (modules.is_dir() and lock.is_file() and lock.read_bytes() == wanted.read_bytes()):
         _fetch(kept)
@@ -127,7 +132,7 @@ def _ship(kept: Path, to: Path) -> None:
 def _fetch(kept: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
-        raise NotPossibleHere("npm is needed once, to fetch reveal.js and MathJax. Debian: sudo apt install npm")
+        raise UnavailableHere("fetching reveal.js and MathJax, once, needs npm. Debian: sudo apt install npm")
     kept.mkdir(parents=True, exist_ok=True)
     for name in ("package.json", "package-lock.json"):
         shutil.copyfile(HERE / name, kept / name)
@@ -136,17 +141,9 @@ def _fetch(kept: Path) -> None:
     ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if ran.returncode:
         (kept / "package-lock.json").unlink()
-        raise NotPossibleHere(
-            f"npm could not fetch reveal.js and MathJax; it needs the network once. It said:\n{ran.stderr.strip()}"
+        raise UnavailableHere(
+            f"npm could not fetch reveal.js and MathJax, for which it needs the network once:\n{ran.stderr.strip()}"
         )
-
-
-def _index(folder: Path) -> str:
-    decks = [path for path in sorted(folder.glob("*.html")) if path.name != "index.html"]
-    rows = "".join(f'<li><a href="{path.name}">{escape(_title(path))}</a></li>' for path in decks)
-    head = '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Slides</title><link rel="stylesheet" href="deck.css">'
-    keys = "<p>Arrow keys or space go on, F fills the screen, S opens your notes in a second window, O shows all slides.</p>"
-    return f'{head}<body class="list"><h1>Slides</h1>{keys}<ul>{rows}</ul></body></html>\n'
 
 
 def _title(deck_page: Path) -> str:

@@ -1,4 +1,4 @@
-"""Notebooks that have run with the course's solutions filled in: what slides and the site show."""
+"""Notebooks run with the course's solutions filled in, for the slides and the site."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+import checker
 from checker import workspace
 from checker.submission.marked_region import without_docstring
 
-CHECKER = Path(__file__).resolve().parent.parent
-IN = (".py", ".js", ".css")
+CHECKER = Path(checker.__file__).resolve().parent
+SUFFIXES = (".py", ".js", ".css")
 
 
 def fill_in(notebook: NotebookNode, solutions: Path) -> None:
@@ -25,12 +26,12 @@ def fill_in(notebook: NotebookNode, solutions: Path) -> None:
             cell.source = without_docstring(path.read_text("utf-8")).strip("\n")
 
 
-def executed(name: str, notebook: NotebookNode, root: Path, kept: Path) -> NotebookNode:
-    """`notebook` with its outputs: run now in `root`/notebooks, or from `kept`, where the same code has run before.
+def executed(name: str, notebook: NotebookNode, root: Path, cache: Path) -> NotebookNode:
+    """`notebook` with its outputs: from `cache` if the same code has run before, else run now in `root`/notebooks.
 
     Raises nbclient's CellExecutionError.
     """
-    file = kept / f"{name}-{_fingerprint(notebook)}.ipynb"
+    file = cache / f"{name}-{_fingerprint(notebook)}.ipynb"
     if not file.exists():
         _run(name, notebook, root, file)
     ran = (cell for cell in nbformat.read(file, as_version=4).cells if cell.cell_type == "code")
@@ -44,8 +45,8 @@ def _run(name: str, notebook: NotebookNode, root: Path, file: Path) -> None:
     from nbclient import NotebookClient
 
     print(f"running {name}", flush=True)
-    with tempfile.TemporaryDirectory() as home:  # nothing of this counts as somebody's progress
-        for solution in (root / "solutions").glob("*.py"):  # of a learner who solved every notebook before this one
+    with tempfile.TemporaryDirectory() as home:  # so that it counts as nobody's progress
+        for solution in (root / "solutions").glob("*.py"):  # as if a learner had solved all earlier notebooks
             workspace.keep_copy(workspace.Workspace(Path(home)).ours / "passed", solution.stem, solution.read_bytes())
         client = NotebookClient(
             notebook,
@@ -62,10 +63,8 @@ def _run(name: str, notebook: NotebookNode, root: Path, file: Path) -> None:
 
 
 def _fingerprint(notebook: NotebookNode) -> str:
-    """What the outputs of a notebook depend on: its code and the checker."""
+    """A hash of what the outputs depend on: the notebook's code and the checker."""
     digest = hashlib.sha256("\0".join(cell.source for cell in notebook.cells if cell.cell_type == "code").encode())
-    for path in sorted(path for path in CHECKER.rglob("*.*") if path.suffix in IN):
-        room = path.relative_to(CHECKER).parts[0]
-        if room not in ("workshop", "grading", "teach_class.py") or path == Path(__file__):
-            digest.update(path.read_bytes())
+    for path in sorted(path for path in CHECKER.rglob("*.*") if path.suffix in SUFFIXES):
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:12]

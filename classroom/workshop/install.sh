@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs Tile by Tile from this folder, without a network:  sh install.sh [FOLDER]   (default: ~/tile-by-tile)
-# A second run mends the environment and never touches a notebook or puzzle that is already there.
+# A second run repairs the environment and never touches an existing notebook or puzzle.
 set -eu
 pack=$(cd "$(dirname "$0")" && pwd)
 to=${1:-"$HOME/tile-by-tile"}
@@ -11,7 +11,7 @@ for python in ${PYTHON:-@PYTHONS@ python3}; do
     version=
 done
 if [ -z "${version:-}" ]; then
-    echo "This pack is for Python @VERSIONS@ on Linux, and none of them is here. Debian, Ubuntu: sudo apt install python3 python3-venv" >&2
+    echo "This pack is for Python @VERSIONS@ on Linux, but this machine has none of them. Debian, Ubuntu: sudo apt install python3 python3-venv" >&2
     exit 1
 fi
 

@@ -1,8 +1,9 @@
-"""The run sheets as a page: docs/workshop/run-sheets.md, which `make sync` writes."""
+"""The run sheets as a page, docs/workshop/run-sheets.md, which `make sync` writes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from classroom.workshop.agenda import DEMONSTRATION, Agenda, Lesson, Row, agenda
 
@@ -12,49 +13,52 @@ KINDS = {"teaching": "you teach", "exercise": "they write", "demonstration": "yo
 HEAD = f"""\
 # Run sheets
 
-Made by `make sync` from the minutes in the notebooks (the front matter of `notebooks/src/*.md`); do not edit. For another length:
-`python -m checker class agenda --minutes 120`. A demonstration takes {DEMONSTRATION} minutes: ask the question, play the film, say the sentence to keep.
-The instructor's notes of each notebook are in [notes/](notes/).
+`make sync` makes this page from the minutes in the notebooks (the front matter of `notebooks/src/*.md`), so do not edit it. For another
+length, run `python -m classroom agenda --minutes 120`, which also prints what to ask, what to say last and what to leave out when you are
+late. The [notes](notes/) have the same for each notebook. A demonstration takes {DEMONSTRATION} minutes: ask the question, play the film, say the
+sentence to keep. It is the first thing to leave out when you are late.
 """
 
 
 def page(course: Sequence[Lesson]) -> str:
-    sheets = [sheet(agenda(course, minutes)) for minutes in LENGTHS]
-    return "\n".join([HEAD, *sheets, minutes_of(course)])
+    return "\n".join([HEAD, *(table(agenda(course, minutes)) for minutes in LENGTHS), minutes_of(course)])
 
 
-def sheet(plan: Agenda) -> str:
-    """One run sheet in Markdown: the rows, and for each notebook the question, the sentence to keep, and what to leave out when late."""
-    lines = [f"## {clock(plan.minutes)} hours", "", "| at | minutes | | what |", "|---|---:|---|---|"]
-    lines += [
-        f"| {clock(row.start_minute)} | {row.minutes} | {KINDS.get(row.kind, '')} | {_what(row)} |" for row in plan.rows
-    ]
-    lines.append("")
-    for lesson in plan.lessons:
-        late = "; ".join(f"{what} ({minutes} minutes)" for what, minutes in plan.when_late(lesson))
-        lines += [f"- **{lesson.title}**", f"  - Ask first: {lesson.question}", f"  - Say last: {lesson.keep}"]
-        lines += [f"  - When late, leave out: {late}."] if late else []
+def table(plan: Agenda) -> str:
+    """The rows of a run sheet in Markdown, one for each puzzle."""
+    lines = [f"## {clock(plan.minutes)} hours", "", "| at | what | minutes |", "|---|---|---|"]
+    for _, rows in groupby(plan.rows, key=lambda row: (row.notebook, row.title)):
+        lines.append(_line(list(rows)))
     return "\n".join(lines) + "\n"
 
 
-def _what(row: Row) -> str:
-    if not row.notebook:
-        return row.title
-    return f"{row.title.rpartition(': ')[0]}: " + ", ".join(f"`{puzzle}`" for puzzle in row.puzzles)
+def _line(rows: Sequence[Row]) -> str:
+    first = rows[0]
+    what = f"{first.title.rpartition(': ')[0]}: `{first.puzzles[0]}`" if first.puzzles else first.title
+    return f"| {clock(first.start_minute)} | {what} | {', '.join(map(_minutes, rows))} |"
+
+
+def _minutes(row: Row) -> str:
+    return f"{KINDS[row.kind]} {row.minutes}" if row.kind in KINDS else str(row.minutes)
+
+
+def sheet(plan: Agenda) -> str:
+    """A run sheet with the question, the sentence to keep, and what to leave out of each notebook."""
+    return table(plan) + "\n" + "\n".join(line for lesson in plan.lessons for line in _about(plan, lesson)) + "\n"
+
+
+def _about(plan: Agenda, lesson: Lesson) -> Iterator[str]:
+    yield from (f"- **{lesson.title}**", f"  - Ask first: {lesson.question}", f"  - Say last: {lesson.keep}")
+    if late := "; ".join(f"{what} ({minutes} minutes)" for what, minutes in plan.when_late(lesson)):
+        yield f"  - When late, leave out: {late}."
 
 
 def minutes_of(course: Sequence[Lesson]) -> str:
-    """The table that the sheets are made from."""
-    lines = [
-        "## What each notebook takes",
-        "",
-        "| notebook | you teach | they write | together |",
-        "|---|---:|---:|---:|",
-    ]
+    """The minutes that the sheets are made from."""
+    lines = ["## What each notebook takes", "", "| notebook | you teach | they write |", "|---|---:|---:|"]
     for lesson in course:
-        title = lesson.title + " (optional)" * lesson.optional
         teaching, exercise = sum(lesson.teaching.values()), sum(lesson.exercise.values())
-        lines.append(f"| {title} | {teaching} | {exercise} | {lesson.minutes} |")
+        lines.append(f"| {lesson.title}{' (optional)' * lesson.optional} | {teaching} | {exercise} |")
     return "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The run sheet against the clock. The sheet comes from ``class agenda --json``: what is taught when."""
+"""The run sheet on the board's clock. Its rows come from ``agenda --json``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from classroom.workshop import WorkshopError
+from checker.api.command_line import UsageError
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -21,42 +21,39 @@ class Item(msgspec.Struct, frozen=True):
     kind: str = "exercise"
 
     @property
-    def solved(self) -> list[str]:
-        """The puzzles at which the class works in this row, itself."""
+    def exercises(self) -> list[str]:
+        """The puzzles that the class itself solves in this row."""
         return self.puzzles if self.kind == "exercise" else []
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """Where the class is: `step` is the row it is at, `over` the minutes past that row's end, negative where there is time left."""
+    """The row `step` that the class is in, minutes since the class began, and minutes `left` in the row, negative when late."""
 
     step: int
     elapsed: float
     left: float
-    over: float
 
 
 def read(path: Path) -> list[Item]:
-    """The rows of a file that ``class agenda --json`` wrote. Raises WorkshopError, FileNotFoundError."""
+    """The rows of a file that ``agenda --json`` wrote. Raises UsageError, FileNotFoundError."""
     return parse(path.read_bytes(), str(path))
 
 
-def parse(text: bytes, called: str = "the agenda") -> list[Item]:
-    """The rows, in the order of the clock. Raises WorkshopError."""
+def parse(text: bytes, file: str = "the agenda") -> list[Item]:
+    """The rows, by their start. Raises UsageError."""
     try:
         items = msgspec.json.decode(text, type=list[Item])
     except msgspec.DecodeError as error:
-        raise WorkshopError(f"{called} is no agenda of `class agenda --json`: {error}") from None
+        raise UsageError(f"{file} was not written by `agenda --json`: {error}") from None
     if not items:
-        raise WorkshopError(f"{called} is empty")
+        raise UsageError(f"{file} is empty")
     return sorted(items, key=lambda item: item.start_minute)
 
 
 def standing(items: Sequence[Item], started: float | None, step: int, now: float) -> Standing | None:
-    """Where a class is that began at `started` and was moved on to row `step`; None before it began or without a sheet."""
+    """Where a class is that began at `started` and went on to row `step`; None before it began or without a run sheet."""
     if started is None or not items:
         return None
     step = min(max(step, 0), len(items) - 1)
     elapsed = (now - started) / 60
-    item = items[step]
-    left = item.start_minute + item.minutes - elapsed
-    return Standing(step, elapsed, max(left, 0.0), -left)
+    return Standing(step, elapsed, items[step].start_minute + items[step].minutes - elapsed)

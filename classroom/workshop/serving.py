@@ -1,39 +1,39 @@
-"""Where a board listens, how it is reached, and what `class open` prints."""
+"""Opening and closing a board: where it listens, how it is reached, and what it prints."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import signal
 import socket
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+import webbrowser
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from checker import workspace
-from classroom.workshop import WorkshopError, board_store
+from checker.api.command_line import UsageError
+from checker.verbs.board_client import NotReached, post
+from checker.verbs.board_wire import PORT, NotAllowed
+from classroom.workshop import board_store
 from classroom.workshop.belief_films import BeliefFilms
 from classroom.workshop.board import Server
 from classroom.workshop.board_store import Store
-from classroom.workshop.join_code import PORT
-from classroom.workshop.live_class import LiveClass
-from classroom.workshop.reporting import NotReached, post
+from classroom.workshop.live_class import LiveClass, Role
 from classroom.workshop.schedule import Item
-from classroom.workshop.wire import NotAllowed
 
-ISOLATION = (
-    "If learners cannot reach it, their network keeps devices apart, as those of hotels and conferences do: use a hotspot, "
-    "a JupyterHub service, or --public with an https address."
+PLAIN_HTTP = (
+    "The board uses plain http, which is fine on a room's own network and nowhere else. If learners cannot reach it, the network "
+    "keeps devices apart, as in hotels and at conferences: use a phone's hotspot, a JupyterHub service, or --public with an https address."
 )
+CONTINUES = "Ctrl-C stops the board, and the same command continues the class. `python -m classroom close` ends it."
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a board listens, and `public`, by which it is reached where a proxy stands before it. Both addresses end with a slash."""
+    """Where a board listens, and its `public` address behind a proxy. All addresses end with a slash."""
 
     host: str
     port: int
@@ -48,80 +48,91 @@ class Address:
 
     @property
     def own(self) -> str:
-        """The address for this machine itself."""
+        """The address on this machine."""
         host = "127.0.0.1" if self.host == "0.0.0.0" else self.host
         return f"http://{host}:{self.port}{self.prefix}"
 
 
 def address(port: int | None, lan: bool, public: str, environment: Mapping[str, str]) -> Address:
-    """Where to listen: on this machine only unless told, or where JupyterHub wants its service. Raises WorkshopError."""
-    # a terminal in a learner's own server has such variables too, and no JUPYTERHUB_SERVICE_NAME
+    """Where to listen: on this machine only by default, or where JupyterHub expects its service. Raises UsageError."""
+    # a terminal in a learner's own server has such variables too, but no JUPYTERHUB_SERVICE_NAME
     service = "JUPYTERHUB_SERVICE_NAME" in environment
     public = public or (environment.get("JUPYTERHUB_PUBLIC_URL", "") if service else "")
     if public:
         parts = urlsplit(public)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise WorkshopError(f"--public takes an address such as https://board.example.org/class/, not {public!r}")
+            raise UsageError(f"--public takes an address such as https://board.example.org/class/, not {public!r}")
         public = public.rstrip("/") + "/"
     if service:
         prefix = environment.get("JUPYTERHUB_SERVICE_PREFIX", "/")
         hub = urlsplit(environment.get("JUPYTERHUB_SERVICE_URL", ""))
         if not hub.hostname:
-            raise WorkshopError("JupyterHub gives this service no url: set one in jupyterhub_config.py")
+            raise UsageError("JupyterHub gives this service no url: set one in jupyterhub_config.py")
         return Address(hub.hostname, port or hub.port or PORT, prefix.rstrip("/") + "/", public)
     return Address("0.0.0.0" if lan else "127.0.0.1", PORT if port is None else port, public=public)
 
 
 def lan_address() -> str:
-    """This machine's address in the local network, as others see it; 127.0.0.1 where it has none."""
+    """This machine's address on the local network; 127.0.0.1 if it has none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, contextlib.suppress(OSError):
-        probe.connect(("192.0.2.1", 9))  # an address for documentation: nothing is sent, the kernel only picks a route
+        probe.connect(("192.0.2.1", 9))  # reserved for documentation: the kernel picks a route and sends nothing
         return str(probe.getsockname()[0])
     return "127.0.0.1"
 
 
-def serve(
-    store: Store,
-    where: Address,
-    items: Sequence[Item],
-    films: BeliefFilms | None,
-    ready: Callable[[LiveClass, Address], None] | None = None,
-    clock: Callable[[], float] = time.time,
-) -> None:
-    """Serve a class until Ctrl-C, SIGTERM or `class close`. Raises OSError where it cannot listen, and WorkshopError where it is open."""
+@dataclass(frozen=True)
+class Opening:
+    """How to open a class. `play`, if given, acts as a class that plays itself; `browser` opens the two pages."""
+
+    where: Address
+    items: Sequence[Item] = ()
+    films: BeliefFilms | None = None
+    clock: Callable[[], float] = time.time
+    play: Callable[[Server], Coroutine[Any, Any, None]] | None = None
+    browser: bool = False
+    ends: str = CONTINUES
+
+
+def serve(store: Store, opening: Opening) -> None:
+    """Serve a class until Ctrl-C, SIGTERM or `close`. Raises OSError if it cannot listen, UsageError if the class is open already."""
     try:
         with workspace.locked(store.path, patience=0.5):
-            live = LiveClass(store, where.url, films, items, clock=clock)
-            asyncio.run(_serve(live, where, ready or announce))
+            asyncio.run(_serve(store, opening))
     except TimeoutError:
-        raise WorkshopError(f"this class is open already, at {store.meta('address', 'another process')}") from None
+        raise UsageError(f"this class is open already, at {store.meta('address', 'another process')}") from None
 
 
-async def _serve(live: LiveClass, where: Address, ready: Callable[[LiveClass, Address], None]) -> None:
-    stop, forget = asyncio.Event(), False
+async def _serve(store: Store, opening: Opening) -> None:
+    stop, forget, where = asyncio.Event(), False, opening.where
 
     def closed(and_forget: bool) -> None:
         nonlocal forget
         forget = and_forget
-        asyncio.get_running_loop().call_later(0.3, stop.set)  # the answer goes out first
+        asyncio.get_running_loop().call_later(0.3, stop.set)  # the answer has to go out first
 
-    store = live.store
+    live = LiveClass(store, where.url, opening.films, opening.items, clock=opening.clock)
     origins = frozenset({"{0.scheme}://{0.netloc}".format(urlsplit(where.public))} if where.public else ())
     server = Server(live, where.prefix, origins, forwarded=bool(where.public) or where.prefix != "/", on_close=closed)
     http, port = server.listen(where.port, where.host)
     where = replace(where, port=port)
-    live.url, live.qr = where.url, qr_path(page_for_learners(live, where))
+    live.url = where.url
+    code = _qr(link_for_learners(live))
+    live.qr = code and code.svg_data_uri(border=1)
     store.set_meta(address=where.own)
-    live.want_films()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # not on Windows, not in a thread
             loop.add_signal_handler(number, stop.set)
-    ready(live, where)
+    announce(live, where, opening.ends)
+    for role in ("screen", "teacher") if opening.browser else ():
+        webbrowser.open(link(live, where, role))
+    playing = loop.create_task(opening.play(server)) if opening.play else None
     await stop.wait()
+    if playing is not None:
+        playing.cancel()
     server.hang_up()
     http.stop()
-    await asyncio.sleep(0.05)  # what was said last goes out
+    await asyncio.sleep(0.05)  # the last state has to go out
     live.disk.shutdown(wait=True)
     if live.closed:
         store.set_meta(closed=time.time())
@@ -131,18 +142,15 @@ async def _serve(live: LiveClass, where: Address, ready: Callable[[LiveClass, Ad
 
 
 def close(store: Store, forget: bool) -> None:
-    """End a class, wherever it is served, and delete it if asked."""
+    """End a class wherever it is served, and delete it if asked."""
     address = store.meta("address", "")
     if address:
         with contextlib.suppress(NotReached, NotAllowed):
             post(f"{address}teacher/close", {"on": forget}, store.meta("teacher"), patience=5.0)
-            for _ in range(50):  # it deletes or closes the file itself
+            for _ in range(50):  # until the board has closed or deleted the file
                 time.sleep(0.1)
-                try:
-                    with workspace.locked(store.path, patience=0.01):
-                        break
-                except TimeoutError:
-                    continue
+                with contextlib.suppress(TimeoutError), workspace.locked(store.path, patience=0.01):
+                    break
     if store.path.is_file():
         store.set_meta(closed=time.time())
     store.close()
@@ -150,51 +158,36 @@ def close(store: Store, forget: bool) -> None:
         board_store.delete(store.path)
 
 
-# --------------------------------------------------------------------------------------------------------- what is printed
-
-
-def link(live: LiveClass, where: Address, role: Any) -> str:
-    """The page of a role. The token stands behind the #, which a browser sends to nobody."""
+def link(live: LiveClass, where: Address, role: Role) -> str:
+    """The page of a role. Browsers send nothing after the # to a server, so the token stays out of logs."""
     own = where.url if role == "helper" else where.own  # the teacher's token stays off the room's network
     return f"{where.public or own}#{role}={live.token_of(role)}"
 
 
-def page_for_learners(live: LiveClass, where: Address) -> str:
+def link_for_learners(live: LiveClass) -> str:
     """The page that shows a learner what to type."""
-    return f"{where.url}#join={live.join_line.partition('@')[0]}"
+    return f"{live.url}#join={live.code}"
 
 
-GOES_ON = "Ctrl-C stops the board; the same command goes on with the class. `class close` ends it."
-
-
-def announce(live: LiveClass, where: Address, ends: str = GOES_ON) -> None:
-    """Print the join code, the links, the QR code, what there is to know about this network, and how it `ends`."""
+def announce(live: LiveClass, where: Address, ends: str) -> None:
+    """Print the join code, the links, the QR code, who can reach the board, and how it `ends`."""
     print(f'\n  In a notebook:    from checker import join, done, hand; join("{live.join_line}")')
-    print(f"  To show it:       {page_for_learners(live, where)}")
+    print(f"  To show it:       {link_for_learners(live)}")
     print(f"\n  Projector:        {link(live, where, 'screen')}")
     print(f"  Yours alone:      {link(live, where, 'teacher')}")
     print(f"  For helpers:      {link(live, where, 'helper')}\n")
-    if (code := _qr(page_for_learners(live, where))) is None:
-        print("There is no QR code: it needs segno (pip install segno).")
+    if (code := _qr(link_for_learners(live))) is None:
+        print("For a QR code, install segno (pip install segno).")
     else:
         code.terminal(compact=True)
     if where.host == "0.0.0.0":
-        print(f"This is plain http: right for a room's own network, and for nothing else. {ISOLATION}")
-        threading.Thread(target=_try_from_outside, args=(where,), daemon=True).start()
+        print(PLAIN_HTTP)
     elif not where.public:
-        hub = where.prefix != "/"
-        other = "--public with the hub's address" if hub else "--lan, or --public with the address of a proxy"
-        print(f"Only this machine reaches it. Others: {other}.")
+        option = (
+            "--public with the hub's address" if where.prefix != "/" else "--lan, or --public with a proxy's address"
+        )
+        print(f"Only this machine reaches the board. To let others in: {option}.")
     print(ends, flush=True)
-
-
-def _try_from_outside(where: Address) -> None:
-    import urllib.request
-
-    try:
-        urllib.request.urlopen(f"{where.url}ping", timeout=3).close()
-    except OSError as error:
-        print(f"This machine does not reach itself at {where.url} ({error}): a firewall? {ISOLATION}", flush=True)
 
 
 def _qr(text: str) -> Any:
@@ -203,17 +196,3 @@ def _qr(text: str) -> Any:
     except ImportError:
         return None
     return segno.make(text, micro=False)
-
-
-def qr_path(text: str) -> dict[str, Any] | None:
-    """A QR code as the path of an SVG, a rectangle for each run of dark squares of one by one; None without segno."""
-    code = _qr(text)
-    if code is None:
-        return None
-    rows = [bytes(row) for row in code.matrix]
-    path = "".join(
-        f"M{run.start()} {y}h{run.end() - run.start()}v1H{run.start()}z"
-        for y, row in enumerate(rows)
-        for run in re.finditer(b"\x01+", row)
-    )
-    return {"size": len(rows), "path": path}

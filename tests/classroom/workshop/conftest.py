@@ -1,4 +1,4 @@
-"""The course as run sheets know it, a board on a free port of this machine, and learners who join it over the wire."""
+"""The course, a board on a free port of this machine, and learners who join it over HTTP."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tornado.httpserver import HTTPServer
 
 from classroom.workshop import board_store
-from classroom.workshop.agenda import Lesson, lessons
+from classroom.workshop.agenda import lessons
 from classroom.workshop.board import Server
 from classroom.workshop.live_class import LiveClass, Role
 from tests.films.conftest import browser_thread, chrome, pytest_pyfunc_call  # noqa: F401 (a browser in a thread of its own)
@@ -26,14 +25,9 @@ ROOT = Path(__file__).resolve().parents[3]
 COURSE = lessons(ROOT / "notebooks")
 
 
-def source(lesson: Lesson) -> str:
-    """What a notebook is made from."""
-    return (ROOT / "notebooks/src" / f"{lesson.notebook}.md").read_text("utf-8")
-
-
 @dataclass
 class Board:
-    """A running board. `ask` returns status and answer, whatever they are."""
+    """A running board. `ask` returns the status and the answer, whatever they are."""
 
     url: str
     live: LiveClass
@@ -41,12 +35,8 @@ class Board:
     stop: Callable[[], None]
 
     @property
-    def code(self) -> str:
-        return self.live.join_line.partition("@")[0]
-
-    @property
     def address(self) -> str:
-        return f"{self.code}@{self.url}"
+        return f"{self.live.code}@{self.url}"
 
     def ask(self, path: str, body: Any = None, token: str = "", **headers: str) -> tuple[int, Any]:
         data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -58,7 +48,7 @@ class Board:
             return error.code, json.loads(error.read() or b"null")
 
     def join(self, **more: str) -> dict[str, str]:
-        status, joined = self.ask("join", {"code": self.code, **more})
+        status, joined = self.ask("join", {"code": self.live.code, **more})
         assert status == 200, joined
         return dict(joined)
 
@@ -75,7 +65,6 @@ class Board:
 
 
 def event(kind: str = "check", **facts: Any) -> dict[str, Any]:
-    """An event with a number of its own."""
     return {"uid": secrets.token_hex(16), "kind": kind, **facts}
 
 
@@ -89,8 +78,8 @@ Start = Callable[..., Board]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts a board over the class in a file, made where there is none; several may run one after another."""
-    running: list[Callable[[], None]] = []
+    """Starts a board for the class in a file, which it creates if necessary. Several can run one after another."""
+    stops: list[Callable[[], None]] = []
 
     def started(file: str = "class.sqlite", port: int = 0, **more: Any) -> Board:
         path = tmp_path / file
@@ -100,7 +89,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         thread = threading.Thread(target=loop.run_forever, daemon=True)
         thread.start()
 
-        async def listen() -> tuple[HTTPServer, int]:
+        async def listen() -> tuple[Any, int]:
             return server.listen(port)
 
         http, number = asyncio.run_coroutine_threadsafe(listen(), loop).result(20)
@@ -122,11 +111,11 @@ def start(tmp_path: Path) -> Iterator[Start]:
             live.disk.shutdown()
             store.close()
 
-        running.append(stop)
+        stops.append(stop)
         return Board(live.url, live, server, stop)
 
     yield started
-    for stop in running:
+    for stop in stops:
         stop()
 
 

@@ -1,4 +1,4 @@
-"""The board as a service of a real JupyterHub, behind its real proxy: joining, reporting, the stream, the origin, the address."""
+"""The board as a service of a real JupyterHub behind its real proxy: joining, reporting, the stream, origins, addresses."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from classroom.workshop import reporting
-from classroom.workshop.board_store import NoClass, Store, newest
-from classroom.workshop.join_code import JoinAddress
-from classroom.workshop.wire import Event
+from checker.verbs import board_client
+from checker.verbs.board_wire import Event, JoinAddress
+from classroom.workshop.board_store import Store, newest
 from tests.classroom.workshop.conftest import ROOT
 from tools.companions import find_hub
 
@@ -54,10 +53,10 @@ def free_ports(count: int) -> list[int]:
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """The board's public address and the folder of its classes."""
+    """The board's public address, and the folder of its classes."""
     found = find_hub()
     if found is None:
-        pytest.skip("there is no JupyterHub: THE BOARD IS NOT TESTED AS ITS SERVICE (tools/companions.py fetches one)")
+        pytest.skip("the board is not tested as a service of JupyterHub, which tools/companions.py fetches")
     public, port, api, service = free_ports(4)
     facts = {"public": public, "hub": port, "api": api, "service": service, "home": tmp_path, "root": ROOT}
     config = tmp_path / "jupyterhub_config.py"
@@ -84,21 +83,14 @@ def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     pytest.fail(f"no board behind the hub:\n{log.read_text()[-3000:]}")
 
 
-def opened(folder: Path) -> Store:
-    try:
-        return Store(newest(folder))
-    except NoClass:
-        return pytest.fail("the service made no class")
-
-
 @pytest.mark.exhaustive
 def test_the_board_is_a_service_of_a_hub(hub: tuple[str, Path], tmp_path: Path) -> None:
     address, folder = hub
-    store = opened(folder)
-    box = reporting.Box(tmp_path / "learner")
-    reporting.ask_to_join(box, JoinAddress(store.meta("code"), address))
+    store = Store(newest(folder))
+    box = board_client.Box(tmp_path / "learner")
+    board_client.join(box, JoinAddress(store.meta("code"), address))
     box.append(Event("a" * 32, "hand"))
-    while reporting.deliver(box):
+    while board_client.deliver(box):
         pass
 
     def ask(path: str, role: str, body: bytes | None = None, **headers: str) -> int:
@@ -116,17 +108,17 @@ def test_the_board_is_a_service_of_a_hub(hub: tuple[str, Path], tmp_path: Path) 
         assert first["join"] == f"{store.meta('code')}@{address.rstrip('/')}"
         stream.readline()
         box.append(Event("b" * 32, "done"))
-        while reporting.deliver(box):
+        while board_client.deliver(box):
             pass
         second = json.loads(stream.readline().removeprefix(b"data: "))
-        assert [one["done"] for one in second["learners"]] == [True], "the proxy passes the stream on as it comes"
+        assert [one["done"] for one in second["learners"]] == [True], "the proxy must not hold the stream back"
 
     page = address.rstrip("/")
-    assert urllib.request.urlopen(page, timeout=20).url == address, "without its slash, too"
+    assert urllib.request.urlopen(page, timeout=20).url == address, "also without its slash"
     host = address.split("/base")[0]
     assert ask("teacher/door", "teacher", b'{"on": true}', Origin=host) == 200
     assert ask("teacher/door", "teacher", b'{"on": true}', Origin="https://evil.example") == 403
     assert ask("teacher/door", "screen", b'{"on": true}') == 403
     forged = [ask("join", "screen", b'{"code": "x"}', **{"X-Forwarded-For": f"10.0.0.{n}"}) for n in range(11)]
-    assert forged == [403] * 10 + [429], "the proxy says who asks, not the client"
+    assert forged == [403] * 10 + [429], "the proxy says who is asking, not the client"
     store.close()

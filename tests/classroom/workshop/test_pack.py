@@ -1,4 +1,4 @@
-"""A pack installs where there is no network, and what it installed checks a kernel there."""
+"""A pack installs the course without a network, and the course then checks a kernel."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from pathlib import Path
 
 import pytest
 
+from checker.api.command_line import UnavailableHere
 from classroom import cli
-from classroom.workshop import NotPossibleHere, pack
+from classroom.workshop import pack
 from tests.classroom.workshop.conftest import ROOT
 
 PRESENT = f"{sys.version_info.major}.{sys.version_info.minor}"
 NOWHERE = "http://127.0.0.1:9"
 OFFLINE = {"PIP_CONFIG_FILE": "/dev/null", "http_proxy": NOWHERE, "https_proxy": NOWHERE, "PIP_FIND_LINKS": ""}
-HASTY = {"PIP_COMPILE": "0"}  # a hundred packages, of which the test imports few
+HASTY = {"PIP_COMPILE": "0"}  # the test imports few of the hundred packages
 
 
 def cut_off() -> list[str]:
-    """What runs a command without a network, where namespaces are allowed; elsewhere the proxy that is not there has to do."""
+    """Runs a command without a network, if namespaces are allowed; otherwise a dead proxy has to do."""
     if shutil.which("unshare") is None:
         return []
     tried = subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False)
@@ -38,7 +39,7 @@ def run(*command: str, home: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.exhaustive
 def test_installs_without_a_network(tmp_path: Path) -> None:
-    """Without torch, which is large: the environment's own is linked afterwards."""
+    """Without torch, because it is large; the test links the environment's own afterwards."""
     made, course = tmp_path / "pack", tmp_path / "course"
     assert cli.main(["pack", str(made), "--torch", "none"]) == 0
     assert list((made / "wheels").glob("jupyterlab-*.whl"))
@@ -62,13 +63,13 @@ def test_installs_without_a_network(tmp_path: Path) -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_a_pack_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pack_is_never_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "course").mkdir()
     assert cli.main(["pack", str(tmp_path)]) == 3
-    assert "holds a pack already" in capsys.readouterr().err
+    assert "there is a pack in" in capsys.readouterr().err
 
 
-def test_the_installer_names_the_pythons_that_would_do(tmp_path: Path) -> None:
+def test_the_installer_names_the_pythons_it_supports(tmp_path: Path) -> None:
     installer = tmp_path / "install.sh"
     installer.write_text(pack._installer(["3.97"], "cpu"))
     assert "@" not in installer.read_text().replace('"$@"', "")
@@ -78,18 +79,18 @@ def test_the_installer_names_the_pythons_that_would_do(tmp_path: Path) -> None:
     assert not (tmp_path / "to").exists()
 
 
-def test_wheels_are_asked_for_by_every_older_name() -> None:
+def test_pip_gets_every_older_platform_name() -> None:
     tags = pack.platform_tags("linux-aarch64")
     assert tags[0] == "manylinux_2_28_aarch64"
     assert "manylinux2014_aarch64" in tags
-    with pytest.raises(NotPossibleHere, match="packs are made on Linux"):
+    with pytest.raises(UnavailableHere, match="only be made on Linux"):
         pack.platform_tags("macosx-14.0-arm64")
 
 
 def test_a_pack_for_the_cpu_refuses_the_cuda_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def fetch(asked: list[str], python: str, wheels: Path, *_: object) -> None:
+    def fetch(needed: list[str], python: str, wheels: Path, *_: object) -> None:
         (wheels / "nvidia_cublas-13-py3-none-manylinux_2_27_x86_64.whl").touch()
 
     monkeypatch.setattr(pack, "_download", fetch)
-    with pytest.raises(NotPossibleHere, match="CUDA build"):
+    with pytest.raises(UnavailableHere, match="CUDA build"):
         pack.write(ROOT, tmp_path, [PRESENT], "cpu")

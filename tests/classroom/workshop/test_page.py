@@ -1,4 +1,4 @@
-"""The page in a real browser: the projector and the instructor, light and dark, with hostile names and an instructor who acts."""
+"""The page in a real browser: projector and instructor, light and dark, hostile names, and an instructor who acts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILM = (
 
 
 @pytest.mark.browser
-def test_the_page_shows_the_room_and_takes_orders(
+def test_the_pages_show_the_room_and_act_on_it(
     start: Start, chrome: Any, browser_thread: ThreadPoolExecutor, tmp_path: Path
 ) -> None:
     films = BeliefFilms(tmp_path / "films", lambda puzzle, name: FILM)
@@ -49,7 +49,7 @@ def test_the_page_shows_the_room_and_takes_orders(
     screen.get_by_role("button", name="Watch it fail").click()
     shown = screen.frame_locator("dialog iframe")
     shown.locator(".tbt-film:focus").wait_for(state="attached")
-    screen.keyboard.press("Space")  # for the film, not for the button that closes it
+    screen.keyboard.press("Space")  # goes to the film instead of the Close button
     assert shown.get_by_text("played").inner_text()
     screen.keyboard.press("Escape")
     screen.locator("dialog").wait_for(state="hidden")
@@ -68,7 +68,7 @@ def test_the_page_shows_the_room_and_takes_orders(
     assert board.send(learners[0]["token"])[1]["messages"][0]["text"] == "Look at exp(89)."
 
     board.send(learners[0]["token"], event(puzzle="row_softmax", status="passed"))
-    screen.locator(".strips .shape.passed").first.wait_for()  # by the stream, without a reload
+    screen.locator(".strips .shape.passed").first.wait_for()  # through the stream, without a reload
     assert screen.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
     assert teacher.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
     assert teacher.title() == "A class: teacher"
@@ -81,20 +81,20 @@ def test_the_page_shows_the_room_and_takes_orders(
 
 
 @pytest.mark.browser
-def test_a_page_whose_stream_is_held_back_asks_every_three_seconds(
+def test_a_page_polls_while_a_proxy_holds_its_stream_back(
     board: Board, chrome: Any, browser_thread: ThreadPoolExecutor
 ) -> None:
     page = chrome.new_context().new_page()
-    page.route("**/stream", lambda route: None)  # as a proxy does that waits for the end
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/state") else None)
+    page.route("**/stream", lambda route: None)  # like a proxy that waits for the end
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url) if request.url.endswith("/state") else None)
     page.clock.install()
     page.goto(f"{board.url}#screen={board.live.token_of('screen')}")
-    page.get_by_text("from five learners up").wait_for()
+    page.get_by_text("once five learners have joined").wait_for()
     page.clock.run_for(19_000)
-    assert len(asked) == 1
+    assert len(requests) == 1
     for _ in range(4):
         with page.expect_request("**/state"):
             page.clock.run_for(3_000)
-    assert len(asked) >= 5
+    assert len(requests) >= 5
     page.context.close()

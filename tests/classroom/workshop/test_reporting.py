@@ -1,4 +1,4 @@
-"""A learner's side: nothing before `join`, nothing lost when the board is away, nothing that waits for it."""
+"""The learner's side of the board: it sends nothing before `join`, loses nothing during an outage, and never waits for the network."""
 
 from __future__ import annotations
 
@@ -18,275 +18,253 @@ from rich.console import Console
 import checker
 from checker import workspace
 from checker.judge.verdict import Diagnosis, GateResult, Verdict
-from checker.verbs import workshop as verbs
+from checker.verbs import board_client, workshop
 from checker.verbs.arguments import UsageError
+from checker.verbs.board_client import Box, NotReached, deliver
+from checker.verbs.board_wire import OPEN_FOR, Event, Message, NotAllowed
 from checker.verbs.progress_file import Record
-from classroom.workshop import reporting
-from classroom.workshop.wire import Event, Message
 from tests.classroom.workshop.conftest import ROOT, Board, Start
 
 SOURCE = "secret_kernel_source"
 
 
 @pytest.fixture
-def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[reporting.Box]:
+def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Box]:
     """A learner's own folder."""
     home = tmp_path / "learner"
     home.mkdir()
     monkeypatch.setenv(workspace.HOME_VARIABLE, str(home))
-    yield reporting.own_box()
-    reporting.reporter.cache_clear()
+    yield board_client.own_box()
+    board_client.reporter.cache_clear()
 
 
 @pytest.fixture
 def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is posted but by `deliver`."""
-    monkeypatch.setattr(reporting.Reporter, "wake", lambda self: None)
+    """Only `deliver` posts anything."""
+    monkeypatch.setattr(board_client.Reporter, "wake", lambda self: None)
     monkeypatch.setattr("checker.view.display.interactive", lambda: True)
 
 
-def failed() -> Verdict:
+def check_a_wrong_kernel() -> None:
     gate = GateResult("values", "failed", f"/course/ada/{SOURCE} is wrong", detail=SOURCE)
-    return Verdict(
-        "row_softmax", f"/course/ada/{SOURCE}.py", "failed", "cpu", 1.234, 0.0, 1.0, (gate,),
-        diagnosis=Diagnosis("no_max_subtraction", note=SOURCE), source=SOURCE,
-    )  # fmt: skip
+    diagnosis = Diagnosis("no_max_subtraction", note=SOURCE)
+    path = f"/course/ada/{SOURCE}.py"
+    verdict = Verdict(
+        "row_softmax", path, "failed", "cpu", 1.234, 0.0, 1.0, (gate,), diagnosis=diagnosis, source=SOURCE
+    )
+    workshop.after_check(verdict, Record(attempts=3, hints=1))
 
 
-def checked() -> None:
-    verbs.after_check(failed(), Record(attempts=3, hints=1))
-
-
-def stored(board: Board) -> list[Event]:
-    return [event for _, event, _ in board.live.store.events()]
-
-
-def eventually(board: Board, count: int) -> list[Event]:
+def events_on(board: Board, at_least: int = 0) -> list[Event]:
     end = time.monotonic() + 60
-    while len(stored(board)) < count and time.monotonic() < end:
+    while len(events := [event for _, event, _ in board.live.store.events()]) < at_least and time.monotonic() < end:
         time.sleep(0.05)
-    return stored(board)
+    return events
 
 
-def test_before_join_nothing_is_kept_and_nothing_is_written(box: reporting.Box) -> None:
-    checked()
+def test_nothing_is_written_before_join(box: Box) -> None:
+    check_a_wrong_kernel()
     assert not box.folder.exists()
     for verb in (checker.done, checker.hand):
         with pytest.raises(UsageError, match="Join the class first"):
             verb()
 
 
-def test_after_join_a_check_reports_the_facts_and_no_source(box: reporting.Box, board: Board, by_hand: None) -> None:
+def test_a_check_reports_facts_but_no_source_without_touching_the_network(
+    box: Box, board: Board, by_hand: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     checker.join(board.address)
-    checked()
-    kept = box.spool.read_text()
-    assert SOURCE not in kept
-    assert "/course" not in kept
-    assert socket.gethostname() not in kept
-    reporting.deliver(box)
-    (event,) = stored(board)
+    with monkeypatch.context() as offline:
+
+        def no_network(*_: object, **__: object) -> None:
+            raise AssertionError("the verb itself reached for the network")
+
+        offline.setattr(socket, "socket", no_network)
+        offline.setattr(socket, "getaddrinfo", no_network)
+        check_a_wrong_kernel()
+    spooled = box.spool.read_text()
+    assert not any(secret in spooled for secret in (SOURCE, "/course", socket.gethostname()))
+    deliver(box)
+    (event,) = events_on(board)
     facts = (event.puzzle, event.status, event.gate, event.misconception, event.attempt, event.hints, event.seconds)
     assert facts == ("row_softmax", "failed", "values", "no_max_subtraction", 3, 1, 1.23)
 
 
-def test_the_thread_delivers_by_itself(box: reporting.Box, board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notebook_posts_from_a_thread_and_a_shell_from_another_process(
+    box: Box, board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("checker.view.display.interactive", lambda: True)
     checker.join(board.address, name="Ada")
     checker.hand()
     checker.done()
-    assert [event.kind for event in eventually(board, 2)] == ["hand", "done"]
+    assert [event.kind for event in events_on(board, 2)] == ["hand", "done"]
     assert board.view("teacher")["learners"][0]["done"]
-
-
-def test_a_shell_leaves_delivery_to_a_process_of_its_own(box: reporting.Box, board: Board) -> None:
-    checker.join(board.address)
+    monkeypatch.setattr("checker.view.display.interactive", lambda: False)
+    monkeypatch.setattr(board_client.Reporter, "wake", lambda self: None)
     checker.hand()
-    assert [event.kind for event in eventually(board, 1)] == ["hand"]
-
-
-def test_the_report_itself_never_touches_the_network(
-    box: reporting.Box, board: Board, by_hand: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checker.join(board.address)
-
-    def no_network(*_: object, **__: object) -> None:
-        raise AssertionError("the verb's own thread reached for the network")
-
-    monkeypatch.setattr(socket, "socket", no_network)
-    monkeypatch.setattr(socket, "getaddrinfo", no_network)
-    checked()
-    assert len(box.unsent()[0]) == 1
+    assert [event.kind for event in events_on(board, 3)] == ["hand", "done", "hand"]
 
 
 def test_an_outage_loses_nothing_and_stores_nothing_twice(
-    box: reporting.Box, start: Start, by_hand: None, monkeypatch: pytest.MonkeyPatch
+    box: Box, start: Start, by_hand: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = start()
     port = int(first.url.rsplit(":", 1)[1].strip("/"))
     checker.join(first.address)
-    checked()
-    real = reporting.workspace.write_atomically
-    with monkeypatch.context() as crash:  # the board has it, and the notebook dies before it notes so
-        crash.setattr(reporting.workspace, "write_atomically", lambda *_: (_ for _ in ()).throw(OSError("died")))
+    check_a_wrong_kernel()
+    with monkeypatch.context() as crash:  # the board has the event, but the notebook dies before it notes that
+        crash.setattr(board_client.workspace, "write_atomically", lambda *_: (_ for _ in ()).throw(OSError("died")))
         with pytest.raises(OSError, match="died"):
-            reporting.deliver(box)
-    assert reporting.workspace.write_atomically is real
+            deliver(box)
     first.stop()
     for _ in range(30):
-        checked()
-    with pytest.raises(reporting.NotReached):
-        reporting.deliver(box)
-    monkeypatch.setattr(reporting, "OVERDUE", -1.0)
-    assert verbs._not_reached(box) == ("The board is not reached; 31 results are kept and will be delivered.",)
+        check_a_wrong_kernel()
+    with pytest.raises(NotReached):
+        deliver(box)
+    monkeypatch.setattr(board_client, "OVERDUE", -1.0)
+    assert workshop._undelivered(box) == (
+        "The board cannot be reached. 31 results are kept here and will be sent later.",
+    )
     second = start(port=port)
-    reporting.deliver_all(box)
-    assert len(stored(second)) == 31
-    assert verbs._not_reached(box) == ()
+    board_client.keep_delivering(box, threading.Event(), until=time.monotonic() + 60)
+    assert len(events_on(second)) == 31
+    assert workshop._undelivered(box) == ()
 
 
-def test_a_flood_of_ones_own_is_delivered_in_time(box: reporting.Box, board: Board, by_hand: None) -> None:
+def test_a_learners_own_flood_is_delivered_later(box: Box, board: Board, by_hand: None) -> None:
     checker.join(board.address)
     for _ in range(70):
-        checked()
-    assert [reporting.deliver(box) for _ in range(3)] == [True] * 3
-    with pytest.raises(reporting.NotAllowed, match="too much at once") as refused:
-        reporting.deliver(box)
+        check_a_wrong_kernel()
+    assert [deliver(box) for _ in range(3)] == [True] * 3
+    with pytest.raises(NotAllowed, match="too much at once") as refused:
+        deliver(box)
     assert (refused.value.status, refused.value.wait) == (429, 20.0)
-    assert len(stored(board)) == 60
-    assert len(box.unsent()[0]) == 10
+    assert (len(events_on(board)), len(box.unsent()[0])) == (60, 10)
 
 
-def test_a_line_that_is_damaged_or_that_the_board_does_not_know_blocks_nothing(
-    box: reporting.Box, board: Board, by_hand: None
-) -> None:
+def test_a_damaged_line_and_an_unknown_event_block_nothing(box: Box, board: Board, by_hand: None) -> None:
     checker.join(board.address)
     with box.spool.open("ab") as file:
         file.write(b"\x00 half a line\n")
     box.append(Event("not-a-number", "check"))  # as a notebook of another version might send it
-    checked()
-    while reporting.deliver(box):
+    check_a_wrong_kernel()
+    while deliver(box):
         pass
-    assert [event.kind for event in stored(board)] == ["check"]
+    assert [event.kind for event in events_on(board)] == ["check"]
 
 
-def test_what_the_instructor_sends_stands_folded_and_escaped_below_the_next_check(
-    box: reporting.Box, board: Board, by_hand: None, capsys: pytest.CaptureFixture[str]
+def test_a_message_appears_once_folded_and_escaped_below_the_next_check(
+    box: Box, board: Board, by_hand: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     checker.join(board.address)
     board.teach("push", {"text": "What is exp(<b>89</b>)?"})
-    reporting.deliver(box)
-    reporting.deliver(box)
+    deliver(box)
+    deliver(box)
     capsys.readouterr()
-    checked()
+    check_a_wrong_kernel()
     assert capsys.readouterr().out.count("What is exp(<b>89</b>)?") == 1
-    checked()
-    assert capsys.readouterr().out == "", "it is shown once"
-    html = verbs._notes([Message(1, "<script>x</script>", "<i>")], []).html()
+    check_a_wrong_kernel()
+    assert capsys.readouterr().out == ""
+    html = workshop._notes([Message(1, "<script>x</script>", "<i>")], []).html()
     assert "<details><summary>" in html
     assert "&lt;script&gt;x" in html
-    assert "<script" not in html
-    assert "<i>" not in html
-    verbs._notes([Message(1, "[bold]x[/bold]")], []).print(Console())
+    assert not any(tag in html for tag in ("<script", "<i>"))
+    workshop._notes([Message(1, "[bold]x[/bold]")], []).print(Console())
     assert "[bold]x[/bold]" in capsys.readouterr().out
 
 
-def test_leave_deletes_both_sides_and_joining_again_is_a_new_person(
-    box: reporting.Box, board: Board, by_hand: None
-) -> None:
+def test_leave_deletes_both_sides_and_joining_again_is_a_new_person(box: Box, board: Board, by_hand: None) -> None:
     checker.join(board.address)
-    checked()
-    reporting.deliver(box)
+    check_a_wrong_kernel()
+    deliver(box)
     checker.leave()
-    assert (stored(board), list(box.folder.glob("*[!k]"))) == ([], [])
-    checked()
+    assert (events_on(board), list(box.folder.glob("*[!k]"))) == ([], [])
+    check_a_wrong_kernel()
     assert not box.spool.exists()
     checker.leave()
     checker.join(board.address)
     assert len(board.view("teacher")["learners"]) == 1
 
 
-def test_leaving_a_board_that_is_away_stops_at_once_and_can_be_asked_again(
-    box: reporting.Box, start: Start, by_hand: None
-) -> None:
+def test_leaving_an_unreachable_board_stops_reports_and_can_be_repeated(box: Box, start: Start, by_hand: None) -> None:
     first = start()
     port = int(first.url.rsplit(":", 1)[1].strip("/"))
     checker.join(first.address)
     first.stop()
-    with pytest.raises(UsageError, match="Nothing is reported any more"):
+    with pytest.raises(UsageError, match="You report nothing any more"):
         checker.leave()
-    checked()
+    check_a_wrong_kernel()
     assert not box.spool.exists()
     second = start(port=port)
     checker.leave()
     assert second.view("teacher")["learners"] == []
 
 
-def test_joining_another_class_takes_no_result_along(box: reporting.Box, start: Start, by_hand: None) -> None:
+def test_results_of_one_class_do_not_go_to_another(box: Box, start: Start, by_hand: None) -> None:
     checker.join(start("one.sqlite").address)
-    checked()
+    check_a_wrong_kernel()
     other = start("two.sqlite")
     checker.join(other.address)
-    reporting.deliver(box)
-    assert stored(other) == []
+    deliver(box)
+    assert events_on(other) == []
 
 
-def test_a_wrong_address_is_told_in_plain_words(box: reporting.Box, board: Board) -> None:
-    with pytest.raises(UsageError, match="does not know this code"):
-        checker.join(f"tile-2a2aa@{board.url}")
-    with pytest.raises(UsageError, match=r"there is no board at http://127\.0\.0\.1:9/"):
-        checker.join("tile-2a2aa@127.0.0.1:9")
-    with pytest.raises(UsageError, match="join takes what is on the screen"):
-        checker.join("tile")
+def test_a_wrong_address_is_explained(box: Box, board: Board) -> None:
+    for address, words in (
+        (f"tile-2a2aa@{board.url}", "does not know this code"),
+        ("tile-2a2aa@127.0.0.1:9", r"finds no board at http://127\.0\.0\.1:9/"),
+        ("tile", "Copy the address from the screen"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            checker.join(address)
     assert not box.folder.exists()
 
 
-def test_a_token_is_carried_to_no_other_server(box: reporting.Box, board: Board, by_hand: None) -> None:
-    asked: list[str] = []
+def test_a_token_is_never_redirected_to_another_server(board: Board) -> None:
+    paths: list[str] = []
 
     class Elsewhere(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            asked.append(self.path)
+            paths.append(self.path)
             self.send_response(307)
             self.send_header("Location", board.url + "events")
             self.end_headers()
 
         def log_message(self, *_: object) -> None: ...
 
-    checker.join(board.address)
     with http.server.HTTPServer(("127.0.0.1", 0), Elsewhere) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        with pytest.raises(reporting.NotReached, match="307"):
-            reporting.post(f"http://127.0.0.1:{server.server_port}/events", {"events": []}, "token")
+        with pytest.raises(NotReached, match="307"):
+            board_client.post(f"http://127.0.0.1:{server.server_port}/events", {"events": []}, "token")
         server.shutdown()
-    assert asked == ["/events"]
+    assert paths == ["/events"]
 
 
-def test_notebooks_of_one_folder_append_whole_lines(box: reporting.Box, board: Board, by_hand: None) -> None:
+def test_two_notebooks_of_one_folder_append_whole_lines(box: Box, board: Board, by_hand: None) -> None:
     checker.join(board.address)
     code = (
-        "import sys; from pathlib import Path; from classroom.workshop.reporting import Box; from classroom.workshop.wire import Event\n"
+        "import sys; from pathlib import Path; from checker.verbs.board_client import Box; from checker.verbs.board_wire import Event\n"
         "for n in range(200): Box(Path(sys.argv[1])).append(Event(f'{n:032x}', 'done', puzzle='p' * 50))"
     )
     both = [subprocess.Popen([sys.executable, "-c", code, str(box.folder)], cwd=ROOT) for _ in range(2)]
     assert [one.wait(60) for one in both] == [0, 0]
-    lines = box.spool.read_text().splitlines()
-    assert len([json.loads(line) for line in lines]) == 400
+    assert len([json.loads(line) for line in box.spool.read_text().splitlines()]) == 400
 
 
-def test_when_the_class_is_over_a_check_says_nothing_of_it_any_more(
-    box: reporting.Box, board: Board, by_hand: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_after_the_class_a_check_is_silent_about_it(
+    box: Box, board: Board, by_hand: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     checker.join(board.address)
-    monkeypatch.setattr(reporting, "OVERDUE", -1.0)
-    checked()
-    tomorrow = time.time() + reporting.OPEN_FOR + 1
+    monkeypatch.setattr(board_client, "OVERDUE", -1.0)
+    check_a_wrong_kernel()
+    tomorrow = time.time() + OPEN_FOR + 1
     with monkeypatch.context() as later:
-        later.setattr(reporting.time, "time", lambda: tomorrow)
-        assert box.identity() is None
+        later.setattr(board_client.time, "time", lambda: tomorrow)
+        assert box.membership() is None
     board.live.closed = True
-    with pytest.raises(reporting.NotAllowed, match="this class is over"):
-        reporting.deliver(box)
+    with pytest.raises(NotAllowed, match="this class is over"):
+        deliver(box)
     capsys.readouterr()
-    checked()
+    check_a_wrong_kernel()
     assert capsys.readouterr().out == ""
     assert len(box.unsent()[0]) == 1
