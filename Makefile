@@ -25,8 +25,8 @@ ready: setup  ## Set up and say whether this machine is ready for a workshop
 slides: setup  ## Make slides of the notebooks, with films that play: .slides/html (NOTEBOOKS="01_row_softmax …" for some)
 	$(RUN) -m classroom slides $(NOTEBOOKS)
 
-workshop: setup  ## Rehearse alone: slides, the first notebook, and a board with a class that plays itself (MINUTES=180)
-	$(RUN) tools/rehearse.py $(if $(MINUTES),--minutes $(MINUTES)) $(ARGS)
+workshop: setup  ## Rehearse alone: a board with a class that plays itself (ARGS="--learners 40 --speed 18 --minutes 90")
+	$(RUN) -m classroom rehearse $(ARGS)
 
 test: setup browser  ## Set up and run the tests, a real browser included: about ten minutes
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal $(ARGS)

@@ -87,7 +87,7 @@ def test_wrong_usage_is_explained(
     for arguments, words in (
         (["open", "--public", "board.example.org"], "takes an address such as"),
         (["open", "--agenda", "no.json"], "no.json"),
-        (["rehearse", "--learners", "0"], "0 is not in the range"),
+        (["rehearse", "--learners", "0"], "greater than or equal to 1"),
         (["export", "out.csv"], "classroom open"),
         (["export", "out.csv", "--file", "none.sqlite"], "there is no class at none.sqlite"),
         (["export", "out.csv", "--file", "notes.txt"], "is not the file of a class"),

@@ -21,7 +21,7 @@ def test_memory_and_the_burst_are_sums(capsys: pytest.CaptureFixture[str]) -> No
     assert forty.memory * 1024 == pytest.approx(1500 + 300 + 40 * (200 + 110) + 4 * 100)
     assert forty.burst == pytest.approx(40 * 1.8 / forty.cores)
     assert cli.main(["size", "0"]) == 2
-    assert "0 is not in the range" in capsys.readouterr().err
+    assert "greater than or equal to 1" in capsys.readouterr().err
 
 
 @pytest.mark.exhaustive
