@@ -28,7 +28,7 @@ from checker.misconceptions import solution
 from checker.puzzle import Puzzle
 from checker.sandbox import Sandbox
 from checker.submission.kernel import KernelSource, Piece
-from classroom.workshop import simulated
+from classroom.workshop import room_size
 
 _NUMBERS = count()
 
@@ -58,7 +58,7 @@ def processor_seconds(sandbox: Sandbox) -> float:
     children = Path(f"/proc/{pid}/task/{pid}/children")
     while children.read_text().split():
         time.sleep(0.05)
-    return time.process_time() + simulated.processor(pid)
+    return time.process_time() + room_size.processor(pid)
 
 
 def cost(puzzle: Puzzle, sandbox: Sandbox, device: str, repeats: int) -> tuple[float, float, float]:

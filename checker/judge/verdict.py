@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -24,6 +24,7 @@ Status = Literal[
     "infra_error",
 ]
 Gate = Literal["source", "compile", "values", "memory", "traffic", "gpu", "speed"]
+STATUSES: tuple[Status, ...] = get_args(Status)
 GATES: tuple[Gate, ...] = ("source", "compile", "values", "memory", "traffic", "gpu", "speed")
 
 

@@ -124,7 +124,8 @@ class Box:
 
     def unsent(self, most: int = MAX_EVENTS) -> tuple[list[SpooledEvent], int]:
         """The oldest events that the board has not acknowledged, skipping damaged lines, and the offset after them in bytes."""
-        stored, events = self.stored(), []
+        stored = self.stored()
+        events: list[SpooledEvent] = []
         end = stored.sent if stored is not None else 0
         with contextlib.suppress(FileNotFoundError), self.spool.open("rb") as file:
             file.seek(end)

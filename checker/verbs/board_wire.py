@@ -10,8 +10,6 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
-from checker.judge.verdict import Gate, Status
-
 PORT = 8787
 MAX_BYTES = 64 * 1024
 """The largest body of a request."""
@@ -43,8 +41,8 @@ class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     kind: EventKind
     ago: Seconds = 0.0
     puzzle: Word = ""
-    status: Literal[Status, ""] = ""
-    gate: Literal[Gate, ""] = ""
+    status: Word = ""
+    gate: Word = ""
     misconception: Word = ""
     attempt: Count = 0
     hints: Count = 0

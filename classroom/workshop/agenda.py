@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from checker.api.command_line import UsageError
-from checker.course import PUZZLES
+from checker.api.course import PUZZLES
 
 WORKSHOP = "workshop"
 """The key in a notebook's metadata."""

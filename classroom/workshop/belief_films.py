@@ -11,9 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from checker.course import PUZZLES
-from checker.misconceptions import Misconception, bank
-from checker.workspace import write_atomically
+from checker.api.course import PUZZLES, Misconception, bank, failing_film
+from checker.api.room import write_atomically
 
 FilmMaker = Callable[[str, str], str]
 """Takes a puzzle and a misconception, and returns a page, empty if there is no film."""
@@ -32,12 +31,8 @@ def misconception(puzzle: str, name: str) -> Misconception | None:
 
 def film_of_belief(puzzle: str, name: str) -> str:
     """The page of a wrong kernel's film at the smallest case that it fails; empty if there is none."""
-    from checker.films.page import film_document
-    from checker.verbs.film import Film, film_of
-
     entry = misconception(puzzle, name)
-    film = film_of(PUZZLES[puzzle], entry.source, {}, "failing") if entry is not None else None
-    return film_document(film.html, f"{puzzle}: {name.replace('_', ' ')}") if isinstance(film, Film) else ""
+    return failing_film(puzzle, entry.source, f"{puzzle}: {name.replace('_', ' ')}") if entry is not None else ""
 
 
 @dataclass

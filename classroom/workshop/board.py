@@ -14,8 +14,7 @@ import msgspec
 from tornado import httpserver, netutil, web
 from tornado.iostream import StreamClosedError
 
-from checker.verbs.board_wire import MAX_BYTES, TOKEN_HEADER, Join, NotAllowed, Report, ReportReply
-from checker.view.theme import DARK, LIGHT, asset
+from checker.api.room import DARK, LIGHT, MAX_BYTES, TOKEN_HEADER, Join, NotAllowed, Report, ReportReply, asset
 from classroom.workshop.board_store import Stored
 from classroom.workshop.live_class import ClassAction, LearnerAction, LiveClass, Push, Role
 from classroom.workshop.room import Learner

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option
 
-from checker import workspace
+from checker.api import room
 from checker.api.command_line import App, UnavailableHere, UsageError, complain
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def _planned(minutes: int) -> list[Item]:
 
 
 def _classes(folder: Path | None) -> Path:
-    return folder or workspace.find().ours / "classes"
+    return folder or room.find().ours / "classes"
 
 
 def _store(file: Path | None, folder: Path | None) -> Store:
@@ -243,7 +243,7 @@ def _count(n: int, noun: str) -> str:
 
 def _course() -> Path:
     """The course in which the instructor works, or else this copy of it. Raises UnavailableHere without notebooks."""
-    for root in (workspace.find().root, Path(__file__).resolve().parents[2]):
+    for root in (room.find().root, Path(__file__).resolve().parents[2]):
         if (root / "notebooks").is_dir():
             return root
     raise UnavailableHere("there is no folder notebooks/ here: run this in a copy of the course")

@@ -10,11 +10,8 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-import checker
-from checker import workspace
-from checker.submission.marked_region import without_docstring
+from checker.api.room import CHECKER, Workspace, keep_copy, without_docstring
 
-CHECKER = Path(checker.__file__).resolve().parent
 SUFFIXES = (".py", ".js", ".css")
 
 
@@ -47,7 +44,7 @@ def _run(name: str, notebook: NotebookNode, root: Path, file: Path) -> None:
     print(f"running {name}", flush=True)
     with tempfile.TemporaryDirectory() as home:  # so that it counts as nobody's progress
         for solution in (root / "solutions").glob("*.py"):  # as if a learner had solved all earlier notebooks
-            workspace.keep_copy(workspace.Workspace(Path(home)).ours / "passed", solution.stem, solution.read_bytes())
+            keep_copy(Workspace(Path(home)).ours / "passed", solution.stem, solution.read_bytes())
         client = NotebookClient(
             notebook,
             timeout=600,

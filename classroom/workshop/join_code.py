@@ -7,7 +7,7 @@ import secrets
 import unicodedata
 from collections.abc import Collection
 
-from checker.verbs.board_wire import PORT, parse
+from checker.api.room import PORT, parse
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz"
 DIGITS = "23456789"

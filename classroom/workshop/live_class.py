@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from checker.course import LADDER, PUZZLES
-from checker.verbs.board_wire import OPEN_FOR, Event, Join, Joined, Message, NotAllowed, Report, Word, plain_code
+from checker.api.course import GATES, LADDER, PUZZLES, STATUSES
+from checker.api.room import OPEN_FOR, Event, Join, Joined, Message, NotAllowed, Report, Word, plain_code
 from classroom.workshop import room, schedule
 from classroom.workshop.belief_films import BeliefFilms, misconception
 from classroom.workshop.board_store import Store, Stored
@@ -336,4 +336,7 @@ def _known_words(event: Event) -> Event:
     """The event without names that the course does not have, so that the board never shows a word a learner made up."""
     puzzle = event.puzzle if event.puzzle in PUZZLES else ""
     belief = event.misconception if misconception(puzzle, event.misconception) else ""
-    return msgspec.structs.replace(event, ago=0.0, puzzle=puzzle, misconception=belief)
+    status = event.status if event.status in STATUSES else ""
+    gate = event.gate if event.gate in GATES else ""
+    facts = {"puzzle": puzzle, "misconception": belief, "status": status, "gate": gate}
+    return msgspec.structs.replace(event, ago=0.0, **facts)

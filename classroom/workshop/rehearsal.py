@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from checker.course import PUZZLES
-from checker.misconceptions import bank
-from checker.verbs.board_wire import Event, Join
+from checker.api.course import PUZZLES, bank
+from checker.api.room import Event, Join
 from classroom.workshop.board import Server
 from classroom.workshop.schedule import Item
 

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from checker.judge.verdict import GATES
-from checker.verbs.board_wire import Event
+from checker.api.course import GATES
+from checker.api.room import Event
 
 SAME_DIAGNOSIS = 3
 """Consecutive failures with one diagnosis after which a learner counts as stuck."""

@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, cast
 import psutil
 
 if TYPE_CHECKING:
-    from checker.submission.kernel import KernelSource
+    from checker.api.course import KernelSource
 
 SERVER = 110.0  # MB of a learner's Jupyter server on a JupyterHub, as measured with JupyterHub 6.1
 SYSTEM = 1500.0  # MB for the system, the hub and the board
@@ -199,28 +199,22 @@ class Watch:
 
 def main() -> None:
     """Check kernels until the other side closes the pipe."""
-    from checker.checking import check_source
-    from checker.course import PUZZLES
-    from checker.sandbox import Sandbox
+    from checker.api import course
 
     for number, line in enumerate(sys.stdin):
         check = Try(**json.loads(line))
         kernel = _kernel(check)
         fresh = replace(kernel, source=f"{kernel.source}\n# {os.getpid()} {number}\n")  # so that no cache has it
         began = time.perf_counter()
-        verdict = check_source(PUZZLES[check.puzzle], fresh, "cpu", runner=Sandbox.shared())
+        verdict = course.check(check.puzzle, fresh)
         print(json.dumps(asdict(Answer(time.perf_counter() - began, verdict.status))), flush=True)
 
 
 def _kernel(check: Try) -> KernelSource:
-    from checker.course import PUZZLES
-    from checker.misconceptions import SOLUTIONS, bank
-    from checker.submission.from_path import from_path
+    from checker.api import course
 
-    if check.mistake:
-        return next(wrong.source for wrong in bank(check.puzzle) if wrong.name == check.mistake)
-    submissions = from_path(SOLUTIONS / f"{check.puzzle}.py", [PUZZLES[check.puzzle]])
-    return next(one.source for one in submissions if one.source is not None)
+    wrong = {entry.name: entry.source for entry in course.bank(check.puzzle)}
+    return wrong[check.mistake] if check.mistake else course.solution(check.puzzle)
 
 
 if __name__ == "__main__":

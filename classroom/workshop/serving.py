@@ -13,10 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from checker import workspace
 from checker.api.command_line import UsageError
-from checker.verbs.board_client import NotReached, post
-from checker.verbs.board_wire import PORT, NotAllowed
+from checker.api.room import PORT, NotAllowed, NotReached, locked, post
 from classroom.workshop import board_store
 from classroom.workshop.belief_films import BeliefFilms
 from classroom.workshop.board import Server
@@ -96,7 +94,7 @@ class Opening:
 def serve(store: Store, opening: Opening) -> None:
     """Serve a class until Ctrl-C, SIGTERM or `close`. Raises OSError if it cannot listen, UsageError if the class is open already."""
     try:
-        with workspace.locked(store.path, patience=0.5):
+        with locked(store.path, patience=0.5):
             asyncio.run(_serve(store, opening))
     except TimeoutError:
         raise UsageError(f"this class is open already, at {store.meta('address', 'another process')}") from None
@@ -149,7 +147,7 @@ def close(store: Store, forget: bool) -> None:
             post(f"{address}teacher/close", {"on": forget}, store.meta("teacher"), patience=5.0)
             for _ in range(50):  # until the board has closed or deleted the file
                 time.sleep(0.1)
-                with contextlib.suppress(TimeoutError), workspace.locked(store.path, patience=0.01):
+                with contextlib.suppress(TimeoutError), locked(store.path, patience=0.01):
                     break
     if store.path.is_file():
         store.set_meta(closed=time.time())

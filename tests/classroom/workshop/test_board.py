@@ -132,7 +132,7 @@ def test_a_report_that_does_not_fit_the_schema_is_refused_whole(board: Board) ->
         [],
         {"events": [{"uid": "x", "kind": "check"}]},
         {"events": [event("shout")]},
-        {"events": [event(), event(status="great")]},
+        {"events": [event(), event(status="<great>")]},
         {"events": [event(puzzle=SCRIPT)]},
         {"events": [event(source="secret = 1")]},
         {"events": [event(attempt=-1)]},

@@ -25,7 +25,7 @@ def test_memory_and_the_burst_are_sums(capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.exhaustive
-def test_simulated_learners_are_measured_while_they_check(own_worker: None) -> None:
+def test_simulated_learners_are_measured_while_they_check() -> None:
     me = os.getpid()
     assert 10 < room_size.private_memory(me) <= room_size.memory(me)
     with room_size.room(2) as people:
