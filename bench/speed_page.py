@@ -120,7 +120,7 @@ def absent(read: Row) -> Iterator[str]:
             reasons.setdefault(f"{row['name']}: {why}", []).append(row["case"])
     if reasons:
         yield "Not timed:"
-        yield "\n".join(f"- {what} ({len(where)} of the cases)" for what, where in reasons.items())
+        yield "\n".join(f"- {what} ({len(where)} cases)" for what, where in reasons.items())
     if read["left_out"]:
         yield "Not part of this run: " + "; ".join(read["left_out"]) + "."
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import sys
-from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -46,12 +45,6 @@ def tables(kind: str, puzzle: Puzzle, jobs: int, sample: int, seeds: int) -> dic
     return report.table_of_right_kernels(list(judge_all(judged, kernels, jobs)))
 
 
-def lines(kind: str, puzzle: str, table: dict[str, Any]) -> Iterator[str]:
-    counts = ", ".join(f"{count} {what}" for what, count in table.items() if what != "survivors")
-    yield f"{puzzle}, {kind}: {counts}"
-    yield from (f"    {mutant}: {differs}" for mutant, differs in table["survivors"].items())
-
-
 def main(
     kinds: Annotated[list[Kind] | None, typer.Argument(help="what to judge; everything by default")] = None,
     puzzle: Annotated[list[str] | None, typer.Option(help="only this puzzle; may be repeated")] = None,
@@ -71,7 +64,9 @@ def main(
     for kind in [] if page or check else kinds or list(Kind):
         for one in puzzles:
             table = tables(kind, one, jobs, sample, seeds)
-            print(*lines(kind, one.name, table), sep="\n", flush=True)
+            counts = ", ".join(f"{count} {what}" for what, count in table.items() if what != "survivors")
+            print(f"{one.name}, {kind}: {counts}", flush=True)
+            print("".join(f"    {mutant}: {differs}\n" for mutant, differs in table["survivors"].items()), end="")
             if not sample:
                 report.put(kind, one.name, table)
     if sample:

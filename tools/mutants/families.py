@@ -17,7 +17,7 @@ class Family:
     Strides and names that share a word (``mask_m``, ``mask_n``) need not be listed.
     """
 
-    guards: tuple[Guard, ...] = (*guards.PROGRAMS, *guards.TURNS)
+    guards: tuple[Guard, ...] = guards.ANY
     alike: tuple[frozenset[str], ...] = ()
     mistaken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -99,28 +99,19 @@ LINEAR = Family(
 )
 PREFIX = Family(guards.PREFIX, _groups("SIZE N_CHUNKS, chunk group, x_ptr x0_ptr start_ptr end_ptr"))
 
-FAMILIES = {
-    "vector_add": SOFTMAX,
-    "row_softmax": SOFTMAX,
-    "chunked_softmax": SOFTMAX,
-    "online_softmax": SOFTMAX,
-    "merge_softmax_stats": SOFTMAX,
-    "tiled_softmax": replace(SOFTMAX, guards=guards.TILES),
-    "flash_attention": ATTENTION,
-    "flash_attention_v1": ATTENTION,
-    "flash_attention_heads": ATTENTION,
-    "flash_attention_fast": ATTENTION,
-    "softmax_backward": GRADIENT_ROWS,
-    "attention_delta": DELTA,
-    "attention_dkdv": replace(GRADIENTS, guards=guards.KEYS_DOWN),
-    "attention_dq": GRADIENTS,
-    "linear_attention": LINEAR,
-    "causal_linear_attention": LINEAR,
-    "causal_linear_attention_chunked": LINEAR,
-    "linear_chunk_states": LINEAR,
-    "linear_state_prefix": PREFIX,
-    "causal_linear_attention_parallel": LINEAR,
-}
+BY_FAMILY = (
+    (SOFTMAX, "vector_add row_softmax chunked_softmax online_softmax merge_softmax_stats"),
+    (replace(SOFTMAX, guards=guards.TILES), "tiled_softmax"),
+    (GRADIENT_ROWS, "softmax_backward"),
+    (ATTENTION, "flash_attention flash_attention_v1 flash_attention_heads flash_attention_fast"),
+    (DELTA, "attention_delta"),
+    (replace(GRADIENTS, guards=guards.KEYS_DOWN), "attention_dkdv"),
+    (GRADIENTS, "attention_dq"),
+    (LINEAR, "linear_attention causal_linear_attention causal_linear_attention_chunked linear_chunk_states"),
+    (LINEAR, "causal_linear_attention_parallel"),
+    (PREFIX, "linear_state_prefix"),
+)
+FAMILIES = {puzzle: family for family, puzzles in BY_FAMILY for puzzle in puzzles.split()}
 
 
 def family_of(puzzle: Puzzle) -> Family:

@@ -39,27 +39,13 @@ from tools.mutants.sources import function_of, solution_module, source_of
 
 
 def guards(puzzle: Puzzle) -> list[Guard]:
-    """The guards of the puzzle's family that its solution has the names for."""
-    parameters = set(puzzle.parameters)
-    names = {"tl", *parameters, *puzzle.cases[0].flags}
-    body = function_of(solution_module(puzzle), puzzle.kernel).body
-
-    def applies(guard: Guard) -> bool:
-        return _has_place(guard, body, None, parameters) if guard.in_place else _names(guard.test) <= names
-
-    return [guard for guard in family_of(puzzle).guards if applies(guard)]
+    """The guards of the puzzle's family, without those that test parameters and flags which it does not have."""
+    names = {"tl", *puzzle.parameters, *puzzle.cases[0].flags}
+    return [guard for guard in family_of(puzzle).guards if guard.in_place or _names(guard.test) <= names]
 
 
 def _names(test: str) -> set[str]:
     return {node.id for node in ast.walk(ast.parse(test, mode="eval")) if isinstance(node, ast.Name)}
-
-
-def _has_place(guard: Guard, block: Sequence[ast.stmt], loop: ast.For | None, names: set[str]) -> bool:
-    return _place(guard, block, loop, names) is not None or any(
-        _has_place(guard, statement.body, statement, _names_inside(names, block, i))
-        for i, statement in enumerate(block)
-        if isinstance(statement, ast.For)
-    )
 
 
 def _place(guard: Guard, block: Sequence[ast.stmt], loop: ast.For | None, names: set[str]) -> int | None:
@@ -70,11 +56,6 @@ def _place(guard: Guard, block: Sequence[ast.stmt], loop: ast.For | None, names:
     if last is None or not _names(guard.test) <= names | _assigned(block[: last + 1]) | {"tl", "float"}:
         return None
     return last + 1
-
-
-def _names_inside(names: set[str], block: Sequence[ast.stmt], index: int) -> set[str]:
-    """The names that exist in the body of the loop at `index`."""
-    return names | _assigned(block[: index + 1])
 
 
 def _assigned(statements: Sequence[ast.stmt]) -> set[str]:
@@ -167,7 +148,7 @@ def _join(
             tested = True
         match ours, theirs:
             case [ast.For() as one], [ast.For() as other] if _header(one) == _header(other):
-                inner = _names_inside(names, right, place)
+                inner = names | _assigned(right[: place + 1])
                 body.append(ast.For(one.target, one.iter, _join(guard, one.body, other.body, one, inner), []))
             case _ if [*map(ast.dump, ours)] == [*map(ast.dump, theirs)]:
                 body += ours

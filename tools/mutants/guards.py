@@ -62,48 +62,43 @@ def _many(size: str, tile: str, counts: tuple[int, ...], what: str) -> dict[str,
     return {f"more than {count} {what}": f"{size} > {count} * {tile}" for count in counts}
 
 
-PROGRAMS = _guards(
-    {
-        "the first program": "tl.program_id(0) == 0",
-        "all programs but the first": "tl.program_id(0) > 0",
-        "program 4 on": "tl.program_id(0) >= 4",
-        "program 16 on": "tl.program_id(0) >= 16",
-        "program 64 on": "tl.program_id(0) >= 64",
-        "odd programs": "tl.program_id(0) % 2 == 1",
-        "the last program of several": "tl.program_id(0) > 0 and tl.program_id(0) == tl.num_programs(0) - 1",
-        "more than 4 programs": "tl.num_programs(0) > 4",
-        "more than 16 programs": "tl.num_programs(0) > 16",
-    }
-)
-SECOND_AXIS = _guards(
-    {
-        "axis 1: all programs but the first": "tl.program_id(1) > 0",
-        "axis 1: program 2 on": "tl.program_id(1) >= 2",
-        "axis 1: program 4 on": "tl.program_id(1) >= 4",
-        "axis 1: the last program of several": "tl.program_id(1) > 0 and tl.program_id(1) == tl.num_programs(1) - 1",
-    }
-)
+PROGRAMS = {
+    "the first program": "tl.program_id(0) == 0",
+    "all programs but the first": "tl.program_id(0) > 0",
+    "program 4 on": "tl.program_id(0) >= 4",
+    "program 16 on": "tl.program_id(0) >= 16",
+    "program 64 on": "tl.program_id(0) >= 64",
+    "odd programs": "tl.program_id(0) % 2 == 1",
+    "the last program of several": "tl.program_id(0) > 0 and tl.program_id(0) == tl.num_programs(0) - 1",
+    "more than 4 programs": "tl.num_programs(0) > 4",
+    "more than 16 programs": "tl.num_programs(0) > 16",
+}
+SECOND_AXIS = {
+    "axis 1: all programs but the first": "tl.program_id(1) > 0",
+    "axis 1: program 2 on": "tl.program_id(1) >= 2",
+    "axis 1: program 4 on": "tl.program_id(1) >= 4",
+    "axis 1: the last program of several": "tl.program_id(1) > 0 and tl.program_id(1) == tl.num_programs(1) - 1",
+}
 # tested in the loop that contains the mistake
-TURNS = _guards(
-    {
-        "the first turn": "turn == 0",
-        "the first turn of several": "turn == 0 and turns > 1",
-        "the second turn": "turn == 1",
-        "the third turn on": "turn >= 2",
-        "odd turns": "turn % 2 == 1",
-        "turn 8 on": "turn >= 8",
-        "turn 12 on": "turn >= 12",
-        "turn 32 on": "turn >= 32",
-        "the last turn of several": "turn == turns - 1 and turns > 1",
-        "neither the first turn nor the last": "turn > 0 and turn < turns - 1",
-    }
-)
+TURNS = {
+    "the first turn": "turn == 0",
+    "the first turn of several": "turn == 0 and turns > 1",
+    "the second turn": "turn == 1",
+    "the third turn on": "turn >= 2",
+    "odd turns": "turn % 2 == 1",
+    "turn 8 on": "turn >= 8",
+    "turn 12 on": "turn >= 12",
+    "turn 32 on": "turn >= 32",
+    "the last turn of several": "turn == turns - 1 and turns > 1",
+    "neither the first turn nor the last": "turn > 0 and turn < turns - 1",
+}
+ANY = _guards({**PROGRAMS, **TURNS})
 
 
 # -------------------------------------------------------------------------------------------------------------- softmax
 
 
-def _rows_at_large(x: str, y: str) -> tuple[Guard, ...]:
+def _rows_at_large(x: str, y: str) -> dict[str, str]:
     """For kernels over the rows of two matrices, named as in ``x_ptr`` and ``stride_xm``."""
     dtypes = _dtypes(f"{x}_ptr")
     in_16_bits = {name: dtypes[name] for name in ("float16", "bfloat16")}
@@ -111,45 +106,41 @@ def _rows_at_large(x: str, y: str) -> tuple[Guard, ...]:
     chunks = {"more than one chunk": "N > BLOCK_N"}
     several = {"more than 4 chunks": "N > 4 * BLOCK_N"}
     full = {"full chunks": "N % BLOCK_N == 0"}
-    return _guards(
-        {
-            **{f"more than {n:,} columns": f"N > {n}" for n in (64, 192, 1024)},
-            **_many("N", "BLOCK_N", (1, 4, 11, 32), "chunks"),
-            **_remainders("N", "BLOCK_N", "columns"),
-            **{f"tiles of {n} columns or more": f"BLOCK_N >= {n}" for n in (32, 64, 512)},
-            "tiles of 8 columns or fewer": "BLOCK_N <= 8",
-            **{f"tiles of {n} rows or more": f"BLOCK_M >= {n}" for n in (8, 16)},
-            "tiles of as many rows as columns": "BLOCK_M == BLOCK_N",
-            "tiles of more rows than columns": "BLOCK_M > BLOCK_N",
-            **_remainders("M", "BLOCK_M", "rows"),
-            **_many("M", "BLOCK_M", (4,), "tiles of rows"),
-            **dtypes,
-            "packed rows": f"stride_{x}m == N",
-            **padded,
-            f"{x} and {y} of two strides": f"stride_{x}m != stride_{y}m",
-            **_both(padded, {**chunks, **several, **full, **in_16_bits}),
-            **_both(in_16_bits, {**several, **full}),
-            **_both(full, {"more than 2 chunks": "N > 2 * BLOCK_N"}),
-            "not full rows and not full columns": "M % BLOCK_M != 0 and N % BLOCK_N != 0",
-            "full rows, not full columns": "M % BLOCK_M == 0 and N % BLOCK_N != 0",
-            "full columns, not full rows": "M % BLOCK_M != 0 and N % BLOCK_N == 0",
-        }
-    )
-
-
-_PARTS = _guards(
-    {
-        "more than 8 parts": "SPLITS > 8",
-        "more than 16 parts": "SPLITS > 16",
-        "more than 32 parts": "SPLITS > 32",
-        "tiles of more than 8 parts": "BLOCK_S > 8",
-        **_remainders("SPLITS", "BLOCK_S", "parts"),
-        "packed parts": "stride_pm == SPLITS",
-        "padded parts": "stride_pm != SPLITS",
-        "padded and full tiles": "stride_pm != SPLITS and SPLITS == BLOCK_S",
-        "padded and not full tiles": "stride_pm != SPLITS and SPLITS < BLOCK_S",
+    return {
+        **{f"more than {n:,} columns": f"N > {n}" for n in (64, 192, 1024)},
+        **_many("N", "BLOCK_N", (1, 4, 11, 32), "chunks"),
+        **_remainders("N", "BLOCK_N", "columns"),
+        **{f"tiles of {n} columns or more": f"BLOCK_N >= {n}" for n in (32, 64, 512)},
+        "tiles of 8 columns or fewer": "BLOCK_N <= 8",
+        **{f"tiles of {n} rows or more": f"BLOCK_M >= {n}" for n in (8, 16)},
+        "tiles of as many rows as columns": "BLOCK_M == BLOCK_N",
+        "tiles of more rows than columns": "BLOCK_M > BLOCK_N",
+        **_remainders("M", "BLOCK_M", "rows"),
+        **_many("M", "BLOCK_M", (4,), "tiles of rows"),
+        **dtypes,
+        "packed rows": f"stride_{x}m == N",
+        **padded,
+        f"{x} and {y} of two strides": f"stride_{x}m != stride_{y}m",
+        **_both(padded, {**chunks, **several, **full, **in_16_bits}),
+        **_both(in_16_bits, {**several, **full}),
+        **_both(full, {"more than 2 chunks": "N > 2 * BLOCK_N"}),
+        "not full rows and not full columns": "M % BLOCK_M != 0 and N % BLOCK_N != 0",
+        "full rows, not full columns": "M % BLOCK_M == 0 and N % BLOCK_N != 0",
+        "full columns, not full rows": "M % BLOCK_M != 0 and N % BLOCK_N == 0",
     }
-)
+
+
+_PARTS = {
+    "more than 8 parts": "SPLITS > 8",
+    "more than 16 parts": "SPLITS > 16",
+    "more than 32 parts": "SPLITS > 32",
+    "tiles of more than 8 parts": "BLOCK_S > 8",
+    **_remainders("SPLITS", "BLOCK_S", "parts"),
+    "packed parts": "stride_pm == SPLITS",
+    "padded parts": "stride_pm != SPLITS",
+    "padded and full tiles": "stride_pm != SPLITS and SPLITS == BLOCK_S",
+    "padded and not full tiles": "stride_pm != SPLITS and SPLITS < BLOCK_S",
+}
 
 
 _LOW = 'float("-inf")'
@@ -190,22 +181,17 @@ def _some_row_empty(x: str, mask: str) -> str:
 
 
 SOFTMAX = (
-    *_rows_at_large("x", "y"),
-    *_PARTS,
-    *PROGRAMS,
-    *TURNS,
+    *_guards({**_rows_at_large("x", "y"), **_PARTS, **PROGRAMS, **TURNS}),
     *_guards(_row("tl.max(x, axis=0)", "m_i"), "x"),
     Guard("a second chunk of -inf in a row", f"tl.max(x, axis=0) == {_LOW}", "x", twice=True),
 )
 TILES = (
-    *_rows_at_large("x", "y"),
-    *PROGRAMS,
-    *TURNS,
+    *_guards({**_rows_at_large("x", "y"), **PROGRAMS, **TURNS}),
     *_guards(_rows("x", "m_i", "offs_m < M"), "x"),
     Guard("a second chunk of -inf in a row, in some row", _some_row_empty("x", "offs_m < M"), "x", twice=True),
 )
 # rows of y, dy and dx
-GRADIENT_ROWS = (*_rows_at_large("y", "dy"), *PROGRAMS)
+GRADIENT_ROWS = _guards({**_rows_at_large("y", "dy"), **PROGRAMS})
 
 
 # ------------------------------------------------------------------------------------------------------------ attention
@@ -226,62 +212,54 @@ _TILES = {
 }
 _FULL_KEYS = {"full tiles of keys": "N_KV % BLOCK_N == 0"}
 
-_TILES_OF_SCORES = (
-    *_guards(
-        {
-            **_WIDTHS,
-            "D < BLOCK_N": "D < BLOCK_N",
-            "D > BLOCK_N": "D > BLOCK_N",
-            **{f"more than {n} keys": f"N_KV > {n}" for n in (64, 128, 600)},
-            **{f"more than {n} queries": f"N_Q > {n}" for n in (64, 128)},
-            **_many("N_KV", "BLOCK_N", (1, 2, 3, 8), "tiles of keys"),
-            **_many("N_Q", "BLOCK_M", (1, 2, 4), "tiles of queries"),
-            **_remainders("N_KV", "BLOCK_N", "keys"),
-            **_remainders("N_Q", "BLOCK_M", "queries"),
-            **_TILES,
-            **{f"tiles of {n} queries or more": f"BLOCK_M >= {n}" for n in (32, 64)},
-            **{f"tiles of {n} keys or more": f"BLOCK_N >= {n}" for n in (32, 64)},
-            **_K,
-            **_LONGER,
-            "as many queries as keys": "N_Q == N_KV",
-            "padded rows": "stride_qm != D",
-            "packed rows": "stride_qm == D",
-            "q and k of two strides": "stride_qm != stride_kn",
-            **_STRIDED,
-            **_CAUSAL,
-            **_NOT_CAUSAL,
-            **_RAGGED,
-            **_GROUPS,
-            "a group of 1, several heads": "H_Q == H_KV and H_KV > 1",
-            "one key head, several query heads": "H_KV == 1 and H_Q > 1",
-            **_both(_CAUSAL, {**_STRIDED, **_K16, **_LONGER, **_RAGGED, **_GROUPS, **_TILES, **_FULL_KEYS}),
-            **_both(_NOT_CAUSAL, {**_STRIDED, **_K16, **_RAGGED, **_GROUPS}),
-            **_both(_RAGGED, {**_FULL_KEYS, **_LONGER, **_STRIDED, **_K16}),
-            **_both(_GROUPS, {"tiles of 32 queries or more": "BLOCK_M >= 32", **_STRIDED, **_K16}),
-            **_both({"padded rows": "stride_qm != D"}, {**_K16, "more than 2 tiles of keys": "N_KV > 2 * BLOCK_N"}),
-            **_both(_K16, {"D = 128": "D == 128", "more than 8 tiles of keys": "N_KV > 8 * BLOCK_N"}),
-            "causal, queries without keys": "IS_CAUSAL and N_Q > N_KV + BLOCK_M",
-            "causal and ragged and strided": "IS_CAUSAL and RAGGED and stride_qd != 1",
-        }
-    ),
-    *PROGRAMS,
-    *SECOND_AXIS,
-    *_guards(
-        {
-            "all batches but the first": "tl.program_id(1) >= H_Q",
-            "all batches but the first, causal": "IS_CAUSAL and tl.program_id(1) >= H_Q",
-            "odd heads": "tl.program_id(1) % H_Q % 2 == 1",
-            "the second tile of queries on, causal": "IS_CAUSAL and tl.program_id(0) > 0",
-        }
-    ),
-    *TURNS,
-)
+_TILES_OF_SCORES = {
+    **_WIDTHS,
+    "D < BLOCK_N": "D < BLOCK_N",
+    "D > BLOCK_N": "D > BLOCK_N",
+    **{f"more than {n} keys": f"N_KV > {n}" for n in (64, 128, 600)},
+    **{f"more than {n} queries": f"N_Q > {n}" for n in (64, 128)},
+    **_many("N_KV", "BLOCK_N", (1, 2, 3, 8), "tiles of keys"),
+    **_many("N_Q", "BLOCK_M", (1, 2, 4), "tiles of queries"),
+    **_remainders("N_KV", "BLOCK_N", "keys"),
+    **_remainders("N_Q", "BLOCK_M", "queries"),
+    **_TILES,
+    **{f"tiles of {n} queries or more": f"BLOCK_M >= {n}" for n in (32, 64)},
+    **{f"tiles of {n} keys or more": f"BLOCK_N >= {n}" for n in (32, 64)},
+    **_K,
+    **_LONGER,
+    "as many queries as keys": "N_Q == N_KV",
+    "padded rows": "stride_qm != D",
+    "packed rows": "stride_qm == D",
+    "q and k of two strides": "stride_qm != stride_kn",
+    **_STRIDED,
+    **_CAUSAL,
+    **_NOT_CAUSAL,
+    **_RAGGED,
+    **_GROUPS,
+    "a group of 1, several heads": "H_Q == H_KV and H_KV > 1",
+    "one key head, several query heads": "H_KV == 1 and H_Q > 1",
+    **_both(_CAUSAL, {**_STRIDED, **_K16, **_LONGER, **_RAGGED, **_GROUPS, **_TILES, **_FULL_KEYS}),
+    **_both(_NOT_CAUSAL, {**_STRIDED, **_K16, **_RAGGED, **_GROUPS}),
+    **_both(_RAGGED, {**_FULL_KEYS, **_LONGER, **_STRIDED, **_K16}),
+    **_both(_GROUPS, {"tiles of 32 queries or more": "BLOCK_M >= 32", **_STRIDED, **_K16}),
+    **_both({"padded rows": "stride_qm != D"}, {**_K16, "more than 2 tiles of keys": "N_KV > 2 * BLOCK_N"}),
+    **_both(_K16, {"D = 128": "D == 128", "more than 8 tiles of keys": "N_KV > 8 * BLOCK_N"}),
+    "causal, queries without keys": "IS_CAUSAL and N_Q > N_KV + BLOCK_M",
+    "causal and ragged and strided": "IS_CAUSAL and RAGGED and stride_qd != 1",
+    **PROGRAMS,
+    **SECOND_AXIS,
+    "all batches but the first": "tl.program_id(1) >= H_Q",
+    "all batches but the first, causal": "IS_CAUSAL and tl.program_id(1) >= H_Q",
+    "odd heads": "tl.program_id(1) % H_Q % 2 == 1",
+    "the second tile of queries on, causal": "IS_CAUSAL and tl.program_id(0) > 0",
+    **TURNS,
+}
 
 
 def _scores(mask: str) -> tuple[Guard, ...]:
     """For a kernel with a tile of scores `s`, whose rows `mask` selects."""
     empty = Guard("a second tile of -inf in a row, in some row", _some_row_empty("s", mask), "s", twice=True)
-    return (*_TILES_OF_SCORES, *_guards(_rows("s", "m_i", mask), "s"), empty)
+    return (*_guards(_TILES_OF_SCORES), *_guards(_rows("s", "m_i", mask), "s"), empty)
 
 
 ATTENTION = _scores("mask_m")
@@ -295,31 +273,25 @@ _O = _dtypes("o_ptr")
 _O_STRIDED = {"strided": "stride_od != 1", "heads side by side": "stride_od == 1 and stride_om != D"}
 
 # the output of attention and its gradient
-DELTA = (
-    *_guards(
-        {
-            **_WIDTHS,
-            **{f"more than {n} queries": f"N_Q > {n}" for n in (64, 128, 600)},
-            **_many("N_Q", "BLOCK_M", (1, 2, 4), "tiles of queries"),
-            **_remainders("N_Q", "BLOCK_M", "queries"),
-            **{f"tiles of {n} queries or more": f"BLOCK_M >= {n}" for n in (32, 64)},
-            "tiles of as many queries as features": "BLOCK_M == D",
-            **_O,
-            "packed rows": "stride_om == D",
-            "o and do of two strides": "stride_om != stride_dom",
-            **_O_STRIDED,
-            "several heads": "H_Q > 1",
-            **_both(_O_STRIDED, {"float16": _O["float16"], "bfloat16": _O["bfloat16"], "several heads": "H_Q > 1"}),
-        }
-    ),
-    *PROGRAMS,
-    *SECOND_AXIS,
-    *_guards(
-        {
-            "all batches but the first": "tl.program_id(1) >= H_Q",
-            "odd heads": "tl.program_id(1) % H_Q % 2 == 1",
-        }
-    ),
+DELTA = _guards(
+    {
+        **_WIDTHS,
+        **{f"more than {n} queries": f"N_Q > {n}" for n in (64, 128, 600)},
+        **_many("N_Q", "BLOCK_M", (1, 2, 4), "tiles of queries"),
+        **_remainders("N_Q", "BLOCK_M", "queries"),
+        **{f"tiles of {n} queries or more": f"BLOCK_M >= {n}" for n in (32, 64)},
+        "tiles of as many queries as features": "BLOCK_M == D",
+        **_O,
+        "packed rows": "stride_om == D",
+        "o and do of two strides": "stride_om != stride_dom",
+        **_O_STRIDED,
+        "several heads": "H_Q > 1",
+        **_both(_O_STRIDED, {"float16": _O["float16"], "bfloat16": _O["bfloat16"], "several heads": "H_Q > 1"}),
+        **PROGRAMS,
+        **SECOND_AXIS,
+        "all batches but the first": "tl.program_id(1) >= H_Q",
+        "odd heads": "tl.program_id(1) % H_Q % 2 == 1",
+    }
 )
 
 
@@ -372,18 +344,14 @@ LINEAR = (
             **_both(_PAST, {**_SLICES, "full chunks": "N % CHUNK == 0", "one chunk": "N <= CHUNK"}),
             **_both(_RAGGED, {**_FULL_KEYS, **_LONGER}),
             **_both(_SLICES, {"not full slices": "D_V % BLOCK_V != 0", "full chunks": "N % CHUNK == 0"}),
-        }
-    ),
-    *PROGRAMS,
-    *SECOND_AXIS,
-    *_guards(
-        {
+            **PROGRAMS,
+            **SECOND_AXIS,
             "axis 2: all programs but the first": "tl.program_id(2) > 0",
             "axis 2: the last program of several": "tl.program_id(2) > 0 and tl.program_id(2) == tl.num_programs(2) - 1",
             "the second head on, the second slice on": "tl.program_id(0) > 0 and tl.program_id(1) > 0",
+            **TURNS,
         }
     ),
-    *TURNS,
     *_guards(
         {
             "a chunk whose features all vanish": "tl.max(k) < 1e-30",
@@ -396,21 +364,19 @@ LINEAR = (
         "k",
     ),
 )
-PREFIX = (
-    *_guards(
-        {
-            **{f"more than {n} chunks": f"N_CHUNKS > {n}" for n in (4, 8, 12, 32)},
-            "one chunk": "N_CHUNKS == 1",
-            **{f"states of more than {n:,} numbers": f"SIZE > {n}" for n in (32, 64, 1024)},
-            **_remainders("SIZE", "BLOCK_SIZE", "numbers"),
-            "tiles of 32 numbers or more": "BLOCK_SIZE >= 32",
-            "tiles of 8 numbers or fewer": "BLOCK_SIZE <= 8",
-            "as many chunks as numbers or more": "N_CHUNKS >= SIZE",
-            "several groups": "tl.num_programs(1) > 1",
-            "several tiles and several groups": "tl.num_programs(1) > 1 and SIZE > BLOCK_SIZE",
-        }
-    ),
-    *PROGRAMS,
-    *SECOND_AXIS,
-    *TURNS,
+PREFIX = _guards(
+    {
+        **{f"more than {n} chunks": f"N_CHUNKS > {n}" for n in (4, 8, 12, 32)},
+        "one chunk": "N_CHUNKS == 1",
+        **{f"states of more than {n:,} numbers": f"SIZE > {n}" for n in (32, 64, 1024)},
+        **_remainders("SIZE", "BLOCK_SIZE", "numbers"),
+        "tiles of 32 numbers or more": "BLOCK_SIZE >= 32",
+        "tiles of 8 numbers or fewer": "BLOCK_SIZE <= 8",
+        "as many chunks as numbers or more": "N_CHUNKS >= SIZE",
+        "several groups": "tl.num_programs(1) > 1",
+        "several tiles and several groups": "tl.num_programs(1) > 1 and SIZE > BLOCK_SIZE",
+        **PROGRAMS,
+        **SECOND_AXIS,
+        **TURNS,
+    }
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -20,6 +19,7 @@ from checker.judge import memory_gate, traffic_gate
 from checker.judge.launches import Prepared, prepare_all, volume
 from checker.judge.outcome import Outcome, simulate
 from checker.judge.runner import Runner
+from checker.judge.verdict import Verdict
 from checker.misconceptions import bank, solution
 from checker.puzzle import Case, Puzzle
 from checker.sandbox import Sandbox
@@ -59,12 +59,12 @@ def drawn_cases(puzzle: Puzzle) -> list[Case]:
     return sorted(cases, key=volume)[:DRAWN]
 
 
-def gate_of(puzzle: Puzzle, source: KernelSource) -> str:
-    """The gate that stops the kernel, empty if it passes. Raises RuntimeError if the checker itself fails."""
-    verdict = check_source(puzzle, source, "cpu", diagnose=False, hurry=False)
+def judged(puzzle: Puzzle, source: KernelSource, diagnose: bool) -> Verdict:
+    """The verdict. Raises RuntimeError if the checker itself fails."""
+    verdict = check_source(puzzle, source, "cpu", diagnose=diagnose, hurry=False)
     if verdict.status == "infra_error":
         raise RuntimeError(verdict.gates[0].detail)
-    return verdict.failure.gate if verdict.failure is not None else ""
+    return verdict
 
 
 def fault(puzzle: Puzzle, outcome: Outcome) -> str:
@@ -77,31 +77,23 @@ def fault(puzzle: Puzzle, outcome: Outcome) -> str:
     return "traffic" if traffic_gate.overdrawn(puzzle, outcome) else ""
 
 
-# ---------------------------------------------------------------------------------------------------- the bank
-
-
 def wrong_kernel(task: tuple[str, str]) -> tuple[Fate, bool]:
     """A wrong kernel of the bank: killed if a gate meant for it stops it. And whether it was given its name."""
     puzzle, name = task
     wrong = next(one for one in bank(puzzle) if one.name == name)
-    verdict = check_source(PUZZLES[puzzle], wrong.source, "cpu", hurry=False)
-    if verdict.status == "infra_error":
-        raise RuntimeError(f"{puzzle}/{name}: {verdict.gates[0].detail}")
+    verdict = judged(PUZZLES[puzzle], wrong.source, diagnose=True)
     gate = verdict.failure.gate if verdict.failure is not None else "none"
     named = verdict.diagnosis is not None and verdict.diagnosis.misconception in (name, *wrong.same_as)
     differs = "" if gate in wrong.gates else f"stopped by {gate}, meant for {' or '.join(wrong.gates)}"
     return Fate(puzzle, f"{puzzle}: {name}", "survived" if differs else "killed", gate, differs), named
 
 
-# ----------------------------------------------------------------------------------------------- mechanical mutants
-
-
 def mechanical(mutant: Mutant) -> Fate:
     """What becomes of a mechanical mutant."""
     puzzle = PUZZLES[mutant.puzzle]
     source = source_of(puzzle, mutant.source)
-    if gate := gate_of(puzzle, source):
-        return Fate(puzzle.name, mutant.key, "killed", by=gate)
+    if failure := judged(puzzle, source, diagnose=False).failure:
+        return Fate(puzzle.name, mutant.key, "killed", by=failure.gate)
     differs = next(_differences(puzzle, source), "")
     return Fate(puzzle.name, mutant.key, "survived" if differs else "equivalent", differs=differs)
 
@@ -157,10 +149,5 @@ def _accesses(trace: Trace) -> Counter[tuple[object, ...]]:
 
 def judge_all(judge: Callable[[Any], Any], tasks: Sequence[Any], jobs: int) -> Iterator[Any]:
     """The results in order, from `jobs` processes, each with a sandbox of its own."""
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
+    with ProcessPoolExecutor(jobs, get_context("spawn"), torch.set_num_threads, (1,)) as pool:
         yield from pool.map(judge, tasks)
-
-
-def _one_thread() -> None:
-    torch.set_num_threads(1)
-    os.environ["OMP_NUM_THREADS"] = "1"

@@ -239,7 +239,6 @@ def _calls(node: ast.Call) -> Iterator[Change]:
         case ast.Attribute(value=ast.Name(id="tl"), attr=name):
             for other in FUNCTIONS.get(name, ()):
                 yield node, ast.Call(ast.Attribute(ast.Name("tl", ast.Load()), other), node.args, node.keywords)
-            yield from _keywords(node)
             yield from _arguments(node, name)
         case ast.Attribute(value=value, attr="to"):
             width = node.args[0]
@@ -249,7 +248,10 @@ def _calls(node: ast.Call) -> Iterator[Change]:
                 yield width, ast.Attribute(width.value, "float16", ast.Load())
 
 
-def _keywords(node: ast.Call) -> Iterator[Change]:
+def _arguments(node: ast.Call, name: str) -> Iterator[Change]:
+    def with_arguments(*arguments: ast.expr) -> Change:
+        return node, ast.Call(node.func, list(arguments), node.keywords)
+
     for keyword in node.keywords:
         if keyword.arg in ("mask", "other"):
             yield node, ast.Call(node.func, node.args, [k for k in node.keywords if k is not keyword])
@@ -258,12 +260,6 @@ def _keywords(node: ast.Call) -> Iterator[Change]:
             yield keyword.value, ast.UnaryOp(ast.Invert(), keyword.value)
         if keyword.arg == "dtype" and isinstance(keyword.value, ast.Attribute):
             yield keyword.value, ast.Attribute(keyword.value.value, "float16", ast.Load())
-
-
-def _arguments(node: ast.Call, name: str) -> Iterator[Change]:
-    def with_arguments(*arguments: ast.expr) -> Change:
-        return node, ast.Call(node.func, list(arguments), node.keywords)
-
     last = node.args[-1] if node.args else None
     if name in ("full", "zeros") and isinstance(last, ast.Attribute) and last.attr == "float32":
         yield last, ast.Attribute(last.value, "float16", ast.Load())

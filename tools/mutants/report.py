@@ -41,9 +41,8 @@ def reasons() -> list[Reason]:
     return [Reason(r["title"], " ".join(r["because"].split()), tuple(r["mutants"])) for r in data["reason"]]
 
 
-def load() -> dict[str, Any]:
-    report: dict[str, Any] = json.loads(REPORT.read_text("utf-8"))
-    return report
+def load() -> Any:
+    return json.loads(REPORT.read_text("utf-8"))
 
 
 def table_of_fates(fates: Sequence[Fate], named: int | None = None) -> dict[str, Any]:
@@ -74,12 +73,8 @@ def put(kind: str, puzzle: str, table: Mapping[str, Any]) -> None:
 
 def survivors() -> dict[str, str]:
     """Every survivor, and how it differs from a right kernel."""
-    return {
-        mutant: differs
-        for kind in load()["kinds"].values()
-        for table in kind["puzzles"].values()
-        for mutant, differs in table["survivors"].items()
-    }
+    tables = (table for kind in load()["kinds"].values() for table in kind["puzzles"].values())
+    return {mutant: differs for table in tables for mutant, differs in table["survivors"].items()}
 
 
 def total(kind: str) -> dict[str, int | float]:
