@@ -397,7 +397,8 @@ def pipeline(name: str, device: str = "auto", dtype: str = "float32", **sizes: S
     on_gpu = _on_gpu(device, "pipeline(device='cpu') runs in the simulator")
     chosen = PIPELINES[name]
     with sizes_as_usage_errors():
-        case = chosen.named(case_for("pipeline", sizes, replace(chosen.case, dtype=dtype)))
+        case = case_for("pipeline", sizes, replace(chosen.case, dtype=dtype))
+        chosen.check(case)
     with display.working(f"Running {len(chosen.kernels)} kernels …") as area:
         found = _run(chosen, case, device != "cuda", on_gpu, sizes)
         area.show(display.NOTHING)

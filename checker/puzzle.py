@@ -5,9 +5,10 @@ The files in `checker/course/` fill these in, and every other room reads them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 import torch
 
@@ -26,26 +27,64 @@ CPU, GPU, TIMED = frozenset({"cpu"}), frozenset({"gpu"}), frozenset({"bench"})
 """Values of `Case.devices`: simulator only, GPU only, and neither: `bench` times these, and `xray` compiles them."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """One combination of sizes, values and memory layout that a kernel is tried on.
+def _unchanged(values: Any, case: Case) -> Any:
+    return values
 
-    - `sizes`: the puzzle's symbols, ``{"M": 5, "N": 37}``. The checker may reduce them to find the smallest failing shape.
-    - `meta`: the constexpr tile sizes that the course chooses, ``{"BLOCK_N": 64}``.
-    - `family`: how values are made (see `checker/course/families.py`). `layout`: how the tensors lie in memory.
-    - `devices`: where the case runs. Large ones run only on a GPU.
-    - `flags`: switches of the puzzle, ``{"IS_CAUSAL": True}``.
+
+@dataclass(frozen=True)
+class Family:
+    """A way to make the values of a case.
+
+    - `words` end a sentence that begins with "It fails with", `label` stands for the family in the names of cases.
+    - ``make(values, case)`` changes normal values, or makes others. What `values` are is up to the puzzles that share the family:
+      the rows of a matrix, or queries, keys and values.
+    - `chunks` is the number of chunks or tiles that a row needs to show what the family is for.
+    - `without` maps words for one kind of part to the same family without such parts.
     """
 
     name: str
+    words: str = ""
+    label: str = ""
+    make: Callable[..., Any] = _unchanged
+    chunks: int = 2
+    without: Mapping[str, Family] = field(default_factory=dict, compare=False)
+
+
+NORMAL = Family("normal", "ordinary values")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One combination of sizes, values and memory layout that a kernel is tried on. Two cases are the same if their fields are.
+
+    - `sizes`: the puzzle's symbols, ``{"M": 5, "N": 37}``. The checker may reduce them to find the smallest failing shape.
+    - `meta`: the constexpr tile sizes that the course chooses, ``{"BLOCK_N": 64}``.
+    - `family`: how values are made. `layout`: how the tensors lie in memory.
+    - `devices`: where the case runs. Large cases run only on a GPU.
+    - `flags`: switches of the puzzle, ``{"IS_CAUSAL": True}``.
+    """
+
     sizes: Mapping[str, int]
     meta: Mapping[str, int]
     dtype: str = "float32"
-    family: str = "normal"
+    family: Family = NORMAL
     layout: str = "contiguous"
     seed: int = 0
     devices: frozenset[str] = frozenset({"cpu", "gpu"})
     flags: Mapping[str, Scalar] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """``M = 5, N = 37, BLOCK_N = 16, float16, ascending rows, padded``: everything but the defaults."""
+        flags = {name: value for name, value in self.flags.items() if value}
+        numbers = {**self.sizes, **self.meta, **flags, **({"seed": self.seed} if self.seed else {})}
+        words = [name if value is True else f"{name} = {value}" for name, value in numbers.items()]
+        words += [self.dtype, self.family.label, "" if self.layout == "contiguous" else self.layout]
+        return ", ".join(filter(None, words))
+
+    def __hash__(self) -> int:
+        mappings = (frozenset(mapping.items()) for mapping in (self.sizes, self.meta, self.flags))
+        return hash((*mappings, self.dtype, self.family.name, self.layout, self.seed, self.devices))
 
 
 @dataclass(frozen=True)
@@ -100,6 +139,16 @@ class Hint:
     question: str
     idea: str
     skeleton: str
+
+
+@dataclass(frozen=True)
+class Text:
+    """What a puzzle's page says: its task, help while solving it, and the explanation afterwards."""
+
+    title: str
+    statement: str
+    hint: Hint
+    explanation: str
 
 
 @dataclass(frozen=True)
@@ -160,17 +209,17 @@ class Part:
 
 @dataclass(frozen=True)
 class Puzzle:
-    """One exercise: its task, launch, judgement and help."""
+    """One exercise: its task, launch, judgement and help. Course files make it with `checker.authoring.puzzle`."""
 
     name: str
-    title: str
     kernel: str
     parameters: tuple[str, ...]
     notebook: str
     points: int
     outputs: tuple[str, ...]
-    statement: str
-    cases: tuple[Case, ...]
+    text: Callable[[], Text]
+    """Reads the puzzle's page, once."""
+    cases: Sequence[Case]
     make: Callable[[Case], Tensors]
     """All tensors of a case, outputs included. The contents of outputs do not matter: the checker poisons them."""
     reference: Callable[[Case, Tensors], Tensors]
@@ -183,19 +232,33 @@ class Puzzle:
     """The scale of an absolute error in an output, broadcastable to its float64 reference."""
     tolerance: Mapping[str, Tolerance]
     """By the case's dtype, for outputs that are not in `output_tolerance`."""
-    hint: Hint
-    explanation: str
     film: FilmSpec
     output_tolerance: Mapping[str, Mapping[str, Tolerance]] = field(default_factory=dict)
     """By output, then by the case's dtype."""
     long: tuple[Long, ...] = ()
-    """What has to be addressed in 64 bits; empty for a puzzle before this is taught."""
+    """Tensors that must be addressed in 64 bits; empty for a puzzle before this is taught."""
     many: tuple[Many, ...] = ()
     """What there can be more of than 16 bits can count."""
-    drawn: Callable[[Random], tuple[Case, ...]] = lambda draw: ()
-    """Random cases of the same construction as `cases`, which graded runs use in addition."""
+    drawn: Callable[[Random], tuple[Case, ...]] = lambda random: ()
+    """Random cases from the same space as `cases`, which graded runs use in addition."""
     parts: tuple[Part, ...] = ()
     """In the order they are written; each includes those before it."""
+
+    @property
+    def title(self) -> str:
+        return self.text().title
+
+    @property
+    def statement(self) -> str:
+        return self.text().statement
+
+    @property
+    def hint(self) -> Hint:
+        return self.text().hint
+
+    @property
+    def explanation(self) -> str:
+        return self.text().explanation
 
 
 RunKernel = Callable[[str, Launch], Mapping[str, torch.Tensor]]
@@ -213,8 +276,8 @@ class Pipeline:
     """The tile sizes of each kernel, by its puzzle's name."""
     case: Case
     """The default sizes, tiles and flags."""
-    named: Callable[[Case], Case]
-    """The case with a name made of its sizes. Raises ValueError for sizes that the kernels do not take."""
+    check: Callable[[Case], None]
+    """Raises ValueError for sizes that the kernels do not take."""
     make: Callable[[Case], Tensors]
     reference: Callable[[Case, Tensors], Tensors]
     run: Callable[[Case, Tensors, RunKernel, Mapping[str, Mapping[str, Scalar]]], Tensors]

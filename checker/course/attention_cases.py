@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from checker.course.covering import Row, covering, length, smallest_first
-from checker.course.families import case_name, counted, row_magnitude
-from checker.course.family_words import in_name
+from checker.authoring.covering import Row, covering
+from checker.authoring.space import length, smallest_first
+from checker.course.tensors import row_magnitude
 from checker.puzzle import Case, Tolerance
 
 TOLERANCE = {
@@ -99,7 +99,7 @@ def scale_of_outputs(case: Case, output: str, expected: torch.Tensor) -> torch.T
 
     Twice that where scores are near -150 or +120 and queries have 16 bits: a kernel may scale them and round them again.
     """
-    rounded = case.family in ("negative", "positive") and case.dtype != "float32"
+    rounded = case.family.name in ("negative", "positive") and case.dtype != "float32"
     return row_magnitude(case, output, expected) * (2 if rounded else 1)
 
 
@@ -112,26 +112,11 @@ def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     """
     if output == "o_ptr":
         return scale_of_outputs(case, output, expected)
-    if case.family == "constant":
+    if case.family.name == "constant":
         return torch.full_like(expected, 2.0**-11)
-    if case.family == "creeping_scores":
+    if case.family.name == "creeping_scores":
         return expected.abs()
     return expected.abs().clamp(1.0) * (1.0 if case.dtype == "float32" else 1.5)
-
-
-def described(n_q: int, n_kv: int, d: int, block: tuple[int, int], flags: Mapping[str, Any], **more: Any) -> str:
-    """A case's sizes, tiles, dtype, flags, family and layout, for its name."""
-    return case_name(
-        f"{counted(n_q, 'query', 'queries')} × {counted(n_kv, 'key', 'keys')}",
-        f"D = {d}",
-        f"tiles {block[0]} × {block[1]}",
-        more.get("dtype", "float32"),
-        "causal" if flags.get("IS_CAUSAL") else "",
-        ("", "ragged", "ragged in full tiles")[int(flags.get("RAGGED", 0))],
-        f"scale {flags['SCALE']}" if flags.get("SCALE") else "",
-        in_name(more.get("family", "normal")),
-        more.get("layout", ""),
-    )
 
 
 def values_of(row: Row) -> dict[str, Any]:

@@ -8,14 +8,16 @@ from typing import Any
 
 import torch
 
+from checker.authoring import puzzle
+from checker.authoring.covering import Row, covering
+from checker.authoring.space import length, smallest_first
 from checker.course import attention_heads
 from checker.course.attention_cases import DTYPES as DTYPE_NAMES
-from checker.course.attention_heads import MIXED, laid_out, stride_names, strides
-from checker.course.covering import Row, covering, length, smallest_first
+from checker.course.attention_heads import MIXED, laid_out, strides
 from checker.course.diagrams import flowing
-from checker.course.families import case_name, counted, generator, once_a_case
-from checker.course.family_words import in_name
-from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+from checker.course.family_words import case_of
+from checker.course.tensors import generator, once_a_case
+from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Launch, Scalar, Tensors, Tolerance
 
 TOLERANCE = {
     "float32": Tolerance(rtol=0.0, c=96.0),
@@ -49,7 +51,7 @@ def _values(case: Case, shape: tuple[int, ...]) -> tuple[torch.Tensor, torch.Ten
     """o and do of `shape` [B, H_Q, N_Q, D], float64. Raises ValueError for an unknown family."""
     g = generator(case)
     o, do = (torch.randn(shape, generator=g, dtype=torch.float64) for _ in range(2))
-    match case.family:
+    match case.family.name:
         case "normal":
             return o, do
         case "large":  # products overflow in float16
@@ -119,16 +121,7 @@ def budget(case: Case) -> dict[str, Allowance]:
 
 
 def _case(b: int, h_q: int, n_q: int, d: int, block: int, **more: Any) -> Case:
-    name = case_name(
-        f"{b} × {counted(h_q, 'head', 'heads')}",
-        counted(n_q, "query", "queries"),
-        f"D = {d}",
-        f"tiles of {block}",
-        more.get("dtype", "float32"),
-        in_name(more.get("family", "normal")),
-        more.get("layout", ""),
-    )
-    return Case(name, {"B": b, "H_Q": h_q, "N_Q": n_q, "D": d}, {"BLOCK_M": block}, **more)
+    return case_of({"B": b, "H_Q": h_q, "N_Q": n_q, "D": d}, {"BLOCK_M": block}, **more)
 
 
 _FACTORS: dict[str, tuple[Any, ...]] = {
@@ -170,20 +163,11 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
     return tuple(found)
 
 
-PUZZLE = Puzzle(
-    name="attention_delta",
-    title="Delta of attention",
-    kernel="attention_delta_kernel",
-    parameters=(
-        *("o_ptr", "do_ptr", "delta_ptr"),
-        *stride_names("o", "do"),
-        *("H_Q", "N_Q", "BLOCK_M", "D"),
-    ),
+PUZZLE = puzzle(
+    __file__,
     notebook="08_the_way_back",
     points=2,
     outputs=("delta_ptr",),
-    statement="o is the output of attention and do the gradient of a loss with respect to it. delta of a query is the dot product of "
-    "its two rows, in float32. One program per tile of BLOCK_M queries of one head; o and do each have strides of their own.",
     cases=(
         *_covered(),
         *(_case(2, 2, 21, 16, 16, layout=layout) for layout in MIXED),
@@ -214,19 +198,6 @@ PUZZLE = Puzzle(
     budget=budget,
     scale=scale,
     tolerance=TOLERANCE,
-    hint=Hint(
-        question="A row of o is (1, 2) and its gradient is (0.5, -1). What is delta? How many numbers does the kernel store for a tile of "
-        "16 queries and D = 64?",
-        idea="Two tiles of [BLOCK_M, D], multiplied element by element and added up along the features. What is hard is the addresses: "
-        "batch and head from tl.program_id(1), as in the forward pass, and four strides for each tensor. delta lies without gaps, as the "
-        "log-sum-exp did.",
-        skeleton="batch, head = ...\noffs_m = ...\noffs_d = tl.arange(0, D)\nmask_m = ...\n"
-        "o = tl.load(o_ptr + ..., mask=mask_m[:, None], other=0.0).to(tl.float32)\ndo = ...\n"
-        "tl.store(delta_ptr + ..., tl.sum(..., axis=1), mask=mask_m)",
-    ),
-    explanation="Going back through a softmax takes delta = Σ p · dp over a row of weights, as long as there are keys. But dp = do · vᵀ, and the "
-    "sum of p · v over the keys is the output o: so delta = do · o, D products instead of N. Both rows are in memory already, and four "
-    "bytes a query are all that it leaves.",
     long=attention_heads.long("o", "do"),
     film=FilmSpec(
         case=_case(1, 2, 6, 16, 4),

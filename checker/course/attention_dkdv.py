@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from checker.authoring import puzzle
 from checker.course import attention_gradients, attention_heads
 from checker.course.attention_gradients import MANY_SMALL, every_pair, gpu_cases, gradients, shared_cases
 from checker.course.attention_heads import (
@@ -15,10 +16,9 @@ from checker.course.attention_heads import (
     key_lengths,
     parts,
     sizes,
-    stride_names,
 )
 from checker.course.diagrams import attention_dkdv
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Launch, Scalar, Tensors
 
 OUTPUTS = ("dk_ptr", "dv_ptr")
 STRIDED = ("q", "k", "v", "do", "dk", "dv")
@@ -66,21 +66,11 @@ def budget(case: Case) -> dict[str, Allowance]:
     }
 
 
-PUZZLE = Puzzle(
-    name="attention_dkdv",
-    title="The gradients of keys and values",
-    kernel="attention_dkdv_kernel",
-    parameters=(
-        *("q_ptr", "k_ptr", "v_ptr", "do_ptr", "lse_ptr", "delta_ptr", "dk_ptr", "dv_ptr", "key_lengths_ptr"),
-        *stride_names(*STRIDED),
-        *("scale", "H_Q", "H_KV", "N_Q", "N_KV", "IS_CAUSAL", "BLOCK_M", "BLOCK_N", "D"),
-    ),
+PUZZLE = puzzle(
+    __file__,
     notebook="09_two_loops_back",
     points=8,
     outputs=OUTPUTS,
-    statement="dV = PᵀdO and dK = scale · dSᵀQ with P = exp(scale · QKᵀ − lse) and dS = P ∘ (dO Vᵀ − Δ), for batches and heads, any"
-    " strides, query heads that share key heads, a causal mask with the ends aligned, and keys padded to key_lengths[b]. Padded keys"
-    " have gradients of 0. lse and Δ are given; the weights P are made again, tile by tile.",
     cases=(
         *every_pair(),
         heads_case(1, (1, 1), (1, 1), 16, (16, 16)),
@@ -127,20 +117,6 @@ PUZZLE = Puzzle(
     budget=budget,
     scale=attention_gradients.scale,
     tolerance=attention_gradients.TOLERANCE,
-    hint=Hint(
-        question="A program owns five keys of a causal text of as many keys as queries, the tile that begins with key 10: which queries "
-        "send it a gradient? And if three query heads share this key head, whose dK do they add to?",
-        idea="Keep k and v, walk over queries: for every head of the group, for every tile of queries from the first that sees a key of the "
-        "tile. Make s with keys down and queries across, k @ qᵀ: then p @ do and ds @ q are products as they stand. p = exp(s - lse) needs no "
-        "maximum and no sum; it is 0 where a key is hidden, and that has to be said after exp, since lse may be -inf. Multiply dk by scale once.",
-        skeleton="dk = dv = zeros of [BLOCK_N, D]\nbegin_m = ...\nfor head in range(head_kv * group, (head_kv + 1) * group):\n"
-        "    for start_m in range(begin_m, end_m, BLOCK_M):\n        q, do, lse, delta = ...\n        s = tl.dot(k, tl.trans(q)) * scale\n"
-        "        p = tl.where(seen, tl.exp(...), 0.0)\n        dv = tl.dot(p.to(do.dtype), do, dv)\n        dp = ...\n        ds = ...\n"
-        "        dk = ...\ntl.store(...)  # dk * scale\ntl.store(...)  # dv",
-    ),
-    explanation="The forward pass kept one number a query, the log-sum-exp, and that is enough to make every weight again: P = exp(S − lse) is "
-    "already divided by its sum. So a tile of keys can walk over the queries in any order and add up. Because one program owns the tile for all "
-    "query heads that share it, nobody else writes there: no atomics, and the same bits in every run.",
     long=attention_heads.long(*STRIDED),
     film=FilmSpec(
         case=heads_case(1, (2, 1), (64, 64), 16, (16, 16), CAUSAL, family="rising"),

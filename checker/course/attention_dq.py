@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from checker.authoring import puzzle
 from checker.course import attention_gradients, attention_heads
 from checker.course.attention_gradients import MANY_SMALL, every_pair, gpu_cases, gradients, shared_cases
 from checker.course.attention_heads import (
@@ -16,10 +17,9 @@ from checker.course.attention_heads import (
     heads_case,
     parts,
     sizes,
-    stride_names,
 )
 from checker.course.diagrams import attention_dq
-from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import DTYPES, Allowance, Case, FilmSpec, Launch, Scalar, Tensors
 
 OUTPUTS = ("dq_ptr",)
 STRIDED = ("q", "k", "v", "do", "dq")
@@ -62,21 +62,11 @@ def budget(case: Case) -> dict[str, Allowance]:
     }
 
 
-PUZZLE = Puzzle(
-    name="attention_dq",
-    title="The gradient of queries",
-    kernel="attention_dq_kernel",
-    parameters=(
-        *("q_ptr", "k_ptr", "v_ptr", "do_ptr", "lse_ptr", "delta_ptr", "dq_ptr", "key_lengths_ptr"),
-        *stride_names(*STRIDED),
-        *("scale", "H_Q", "H_KV", "N_Q", "N_KV", "IS_CAUSAL", "BLOCK_M", "BLOCK_N", "D"),
-    ),
+PUZZLE = puzzle(
+    __file__,
     notebook="09_two_loops_back",
     points=5,
     outputs=OUTPUTS,
-    statement="dQ = scale · dS K with P = exp(scale · QKᵀ − lse) and dS = P ∘ (dO Vᵀ − Δ), for batches and heads, any strides, query"
-    " heads that share key heads, a causal mask with the ends aligned, and keys padded to key_lengths[b]. A query that sees no key has an"
-    " lse of -inf and a gradient of 0. lse and Δ are given; the weights P are made again, tile by tile.",
     cases=(
         *every_pair(),
         heads_case(1, (1, 1), (1, 2), 16, (16, 16)),
@@ -142,19 +132,6 @@ PUZZLE = Puzzle(
     budget=budget,
     scale=attention_gradients.scale,
     tolerance=attention_gradients.TOLERANCE,
-    hint=Hint(
-        question="The forward kernel kept a maximum and a sum for every query and mended them in every round: which of that is still needed when "
-        "the log-sum-exp is there from the start?",
-        idea="None of it: p = exp(s - lse) is a weight, whichever tile comes first. Keep q, do, lse and delta, walk over keys as the forward kernel "
-        "does, up to the last key that the tile sees. dp = do @ vᵀ, ds = p * (dp - delta) with delta by rows, and dq adds up ds @ k. p has to be 0 "
-        "where a key is hidden, and that has to be said after exp, since lse may be -inf. Multiply by scale once, at the end.",
-        skeleton="q, do, lse, delta = ...\ndq = tl.zeros([BLOCK_M, D], tl.float32)\nend_n = ...\nfor start_n in range(0, end_n, BLOCK_N):\n"
-        "    k, v = ...\n    s = tl.dot(q, tl.trans(k)) * scale\n    seen = ...\n    p = tl.where(seen, tl.exp(...), 0.0)\n    dp = ...\n"
-        "    ds = ...\n    dq = tl.dot(ds.to(k.dtype), k, dq)\ntl.store(...)  # dq * scale",
-    ),
-    explanation="dQ has the loop of the forward kernel, without its maximum, its sum and its rescaling: the log-sum-exp knows both. Softmax hands back "
-    "P ∘ (dP − Δ): what all weights of a row gain together is taken off, because they share one sum. A second kernel that walks the other way "
-    "makes dK and dV: in one kernel either dQ or dK and dV would have to be added up in memory by many programs at once.",
     long=attention_heads.long(*STRIDED),
     film=FilmSpec(
         case=heads_case(1, (1, 1), (64, 64), 16, (16, 16), CAUSAL, family="rising"),

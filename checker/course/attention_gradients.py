@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import torch
 
+from checker.authoring.covering import Row
 from checker.course import attention_cases
 from checker.course.attention_cases import covered
 from checker.course.attention_heads import (
@@ -36,8 +37,7 @@ from checker.course.attention_heads import (
     with_padding,
 )
 from checker.course.attention_inputs import LARGE, attention, distinct_values, queries_keys_values, scale_of
-from checker.course.covering import Row
-from checker.course.families import generator, once_a_case
+from checker.course.tensors import generator, once_a_case
 from checker.puzzle import DTYPES, GPU, TIMED, Case, Tensors
 
 MANY_SMALL = "many_small"
@@ -64,14 +64,14 @@ def inputs(case: Case) -> Tensors:
     A query that sees no key has a log-sum-exp of -inf and a Δ of 0.
     """
     b, h_q, h_kv, n_q, n_kv, d = sizes(case)
-    if case.family == MANY_SMALL:
+    if case.family.name == MANY_SMALL:
         q, k, v, do = _many_small(case)
     else:
         q, k, v = queries_keys_values(case, (b, h_q, n_q, d), (b, h_kv, n_kv, d))
         do = distinct_values(q.shape, _generator(case)) * _shrunk(case)
-        if case.family == "one_way":
+        if case.family.name == "one_way":
             do = -do.abs()
-        if case.family == "blanks":  # every row adds up to exactly 0
+        if case.family.name == "blanks":  # every row adds up to exactly 0
             do[..., 1::2] = -do[..., ::2]
     lengths = key_lengths(case)
     k, v = with_padding(k, v, lengths)
@@ -105,7 +105,7 @@ def _generator(case: Case) -> torch.Generator:
 
 def _shrunk(case: Case) -> float:
     """The factor of dO that keeps dO Vᵀ within the range of the dtype when the values are large."""
-    if case.family != "large":
+    if case.family.name != "large":
         return 1.0
     return 4 / LARGE[case.dtype] if case.dtype == "float16" else 1 / LARGE[case.dtype]
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import torch
 
-from checker.course.attention_cases import FACTORS, SCALED, TILES_OF_KEYS, described, values_of
+from checker.authoring.covering import Row
+from checker.course.attention_cases import FACTORS, SCALED, TILES_OF_KEYS, values_of
 from checker.course.attention_inputs import attention, queries_keys_values, scale_of
-from checker.course.covering import Row
+from checker.course.family_words import case_of
 from checker.puzzle import DTYPES, Allowance, Case, Launch, Long, Part, Scalar, Tensors
 
 AXES = {"q": "bhmd", "k": "bhnd", "v": "bhnd", "o": "bhmd", "do": "bhmd", "dq": "bhmd", "dk": "bhnd", "dv": "bhnd"}
@@ -264,9 +265,8 @@ def heads_case(
     It is neither causal nor ragged unless `flags` say so.
     """
     flags = {"IS_CAUSAL": False, "RAGGED": 0} | (dict(flags) if flags else {})
-    name = f"{b} × {h[0]}/{h[1]} heads, {described(*n, d, block, flags, **more)}"
     sizes = {"B": b, "H_Q": h[0], "H_KV": h[1], "N_Q": n[0], "N_KV": n[1], "D": d}
-    return Case(name, sizes, {"BLOCK_M": block[0], "BLOCK_N": block[1]}, flags=flags, **more)
+    return case_of(sizes, {"BLOCK_M": block[0], "BLOCK_N": block[1]}, flags=flags, **more)
 
 
 def _one_key_head_each(case: Case) -> bool:

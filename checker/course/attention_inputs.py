@@ -15,8 +15,9 @@ import torch
 
 from checker.course.chunk_kinds import IN_SIGHT, PAIRS, TRIPLES, Kind, Plan, extremes, rows_of_kinds
 from checker.course.diagrams import ONLINE_ATTENTION
-from checker.course.families import REACH, chunk_width, generator
+from checker.course.families import REACH
 from checker.course.softmax_rows import honest_forms
+from checker.course.tensors import chunk_width, generator
 from checker.films.diagram import ExactState, RunningState
 from checker.puzzle import DTYPES, Case, Tensors
 
@@ -89,18 +90,18 @@ def queries_keys_values(
     v = torch.randn(kv_shape, generator=g, dtype=torch.float64)
     d, n = q_shape[-1], kv_shape[-2]
     plan = _plan(case)
-    if case.family == "rare_keys":
+    if case.family.name == "rare_keys":
         q, k = _chosen(case, None, q_shape, kv_shape)
         q = q * OF_BASE_TWO[case.dtype]
         k = ten_bits(k / OF_BASE_TWO[case.dtype]).to(DTYPES[case.dtype]).double()
         scores = scale_of(case) * q.max() * k[..., :1]  # the same for every query
         v = ten_bits(distinct_values(kv_shape, g) * (-scores).exp())
         return tuple(x.to(DTYPES[case.dtype]) for x in (q, k, v))  # type: ignore[return-value]
-    if plan is not None or case.family in ("spike", "constant", *LEVELS):
+    if plan is not None or case.family.name in ("spike", "constant", *LEVELS):
         q, k = _chosen(case, plan, q_shape, kv_shape)
-        v = distinct_values(kv_shape, g) * (LARGE[case.dtype] if case.family == "large" else 1.0)
+        v = distinct_values(kv_shape, g) * (LARGE[case.dtype] if case.family.name == "large" else 1.0)
         return tuple(x.to(DTYPES[case.dtype]) for x in (q, k, v))  # type: ignore[return-value]
-    match case.family:
+    match case.family.name:
         case "normal":  # scores with a standard deviation of 1, whatever the scale
             q, v = q * (d**-0.5 / scale_of(case)), distinct_values(kv_shape, g)
         case "ramp":  # keys grow along the sequence, so the maximum keeps rising: exposes a missing rescale
@@ -125,7 +126,7 @@ def queries_keys_values(
             v[..., 1::2, :] = -v[..., : n // 2 * 2 : 2, :]
             v[..., n // 2 * 2 :, :] = 0.0
         case "negative" | "positive":  # scores near -150 or +120: exposes a maximum that starts at 0 or is missing
-            target = -150.0 if case.family == "negative" else 120.0
+            target = -150.0 if case.family.name == "negative" else 120.0
             along = (abs(target) * d**-0.5) ** 0.5  # (along * ones) · (along * ones) / sqrt(D) = |target|
             q = 0.25 * q + along
             k = 0.25 * k + along * (1 if target > 0 else -1)
@@ -143,16 +144,16 @@ def queries_keys_values(
     if case.dtype == "float32":
         q, k, v = (x.to(torch.float16).double() for x in (q, k, v))
     # powers of two keep the mantissas
-    if case.family == "huge":
+    if case.family.name == "huge":
         v = v * 2.0**20
-    if case.family == "abyss":
+    if case.family.name == "abyss":
         q, k = q * 2.0**36, k * 2.0**36
     return tuple(x.to(DTYPES[case.dtype]) for x in (q, k, v))  # type: ignore[return-value]
 
 
 def _plan(case: Case) -> Plan | None:
     """The plan of a family whose scores are built from kinds of tiles, None for the others."""
-    match case.family:
+    match case.family.name:
         case "extreme_scores":
             return _of_products(extremes(REACH[case.dtype]))
         case "vast_scores":
@@ -174,19 +175,19 @@ def _chosen(
     if plan is not None:
         seed = generator(case).initial_seed()
         scores = rows_of_kinds(heads * rows, n, chunk_width(case, n), plan, dtype, seed)
-    elif case.family == "rare_keys":
+    elif case.family.name == "rare_keys":
         scores = -_depths(case, n, chunk_width(case, n)).expand(heads * rows, n)
-    elif case.family in LEVELS:
-        levels = torch.atleast_2d(LEVELS[case.family](torch.arange(n, dtype=torch.float64)))
+    elif case.family.name in LEVELS:
+        levels = torch.atleast_2d(LEVELS[case.family.name](torch.arange(n, dtype=torch.float64)))
         scores = levels[torch.arange(rows) % len(levels)].repeat(heads, 1)
     else:  # zeros, or for "spike": after the first key, 16 more add less than half a step to a sum in the case's dtype
-        after = math.log(0.45 * torch.finfo(dtype).eps / 16) if case.family == "spike" else 0.0
+        after = math.log(0.45 * torch.finfo(dtype).eps / 16) if case.family.name == "spike" else 0.0
         scores = torch.full((heads * rows, n), after, dtype=torch.float64)
         scores[:, 0] = 0.0
     parts = [chosen_scores(s, n_q, d, scale_of(case), dtype) for s in scores.reshape(heads, rows, n)]
     q = torch.stack([q.roll(head, dims=0) for q, _ in parts for head in range(group)]).reshape(q_shape)
     k = torch.stack([k for _, k in parts]).reshape(kv_shape)
-    apart = LARGE_KEYS[case.dtype] if case.family == "large" else 1.0
+    apart = LARGE_KEYS[case.dtype] if case.family.name == "large" else 1.0
     return q / apart, k * apart
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from checker.course.covering import Row, covering, each_once
+from checker.authoring import puzzle
+from checker.authoring.covering import Row, covering
 from checker.course.diagrams import linear
-from checker.course.families import counted
+from checker.course.family_words import case_of
 from checker.course.linear_cases import (
     FAMILIES,
     HEADS,
@@ -20,15 +21,13 @@ from checker.course.linear_cases import (
     sensible,
     values_of,
 )
-from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, launch, make, reference
-from checker.course.linear_inputs import LONG, OUTPUT_TOLERANCE, TOLERANCE, described, heads_of, magnitude
-from checker.puzzle import GPU, Case, FilmSpec, Hint, Puzzle
+from checker.course.linear_causal import OUTPUTS, budget, launch, make, reference
+from checker.course.linear_inputs import LONG, OUTPUT_TOLERANCE, TOLERANCE, magnitude
+from checker.puzzle import GPU, Case, FilmSpec
 
 
 def _case(b: int, h: int, n: int, d: tuple[int, int], block_v: int, **more: Any) -> Case:
-    name = f"{heads_of(b, h)}, {counted(n, 'token', 'tokens')}, D = {d[0]}, D_V = {d[1]}, slices of {block_v}"
-    name += described(more)
-    return Case(name, {"B": b, "H": h, "N": n, "D": d[0], "D_V": d[1]}, {"BLOCK_V": block_v}, **more)
+    return case_of({"B": b, "H": h, "N": n, "D": d[0], "D_V": d[1]}, {"BLOCK_V": block_v}, **more)
 
 
 _FIRST: dict[str, int] = {"PAST": 0}
@@ -58,7 +57,7 @@ def _covered() -> tuple[Case, ...]:
     for row in covering(factors, allowed):
         (b, h), widths = row["heads"], (row["d"], columns(row["values"], row["block"]))
         found.append(_case(b, h, row["tokens"], widths, row["block"], **values_of(row)))
-    return each_once(found)
+    return tuple(dict.fromkeys(found))
 
 
 def _drawn(draw: Random) -> tuple[Case, ...]:
@@ -74,18 +73,11 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
     return tuple(found)
 
 
-PUZZLE = Puzzle(
-    name="causal_linear_attention",
-    title="Causal linear attention",
-    kernel="causal_linear_attention_kernel",
-    parameters=("q_ptr", "k_ptr", "v_ptr", "o_ptr", *CARRIED, *STRIDES, "N", "D_V", "BLOCK_V", "D"),
+PUZZLE = puzzle(
+    __file__,
     notebook="10_linear_attention",
     points=5,
     outputs=OUTPUTS,
-    statement="o_i = φ(q_i) · state_i / (φ(q_i) · z_i + 1e-6) with state_i = state_{i-1} + φ(k_i)ᵀ v_i, z_i = z_{i-1} + "
-    "φ(k_i) and φ(x) = elu(x) + 1. One program per head and slice of BLOCK_V value columns walks over the tokens,"
-    " one per step. The state and z start from s0_ptr and z0_ptr, stay on chip, and end in s_ptr and z_ptr, so "
-    "that the next text can continue from there.",
     cases=(
         *_covered(),
         _case(1, 1, 131, (16, 16), 16, dtype="float16", family="many_small", flags=_FIRST),
@@ -132,21 +124,6 @@ PUZZLE = Puzzle(
     scale=magnitude,
     tolerance=TOLERANCE,
     output_tolerance=OUTPUT_TOLERANCE,
-    hint=Hint(
-        question="What does token i + 1 need to know of the tokens before it, and how many numbers is that? A token sees "
-        "itself: which comes first, adding it to the state or reading the state for it?",
-        idea="Load state [D, BLOCK_V] and z [D] once. For every token: φ of its query and key, then state += φ(k) ⊗ v and z += φ(k), and "
-        "only then the output φ(q) · state / (φ(q) · z + 1e-6). After the loop store the state; z is the same in every slice of the "
-        "values, so one of them stores it.",
-        skeleton="head = tl.program_id(0).to(tl.int64)\noffs_s = ...  # [D, BLOCK_V] into s0 and s, which are [B, H, D, D_V]\n"
-        "state = tl.load(s0_ptr + offs_s, ...)\nz = tl.load(z0_ptr + ...)\nfor i in range(N):\n    q = ...\n    k = ...\n    v = ...\n"
-        "    state += ...\n    z += ...\n    num = ...\n    den = ... + 1e-6\n    tl.store(..., num / den, mask=...)\n"
-        "tl.store(s_ptr + offs_s, ...)\ntl.store(z_ptr + ..., z, mask=...)  # by one slice only",
-    ),
-    explanation="All that the future needs of the past is D × D_V + D numbers, so causal attention becomes a recurrence: a token costs the "
-    "same whether it is the tenth or the ten-thousandth, and nothing but the new token is read. Slicing the values lets several "
-    "programs share a head without atomics, because column c of the output needs column c of the state only; slices of D would have "
-    "to add up their parts. The price is that the tokens come one after the other, and no tensor core is used.",
     long=LONG,
     film=FilmSpec(
         case=_case(1, 1, 8, (16, 16), 16, family="growing"),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from checker.authoring import puzzle
 from checker.course import linear_causal
 from checker.course.diagrams import linear
 from checker.course.linear_cases import chunked_case, drawn, shared_cases
-from checker.course.linear_causal import CARRIED, OUTPUTS, STRIDES, budget, make, reference
+from checker.course.linear_causal import OUTPUTS, budget, make, reference
 from checker.course.linear_inputs import LONG, OUTPUT_TOLERANCE, TOLERANCE, magnitude
-from checker.puzzle import GPU, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import GPU, Case, FilmSpec, Launch, Scalar, Tensors
 
 _AFTER: dict[str, int] = {"PAST": 11}
 
@@ -21,17 +22,11 @@ def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
     return replace(linear_causal.launch(case, tensors, meta), options={"num_warps": warps, "num_stages": 1})
 
 
-PUZZLE = Puzzle(
-    name="causal_linear_attention_chunked",
-    title="Causal linear attention in chunks",
-    kernel="causal_linear_attention_chunked_kernel",
-    parameters=("q_ptr", "k_ptr", "v_ptr", "o_ptr", *CARRIED, *STRIDES, "N", "D_V", "CHUNK", "BLOCK_V", "D"),
+PUZZLE = puzzle(
+    __file__,
     notebook="11_in_chunks",
     points=6,
     outputs=OUTPUTS,
-    statement="Causal linear attention, CHUNK tokens at a time. Pairs inside a chunk are weighted by φ(q) φ(k)ᵀ under a causal mask; "
-    "all that came before is in the state φ(K)ᵀ V and in z, the sum of φ(K). The text goes on from (s0, z0) and leaves (s, z) behind, "
-    "whatever its length.",
     cases=(
         *shared_cases(past=(11, 0)),
         chunked_case(1, 1, 17, (16, 16), (16, 16), family="frozen", flags=_AFTER),
@@ -66,23 +61,6 @@ PUZZLE = Puzzle(
     scale=magnitude,
     tolerance=TOLERANCE,
     output_tolerance=OUTPUT_TOLERANCE,
-    hint=Hint(
-        question="With chunks of 16, token 20 is in the second one. It has to see tokens 0 to 20: which of them are in the state when "
-        "its chunk begins? Where do the others come from, and which tokens of its own chunk must it not see?",
-        idea="Every output is a sum over earlier tokens, and it may be cut where the chunk begins. Before the cut: q @ state and q · z. "
-        "After it: a = q @ kᵀ [CHUNK, CHUNK], with 0 above the diagonal, then a @ v and the sum of each row of a. Add the two "
-        "numerators, add the two denominators and the 1e-6, and divide once. Only then does the chunk go into the state, for the next "
-        "chunk to read. Where there is no token, φ(0) is 1: make that key's features 0. And q @ state stays in float32, because the "
-        "state grows past what float16 can hold.",
-        skeleton="state = tl.load(s0_ptr + ...)  # [D, BLOCK_V]\nz = tl.load(z0_ptr + ...)  # [D]\nfor start in range(0, N, CHUNK):\n"
-        "    q, k, v = ...\n    q = ...  # features\n    k = tl.where(..., ..., 0.0)\n    a = tl.dot(..., tl.trans(...))\n"
-        "    a = tl.where(..., a, 0.0)\n    num = tl.dot(q, state) + ...\n    den = ... + tl.sum(a, axis=1) + 1e-6\n    tl.store(...)  # o\n"
-        "    state = tl.dot(..., v, state)\n    z += ...\ntl.store(...)  # s\ntl.store(..., mask=...)  # z, by one slice only",
-    ),
-    explanation="A sum over earlier tokens may be cut anywhere, so every chunk length gives the same output up to rounding. One token "
-    "at a time is the chunk of 1: no weights, but also nothing for a tensor core to do. One chunk of N is the quadratic form. In "
-    "between, a chunk of C costs C (D + D_V) products a token for its masked square and 2 D D_V for the state, all of them in tl.dot, "
-    "and the whole grows in proportion to N.",
     long=LONG,
     film=FilmSpec(
         case=chunked_case(1, 1, 48, (16, 16), (16, 16), family="growing"),

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import torch
 
+from checker.authoring import puzzle
 from checker.course.diagrams import linear
 from checker.course.linear_cases import chunked_case, drawn, shared_cases
-from checker.course.linear_causal import AXES, STRIDES, chunks, launch_chunks, sizes
+from checker.course.linear_causal import AXES, chunks, launch_chunks, sizes
 from checker.course.linear_inputs import (
     LONG,
     TOLERANCE,
@@ -23,7 +24,7 @@ from checker.course.linear_inputs import (
     rows,
     slices,
 )
-from checker.puzzle import GPU, Allowance, Case, FilmSpec, Hint, Launch, Many, Puzzle, Scalar, Tensors
+from checker.puzzle import GPU, Allowance, Case, FilmSpec, Launch, Many, Scalar, Tensors
 
 
 def _starts(case: Case, k: torch.Tensor, v: torch.Tensor) -> State:
@@ -71,22 +72,11 @@ def budget(case: Case) -> dict[str, Allowance]:
     }
 
 
-PUZZLE = Puzzle(
-    name="causal_linear_attention_parallel",
-    title="All chunks at once",
-    kernel="causal_linear_attention_parallel_kernel",
-    parameters=(
-        *("q_ptr", "k_ptr", "v_ptr", "o_ptr", "s_ptr", "z_ptr"),
-        *STRIDES,
-        *("N", "N_CHUNKS", "D_V", "CHUNK", "BLOCK_V", "D"),
-    ),
+PUZZLE = puzzle(
+    __file__,
     notebook="12_few_heads",
     points=3,
     outputs=("o_ptr",),
-    statement="One program per chunk of CHUNK tokens, all chunks at once. s and z hold the states that the chunks start "
-    "from; the two kernels before made them. Inside the chunk, weights φ(q) · φ(k) with a causal mask; for "
-    "everything before it, φ(q) times the state; one division by the sum of both normalisers and 1e-6. φ(x) = "
-    "elu(x) + 1. Each program has BLOCK_V columns of the values.",
     cases=(
         *shared_cases(past=(11, 0)),
         chunked_case(1, 1, 20, (16, 16), (16, 16), family="half_frozen", flags={"PAST": 11}),
@@ -124,24 +114,6 @@ PUZZLE = Puzzle(
     budget=budget,
     scale=magnitude,
     tolerance=TOLERANCE,
-    hint=Hint(
-        question="A token sees the tokens up to itself. Some of them lie in its own chunk, all others in the chunks before. "
-        "Which of the two needs a causal mask, and for which is the state enough? By what do you divide the two "
-        "shares, once they are added?",
-        idea="Two products make the numerator: the masked weights φ(q) φ(k)ᵀ of the chunk times its values, and φ(q) times the state that "
-        "the chunk starts from. The normaliser has the same two parts: the sum of the masked weights, and φ(q) · z. Add the parts first, "
-        "divide once. Keys past the end come after every query that is stored, so the causal mask takes care of them.",
-        skeleton="q, k, v = ...\nq = tl.maximum(q, 0.0) + tl.exp(tl.minimum(q, 0.0))\nk = ...\nrow = (head * N_CHUNKS + chunk) * D + offs_d\n"
-        "state = tl.load(s_ptr + ..., mask=mask_v[None, :], other=0.0)\nz = ...\na = tl.dot(...)\na = tl.where(..., a, 0.0)\n"
-        "num = tl.dot(q, state)\nnum = tl.dot(a.to(v.dtype), v, num)\nden = ... + tl.sum(a, axis=1) + 1e-6\n"
-        "tl.store(..., num / den[:, None], mask=mask_n[:, None] & mask_v[None, :])",
-    ),
-    explanation="A sum over all earlier tokens splits into those of this chunk and those before it. The second part is the "
-    "same for all tokens of the chunk: the state. Once every chunk knows its state, no chunk waits for another, "
-    "and B · H · N / CHUNK programs run where the recurrent kernel had B · H. The price is paid in bytes: each "
-    "state of D · D_V numbers is written by the first kernel, read and written by the second and read by this "
-    "one, so a chunk has to be long enough for its tokens to outweigh its state. With enough heads to fill the "
-    "GPU the chunked kernel, which keeps its state on chip, moves less.",
     long=LONG,
     many=(Many(("q_ptr", "k_ptr", "v_ptr", "o_ptr", "s_ptr", "z_ptr"), "H", "head", axis=1, grid=1, first=None),),
     film=FilmSpec(

@@ -1,169 +1,209 @@
-"""The families of rows that kernels are tried on. Each exposes a mistake that the others do not.
+"""The families of rows that softmax kernels are tried on. Each exposes a mistake that the others do not.
 
 Normal rows hide almost every mistake. Negative rows expose a maximum that starts at 0 and masked lanes that hold 0. Ascending
 rows, whose maximum comes last, expose a missing rescale, and a large shift exposes a missing subtraction. Softmax gives the same
 result whichever number is subtracted, as long as nothing overflows or vanishes. So a wrong maximum shows only where rows ("deep")
 or tiles ("late_max", "early_max", "uneven") are more than 88 apart, the range of exp in float32.
+
+A family's function gets normal rows [M, N] in float64 and the case.
 """
 
 from __future__ import annotations
 
 import math
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
-from functools import wraps
+from dataclasses import replace
+from functools import partial
 
-import msgspec
 import torch
 
+from checker.authoring import family
 from checker.course.chunk_kinds import IN_SIGHT, PAIRS, TRIPLES, Kind, Plan, extremes, rows_of_kinds
-from checker.puzzle import DTYPES, Case
+from checker.course.tensors import chunk_width, generator
+from checker.puzzle import DTYPES, Case, Family
 
-CONSTRUCTED = {"chunk_pairs": PAIRS, "chunk_pairs_in_sight": IN_SIGHT, "chunk_triples": TRIPLES}
-"""Families whose rows are not random but built from kinds of chunks."""
 REACH = {"float32": 3000.0, "float16": 60_000.0, "bfloat16": 1e5}
 """The largest magnitude in rows of the family "extreme"."""
-FURTHER = {"vast": 1e30, "utmost": 1e38}
-"""The same for families that go further in float32."""
 
 
-def counted(number: int, singular: str, plural: str) -> str:
-    return f"{number} {singular if number == 1 else plural}"
-
-
-def case_name(*words: str) -> str:
-    """A case's name: the words that are not empty. The contiguous layout is left out."""
-    return ", ".join(word for word in words if word not in ("", "contiguous"))
-
-
-def generator(case: Case) -> torch.Generator:
-    """A generator seeded by the case: the same numbers every time, on every machine."""
-    return torch.Generator().manual_seed(case.seed * 1_000_003 + sum(case.sizes.values()))
-
-
-MOST_REMEMBERED = 2**27
-"""Bytes that a function with `once_a_case` keeps."""
-
-
-def once_a_case(compute: Callable[[Case, str], torch.Tensor]) -> Callable[[Case, str], torch.Tensor]:
-    """`compute` with a cache of the last results, because a diagnosis needs each dozens of times."""
-    known: OrderedDict[tuple[bytes, str], torch.Tensor] = OrderedDict()
-    size, lock = 0, threading.Lock()
-
-    @wraps(compute)
-    def remembering(case: Case, output: str) -> torch.Tensor:
-        nonlocal size
-        key = (msgspec.json.encode(case, order="deterministic"), output)
-        found = known.get(key)
-        if found is None:
-            found = compute(case, output)
-            with lock:
-                size += found.nbytes if key not in known else 0
-                known[key] = found
-                while size > MOST_REMEMBERED:
-                    size -= known.popitem(last=False)[1].nbytes
-        return found
-
-    return remembering
-
-
-def rows(case: Case, m: int, n: int, *, empty: bool = False) -> torch.Tensor:
-    """[m, n] float64 rows of the case's family. Rows built from chunks may be -inf throughout only with `empty`.
-
-    Raises ValueError for an unknown family.
-    """
-    plan = _plan(case)
-    if plan is not None:
-        seed = generator(case).initial_seed()
-        return rows_of_kinds(m, n, chunk_width(case, n), plan, DTYPES[case.dtype], seed, empty_rows=empty)
+def rows(case: Case, m: int, n: int) -> torch.Tensor:
+    """[m, n] float64 rows of the case's family."""
     x = torch.randn(m, n, generator=generator(case), dtype=torch.float64)
-    match case.family:
-        case "normal":
-            return x
-        case "large":  # the sum of two does not overflow
-            return x * torch.finfo(DTYPES[case.dtype]).max / 32
-        case "zeros":  # about half of the numbers are 0.0 or -0.0, at other places in each row
-            x = torch.where(torch.rand(m, n, generator=generator(case), dtype=torch.float64) < 0.5, 0.0 * x, x)
-            x[:, 0] = 0.0
-            return x
-        case "negative":  # every element below -50
-            return 3 * x - 50 - 20 * torch.rand(m, 1, generator=generator(case), dtype=torch.float64)
-        case "positive":  # exp overflows without the maximum
-            return 3 * x + 200
-        case "ascending":  # the maximum comes last
-            return torch.sort(4 * x, dim=-1).values
-        case "descending":
-            return torch.sort(4 * x, dim=-1, descending=True).values
-        case "creeping":  # a tiny rise in every chunk: the error of skipped rescales adds up
-            return (5e-5 * torch.arange(n, dtype=torch.float64)).repeat(m, 1)
-        case "climbing":  # each rise is small, but their sum exceeds the range of exp
-            return 6.0 * (torch.arange(n) // chunk_width(case, n)).double() + x.clamp(-1, 1)
-        case "overflowing_sum":  # beside a maximum of 0 one exponential fits in float32, and the sum of three does not; in odd rows the sum of 230
-            x = 88.0 - (torch.arange(n) % 3 / 4).double().repeat(m, 1)
-            x[1::2] = 83.3
-            x[:, : chunk_width(case, n)] = 0.0
-            return x
-        case "one_hot":  # the last element has all the weight
-            x = torch.full((m, n), -30.0, dtype=torch.float64)
-            x[:, -1] = 20.0
-            return x
-        case "constant":
-            return torch.full((m, n), -7.25, dtype=torch.float64)
-        case "nearly_constant":
-            return (-7.25 + (7 * torch.arange(n) % 23) / 2**15).double().repeat(m, 1)
-        case (
-            "equal_terms"
-        ):  # after the first, each adds 0.7, which a sum of more than 64 in 16 bits rounds the same way every time
-            x = torch.full((m, n), math.log(0.7), dtype=torch.float64)
-            x[:, 0] = 0.0
-            return x
-        case "masked":  # some elements are -inf, never a whole row
-            x = torch.where(torch.rand(m, n, generator=generator(case), dtype=torch.float64) < 0.4, -torch.inf, x)
-            x[:, n // 2] = 1.0
-            return x
-        case "deep":  # exp(x) is 0 in float32 without the maximum
-            return 3 * x - 300
-        case "abyss":  # below any number used for -inf; for mutants only: right kernels that fold l into exp fail, too
-            return -1e38 - 1e38 * torch.rand(m, n, generator=generator(case), dtype=torch.float64)
-        case "late_max":  # the maximum comes last and dwarfs what came before
-            x[:, -1] += 120
-            return x
-        case "early_max":  # the maximum comes first: a later tile's maximum must not replace it
-            x[:, 0] += 120
-            return x
-        case "first_chunk_masked":  # the first tile of every row is -inf throughout; the last element never is
-            x[:, : min(case.meta.get("BLOCK_N", n // 2), n - 1)] = -torch.inf
-            return x
-        case "masked_then_deep":  # the same, and all later elements are far from any number used for that -inf
-            x = 3 * x - 300
-            x[:, : min(case.meta.get("BLOCK_N", n // 2), n - 1)] = -torch.inf
-            return x
-        case "spike":  # after the first element, a chunk adds less than half a step to a sum kept in the case's dtype
-            step = torch.finfo(DTYPES[case.dtype]).eps
-            x = torch.full((m, n), math.log(0.45 * step / chunk_width(case, n)), dtype=torch.float64)
-            x[:, 0] = 0.0
-            return x
-        case (
-            "outnumbered"
-        ):  # a chunk of one element, 17 above all others, whose chunks are full: together they weigh something
-            chunk = chunk_width(case, n)
-            x = torch.zeros_like(x)
-            x[:, :chunk] = -torch.inf
-            x[:, 0] = 17.0
-            return x
-        case "uneven":  # neighbouring rows are so far apart that no one number can serve as the maximum of both
-            return x - 150.0 * (torch.arange(m, dtype=torch.float64) % 2)[:, None]
-        case "empty":  # every other row is -inf throughout, the first one included
-            x[::2] = -torch.inf
-            return x
-        case other:
-            raise ValueError(f"no family of rows is called {other!r}")
+    result: torch.Tensor = case.family.make(x, case)
+    return result
 
 
-WITHOUT = " without "
-"""Separates a family of CONSTRUCTED from the name of a kind that its rows leave out."""
-KINDS_IN_WORDS: dict[Kind, str] = {
+def _chance(x: torch.Tensor, case: Case, columns: int | None = None) -> torch.Tensor:
+    """Uniform numbers below 1, one for each element of x, or for each of so many columns."""
+    shape = x.shape if columns is None else (x.shape[0], columns)
+    return torch.rand(shape, generator=generator(case), dtype=torch.float64)
+
+
+def _columns(x: torch.Tensor) -> torch.Tensor:
+    return torch.arange(x.shape[1], dtype=torch.float64)
+
+
+def _first_tile(x: torch.Tensor, case: Case) -> int:
+    """The columns of the first tile, or all but the last if the row fits in one tile."""
+    n = x.shape[1]
+    return min(case.meta.get("BLOCK_N", n // 2), n - 1)
+
+
+# ------------------------------------------------------------------------------------------------------ random rows
+
+
+@family("large numbers", "large numbers")
+def large(x: torch.Tensor, case: Case) -> torch.Tensor:
+    return x * torch.finfo(DTYPES[case.dtype]).max / 32  # the sum of two does not overflow
+
+
+@family("numbers half of which are 0", "zeros among numbers")
+def zeros(x: torch.Tensor, case: Case) -> torch.Tensor:
+    x = torch.where(_chance(x, case) < 0.5, 0.0 * x, x)  # 0.0 or -0.0, at other places in each row
+    x[:, 0] = 0.0
+    return x
+
+
+@family("rows in which every number is far below zero", "negative rows")
+def negative(x: torch.Tensor, case: Case) -> torch.Tensor:
+    return 3 * x - 50 - 20 * _chance(x, case, 1)
+
+
+@family("rows of large positive numbers, whose exponentials overflow", "positive rows")
+def positive(x: torch.Tensor, case: Case) -> torch.Tensor:
+    return 3 * x + 200
+
+
+@family("ascending rows, whose maximum comes last", "ascending rows")
+def ascending(x: torch.Tensor, case: Case) -> torch.Tensor:
+    return torch.sort(4 * x, dim=-1).values
+
+
+@family("descending rows, whose maximum comes first", "descending rows")
+def descending(x: torch.Tensor, case: Case) -> torch.Tensor:
+    return torch.sort(4 * x, dim=-1, descending=True).values
+
+
+@family("rows in which some elements are -inf", "masked rows")
+def masked(x: torch.Tensor, case: Case) -> torch.Tensor:
+    x = torch.where(_chance(x, case) < 0.4, -torch.inf, x)
+    x[:, x.shape[1] // 2] = 1.0  # never a whole row
+    return x
+
+
+@family("rows of numbers so far below zero that their exponentials vanish", "deep rows")
+def deep(x: torch.Tensor, case: Case) -> torch.Tensor:
+    return 3 * x - 300
+
+
+@family("rows below any number used for -inf", "abyss")
+def abyss(x: torch.Tensor, case: Case) -> torch.Tensor:
+    return -1e38 - 1e38 * _chance(x, case)  # for mutants only: correct kernels that fold l into exp fail, too
+
+
+@family("rows whose last element dwarfs all before it", "late max rows")
+def late_max(x: torch.Tensor, case: Case) -> torch.Tensor:
+    x[:, -1] += 120
+    return x
+
+
+@family("rows whose first element dwarfs all after it", "early max rows")
+def early_max(x: torch.Tensor, case: Case) -> torch.Tensor:
+    x[:, 0] += 120  # the maximum of a later tile must not replace it
+    return x
+
+
+@family("rows whose first tile is -inf throughout", "first chunk masked rows")
+def first_chunk_masked(x: torch.Tensor, case: Case) -> torch.Tensor:
+    x[:, : _first_tile(x, case)] = -torch.inf
+    return x
+
+
+@family("rows whose first tile is -inf throughout, and all others far below zero", "masked then deep rows")
+def masked_then_deep(x: torch.Tensor, case: Case) -> torch.Tensor:
+    x = 3 * x - 300  # far from any number used for that -inf
+    x[:, : _first_tile(x, case)] = -torch.inf
+    return x
+
+
+@family("neighbouring rows of very different magnitude", "uneven rows")
+def uneven(x: torch.Tensor, case: Case) -> torch.Tensor:
+    return x - 150.0 * (torch.arange(x.shape[0], dtype=torch.float64) % 2)[:, None]  # no one maximum serves both
+
+
+@family("rows that are -inf throughout", "empty rows")
+def empty(x: torch.Tensor, case: Case) -> torch.Tensor:
+    x[::2] = -torch.inf
+    return x
+
+
+# ------------------------------------------------------------------------------------------------------- given rows
+
+
+@family("rows that rise by less than a thousandth from chunk to chunk", "creeping rows")
+def creeping(x: torch.Tensor, case: Case) -> torch.Tensor:
+    return (5e-5 * _columns(x)).repeat(x.shape[0], 1)  # the error of skipped rescales adds up
+
+
+@family("rows that rise by 6 from chunk to chunk", "climbing rows")
+def climbing(x: torch.Tensor, case: Case) -> torch.Tensor:
+    return 6.0 * (_columns(x) // chunk_width(case, x.shape[1])) + x.clamp(-1, 1)  # in all, beyond the range of exp
+
+
+@family(
+    "rows whose exponentials fit in float32 beside the first chunk's maximum, while their sum does not",
+    "sums that overflow",
+)
+def overflowing_sum(x: torch.Tensor, case: Case) -> torch.Tensor:
+    x = (88.0 - _columns(x) % 3 / 4).repeat(x.shape[0], 1)  # beside a maximum of 0, the sum of three overflows
+    x[1::2] = 83.3  # and here the sum of 230
+    x[:, : chunk_width(case, x.shape[1])] = 0.0
+    return x
+
+
+@family("rows in which the last element takes nearly everything", "one hot rows")
+def one_hot(x: torch.Tensor, case: Case) -> torch.Tensor:
+    x = torch.full_like(x, -30.0)
+    x[:, -1] = 20.0
+    return x
+
+
+@family("rows in which all numbers are equal", "constant rows", chunks=3)
+def constant(x: torch.Tensor, case: Case) -> torch.Tensor:
+    return torch.full_like(x, -7.25)
+
+
+@family("rows in which all numbers are nearly equal", "nearly constant rows")
+def nearly_constant(x: torch.Tensor, case: Case) -> torch.Tensor:
+    return (-7.25 + (7 * _columns(x) % 23) / 2**15).repeat(x.shape[0], 1)
+
+
+@family("rows of many equal numbers just below one maximum", "equal terms")
+def equal_terms(x: torch.Tensor, case: Case) -> torch.Tensor:
+    x = torch.full_like(x, math.log(0.7))  # a sum of more than 64 in 16 bits rounds each 0.7 the same way
+    x[:, 0] = 0.0
+    return x
+
+
+@family("rows of one large element and many tiny ones", "spike rows", chunks=34)
+def spike(x: torch.Tensor, case: Case) -> torch.Tensor:
+    step = torch.finfo(DTYPES[case.dtype]).eps  # a chunk adds less than half a step to a sum in the case's dtype
+    x = torch.full_like(x, math.log(0.45 * step / chunk_width(case, x.shape[1])))
+    x[:, 0] = 0.0
+    return x
+
+
+@family("one chunk that stands far above many full ones", "outnumbered rows")
+def outnumbered(x: torch.Tensor, case: Case) -> torch.Tensor:
+    x = torch.zeros_like(x)  # many full chunks of 0 weigh as much as one element of 17
+    x[:, : chunk_width(case, x.shape[1])] = -torch.inf
+    x[:, 0] = 17.0
+    return x
+
+
+# -------------------------------------------------------------------------------------- rows built from kinds of chunks
+
+KINDS: dict[Kind, str] = {
     Kind.EMPTY: "that are -inf throughout",
     Kind.TIE: "whose maximum is the one so far",
     Kind.BELOW: "just below the maximum so far",
@@ -177,55 +217,54 @@ KINDS_IN_WORDS: dict[Kind, str] = {
 """A kind of chunk, to follow "parts of a row"."""
 
 
-def with_a_kind_left_out(family: str) -> dict[str, str]:
-    """The variants of a family that lack one kind of chunk, with that kind in words; empty for families not built from chunks."""
-    plan = CONSTRUCTED.get(family)
-    return {f"{family}{WITHOUT}{kind.name}": KINDS_IN_WORDS[kind] for kind in (plan.kinds if plan else ())}
+def _of_kinds(x: torch.Tensor, case: Case, plan: Callable[[str], Plan]) -> torch.Tensor:
+    (m, n), dtype = x.shape, DTYPES[case.dtype]
+    seed, may_be_empty = generator(case).initial_seed(), "SPLITS" in case.sizes
+    return rows_of_kinds(m, n, chunk_width(case, n), plan(case.dtype), dtype, seed, empty_rows=may_be_empty)
 
 
-def _plan(case: Case) -> Plan | None:
-    """The plan of a family that is built from chunks, None for the others."""
-    if case.family == "extreme" or case.family in FURTHER:
-        return extremes(FURTHER.get(case.family, REACH[case.dtype]))
-    family, _, left_out = case.family.partition(WITHOUT)
-    plan = CONSTRUCTED.get(family)
-    return plan.without(Kind[left_out]) if plan and left_out else plan
+def built(name: str, words: str, label: str, plan: Plan, chunks: int) -> Family:
+    """A family of rows built by a plan, with a variant that lacks each of the plan's kinds."""
+
+    def by(name: str, label: str, plan: Plan) -> Family:
+        return Family(name, words, label, partial(_of_kinds, plan=lambda dtype: plan), chunks)
+
+    without = {
+        KINDS[kind]: by(f"{name} without {kind.name}", f"{label} but one", plan.without(kind)) for kind in plan.kinds
+    }
+    return replace(by(name, label, plan), without=without)
 
 
-def chunk_width(case: Case, n: int) -> int:
-    """How many of n columns make a chunk: a tile or a part, or several of them so that there are at most 64 chunks.
-
-    If the row fits in one tile, a chunk is an eighth of it.
-    """
-    tile = -(-n // case.sizes["SPLITS"]) if "SPLITS" in case.sizes else case.meta.get("BLOCK_N", n)
-    return tile * -(-n // (64 * tile)) if tile < n else -(-n // 8)
+def reaching(name: str, words: str, label: str, reach: Callable[[str], float]) -> Family:
+    """A family of rows between -reach and reach, which depends on the dtype."""
+    return Family(name, words, label, partial(_of_kinds, plan=lambda dtype: extremes(reach(dtype))), chunks=5)
 
 
-def stored(x: torch.Tensor, case: Case, gap: int = 13) -> torch.Tensor:
-    """`x` in the case's dtype and layout. Raises ValueError for an unknown layout.
+IN_ORDERS = "level with the maximum so far, above or below it, one after another in all orders"
+chunk_pairs = built(
+    "chunk_pairs", f"rows whose chunks are -inf, zeros, {IN_ORDERS}", "all pairs of chunk kinds", PAIRS, chunks=10
+)
+chunk_pairs_in_sight = built(
+    "chunk_pairs_in_sight",
+    f"rows whose chunks are -inf, {IN_ORDERS}",
+    "all pairs of chunk kinds but far above",
+    IN_SIGHT,
+    chunks=8,
+)
+chunk_triples = built(
+    "chunk_triples",
+    "long rows whose chunks are -inf, level with the maximum so far, above or below it, in all orders of three",
+    "all triples of chunk kinds",
+    TRIPLES,
+    chunks=38,
+)
+extreme = reaching(
+    "extreme", "rows of the largest and smallest numbers", "largest and smallest numbers", REACH.__getitem__
+)
+vast = reaching("vast", "rows of numbers near 1e30 and -1e30", "numbers near ±1e30", lambda dtype: 1e30)
+utmost = reaching("utmost", "rows of numbers near 1e38 and -1e38", "numbers near ±1e38", lambda dtype: 1e38)
 
-    The gaps of a padded layout hold NaN. They are `gap` elements wide, or a few more depending on the seed.
-    """
-    x = x.to(DTYPES[case.dtype])
-    match case.layout:
-        case "contiguous":
-            return x.contiguous()
-        case "padded":  # rows are further apart than they are long
-            wide = torch.full((*x.shape[:-1], x.shape[-1] + gap + case.seed % 5), torch.nan, dtype=x.dtype)
-            wide[..., : x.shape[-1]] = x
-            return wide[..., : x.shape[-1]]
-        case other:
-            raise ValueError(f"no layout is called {other!r}")
-
-
-def row_magnitude(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
-    """A scale of errors: the largest magnitude of each row, [..., 1].
-
-    At least twice the smallest normal number of the dtype: numbers below that are multiples of a step, however small they are.
-    """
-    return largest_of_row(expected).clamp(min=2 * torch.finfo(DTYPES[case.dtype]).tiny)
-
-
-def largest_of_row(expected: torch.Tensor) -> torch.Tensor:
-    """The largest finite magnitude of each row, [..., 1]."""
-    return expected.abs().nan_to_num(posinf=0.0).amax(dim=-1, keepdim=True)
+BUILT = (chunk_pairs, chunk_pairs_in_sight, chunk_triples)
+"""These need as many rows as there are pairs of kinds."""
+FAMILIES = tuple(value for value in globals().values() if isinstance(value, Family))
+"""All families of rows."""

@@ -7,20 +7,21 @@ from typing import Any
 
 import torch
 
+from checker.authoring import puzzle
+from checker.authoring.covering import Row
 from checker.course.attention_cases import (
     SCALED,
     TOLERANCE,
     covered,
-    described,
     drawn,
     scale_of_outputs,
     values_of,
 )
 from checker.course.attention_inputs import attention, queries_keys_values, running, scale_of
-from checker.course.covering import Row
 from checker.course.diagrams import attention as attention_diagram
-from checker.course.families import stored
-from checker.puzzle import CPU, DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
+from checker.course.family_words import case_of
+from checker.course.tensors import stored
+from checker.puzzle import CPU, DTYPES, GPU, Allowance, Case, FilmSpec, Launch, Long, Scalar, Tensors
 
 
 def make(case: Case) -> Tensors:
@@ -81,29 +82,19 @@ def _case(
     n_q: int, n_kv: int, d: int, block: tuple[int, int], flags: Mapping[str, Scalar] | None = None, **more: Any
 ) -> Case:
     flags = flags or {}
-    name = described(n_q, n_kv, d, block, flags, **more)
     meta = {"BLOCK_M": block[0], "BLOCK_N": block[1]}
-    return Case(name, {"N_Q": n_q, "N_KV": n_kv, "D": d}, meta, flags=flags, **more)
+    return case_of({"N_Q": n_q, "N_KV": n_kv, "D": d}, meta, flags=flags, **more)
 
 
 def _from_row(row: Row, n_q: int, n_kv: int) -> Case:
     return _case(n_q, n_kv, row["d"], row["tile"], **values_of(row))
 
 
-PUZZLE = Puzzle(
-    name="flash_attention",
-    title="FlashAttention, one head",
-    kernel="flash_attention_kernel",
-    parameters=(
-        *("q_ptr", "k_ptr", "v_ptr", "o_ptr"),
-        *("stride_qm", "stride_kn", "stride_vn", "stride_om"),
-        *("scale", "N_Q", "N_KV", "BLOCK_M", "BLOCK_N", "D"),
-    ),
+PUZZLE = puzzle(
+    __file__,
     notebook="05_flash_attention",
     points=5,
     outputs=("o_ptr",),
-    statement="o = softmax(scale · q kᵀ) v for one head. One program per tile of BLOCK_M queries, a loop over tiles of "
-    "BLOCK_N keys; the matrix of scores exists only one tile at a time, on chip.",
     cases=(
         *covered(_from_row),
         _case(1, 1, 16, (16, 16)),
@@ -159,20 +150,6 @@ PUZZLE = Puzzle(
     budget=budget,
     scale=scale_of_outputs,
     tolerance=TOLERANCE,
-    hint=Hint(
-        question="In online softmax, when a chunk brings a larger maximum, what happens to the sum so far? The output so far is a "
-        "sum too: the values weighted by exp(score - m). What must happen to it?",
-        idea="Keep three things per query on chip: m_i, l_i and acc [BLOCK_M, D]. For every tile of keys: scores, new maximum, "
-        "alpha = exp(m_i - m_new), then l_i and acc are both multiplied by alpha before the tile's own share is added. Scores of "
-        "keys past N_KV must be -inf. Divide by l_i once, after the loop.",
-        skeleton="q = tl.load(...)  # once\nm_i = tl.full([BLOCK_M], float('-inf'), tl.float32)\nl_i = ...\nacc = ...\n"
-        "for start_n in range(0, N_KV, BLOCK_N):\n    k = ...\n    s = tl.dot(q, tl.trans(k)) * scale\n"
-        "    s = tl.where(..., s, float('-inf'))\n    m_new = ...\n    alpha = ...\n    p = ...\n    l_i = l_i * alpha + ...\n"
-        "    v = ...\n    acc = tl.dot(p.to(v.dtype), v, acc * ...)\n    m_i = m_new\ntl.store(..., acc / l_i[:, None], mask=...)",
-    ),
-    explanation="The accumulator is a sum over keys, weighted by exp(score - m): exactly what l_i is, with a vector where l_i has a "
-    "1. So the same factor exp(m_old - m_new) repairs both when the maximum grows, and the division by l_i waits until the end. "
-    "K and V are read once per tile of queries, Q and O once, and the N_Q × N_KV scores never leave the chip.",
     long=(Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr")),),
     film=FilmSpec(
         case=_case(48, 64, 16, (16, 16), family="ramp"),

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from checker.authoring import puzzle
+from checker.authoring.covering import Row
 from checker.course import attention_heads
 from checker.course.attention_cases import SCALED, STATISTICS, TOLERANCE, covered, drawn, scale
-from checker.course.attention_heads import CAUSAL, FACTORS_OF_HEADS, heads_case, parts, stride_names
+from checker.course.attention_heads import CAUSAL, FACTORS_OF_HEADS, heads_case, parts
 from checker.course.attention_inputs import running
-from checker.course.covering import Row
 from checker.course.diagrams import attention as attention_diagram
-from checker.puzzle import CPU, GPU, Allowance, Case, FilmSpec, Hint, Launch, Part, Puzzle, Scalar, Tensors
+from checker.puzzle import CPU, GPU, Allowance, Case, FilmSpec, Launch, Part, Scalar, Tensors
 
 OUTPUTS = ("o_ptr", "lse_ptr")
 _ALWAYS_1 = ("stride_qd", "stride_kd", "stride_vd", "stride_od")
@@ -56,20 +57,11 @@ def _from_row(row: Row, n_q: int, n_kv: int) -> Case:
 
 _HEADS, _GROUPS, _CAUSAL, _ = parts("o_ptr")
 
-PUZZLE = Puzzle(
-    name="flash_attention_fast",
-    title="FlashAttention, fast",
-    kernel="flash_attention_fast_kernel",
-    parameters=(
-        *("q_ptr", "k_ptr", "v_ptr", "o_ptr", "lse_ptr"),
-        *(name for name in stride_names(*"qkvo") if name not in _ALWAYS_1),
-        *("scale", "H_Q", "H_KV", "N_Q", "N_KV", "IS_CAUSAL", "BLOCK_M", "BLOCK_N", "D"),
-    ),
+PUZZLE = puzzle(
+    __file__,
     notebook="13_fast",
     points=8,
     outputs=OUTPUTS,
-    statement="Attention over batches and heads, causal or not, with the log-sum-exp in base e, in tensors that lie as tensor descriptors "
-    "need them: a row's numbers side by side, every other stride a multiple of 16 bytes. It is passed by being right; bench says how fast it is.",
     cases=(
         *covered(_from_row, _FACTORS, attention_heads.allowed),
         _case(1, (1, 1), (1, 1), 16, (16, 16)),
@@ -172,23 +164,6 @@ PUZZLE = Puzzle(
     scale=scale,
     tolerance=TOLERANCE,
     output_tolerance={"lse_ptr": STATISTICS},
-    hint=Hint(
-        question="Of the key tiles that a program of a causal kernel walks over, most lie left of the diagonal and inside the text. What does "
-        "the mask change there? And how many multiplications does exp(s * scale - m) hide, if the hardware knows only powers of two?",
-        idea="Multiply scale by log2(e) once, before the loop: p = exp2(s * scale_2 - m) with m = max(s) * scale_2, and the log-sum-exp is "
-        "(m + log2(l)) * ln(2). Walk in two loops: from 0 to full_n without a mask, where full_n is the first key that some query "
-        "of the tile does not see, rounded down to a whole tile; then to end_n with the mask. Only in the second loop can m be -inf. Load K and V "
-        "through tensor descriptors of [N_KV, D], made before the loop; scores past N_KV still have to be -inf.",
-        skeleton="k_desc = tl.make_tensor_descriptor(..., [N_KV, D], [stride_kn, 1], [BLOCK_N, D])\n...\nfull_n = whole_n // BLOCK_N * BLOCK_N\n"
-        "scale_2 = ...\nq = q_desc.load([start_m, 0])\nfor MASKED in tl.static_range(2):\n    first = full_n if MASKED else 0\n"
-        "    last = end_n if MASKED else full_n\n    for start_n in range(first, last, BLOCK_N):\n        k = k_desc.load([start_n, 0])\n        s = ...\n"
-        "        if MASKED:\n            s = tl.where(..., s, float('-inf'))\n        m_new = ...\n        ...\no_desc.store([start_m, 0], ...)\n"
-        "tl.store(...)  # (m_i + tl.log2(l)) * ln(2), per query",
-    ),
-    explanation="Nothing about the sums has changed. The exponential unit computes powers of two, so a factor log2(e) that is folded into "
-    "the scale saves a multiplication for every score. In a tile that every query sees whole a mask changes nothing, and comparing costs nearly as much as "
-    "the exponential: so those tiles have a loop of their own. A descriptor lets one instruction fetch a tile, where 128 lanes computed addresses "
-    "before. And the longest walks begin first, so that none of them is still running alone at the end.",
     long=attention_heads.long(*"qkvo"),
     film=FilmSpec(
         case=_case(1, (1, 1), (128, 128), 16, (32, 32), CAUSAL, family="ramp"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from checker.authoring import puzzle
 from checker.course import attention_heads
 from checker.course.attention_cases import SCALED, STATISTICS, TOLERANCE, covered, drawn, scale
 from checker.course.attention_heads import (
@@ -17,11 +18,10 @@ from checker.course.attention_heads import (
     heads_case,
     parts,
     sizes,
-    stride_names,
 )
 from checker.course.attention_inputs import running
 from checker.course.diagrams import attention as attention_diagram
-from checker.puzzle import CPU, GPU, Allowance, Case, FilmSpec, Hint, Launch, Part, Puzzle, Scalar, Tensors
+from checker.puzzle import CPU, GPU, Allowance, Case, FilmSpec, Launch, Part, Scalar, Tensors
 
 OUTPUTS = ("o_ptr", "lse_ptr")
 
@@ -39,21 +39,11 @@ def budget(case: Case) -> dict[str, Allowance]:
     }
 
 
-PUZZLE = Puzzle(
-    name="flash_attention_heads",
-    title="FlashAttention as models use it",
-    kernel="flash_attention_heads_kernel",
-    parameters=(
-        *("q_ptr", "k_ptr", "v_ptr", "o_ptr", "lse_ptr", "key_lengths_ptr"),
-        *stride_names(*"qkvo"),
-        *("scale", "H_Q", "H_KV", "N_Q", "N_KV", "IS_CAUSAL", "BLOCK_M", "BLOCK_N", "D"),
-    ),
+PUZZLE = puzzle(
+    __file__,
     notebook="07_attention_as_models_use_it",
     points=8,
     outputs=OUTPUTS,
-    statement="Attention over batches and heads: any strides, query heads that share key heads, a causal mask with the ends"
-    " aligned, keys padded to key_lengths[b], and the log-sum-exp stored. A query that sees no key gives 0 and a "
-    "log-sum-exp of -inf.",
     cases=(
         *covered(attention_heads.from_row, FACTORS_OF_HEADS, attention_heads.allowed),
         heads_case(1, (1, 1), (1, 1), 16, (16, 16)),
@@ -169,20 +159,6 @@ PUZZLE = Puzzle(
     scale=scale,
     tolerance=TOLERANCE,
     output_tolerance={"lse_ptr": STATISTICS},
-    hint=Hint(
-        question="Four query heads share two key heads: which key head does query head 3 use? Three queries stand at the end of five "
-        "keys: which keys may the first of them see?",
-        idea="Key head = head // (H_Q // H_KV). Query i sees key j when j - i <= N_KV - N_Q, and j < key_lengths[batch]. So the loop may "
-        "stop early: no query of the tile sees past (pid_m + 1) * BLOCK_M + N_KV - N_Q. A row that has seen nothing has m_new = -inf: "
-        "subtract 0 instead, and divide by 1 where l_i is 0.",
-        skeleton="batch, head = ...\nhead_kv = ...\nend_n = tl.minimum(tl.load(key_lengths_ptr + batch), N_KV)\nlength = end_n\n"
-        "if IS_CAUSAL:\n    end_n = tl.minimum(end_n, ...)\nfor start_n in range(0, end_n, BLOCK_N):\n    ...\n    seen = ...\n"
-        "    s = tl.where(seen, s, float('-inf'))\n    m_new = ...\n    m_safe = tl.where(m_new == float('-inf'), 0.0, m_new)\n    ...\n"
-        "tl.store(...)  # o\ntl.store(...)  # m_i + log(l), per query",
-    ),
-    explanation="Heads only choose where a program's rows start; grouped heads share keys, so consecutive heads read the same K and V. "
-    "Under a causal mask the tiles above the diagonal hold nothing, and not loading them halves the work. The log-sum-exp m + log(l) "
-    "is all that the backward pass needs to rebuild any score's weight without the matrix.",
     long=attention_heads.long(*"qkvo"),
     film=FilmSpec(
         case=heads_case(1, (1, 1), (128, 128), 16, (32, 32), CAUSAL, family="ramp"),

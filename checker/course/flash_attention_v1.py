@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from checker.authoring import puzzle
+from checker.authoring.covering import Row
 from checker.course.attention_cases import (
     FACTORS,
     SCALED,
@@ -15,16 +17,15 @@ from checker.course.attention_cases import (
     TILES_OF_KEYS,
     TOLERANCE,
     covered,
-    described,
     drawn,
     scale,
     values_of,
 )
 from checker.course.attention_inputs import attention, queries_keys_values, running, scale_of
-from checker.course.covering import Row
 from checker.course.diagrams import attention as attention_diagram
-from checker.course.families import counted, stored
-from checker.puzzle import CPU, DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Launch, Long, Puzzle, Scalar, Tensors
+from checker.course.family_words import case_of
+from checker.course.tensors import stored
+from checker.puzzle import CPU, DTYPES, GPU, Allowance, Case, FilmSpec, Launch, Long, Scalar, Tensors
 
 
 def make(case: Case) -> Tensors:
@@ -110,9 +111,8 @@ def _case(
     h: int, n_q: int, n_kv: int, d: int, block: tuple[int, int], flags: Mapping[str, Scalar] | None = None, **more: Any
 ) -> Case:
     flags = flags or {}
-    name = f"{counted(h, 'head', 'heads')}, {described(n_q, n_kv, d, block, flags, **more)}"
     meta = {"BLOCK_M": block[0], "BLOCK_N": block[1]}
-    return Case(name, {"H": h, "N_Q": n_q, "N_KV": n_kv, "D": d}, meta, flags=flags, **more)
+    return case_of({"H": h, "N_Q": n_q, "N_KV": n_kv, "D": d}, meta, flags=flags, **more)
 
 
 def _from_row(row: Row, n_q: int, n_kv: int) -> Case:
@@ -127,20 +127,11 @@ def _allowed(row: Row) -> bool:
     return row["heads"] == 1 or (row["family"] not in TILES_OF_KEYS)
 
 
-PUZZLE = Puzzle(
-    name="flash_attention_v1",
-    title="FlashAttention in its first loop order",
-    kernel="flash_attention_v1_kernel",
-    parameters=(
-        *("q_ptr", "k_ptr", "v_ptr", "o_ptr", "m_ptr", "l_ptr"),
-        *("stride_qh", "stride_kh", "stride_qm", "stride_kn"),
-        *("scale", "N_Q", "N_KV", "BLOCK_M", "BLOCK_N", "D"),
-    ),
+PUZZLE = puzzle(
+    __file__,
     notebook="06_other_loop_order",
     points=3,
     outputs=("o_ptr", "m_ptr", "l_ptr"),
-    statement="The same attention with the loops swapped: one program per head, tiles of keys outside, tiles of queries "
-    "inside. O, which is always divided by l, and m and l are kept in global memory and updated at every visit.",
     cases=(
         *covered(_from_row, _FACTORS, _allowed),
         _case(1, 1, 1, 16, (16, 16)),
@@ -197,19 +188,6 @@ PUZZLE = Puzzle(
     scale=scale,
     tolerance=TOLERANCE,
     output_tolerance={"m_ptr": STATISTICS, "l_ptr": STATISTICS},
-    hint=Hint(
-        question="A query tile comes back for its second tile of keys. Its rows of O were divided by the l of the first visit."
-        " By what must O be multiplied before the new tile's share is added, so that dividing by the new l is right?",
-        idea="Multiply the loaded O by its old l_i (that undoes the division) and by exp(m_i - m_new), add p @ v, divide by the new "
-        "sum, store O, m and l. On the first visit there is nothing to load: start from m = -inf, l = 0, O = 0.",
-        skeleton="for start_n in range(0, N_KV, BLOCK_N):\n    k, v = ...\n    for start_m in range(0, N_Q, BLOCK_M):\n"
-        "        q = ...\n        m_i = tl.load(..., mask=mask_m & (start_n > 0), other=float('-inf'))\n        l_i = ...\n"
-        "        o = ...\n        s = ...\n        m_new = ...\n        l_new = ...\n        acc = ...\n"
-        "        tl.store(...)  # o, m and l\n    tl.debug_barrier()",
-    ),
-    explanation="Both orders compute the same sums. This one reads K and V once but carries O, m and l back and forth for every "
-    "tile of keys, and only batch × heads programs can run at a time. With queries outside, O stays on chip and every tile of "
-    "queries is a program of its own: that is why the second paper swapped the loops.",
     long=(
         Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head"),
         Long(("q_ptr", "o_ptr"), "query", (1,)),

@@ -8,9 +8,10 @@ from typing import Any
 
 import torch
 
-from checker.course.covering import Row, covering, each_once
+from checker.authoring import puzzle
+from checker.authoring.covering import Row, covering
 from checker.course.diagrams import linear
-from checker.course.families import counted
+from checker.course.family_words import case_of
 from checker.course.linear_cases import (
     FAMILIES,
     LAYOUTS,
@@ -27,9 +28,7 @@ from checker.course.linear_cases import (
 from checker.course.linear_inputs import (
     LONG,
     TOLERANCE,
-    described,
     empty,
-    heads_of,
     magnitude,
     queries_keys_values,
     rows,
@@ -37,7 +36,7 @@ from checker.course.linear_inputs import (
     strides,
 )
 from checker.course.linear_inputs import linear_attention as exact
-from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Launch, Scalar, Tensors
 
 AXES = {"q": "hm", "k": "hn", "v": "hn", "o": "hm"}
 
@@ -104,12 +103,9 @@ def budget(case: Case) -> dict[str, Allowance]:
 
 
 def _case(b: int, h: int, n: tuple[int, int], d: tuple[int, int], block: tuple[int, int, int], **more: Any) -> Case:
-    name = f"{heads_of(b, h)}, {counted(n[0], 'query', 'queries')} × {counted(n[1], 'key', 'keys')}, D = {d[0]}, D_V = {d[1]}"
-    name += f", tiles {block[0]}, {block[1]}, {block[2]}"
     flags = {"RAGGED": bool(more.pop("ragged", False))}
-    name += described(more) + (", ragged" if flags["RAGGED"] else "")
     sizes = {"B": b, "H": h, "N_Q": n[0], "N_KV": n[1], "D": d[0], "D_V": d[1]}
-    return Case(name, sizes, {"BLOCK_M": block[0], "BLOCK_N": block[1], "BLOCK_V": block[2]}, flags=flags, **more)
+    return case_of(sizes, {"BLOCK_M": block[0], "BLOCK_N": block[1], "BLOCK_V": block[2]}, flags=flags, **more)
 
 
 _TILES = ((16, 16, 16), (32, 16, 16), (16, 32, 16), (16, 16, 32))
@@ -151,7 +147,7 @@ def _covered() -> tuple[Case, ...]:
     for row in covering(factors, allowed):
         (n_q, n_kv, d_v), (b, h) = sizes(row), row["heads"]
         found.append(_case(b, h, (n_q, n_kv), (row["d"], d_v), row["tile"], ragged=row["ragged"], **values_of(row)))
-    return each_once(found)
+    return tuple(dict.fromkeys(found))
 
 
 def _drawn(draw: Random) -> tuple[Case, ...]:
@@ -176,22 +172,11 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
     return tuple(found)
 
 
-PUZZLE = Puzzle(
-    name="linear_attention",
-    title="Linear attention",
-    kernel="linear_attention_kernel",
-    parameters=(
-        *("q_ptr", "k_ptr", "v_ptr", "o_ptr", "key_lengths_ptr"),
-        *("stride_qh", "stride_qm", "stride_kh", "stride_kn", "stride_vh", "stride_vn", "stride_oh", "stride_om"),
-        *("H", "N_Q", "N_KV", "D_V", "BLOCK_M", "BLOCK_N", "BLOCK_V", "D"),
-    ),
+PUZZLE = puzzle(
+    __file__,
     notebook="10_linear_attention",
     points=5,
     outputs=("o_ptr",),
-    statement="o_i = φ(q_i) · Σ_j φ(k_j)ᵀ v_j / (φ(q_i) · Σ_j φ(k_j) + 1e-6) with φ(x) = elu(x) + 1, over the keys below "
-    "key_lengths[b]. One program per head and slice of BLOCK_V value columns: it gathers a state [D, BLOCK_V] and"
-    " z [D] from all keys and values, and then computes every output from those two. A batch without a key gives "
-    "0.",
     cases=(
         *_covered(),
         _case(1, 1, (17, 1003), (16, 16), (16, 16, 16), dtype="float16", family="many_small"),
@@ -259,22 +244,6 @@ PUZZLE = Puzzle(
     budget=budget,
     scale=magnitude,
     tolerance=TOLERANCE,
-    hint=Hint(
-        question="(φ(Q) φ(K)ᵀ) V and φ(Q) (φ(K)ᵀ V) are the same numbers. How large is the product in the brackets of each, and which "
-        "of the two grows with the number of keys? And what is φ of the 0 that a masked lane holds?",
-        idea="Two loops, one after the other. The first walks over the keys below the length and adds up state = φ(K)ᵀ V [D, BLOCK_V] "
-        "and z = Σ φ(k) [D], both in float32. The second walks over the queries: numerator φ(q) · state, denominator φ(q) · z + 1e-6. "
-        "φ(0) is 1, so lanes past the end have to be set to 0 after φ and not only before it.",
-        skeleton="head = tl.program_id(0).to(tl.int64)\nlength = tl.minimum(tl.load(key_lengths_ptr + ...), N_KV)\n"
-        "state = tl.zeros([D, BLOCK_V], tl.float32)\nz = tl.zeros([D], tl.float32)\nfor start_n in range(0, length, BLOCK_N):\n"
-        "    k = ...\n    k = tl.where(..., tl.maximum(k, 0.0) + tl.exp(tl.minimum(k, 0.0)), 0.0)\n    v = ...\n"
-        "    state = tl.dot(tl.trans(...), v, state)\n    z += ...\nfor start_m in range(0, N_Q, BLOCK_M):\n    q = ...\n"
-        "    num = tl.dot(...)\n    den = ... + 1e-6\n    tl.store(..., num / den[:, None], mask=...)",
-    ),
-    explanation="Softmax stands between the two products, so their order is fixed. A feature map on each side leaves it free:"
-    " keys and values are summed first, into D × D_V numbers that no longer know how many keys there were, and "
-    "every query costs the same whether there are 100 keys or 65,536. The normaliser is the same sum with 1 in "
-    "place of the value.",
     long=LONG,
     film=FilmSpec(
         case=_case(1, 1, (32, 40), (16, 16), (16, 16, 16), family="growing"),

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from checker.course.covering import Row, covering, each_once, length
-from checker.course.families import counted
-from checker.course.linear_inputs import described, heads_of
+from checker.authoring.covering import Row, covering
+from checker.authoring.space import length
+from checker.course.family_words import case_of
 from checker.puzzle import CPU, Case
 
 FAMILIES = ("contributions", "growing", "signs", "hot", "cold")
@@ -45,10 +45,8 @@ def sensible(row: Row) -> bool:
 
 def chunked_case(b: int, h: int, n: int, d: tuple[int, int], block: tuple[int, int], **more: Any) -> Case:
     """A case of `n` tokens, `d` = (D, D_V) and `block` = (CHUNK, BLOCK_V), with a name made of everything that distinguishes it."""
-    name = f"{heads_of(b, h)}, {counted(n, 'token', 'tokens')}, D = {d[0]}, D_V = {d[1]}"
-    name += f", chunks of {block[0]}, slices of {block[1]}" + described(more)
     sizes = {"B": b, "H": h, "N": n, "D": d[0], "D_V": d[1]}
-    return Case(name, sizes, {"CHUNK": block[0], "BLOCK_V": block[1]}, **more)
+    return case_of(sizes, {"CHUNK": block[0], "BLOCK_V": block[1]}, **more)
 
 
 Past = Sequence[int | None]
@@ -79,7 +77,7 @@ def covered(past: Past) -> tuple[Case, ...]:
         (chunk, block), (b, h) = row["tile"], row["heads"]
         n, d_v = tokens(row["family"], chunk, row["remainder"]), columns(row["values"], block)
         cases.append(chunked_case(b, h, n, (row["d"], d_v), row["tile"], **values_of(row)))
-    return each_once(cases)
+    return tuple(dict.fromkeys(cases))
 
 
 def shared_cases(past: Past) -> tuple[Case, ...]:

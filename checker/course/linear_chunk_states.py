@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import torch
 
+from checker.authoring import puzzle
 from checker.course.diagrams import linear
 from checker.course.linear_cases import chunked_case, drawn, shared_cases
 from checker.course.linear_causal import chunks, launch_chunks, sizes
@@ -18,7 +19,7 @@ from checker.course.linear_inputs import (
     rows,
     slices,
 )
-from checker.puzzle import GPU, Allowance, Case, FilmSpec, Hint, Launch, Long, Many, Puzzle, Scalar, Tensors
+from checker.puzzle import GPU, Allowance, Case, FilmSpec, Launch, Long, Many, Scalar, Tensors
 
 
 def make(case: Case) -> Tensors:
@@ -55,21 +56,11 @@ def budget(case: Case) -> dict[str, Allowance]:
     }
 
 
-PUZZLE = Puzzle(
-    name="linear_chunk_states",
-    title="The states of all chunks",
-    kernel="linear_chunk_states_kernel",
-    parameters=(
-        *("k_ptr", "v_ptr", "s_ptr", "z_ptr"),
-        *("stride_kh", "stride_kn", "stride_vh", "stride_vn"),
-        *("N", "N_CHUNKS", "D_V", "CHUNK", "BLOCK_V", "D"),
-    ),
+PUZZLE = puzzle(
+    __file__,
     notebook="12_few_heads",
     points=3,
     outputs=("s_ptr", "z_ptr"),
-    statement="The first of three kernels for few heads. For every chunk of CHUNK tokens by itself, all chunks at once: its"
-    " state φ(K)ᵀ V and z, the sum of its φ(K), both in float32. No program needs another chunk. The last chunk "
-    "may be short.",
     cases=(
         *shared_cases(past=(None,)),
         chunked_case(1, 3, 130, (128, 72), (32, 64)),  # 46,608 heads of so many states pass 2³¹
@@ -100,21 +91,6 @@ PUZZLE = Puzzle(
     scale=magnitude,
     tolerance=TOLERANCE,
     output_tolerance=OUTPUT_TOLERANCE,
-    hint=Hint(
-        question="One program walks over a head's chunks because each needs the state before it. On which other tokens does "
-        "the part that a chunk adds depend? So how many programs can work on one head at the same time?",
-        idea="The chunk is the first program id, the head the second, the slice of the values the third. Load the chunk's keys and "
-        "values, make features of the keys, then state = φ(k)ᵀ @ v and z = the sum of φ(k) over the tokens. Where there is no token, "
-        "φ(0) is 1: make those features 0. States lie one after the other, chunk by chunk and head by head: N_CHUNKS of them for "
-        "every head.",
-        skeleton="offs_n = ... * CHUNK + tl.arange(0, CHUNK)\nk = tl.load(...).to(tl.float32)  # [CHUNK, D]\n"
-        "v = tl.load(...)  # [CHUNK, BLOCK_V]\nk = tl.where(..., ..., 0.0)\nstate = tl.dot(tl.trans(...), v)  # [D, BLOCK_V]\n"
-        "row = (head * N_CHUNKS + chunk) * D + offs_d\ntl.store(s_ptr + row[:, None] * D_V + ..., state, mask=...)\n"
-        "tl.store(z_ptr + row, ..., mask=...)  # by one slice only",
-    ),
-    explanation="A sum may be grouped in any way. What a chunk adds to the state needs no other chunk, so B · H · N_CHUNKS "
-    "programs work side by side where the chunked kernel had B · H. Each reads its tokens once; what it costs is "
-    "memory for one [D, D_V] state a chunk, which the next kernel turns into running sums.",
     many=(Many(("k_ptr", "v_ptr", "s_ptr", "z_ptr"), "H", "head", axis=1, grid=1, first=None),),
     long=(Long(("k_ptr", "v_ptr"), "head", (0, 1)), Long(("k_ptr", "v_ptr"), "token", (2,))),
     film=FilmSpec(

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import torch
 
 from checker.course.contributions import DWARFED, FEATURES, contributions
-from checker.course.families import generator, largest_of_row
-from checker.course.families import stored as stored_rows
-from checker.course.family_words import in_name
+from checker.course.tensors import generator, largest_of_row
+from checker.course.tensors import stored as stored_rows
 from checker.puzzle import DTYPES, Case, Long, Tensors, Tolerance
 
 EPS = 1e-6
@@ -42,27 +41,12 @@ OUTPUT_TOLERANCE = {
 }
 """The state is float32 whatever the inputs are."""
 
-FAMILY = {
-    "growing": "growing values",
-    "huge": "huge values",
-    "halfway": in_name("halfway"),
-    "one_way": in_name("one_way"),
-    "short_keys": in_name("short_keys"),
-    "dwarfing": in_name("dwarfing"),
-    "blanks": in_name("blanks"),
-    "half_frozen": "half of the queries frozen",
-    "faint": in_name("faint"),
-    "contributions": in_name("contributions"),
-    "many_small": in_name("many_small"),
-}
-"""A family in a case's name, where that is not "<family> inputs"."""
 LONG = (
     Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),
     Long(("q_ptr", "o_ptr"), "token", (2,)),
     Long(("k_ptr", "v_ptr"), "token", (2,)),
 )
 """What has to be addressed in 64 bits."""
-LAYOUT = {"padded": "padded rows", "transposed": "heads side by side", "roomy": "heads far apart"}
 CONSTRUCTED = ("contributions", "many_small")
 """Families whose keys are not random but built from what each chunk adds to the state."""
 NARROW = 12
@@ -93,8 +77,8 @@ def queries_keys_values(
     """
     if dots and q_shape[-1] not in (16, 32, 64, 128):
         raise ValueError(f"D is 16, 32, 64 or 128, not {q_shape[-1]}")
-    if case.family in CONSTRUCTED:
-        build = _contributions if case.family == "contributions" else _many_small
+    if case.family.name in CONSTRUCTED:
+        build = _contributions if case.family.name == "contributions" else _many_small
         q, k, v = build(case, q_shape, k_shape, d_v)
         return stored(q, case), stored(k, case, gap=7), stored(v, case, gap=9)
     g = generator(case)
@@ -104,7 +88,7 @@ def queries_keys_values(
     if d_v < NARROW:  # of a few columns of both signs nothing but rounding may be left
         v[..., 0] = v[..., 0].abs()
     n = k_shape[-2]
-    match case.family:
+    match case.family.name:
         case "normal":
             pass
         case "growing":  # a token counted too early, too late or twice moves the average visibly
@@ -256,7 +240,7 @@ def past(case: Case, heads: tuple[int, ...], d: int, d_v: int) -> State:
     k = feature_map(torch.randn((*heads, tokens, d), generator=g, dtype=torch.float64))
     v = torch.randn((*heads, tokens, d_v), generator=g, dtype=torch.float64)
     v = v + 2.0 - 4.0 * (torch.arange(d_v) % 2)  # of either sign, so that new values do not cancel all columns
-    if case.family == "blanks":  # a text of which only z remains
+    if case.family.name == "blanks":  # a text of which only z remains
         v = torch.zeros_like(v)
     state = add(State(torch.zeros(*heads, d, d_v).double(), torch.zeros(*heads, d).double()), k, v)
     return State(state.s.float(), state.z.float())
@@ -335,17 +319,3 @@ def rows(case: Case, count: int, columns: int) -> int:
 def slices(case: Case) -> int:
     """How many programs share a head, each with BLOCK_V columns of the values."""
     return -(-case.sizes["D_V"] // case.meta["BLOCK_V"])
-
-
-def heads_of(b: int, h: int) -> str:
-    """The number of batches and heads, with which a case's name begins."""
-    return "1 head" if b * h == 1 else f"{b} × {h} heads"
-
-
-def described(case_words: dict[str, object]) -> str:
-    """The end of a case's name: dtype, family, earlier tokens, layout."""
-    dtype, family = str(case_words.get("dtype", "float32")), str(case_words.get("family", "normal"))
-    flags, layout = case_words.get("flags", {}), str(case_words.get("layout", "contiguous"))
-    after = f"after {flags['PAST']} tokens" if isinstance(flags, dict) and flags.get("PAST") else ""
-    words = [dtype, "" if family == "normal" else FAMILY.get(family, f"{family} inputs"), after, LAYOUT.get(layout, "")]
-    return "".join(f", {word}" for word in words if word)

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from checker.course import causal_linear_attention_parallel, linear_causal, linear_chunk_states, linear_state_prefix
+from checker.course.family_words import case_of
 from checker.course.linear_causal import chunks, sizes
-from checker.course.linear_inputs import described, heads_of
 from checker.puzzle import Case, Pipeline, Puzzle, RunKernel, Scalar, Tensors
 
 STATES, PREFIX, OUTPUTS = (
@@ -31,9 +31,8 @@ def pipeline_case(
     b: int, h: int, n: int, d: int, d_v: int, chunk: int = 16, block_v: int = 16, block: int = 64, **more: Any
 ) -> Case:
     """A case with the recurrent kernel's sizes and the tiles of all three kernels; `block` is the BLOCK_SIZE of the prefix."""
-    name = f"{heads_of(b, h)}, {n} tokens, D = {d}, D_V = {d_v}, chunks of {chunk}" + described(more)
     meta = {"CHUNK": chunk, "BLOCK_V": block_v, "BLOCK_SIZE": block}
-    return Case(name, {"B": b, "H": h, "N": n, "D": d, "D_V": d_v}, meta, **more)
+    return case_of({"B": b, "H": h, "N": n, "D": d, "D_V": d_v}, meta, **more)
 
 
 def chained(
@@ -58,7 +57,7 @@ def chained(
     def prefix(added: torch.Tensor, before: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The start of each chunk in the shape of `added`, and the end in the shape of `before`."""
         size = before[0, 0].numel()
-        at = Case(case.name, {"G": heads, "N_CHUNKS": n_chunks, "SIZE": size}, {"BLOCK_SIZE": case.meta["BLOCK_SIZE"]})
+        at = Case({"G": heads, "N_CHUNKS": n_chunks, "SIZE": size}, {"BLOCK_SIZE": case.meta["BLOCK_SIZE"]})
         after = launched(
             PREFIX,
             at,
@@ -81,16 +80,14 @@ def chained(
     return {"o_ptr": after["o_ptr"], "s_ptr": s_end, "z_ptr": z_end}
 
 
-def _named(case: Case) -> Case:
+def _check(case: Case) -> None:
     b, h, n, d, d_v = sizes(case)
-    past = int(case.flags["PAST"])
-    if past < 0:
-        raise ValueError(f"PAST counts tokens and cannot be {past}")
+    if case.flags["PAST"] < 0:
+        raise ValueError(f"PAST counts tokens and cannot be {case.flags['PAST']}")
     if case.meta["CHUNK"] < 16 or case.meta["BLOCK_V"] < 16:
         raise ValueError("CHUNK and BLOCK_V are at least 16: tensor cores take no smaller tiles")
     if (largest := b * h * n * max(d, d_v)) > LARGEST:
         raise ValueError(f"A tensor of these sizes has {largest:,} numbers, and {LARGEST:,} are the limit here")
-    return pipeline_case(b, h, n, d, d_v, *case.meta.values(), dtype=case.dtype, flags={"PAST": past})
 
 
 def _remark(case: Case) -> str:
@@ -104,7 +101,7 @@ PIPELINE = Pipeline(
     kernels=KERNELS,
     tiles=META,
     case=pipeline_case(1, 2, 200, 16, 24, flags={"PAST": 0}),
-    named=_named,
+    check=_check,
     make=linear_causal.make,
     reference=linear_causal.reference,
     run=chained,

@@ -8,22 +8,21 @@ from typing import Any
 
 import torch
 
+from checker.authoring import puzzle
+from checker.authoring.covering import covering
 from checker.course.contributions import NUMBERS, contributions
-from checker.course.covering import covering, each_once
 from checker.course.diagrams import PREFIX
-from checker.course.families import counted, generator
-from checker.course.family_words import in_name
+from checker.course.family_words import case_of
 from checker.course.linear_cases import columns
 from checker.course.linear_inputs import magnitude
+from checker.course.tensors import generator
 from checker.puzzle import (
     GPU,
     Allowance,
     Case,
     FilmSpec,
-    Hint,
     Launch,
     Many,
-    Puzzle,
     Scalar,
     Tensors,
     Tolerance,
@@ -40,7 +39,7 @@ def make(case: Case) -> Tensors:
     g, n_chunks, size = _sizes(case)
     draw = generator(case)
     x, x0 = torch.randn(g, n_chunks, size, generator=draw) + 1.0, torch.randn(g, size, generator=draw) + 2.0
-    match case.family:
+    match case.family.name:
         case "normal":
             pass
         case "contributions":  # each number goes through all pairs of kinds, in another order; half start from 0
@@ -89,20 +88,8 @@ def budget(case: Case) -> dict[str, Allowance]:
     }
 
 
-FAMILY = {
-    "blanks": f", {in_name('blanks')}",
-    "dwarfing": ", numbers that dwarf their neighbours",
-    "counting": ", counting",
-    "huge": ", huge numbers",
-    "contributions": f", {in_name('contributions')}",
-}
-
-
 def _case(g: int, n_chunks: int, size: int, block: int, **more: Any) -> Case:
-    counts = ((g, "group", "groups"), (n_chunks, "chunk", "chunks"), (size, "number", "numbers"))
-    name = " × ".join(counted(*words) for words in counts) + f", BLOCK_SIZE = {block}"
-    name += FAMILY.get(str(more.get("family")), "")
-    return Case(name, {"G": g, "N_CHUNKS": n_chunks, "SIZE": size}, {"BLOCK_SIZE": block}, **more)
+    return case_of({"G": g, "N_CHUNKS": n_chunks, "SIZE": size}, {"BLOCK_SIZE": block}, **more)
 
 
 def _covered() -> tuple[Case, ...]:
@@ -115,7 +102,7 @@ def _covered() -> tuple[Case, ...]:
         "groups": (2, 1, 5),
     }
     found = covering(factors, lambda row: row["family"] != "contributions" or row["chunks"] >= 6)
-    return each_once(
+    return tuple(
         _case(row["groups"], row["chunks"], columns(row["numbers"], row["block"]), row["block"], family=row["family"])
         for row in found
     )
@@ -136,21 +123,15 @@ def _drawn(draw: Random) -> tuple[Case, ...]:
 
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     """The magnitude of a row, or of the number itself in families where neighbouring numbers differ by orders of magnitude."""
-    return expected.abs() if case.family in ("contributions", "dwarfing") else magnitude(case, output, expected)
+    return expected.abs() if case.family.name in ("contributions", "dwarfing") else magnitude(case, output, expected)
 
 
-PUZZLE = Puzzle(
-    name="linear_state_prefix",
-    title="A prefix over states",
-    kernel="linear_state_prefix_kernel",
-    parameters=("x_ptr", "x0_ptr", "start_ptr", "end_ptr", "N_CHUNKS", "SIZE", "BLOCK_SIZE"),
+PUZZLE = puzzle(
+    __file__,
     notebook="12_few_heads",
     points=2,
     outputs=("start_ptr", "end_ptr"),
     many=(Many(("x_ptr", "x0_ptr", "start_ptr", "end_ptr"), "G", "group", grid=1, first=None),),
-    statement="Every chunk adds x[c] to a state, SIZE numbers wide, and the text starts from x0. Write what each chunk starts from, "
-    "start[c] = x0 + x[0] + … + x[c - 1], and what is there at the end, x0 + x[0] + … + x[N_CHUNKS - 1]. One program owns BLOCK_SIZE "
-    "numbers of one group's states and walks over the chunks.",
     cases=(
         *_covered(),
         _case(2, 531, 7, 8),  # more chunks than a fixed limit would allow
@@ -181,22 +162,6 @@ PUZZLE = Puzzle(
     # a sum of n numbers in float32 is off by n half steps at most, and by about √n of them in truth: 1024 chunks stay below 2e-6.
     # Who takes a chunk out of a sum again to have its start loses 1000 half steps, 6e-5, where that chunk is a thousand times as large
     tolerance={"float32": Tolerance(rtol=2e-4, c=64.0)},
-    hint=Hint(
-        question="Three chunks add 1, 2 and 3, and the text starts from 10. The first chunk starts from 10. What do the second"
-        " and the third start from, and what is there at the end? So which comes first in the loop, the store or the "
-        "addition?",
-        idea="Keep one running sum, begin it with x0, and for every chunk first store it as the chunk's start and then add what the chunk "
-        "brings. After the loop it is the end. Number n of chunk c of group g lies at (g * N_CHUNKS + c) * SIZE + n.",
-        skeleton="group = tl.program_id(1).to(tl.int64)\noffs = ...\nmask = ...\nstate = tl.load(x0_ptr + ..., mask=mask, other=0.0)\n"
-        "for chunk in range(N_CHUNKS):\n    row = ...\n    tl.store(start_ptr + row, ..., mask=mask)\n    state += ...\n"
-        "tl.store(end_ptr + ..., state, mask=mask)",
-    ),
-    explanation="This is an exclusive prefix sum: a chunk starts from what came before it and not from itself, which is why "
-    "the store comes before the addition. The loop is the only part of the three kernels that has to go in order,"
-    " and it is short: N / CHUNK additions, each over all numbers of all states at once, SIZE / BLOCK_SIZE "
-    "programs a group. Addition is associative, so a tree would do it in about log2(N_CHUNKS) steps (Blelloch "
-    '1990, "Prefix Sums and Their Applications"); each state is read and written once either way, and that is '
-    "what takes the time here. The same kernel serves the state, with SIZE = D · D_V, and z, with SIZE = D.",
     film=FilmSpec(
         case=_case(2, 5, 24, 16, family="counting"),
         diagram=PREFIX,

@@ -1,20 +1,22 @@
-"""What the softmax puzzles share: tensors, reference, launch, bytes, tolerance, running state and cases."""
+"""What the softmax puzzles share: tensors, reference, tolerance, running state, and the space of their cases."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from random import Random
+from functools import partial
+from typing import Any
 
 import torch
 
-from checker.course.covering import covering, length, prime_below, smallest_first
+from checker.authoring import Row, Space, cdiv, puzzle, table
+from checker.authoring.space import ANY_REMAINDER, length, prime_below
+from checker.course import families as rows_of
 from checker.course.diagrams import ONLINE
-from checker.course.families import CONSTRUCTED, case_name, rows, stored
-from checker.course.family_words import in_name
+from checker.course.families import BUILT, FAMILIES, rows
+from checker.course.tensors import stored
 from checker.films.diagram import ExactState, RunningState
-from checker.puzzle import DTYPES, Allowance, Case, Launch, Scalar, Tensors, Tolerance
+from checker.puzzle import DTYPES, NORMAL, Case, Family, Long, Many, Tensors, Tolerance
 
 TOLERANCE = {
     "float32": Tolerance(rtol=5e-5, c=1.0, near_zero=False),
@@ -27,8 +29,8 @@ TOLERANCE = {
 def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     """What an error is measured against, besides the number itself: a softmax is as exact in its small numbers as in its large ones.
 
-    In float16 the smallest normal number, so that one step is allowed where numbers lie a step apart. In the other dtypes as much as is
-    lost where a GPU takes numbers below the smallest normal one for 0.
+    In float16 it is the smallest normal number, which allows one step where numbers are a step apart. In the other dtypes it allows
+    what is lost if a GPU flushes numbers below the smallest normal one to 0.
     """
     info = torch.finfo(DTYPES[case.dtype])
     return torch.full_like(expected, info.tiny if case.dtype == "float16" else 2 * info.tiny / info.eps)
@@ -37,10 +39,7 @@ def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
 def make(case: Case) -> Tensors:
     """x [M, N] and y [M, N]. In a padded layout their row strides differ, so that a kernel that mixes them up fails."""
     m, n = case.sizes["M"], case.sizes["N"]
-    return {
-        "x_ptr": stored(rows(case, m, n), case),
-        "y_ptr": stored(torch.zeros(m, n), case, gap=5),
-    }
+    return {"x_ptr": stored(rows(case, m, n), case), "y_ptr": stored(torch.zeros(m, n), case, gap=5)}
 
 
 def reference(case: Case, inputs: Tensors) -> Tensors:
@@ -48,35 +47,24 @@ def reference(case: Case, inputs: Tensors) -> Tensors:
     return {"y_ptr": torch.softmax(inputs["x_ptr"], dim=-1)}
 
 
-def launch(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
-    """One program for each BLOCK_M rows, or for each row where there is no BLOCK_M. The last tensor is the output."""
-    tile_rows = int(meta.get("BLOCK_M", 1))
-    return Launch(
-        grid=(-(-case.sizes["M"] // tile_rows),),
-        arguments={
-            **tensors,
-            **{f"stride_{name.removesuffix('_ptr')}m": x.stride(0) for name, x in tensors.items()},
-            **({"M": case.sizes["M"]} if "BLOCK_M" in meta else {}),
-            "N": case.sizes["N"],
-        },
-        meta=meta,
-        outputs=tuple(tensors)[-1:],
-        options={"num_warps": min(32, max(4, tile_rows * int(meta["BLOCK_N"]) // 1024))},
-    )
+def one_tile_warps(n: Mapping[str, Any]) -> dict[str, int]:
+    """More threads for the longest rows, where a tile holds the row."""
+    return {"num_warps": 4 if n["BLOCK_N"] < 8192 else 16 if n["BLOCK_N"] < 65_536 else 32}
 
 
-def matrix_bytes(case: Case) -> int:
-    """Bytes of one [M, N] matrix in the case's dtype."""
-    return case.sizes["M"] * case.sizes["N"] * DTYPES[case.dtype].itemsize
-
-
-def reading_x(times: int, because: str) -> Callable[[Case], dict[str, Allowance]]:
-    """The budget of a kernel that reads x so many times and writes y once."""
-    return lambda case: {
-        "x_ptr": Allowance(times * matrix_bytes(case), 0, because),
-        "y_ptr": Allowance(0, matrix_bytes(case), "y is written once"),
-    }
-
+softmax = partial(
+    puzzle,
+    make=make,
+    reference=reference,
+    scale=scale,
+    tolerance=TOLERANCE,
+    grid=lambda n: (cdiv(n["M"], n.get("BLOCK_M", 1)),),
+    options=lambda n: {"num_warps": min(32, max(4, n.get("BLOCK_M", 1) * n["BLOCK_N"] // 1024))},
+    writes={"y": 1},
+    long=(Long(("x_ptr", "y_ptr")),),
+    many=(Many(("x_ptr", "y_ptr")),),
+)
+"""A puzzle that computes y, the softmax of the rows of x, with one program for each row or for each BLOCK_M rows."""
 
 # -------------------------------------------------------------------------------------------------------- running state
 
@@ -94,7 +82,7 @@ def max_and_sum(x: torch.Tensor, against: torch.Tensor | None = None) -> tuple[t
 def honest_forms(names: tuple[str, str], m: torch.Tensor, l: torch.Tensor) -> ExactState:
     """The forms in which a correct kernel may hold a maximum m and a sum l, [rows] each, in variables of these `names`.
 
-    The maximum may be in base two. After the walk either variable may hold the log-sum-exp, and the sum's may hold its
+    The maximum may be in base two. After the last chunk either variable may hold the log-sum-exp, and the sum's may hold its
     reciprocal or its logarithm; logarithms may be in base two, too.
     """
     log = l.where(l > 0, torch.nan).log()
@@ -107,171 +95,144 @@ def honest_forms(names: tuple[str, str], m: torch.Tensor, l: torch.Tensor) -> Ex
     )
 
 
-def _in_one_walk(x: torch.Tensor, seen: torch.Tensor) -> ExactState:
+def _in_one_pass(x: torch.Tensor, seen: torch.Tensor) -> ExactState:
     """Maximum and sum of all elements seen so far (Milakov & Gimelshein 2018, algorithm 3)."""
     m, l = max_and_sum(x.masked_fill(seen < 1, -torch.inf))
     return honest_forms(("m_i", "l_i"), m, l)
 
 
-def _in_two_walks(x: torch.Tensor, seen: torch.Tensor) -> ExactState:
-    """The maximum in a first walk, then the sum in a second one, measured against the maximum of the whole row."""
+def _in_two_passes(x: torch.Tensor, seen: torch.Tensor) -> ExactState:
+    """The maximum in a first pass, then the sum in a second one, measured against the maximum of the whole row."""
     m, _ = max_and_sum(x.masked_fill(seen < 1, -torch.inf))
     l = max_and_sum(x.masked_fill(seen < 2, -torch.inf), against=m)[1]
     return honest_forms(("m_i", "l_i"), m, l.masked_fill((seen < 2).all(dim=-1), torch.nan))
 
 
-def running(*, walks: int) -> RunningState:
-    """m_i and l_i of each row of x, found in one walk or in two. Either way is right; `walks` is how the solution does it."""
-    ways = (_in_one_walk, _in_two_walks) if walks == 1 else (_in_two_walks, _in_one_walk)
+def running(*, passes: int) -> RunningState:
+    """m_i and l_i of each row of x, computed in one pass or in two. Either is right; `passes` is how the solution does it."""
+    ways = (_in_one_pass, _in_two_passes) if passes == 1 else (_in_two_passes, _in_one_pass)
     return RunningState(
         walked="x_ptr",
         rows="x_ptr",
         names=("m_i", "l_i"),
         exact=lambda case, tensors, seen, at: tuple(way(tensors["x_ptr"], seen) for way in ways),
-        update=ONLINE if walks == 1 else None,
+        update=ONLINE if passes == 1 else None,
     )
 
 
 # ---------------------------------------------------------------------------------------------------------------- cases
 
-
-def named(meta: dict[str, int], m: int, n: int, **more: object) -> Case:
-    """A case of M = `m` rows and N = `n` columns, with a name made of everything that distinguishes it."""
-    dtype, family, layout = (str(more.get(k, v)) for k, v in PLAIN.items())
-    tile = f"tiles {meta['BLOCK_M']} × {meta['BLOCK_N']}" if "BLOCK_M" in meta else f"chunks of {meta['BLOCK_N']}"
-    tile = f"a tile of {meta['BLOCK_N']}" if n <= meta["BLOCK_N"] and "BLOCK_M" not in meta else tile
-    name = case_name(f"{m} × {n}", tile, dtype, layout, in_name(family))
-    return Case(name, {"M": m, "N": n}, meta, **more)  # type: ignore[arg-type]
-
-
-def by_row(m: int, n: int, block: int, **more: object) -> Case:
-    """A case for a kernel whose program has one row and takes BLOCK_N = `block` columns at a time."""
-    return named({"BLOCK_N": block}, m, n, **more)
+CHUNKED = (
+    rows_of.chunk_pairs,
+    rows_of.chunk_pairs_in_sight,
+    rows_of.spike,
+    rows_of.extreme,
+    NORMAL,
+    rows_of.constant,
+)
+"""The families in the space of kernels that loop over chunks."""
+Columns = Callable[[Row, int], int]
+"""N from the other factors of a row, and BLOCK_N."""
 
 
-PLAIN = {"dtype": "float32", "family": "normal", "layout": "contiguous"}
-CHUNKS = {"chunk_pairs": 10, "chunk_pairs_in_sight": 8, "spike": 34, "extreme": 5, "normal": 2, "constant": 3}
-"""The families in the covering array, and how many chunks a row needs to show what its family is for."""
-REMAINDERS: tuple[str, ...] = ("prime", "none", "one", "all but one", "short")
+def row_space(
+    tiles: Sequence[tuple[int, ...]],
+    rows: Sequence[int],
+    families: Sequence[Family],
+    columns: Columns,
+    wider: Sequence[tuple[int, ...]],
+    largest: Mapping[str, Any],
+) -> Space:
+    """Small cases that combine family, dtype with layout, how full the last tile is, tile and number of rows.
 
-
-def columns(family: str, block: int, remainder: str) -> int:
-    """N of a row in chunks of `block` columns. `remainder` says how full the last chunk is; "short" is less than one chunk."""
-    most = 12 if family == "spike" else 10 if block < 1024 else 3
-    full = block * (min(CHUNKS[family], most) if block > 16 else CHUNKS[family])
-    return length(full, block, remainder)
-
-
-def covered(
-    tiles: Sequence[dict[str, int]],
-    rows_: Sequence[int],
-    families: Sequence[str] = tuple(CHUNKS),
-    columns: Callable[[str, int, str], int] = columns,
-) -> tuple[Case, ...]:
-    """Small cases that cover, in pairs, all values of family, dtype with layout, remainder, tile and number of rows.
-
-    ``columns(family, BLOCK_N, remainder)`` gives N. Families built from chunks always have the first number of rows, which has to
-    be large enough for all pairs of kinds.
+    `tiles` are (BLOCK_N,) or (BLOCK_M, BLOCK_N), `wider` those of drawn cases. Families built from kinds of chunks always have at
+    least the first of `rows`, which has to be large enough for all pairs of kinds.
     """
-    found = covering(
+
+    def case(row: Row) -> Case:
+        meta = dict(zip(("BLOCK_N", "BLOCK_M"), reversed(row["tile"]), strict=False))
+        dtype, layout = row["memory"]
+        sizes = {"M": row["rows"], "N": columns(row, meta["BLOCK_N"])}
+        return Case(sizes, dict(reversed(meta.items())), dtype, row["family"], layout)
+
+    return Space(
         {
             "family": families,
             "memory": [(dtype, layout) for layout in ("padded", "contiguous") for dtype in TOLERANCE],
-            "remainder": REMAINDERS,
-            "tile": range(len(tiles)),
-            "rows": rows_,
+            "remainder": ("prime", "none", "one", "all but one", "short"),
+            "tile": tiles,
+            "rows": rows,
         },
+        case,
         lambda row: (
-            (row["family"] != "spike" or row["memory"][0] != "float32")
-            and (row["family"] not in CONSTRUCTED or row["rows"] == rows_[0])
+            (row["family"] != rows_of.spike or row["memory"][0] != "float32")
+            and (row["family"] not in BUILT or row["rows"] >= rows[0])
         ),
-    )
-    cases = []
-    for row in found:
-        meta, (dtype, layout), family = tiles[row["tile"]], row["memory"], row["family"]
-        n = columns(family, meta["BLOCK_N"], row["remainder"])
-        cases.append(named(meta, row["rows"], n, dtype=dtype, layout=layout, family=family))
-    return smallest_first(cases)
-
-
-def drawn(tile: Callable[[Random], dict[str, int]]) -> Callable[[Random], tuple[Case, ...]]:
-    """Cases like those of `covered` with random sizes and tiles. The last one is larger than any known case."""
-
-    def cases(draw: Random) -> tuple[Case, ...]:
-        found = []
-        for number in range(6):
-            tiles, values = tile(draw), drawn_values(draw, tuple(CHUNKS))
-            m, n = draw.randint(1, 12), columns(str(values["family"]), tiles["BLOCK_N"], "none")
-            if number == 5:
-                m, n, tiles = 76, 20 * 2048, {**tiles, "BLOCK_N": 2048}
-            found.append(named(tiles, m, n - draw.randrange(tiles["BLOCK_N"]), **values))
-        return tuple(found)
-
-    return cases
-
-
-def drawn_values(draw: Random, families: Sequence[str]) -> dict[str, object]:
-    """Everything of a case but its sizes and tiles."""
-    return {
-        "dtype": draw.choice(tuple(TOLERANCE)),
-        "family": draw.choice(families),
-        "layout": draw.choice(("padded", "contiguous")),
-        "seed": draw.getrandbits(32),
-    }
-
-
-# ------------------------------------------------------------------------------------------------- rows longer than a tile
-
-
-def in_chunks() -> tuple[Case, ...]:
-    """Cases for kernels that walk over a row in chunks, however many times."""
-    return (
-        *covered([{"BLOCK_N": 16}, {"BLOCK_N": 64}, {"BLOCK_N": 1024}], rows_=(9, 1, 3)),
-        by_row(75, 23, 8, family="chunk_pairs_in_sight", layout="padded"),  # many programs
-        by_row(2, 80, 64),  # 16 divides every size, a tile divides none
-        by_row(3, 1, 16, dtype="bfloat16", family="positive", layout="padded"),
-        by_row(3, 1, 16, family="deep"),
-        by_row(6, 605, 16, family="chunk_triples", layout="padded"),
-        by_row(3, 61, 16, family="nearly_constant"),
-        # whatever an unrolled loop leaves over, the last chunk decides
-        *(by_row(2, 16 * chunks - 3, 16, family="late_max") for chunks in range(2, 34)),
-        # more terms than a sum in 16 bits can hold, in every lane
-        by_row(2, 2403, 16, dtype="float16", family="equal_terms"),
-        by_row(2, 2403, 16, dtype="bfloat16", family="equal_terms"),
-        by_row(1, 5_003, 16),  # too many chunks to unroll by hand
-        by_row(2, 33_003, 1024),  # more columns than 16 bits can count
-        by_row(3, 4096, 1024, layout="padded"),  # a round number of columns, and rows further apart
-        by_row(3, 1033, 16, dtype="float16", family="spike"),
-        by_row(3, 1024, 64, dtype="bfloat16", family="spike", layout="padded"),
+        wider={"tile": wider, "rows": range(1, 13), "remainder": ANY_REMAINDER},
+        largest=(largest,),
     )
 
 
-# ------------------------------------------------------------------------------------------------------ rows in one tile
+def columns_in_chunks(row: Row, block: int) -> int:
+    """N of a row with as many chunks as its family needs, but fewer large ones."""
+    family = row["family"]
+    most = 12 if family == rows_of.spike else 10 if block < 1024 else 3
+    chunks = row.get("chunks") or (min(family.chunks, most) if block > 16 else family.chunks)
+    return length(block * chunks, block, row["remainder"])
 
 
-def launch_whole_rows(case: Case, tensors: Tensors, meta: Mapping[str, Scalar]) -> Launch:
-    """As `launch`, for a tile that holds the row: more threads for the longest rows."""
-    return replace(
-        launch(case, tensors, meta),
-        options={"num_warps": 4 if int(meta["BLOCK_N"]) < 8192 else 16 if int(meta["BLOCK_N"]) < 65_536 else 32},
+def columns_in_one_tile(row: Row, block: int) -> int:
+    """N for a tile that holds the whole row; "one" uses just more than half of the tile."""
+    lengths = {"one": block // 2 + 1, "short": 1, "prime": prime_below(block - 1)}
+    return lengths.get(row["remainder"]) or length(block, block, row["remainder"])
+
+
+def one_tile_space(families: Sequence[Family]) -> Space:
+    """The space of kernels whose tile holds the whole row. The last drawn case has more columns than any fixed one."""
+    return row_space(
+        tiles=((16,), (128,), (1024,)),
+        rows=(9, 1, 3),
+        families=families,
+        columns=columns_in_one_tile,
+        wider=((8,), (32,), (256,), (512,)),
+        largest={"tile": (65_536,), "rows": 72, "remainder": 0.3},
     )
 
 
-def columns_in_one_tile(family: str, block: int, remainder: str) -> int:
-    """N for a tile of `block` columns that holds the whole row; "one" uses just more than half of the tile."""
-    lengths = {"none": block, "one": block // 2 + 1, "all but one": block - 1, "short": 1}
-    return lengths.get(remainder) or prime_below(block - 1)
+CHUNKS = row_space(
+    tiles=((16,), (64,), (1024,)),
+    rows=(9, 1, 3),
+    families=CHUNKED,
+    columns=columns_in_chunks,
+    wider=((8,), (16,), (32,), (128,), (512,)),
+    largest={"tile": (2048,), "rows": 76, "chunks": 20},
+)
+"""The space of kernels that loop over the chunks of one row."""
+rows_table = partial(table, families=FAMILIES)
 
 
-def drawn_in_one_tile(families: Sequence[str]) -> Callable[[Random], tuple[Case, ...]]:
-    """Random cases whose row fits in one tile. The last one has more columns than any known case."""
+def late_maxima(m: int, meta: Mapping[str, int]) -> tuple[Case, ...]:
+    """Rows of 2 to 33 chunks with the maximum in the last one, which decides whatever an unrolled loop leaves over."""
+    return tuple(Case({"M": m, "N": 16 * chunks - 3}, meta, family=rows_of.late_max) for chunks in range(2, 34))
 
-    def cases(draw: Random) -> tuple[Case, ...]:
-        found = []
-        for block in (*(draw.choice((8, 32, 256, 512)) for _ in range(5)), 65_536):
-            large = block == 65_536
-            m, n = (72, draw.randint(40_004, block)) if large else (draw.randint(1, 12), draw.randint(1, block))
-            found.append(by_row(m, n, block, **drawn_values(draw, families)))
-        return tuple(found)
 
-    return cases
+IN_CHUNKS = (
+    *rows_table("""
+        M   N       BLOCK_N  values                dtype     layout  why
+        75  23      8        chunk_pairs_in_sight  -         padded  many programs
+        2   80      64       -                     -         -       16 divides every size, a tile divides none
+        3   1       16       positive              bfloat16  padded
+        3   1       16       deep
+        6   605     16       chunk_triples         -         padded
+        3   61      16       nearly_constant
+        2   2403    16       equal_terms           float16   -       more terms than a sum in 16 bits can hold, in every lane
+        2   2403    16       equal_terms           bfloat16
+        1   5003    16       -                     -         -       too many chunks to unroll by hand
+        2   33_003  1024     -                     -         -       more columns than 16 bits can count
+        3   4096    1024     -                     -         padded  a round number of columns, and rows further apart
+        3   1033    16       spike                 float16
+        3   1024    64       spike                 bfloat16  padded
+    """),
+    *late_maxima(2, {"BLOCK_N": 16}),
+)
+"""Cases that matter in their own right to kernels that loop over chunks, however many times."""

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
-import msgspec
 from cachetools import LRUCache
 
 from checker.judge.launches import Prepared
@@ -93,7 +92,7 @@ _REMEMBERED: dict[str, Remembered] = {}
 
 def _key(task: Task) -> Key:
     misconception, prepared = task
-    return misconception.name, msgspec.json.encode((prepared.case, prepared.config), order="deterministic").decode()
+    return misconception.name, f"{prepared.case.name}; {prepared.config}"
 
 
 def remembered(puzzle: Puzzle) -> Remembered:

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from checker.course import factors, families
-from checker.course.family_words import IN_WORDS
+from checker.course import factors
 from checker.judge.launches import Prepared, prepare_if_possible
 from checker.judge.outcome import Outcome, in_spite_of_stops, simulate
 from checker.judge.runner import Runner
-from checker.puzzle import Case, Puzzle
+from checker.puzzle import NORMAL, Case, Family, Puzzle
 from checker.submission.kernel import KernelSource
 
 MOST_RUNS = 24
@@ -82,17 +81,16 @@ def _outcomes(
 
 def changes(case: Case, tiles: bool = True) -> Iterator[Change]:
     """The case with one factor at a time made as plain as it can be, the most telling first. Without `tiles` those stay."""
-    for family, kind in families.with_a_kind_left_out(case.family).items():
+    for kind, family in case.family.without.items():
         yield Change(
             replace(case, family=family),
             "family",
             f"with parts of a row {kind}",
             "without them",
-            lambda other: other.family not in families.CONSTRUCTED,
+            lambda other: not other.family.without,
         )
-    if case.family != "normal":
-        rows = IN_WORDS.get(case.family, f"{case.family.replace('_', ' ')} values")
-        yield _plain(case, "family", "normal", f"with {rows}", "with ordinary values")
+    if case.family != NORMAL:
+        yield _plain(case, "family", NORMAL, f"with {case.family.words}", f"with {NORMAL.words}")
     if case.dtype != "float32":
         yield _plain(case, "dtype", "float32", f"in {case.dtype}", "in float32")
     if case.layout != "contiguous":
@@ -110,7 +108,7 @@ def changes(case: Case, tiles: bool = True) -> Iterator[Change]:
         yield from _equal_tiles(case)
 
 
-def _plain(case: Case, factor: str, value: str, fails: str, right: str) -> Change:
+def _plain(case: Case, factor: str, value: str | Family, fails: str, right: str) -> Change:
     changed = replace(case, **{factor: value})  # type: ignore[arg-type]
     return Change(changed, factor, fails, right, lambda other: getattr(other, factor) == value)
 

@@ -16,14 +16,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-import msgspec
 import numpy as np
 import torch
 
 from checker.course import factors
-from checker.course.family_words import in_name
 from checker.judge.threads import at_most
-from checker.puzzle import Case, Launch, Long, Puzzle, Scalar, Tensors
+from checker.puzzle import NORMAL, Case, Launch, Long, Puzzle, Scalar, Tensors
 from checker.submission.kernel import Config
 
 GUARD = 2048
@@ -62,12 +60,11 @@ def seed_from(secret: bytes, puzzle: Puzzle) -> int:
 
 
 def cases_of(puzzle: Puzzle, seed: int | None) -> tuple[Case, ...]:
-    """The puzzle's cases. With a seed, which their names then say: with other numbers in them, and others drawn beside them."""
+    """The puzzle's cases. With a seed, they hold other numbers, and random cases follow them."""
     if seed is None:
-        return puzzle.cases
-    draw = Random(seed)
-    cases = [*(replace(case, seed=draw.getrandbits(32)) for case in puzzle.cases), *puzzle.drawn(draw)]
-    return tuple(replace(case, name=f"{case.name}, seed {seed}") for case in cases)
+        return tuple(puzzle.cases)
+    random = Random(seed)
+    return (*(replace(case, seed=random.getrandbits(32)) for case in puzzle.cases), *puzzle.drawn(random))
 
 
 def prepare(puzzle: Puzzle, case: Case, config: Config | None = None) -> Prepared:
@@ -109,7 +106,7 @@ class _Inputs:
     def get(self, puzzle: Puzzle, case: Case) -> tuple[Tensors, Tensors]:
         if "cpu" not in case.devices:
             return _computed(puzzle, case)
-        key = puzzle.make, puzzle.reference, msgspec.json.encode(case, order="deterministic")
+        key = puzzle.make, puzzle.reference, case
         with self._lock:
             if key in self._known:
                 self._known.move_to_end(key)
@@ -186,16 +183,7 @@ def in_tiles(case: Case, config: Config) -> Case:
         if tile in meta and "cpu" in case.devices:
             full, rest = divmod(size, case.meta[tile])
             sizes[name] = max(size, min(full * meta[tile] + rest, MOST_GROWN))
-    return named(replace(case, sizes=sizes, meta={**case.meta, **meta}))
-
-
-def named(case: Case) -> Case:
-    """The case with a name that says everything about it, for one that the course has not named."""
-    parts = [f"{k} = {v}" for k, v in {**case.sizes, **case.meta}.items()] + [case.dtype]
-    parts += filter(None, [in_name(case.family)])
-    parts += [case.layout] if case.layout != "contiguous" else []
-    parts += [f"{k} = {v}" for k, v in case.flags.items()]
-    return replace(case, name=", ".join(parts))
+    return replace(case, sizes=sizes, meta={**case.meta, **meta})
 
 
 def covering(
@@ -217,7 +205,7 @@ def _trusted_on(cases: Sequence[Case]) -> list[Case]:
 
 def _factors(case: Case) -> set[Factor]:
     features = {name: size for name, size in case.sizes.items() if name in ("D", "D_V")}
-    found: dict[str, Scalar | str] = {**case.flags, **features, "layout": case.layout, "family": case.family}
+    found: dict[str, Scalar | str] = {**case.flags, **features, "layout": case.layout, "family": case.family.name}
     return {(case.dtype, name, value) for name, value in found.items()}
 
 
@@ -261,7 +249,7 @@ def without_numbers(puzzle: Puzzle, case: Case, config: Config | None = None) ->
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     with FakeTensorMode():
-        made = puzzle.make(replace(case, family="normal"))
+        made = puzzle.make(replace(case, family=NORMAL))
     empty = {name: torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta") for name, t in made.items()}
     return bind(puzzle, case, empty, config)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from checker.judge.launches import Prepared, named, prepare_if_possible
+from checker.judge.launches import Prepared, prepare_if_possible
 from checker.judge.outcome import Outcome, simulate
 from checker.judge.runner import Runner
 from checker.puzzle import Case, Puzzle
@@ -65,7 +65,7 @@ def _alone(case: Case, name: str) -> list[int]:
 
 
 def _resized(case: Case, sizes: dict[str, int]) -> Case:
-    return named(replace(case, sizes={**case.sizes, **sizes}))
+    return replace(case, sizes={**case.sizes, **sizes})
 
 
 def _smaller_tiles(case: Case, source: KernelSource) -> list[Case]:
@@ -84,5 +84,5 @@ def _smaller_tiles(case: Case, source: KernelSource) -> list[Case]:
                 tile *= 2
             meta[name] = tile
         if meta != dict(case.meta):
-            found.append(named(replace(case, meta=meta)))
+            found.append(replace(case, meta=meta))
     return found

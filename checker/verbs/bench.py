@@ -19,7 +19,7 @@ from checker.course.work import WORK, Work
 from checker.gpu import Timing
 from checker.judge.launches import volume
 from checker.judge.verdict import Verdict
-from checker.puzzle import Case, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import NORMAL, Case, Launch, Puzzle, Scalar, Tensors
 from checker.sandbox import Sandbox
 from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource
@@ -92,7 +92,7 @@ def cases_to_time(puzzle: Puzzle, wanted: Mapping[str, Any]) -> tuple[list[Case]
     cases = large or [puzzle.cases[-1]]
     case, options = chosen_case(puzzle, cases[-1], wanted)
     if wanted.keys() - options.keys():
-        return [replace(case, family="normal")], options
+        return [replace(case, family=NORMAL)], options
     return cases, options
 
 

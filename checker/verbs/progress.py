@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from checker import workspace
-from checker.course import LADDER, PUZZLES, RENAMED
+from checker.course import LADDER, PUZZLES
 from checker.misconceptions import bank
 from checker.puzzle import Puzzle
 from checker.verbs import progress_file
 from checker.verbs.progress_file import Progress, Record
 from checker.view import display
 from checker.view.panel import Cell, Panel
-from checker.workspace import Workspace
 
 HEADS = ("puzzle", "notebook", "status", "attempts", "hints", "bytes moved", "first passed")
 MOST_MISTAKES = 8
@@ -50,7 +49,7 @@ def progress() -> ProgressSummary:
     said = saved.predictions.values()
     right = sum(prediction.right for prediction in said)
     predicted = [f"Predictions: {right} of {len(said)} right at the first try."] if said else []
-    footer = (*predicted, closing, *_divided(space), f"Kept in {space.ours}")
+    footer = (*predicted, closing, f"Kept in {space.ours}")
     Panel(title, saved.messages, HEADS, rows, footer=footer, lists=lists).show()
     return display.shown(ProgressSummary(len(passed), len(LADDER), points, ahead.name if ahead else None))
 
@@ -64,16 +63,6 @@ def _mistakes(saved: Progress) -> list[str]:
         times = f" ({count} times)" if count > 1 else ""
         lines.append(f"`{puzzle}`{times}, believed: {believed or name.replace('_', ' ')}")
     return lines
-
-
-def _divided(space: Workspace) -> list[str]:
-    """Notebooks of an earlier course that still lie in the learner's folder under names that are gone."""
-    folder = space.root / "notebooks"
-    return [
-        f"`{old}.ipynb` is now {', '.join(f'`{name}`' for name in new)}. What you solved in it counts."
-        for old, new in RENAMED.items()
-        if old not in new and (folder / f"{old}.ipynb").is_file()
-    ]
 
 
 def _row(puzzle: Puzzle, record: Record) -> list[Cell]:

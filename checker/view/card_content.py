@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from checker.course import PUZZLES, after
-from checker.course.family_words import in_name
 from checker.judge.verdict import Diagnosis, Gate, GateResult, Mismatch, Status, Verdict
 from checker.puzzle import Case
 from checker.submission.notebook import shell
@@ -257,11 +256,11 @@ def _failure(verdict: Verdict, gate: GateResult) -> Iterator[Part]:
         yield _next("Next, try", gate.advice)
     if gate.mismatch is not None:
         place = _place(gate.mismatch, gate.message)
-        yield FirstWrong(gate.mismatch, place, f"{_case_words(gate.mismatch.case)}." if place else "")
-    elif gate.case is not None and _case_words(gate.case) != (verdict.smallest and _case_words(verdict.smallest)):
-        yield Paragraph(f"Seen with {_case_words(gate.case)}.", "aside")
+        yield FirstWrong(gate.mismatch, place, f"{gate.mismatch.case.name}." if place else "")
+    elif gate.case is not None and gate.case.name != (verdict.smallest and verdict.smallest.name):
+        yield Paragraph(f"Seen with {gate.case.name}.", "aside")
     if verdict.smallest is not None:
-        yield Paragraph(f"{_case_words(verdict.smallest)}.", label="Smallest failing shape")
+        yield Paragraph(f"{verdict.smallest.name}.", label="Smallest failing shape")
     if failing_case(verdict) is not None and verdict.puzzle in PUZZLES:
         yield Paragraph(f"`{_film_call(verdict)}`", label="Film it")
     yield from _traffic(gate)
@@ -310,13 +309,6 @@ def _cause(diagnosis: Diagnosis) -> Section | Paragraph:
     sentences = (("Believed", diagnosis.believed), ("Instead", diagnosis.instead), ("Try", diagnosis.try_))
     heading = f"This behaves exactly like a known mistake: {diagnosis.misconception.replace('_', ' ')}"
     return Section("cause", heading, tuple(sentence for sentence in sentences if sentence[1]))
-
-
-def _case_words(case: Case) -> str:
-    """``M = 1, N = 3, BLOCK_N = 4, float32, negative rows``."""
-    pairs = [f"{k} = {v}" for part in (case.sizes, case.meta, case.flags) for k, v in part.items()]
-    extra = [case.dtype, in_name(case.family), f"{case.layout} layout" if case.layout != "contiguous" else ""]
-    return ", ".join(filter(None, pairs + extra))
 
 
 def _place(mismatch: Mismatch, message: str) -> str:

@@ -24,15 +24,14 @@ BUSY = "<small>Running the kernel again …</small>"
 
 
 def case_with(case: Case, chosen: Mapping[str, int]) -> Case:
-    """The case with some sizes, tile widths or flags changed, and a name that says so. Raises KeyError for any other name."""
+    """The case with some sizes, tile widths or flags changed. Raises KeyError for any other name."""
     parts: dict[str, dict[str, Any]] = {"sizes": dict(case.sizes), "meta": dict(case.meta), "flags": dict(case.flags)}
     for name, value in chosen.items():
         home = next((part for part in parts.values() if name in part), None)
         if home is None:
             raise KeyError(f"the film's case has no size, tile width or flag called {name!r}")
         home[name] = type(home[name])(value)
-    name = ", ".join(f"{k} = {v}" for part in parts.values() for k, v in part.items())
-    return replace(case, name=name, sizes=parts["sizes"], meta=parts["meta"], flags=parts["flags"])
+    return replace(case, sizes=parts["sizes"], meta=parts["meta"], flags=parts["flags"])
 
 
 def safe_film(run: Run, case: Case) -> Markup:

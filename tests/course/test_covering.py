@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 import pytest
 
-from checker.course.covering import covering
+from checker.authoring.covering import covering
 
 FACTORS = {"dtype": ("a", "b", "c"), "layout": ("x", "y"), "tile": (16, 32, 64), "rows": (1, 2, 9), "rest": (0, 1, -1)}
 

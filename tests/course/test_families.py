@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from checker.course.families import rows, stored
+from checker.course.families import rows
+from checker.course.tensors import stored
 from checker.puzzle import Case
 
 M, N, BLOCK = 5, 41, 16

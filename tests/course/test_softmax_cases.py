@@ -8,8 +8,8 @@ from random import Random
 import pytest
 import torch
 
+from checker.authoring.space import prime_below
 from checker.course import PUZZLES
-from checker.course.covering import prime_below
 from checker.course.families import CONSTRUCTED, rows, with_a_kind_left_out
 from checker.course.family_words import in_name
 from checker.course.softmax_rows import CHUNKS, columns, named

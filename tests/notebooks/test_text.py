@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.course import LADDER, RENAMED
+from checker.course import LADDER
 from checker.puzzle import Puzzle
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -122,11 +122,6 @@ def test_every_prediction_is_kept_under_a_name_of_its_own(path: Path) -> None:
     assert predictions == len(kept)
     everywhere = "".join(source.read_text("utf-8") for source in SOURCES)
     assert [name for name in kept if everywhere.count(f'predicted("{name}"') != 1] == []
-
-
-def test_divided_notebooks_became_ones_that_are_there() -> None:
-    stems = {path.stem for path in SOURCES}
-    assert {new for became in RENAMED.values() for new in became} <= stems
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.stem)

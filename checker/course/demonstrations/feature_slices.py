@@ -7,22 +7,24 @@ writes each number of the output, once.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 
+from checker.authoring import puzzle
 from checker.course.diagrams import linear
+from checker.course.family_words import case_of
 from checker.course.linear_inputs import (
     EPS,
     State,
     causal_linear_attention,
-    described,
     feature_map,
     magnitude,
     queries_keys_values,
     rows,
     strides,
 )
-from checker.puzzle import GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors, Tolerance
+from checker.puzzle import GPU, Allowance, Case, FilmSpec, Launch, Scalar, Tensors, Tolerance
 
 
 def make(case: Case) -> Tensors:
@@ -83,26 +85,16 @@ def scale(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
     return magnitude(case, output, expected) if output == "num_ptr" else expected.abs()
 
 
-def _case(b: int, h: int, n: int, d: int, d_v: int, block_d: int, **more: object) -> Case:
-    name = f"{b} × {h} heads, {n} tokens, D = {d}, D_V = {d_v}, {block_d} features a program"
+def _case(b: int, h: int, n: int, d: int, d_v: int, block_d: int, **more: Any) -> Case:
     sizes = {"B": b, "H": h, "N": n, "D": d, "D_V": d_v}
-    return Case(name + described(more), sizes, {"BLOCK_D": block_d}, **more)  # type: ignore[arg-type]
+    return case_of(sizes, {"BLOCK_D": block_d}, **more)
 
 
-DEMONSTRATION = Puzzle(
-    name="feature_slices",
-    title="Linear attention, sliced by features",
-    kernel="feature_slices_kernel",
-    parameters=(
-        *("q_ptr", "k_ptr", "v_ptr", "num_ptr", "den_ptr"),
-        *("stride_qh", "stride_kh", "stride_vh", "stride_qm", "stride_kn", "stride_vn"),
-        *("N", "D", "D_V", "BLOCK_D", "BLOCK_V"),
-    ),
+DEMONSTRATION = puzzle(
+    __file__,
     notebook="10_linear_attention",
     points=0,
     outputs=("num_ptr", "den_ptr"),
-    statement="Numerator and normaliser of causal linear attention. One program per head and slice of BLOCK_D features keeps "
-    "that many rows of the state and adds its share of every token's output to memory.",
     cases=(
         _case(1, 1, 12, 8, 4, 4),
         _case(1, 1, 1, 16, 16, 16),
@@ -125,9 +117,6 @@ DEMONSTRATION = Puzzle(
         "float16": Tolerance(rtol=1e-5, c=256.0 / 2**13),
         "bfloat16": Tolerance(rtol=1e-5, c=256.0 / 2**16),
     },
-    hint=Hint("", "", ""),
-    explanation="A token's output is a sum over features. Whoever owns only some of them has only a part of every number of the "
-    "output, so the programs of a head have to add to the same numbers, at the same time: atomically, one after another.",
     film=FilmSpec(
         case=_case(1, 1, 12, 8, 4, 4),
         diagram=linear(output="num_ptr", ends=False),

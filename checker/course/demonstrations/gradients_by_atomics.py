@@ -11,12 +11,13 @@ from typing import Any
 
 import torch
 
+from checker.authoring import puzzle
 from checker.course.attention_gradients import TOLERANCE, gradients, inputs, scale
 from checker.course.attention_heads import heads_case
 from checker.course.attention_inputs import scale_of
 from checker.course.diagrams import attention_dkdv
 from checker.films.diagram import Band, Diagram, Drawn
-from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Hint, Launch, Puzzle, Scalar, Tensors
+from checker.puzzle import DTYPES, GPU, Allowance, Case, FilmSpec, Launch, Scalar, Tensors
 
 
 def make(case: Case) -> Tensors:
@@ -88,19 +89,11 @@ def _case(n_q: int, n_kv: int, d: int, block: tuple[int, int], **more: Any) -> C
     return heads_case(1, (1, 1), (n_q, n_kv), d, block, **more)
 
 
-DEMONSTRATION = Puzzle(
-    name="gradients_by_atomics",
-    title="All gradients in one kernel",
-    kernel="gradients_by_atomics_kernel",
-    parameters=(
-        *("q_ptr", "k_ptr", "v_ptr", "do_ptr", "lse_ptr", "delta_ptr", "dk_ptr", "dv_ptr", "dq_ptr"),
-        *("scale", "N_Q", "N_KV", "BLOCK_M", "BLOCK_N", "D"),
-    ),
+DEMONSTRATION = puzzle(
+    __file__,
     notebook="09_two_loops_back",
     points=0,
     outputs=("dk_ptr", "dv_ptr", "dq_ptr"),
-    statement="dQ, dK and dV of one head. One program per tile of keys walks over the queries, keeps dK and dV, and adds its share of "
-    "every dQ to memory.",
     cases=(
         _case(64, 64, 16, (16, 16)),
         _case(1, 1, 16, (16, 16)),
@@ -116,9 +109,6 @@ DEMONSTRATION = Puzzle(
     budget=budget,
     scale=scale,
     tolerance=TOLERANCE,
-    hint=Hint("", "", ""),
-    explanation="A program that owns keys has a share of every query's gradient. The programs have to add to the same numbers, at the same "
-    "time: atomically, one after another, in an order that nobody chooses.",
     film=FilmSpec(
         case=_case(64, 64, 16, (16, 16), family="ramp"),
         diagram=_stage(),

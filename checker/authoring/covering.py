@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
-
-from checker.puzzle import Case
 
 Row = dict[str, Any]
 
@@ -42,35 +38,6 @@ def covering(factors: Mapping[str, Sequence[Any]], allowed: Callable[[Row], bool
         if row is not None:
             rows.append({name: row[name] for name in factors})
     return rows
-
-
-def each_once(cases: Iterable[Case]) -> tuple[Case, ...]:
-    """The cases in their order, one for each name."""
-    return tuple({case.name: case for case in cases}.values())
-
-
-def smallest_first(cases: Iterable[Case]) -> tuple[Case, ...]:
-    """Each case once, by size: a verdict names the first that fails, and the diagnosis runs more kernels on it."""
-    return tuple(sorted(each_once(cases), key=lambda case: math.prod(case.sizes.values())))
-
-
-@functools.cache
-def prime_below(n: int, block: int = 1) -> int:
-    """The largest prime below n > 2. If `block` is above 4, its remainder on division by `block` is neither 1 nor `block` - 1."""
-    edges = (1, block - 1) if block > 4 else ()
-    return next(
-        p for p in range(n - 1, 1, -1) if p % block not in edges and all(p % i for i in range(2, math.isqrt(p) + 1))
-    )
-
-
-def length(full: int, block: int, remainder: str, *, off_edges: bool = True) -> int:
-    """A length in tiles of `block`, which hold `full` together, with the last tile as full as `remainder` says.
-
-    "none" fills it, "one" and "all but one" count its elements, "prime" is a prime length (with `off_edges` none that leaves one
-    element or all but one). "short" is less than one tile, "alone" a single element.
-    """
-    lengths = {"none": full, "one": full - block + 1, "all but one": full - 1, "short": block // 2 + 1, "alone": 1}
-    return lengths.get(remainder) or prime_below(full - 1, block if off_edges else 1)
 
 
 def _completed(

@@ -1,0 +1,37 @@
+"""A puzzle's page: one Markdown file with its title, statement, hints and explanation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from checker.puzzle import Hint, Text
+
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+FENCE = re.compile(r"```python\n(.*)\n```", re.DOTALL)
+
+
+def page(path: Path) -> Callable[[], Text]:
+    """A function that reads the page when it is first called."""
+    return cache(lambda: text_of(path.read_text("utf-8"), path.name))
+
+
+def text_of(page: str, name: str) -> Text:
+    """The parts of a page, without its line breaks. A demonstration has no hints.
+
+    Raises ValueError if the page has no title or no explanation.
+    """
+    skeleton = FENCE.search(page)
+    _, title, statement, *rest = HEADING.split(FENCE.sub("", page))
+    sections = dict(zip(rest[::2], rest[1::2], strict=True))
+    if "Explanation" not in sections:
+        raise ValueError(f"{name} has no section called Explanation")
+    question, idea = (_flowing(sections.get(part, "")) for part in ("Question", "Idea"))
+    hint = Hint(question, idea, skeleton[1] if skeleton else "")
+    return Text(title, _flowing(statement), hint, _flowing(sections["Explanation"]))
+
+
+def _flowing(section: str) -> str:
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in section.strip().split("\n\n"))

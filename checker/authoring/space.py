@@ -1,0 +1,81 @@
+"""The space of a puzzle's cases: factors that are combined in pairs, or drawn at random."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from random import Random
+from typing import Any
+
+from checker.authoring.covering import Row, covering
+from checker.puzzle import Case
+
+
+@dataclass(frozen=True)
+class Space:
+    """All combinations of the values of some factors. Fixed cases cover all pairs of values, drawn cases are random combinations.
+
+    - ``case(row)`` makes the case of one combination, a mapping from factors to values. `allowed` leaves combinations out.
+      It also gets incomplete rows, and raises KeyError if it cannot decide yet.
+    - `wider` replaces the values of some factors when cases are drawn.
+    - Each of `largest` adds a drawn case with these values, larger than any fixed one.
+    """
+
+    factors: Mapping[str, Sequence[Any]]
+    case: Callable[[Row], Case]
+    allowed: Callable[[Row], bool] = lambda row: True
+    wider: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    largest: Sequence[Mapping[str, Any]] = ()
+
+    def pairs(self) -> tuple[Case, ...]:
+        """Few cases that contain every pair of values of two factors, the smallest first."""
+        return self._pairs
+
+    @cached_property
+    def _pairs(self) -> tuple[Case, ...]:
+        return smallest_first(self.case(row) for row in covering(self.factors, self.allowed))
+
+    def draw(self, random: Random, count: int = 5) -> tuple[Case, ...]:
+        """Random cases with seeds of their own: `count`, and then one for each of `largest`."""
+        fixed: list[Mapping[str, Any]] = [{}] * count + list(self.largest)
+        return tuple(replace(self.case(self._row(random, some)), seed=random.getrandbits(32)) for some in fixed)
+
+    def _row(self, random: Random, fixed: Mapping[str, Any]) -> Row:
+        values = {**self.factors, **self.wider}
+        while True:
+            row = {name: random.choice(values[name]) for name in values} | dict(fixed)
+            if fixed or self.allowed(row):
+                return row
+
+
+def smallest_first(cases: Iterable[Case]) -> tuple[Case, ...]:
+    """Each case once, by size: a verdict names the first that fails, and the diagnosis runs more kernels on it."""
+    return tuple(sorted(dict.fromkeys(cases), key=lambda case: math.prod(case.sizes.values())))
+
+
+@functools.cache
+def prime_below(n: int, block: int = 1) -> int:
+    """The largest prime below n > 2. If `block` is above 4, its remainder on division by `block` is neither 1 nor `block` - 1."""
+    edges = (1, block - 1) if block > 4 else ()
+    return next(
+        p for p in range(n - 1, 1, -1) if p % block not in edges and all(p % i for i in range(2, math.isqrt(p) + 1))
+    )
+
+
+def length(full: int, block: int, remainder: str | float, *, off_edges: bool = True) -> int:
+    """A length in tiles of `block`, which hold `full` together, with the last tile as full as `remainder` says.
+
+    "none" fills it, "one" and "all but one" count its elements, "prime" is a prime length (with `off_edges` none that leaves one
+    element or all but one). "short" is less than one tile, "alone" a single element. A number below 1 is the share that is missing.
+    """
+    if not isinstance(remainder, str):
+        return full - int(remainder * block)
+    lengths = {"none": full, "one": full - block + 1, "all but one": full - 1, "short": block // 2 + 1, "alone": 1}
+    return lengths.get(remainder) or prime_below(full - 1, block if off_edges else 1)
+
+
+ANY_REMAINDER = tuple(i / 64 for i in range(64))
+"""For `Space.wider`: shares of the last tile that are missing."""

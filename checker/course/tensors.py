@@ -1,0 +1,64 @@
+"""What the puzzles' tensors have in common: random generators, layouts, chunks, and the scale of errors."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import torch
+from cachetools import LRUCache, cached
+
+from checker.puzzle import DTYPES, Case
+
+MOST_REMEMBERED = 2**27
+"""Bytes that a function with `once_a_case` keeps."""
+
+
+def generator(case: Case) -> torch.Generator:
+    """A generator seeded by the case: the same numbers every time, on every machine."""
+    return torch.Generator().manual_seed(case.seed * 1_000_003 + sum(case.sizes.values()))
+
+
+def once_a_case(compute: Callable[[Case, str], torch.Tensor]) -> Callable[[Case, str], torch.Tensor]:
+    """`compute` with a cache of the last results, because a diagnosis needs each dozens of times."""
+    results: LRUCache = LRUCache(MOST_REMEMBERED, getsizeof=lambda result: result.nbytes)
+    return cached(results, lock=threading.Lock())(compute)
+
+
+def chunk_width(case: Case, n: int) -> int:
+    """How many of n columns make a chunk: a tile or a part, or several of them so that there are at most 64 chunks.
+
+    If the row fits in one tile, a chunk is an eighth of it.
+    """
+    tile = -(-n // case.sizes["SPLITS"]) if "SPLITS" in case.sizes else case.meta.get("BLOCK_N", n)
+    return tile * -(-n // (64 * tile)) if tile < n else -(-n // 8)
+
+
+def stored(x: torch.Tensor, case: Case, gap: int = 13) -> torch.Tensor:
+    """`x` in the case's dtype and layout. Raises ValueError for an unknown layout.
+
+    The gaps of a padded layout hold NaN. They are `gap` elements wide, or a few more depending on the seed.
+    """
+    x = x.to(DTYPES[case.dtype])
+    match case.layout:
+        case "contiguous":
+            return x.contiguous()
+        case "padded":  # rows are further apart than they are long
+            wide = torch.full((*x.shape[:-1], x.shape[-1] + gap + case.seed % 5), torch.nan, dtype=x.dtype)
+            wide[..., : x.shape[-1]] = x
+            return wide[..., : x.shape[-1]]
+        case other:
+            raise ValueError(f"no layout is called {other!r}")
+
+
+def row_magnitude(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
+    """A scale of errors: the largest magnitude of each row, [..., 1].
+
+    At least twice the smallest normal number of the dtype: numbers below that are multiples of a step, however small they are.
+    """
+    return largest_of_row(expected).clamp(min=2 * torch.finfo(DTYPES[case.dtype]).tiny)
+
+
+def largest_of_row(expected: torch.Tensor) -> torch.Tensor:
+    """The largest finite magnitude of each row, [..., 1]."""
+    return expected.abs().nan_to_num(posinf=0.0).amax(dim=-1, keepdim=True)
