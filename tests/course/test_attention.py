@@ -13,6 +13,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from checker.course import PUZZLES
 from checker.course.attention_inputs import attention, chosen_scores, queries_keys_values, ten_bits
 from checker.course.chunk_kinds import IN_SIGHT, Kind, rows_of_kinds
+from checker.course.family_words import case_of
 from checker.misconceptions import bank
 from checker.puzzle import DTYPES, Case
 from checker.simulator import SimulateOptions, simulate
@@ -25,13 +26,13 @@ SIZES = [(1, 16, 16), (17, 16, 16), (65, 32, 32), (100, 64, 32), (129, 32, 64), 
 
 
 def one_head(n_q: int, n_kv: int, d: int, family: str = "normal", dtype: str = "float32") -> Case:
-    return Case("test", {"N_Q": n_q, "N_KV": n_kv, "D": d}, {"BLOCK_M": 16, "BLOCK_N": 16}, family=family, dtype=dtype)
+    return case_of({"N_Q": n_q, "N_KV": n_kv, "D": d}, {"BLOCK_M": 16, "BLOCK_N": 16}, family=family, dtype=dtype)
 
 
 def heads(b, h_q, h_kv, n_q, n_kv, d, *, causal=False, ragged=False, **more) -> Case:
     sizes = {"B": b, "H_Q": h_q, "H_KV": h_kv, "N_Q": n_q, "N_KV": n_kv, "D": d}
     flags = {"IS_CAUSAL": causal, "RAGGED": ragged}
-    return Case("test", sizes, {"BLOCK_M": 16, "BLOCK_N": 16}, flags=flags, **more)
+    return case_of(sizes, {"BLOCK_M": 16, "BLOCK_N": 16}, flags=flags, **more)
 
 
 def references(puzzle: str, case: Case) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
@@ -50,7 +51,7 @@ def test_one_head_is_pytorchs_attention(n, d, tile, family):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_first_loop_order_asks_for_the_same_output(family):
-    case = Case("test", {"H": 3, "N_Q": 33, "N_KV": 50, "D": 32}, {"BLOCK_M": 16, "BLOCK_N": 16}, family=family)
+    case = case_of({"H": 3, "N_Q": 33, "N_KV": 50, "D": 32}, {"BLOCK_M": 16, "BLOCK_N": 16}, family=family)
     inputs, expected = references("flash_attention_v1", case)
     q, k, v = inputs["q_ptr"], inputs["k_ptr"], inputs["v_ptr"]
     torch.testing.assert_close(expected["o_ptr"], scaled_dot_product_attention(q, k, v), rtol=1e-11, atol=1e-12)
@@ -139,7 +140,7 @@ def test_huge_values_are_too_large_for_float16():
 
 @pytest.mark.parametrize(
     ("changes", "complaint"),
-    [({"sizes": {"D": 48}}, "D is 16, 32, 64 or 128"), ({"family": "sideways"}, "sideways")],
+    [({"sizes": {"D": 48}}, "D is 16, 32, 64 or 128")],
 )
 def test_inputs_that_do_not_exist_are_refused(changes, complaint):
     case = one_head(16, 16, 16)

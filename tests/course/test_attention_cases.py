@@ -11,7 +11,6 @@ from checker.course import PUZZLES
 from checker.course.attention_cases import SHAPES, TILES, WIDTHS
 from checker.course.attention_heads import MIXED
 from checker.course.attention_inputs import CHOSEN, scale_of
-from checker.course.family_words import in_name
 from checker.judge.launches import prepare, without_numbers
 from checker.puzzle import DTYPES, Case
 
@@ -82,7 +81,7 @@ def test_each_two_of_dtype_width_and_tile_are_one_shape():
 def test_some_case_is_longer_than_any_loop_that_is_written_out_and_has_many_programs(name):
     cases = cpu(name)
     for dtype in ("float16", "bfloat16"):
-        assert any(c.family == "spike" and c.dtype == dtype and c.sizes["N_KV"] > 600 for c in cases)
+        assert any(c.family.name == "spike" and c.dtype == dtype and c.sizes["N_KV"] > 600 for c in cases)
     assert any(c.sizes["N_KV"] > 40 * c.meta["BLOCK_N"] for c in cases)
     grids = [prepare(PUZZLES[name], c).launch.grid for c in cases if c.sizes["D"] == 16]
     assert all(max(grid[axis] for grid in grids) > 12 for axis in range(len(grids[0])))
@@ -94,7 +93,7 @@ def test_scores_are_those_that_were_chosen_for_every_head(name):
     case = next(
         c
         for c in cpu(name)
-        if c.family in CHOSEN and c.sizes.get("H", c.sizes.get("H_Q", 1)) >= heads and not c.flags.get("RAGGED")
+        if c.family.name in CHOSEN and c.sizes.get("H", c.sizes.get("H_Q", 1)) >= heads and not c.flags.get("RAGGED")
     )
     tensors = PUZZLES[name].make(case)
     q, k = tensors["q_ptr"].double(), tensors["k_ptr"].double()
@@ -107,7 +106,7 @@ def test_scores_are_those_that_were_chosen_for_every_head(name):
 
 @pytest.mark.parametrize("name", RUNGS)
 def test_a_wrong_weight_shows_in_every_column(name):
-    for case in (c for c in cpu(name) if c.family in CHOSEN and c.sizes["N_KV"] > 16):
+    for case in (c for c in cpu(name) if c.family.name in CHOSEN and c.sizes["N_KV"] > 16):
         v = PUZZLES[name].make(case)["v_ptr"].double()
         assert (v.abs() > 0).all()
         assert (v[..., 1::2].amin(dim=-2) < 0).float().mean() > 0.9
@@ -122,9 +121,8 @@ def test_the_last_drawn_case_has_more_keys_than_all_that_are_known(name):
 
 
 @pytest.mark.parametrize("name", RUNGS)
-def test_names_say_the_family_and_a_launch_can_be_had_without_numbers(name):
+def test_a_launch_can_be_made_without_numbers(name):
     for case in PUZZLES[name].cases:
-        assert in_name(case.family) in case.name
         launch = without_numbers(PUZZLES[name], case)
         assert launch.grid
         if "cpu" in case.devices and case.sizes["D"] == 32:

@@ -9,6 +9,7 @@ import torch
 
 from checker.course import PUZZLES
 from checker.course.contributions import FEATURES, NUMBERS, Share, contributions
+from checker.course.family_words import case_of
 from checker.course.linear_inputs import feature_map
 from checker.judge.launches import prepare
 from checker.puzzle import DTYPES, Case
@@ -63,7 +64,7 @@ def test_a_sum_never_shrinks():
 
 def texts(n: int, dtype: str, family: str, **more) -> Case:
     sizes = {"B": 1, "H": 2, "N": n, "D": 16, "D_V": 24}
-    return Case("test", sizes, {"CHUNK": WIDTH, "BLOCK_V": 16}, dtype=dtype, family=family, **more)
+    return case_of(sizes, {"CHUNK": WIDTH, "BLOCK_V": 16}, dtype=dtype, family=family, **more)
 
 
 def state_before_chunks(case: Case) -> tuple[torch.Tensor, torch.Tensor]:

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from checker.course import PUZZLES
+from checker.course.family_words import case_of
 from checker.course.linear_inputs import EPS
 from checker.judge.comparison import error_against
 from checker.judge.launches import prepare
@@ -45,7 +46,7 @@ def texts(n: int, chunk: int, dtype: str = "float32", *, past: int = 11, **more)
     """Two heads whose values are longer than their keys, and do not fill the last slice."""
     sizes = {"B": 2, "H": 1, "N": n, "D": 16, "D_V": 20}
     flags: Mapping[str, int] = {"PAST": past} if past else {}
-    return Case("test", sizes, {"CHUNK": chunk, "BLOCK_V": BLOCK_V}, dtype=dtype, flags=flags, **more)
+    return case_of(sizes, {"CHUNK": chunk, "BLOCK_V": BLOCK_V}, dtype=dtype, flags=flags, **more)
 
 
 def quadratic(tensors: Tensors) -> torch.Tensor:
@@ -79,7 +80,7 @@ def test_every_chunk_length_gives_the_quadratic_form(run: Run, chunk: int, n: in
 def test_the_recurrent_kernel_gives_the_same(run: Run, chunk: int, n: int, dtype: str):
     case = texts(n, chunk, dtype)
     chunked = run(CHUNKED, case, PUZZLES[CHUNKED].make(case))
-    token = Case("test", case.sizes, {"BLOCK_V": BLOCK_V}, dtype=dtype, flags=case.flags)
+    token = Case(case.sizes, {"BLOCK_V": BLOCK_V}, dtype=dtype, flags=case.flags)
     recurrent = run(RECURRENT, token, PUZZLES[RECURRENT].make(token))
     for output in ("o_ptr", "s_ptr", "z_ptr"):
         assert worst(CHUNKED, case, chunked[output], recurrent[output]) <= 0.5, output  # both err, each by 0.25 at most
@@ -139,13 +140,15 @@ def test_a_chunk_state_is_that_of_its_tokens_alone(run: Run, layout: str):
 def test_a_width_that_tl_dot_does_not_take_is_refused(name: str, d: int):
     case = texts(16, 16)
     with pytest.raises(ValueError, match=f"D is 16, 32, 64 or 128, not {d}"):
-        PUZZLES[name].make(Case("test", {**case.sizes, "D": d}, case.meta))
+        PUZZLES[name].make(Case({**case.sizes, "D": d}, case.meta))
 
 
 @pytest.mark.parametrize("name", [CHUNKED, STATES])
 def test_the_sums_outgrow_float16(name: str):
     """Otherwise a state or a normaliser kept in 16 bits would go unnoticed."""
-    case = next(c for c in PUZZLES[name].cases if c.family == "outlier" and c.dtype == "float16" and "cpu" in c.devices)
+    case = next(
+        c for c in PUZZLES[name].cases if c.family.name == "outlier" and c.dtype == "float16" and "cpu" in c.devices
+    )
     expected = prepare(PUZZLES[name], case).expected
     for output in ("s_ptr", "z_ptr"):
         assert expected[output].abs().max() > torch.finfo(torch.float16).max, output

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 
+from checker.course.family_words import case_of
 from checker.course.merge_softmax_stats import PUZZLE, partials
 from checker.puzzle import Case
 
 
 def case(m: int, n: int, splits: int, **more) -> Case:
-    return Case("test", {"M": m, "N": n, "SPLITS": splits}, {"BLOCK_S": 16}, **more)
+    return case_of({"M": m, "N": n, "SPLITS": splits}, {"BLOCK_S": 16}, **more)
 
 
 @pytest.mark.parametrize(("n", "splits"), [(12, 3), (13, 3), (5, 7), (1, 1), (40, 13)])

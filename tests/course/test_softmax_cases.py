@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 from random import Random
 
@@ -10,10 +11,9 @@ import torch
 
 from checker.authoring.space import prime_below
 from checker.course import PUZZLES
-from checker.course.families import CONSTRUCTED, rows, with_a_kind_left_out
-from checker.course.family_words import in_name
-from checker.course.softmax_rows import CHUNKS, columns, named
-from checker.puzzle import DTYPES, Case
+from checker.course.families import BUILT, chunk_pairs, rows, spike
+from checker.course.softmax_rows import CHUNKED, columns_in_chunks
+from checker.puzzle import DTYPES, NORMAL, Case
 
 LONG_ROWS = ("chunked_softmax", "online_softmax", "tiled_softmax")
 RUNGS = ("vector_add", "row_softmax", *LONG_ROWS, "merge_softmax_stats")
@@ -31,13 +31,13 @@ def remainder(case: Case) -> str:
 
 def factors(case: Case) -> dict[str, object]:
     memory = (case.dtype, case.layout)
-    return {"memory": memory, "family": case.family, "tile": case.meta["BLOCK_N"], "remainder": remainder(case)}
+    return {"memory": memory, "family": case.family.name, "tile": case.meta["BLOCK_N"], "remainder": remainder(case)}
 
 
 @pytest.mark.parametrize("name", LONG_ROWS)
 def test_every_pair_of_a_long_rows_factors_meets_in_some_case(name):
     covered = [
-        factors(case) for case in cpu(name) if case.sizes["M"] < 20 and case.sizes["N"] > 1 and case.family in CHUNKS
+        factors(case) for case in cpu(name) if case.sizes["M"] < 20 and case.sizes["N"] > 1 and case.family in CHUNKED
     ]
     values = {factor: {one[factor] for one in covered} for factor in covered[0]}
     assert len(values["memory"]) == 2 * len(DTYPES)
@@ -57,7 +57,7 @@ def test_some_case_is_longer_than_any_loop_that_is_written_out(name):
     cases = cpu(name)
     assert any(case.sizes["N"] > 33 * case.meta["BLOCK_N"] for case in cases)
     for dtype in ("float16", "bfloat16"):
-        assert any(case.family == "spike" and case.dtype == dtype and case.sizes["N"] > 1000 for case in cases)
+        assert any(case.family == spike and case.dtype == dtype and case.sizes["N"] > 1000 for case in cases)
 
 
 @pytest.mark.parametrize("name", ["row_softmax", *LONG_ROWS])
@@ -87,31 +87,36 @@ def test_cases_come_small_first_and_no_case_needs_much_memory(name):
 
 
 @pytest.mark.parametrize("block", [8, 16, 64, 1024])
-@pytest.mark.parametrize("family", ["chunk_pairs", "spike", "normal"])
-def test_the_last_chunk_is_as_full_as_it_is_said_to_be(family, block):
-    assert columns(family, block, "none") % block == 0
-    assert columns(family, block, "one") % block == 1
-    assert columns(family, block, "all but one") % block == block - 1
-    assert columns(family, block, "short") < block
-    prime = columns(family, block, "prime")
+@pytest.mark.parametrize("family", [chunk_pairs, spike, NORMAL], ids=lambda f: f.name)
+def test_the_last_chunk_is_as_full_as_the_remainder_says(family, block):
+    def columns(remainder):
+        return columns_in_chunks({"family": family, "remainder": remainder}, block)
+
+    assert columns("none") % block == 0
+    assert columns("one") % block == 1
+    assert columns("all but one") % block == block - 1
+    assert columns("short") < block
+    prime = columns("prime")
     assert all(prime % i for i in range(2, prime))
     assert prime % block not in (0, 1, block - 1)
     assert prime_below(3) == 2
 
 
-def test_a_name_says_all_that_sets_a_case_apart_in_words():
-    case = named({"BLOCK_N": 16}, 3, 37, dtype="float16", layout="padded", family="chunk_pairs")
-    assert case.name == "3 × 37, chunks of 16, float16, padded, all pairs of chunk kinds"
-    assert named({"BLOCK_N": 64}, 3, 37).name == "3 × 37, a tile of 64, float32"
-    assert in_name("one_hot") == "one hot rows"
+def test_a_name_says_everything_that_sets_a_case_apart():
+    case = Case({"M": 3, "N": 37}, {"BLOCK_N": 16}, "float16", chunk_pairs, "padded")
+    assert case.name == "M = 3, N = 37, BLOCK_N = 16, float16, all pairs of chunk kinds, padded"
+    assert (
+        Case({"M": 3}, {}, flags={"IS_CAUSAL": True, "PAST": 3, "RAGGED": 0}).name
+        == "M = 3, IS_CAUSAL, PAST = 3, float32"
+    )
 
 
-@pytest.mark.parametrize("family", CONSTRUCTED)
-def test_a_kind_is_left_out_and_all_else_stays(family):
-    case = Case("", {"M": 9, "N": 157}, {"BLOCK_N": 16}, family=family)
+@pytest.mark.parametrize("family", BUILT, ids=lambda f: f.name)
+def test_a_variant_leaves_out_one_kind_and_keeps_the_rest(family):
+    case = Case({"M": 9, "N": 157}, {"BLOCK_N": 16}, family=family)
     whole = rows(case, 9, 157)
-    for other in with_a_kind_left_out(family):
-        left = rows(Case("", case.sizes, case.meta, family=other), 9, 157)
+    for other in family.without.values():
+        left = rows(replace(case, family=other), 9, 157)
         assert not torch.equal(left, whole)
-        if other.endswith("EMPTY"):
+        if other.name.endswith("EMPTY"):
             assert left.isfinite().all()

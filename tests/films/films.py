@@ -11,6 +11,7 @@ import torch
 
 from checker.course import PUZZLES
 from checker.course.diagrams import flowing
+from checker.course.family_words import FAMILIES
 from checker.films.diagram import Diagram
 from checker.films.film_data import FilmData, film_data
 from checker.films.flaws import Flaws
@@ -71,6 +72,8 @@ def moved(name: str, line: str, after: str) -> KernelSource:
 def shoot(name: str, source: KernelSource, tmp: Path, **changes: Any) -> Shot:
     """Run a kernel at the film's case, with `changes` to the case."""
     puzzle = PUZZLES[name]
+    if "family" in changes:
+        changes["family"] = FAMILIES[changes["family"]]
     case = replace(puzzle.film.case, **changes)
     tensors = puzzle.make(case)
     for output in puzzle.outputs:
@@ -118,7 +121,7 @@ def atomic_sums(tmp: Path, own: bool = False, diagram: Diagram | None = None) ->
     piece = Piece(1, len(ATOMIC.splitlines()), "row_softmax.py", 1)
     source = KernelSource("row_softmax", "row_softmax_kernel", ATOMIC, (piece,))
     trace = simulate(load_kernel(source, tmp), launch, SimulateOptions(events=True, state=True))
-    case = Case("", {}, meta)
+    case = Case({}, meta)
     flat = flowing(q_ptr=("row", "column"), k_ptr=("row", "column"), v_ptr=("row", "column"), y_ptr=("row", "column"))
     film = FilmSpec(case, diagram or flat, {"state": "rows of the state"})
     puzzle = replace(PUZZLES["row_softmax"], film=film, outputs=("y_ptr",), budget=lambda case: {})

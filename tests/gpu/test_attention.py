@@ -12,6 +12,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from checker import gpu
 from checker.course import PUZZLES
 from checker.course.attention_inputs import attention
+from checker.course.family_words import FAMILIES
 from checker.judge.comparison import error_against
 from checker.puzzle import Case
 from tests.judge.helpers import judge, solution
@@ -20,7 +21,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cuda")]
 
 NAMES = ("flash_attention", "flash_attention_v1", "flash_attention_heads")
 BACKENDS = (SDPBackend.MATH, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION)
-FAMILIES = ("normal", "ramp", "negative", "positive")
+FAMILIES = ("normal", FAMILIES["ramp"], "negative", "positive")
 SMALL = [(1, 16, 16), (17, 16, 16), (65, 32, 32), (100, 64, 32), (129, 32, 64), (257, 16, 64)]  # N, D, tile
 LARGE = [(1031, 64, 64), (2048, 128, 64), (4099, 64, 128)]
 USUAL = (("float32", True), ("float16", True), ("bfloat16", False))
@@ -40,7 +41,7 @@ def test_a_solution_is_right_in_every_case_and_dtype(sandbox, name):
 def heads_case(n: int, d: int, tile: int, dtype: str, causal: bool, family: str, group: int = 1) -> Case:
     sizes = {"B": 2, "H_Q": 4, "H_KV": 4 // group, "N_Q": n, "N_KV": n, "D": d}
     flags = {"IS_CAUSAL": causal, "RAGGED": False}
-    return Case("test", sizes, {"BLOCK_M": tile, "BLOCK_N": min(tile, 64)}, dtype, family, "transposed", flags=flags)
+    return Case(sizes, {"BLOCK_M": tile, "BLOCK_N": min(tile, 64)}, dtype, FAMILIES[family], "transposed", flags=flags)
 
 
 def theirs(case: Case, tensors: dict[str, torch.Tensor], backend: SDPBackend) -> torch.Tensor | None:
@@ -110,7 +111,7 @@ def assert_right_and_the_same_every_time(kernels, name: str, case: Case, warps: 
 def test_tiles_warps_and_stages_change_nothing(kernels, block_m, block_n, warps, stages, d, dtype):
     """The pipelined product whose left operand sits in registers raced in Triton 3.6; eight warps have been wrong elsewhere."""
     meta = {"BLOCK_M": block_m, "BLOCK_N": block_n}
-    case = Case("test", {"N_Q": 1031, "N_KV": 4099, "D": d}, meta, dtype, "ramp")
+    case = Case({"N_Q": 1031, "N_KV": 4099, "D": d}, meta, dtype, FAMILIES["ramp"])
     assert_right_and_the_same_every_time(kernels, "flash_attention", case, warps, stages)
 
 
@@ -120,7 +121,7 @@ def test_causal_grouped_heads_with_other_tiles(kernels, block_m, block_n, warps,
     puzzle, d = PUZZLES["flash_attention_heads"], 64
     meta = {"BLOCK_M": block_m, "BLOCK_N": block_n}
     sizes = {"B": 2, "H_Q": 4, "H_KV": 2, "N_Q": 1500, "N_KV": 1031, "D": d}
-    case = Case("test", sizes, meta, "bfloat16", "ramp", "transposed", flags={"IS_CAUSAL": True, "RAGGED": True})
+    case = Case(sizes, meta, "bfloat16", FAMILIES["ramp"], "transposed", flags={"IS_CAUSAL": True, "RAGGED": True})
     tensors = puzzle.make(case)
     launch = with_options(puzzle.launch(case, tensors, meta), warps, stages)
     first, second = (gpu.launch_kernel(kernels[puzzle.name], launch) for _ in range(2))
@@ -138,5 +139,5 @@ def test_causal_grouped_heads_with_other_tiles(kernels, block_m, block_n, warps,
 def test_the_first_loop_order_reads_what_it_stored(kernels, block_m, block_n, warps):
     """State goes through memory between two visits of one program: a barrier too few shows as a difference between launches."""
     meta = {"BLOCK_M": block_m, "BLOCK_N": block_n}
-    case = Case("test", {"H": 64, "N_Q": 777, "N_KV": 1031, "D": 64}, meta, "bfloat16", "ramp")
+    case = Case({"H": 64, "N_Q": 777, "N_KV": 1031, "D": 64}, meta, "bfloat16", FAMILIES["ramp"])
     assert_right_and_the_same_every_time(kernels, "flash_attention_v1", case, warps, 1)

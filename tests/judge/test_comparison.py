@@ -10,10 +10,10 @@ import torch
 from checker.course import PUZZLES
 from checker.judge.comparison import _pieces, compare, program_of, window_around
 from checker.judge.launches import prepare
-from checker.puzzle import Case, Tolerance
+from checker.puzzle import NORMAL, Case, Tolerance
 
 ROW = PUZZLES["row_softmax"]
-CASE = Case("3 × 16", {"M": 3, "N": 16}, {"BLOCK_N": 16})
+CASE = Case({"M": 3, "N": 16}, {"BLOCK_N": 16})
 NO_NUMBERS = [float("nan"), float("inf"), float("-inf")]
 
 
@@ -58,7 +58,7 @@ def test_past_the_tolerance(prepared):
 
 def test_an_output_may_have_a_tolerance_and_a_scale_of_its_own():
     puzzle = PUZZLES["merge_softmax_stats"]
-    prepared = prepare(puzzle, next(c for c in puzzle.cases if c.family == "normal" and c.sizes["M"] >= 3))
+    prepared = prepare(puzzle, next(c for c in puzzle.cases if c.family == NORMAL and c.sizes["M"] >= 3))
     right = {name: expected.clone() for name, expected in prepared.expected.items()}
     off = {name: expected * 1.01 for name, expected in right.items()}
     loose = replace(puzzle, output_tolerance={"l_ptr": {"float32": Tolerance(rtol=0.1, c=0.0)}})

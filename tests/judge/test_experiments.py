@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from checker.course import PUZZLES
+from checker.course.families import chunk_pairs, deep
 from checker.judge.experiments import MOST_RAISED, MOST_RUNS, changes, what_turns_it_right
 from checker.judge.launches import prepare
 from checker.judge.outcome import simulate
+from checker.puzzle import NORMAL
 from tests.judge.helpers import changed, judge, solution
 
 STORED = "acc / l_i[:, None], mask"
@@ -17,12 +19,12 @@ STORED = "acc / l_i[:, None], mask"
 EXPERIMENTS = {
     "values": (
         ("row_softmax", "tl.exp(x - m_i)", "tl.exp(x)"),
-        {"family": "deep"},
+        {"family": deep},
         "It fails with rows of numbers so far below zero that their exponentials vanish; with ordinary values it is right.",
     ),
     "kinds of chunks": (
         ("online_softmax", 'tl.where(m_new == float("-inf"), 0.0, m_new)', "m_new"),
-        {"family": "chunk_pairs", "sizes": {"M": 9, "N": 41}, "meta": {"BLOCK_N": 4}},
+        {"family": chunk_pairs, "sizes": {"M": 9, "N": 41}, "meta": {"BLOCK_N": 4}},
         "It fails with parts of a row that are -inf throughout; without them it is right, also with N = 4.",
     ),
     "layout": (
@@ -72,7 +74,7 @@ EXPERIMENTS = {
 def test_the_factor_that_turns_it_right_is_named(kernel, factors, words, runner):
     name, old, new = kernel
     puzzle, source = PUZZLES[name], changed(solution(name), old, new)
-    case = replace(puzzle.cases[0], **{"dtype": "float32", "family": "normal", **factors})
+    case = replace(puzzle.cases[0], **{"dtype": "float32", "family": NORMAL, **factors})
     failing = prepare(puzzle, case)
     (outcome,) = simulate(puzzle, source, runner, [failing])
     assert not outcome.right
@@ -88,7 +90,7 @@ def test_a_flag_that_turns_it_right_is_named(runner):
         kernel, "acc = tl.zeros([BLOCK_M, D], tl.float32)", "acc = tl.zeros([BLOCK_M, D], tl.float32) + IS_CAUSAL"
     )
     case = next(c for c in puzzle.cases if c.flags["IS_CAUSAL"])
-    case = replace(case, family="normal", layout="contiguous")  # their changes would be named first
+    case = replace(case, family=NORMAL, layout="contiguous")  # their changes would be named first
     said = what_turns_it_right(puzzle, wrong, runner, prepare(puzzle, case), lambda o: not o.right)
     assert "with IS_CAUSAL = False it is right" in said or "also with IS_CAUSAL = False" in said
 
@@ -121,7 +123,7 @@ def test_a_verdict_says_it_where_some_cases_are_right_and_only_there(runner):
 
 def test_nothing_is_said_of_a_factor_that_another_failing_case_is_plain_in(runner):
     puzzle, source = PUZZLES["row_softmax"], changed(solution("row_softmax"), "p / l_i,", "p / l_i * 2,")
-    half = replace(puzzle.cases[0], dtype="float16", family="normal", layout="padded")
+    half = replace(puzzle.cases[0], dtype="float16", family=NORMAL, layout="padded")
     single = replace(half, dtype="float32")
 
     def only_in_half(outcome):

@@ -11,6 +11,7 @@ import torch
 from checker.course import LADDER, PUZZLES
 from checker.judge.launches import GUARD, cases_of, damages, prepare, prepare_all, seed_from, whole
 from checker.judge.outcome import simulate_cases
+from checker.puzzle import NORMAL
 from checker.submission.kernel import Config
 from tests.judge.helpers import cpu_cases, solution
 from tests.judge.local_runner import copied
@@ -92,7 +93,7 @@ def test_the_secret_changes_the_numbers_and_is_repeatable():
     one, again, other = (cases_of(ROW, seed_from(secret, ROW)) for secret in (b"a", b"a", b"b"))
     assert one == again
     assert cases_of(ROW, None) == ROW.cases
-    at = next(i for i, case in enumerate(ROW.cases) if case.family == "normal")
+    at = next(i for i, case in enumerate(ROW.cases) if case.family == NORMAL)
     x, y = (prepare(ROW, cases[at]).launch.arguments["x_ptr"] for cases in (one, other))
     assert not torch.equal(x, y)
 

@@ -10,6 +10,7 @@ from checker.course import PUZZLES
 from checker.judge.launches import prepare
 from checker.judge.outcome import simulate
 from checker.judge.smallest_case import MOST_RUNS, smallest_case
+from checker.puzzle import NORMAL
 from tests.judge.helpers import changed, cpu_cases, solution
 
 ROW = PUZZLES["row_softmax"]
@@ -24,7 +25,7 @@ FAILS = {
 @pytest.mark.parametrize(("name", "old", "new", "sizes"), FAILS.values(), ids=FAILS)
 def test_shrinks_to_the_smallest_on_which_the_solution_is_right(name, old, new, sizes, runner):
     puzzle, source = PUZZLES[name], changed(solution(name), old, new)
-    case = next(c for c in puzzle.cases if min(c.sizes.values()) > 2 and c.family == "normal")
+    case = next(c for c in puzzle.cases if min(c.sizes.values()) > 2 and c.family == NORMAL)
     found = smallest_case(puzzle, source, runner, prepare(puzzle, case), lambda o: not o.right)
     assert dict(found.sizes) == sizes
     assert runner.simulated <= MOST_RUNS

@@ -56,7 +56,7 @@ def errors(name, source, cases, runner):
 
 
 def of_families(name, dtype, *families):
-    cases = [case for case in cpu_cases(PUZZLES[name], dtype) if case.family in families]
+    cases = [case for case in cpu_cases(PUZZLES[name], dtype) if case.family.name in families]
     assert cases
     return cases
 

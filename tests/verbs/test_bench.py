@@ -15,7 +15,7 @@ from checker.course import PUZZLES
 from checker.course.attention_heads import seen
 from checker.course.work import WORK, Work, seen_pairs
 from checker.gpu import Timing
-from checker.puzzle import Case, Launch, Tensors
+from checker.puzzle import NORMAL, Case, Launch, Tensors
 from checker.submission.kernel import KernelSource
 from checker.verbs import bench, roofline, timing
 from checker.verbs.arguments import UsageError
@@ -176,7 +176,7 @@ def test_every_library_is_that_of_a_puzzle() -> None:
 def test_libraries_do_the_same_work() -> None:
     for name in ("row_softmax", "flash_attention", "flash_attention_heads", "flash_attention_fast"):
         puzzle = PUZZLES[name]
-        case = next(c for c in puzzle.cases if c.dtype == "float32" and c.family == "normal" and "cpu" in c.devices)
+        case = next(c for c in puzzle.cases if c.dtype == "float32" and c.family == NORMAL and "cpu" in c.devices)
         if "IS_CAUSAL" in case.flags:
             case = replace(case, sizes={**case.sizes, "N_Q": 29, "N_KV": 29}, flags={**case.flags, "IS_CAUSAL": True})
             case = replace(case, flags={k: v for k, v in case.flags.items() if k != "RAGGED"} | {"RAGGED": 0})
@@ -198,7 +198,7 @@ def test_the_largest_cases_are_timed_unless_sizes_are_named() -> None:
     assert [case.sizes["N_Q"] for case in cases][1:] == [4097, 4097]
     assert options == {"num_stages": 3}
     (case,), _ = cases_to_time(FAST, LONG)
-    assert (case.sizes["N_Q"], case.dtype, case.family) == (16384, "bfloat16", "normal")
+    assert (case.sizes["N_Q"], case.dtype, case.family) == (16384, "bfloat16", NORMAL)
     with pytest.raises(UsageError, match="no size called N"):
         cases_to_time(FAST, {"N": 1})
 

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from checker.course import PUZZLES
+from checker.course.families import negative
 from checker.judge.verdict import Diagnosis, GateResult, GateWarning, Mismatch, Status, Verdict
 from checker.puzzle import Case
 from checker.simulator.trace import Finding, Traffic
 from checker.submission.kernel import KernelSource, Piece
 
-CASE = Case("5 × 37", {"M": 5, "N": 37}, {"BLOCK_N": 64}, family="negative")
+CASE = Case({"M": 5, "N": 37}, {"BLOCK_N": 64}, family=negative)
 
 
 def solution(name: str) -> KernelSource:
@@ -98,7 +99,7 @@ def wrong_values(**more: object) -> Verdict:
         'a masked lane holds `other`, and takes part in `tl.max` and `tl.sum`. Let it be `float("-inf")`.',
         line=line_of(solution("row_softmax"), "tl.load(x_ptr"),
     )
-    smallest = Case("s", {"M": 1, "N": 3}, {"BLOCK_N": 4}, family="negative")
+    smallest = Case({"M": 1, "N": 3}, {"BLOCK_N": 4}, family=negative)
     return stopped(gate, diagnosis=diagnosis, smallest=smallest)
 
 
