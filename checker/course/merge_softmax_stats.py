@@ -82,7 +82,7 @@ PUZZLE = puzzle(
         from_row,
         lambda row: row["rows"] >= 9 or row["family"] not in BUILT,
         wider={"rows": range(1, 13), "block": (8, 32, 128, 256)},
-        largest=({"rows": 72, "block": 2048, "splits": "more than half"},),
+        largest=({"rows": 72, "block": 2048, "splits": "all but one", "parts": "ragged"},),
     ),
     cases=rows_table("""
         M     N       SPLITS  BLOCK_S  values                layout  on   why
