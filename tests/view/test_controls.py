@@ -35,7 +35,7 @@ def test_a_chosen_size_takes_the_place_of_the_film_and_so_does_an_error() -> Non
 
     assert choose(5).text == "film of M = 4, N = 5, BLOCK_N = 8, float32"
     failed = choose(13)
-    assert failed.text == f"No film for M = 4, N = 13, BLOCK_N = 8: {HOSTILE}"
+    assert failed.text == f"No film for M = 4, N = 13, BLOCK_N = 8, float32: {HOSTILE}"
     assert failed.harmless
     assert "film of" in choose(5).text
     assert len(area) == 3
