@@ -1,7 +1,7 @@
-"""Who is timed by `bench/speed.py`: the course's plain and fast kernels, libraries, and what the GPU can do at most, case by case.
+"""The contestants of `bench/speed.py`: our plain and fast kernels, libraries, and the GPU's limits, case by case.
 
-A contest is made when its turn comes, with inputs on the GPU, and knows the right answer in float64, for the first and the last head
-or row. A library that is not installed is named as missing.
+A contest is made when its turn comes, with inputs on the GPU and the right answer in float64 for the first and the last head or row.
+A library that is not installed is reported as missing.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ LINEAR_EPS = 1e-6
 
 @dataclass(frozen=True)
 class Contestant:
-    """`kind` is limit, peer, course (the plain solutions) or fast. `checked` says whether its outputs are compared.
+    """`kind` is limit, peer, course (the plain solutions) or fast. `checked`: its outputs are compared.
 
-    `tolerance` is its own, where it computes in another format than the others of its case.
+    `tolerance` overrides the case's for a contestant that computes in another format.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Contestant:
 
 @dataclass
 class Contest:
-    """One case. `work` is bytes or operations of one launch; `error` compares outputs with float64, relative to their norm."""
+    """One case. `work` is the bytes or operations of a launch; `error` compares outputs with float64, relative to the norm."""
 
     work: float
     unit: str  # GB/s or TFLOP/s
@@ -50,24 +50,29 @@ class Contest:
     tolerance: float
     missing: dict[str, str] = field(default_factory=dict)
 
-    def add(self, name: str, make: Callable[[], Run], kind: str = "peer") -> None:
-        """One more contestant; where making it fails, it is named as missing with the error."""
-        self.add_made(name, lambda: Contestant(name, kind, make()))
-
-    def add_made(self, name: str, make: Callable[[], Contestant]) -> None:
-        """The same for a contestant that is made whole."""
+    def add(self, name: str, make: Callable[[], Contestant | Run], kind: str = "peer") -> None:
+        """Add a contestant; if making it fails, it is missing, with the error."""
         try:
-            self.contestants.append(make())
+            made = make()
+            self.contestants.append(made if isinstance(made, Contestant) else Contestant(name, kind, made))
         except Exception as error:
-            said = str(error).partition("\n")[0][:120]
-            self.missing[name] = f"failed: {type(error).__name__}: {said}"
+            message = str(error).partition("\n")[0][:120]
+            self.missing[name] = f"failed: {type(error).__name__}: {message}"
 
     def add_flex(self, thorough: bool, make: Callable[[], Run]) -> None:
-        """FlexAttention, which compiles for long."""
+        """Add FlexAttention, which takes long to compile."""
         if thorough:
             self.add("FlexAttention", make)
         else:
             self.missing["FlexAttention"] = "left out: it compiles for long"
+
+    def add_gluon(self, module: str, make: Callable[[Any], Run]) -> None:
+        """Add a launcher in Gluon, if this Triton has Gluon and the GPU is a Hopper."""
+        launcher = of(f"solutions.fast.{module}", module) if torch.cuda.get_device_capability() == (9, 0) else None
+        if launcher is None:
+            self.missing["fast, in Gluon"] = "needs a Hopper GPU and Triton's Gluon"
+        else:
+            self.add("fast, in Gluon", lambda: make(launcher), "fast")
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,7 @@ class Case:
 
 
 def of(module: str, attribute: str) -> Any | None:
-    """An attribute of an optional library; None where it is not installed, or too old or new to have it."""
+    """An attribute of an optional library; None if it is not installed or has no such attribute."""
     try:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError):
@@ -132,7 +137,7 @@ def with_outliers(x: torch.Tensor) -> torch.Tensor:
 
 
 def worst(expected: Mapping[int, Outputs]) -> Callable[[Outputs], float]:
-    """Compares outputs [B, H, N, D] with what is `expected` of some heads, as tensors [N, D]."""
+    """Compares outputs [B, H, N, D] with what is `expected` for some heads, as tensors [N, D]."""
 
     def error(outputs: Outputs) -> float:
         return max(
@@ -145,7 +150,7 @@ def worst(expected: Mapping[int, Outputs]) -> Callable[[Outputs], float]:
 
 
 def course(name: str, make: Callable[..., Run], configs: Sequence[tuple[int, ...]], thorough: bool) -> Contestant:
-    """A plain solution with the best of a few configurations, or with the first one where time is short."""
+    """A plain solution with the best of a few configurations, or with the first if time is short."""
     if not thorough:
         return Contestant(f"course: {name}", "course", make(*configs[0]), note=str(configs[0]))
     run, note = best_of(make, configs)
@@ -250,7 +255,7 @@ def flex(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> Cal
 
 
 def alone(make: Callable[[], torch.Tensor]) -> Run:
-    """What gives one tensor, as a contestant that gives one output."""
+    """A run with one output."""
     return lambda: (make(),)
 
 
@@ -277,13 +282,6 @@ def course_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: 
     return make
 
 
-def gluon(name: str = "attention_gluon") -> Any | None:
-    """A launcher in Gluon; None where this Triton has no Gluon, or the GPU is not a Hopper one."""
-    if torch.cuda.get_device_capability() != (9, 0):
-        return None
-    return of(f"solutions.fast.{name}", name)
-
-
 def in_fp8(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> Contestant:
     """Products of e4m3 and the quantising before them, with its error where two channels of the keys are 30 times as large."""
     q_some, k_some, v_some = (t[:1, :1, :4096].contiguous() for t in (q, k, v))
@@ -297,22 +295,18 @@ def in_fp8(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> C
 
 def forward_contest(b: int, h: int, n: int, d: int, causal: bool, dtype: torch.dtype, thorough: bool) -> Contest:
     q, k, v = (torch.randn(b, h, n, d, device="cuda", dtype=dtype) for _ in range(3))
-    in_gluon, missing = gluon(), {}
     contestants = [
         Contestant("cuDNN", "peer", lambda: (library(SDPBackend.CUDNN_ATTENTION, q, k, v, causal),)),
         Contestant("fast", "fast", lambda: attention.attention(q, k, v, causal)),
         Contestant("FlashAttention-2", "peer", lambda: (library(SDPBackend.FLASH_ATTENTION, q, k, v, causal),)),
     ]
-    if in_gluon is None:
-        missing["fast, in Gluon"] = "needs a Hopper GPU and Triton's Gluon"
-    else:
-        contestants.append(Contestant("fast, in Gluon", "fast", lambda: in_gluon(q, k, v, causal)))
     tiles = [(128, 64, 8, 3), (64, 64, 4, 3), (128, 128, 8, 2), (128, 64, 4, 2)]
-    contestants.append(course("flash_attention_heads", course_attention(q, k, v, causal), tiles, thorough))
     work = 4 * b * h * n * n * d * (0.5 if causal else 1)
-    contest = Contest(work, "TFLOP/s", contestants, attention_error((q, k, v), causal), 8e-3, missing)
+    contest = Contest(work, "TFLOP/s", contestants, attention_error((q, k, v), causal), 8e-3)
+    contest.add_gluon("attention_gluon", lambda launch: lambda: launch(q, k, v, causal))
+    contest.contestants.append(course("flash_attention_heads", course_attention(q, k, v, causal), tiles, thorough))
     if (d, n, h, dtype) == (128, 16384, 16, torch.bfloat16):
-        contest.add_made("fast, FP8", lambda: in_fp8(q, k, v, causal))
+        contest.add("fast, FP8", lambda: in_fp8(q, k, v, causal))
     contest.add_flex(thorough, lambda: alone(flex(q, k, v, causal)))
     return contest
 
@@ -355,11 +349,7 @@ def backward_contest(b: int, h: int, n: int, d: int, causal: bool, thorough: boo
     contest = Contest(work, "TFLOP/s", [], attention_error((q, k, v, do), causal), 1.5e-2)
     contest.add("cuDNN", lambda: through(library(SDPBackend.CUDNN_ATTENTION, *learned, causal)))
     contest.add("fast", lambda: lambda: attention_backward.attention_backward(q, k, v, o, lse, do, causal), "fast")
-    in_gluon = gluon("attention_backward_gluon")
-    if in_gluon is None:
-        contest.missing["fast, in Gluon"] = "needs a Hopper GPU and Triton's Gluon"
-    else:
-        contest.add("fast, in Gluon", lambda: lambda: in_gluon(q, k, v, o, lse, do, causal), "fast")
+    contest.add_gluon("attention_backward_gluon", lambda launch: lambda: launch(q, k, v, o, lse, do, causal))
     contest.add("FlashAttention-2", lambda: through(library(SDPBackend.FLASH_ATTENTION, *learned, causal)))
     tiles = [(64, 64, 4, 2), (64, 64, 8, 2), (32, 64, 4, 2)]
     kernels = course_gradients((q, k, v), o, lse, do, causal)
@@ -515,7 +505,7 @@ def linear_case(b: int, h: int, n: int, d: int, **flags: bool) -> Case:
 
 
 def ragged_cases(n: int) -> list[Case]:
-    """Every family at a length that fits no tile, or at the multiple of a tile beside it."""
+    """Every family at one length, which fits a tile or does not."""
     return [
         forward_case(2, 16, n, 128, False, brief=True),
         forward_case(2, 16, n, 128, True, brief=True),
@@ -529,7 +519,7 @@ FP32, BF16, FP16 = torch.float32, torch.bfloat16, torch.float16
 
 
 def cases() -> list[Case]:
-    """Most telling first: a run that ends early has what the aims are about."""
+    """The cases of the aims first, in case the run ends early."""
     both = (False, True)
     return [
         Case("limits", "matrix product 8192³", matrix_product, quick=True),

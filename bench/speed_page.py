@@ -62,7 +62,7 @@ def write_page(report: Path, docs: Path) -> Path:
     parts += ["## Everyone, case by case"]
     for family, title in FAMILIES.items():
         if picture := plot(read["rows"], family, docs):
-            parts.append(f"![{title}: every contestant, case by case]({picture.name})")
+            parts.append(f"![{title}: bars for every contestant in every case]({picture.name})")
     parts += absent(read)
     page = docs / "speed.md"
     page.write_text("\n\n".join(parts) + "\n", "utf-8")
@@ -80,7 +80,7 @@ def introduction(read: Row, report: Path) -> list[str]:
 before each launch, and host overhead is excluded. Launches over a millisecond follow each other without a pause, so that the GPU's
 power limit counts, as in training. Figures are medians. GB/s count every input and output once; TFLOP/s
 count 4 · B · H · N² · D operations, half of that under a causal mask, and 2.5 times as many backward. Gaps under 5 % are ties.""",
-        "*fast* is `solutions/fast/`. *course* is the plain solutions, each with the best of a few tiles and warps.",
+        "*fast* is `solutions/fast/`. *course* is the plain solutions with the best of a few tiles.",
     ]
 
 
