@@ -175,7 +175,7 @@ PUZZLE = puzzle(
         _case(1, 1, 5003, 16, 32, layout="strided"),  # more queries than a fixed limit would allow
         _case(5, 7, 3, 16, 16, layout="strided"),  # many heads
         _case(2, 1, 48, 32, 64),  # 16 divides every size, a tile divides none
-        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        # for mistakes that show in few cases only
         _case(2, 3, 641, 16, 16, dtype="float16", layout="strided"),
         _case(1, 2, 2083, 32, 32, dtype="bfloat16", layout="transposed"),
         _case(2, 2, 71, 16, 32, dtype="float16", layout="transposed"),

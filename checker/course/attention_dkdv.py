@@ -94,7 +94,7 @@ PUZZLE = puzzle(
         # more terms than a sum in 16 bits can hold
         heads_case(1, (1, 1), (661, 3), 16, (16, 16), dtype="float16", family=MANY_SMALL),
         heads_case(1, (1, 1), (661, 3), 32, (16, 16), dtype="bfloat16", family=MANY_SMALL),
-        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        # for mistakes that show in few cases only
         heads_case(1, (2, 1), (1249, 57), 32, (32, 32), RAGGED, family="large"),
         heads_case(1, (4, 2), (3, 2), 128, (16, 64), {"SCALE": 0.75}, dtype="bfloat16", family="positive"),
         heads_case(1, (2, 1), (300, 16), 128, (32, 128), CAUSAL, family="sink", layout="strided"),

@@ -88,7 +88,7 @@ PUZZLE = puzzle(
         # more terms than a sum in 16 bits can hold
         heads_case(1, (1, 1), (1, 661), 16, (16, 16), dtype="float16", family=MANY_SMALL),
         heads_case(1, (1, 1), (1, 661), 32, (16, 16), dtype="bfloat16", family=MANY_SMALL),
-        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        # for mistakes that show in few cases only
         heads_case(
             1, (6, 2), (28, 23), 16, (32, 32), CAUSAL_RAGGED, dtype="float16", family="large", layout="transposed"
         ),

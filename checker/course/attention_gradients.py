@@ -247,7 +247,7 @@ def shared_cases(order: Order) -> tuple[Case, ...]:
         heads_case(
             1, (1, 1), order(40_003, 5), 16, order(256, 16), CAUSAL, family="rising"
         ),  # more than 16 bits can count
-        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        # for mistakes that show in few cases only
         heads_case(2, (3, 1), order(37, 277), 16, (16, 16), CAUSAL_RAGGED, dtype="float16", layout="transposed"),
         heads_case(3, (4, 2), order(20, 613), 16, (16, 16), CAUSAL_RAGGED, layout="strided"),
         heads_case(3, (4, 2), (1, 65), 16, (16, 16), CAUSAL_RAGGED, layout="transposed"),

@@ -96,7 +96,7 @@ PUZZLE = puzzle(
         _case(2, 3, 5, (16, 24), 16, layout="roomy", flags=_AFTER),
         _case(1, 1, 13, (16, 16), 16, dtype="float16", family="outlier", flags=_FIRST),
         _case(1, 1, 5, (16, 16), 16, dtype="bfloat16", family="constant", flags=_FIRST),
-        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        # for mistakes that show in few cases only
         _case(2, 1, 31, (16, 33), 32, family="half_frozen", layout="padded", flags={"PAST": 3}),
         _case(1, 1, 17, (32, 33), 16, family="cold", layout="padded", flags={"PAST": 3}),
         _case(1, 2, 8, (128, 40), 32, dtype="float16", family="contributions", layout="padded", flags=_AFTER),

@@ -31,7 +31,7 @@ PUZZLE = puzzle(
         *shared_cases(past=(11, 0)),
         chunked_case(1, 1, 17, (16, 16), (16, 16), family="frozen", flags=_AFTER),
         chunked_case(1, 1, 33_003, (16, 16), (128, 16)),  # more tokens than 16 bits can count
-        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        # for mistakes that show in few cases only
         chunked_case(1, 1, 5, (32, 33), (16, 16), family="half_frozen", flags={"PAST": 3}),
         chunked_case(1, 1, 1222, (16, 31), (64, 16), dtype="float16", family="growing", layout="padded", flags=_AFTER),
         chunked_case(

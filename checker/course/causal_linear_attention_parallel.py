@@ -82,7 +82,7 @@ PUZZLE = puzzle(
         chunked_case(1, 1, 20, (16, 16), (16, 16), family="half_frozen", flags={"PAST": 11}),
         chunked_case(1, 2, 45, (16, 16), (16, 16), family="faint"),
         chunked_case(1, 3, 130, (128, 72), (32, 64), flags={"PAST": 11}),  # 46,608 heads of so many states pass 2³¹
-        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        # for mistakes that show in few cases only
         chunked_case(1, 1, 1111, (16, 31), (16, 16), layout="padded", flags={"PAST": 11}),  # more than 64 chunks
         chunked_case(
             1, 1, 1174, (64, 63), (64, 64), dtype="float16", family="growing", layout="transposed", flags={"PAST": 11}

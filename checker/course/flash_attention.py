@@ -135,7 +135,7 @@ PUZZLE = puzzle(
         _case(3, 1103, 16, (16, 16), dtype="float16"),
         _case(19, 41, 16, (16, 16), family="constant"),
         _case(19, 263, 32, (32, 64), dtype="bfloat16", family="constant"),
-        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        # for mistakes that show in few cases only
         _case(143, 640, 64, (128, 64), family="negative", layout="padded"),
         _case(65, 16, 64, (128, 128), family="score_pairs_in_sight", layout="padded"),
         _case(277, 65, 16, (16, 32), family="score_pairs_in_sight", layout="padded"),

@@ -120,7 +120,7 @@ PUZZLE = puzzle(
         ),  # a sum of exactly 1: its logarithm is 0 and nothing else
         heads_case(1, (1, 1), (19, 263), 32, (32, 64), dtype="bfloat16", family="constant"),
         heads_case(1, (1, 1), (19, 263), 128, (32, 64), CAUSAL, dtype="float16", family="constant"),
-        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        # for mistakes that show in few cases only
         heads_case(1, (4, 2), (32, 13), 16, (32, 32), FULL_SCALED, dtype="float16", family="score_pairs"),
         heads_case(1, (3, 1), (160, 129), 32, (128, 64), CAUSAL, dtype="bfloat16"),
         heads_case(1, (3, 1), (160, 129), 32, (128, 64), CAUSAL),

@@ -171,7 +171,7 @@ PUZZLE = puzzle(
         _case(1, 3, 1103, 16, (16, 16), dtype="float16"),
         _case(1, 19, 41, 16, (16, 16), family="constant"),
         _case(1, 19, 263, 32, (32, 64), dtype="bfloat16", family="constant"),
-        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        # for mistakes that show in few cases only
         _case(2, 40, 640, 16, (64, 16), dtype="bfloat16", family="score_pairs", layout="interleaved", seed=1),
         _case(3, 20, 33, 128, (16, 16), dtype="float16"),
         _case(1, 143, 640, 64, (128, 64), family="negative", layout="padded", seed=1),

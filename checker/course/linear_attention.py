@@ -194,7 +194,7 @@ PUZZLE = puzzle(
         _case(2, 3, (21, 37), (16, 24), (16, 16, 16), layout="roomy"),
         _case(1, 1, (33, 37), (64, 40), (32, 16, 32), dtype="float16", family="outlier"),
         _case(1, 1, (17, 33), (16, 16), (16, 16, 16), dtype="bfloat16", family="constant"),
-        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        # for mistakes that show in few cases only
         _case(1, 1, (17, 300), (16, 12), (16, 16, 16), family="half_frozen", layout="padded"),
         _case(
             3,

@@ -64,7 +64,7 @@ PUZZLE = puzzle(
     cases=(
         *shared_cases(past=(None,)),
         chunked_case(1, 3, 130, (128, 72), (32, 64)),  # 46,608 heads of so many states pass 2³¹
-        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        # for mistakes that show in few cases only
         chunked_case(1, 1, 1111, (16, 31), (16, 16), layout="padded"),  # more than 64 chunks
         chunked_case(1, 1, 4500, (16, 16), (64, 16), layout="padded"),
         chunked_case(1, 1, 1300, (128, 106), (64, 64), dtype="float16", family="contributions", layout="transposed"),

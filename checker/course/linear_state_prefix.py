@@ -142,7 +142,7 @@ PUZZLE = puzzle(
         _case(2, 5, 24, 8, family="dwarfing"),
         _case(2, 12, 24, 16, family="huge"),
         _case(1, 17, 17, 64, family="huge"),
-        # added for mistakes that show in few cases only: `make mutants ARGS=--guarded`
+        # for mistakes that show in few cases only
         _case(2, 70, 1, 16),
         _case(2, 5, 1100, 64),
         _case(3, 3, 70 * 8 + 3, 8),
