@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from checker.course import LADDER, PUZZLES
-from checker.judge.int64_overflow import far_launches, fitting, passing
+from checker.judge.large_launches import far_launches, fitting, passing
 from checker.judge.launches import prepare, whole
 from checker.misconceptions import bank
 from checker.puzzle import Case

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from checker.course import LADDER, PUZZLES
-from checker.judge.late_programs import MOST_PROGRAMS, late_launches
+from checker.judge.large_launches import MOST_PROGRAMS, late_launches
 from checker.judge.launches import plan, prepare_all, whole
 from checker.judge.outcome import simulate, simulate_cases
 from tests.judge.helpers import changed, cpu_cases, judge, solution

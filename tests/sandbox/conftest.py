@@ -1,4 +1,4 @@
-"""A warm sandbox for all tests of a module's worth, and kernels as text, honest and hostile."""
+"""One warm sandbox for all tests of this folder, and kernels as text, honest and hostile."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):
 
 
 def kernel(before: str = "", body: str = ADD, name: str = "vector_add_kernel") -> KernelSource:
-    """`body` with foreign code run where the module is imported: what no rule would let through."""
+    """`body` in a module that runs `before` when it is imported, which no rule would allow."""
     source = "import triton\nimport triton.language as tl\n" + textwrap.dedent(before) + textwrap.dedent(body)
     lines = source.count("\n")
     return KernelSource("vector_add", name, source, (Piece(1, lines, "puzzles/vector_add.py", 1),))
 
 
 def does(*lines: str) -> KernelSource:
-    """A kernel with the parameters of `ADD` and these lines as its body, the first of them in line 6."""
+    """A kernel with the parameters of `ADD` and these lines as its body, which begins in line 6."""
     signature = "\n@triton.jit\ndef vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):\n"
     return kernel("", signature + "".join(f"    {line}\n" for line in lines))
 
@@ -54,7 +54,7 @@ def works(sandbox: Sandbox) -> None:
 
 
 def soon(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
-    """Whether something holds before the time is over."""
+    """Whether something becomes true in time."""
     deadline = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > deadline:

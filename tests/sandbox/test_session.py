@@ -1,4 +1,4 @@
-"""A session: the calls of one verdict share jobs, and nothing else changes."""
+"""A session's calls share jobs, and launches that run side by side give the same results as launches one by one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import pytest
 import torch
 
 from checker.compiler import CompileRequest
+from checker.judge.runner import RunResult
 from checker.sandbox import Sandbox, supervisor
+from checker.sandbox import session as module
+from checker.sandbox.client import Job
 from checker.sandbox.isolation import Confinement
 from checker.sandbox.session import Session
 from checker.simulator.trace import SimulateOptions
@@ -27,23 +30,29 @@ def vector_add_kernel(x_ptr, y_ptr, z_ptr, N, BLOCK_N: tl.constexpr):
     tl.store(z_ptr + offs_n, tl.load(x_ptr + offs_n, mask=offs_n < N), mask=offs_n < N)
 """
 TYPES = {"x_ptr": "*fp32", "y_ptr": "*fp32", "z_ptr": "*fp32", "N": "i32", "BLOCK_N": "constexpr"}
+TOGETHER = SimulateOptions(together=True)
+ENDINGS = pytest.mark.parametrize(("fatal", "status"), [(5, "protocol_error"), (6, "timeout")])
 
 
 @pytest.fixture
-def started(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """The jobs that were started."""
-    jobs: list[object] = []
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
+    """The jobs that sessions start."""
+    jobs: list[Job] = []
     start = Session.start
     monkeypatch.setattr(Session, "start", lambda *given, **more: jobs.append(job := start(*given, **more)) or job)
     return jobs
 
 
-def right(result: object, n: int) -> bool:
-    return result.status == "passed" and torch.equal(result.tensors["z_ptr"], torch.arange(n) + 0.5)  # type: ignore[attr-defined]
+def right(result: RunResult, n: int) -> bool:
+    return result.status == "passed" and torch.equal(result.tensors["z_ptr"], torch.arange(n) + 0.5)
 
 
-def test_one_job_simulates_all_launches_of_a_kernel_with_each_calls_options(
-    sandbox: Sandbox, started: list[object]
+def side_by_side(result: RunResult) -> bool:
+    return result.trace is not None and result.trace.in_lockstep
+
+
+def test_one_job_simulates_all_launches_of_a_kernel_until_the_session_ends(
+    sandbox: Sandbox, started: list[Job]
 ) -> None:
     with sandbox.session() as session:
         left_early = session.simulate(kernel(), [launch(n) for n in (5, 6, 7)])
@@ -51,17 +60,19 @@ def test_one_job_simulates_all_launches_of_a_kernel_with_each_calls_options(
         left_early.close()  # type: ignore[attr-defined]
         (with_events,) = session.simulate(kernel(), [launch(8)], SimulateOptions(events=True))
         (without,) = session.simulate(kernel(), [launch(9)])
+        (job,) = started
+        assert not job.closed
+    assert job.closed
     assert right(with_events, 8)
     assert right(without, 9)
     assert with_events.trace is not None
     assert without.trace is not None
     assert with_events.trace.events
     assert not without.trace.events
-    assert len(started) == 1
 
 
-@pytest.mark.parametrize(("fatal", "status"), [(5, "protocol_error"), (6, "timeout")])
-def test_a_job_that_ended_is_replaced(sandbox: Sandbox, started: list[object], fatal: int, status: str) -> None:
+@ENDINGS
+def test_a_job_that_ended_is_replaced(sandbox: Sandbox, started: list[Job], fatal: int, status: str) -> None:
     with sandbox.session() as session:
         (ended,) = session.simulate(kernel("", STOPS_AT_5), [launch(fatal)])
         (after,) = session.simulate(kernel("", STOPS_AT_5), [launch(8)])
@@ -70,8 +81,8 @@ def test_a_job_that_ended_is_replaced(sandbox: Sandbox, started: list[object], f
     assert len(started) == 2
 
 
-def test_what_was_asked_and_not_waited_for_costs_the_next_call_its_job_at_most(
-    sandbox: Sandbox, started: list[object]
+def test_results_that_nobody_waited_for_cost_the_next_call_its_job_at_most(
+    sandbox: Sandbox, started: list[Job]
 ) -> None:
     with sandbox.session() as session:
         results = session.simulate(kernel("", STOPS_AT_5), [launch(7), launch(6)])
@@ -82,7 +93,7 @@ def test_what_was_asked_and_not_waited_for_costs_the_next_call_its_job_at_most(
     assert len(started) == 2
 
 
-def test_a_launch_that_needs_more_memory_gets_a_job_with_more(sandbox: Sandbox, started: list[object]) -> None:
+def test_a_launch_that_needs_more_memory_gets_a_job_with_more(sandbox: Sandbox, started: list[Job]) -> None:
     with sandbox.session() as session:
         for size in (8, 20_000_000):
             bound = launch(8)
@@ -92,7 +103,7 @@ def test_a_launch_that_needs_more_memory_gets_a_job_with_more(sandbox: Sandbox, 
     assert len(started) == 2
 
 
-def test_compilations_share_their_jobs(sandbox: Sandbox, started: list[object]) -> None:
+def test_compilations_share_their_jobs(sandbox: Sandbox, started: list[Job]) -> None:
     with sandbox.session() as session:
         for capabilities in ((80, 90), (75, 89)):
             requests = [CompileRequest(c, TYPES, {"BLOCK_N": 128}, {"num_warps": 2}) for c in capabilities]
@@ -100,28 +111,20 @@ def test_compilations_share_their_jobs(sandbox: Sandbox, started: list[object]) 
     assert len(started) <= 2
 
 
-def test_leaving_a_session_ends_its_jobs(sandbox: Sandbox, started: list[object]) -> None:
-    with sandbox.session() as session:
-        list(session.simulate(kernel(), [launch()]))
-        (job,) = started
-        assert not job.closed  # type: ignore[attr-defined]
-    assert job.closed  # type: ignore[attr-defined]
-
-
-def test_what_is_compiled_waits_for_the_launch_of_the_same_session_only(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_compiled_files_reach_launches_of_the_same_session_only(sandbox: Sandbox, tmp_path: Path) -> None:
     folder, request = sandbox.worker._folder, CompileRequest(90, TYPES, {"BLOCK_N": 128}, {"num_warps": 1})
 
-    def taken(jobs: Session, name: str) -> int:
-        """How many programs for a GPU a job on the GPU would find."""
+    def taken(session: Session, name: str) -> int:
+        """How many GPU programs a job on the GPU would find."""
         (tmp_path / name).mkdir()
-        cache = folder / f"cache-{jobs.cache}"
+        cache = folder / f"cache-{session.cache}"
         job = Confinement(frozenset(), tmp_path / name, True, True, 0, sandbox.limits, cache)
         supervisor.take_compiled(job)
-        supervisor.keep_compiled(job)  # what a launch leaves is nobody's
+        supervisor.keep_compiled(job)  # nobody gets what a launch leaves behind
         return len(list((tmp_path / name).glob("cache/*/*.cubin")))
 
     with sandbox.session(gpu=True) as session, sandbox.session(gpu=True) as other:
-        for _ in range(2):  # an answer from memory would leave nothing behind
+        for _ in range(2):  # a remembered result would leave no files
             assert [result.ok for result in session.compile(kernel("# handed over"), [request])] == [True]
         session.hand_over()
         assert taken(other, "other") == 0
@@ -129,3 +132,62 @@ def test_what_is_compiled_waits_for_the_launch_of_the_same_session_only(sandbox:
         assert not list(folder.glob("cache-*"))
         assert next(iter(session.compile(kernel("# handed over"), [request]))).ok
     assert not list(folder.glob("cache-*"))
+
+
+# ---------------------------------------------------------------------------------------------------------- side by side
+
+
+def test_results_keep_their_order_and_tensors_across_batches(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_TOGETHER", 4)
+    sizes = (37, 50, 60, 61, 51, 90)
+    launches = [launch(n) for n in sizes]
+    results = list(sandbox.simulate(kernel(), launches, TOGETHER))
+    assert all(right(result, n) and side_by_side(result) for result, n in zip(results, sizes, strict=True))
+    assert all(bool(one.arguments["z_ptr"].isnan().all()) for one in launches)  # type: ignore[union-attr]
+
+
+def test_launches_split_over_two_jobs_come_back_in_order_up_to_the_first_that_stops(
+    sandbox: Sandbox, started: list[Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    sizes = [n for n in (37, 50, 61) for _ in range(8)]
+    launches = [launch(n, 2 ** (i % 8)) for i, n in enumerate(sizes)]
+    results = list(sandbox.simulate(kernel(), launches, TOGETHER))
+    assert all(right(result, n) for result, n in zip(results, sizes, strict=True))
+    assert len(started) == 2
+    stopping = [launch(5 if i in (9, 12) else 40, 2 ** (i % 8)) for i in range(16)]
+    results = list(sandbox.simulate(kernel("", STOPS_AT_5), stopping, TOGETHER))
+    assert [result.status for result in results] == ["passed"] * 9 + ["protocol_error"]
+
+
+@ENDINGS
+def test_the_first_launch_that_stops_is_the_last(sandbox: Sandbox, fatal: int, status: str) -> None:
+    launches = [launch(n) for n in (7, 40, fatal, 41)]
+    results = list(sandbox.simulate(kernel("", STOPS_AT_5), launches, TOGETHER))
+    assert [result.status for result in results] == ["passed", "passed", status]
+    assert torch.equal(results[1].tensors["z_ptr"], torch.arange(40.0))
+
+
+def test_a_launch_with_a_finding_runs_by_itself(sandbox: Sandbox) -> None:
+    unmasked = kernel().source.replace("x + y, mask=mask", "x + y")
+    launches = [launch(n) for n in (32, 37, 48)]
+    results = list(sandbox.simulate(kernel("", unmasked.partition("language as tl\n")[2]), launches, TOGETHER))
+    assert [side_by_side(result) for result in results] == [True, False, True]
+    assert [f.kind for f in results[1].trace.findings] == ["out_of_bounds_store"]  # type: ignore[union-attr]
+    assert right(results[1], 37)
+
+
+def test_a_kernel_that_cannot_be_loaded_fails_with_its_first_launch(sandbox: Sandbox) -> None:
+    results = list(sandbox.simulate(kernel("1 / 0"), [launch(7), launch(8)], TOGETHER))
+    assert [result.status for result in results] == ["runtime_error"]
+    assert "ZeroDivisionError" in results[0].message
+
+
+def test_options_that_side_by_side_lacks_are_honoured(sandbox: Sandbox) -> None:
+    for more in ({"events": True}, {"explain_nan": True}, {"order": "reversed"}):
+        options = SimulateOptions(together=True, **more)  # type: ignore[arg-type]
+        (result, _) = sandbox.simulate(kernel(), [launch(37), launch(38)], options)
+        assert right(result, 37)
+        assert not side_by_side(result)
+        assert result.trace is not None
+        assert bool(result.trace.events) == ("events" in more)

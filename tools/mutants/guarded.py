@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from checker.course import PUZZLES
-from checker.judge import int64_overflow
+from checker.judge import large_launches
 from checker.judge.combined_kernel import renamed
 from checker.judge.launches import Prepared, prepare_all
 from checker.judge.outcome import in_spite_of_stops, simulate_cases
@@ -221,7 +221,7 @@ class Bench:
     def __init__(self, puzzle: Puzzle) -> None:
         self.puzzle, self.guards = puzzle, guards(puzzle)
         own = prepare_all(puzzle, [(case, None) for case in puzzle.cases if "cpu" in case.devices])
-        far = [launch.far for launch in int64_overflow.far_launches(puzzle, own)]
+        far = [launch.prepared for launch in large_launches.far_launches(puzzle, own)]
         self.own = [Trial(prepared) for prepared in (*own, *far)]
         self.gates: dict[tuple[str, Trial], str] = {}
 
