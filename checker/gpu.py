@@ -1,7 +1,7 @@
 """Runs and times a kernel on a GPU.
 
-`available`, `device_name` and `capability` never touch the CUDA driver in the process that asks; the rest does, and belongs in a
-sandboxed job: an illegal address ends a process's use of the GPU for good.
+`available`, `device_name` and `capability` never touch the CUDA driver in the calling process. The rest does, and belongs in a
+sandboxed job, because an illegal address ends a process's use of the GPU for good.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from checker.puzzle import Launch
 
-# Runs in a bare Python: asks the driver, and looks whether the installed torch was built for CUDA, without importing it.
+# Runs in a bare Python: asks the driver, and whether the installed torch was built for CUDA, without importing it.
 _PROBE = """
 import ctypes, importlib.util, json, pathlib, re, sys
 found = {"name": "", "capability": [0, 0], "count": 0, "cuda": False}
@@ -47,7 +47,7 @@ _MAX_GRID = (2**31 - 1, 65535, 65535)
 
 
 class GpuError(Exception):
-    """A launch that did not work. `message` is for the learner, `detail` is the driver's or compiler's own text.
+    """A launch failed. `message` is for the learner, `detail` is the driver's or compiler's own text.
 
     `status` is ``compile_error``, ``runtime_error`` or ``resource_limit``; `line` a line of the kernel's source or None.
     """
@@ -81,30 +81,30 @@ def _device() -> dict[str, Any]:
             stdin=subprocess.DEVNULL,
             check=False,
         )
-        found: dict[str, Any] = json.loads(done.stdout)
+        device: dict[str, Any] = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
         return {"name": "", "capability": [0, 0], "count": 0, "cuda": False}
-    return found
+    return device
 
 
 def available() -> bool:
-    """Whether there is a GPU here that the installed PyTorch and Triton can use."""
+    """Whether the installed PyTorch and Triton can use a GPU here."""
     return bool(_device()["count"])
 
 
 def device_name() -> str:
-    """E.g. ``NVIDIA H100 80GB HBM3``; empty where there is no GPU."""
+    """E.g. ``NVIDIA H100 80GB HBM3``; empty without a GPU."""
     return str(_device()["name"])
 
 
 def capability() -> int:
-    """The compute capability as one number, 90 for sm_90; 0 where there is no GPU."""
+    """The compute capability as one number, 90 for sm_90; 0 without a GPU."""
     major, minor = _device()["capability"]
     return int(major) * 10 + int(minor)
 
 
 def initialise() -> None:
-    """Start CUDA in this process. Raises RuntimeError where it does not start."""
+    """Start CUDA in this process. Raises RuntimeError if it does not start."""
     import torch
 
     torch.cuda.init()
@@ -116,7 +116,7 @@ def initialise() -> None:
 
 
 class _Mirror:
-    """The tensors of a launch on the GPU: every storage once and whole, so that gaps and guard bands come along."""
+    """A launch's tensors on the GPU: every storage once and whole, so that gaps and guard bands come along."""
 
     def __init__(self, launch: Launch) -> None:
         import torch
@@ -177,7 +177,7 @@ def _call(kernel: JITFunction, launch: Launch, arguments: Mapping[str, Any]) -> 
     import torch
     import triton
 
-    # a kernel that makes tensor descriptors asks for memory to keep them in
+    # kernels that make tensor descriptors need memory for them
     triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device="cuda"))
     grid = tuple(launch.grid)
     return lambda: kernel[grid](**arguments, **launch.meta, **launch.options)
@@ -193,7 +193,7 @@ def _check_grid(grid: tuple[int, ...]) -> None:
 
 
 _WARM_UP, _REPEATS = 10, 50
-_BUDGET = 2.0  # seconds for the repeats, of which at least 5 are made
+_BUDGET = 2.0  # seconds for the repeats, at least 5
 
 
 def time_kernel(kernel: JITFunction, launch: Launch) -> Timing:
@@ -221,7 +221,7 @@ def time_kernel(kernel: JITFunction, launch: Launch) -> Timing:
 
 
 def _elapsed(call: Callable[[], object], flush: torch.Tensor, count: int) -> list[float]:
-    """Seconds of each of `count` launches. They are queued without waiting, so that the CPU's part is not timed."""
+    """Seconds of each of `count` launches, queued without waiting so that the CPU's part is not timed."""
     import torch
 
     pairs = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(count)]
@@ -236,7 +236,7 @@ def _elapsed(call: Callable[[], object], flush: torch.Tensor, count: int) -> lis
 
 # ---------------------------------------------------------------------------------------------------------------- errors
 
-_KNOWN: tuple[tuple[str, str, str], ...] = (
+_CAUSES: tuple[tuple[str, str, str], ...] = (
     (
         r"illegal memory access|misaligned address|invalid address|CUDA error 700|memory access fault",
         "runtime_error",
@@ -257,7 +257,7 @@ _KNOWN: tuple[tuple[str, str, str], ...] = (
     (
         r"File too large",  # the compiler unrolls a huge tile into files of hundreds of megabytes
         "resource_limit",
-        "The kernel grows so large when it is compiled that it passes the limit for files. Use smaller tiles.",
+        "The compiled kernel is larger than a file may be. Use smaller tiles.",
     ),
     (
         r"launch timed out|launch timeout",
@@ -281,7 +281,7 @@ def _explain(error: Exception) -> GpuError:
         return GpuError("The kernel does not compile.", detail, "compile_error", getattr(node, "lineno", None))
     if kind in ("PTXASError", "MLIRCompilationError") or "PassManager::run failed" in detail:
         return GpuError("The compiler gave up on the kernel for this GPU.", detail, "compile_error")
-    for pattern, status, message in _KNOWN:
+    for pattern, status, message in _CAUSES:
         if re.search(pattern, detail, re.IGNORECASE):
             return GpuError(message, detail, status)
     return GpuError(f"The launch failed: {detail.splitlines()[0][:300]}", detail)

@@ -1,4 +1,4 @@
-"""Compiles a kernel for named GPUs with none present, and says in our words what is wrong where it cannot be."""
+"""Compiles a kernel for named GPUs without having one, and explains in our words why it cannot be compiled."""
 
 from checker.compiler.compile import compile_kernel
 from checker.compiler.facts import Dot, SharedTile, TensorCore

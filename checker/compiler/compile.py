@@ -1,4 +1,4 @@
-"""Runs Triton's real compiler, down to the machine code of a GPU that need not be there."""
+"""Runs Triton's real compiler, down to the machine code of a GPU that need not be present."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def compile_kernel(kernel: JITFunction, request: CompileRequest) -> CompileResult:
     """Compile one specialisation to PTX and cubin, or as far as the request goes. Nothing is launched and no GPU is needed.
 
-    Never raises for a kernel that cannot be compiled: the result says what is wrong. Triton keeps what it compiled in
-    ``TRITON_CACHE_DIR``, so the same source and request cost some milliseconds the second time.
+    A kernel that cannot be compiled never makes it raise: the result says what is wrong. Triton's cache is in
+    ``TRITON_CACHE_DIR``, so the same source and request take milliseconds the second time.
     """
     # Triton prints whole modules when it fails, and warns about its own defaults.
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
@@ -60,7 +60,7 @@ def _run(kernel: JITFunction, request: CompileRequest) -> Any:
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    # as a launch says it, also where it knows nothing: then both have the same key in Triton's cache
+    # exactly what a launch would say, so that both have the same key in Triton's cache
     silent = ("fp32", "u1") if _newer_than_3_6() else ("fp32", "u1", "constexpr")
     attributes = {
         (place,): [["tt.divisibility", 16]] if name in request.aligned else []
@@ -68,7 +68,7 @@ def _run(kernel: JITFunction, request: CompileRequest) -> Any:
         if request.signature.get(name, "constexpr") not in silent
     }
     source = ASTSource(kernel, dict(request.signature), dict(request.constexprs), attributes)
-    # asked for by name, because Triton 3.9 warns where its default is taken
+    # named, because Triton 3.9 warns about its default
     options = {"enable_fp_fusion": True, **request.options}
     with _ends_with_front_end() if request.front_end_only else contextlib.nullcontext():
         return triton.compile(source, target=GPUTarget("cuda", request.capability, 32), options=options)
@@ -82,12 +82,12 @@ def _newer_than_3_6() -> bool:
 
 
 class _FrontEndDone(Exception):
-    """Triton's own intermediate text stands, and no more was asked for."""
+    """Triton's intermediate text is there, and the request needs no more."""
 
 
 @contextlib.contextmanager
 def _ends_with_front_end() -> Iterator[None]:
-    """Inside, the second of the compiler's stages raises `_FrontEndDone`. The first makes and simplifies the intermediate text."""
+    """Inside, the compiler's second stage raises `_FrontEndDone`. The first makes and simplifies the intermediate text."""
     from triton import knobs
 
     def stop(*_: object) -> None:
@@ -104,7 +104,7 @@ def _ends_with_front_end() -> Iterator[None]:
 
 
 def _read(compiled: Any, request: CompileRequest) -> dict[str, Any]:
-    """The fields of a result that stand in the compiled texts; what they do not tell is left out."""
+    """The fields of a result that the compiled texts contain."""
     facts = facts_of(compiled.asm, compiled.metadata)
     read: dict[str, Any] = {"facts": {"gpu": gpu_name(request.capability), **facts}}
     if "mma" in facts:
@@ -116,7 +116,7 @@ def _read(compiled: Any, request: CompileRequest) -> dict[str, Any]:
 
 
 def _diagnostics(kernel: JITFunction, request: CompileRequest) -> str:
-    """What the compiler's C++ half writes to standard error while it fails: once more, with the descriptor caught."""
+    """What the compiler's C++ half writes to standard error: compile once more, with the descriptor caught."""
     sys.stderr.flush()
     with tempfile.TemporaryFile() as caught:
         saved = os.dup(2)

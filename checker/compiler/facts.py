@@ -1,6 +1,6 @@
-"""What can be read off a compiled kernel without running it: PTX, cubin, and Triton's own intermediate text (TTGIR).
+"""Facts about a compiled kernel without running it, from PTX, cubin, and Triton's own intermediate text (TTGIR).
 
-None of these texts is an interface of Triton's: what is not understood is left out, and where nothing is, the answer is "not known".
+None of these is a stable interface, so a fact that cannot be read is left out, and its answer is "unknown".
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class SharedTile:
-    """Tiles of one kind in shared memory, `shape` in elements, of which `inner` lie side by side.
+    """Tiles of one kind in shared memory, `shape` in elements, of which `inner` are contiguous.
 
-    `kind` is Triton's name of the layout: ``swizzled_shared`` (`vec`, `per_phase`, `max_phase`), ``nvmma_shared``
-    (`swizzle_bytes`), or another. `stages` buffers stand behind one another for a pipelined loop.
+    `kind` is Triton's name for the layout: ``swizzled_shared`` (`vec`, `per_phase`, `max_phase`), ``nvmma_shared``
+    (`swizzle_bytes`), or another. A pipelined loop has `stages` buffers in a row.
     """
 
     kind: str
@@ -36,7 +36,7 @@ class SharedTile:
 
 @dataclass(frozen=True)
 class Dot:
-    """``[m, k] @ [k, n]``, its operands as the hardware gets them; `tensor_core` says what does it, None where that is not known."""
+    """``[m, k] @ [k, n]``, its operands as the hardware gets them; `tensor_core` says whether one computes it, None if unknown."""
 
     m: int
     n: int
@@ -47,7 +47,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class TensorCore:
-    """A tensor-core instruction and how often it stands in the program, e.g. ``mma.sync``, ``m16n8k16``, ``f16``, 32."""
+    """A tensor-core instruction and how often the program contains it, e.g. ``mma.sync``, ``m16n8k16``, ``f16``, 32."""
 
     name: str
     shape: str
@@ -68,7 +68,7 @@ _TMA = re.compile(r"\bcp\.async\.bulk\.tensor\.")
 
 
 def facts_of(asm: Mapping[str, Any], metadata: Any) -> dict[str, int | str]:
-    """The facts of `CompileResult.facts`, from PTX text and the cubin. One that cannot be found is not in it."""
+    """The facts of `CompileResult.facts` that PTX and cubin contain."""
     ptx, ttgir = str(asm["ptx"]), str(asm.get("ttgir", ""))
     cores = tensor_cores(ptx)
     copies = [int(m[1], 16) if m[1] else int(m[2]) for m in _ASYNC.finditer(ptx)]
@@ -85,7 +85,7 @@ def facts_of(asm: Mapping[str, Any], metadata: Any) -> dict[str, int | str]:
             found[f"{name}_bits"] = max(widths)
     if loads:
         found["narrowest_load_bits"] = min(loads)
-    # the two texts have to agree: an instruction that is expected and not found is one that is written in a new way
+    # the two texts have to agree: if an expected instruction is missing, newer Triton writes it differently
     if cores or not any(dot.tensor_core for dot in dots(ttgir)):
         found["mma"] = sum(core.count for core in cores)
         found["mma_shapes"] = " ".join(sorted({core.shape for core in cores if core.shape}))
@@ -162,16 +162,16 @@ _TYPE = re.compile(r"\b(?:tensor|memdesc)<((?:\d+x)+)([a-z]\w*)(?:, #(\w+))?")
 
 
 def shared_tiles(ttgir: str) -> tuple[SharedTile, ...]:
-    """Every tile that is kept in shared memory, tiles of one kind counted."""
+    """Every kind of tile in shared memory, with its count."""
     aliases = _aliases(ttgir)
     found = Counter(_tile(match, aliases) for match in _ALLOCATED.finditer(ttgir))
     return tuple(replace(tile, count=count) for tile, count in found.items())
 
 
 def bytes_in_flight(ttgir: str) -> int:
-    """Bytes a program that can be on their way while one stage of a loop is worked on: what its tiles keep for the other stages.
+    """Bytes per program that can be in flight while a loop works on one stage: what its tiles hold for the other stages.
 
-    Loops that follow each other give back what they kept, so the largest one counts.
+    Consecutive loops free their tiles, so the largest one counts.
     """
     aliases, most = _aliases(ttgir), 0
     kept: dict[str, int] = {}
@@ -209,7 +209,7 @@ def _tile(allocated: re.Match[str], aliases: dict[str, tuple[str, str]]) -> Shar
 
 
 def dots(ttgir: str) -> tuple[Dot, ...]:
-    """Every product of tiles, once for each place in the program; equal ones are named once."""
+    """Every product of tiles in the program; equal ones appear once."""
     aliases = _aliases(ttgir)
     found: dict[Dot, None] = {}
     for match in _DOT.finditer(ttgir):
@@ -225,12 +225,12 @@ def dots(ttgir: str) -> tuple[Dot, ...]:
 
 
 def _shape(text: str) -> tuple[int, ...]:
-    """Of ``64x32x``, (64, 32)."""
+    """(64, 32) for ``64x32x``."""
     return tuple(int(n) for n in text.rstrip("x").split("x"))
 
 
 def _aliases(ttgir: str) -> dict[str, tuple[str, str]]:
-    """Kind and fields of a layout by the name that the text gives it."""
+    """A layout's kind and fields, by its name in the text."""
     return {match[1]: (match[2], match[3]) for match in _ALIAS.finditer(ttgir)}
 
 

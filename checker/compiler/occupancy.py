@@ -1,7 +1,7 @@
-"""How many programs one multiprocessor (SM) can hold at a time, and which of its resources says so.
+"""How many programs one multiprocessor (SM) can hold at a time, and which resource limits it.
 
-The limits are those of NVIDIA's CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; registers are
-handed out to a warp in units of 256, and shared memory in units that depend on the generation.
+Limits come from NVIDIA's CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". A warp gets registers in
+units of 256, and a program gets shared memory in units that depend on the generation.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MULTIPROCESSORS: dict[int, Multiprocessor] = {
 
 @dataclass(frozen=True)
 class Occupancy:
-    """`programs` fit at a time, `warps` of `most_warps` in all; `limits` name what runs out first (several where they tie)."""
+    """`programs` fit at a time, with `warps` of `most_warps`; `limits` names what runs out first (several on a tie)."""
 
     programs: int
     warps: int
@@ -47,7 +47,7 @@ class Occupancy:
 
 
 def occupancy(capability: int, registers: int, shared_bytes: int, num_warps: int) -> Occupancy | None:
-    """None for a GPU whose limits are not written down here."""
+    """None for a GPU whose limits are not listed here."""
     sm = MULTIPROCESSORS.get(capability)
     if sm is None or num_warps < 1:
         return None

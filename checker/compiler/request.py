@@ -1,4 +1,4 @@
-"""What is compiled, for which GPUs, and what the compiler said; `requests_for` asks as a launch would."""
+"""What to compile, for which GPUs, and what the compiler answered; `requests_for` makes the requests of a launch."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from checker.compiler.facts import Dot, SharedTile, TensorCore
 from checker.puzzle import Launch, Scalar
 
 TARGETS: dict[str, int] = {"T4": 75, "A100": 80, "L4": 89, "H100": 90}
-"""The GPUs a kernel is compiled for, with their compute capability."""
+"""The GPUs to compile for, with their compute capability."""
 
 SHARED_MEMORY: dict[int, int] = {75: 65536, 80: 166912, 86: 101376, 89: 101376, 90: 232448, 100: 232448, 120: 101376}
 """Bytes of shared memory one program may use, by compute capability (CUDA C++ Programming Guide, technical specifications)."""
 
 
 def gpu_name(capability: int) -> str:
-    """The name of the GPU that stands for a capability, e.g. "T4 (sm_75)"."""
+    """The GPU that represents a capability, e.g. "T4 (sm_75)"."""
     names = {value: name for name, value in TARGETS.items()}
     return f"{names[capability]} (sm_{capability})" if capability in names else f"sm_{capability}"
 
@@ -31,8 +31,8 @@ class CompileRequest:
     parameters (pointers and integers) that are multiples of 16: what a launch would tell the compiler, and what makes
     vectorised loads possible.
 
-    `front_end_only` ends where Triton's own intermediate text stands, before anything is made of it for a GPU. Nearly all that
-    a learner can do wrong is found by then, at a tenth of the cost; no facts come of it.
+    `front_end_only` stops at Triton's intermediate text, before anything depends on the GPU. That finds nearly every mistake of a
+    learner at a tenth of the cost, but gives no facts.
     """
 
     capability: int
@@ -47,12 +47,12 @@ class CompileRequest:
 class CompileResult:
     """What the compiler said. `message` is ours, `raw` is Triton's own text, `line` a line of the kernel's source.
 
-    `kind` names what was broken, one of `errors.Kind`; empty when `ok`. `only_here` says that the failure is this
-    GPU's own (an instruction or memory that it lacks), so that another GPU may well run the kernel.
+    `kind` names what was broken, one of `errors.Kind`; empty when `ok`. `only_here` says that the failure is
+    specific to this GPU (it lacks an instruction or memory), so that another GPU may run the kernel.
     `facts`: ``gpu``, ``shared_bytes``, ``registers``, ``spilled_bytes`` (per thread), ``num_warps``, ``mma`` (tensor-core
     instructions: count), ``mma_shapes``, ``vector_bits`` (widest access to global memory), ``load_bits``,
-    ``narrowest_load_bits``, ``store_bits``, ``ptx_lines``, ``async_copies``, ``tma_copies``, ``bytes_in_flight``. A fact that
-    is not known is not there. `tiles`, `dots` and `tensor_cores` are None where Triton's text could not be read.
+    ``narrowest_load_bits``, ``store_bits``, ``ptx_lines``, ``async_copies``, ``tma_copies``, ``bytes_in_flight``. Unknown
+    facts are missing. `tiles`, `dots` and `tensor_cores` are None if Triton's text could not be read.
     """
 
     request: CompileRequest

@@ -1,4 +1,4 @@
-"""Compare what a kernel wrote with the float64 reference, element by element, and say where it first differs."""
+"""Compare what a kernel wrote with the float64 reference, element by element, and locate the first difference."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from checker.puzzle import DTYPES, Case, Puzzle
 from checker.simulator.trace import Trace
 
 ROWS, COLUMNS = 2, 4
-"""How many elements the window shows on each side of the first wrong one."""
+"""Elements that the window shows on each side of the first wrong one."""
 PIECE = 2**18
-"""Elements compared at a time: in float64, 2 MB for each step of the computation, which caches hold."""
+"""Elements compared at a time: in float64, each step of the computation takes 2 MB, which fits in caches."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Comparison:
 
 
 def error_against(puzzle: Puzzle, case: Case, output: str, got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
-    """|y - ref| / (rtol·|ref| + c·eps·scale) in float64, in the shape of `got`; inf where NaN or inf do not match."""
+    """|y - ref| / (rtol·|ref| + c·eps·scale) in float64, in the shape of `got`; inf if NaN or inf do not match."""
     expected = expected.expand(got.shape)
     return _error(puzzle, case, output, got, expected, _scale(puzzle, case, output, expected))
 
@@ -55,7 +55,7 @@ def _error(
 
 
 def compare(puzzle: Puzzle, prepared: Prepared, after: Mapping[str, torch.Tensor], trace: Trace | None) -> Comparison:
-    """Compare every output; the mismatch is that of the first output which is wrong."""
+    """Compare every output; the mismatch describes the first wrong output."""
     worst, mismatch = 0.0, None
     for output in prepared.launch.outputs:
         got = after[output]
@@ -68,7 +68,8 @@ def compare(puzzle: Puzzle, prepared: Prepared, after: Mapping[str, torch.Tensor
 
 
 def _largest_error(puzzle: Puzzle, prepared: Prepared, output: str, got: torch.Tensor) -> float:
-    """The largest error as `error_against` measures it, 0 of nothing. In pieces: of a large output, a dozen tensors of its size would fill the memory."""
+    """The largest error that `error_against` gives, 0 without elements. In pieces, because a dozen tensors as large as the output
+    could fill the memory."""
     expected = prepared.expected[output].expand(got.shape)
     scale = _scale(puzzle, prepared.case, output, expected)
     largest = 0.0
@@ -79,7 +80,7 @@ def _largest_error(puzzle: Puzzle, prepared: Prepared, output: str, got: torch.T
 
 
 def _pieces(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
-    """Cuts across the longest dimension, each of about PIECE elements; none where there is no element."""
+    """Cuts across the longest dimension, each of about PIECE elements; none without elements."""
     size = math.prod(shape)
     if size == 0:
         return
@@ -121,7 +122,7 @@ def _mismatch(prepared: Prepared, output: str, got: torch.Tensor, error: torch.T
 
 
 def _as_stored(expected: torch.Tensor, dtype: torch.dtype) -> np.ndarray:
-    """The reference as an output of this type holds it, in float64: what no such number can hold is not asked for."""
+    """The reference rounded to the output's type, in float64, since the output can hold nothing closer."""
     rounded: np.ndarray = (expected.to(dtype).double() + 0.0).numpy()  # 0 for -0
     return rounded
 

@@ -1,7 +1,7 @@
-"""The `compile` gate: the kernel is really compiled, in every dtype of the puzzle and for every GPU of the course.
+"""The `compile` gate really compiles the kernel, in every dtype of the puzzle and for every GPU of the course.
 
-A kernel that no GPU can take is a compile error. One that only some can take passes with a warning that names the others.
-Nearly every mistake is found by the compiler's front end: machine code of every variant is made for kernels that are right.
+A kernel that no GPU can take is a compile error. A kernel that only some can take passes, with a warning that names the others. The
+compiler's front end finds nearly every mistake, so only right kernels are compiled to machine code in every variant.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from checker.puzzle import Launch, Puzzle
 from checker.submission.kernel import KernelSource
 
 PRIMARY = "A100"
-"""The GPU that is tried first: the oldest with bfloat16 in hardware."""
+"""The GPU to try first: the oldest with bfloat16 in hardware."""
 _MOST_VARIANTS = 10
 _KERNELS_OWN = ("passed", "compile_error", "timeout", "resource_limit")
 _BLOCK_POINTER = re.compile(r"^[^#]*\.make_block_ptr\(")
@@ -33,11 +33,11 @@ _NAMES = {capability: name for name, capability in TARGETS.items()}
 
 
 def variants(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
-    """One launch for each dtype with each setting of the flags that the compiler knows, and for each configuration.
+    """One launch for each dtype with each setting of the compile-time flags, and for each configuration.
 
-    Of sizes that are 1 Triton makes constants, and takes a kernel with them that it would refuse: they come last.
+    Triton turns sizes of 1 into constants, and then may accept a kernel it would refuse otherwise, so these launches come last.
     """
-    found: dict[str, Prepared] = {}
+    selected: dict[str, Prepared] = {}
     settings, configs = set(), set()
     for one in sorted(prepared, key=_has_a_size_of_one):
         setting, config = (one.case.dtype, _branches(one.launch)), repr(one.config)
@@ -45,12 +45,12 @@ def variants(prepared: Sequence[Prepared]) -> dict[str, Prepared]:
             continue
         settings.add(setting)
         configs.add(config)
-        found[f"{one.case.name} {config}"] = one
-    return dict(list(found.items())[:_MOST_VARIANTS])
+        selected[f"{one.case.name} {config}"] = one
+    return dict(list(selected.items())[:_MOST_VARIANTS])
 
 
 def _branches(launch: Launch) -> tuple[tuple[str, bool], ...]:
-    """What decides which lines of a kernel are compiled: flags among its constants."""
+    """The flags among a launch's constants, which decide which lines are compiled."""
     return tuple((name, value) for name, value in sorted(launch.meta.items()) if isinstance(value, bool))
 
 
@@ -60,19 +60,18 @@ def _has_a_size_of_one(prepared: Prepared) -> bool:
 
 @dataclass(frozen=True)
 class _Begun:
-    """Variants that are being compiled: the names and requests that nobody has waited for, and what is arriving."""
+    """Variants that are being compiled: the names and requests that nobody has waited for yet, and their results."""
 
     due: list[tuple[str, CompileRequest]]
     results: Iterator[CompileResult]
 
 
 class Compilation:
-    """What is compiled of a kernel for its verdict: `first` before anything runs, `rest` for kernels that are right otherwise.
+    """A kernel's compilations for its verdict: `first` before anything runs, `rest` for kernels that are right otherwise.
 
-    `results` is what the compiler said so far, per variant (dtype, flags, configuration) and capability; what was read by the
-    front end alone stands there too, until the machine code does. `here` is the capability of the GPU that the kernel is going to
-    run on: then it is compiled for that one and no other. With `ahead` the machine code of `largest_variant` is no part of
-    `first`, but begun with the rest.
+    `results` holds what the compiler said so far, per variant (dtype, flags, configuration) and capability; a result of the front
+    end alone stays until there is one with machine code. `here` is the capability of the GPU that the kernel will run on, which is
+    then the only target. With `ahead`, the machine code of `largest_variant` is not part of `first`, but begins with the rest.
     """
 
     def __init__(
@@ -97,29 +96,29 @@ class Compilation:
     def first(self) -> CompileResult | None:
         """The front end of every variant and, unless `ahead`, the machine code of the one with the largest tiles, for one GPU.
 
-        What fails there is tried on the others. Gives the first variant that failed on every GPU tried, or None.
+        A variant that fails is tried on the other GPUs. Returns the first one that failed on every GPU tried, or None.
         """
         others = [name for name in self._variants if name != self._largest]
         largest = self._request(self._largest, front_end_only=self._ahead)
-        asked = [largest, *(self._request(name, front_end_only=True) for name in others)]
-        return self._wait(self._begin([self._largest, *others], asked))
+        requests = [largest, *(self._request(name, front_end_only=True) for name in others)]
+        return self._wait(self._begin([self._largest, *others], requests))
 
     def begin_rest(self, launches: Iterable[Launch] = ()) -> None:
-        """Begin what `rest` waits for; `launches` are those on the GPU here, if there is one. `give_up` ends it."""
-        names, asked = self._other_variants() if self.here is None else self._of_launches(launches, self.here)
+        """Begin what `rest` waits for. `launches` are those on the GPU here, if there is one. `give_up` ends it."""
+        names, requests = self._other_variants() if self.here is None else self._of_launches(launches, self.here)
         if self._ahead:
-            names, asked = [self._largest, *names], [self._request(self._largest), *asked]
-        self._begun = self._begin(names, asked, aside=self._ahead)
+            names, requests = [self._largest, *names], [self._request(self._largest), *requests]
+        self._begun = self._begin(names, requests, aside=self._ahead)
 
     def largest_variant(self) -> CompileResult | None:
-        """What `rest` gives, of the first that was begun `ahead`."""
+        """As `rest`, for the one variant that was begun `ahead`."""
         return self._wait(self._begun, 1) if self._begun is not None and self._ahead else None
 
     def rest(self) -> CompileResult | None:
-        """Without a GPU: the machine code of one variant for every other dtype and configuration, each for another GPU, until
-        each GPU has had one. With a GPU: what each launch there is going to look up in Triton's cache.
+        """Without a GPU, the machine code of one variant for every other dtype and configuration, each for another GPU, until each
+        GPU has had one. With a GPU, whatever each launch will look up in Triton's cache.
 
-        Waits for what was begun, or begins it. Gives what `first` gives.
+        Waits for what was begun, or begins it. Returns what `first` returns.
         """
         if self._begun is None:
             self.begin_rest()
@@ -127,11 +126,11 @@ class Compilation:
         return self._wait(begun) if begun is not None else None
 
     def _of_launches(self, launches: Iterable[Launch], here: int) -> tuple[list[str], list[CompileRequest]]:
-        asked = {repr(request): request for one in launches for request in self._requests(one, here)}
-        stands = [self._request(self._largest), *(tried[here].request for tried in self.results.values())]
-        for request in stands:
-            asked.pop(repr(request), None)
-        return [f"launch {number}" for number in range(len(asked))], list(asked.values())
+        requests = {repr(request): request for one in launches for request in self._requests(one, here)}
+        compiled = [self._request(self._largest), *(tried[here].request for tried in self.results.values())]
+        for request in compiled:
+            requests.pop(repr(request), None)
+        return [f"launch {number}" for number in range(len(requests))], list(requests.values())
 
     def give_up(self) -> None:
         """End what was begun: the kernel is wrong."""
@@ -160,12 +159,12 @@ class Compilation:
             if result.ok and not result.request.front_end_only
         }
 
-    def _begin(self, names: Sequence[str], asked: Sequence[CompileRequest], *, aside: bool = False) -> _Begun:
-        due = list(zip(names, asked, strict=True))
-        return _Begun(due, self._runner.compile(self._source, asked, aside=aside))
+    def _begin(self, names: Sequence[str], requests: Sequence[CompileRequest], *, aside: bool = False) -> _Begun:
+        due = list(zip(names, requests, strict=True))
+        return _Begun(due, self._runner.compile(self._source, requests, aside=aside))
 
     def _wait(self, begun: _Begun, most: int | None = None) -> CompileResult | None:
-        """For all that is due, or for the first `most`."""
+        """For everything that is due, or for the first `most`."""
         now, begun.due[:] = begun.due[:most], begun.due[len(begun.due[:most]) :]
         for name, request in now:
             silent = CompileResult(request, ok=False, status="infra_error", raw="the runner gave no result")
@@ -174,7 +173,7 @@ class Compilation:
             if result.ok:
                 continue
             if result.status in _KERNELS_OWN:
-                # what one compiler does not end with, another rarely does: one more try tells
+                # after a timeout for one GPU, others rarely finish: try just one more
                 others = [capability for capability in self.targets if capability != request.capability]
                 others = others if result.status == "compile_error" else others[-1:]
                 again = [replace(request, capability=capability) for capability in others]
@@ -197,24 +196,24 @@ class Compilation:
 
 
 def _tile(prepared: Prepared) -> int:
-    """The product of a launch's tile sizes and other constants: where it is larger, more is kept in shared memory and registers."""
+    """The product of a launch's tile sizes and other constants: larger ones need more shared memory and registers."""
     return math.prod(max(value, 1) for value in prepared.launch.meta.values() if isinstance(value, int))
 
 
 def _close(results: Iterator[CompileResult]) -> None:
-    """Give up what has not been waited for."""
+    """Give up the results that nobody has waited for."""
     close = getattr(results, "close", None)
     if close is not None:
         close()
 
 
 def result(source: KernelSource, compilation: Compilation, refused: CompileResult | None) -> GateResult:
-    """What the gate says so far; `refused` is what `Compilation` gave last."""
+    """The gate's result so far; `refused` is what `Compilation` returned last."""
     return _passed(source, compilation) if refused is None else _failed(source, refused)
 
 
 def _passed(source: KernelSource, compilation: Compilation) -> GateResult:
-    """A kernel that some GPU takes in every variant; the GPUs that do not are warnings."""
+    """For a kernel that some GPU takes in every variant, with a warning for each GPU that does not."""
     results = [result for tried in compilation.results.values() for result in tried.values()]
     warnings = [GateWarning(_warning(source, r), r.line) for r in results if not r.ok]
     block_pointer = next(
@@ -233,11 +232,11 @@ def _passed(source: KernelSource, compilation: Compilation) -> GateResult:
 
 
 def _failed(source: KernelSource, result: CompileResult) -> GateResult:
-    """A kernel of which no GPU takes a variant, with what the compiler said of it first."""
+    """For a kernel with a variant that no GPU takes, with the compiler's first message about it."""
     status: Status = "compile_error"
     match result.status:
         case "timeout":
-            status, message = "timeout", result.message or "Triton's compiler did not end within its time."
+            status, message = "timeout", result.message or "Triton's compiler did not finish in time."
             advice = "A very large tile or an unrolled loop over many steps is the usual reason: try a smaller one."
         case "resource_limit":
             status, message = "resource_limit", "Triton's compiler needed more memory than a check may use."
@@ -260,7 +259,7 @@ _ADVICE = {
     "constexpr": "A size that shapes a tile has to be known when the kernel is compiled: use a `tl.constexpr` parameter or a literal.",
     "power_of_two": "Take the next power of two and switch off the extra lanes with a mask.",
     "dot_too_small": "`tl.dot` wants every side of its tiles to be 16 or more: pad the tile and mask the padding.",
-    "loop_type": "Give the variable, before the loop, the type and shape that it has after one turn, e.g. `tl.zeros([BLOCK], tl.float32)`.",
+    "loop_type": "Before the loop, give the variable the type and shape that it has after one iteration, e.g. `tl.zeros([BLOCK], tl.float32)`.",
     "dtype": "Convert both sides to one type first, e.g. `.to(tl.float32)` right after the load.",
     "undefined_name": "Every name must be a parameter, a variable assigned above, or live in `tl`.",
     "unsupported_syntax": "The body of a kernel is a small part of Python: assignments, `for`, `while`, `if`, and calls into `tl`.",
@@ -272,7 +271,7 @@ def _warning(source: KernelSource, result: CompileResult) -> str:
     name = _NAMES.get(result.request.capability, f"sm_{result.request.capability}")
     if result.status in ("timeout", "resource_limit"):
         why = result.message or "Triton's compiler was stopped."
-        return f"It is not known whether it compiles for the {name}: {why} Smaller tiles are compiled faster."
+        return f"It may or may not compile for the {name}: {why} Smaller tiles compile faster."
     where = source.line_words(result.line)
     reason = result.message or "Triton cannot compile it for that GPU."
     return f"It does not compile for the {name}{f' ({where})' if where else ''}: {reason}"

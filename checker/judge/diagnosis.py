@@ -1,7 +1,7 @@
-"""Name the misconception behind a failure, or say that none is known.
+"""Name the misconception behind a failure, or say that it is unknown.
 
-The wrong kernels of the bank are run on a few small cases and on the learner's failing one; those that do what the learner's kernel
-does are run on all other cases too, and on further ones that are no case of the puzzle. A name is given only where one belief is left.
+The bank's wrong kernels run on a few small cases and on the learner's failing one. Those that behave like the learner's kernel also
+run on all other cases, and on further ones that the puzzle does not have. Only a single remaining belief is named.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from checker.submission.kernel import KernelSource
 
 _TOGETHER = SimulateOptions(together=True)
 PROBES = 6
-"""Small cases on which most of the bank is told from the learner's kernel, for less than one large case costs."""
+"""Small cases that rule out most of the bank, for less than one large case costs."""
 DRAWS, DRAWN_CASES = 3, 8
 """The smallest random cases of this many draws tell apart kernels that agree on all cases of the puzzle."""
 NONE_KNOWN = Diagnosis(
     None,
-    note="This is no known mistake: the kernel behaves like none of the wrong kernels that are known for this puzzle.",
+    note="This is not a mistake we know: the kernel behaves like none of this puzzle's wrong kernels.",
 )
 ONLY_ON_GPU = Diagnosis(
     None,
-    note="This is no known mistake: in the simulator the kernel does everything right, and only the GPU shows a difference.",
+    note="This is not a mistake we know: the kernel is right in the simulator, and only the GPU shows a difference.",
 )
 
 
@@ -82,14 +82,14 @@ def find_misconception(
 
 
 def _replayed(puzzle: Puzzle, source: KernelSource, runner: Runner, failing: Outcome) -> Trace | None:
-    """A kernel's trace in the failing case, with every operation followed to where a NaN first appears."""
+    """A kernel's trace in the failing case, with every operation tracked to where a NaN first appears."""
     return traced(puzzle, source, runner, failing.prepared, SimulateOptions(explain_nan=True))
 
 
 class _Comparison:
-    """The bank's kernels beside the learner's, case by case.
+    """The bank's kernels next to the learner's, case by case.
 
-    `in_everything` says of each that is alike whether it also touched the same lanes and moved the same bytes so far.
+    `in_everything` says whether a kernel that is alike has also touched the same lanes and moved the same bytes so far.
     """
 
     def __init__(self, puzzle: Puzzle, runner: Runner, gate: Gate, plainly: bool) -> None:
@@ -97,25 +97,25 @@ class _Comparison:
         self.in_everything: dict[Misconception, bool] = {}
 
     def in_few_cases(
-        self, known: Sequence[Misconception], learner: Sequence[tuple[Outcome, Behaviour]]
+        self, kernels: Sequence[Misconception], learner: Sequence[tuple[Outcome, Behaviour]]
     ) -> list[Misconception]:
-        """Those of `known` that do in all these cases what the learner's kernel did; one job runs them all."""
-        tasks = [(m, outcome, mine) for m in known for outcome, mine in learner]
+        """The kernels that do what the learner's did in all these cases; one job runs them all."""
+        tasks = [(m, outcome, mine) for m in kernels for outcome, mine in learner]
         theirs = list(behaviours(self.puzzle, self.runner, [(m, outcome.prepared) for m, outcome, _ in tasks]))
-        differ = {m for m, _, _ in tasks[len(theirs) :]}  # whose runs ended before
+        differ = {m for m, _, _ in tasks[len(theirs) :]}  # their runs ended early
         for task, other in zip(tasks, theirs, strict=False):
             if task[0] not in differ and not self._alike(*task, other):
                 differ.add(task[0])
-        return [m for m in known if m not in differ]
+        return [m for m in kernels if m not in differ]
 
-    def in_one_case(self, known: Sequence[Misconception], learner: Outcome, mine: Behaviour) -> list[Misconception]:
-        """Those of `known` that fail the case as the learner's kernel does; one job runs them all."""
-        theirs = behaviours(self.puzzle, self.runner, [(m, learner.prepared) for m in known])
-        both = zip(known, theirs, strict=False)
+    def in_one_case(self, kernels: Sequence[Misconception], learner: Outcome, mine: Behaviour) -> list[Misconception]:
+        """The kernels that fail this case the way the learner's does; one job runs them all."""
+        theirs = behaviours(self.puzzle, self.runner, [(m, learner.prepared) for m in kernels])
+        both = zip(kernels, theirs, strict=False)
         return [m for m, other in both if self.gate in other.fails and self._alike(m, learner, mine, other)]
 
     def in_all_cases(self, misconception: Misconception, learner: Sequence[tuple[Outcome, Behaviour]]) -> bool:
-        """Whether a misconception's kernel does in all these cases what the learner's did; it runs until it differs."""
+        """Whether a misconception's kernel does what the learner's did in all these cases; it runs until it differs."""
         tasks = [(misconception, outcome.prepared) for outcome, _ in learner]
         seen = 0
         for (outcome, mine), theirs in zip(learner, behaviours(self.puzzle, self.runner, tasks), strict=False):
@@ -143,9 +143,9 @@ def _further_cases(puzzle: Puzzle, failing: Outcome) -> list[Prepared]:
 
 
 def _only(left: Sequence[Misconception], source: KernelSource) -> Misconception | None:
-    """The one belief that is left, or None where there is none, or two that are not declared the same.
+    """The one belief that is left, or None if there is none, or two that are not declared the same.
 
-    Of beliefs declared the same, the one whose kernel is worded most like the learner's.
+    Among beliefs declared the same, the one whose kernel is worded most like the learner's.
     """
     if not left:
         return None
@@ -164,7 +164,7 @@ def _only(left: Sequence[Misconception], source: KernelSource) -> Misconception 
 def _line(
     puzzle: Puzzle, source: KernelSource, runner: Runner, chosen: Misconception, failing: Outcome, replay: Trace | None
 ) -> int | None:
-    """The learner's line that plays the part of the misconception's wrong line, where there is just one."""
+    """The learner's line that plays the part of the misconception's wrong line, if there is just one."""
     theirs = traced(puzzle, chosen.source, runner, failing.prepared, SimulateOptions(events=True))
     for wrong in chosen.wrong_lines:
         line = matching_line(chosen.source, wrong, theirs, source, replay)

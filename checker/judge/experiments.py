@@ -1,6 +1,6 @@
-"""What makes a case fail: one factor of it is changed at a time, and the kernel runs again. What turns it right is named.
+"""What makes a case fail: change one factor at a time, run the kernel again, and name the change that turns it right.
 
-Only what was tried is said. The number of runs is bounded, so the words do not depend on how busy the machine is.
+The number of runs is bounded, so the result does not depend on how busy the machine is.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from checker.submission.kernel import KernelSource
 
 MOST_RUNS = 24
 MOST_RAISED = 2048
-"""No size is raised above this: the reference keeps the scores of all queries and keys, which for 40,000 of each are 12 GB."""
+"""No size is raised above this: the reference keeps all scores, which for 40,000 queries and keys take 12 GB."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A case with one factor changed. It was ``fails``, as the end of a sentence that begins with "It fails", and is ``right`` now.
+    """A case with one factor changed. `fails` completes the sentence "It fails …", and `right` says what it is now.
 
-    Of changes of one `factor` the first that turns the case right is told. `already` says whether another case is as plain in this
-    respect: where one such case fails, this factor is not the cause.
+    The first change of a `factor` that turns the case right is reported. `already` says whether another case is as plain in this
+    respect: if such a case fails, this factor is not the cause.
     """
 
     case: Case
@@ -44,17 +44,17 @@ def what_turns_it_right(
     fails: Callable[[Outcome], bool],
     others: Sequence[Case] = (),
 ) -> str:
-    """``It fails in float16; in float32 it is right.`` Empty where no single change does it. At most MOST_RUNS simulations.
+    """``It fails in float16; in float32 it is right.`` Empty if no single change does it. At most MOST_RUNS simulations.
 
-    `others` are all cases that fail like this one: with a float32 case among them, nothing is said of float32.
+    `others` are all cases that fail like this one: with a float32 case among them, float32 is not tried.
     """
-    told: dict[str, Change] = {}
+    cures: dict[str, Change] = {}
     for change, outcome in _outcomes(puzzle, source, runner, failing, others):
         if outcome.ran and not fails(outcome):
-            told.setdefault(change.factor, change)
-    if not told:
+            cures.setdefault(change.factor, change)
+    if not cures:
         return ""
-    first, *rest = told.values()
+    first, *rest = cures.values()
     also = " and ".join(change.right for change in rest[:2])
     more = f", also {also}" if also else ""
     return f"It fails {first.fails}; {first.right} it is right{more}."
@@ -63,7 +63,7 @@ def what_turns_it_right(
 def _outcomes(
     puzzle: Puzzle, source: KernelSource, runner: Runner, failing: Prepared, others: Sequence[Case]
 ) -> Iterator[tuple[Change, Outcome]]:
-    """Every change that the puzzle can make, with what came of it; one that does not run to its end does not keep the next from running."""
+    """Every change that the puzzle allows, with its outcome. A run that does not reach its end does not stop the next."""
     possible = []
     for change in changes(failing.case, tiles=failing.config is None):
         if any(change.already(case) for case in others):
@@ -72,15 +72,15 @@ def _outcomes(
         if prepared is not None:
             possible.append((change, prepared))
 
-    def run(left: Sequence[tuple[Change, Prepared]]) -> Iterator[Outcome]:
-        return simulate(puzzle, source, runner, [prepared for _, prepared in left])
+    def run(rest: Sequence[tuple[Change, Prepared]]) -> Iterator[Outcome]:
+        return simulate(puzzle, source, runner, [prepared for _, prepared in rest])
 
     for (change, _), outcome in in_spite_of_stops(possible[:MOST_RUNS], run):
         yield change, outcome
 
 
 def changes(case: Case, tiles: bool = True) -> Iterator[Change]:
-    """The case with one factor at a time made as plain as it can be, the most telling first. Without `tiles` those stay."""
+    """The case with one factor at a time made as plain as possible, the most telling first. Without `tiles`, tiles stay."""
     for kind, family in case.family.without.items():
         yield Change(
             replace(case, family=family),
@@ -114,7 +114,7 @@ def _plain(case: Case, factor: str, value: str | Family, fails: str, right: str)
 
 
 def _as_many(case: Case) -> Iterator[Change]:
-    """Two sizes of one sort, such as queries and keys, made equal."""
+    """Two sizes of one kind, such as queries and keys, made equal."""
     for one, other in combinations(case.sizes, 2):
         a, b = case.sizes[one], case.sizes[other]
         if one.split("_")[0] != other.split("_")[0] or a == b:
@@ -131,7 +131,7 @@ def _as_many(case: Case) -> Iterator[Change]:
 
 
 def _fewer_tiles(case: Case) -> Iterator[Change]:
-    """A size made a multiple of its tile, then a single tile."""
+    """A size rounded to a multiple of its tile, then to a single tile."""
     for name, size in case.sizes.items():
         block = f"BLOCK_{name}"
         tile = case.meta.get(block)

@@ -31,7 +31,7 @@ from checker.judge.verdict import GateResult
 from checker.puzzle import Case, Launch, Puzzle
 from checker.submission.kernel import Config, KernelSource
 
-NOT_RUN = "not run: no GPU here, or none was asked for. Everything else was checked in the simulator."
+NOT_RUN = "not run: no GPU here, or none was requested. Everything else was checked in the simulator."
 
 NOT_VISIBLE = "not visible"
 _COMPILER = (
@@ -39,8 +39,8 @@ _COMPILER = (
     "operand is a running tile rounded to 16 bits, when the tile had 64 rows and 32 columns. In float32 it was right."
 )
 _CLEAN_IN_THE_SIMULATOR = (
-    "In the simulator every address of the same case lay inside its tensor. On a GPU programs run at the same time, so ask whether "
-    "an address depends on what another program stores, or on what another lane of the same store writes. " + _COMPILER
+    "In the simulator every address of the same case was inside its tensor. On a GPU programs run at the same time, so does "
+    "an address depend on what another program stores, or on what another lane of the same store writes? " + _COMPILER
 )
 
 
@@ -51,11 +51,10 @@ def worth_launching(
     prepared: Sequence[Prepared],
     compiled: Sequence[Case] = (),
 ) -> list[Planned]:
-    """Of the cases for a GPU, the large ones and enough small ones: every dtype meets every flag there, and every layout and tile occurs.
+    """The large cases for a GPU, and enough small ones for every dtype to meet every flag, and for every layout and tile to occur.
 
-    Each shape of arguments is compiled anew, and the simulator has run the small ones (`prepared`) already. Cases that need
-    nothing compiled beside the chosen ones, or beside those of `compiled`, come along. Configurations but the first run as
-    `plan_on_gpu` says.
+    Each shape of arguments is compiled anew, and the simulator has already run the small cases (`prepared`). Further cases come
+    along if they need no new compilation beyond these and `compiled`. `plan_on_gpu` decides about configurations after the first.
     """
     launches = {(one.case.name, repr(one.config)): one.launch for one in prepared}
     first = configs[0] if configs else None
@@ -66,8 +65,8 @@ def worth_launching(
 
     small = [case for case in cases if "cpu" in case.devices]
     shapes = {shape(case) for case in covering(small, _factors, [case for case in small if case in compiled])}
-    chosen = [case for case in cases if "cpu" not in case.devices or shape(case) in shapes]
-    return plan_on_gpu(puzzle, chosen, configs)
+    selected = [case for case in cases if "cpu" not in case.devices or shape(case) in shapes]
+    return plan_on_gpu(puzzle, selected, configs)
 
 
 def _factors(case: Case) -> set[Factor]:
@@ -76,7 +75,7 @@ def _factors(case: Case) -> set[Factor]:
 
 
 def gpu_gate(puzzle: Puzzle, source: KernelSource, runner: Runner, planned: Sequence[Planned]) -> GateResult:
-    """Launch every case `planned`; small ones twice, with two poisons in the outputs, so that nothing left over can look right."""
+    """Launch every case in `planned`, small ones twice, with two poisons in the outputs, so that no leftovers can look right."""
     ran = 0
     for outcome in _outcomes(puzzle, source, runner, planned):
         ran += 1
@@ -99,10 +98,10 @@ def _outcomes(puzzle: Puzzle, source: KernelSource, runner: Runner, planned: Seq
             waiting.append(prepared)
             yield prepared.launch
 
-    asked = launches()
-    for result in runner.launch(source, asked):
-        if not waiting:  # a runner that cannot launch at all says so before it asks for anything
-            next(asked)
+    requested = launches()
+    for result in runner.launch(source, requested):
+        if not waiting:  # a runner that cannot launch at all says so before it takes a launch
+            next(requested)
         prepared = waiting.popleft()
         with _threads(prepared.case):
             outcome = judged(puzzle, prepared, result)
@@ -110,7 +109,7 @@ def _outcomes(puzzle: Puzzle, source: KernelSource, runner: Runner, planned: Seq
 
 
 def _prepared(puzzle: Puzzle, planned: Sequence[Planned]) -> Iterator[Prepared]:
-    """Small cases twice, with two poisons; then the large ones, none before it is asked for: they fill the memory."""
+    """Small cases twice, with two poisons; then the large ones, each only when it is needed, because they fill the memory."""
     shared = prepare_all(puzzle, [(case, config) for case, config in planned if {"cpu", "gpu"} <= case.devices])
     yield from shared
     for one in shared:
@@ -129,11 +128,11 @@ def _threads(case: Case) -> AbstractContextManager[None]:
 
 
 def seen_on_gpu(puzzle: Puzzle, source: KernelSource, runner: Runner, *, large: bool = True) -> str:
-    """What the hardware by itself shows of a kernel, whatever the simulator said of it.
+    """What the hardware alone shows of a kernel, whatever the simulator says.
 
-    ``wrong values``, ``modified input``, ``guard band`` (memory around a tensor changed), ``error: …`` with the words for the
-    launch that failed, or ``not visible``. `large` also tries the cases that only a GPU runs. Raises RuntimeError where the
-    launch could not be made, which says nothing about the kernel.
+    ``wrong values``, ``modified input``, ``guard band`` (memory around a tensor changed), ``error: …`` with the failed launch's
+    message, or ``not visible``. `large` also tries the cases that only a GPU runs. Raises RuntimeError if a launch could not be
+    made, which says nothing about the kernel.
     """
     cases = [case for case in puzzle.cases if "gpu" in case.devices and (large or "cpu" in case.devices)]
     for outcome in _outcomes(puzzle, source, runner, plan_on_gpu(puzzle, cases, source.configs)):
@@ -169,8 +168,8 @@ def _wrong(outcome: Outcome) -> GateResult:
         f"On the GPU {name} is {got}, but should be {expected} ({outcome.case.name}). "
         f"{mismatch.wrong:,} of {count(mismatch.total, 'element')} are wrong"
         + (", while the simulator got the same case right." if same else "; only the GPU runs cases this large."),
-        advice="What differs there: programs run at the same time, so one must never need what another stores; lanes of one "
-        "program run at the same time too. " + _COMPILER
+        advice="On a GPU programs run at the same time, so one must never need what another stores; so do the lanes of one "
+        "program. " + _COMPILER
         if same
         else "Only large cases show offsets past 2³¹ (make the program id int64 first), faults in long loops, and sums kept in 16 bits.",
         case=outcome.case,

@@ -1,7 +1,6 @@
 """Do two kernels behave alike? Compares outputs, findings and traffic of the same cases, never source text.
 
-What no kernel is answerable for is left out: elements that nobody stored, and which of two wrong values hangs on memory that
-nobody defined.
+It ignores what no kernel controls: elements that nobody stored, and which wrong value appears in undefined memory.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ from checker.simulator.trace import Trace
 _UNDEFINED = ("undefined_lanes", "out_of_bounds_load")
 _MAKE_NAN = (*_UNDEFINED, "nan_born")
 _TF32 = 2.0**-11
-"""What tensor cores round a float32 operand by."""
+"""The rounding of a float32 operand by tensor cores."""
 _PLAINLY = 4.0
-"""Beyond this multiple of the tolerance no rounding makes a value wrong."""
+"""Beyond this multiple of the tolerance, rounding does not explain a wrong value."""
 Lanes = Mapping[tuple[str, str], tuple[int, frozenset[tuple[int, ...]]]]
-"""By kind and tensor: how many lanes or elements, and which the first of them are."""
+"""By kind and tensor: how many lanes or elements, and the first of them."""
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What a kernel did in one case, as far as it is compared with another: small enough to be kept.
+    """What a kernel did in one case, as far as comparisons need it: small enough to keep.
 
-    By output, in its shape: `values` in its dtype, `errors` over what the tolerance allows, `stored` where a program wrote.
-    `traffic` are bytes loaded and stored. `undefined`: lanes that nobody defined were read.
+    Per output, in its shape: `values` in its dtype, `errors` relative to the tolerance, `stored` where a program wrote. `traffic` is
+    bytes loaded and stored; `undefined` says whether the kernel read undefined lanes.
     """
 
     ran: bool
@@ -50,7 +49,7 @@ class Behaviour:
 
 
 def behaviour(puzzle: Puzzle, outcome: Outcome) -> Behaviour:
-    """What is kept of an outcome."""
+    """The part of an outcome to keep."""
     if not outcome.ran or outcome.trace is None:
         return Behaviour(outcome.ran, outcome.result.status)
     values = {name: outcome.result.tensors[name].clone() for name in outcome.prepared.launch.outputs}
@@ -84,10 +83,10 @@ def alike(
     plainly: bool = False,
     noise: float = 0.0,
 ) -> bool:
-    """Whether two kernels do the same in one case, as far as `gate` looks: values, and at `memory` lanes, at `traffic` bytes.
+    """Whether two kernels do the same in one case, as far as `gate` looks: at values, for `memory` at lanes, for `traffic` at bytes.
 
-    `mine` is the behaviour of `learner`, who is `plainly` wrong in this case or in another. `noise` widens the comparison of
-    values, relative to the row's magnitude.
+    `mine` is the behaviour of `learner`, which is `plainly` wrong in this case or another. `noise` widens the comparison of values,
+    relative to the row's magnitude.
     """
     if not (mine.ran and wrong.ran):
         return mine.status == wrong.status
@@ -120,7 +119,7 @@ def informative(mine: Behaviour) -> bool:
 
 
 def same_origin_of_nan(a: Trace | None, b: Trace | None, outputs: Sequence[str]) -> bool:
-    """Whether NaN came of the same in both: of undefined lanes, of the same operations, of what an output held before or still holds."""
+    """Whether NaN has the same origin in both: undefined lanes, the same operations, or what an output held before or still holds."""
     if a is None or b is None:
         return False
     came = [
@@ -135,11 +134,11 @@ def same_origin_of_nan(a: Trace | None, b: Trace | None, outputs: Sequence[str])
 def _same_values(
     puzzle: Puzzle, learner: Outcome, mine: Behaviour, wrong: Behaviour, name: str, plainly: bool, noise: float
 ) -> bool:
-    """Whether the same elements are stored and the same fail, with the same values.
+    """Whether both store the same elements, and the same elements are wrong, with the same values.
 
-    Of an element that is wrong, the two differ by a quarter of its error at most, since a small error says little about its cause,
-    and by no more than two tolerances, one of each, or a fiftieth of the error where that is larger. Of a kernel that is plainly wrong elsewhere,
-    they may differ by three roundings to the dtype of the case, or to TF32.
+    In a wrong element the two may differ by a quarter of its error, since a small error says little about its cause, but by no more
+    than two tolerances (one for each kernel) or a fiftieth of the error, whichever is larger. If the kernel is plainly wrong
+    elsewhere, they may differ by three roundings to the case's dtype, or to TF32.
     """
     if not torch.equal(mine.stored[name], wrong.stored[name]):
         return False
@@ -154,7 +153,7 @@ def _same_values(
     if plainly:
         eps = max(torch.finfo(DTYPES[learner.case.dtype]).eps, _TF32)
         close = (a - b).abs() <= 3 * eps * torch.maximum(scale, torch.maximum(a.abs(), b.abs()))
-        near |= close & (least > 0.25)  # where one of them is right, rounding does not explain the other
+        near |= close & (least > 0.25)  # if one of them is right, rounding does not explain the other
     if noise:
         near |= ((a - b).abs() <= noise * scale) & _noisy_alike(errors)
     return bool((near | (largest <= 1))[mine.stored[name]].all())
@@ -177,9 +176,9 @@ def _stored(trace: Trace, name: str, like: torch.Tensor) -> torch.Tensor:
 
 
 def _lanes(outcome: Outcome) -> Lanes:
-    found: dict[tuple[str, str], tuple[int, frozenset[tuple[int, ...]]]] = {}
+    lanes: dict[tuple[str, str], tuple[int, frozenset[tuple[int, ...]]]] = {}
     for finding in memory_findings(outcome):
         key = finding.kind, finding.tensor or ""
-        count, elements = found.get(key, (0, frozenset()))
-        found[key] = count + max(finding.count, 1), elements | set(finding.elements)
-    return found
+        count, elements = lanes.get(key, (0, frozenset()))
+        lanes[key] = count + max(finding.count, 1), elements | set(finding.elements)
+    return lanes

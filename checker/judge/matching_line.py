@@ -1,4 +1,4 @@
-"""Find the line of one kernel that plays the part a given line plays in another: same access, or much the same words."""
+"""The line of one kernel that plays the part of a given line in another: the same access, or much the same words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ENOUGH = 0.6
 def matching_line(
     theirs: KernelSource, line: int, their_trace: Trace | None, mine: KernelSource, my_trace: Trace | None
 ) -> int | None:
-    """The line of `mine` that does what `line` of `theirs` does, or None where that is not clear."""
+    """The line of `mine` that does what `line` of `theirs` does, or None if that is not clear."""
     access = _by_access(line, their_trace, my_trace)
     return access if access is not None else _by_words(theirs, line, mine)
 
@@ -26,9 +26,9 @@ def resemblance(a: KernelSource, b: KernelSource) -> float:
 
 
 def _by_access(line: int, theirs: Trace | None, mine: Trace | None) -> int | None:
-    """By the tensor that is loaded or stored there: unmistakable where each kernel does so at as many lines.
+    """By the tensor that the line loads or stores, which is unmistakable if both kernels do so in equally many lines.
 
-    Products have no tensor, and a kernel that is wrong by their order has them in another one: only a lone one is found so.
+    Products have no tensor, and their order may be the mistake, so a product only matches the only one in the other kernel.
     """
     if theirs is None or mine is None:
         return None
@@ -63,15 +63,15 @@ def _alike(a: Counter[str], b: Counter[str]) -> float:
 
 
 def _statements(source: str) -> list[tuple[int, int, Counter[str]]]:
-    """``(first line, last line, words)`` of every simple statement in a function, the words free of local names."""
+    """``(first line, last line, words)`` of every simple statement in a function; words exclude local names."""
     module = ast.parse(source)
-    found = []
+    statements = []
     for function in (node for node in module.body if isinstance(node, ast.FunctionDef)):
         parameters = {a.arg for a in function.args.args}
         for node in ast.walk(function):
             if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Return):
-                found.append((node.lineno, node.end_lineno or node.lineno, _words(node, parameters)))
-    return sorted(found, key=lambda item: item[:2])
+                statements.append((node.lineno, node.end_lineno or node.lineno, _words(node, parameters)))
+    return sorted(statements, key=lambda item: item[:2])
 
 
 def _words(node: ast.AST, parameters: set[str]) -> Counter[str]:

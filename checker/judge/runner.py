@@ -1,4 +1,4 @@
-"""What the judge needs from whoever runs kernels. The sandbox implements it; the judge never runs a kernel itself."""
+"""What the judge needs from a runner of kernels. The sandbox implements it; the judge never runs a kernel itself."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from checker.submission.kernel import KernelSource
 
 @dataclass(frozen=True)
 class RunResult:
-    """One launch that was run, or why it was not.
+    """One launch, or why it did not run.
 
-    `tensors` holds every tensor argument after the launch, by parameter. `status` is ``passed`` where the kernel ran to its
-    end, whatever it computed. `line` is a line of `KernelSource.source`.
+    `tensors` holds every tensor argument after the launch, by parameter. `status` is ``passed`` if the kernel ran to its end,
+    whatever it computed. `line` is a line of `KernelSource.source`. `timing` is there if the launch was only timed.
     """
 
     status: Status
@@ -36,12 +36,12 @@ class RunResult:
 
 
 class Runner(Protocol):
-    """Runs kernels somewhere safe. Results come in the order asked for. A compilation that fails stops no other; of launches,
-    the first result that is not ``passed`` is the last.
+    """Runs kernels somewhere safe. Results come in order. A failed compilation stops no other, but a launch that does not pass is
+    the last.
 
-    `compile` begins at once. What is compiled `aside` leaves the processors to other work: nobody waits for it yet.
-    The tensors of the launches asked for are left as they are. `launch` takes the next launch while the GPU works on the last one,
-    so a generator that prepares large ones costs no time of its own.
+    `compile` may begin at once; compilations `aside` leave the processors to other work, because nobody waits for them yet. The
+    launches' own tensors stay as they are. `launch` takes the next launch while the GPU works on the last one, so a generator that
+    prepares large ones costs no extra time.
     """
 
     def compile(
@@ -56,9 +56,6 @@ class Runner(Protocol):
 
 
 def session(runner: Runner, *, gpu: bool, hurry: bool) -> AbstractContextManager[Runner]:
-    """`runner` for the calls of one verdict, with a GPU or without: where it has a way to share work between them, it does.
-
-    In a `hurry` it uses all processors, and else one.
-    """
+    """`runner` for the calls of one verdict, which share work if it can do that. In a `hurry` it uses all processors, else one."""
     opened = getattr(runner, "session", None)
     return nullcontext(runner) if opened is None else opened(gpu=gpu, hurry=hurry)

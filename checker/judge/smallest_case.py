@@ -1,4 +1,4 @@
-"""Look for the smallest case that fails the same gate: a bug in a 2 × 3 matrix can be worked out by hand."""
+"""The smallest case that fails the same gate: a bug in a 2 × 3 matrix can be worked out by hand."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from checker.submission.kernel import KernelSource
 
 MOST_RUNS = 20
 MOST_TURNS = 256
-"""Tiles that a case is cut into. One of more is no case to work out by hand, and takes long."""
+"""Tiles in a case. A case with more cannot be worked out by hand, and takes long."""
 
 
 def smallest_case(
     puzzle: Puzzle, source: KernelSource, runner: Runner, failing: Prepared, fails: Callable[[Outcome], bool]
 ) -> Case:
-    """The smallest case found for which `fails` holds; that of `failing` where nothing smaller does.
+    """The smallest case for which `fails` holds, at worst that of `failing`, after at most MOST_RUNS simulations.
 
-    Small tiles first, then all sizes small together, then every size alone, within MOST_RUNS simulations. Tile sizes stay powers of two, and a tile that covers its whole dimension goes on covering it.
+    Small tiles come first, then all sizes small together, then each size alone. Tile sizes stay powers of two, and a tile that covers
+    its whole dimension still covers it.
     """
     config, best, runs_left = failing.config, failing.case, MOST_RUNS
 
@@ -69,9 +70,9 @@ def _resized(case: Case, sizes: dict[str, int]) -> Case:
 
 
 def _smaller_tiles(case: Case, source: KernelSource) -> list[Case]:
-    """All tiles as small as they may be, then half-way: at least 4 lanes, or 16 where the tile meets a `tl.dot`."""
+    """All tiles as small as possible, then twice that: at least 4 lanes, or 16 for a kernel with `tl.dot`."""
     floor = 16 if "tl.dot" in source.source else 4
-    found = []
+    cases = []
     for least in (floor, 2 * floor):
         meta = {}
         for name, value in case.meta.items():
@@ -84,5 +85,5 @@ def _smaller_tiles(case: Case, source: KernelSource) -> list[Case]:
                 tile *= 2
             meta[name] = tile
         if meta != dict(case.meta):
-            found.append(replace(case, meta=meta))
-    return found
+            cases.append(replace(case, meta=meta))
+    return cases

@@ -1,4 +1,4 @@
-"""The `source` gate: does the kernel keep the rules, and is anything written yet?"""
+"""The `source` gate: does the kernel follow the rules, and is anything written yet?"""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ def source_gate(puzzle: Puzzle, source: KernelSource) -> GateResult:
         return GateResult(
             "source",
             "not_attempted",
-            "Nothing is written here yet. Put your lines between the two markers; a first attempt that is wrong "
-            "already shows you a lot.",
+            "Nothing is written here yet. Put your lines between the two markers; even a wrong first attempt "
+            "shows you a lot.",
             advice="`hint` has three levels, and the first only asks a question.",
         )
-    found = rules.violations(source, puzzle)
-    if not found:
-        return GateResult("source", "passed", "Keeps the rules of the course.")
-    first, rest = found[0], found[1:]
+    broken = rules.violations(source, puzzle)
+    if not broken:
+        return GateResult("source", "passed", "Follows the rules of the course.")
+    first, rest = broken[0], broken[1:]
     more = f" {len(rest)} more below." if rest else ""
-    told = _told(source, first)
+    sentence = _in_words(source, first)
     return GateResult(
         "source",
         "forbidden",
-        f"{told[0].upper()}{told[1:]}{'' if told[-1] in '.?' else '.'}{more}",
+        f"{sentence[0].upper()}{sentence[1:]}{'' if sentence[-1] in '.?' else '.'}{more}",
         line=first.line,
-        detail="\n".join(_told(source, violation) for violation in rest),
+        detail="\n".join(_in_words(source, violation) for violation in rest),
         advice=rules.RULES.get(first.rule, "A kernel uses `tl` and its own parameters, and nothing else of Python."),
     )
 
 
-def _told(source: KernelSource, violation: Violation) -> str:
+def _in_words(source: KernelSource, violation: Violation) -> str:
     elsewhere = violation.origin not in ("", source.origin)
     return f"line {violation.line}{f' of {violation.origin}' if elsewhere else ''}: {violation.message}"

@@ -1,4 +1,4 @@
-"""How many threads torch computes on: on a busy machine they wait for one another longer than they work."""
+"""How many threads torch computes on: on a busy machine they spend more time waiting for each other than working."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import torch
 
 FEW = 4
-"""For tensors of many megabytes: more threads gain little, and spin on the processors of the verdicts beside this one."""
+"""For tensors of many megabytes: more threads gain little, and take processors from other verdicts."""
 _lock = threading.Lock()
 _inside = 0
 _usual = 1
@@ -17,7 +17,7 @@ _usual = 1
 
 @contextlib.contextmanager
 def at_most(count: int) -> Iterator[None]:
-    """Inside, torch computes on so many threads (1 for small tensors); afterwards on as many as before. May overlap in several threads."""
+    """Inside, torch uses at most `count` threads (1 for small tensors); afterwards as many as before. May overlap in several threads."""
     global _inside, _usual
     with _lock:
         if _inside == 0:

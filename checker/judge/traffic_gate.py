@@ -1,4 +1,4 @@
-"""The `traffic` gate: the bytes that were loaded and stored, against what the puzzle allows."""
+"""The `traffic` gate: the bytes loaded and stored, against what the puzzle allows."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ _NONE = Allowance(0, 0, "")
 
 
 def overdrawn(puzzle: Puzzle, outcome: Outcome) -> list[tuple[str, str, int, int]]:
-    """``(tensor, "loaded" | "stored", bytes moved, bytes allowed)`` for all that passes its allowance in one case.
+    """``(tensor, "loaded" | "stored", bytes moved, bytes allowed)`` for every tensor over its allowance in one case.
 
-    Lanes past an edge may load other elements again instead of being masked, as with ``offs_m % M``: of a last tile that is not full,
-    as much may be loaded as of a full one.
+    Lanes past an edge may load other elements again instead of being masked, as with ``offs_m % M``, so a partial last tile may load
+    as much as a full one.
     """
     if outcome.trace is None:
         return []
     case = _in_its_tiles(outcome)
-    budget, whole, found = puzzle.budget(case), puzzle.budget(_in_whole_tiles(case)), []
+    budget, whole, over = puzzle.budget(case), puzzle.budget(_in_whole_tiles(case)), []
     for name, traffic in outcome.trace.traffic.items():
         allowance = budget.get(name, _NONE)
         if traffic.loaded > max(allowance.loaded, whole.get(name, _NONE).loaded):
-            found.append((name, "loaded", traffic.loaded, allowance.loaded))
+            over.append((name, "loaded", traffic.loaded, allowance.loaded))
         if traffic.stored > allowance.stored:
-            found.append((name, "stored", traffic.stored, allowance.stored))
-    return found
+            over.append((name, "stored", traffic.stored, allowance.stored))
+    return over
 
 
 def _in_its_tiles(outcome: Outcome) -> Case:
-    """The case with the tiles that ran: those of the learner's own configuration, where there is one."""
+    """The case with the tiles that ran, which the learner's own configuration may set."""
     case, config = outcome.case, outcome.prepared.config
     tiles = {} if config is None else {name: int(value) for name, value in config.meta.items()}
     return replace(case, meta={**case.meta, **tiles})
@@ -59,7 +59,7 @@ def fails(puzzle: Puzzle, outcome: Outcome, like: Outcome) -> bool:
 
 
 def failure(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
-    """The outcome that the gate speaks of: of the failing cases the first in which a tensor is most overdrawn."""
+    """The outcome that the gate reports: the first failing case in which a tensor is most over its allowance."""
     failing = [o for o in outcomes if overdrawn(puzzle, o)]
     return max(
         failing, key=lambda o: max(_ratio(m, allowed) for _, _, m, allowed in overdrawn(puzzle, o)), default=None
@@ -67,7 +67,7 @@ def failure(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
 
 
 def _ratio(moved: int, allowed: int) -> float:
-    """How often the allowance was moved: beyond all numbers where nothing is allowed, so that the first such case is spoken of."""
+    """How many times its allowance a tensor moved; infinite if nothing is allowed, so that the first such case is reported."""
     return moved / allowed if allowed else math.inf
 
 
@@ -89,7 +89,7 @@ def failed(
     lines = _lines_moving(replay, name, verb)
     where = f", by {join(source.line_words(line) for line in lines)}" if lines else ""
     advice = (
-        "Is a tile loaded twice? Load it once and use it again: it stays in the program's registers. If not, some load is not needed at all."
+        "Is a tile loaded twice? Load it once and reuse it: it stays in the program's registers. If not, some load is unnecessary."
         if verb == "loaded"
         else "Store each result once, when it is final."
     )
@@ -124,7 +124,7 @@ def _because(puzzle: Puzzle, outcome: Outcome, name: str) -> str:
         return ""
     because = allowance.because
     if because.split()[0] in map(name_of, puzzle.parameters):
-        return f"{because}."  # a tensor's name stays as it is written
+        return f"{because}."  # a tensor's name keeps its case
     return f"{because[0].upper()}{because[1:]}."
 
 
@@ -140,7 +140,7 @@ def _lines_moving(replay: Trace | None, name: str, verb: str) -> list[int]:
 
 
 def bytes_moved(outcome: Outcome) -> int:
-    """Bytes loaded and stored of all tensors; 0 where there is no trace."""
+    """Bytes loaded and stored for all tensors; 0 without a trace."""
     return sum(t.loaded + t.stored for t in outcome.trace.traffic.values()) if outcome.trace else 0
 
 
@@ -154,7 +154,7 @@ def _table(puzzle: Puzzle, outcome: Outcome) -> dict[str, tuple[Traffic, int, in
 
 def _passes(outcome: Outcome | None) -> str:
     if outcome is None or outcome.trace is None:
-        return "Nothing was moved that the puzzle does not allow."
+        return "Nothing exceeded what the puzzle allows."
     parts = []
     for name, traffic in outcome.trace.traffic.items():
         full = _tensor_bytes(outcome, name)

@@ -1,4 +1,4 @@
-"""The `values` gate: is every element of every case right, and if not, which is the first, who stored it, and why."""
+"""The `values` gate: is every element of every case right? If not, which comes first, who stored it, and why?"""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from checker.submission.kernel import KernelSource
 GATE: Gate = "values"
 
 UNFINISHED: dict[str, tuple[str, str]] = {
-    "runtime_error": ("The kernel stopped with an error", "Mend that line first: nothing after it has run."),
+    "runtime_error": ("The kernel stopped with an error", "Fix that line first: nothing after it has run."),
     "timeout": (
         "The kernel did not end within its time",
-        "Look at what each loop tests: it must change at every turn, and by more than 0.",
+        "Look at what each loop tests: each iteration must move it toward the exit.",
     ),
     "resource_limit": ("The kernel needed more memory than a check may use", "Look at the shape of the largest tile."),
     "protocol_error": ("The process that ran the kernel sent back something unexpected", "Run the check again."),
@@ -39,7 +39,7 @@ def fails(puzzle: Puzzle, outcome: Outcome, like: Outcome) -> bool:
 
 
 def failure(puzzle: Puzzle, outcomes: Sequence[Outcome]) -> Outcome | None:
-    """The outcome that the gate speaks of: a kernel that did not end comes first, then the first wrong case."""
+    """The outcome that the gate reports: a kernel that did not end comes first, then the first wrong case."""
     wrong = next((o for o in outcomes if o.ran and not o.right), None)
     stopped = next((o for o in outcomes if not o.ran), None)
     if stopped is not None and wrong is not None and stopped.result.status in ("infra_error", "protocol_error"):
@@ -69,7 +69,7 @@ def failed(
     mismatch = _located(failing.comparison.mismatch, replay)
     findings = [f for f in failing.trace.findings if f.kind != "nan_born"] if failing.trace else []
     findings += [f for f in replay.findings if f.kind == "nan_born"] if replay else []
-    wrong = _Wrong(source, failing, mismatch, findings, _found_there(mismatch, findings, replay))
+    wrong = _Wrong(source, failing, mismatch, findings, _early_read(mismatch, findings, replay))
     return GateResult(
         GATE,
         "failed",
@@ -131,8 +131,8 @@ def _first(findings: Sequence[Finding], kind: str) -> Finding | None:
     return next((f for f in findings if f.kind == kind), None)
 
 
-def _found_there(mismatch: Mismatch, findings: Sequence[Finding], replay: Trace | None) -> Event | None:
-    """The access that read the first wrong element before anything was stored to it, where that is why it is NaN."""
+def _early_read(mismatch: Mismatch, findings: Sequence[Finding], replay: Trace | None) -> Event | None:
+    """The access that read the first wrong element before anything was stored to it, if that is why it is NaN."""
     if replay is None or not math.isnan(mismatch.first_values[0]) or _first(findings, "nan_born"):
         return None
     touching = (e for e in replay.events if e.tensor == mismatch.output and _touches(e, mismatch.first, mismatch.shape))
@@ -142,13 +142,13 @@ def _found_there(mismatch: Mismatch, findings: Sequence[Finding], replay: Trace 
 
 @dataclass(frozen=True)
 class _Wrong:
-    """A wrong case, as it is told. `found_there` is the access that read the first wrong element before anything was stored to it."""
+    """A wrong case, to be put into words. `early` is the access that read the first wrong element before any store to it."""
 
     source: KernelSource
     outcome: Outcome
     mismatch: Mismatch
     findings: Sequence[Finding]
-    found_there: Event | None
+    early: Event | None
 
     def first(self, kind: str) -> Finding | None:
         return _first(self.findings, kind)
@@ -162,13 +162,15 @@ class _Wrong:
         """The line that is at fault."""
         for cause in self.causes():
             return cause.line
-        return self.mismatch.line if self.found_there is None else self.found_there.line
+        return self.mismatch.line if self.early is None else self.early.line
 
     def message(self, outcomes: Sequence[Outcome]) -> str:
         mismatch, trace = self.mismatch, self.outcome.trace
         got, expected = mismatch.first_values
         name = element(mismatch.output, mismatch.first)
-        parts = [f"{name} is {_told(got, expected)}, but should be {_told(expected, got)} ({mismatch.case.name})."]
+        parts = [
+            f"{name} is {_distinct(got, expected)}, but should be {_distinct(expected, got)} ({mismatch.case.name})."
+        ]
         bad = sum(1 for o in outcomes if o.ran and not o.right)
         many = f" in this case, and {bad} of {len(outcomes)} cases fail" if len(outcomes) > 1 else ""
         parts.append(
@@ -186,10 +188,10 @@ class _Wrong:
         for cause in self.causes():
             words = in_words(cause, self.source, self.outcome.trace)
             return f"{words} {words.why}".strip()
-        if self.found_there is not None:
-            where = self.source.line_words(self.found_there.line)
-            does = "adds to" if self.found_there.kind == "atomic" else "reads"
-            return f"{where[0].upper()}{where[1:]} {does} what {name_of(self.found_there.tensor)} held before the launch: the check fills outputs with NaN, and on a GPU anything may lie there."
+        if self.early is not None:
+            where = self.source.line_words(self.early.line)
+            does = "adds to" if self.early.kind == "atomic" else "reads"
+            return f"{where[0].upper()}{where[1:]} {does} what {name_of(self.early.tensor)} held before the launch: the check fills outputs with NaN, and on a GPU anything may lie there."
         return ""
 
     def advice(self, apart: str) -> str:
@@ -206,18 +208,18 @@ class _Wrong:
             where = at_line(self.source, outside.line, " of ")
             check = CHECK_STRIDES if outside.guard else "Check that pointer first: it has no mask."
             return f"Lanes{where} also fall outside {name_of(outside.tensor or 'the tensor')}. {check} {apart}".strip()
-        if self.found_there is not None:
-            return "Nobody has set the output to 0 for you. Keep the sum in a variable of the program, and store it once, when it is final."
+        if self.early is not None:
+            return "Nothing sets the output to 0 for you. Keep the sum in a variable of the program, and store it once, when it is final."
         if math.isnan(got):
-            return f"NaN is what 0 / 0, inf - inf and inf / inf give. Ask which of them can happen there, and with what values. {apart}".strip()
+            return f"0 / 0, inf - inf and inf / inf give NaN. Which of them can happen there, and with what values? {apart}".strip()
         if math.isinf(got):
-            return f"Something grew past the largest number of its type, or was divided by 0. Ask what keeps it from growing, and what the divisor is. {apart}".strip()
+            return f"Something grew past the largest number of its type, or was divided by 0. What keeps it from growing, and what is the divisor? {apart}".strip()
         if apart:
             return apart
-        return "Work the first row of the window out by hand for the smallest failing case, or watch `film` go through it: where does your program first hold something else?"
+        return "Work out the first row of the window by hand for the smallest failing case, or watch it with `film`: where does your program first differ?"
 
 
-def _told(value: float, other: float) -> str:
-    """Enough figures that the two can be told apart."""
+def _distinct(value: float, other: float) -> str:
+    """Enough figures to tell the two apart."""
     short = number(value)
     return short if short != number(other) else f"{value:.9g}"

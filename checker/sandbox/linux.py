@@ -136,27 +136,28 @@ def _allow(ruleset: int, path: Path, access: int) -> None:
 # seccomp --------------------------------------------------------------------------------------------------------------
 
 # The filter lists what a job may not do (reach the network, other processes or kernel interfaces, start programs) and allows the
-# rest: an allow-list would break with every new C library and CUDA driver. Numbers are those on x86-64 and on 64-bit Arm (None if
+# rest: an allow-list would break with every new C library and CUDA driver. Numbers are those on x86-64 and on 64-bit Arm ("-" if
 # there is no such call).
-_NEVER: dict[str, tuple[int, int | None]] = {
-    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
-    "process_madvise": (440, 440), "kcmp": (312, 272), "pidfd_getfd": (438, 438), "pidfd_send_signal": (424, 424),
-    "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240), "tkill": (200, 130), "mount": (165, 40),
-    "umount2": (166, 39), "pivot_root": (155, 41), "chroot": (161, 51), "setns": (308, 268), "unshare": (272, 97),
-    "open_tree": (428, 428), "move_mount": (429, 429), "fsopen": (430, 430), "fsmount": (432, 432),
-    "mount_setattr": (442, 442), "open_by_handle_at": (304, 265), "bpf": (321, 280), "perf_event_open": (298, 241),
-    "userfaultfd": (323, 282), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426),
-    "io_uring_register": (427, 427), "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
-    "init_module": (175, 105), "finit_module": (313, 273), "delete_module": (176, 106), "kexec_load": (246, 104),
-    "kexec_file_load": (320, 294), "reboot": (169, 142), "swapon": (167, 224), "swapoff": (168, 225),
-    "acct": (163, 89), "personality": (135, 92),
-}  # fmt: skip
-_PROGRAMS: dict[str, tuple[int, int | None]] = {
-    "fork": (57, None), "vfork": (58, None), "execve": (59, 221), "execveat": (322, 281),
-}  # fmt: skip
-_BY_ARGUMENT: dict[str, tuple[int, int | None]] = {
-    "socket": (41, 198), "clone": (56, 220), "kill": (62, 129), "tgkill": (234, 131), "clone3": (435, 435),
-}  # fmt: skip
+
+
+def _calls(text: str) -> dict[str, tuple[int, int | None]]:
+    """System calls by name, from ``name x86-64 arm64, …``."""
+    rows = (entry.split() for entry in text.split(","))
+    return {name: (int(x86), None if arm == "-" else int(arm)) for name, x86, arm in rows}
+
+
+_NEVER = _calls("""
+    ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271, process_madvise 440 440, kcmp 312 272,
+    pidfd_getfd 438 438, pidfd_send_signal 424 424, rt_sigqueueinfo 129 138, rt_tgsigqueueinfo 297 240,
+    tkill 200 130, mount 165 40, umount2 166 39, pivot_root 155 41, chroot 161 51, setns 308 268, unshare 272 97,
+    open_tree 428 428, move_mount 429 429, fsopen 430 430, fsmount 432 432, mount_setattr 442 442,
+    open_by_handle_at 304 265, bpf 321 280, perf_event_open 298 241, userfaultfd 323 282, io_uring_setup 425 425,
+    io_uring_enter 426 426, io_uring_register 427 427, add_key 248 217, request_key 249 218, keyctl 250 219,
+    init_module 175 105, finit_module 313 273, delete_module 176 106, kexec_load 246 104, kexec_file_load 320 294,
+    reboot 169 142, swapon 167 224, swapoff 168 225, acct 163 89, personality 135 92
+""")
+_PROGRAMS = _calls("fork 57 -, vfork 58 -, execve 59 221, execveat 322 281")
+_BY_ARGUMENT = _calls("socket 41 198, clone 56 220, kill 62 129, tgkill 234 131, clone3 435 435")
 _AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _CLONE_THREAD = 0x00010000
 _CLONE_NEW = 0x7E020080  # every CLONE_NEW* flag

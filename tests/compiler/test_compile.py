@@ -1,4 +1,4 @@
-"""Real compilations for GPUs that are not there: what a launch asks for, and the facts of what comes out."""
+"""Real compilations for absent GPUs: they match a launch's requests, and their facts match the assembler's."""
 
 from __future__ import annotations
 
@@ -9,14 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from checker.compiler import TARGETS, CompileRequest, compile_kernel, requests_for
-from checker.course import PUZZLES
+from checker.compiler import CompileRequest, compile_kernel, requests_for
 from checker.puzzle import Launch
-from checker.submission.from_path import from_path
-from checker.submission.load import load_kernel
 from tests.simulator.launching import HEAD, loaded
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_request_says_what_the_jit_would_say() -> None:
@@ -38,23 +33,6 @@ def test_request_says_what_the_jit_would_say() -> None:
 def test_tensor_without_a_pointer_type_is_refused(dtype: torch.dtype) -> None:
     with pytest.raises(TypeError, match="no pointer type"):
         requests_for(Launch((1,), {"x_ptr": torch.zeros(2).to(dtype)}, {}, ()), ("x_ptr",), (80,))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", PUZZLES)
-def test_solution_compiles_for_every_gpu(name: str, tmp_path: Path) -> None:
-    puzzle = PUZZLES[name]
-    source = next(f.source for f in from_path(ROOT / "solutions", {name: puzzle}) if f.source is not None)
-    kernel = load_kernel(source, tmp_path)
-    case = puzzle.cases[0]
-    launch = puzzle.launch(case, puzzle.make(case), case.meta)
-    results = [compile_kernel(kernel, r) for r in requests_for(launch, puzzle.parameters, TARGETS.values())]
-    assert [r.message for r in results] == [""] * 4
-    assert [r.request.capability for r in results] == [75, 80, 89, 90]
-    for result in results:
-        assert int(result.facts["registers"]) > 0
-        assert result.facts["spilled_bytes"] == 0
-        assert result.seconds > 0
 
 
 COPY = (

@@ -1,4 +1,4 @@
-"""What is read off Triton's own text, from texts as its versions write them and from real compilations."""
+"""Facts read from Triton's own texts, as its versions write them, and from real compilations."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_an_a100_multiplies_with_mma_from_swizzled_tiles(
     assert int(result.facts["shared_bytes"]) > 0
 
 
-def test_what_one_loop_gives_back_the_next_may_have():
+def test_consecutive_loops_reuse_the_bytes_in_flight() -> None:
     alias = "#shared = #ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>"
     kept = "    %{0} = ttg.local_alloc : () -> !ttg.memdesc<3x64x64xf16, #shared, #smem, mutable>"
     back = "    ttg.local_dealloc %{0} : !ttg.memdesc<3x64x64xf16, #shared, #smem, mutable>"
@@ -114,7 +114,7 @@ TTGIR = """#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4,
 """
 
 
-def test_layouts_and_products_are_read_from_the_text() -> None:
+def test_layouts_and_products_are_read_from_ttgir() -> None:
     eight, sixteen, padded = shared_tiles(TTGIR)
     assert eight == SharedTile("nvmma_shared", (128, 64), 8, stages=3, inner=128, swizzle_bytes=64)
     assert sixteen == SharedTile("swizzled_shared", (16, 32), 16, 1, 2, 16, 4, 2, 4)
@@ -122,7 +122,7 @@ def test_layouts_and_products_are_read_from_the_text() -> None:
     assert dots(TTGIR) == (Dot(64, 16, 32, "bf16", True),)
 
 
-def test_what_cannot_be_read_is_not_taken_for_nothing() -> None:
+def test_an_unreadable_fact_is_missing_rather_than_zero() -> None:
     class Metadata:
         shared, num_warps, name = 0, 4, "k"
 
@@ -148,28 +148,24 @@ def test_tensor_core_instructions_are_told_apart() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("capability", "registers", "shared", "warps", "programs", "limits"),
-    [
-        # as NVIDIA's occupancy calculator has them
-        (80, 32, 0, 4, 16, ("registers", "warps")),
-        (80, 128, 0, 4, 4, ("registers",)),
-        (80, 255, 0, 8, 1, ("registers",)),
-        (80, 33, 0, 4, 12, ("registers",)),
-        (80, 32, 49152, 4, 3, ("shared memory",)),
-        (75, 64, 32768, 4, 2, ("shared memory",)),
-        (75, 16, 0, 1, 16, ("program slots",)),
-        (89, 40, 1024, 4, 12, ("registers", "warps")),
-        (90, 168, 229376, 4, 1, ("shared memory",)),
-        (90, 24, 0, 1, 32, ("program slots",)),
-    ],
-)
-def test_occupancy(
-    capability: int, registers: int, shared: int, warps: int, programs: int, limits: tuple[str, ...]
-) -> None:
-    held = occupancy(capability, registers, shared, warps)
-    assert (held.programs, held.limits, held.warps) == (programs, limits, programs * warps)
+# (capability, registers, shared bytes, warps) → (programs, what runs out), as NVIDIA's occupancy calculator has them
+OCCUPANCY = {
+    (80, 32, 0, 4): (16, ("registers", "warps")),
+    (80, 128, 0, 4): (4, ("registers",)),
+    (80, 255, 0, 8): (1, ("registers",)),
+    (80, 33, 0, 4): (12, ("registers",)),
+    (80, 32, 49152, 4): (3, ("shared memory",)),
+    (75, 64, 32768, 4): (2, ("shared memory",)),
+    (75, 16, 0, 1): (16, ("program slots",)),
+    (89, 40, 1024, 4): (12, ("registers", "warps")),
+    (90, 168, 229376, 4): (1, ("shared memory",)),
+    (90, 24, 0, 1): (32, ("program slots",)),
+}
 
 
-def test_occupancy_of_an_unknown_gpu_is_not_known() -> None:
-    assert occupancy(70, 32, 0, 4) is None
+def test_occupancy_is_that_of_nvidias_calculator() -> None:
+    for kernel, (programs, limits) in OCCUPANCY.items():
+        held = occupancy(*kernel)
+        assert held is not None
+        assert (held.programs, held.limits, held.warps) == (programs, limits, programs * kernel[3]), kernel
+    assert occupancy(70, 32, 0, 4) is None, "an unknown GPU"

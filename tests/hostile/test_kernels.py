@@ -1,7 +1,7 @@
-"""What people write into kernels to get a grade without solving the puzzle. Most of it never runs: the rules come first.
+"""Kernels that try to get a grade without solving the puzzle. Most never run, because the rules come first.
 
-What a rule refuses by itself, one line of a body each, stands in tests/submission/test_rules.py and not here again.
-Numbers in brackets are rows of the catalogue of exploits that the graders of the field have met.
+Numbers in brackets refer to a catalogue of exploits that other graders have met. tests/submission/test_rules.py covers single
+forbidden lines.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def test_it_is_forbidden_and_nothing_runs(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [RIGHT, with_line("d = 1.0"), with_line("if x_ptr is None:", "    pass")])
-def test_what_is_honest_is_not_forbidden(text: str, tmp_path: Path) -> None:
+def test_honest_lines_are_not_forbidden(text: str, tmp_path: Path) -> None:
     assert source_gate(VECTOR_ADD, kernel(tmp_path, text)).status == "passed"
 
 
@@ -105,7 +105,7 @@ WRONG_VALUES: dict[str, str] = {
     "the other input (14)": RIGHT.replace("x + y", "y"),
     "half precision (21)": RIGHT.replace("x + y", "(x.to(tl.float16) + y.to(tl.float16)).to(tl.float32)"),
     "only the first program (23)": with_line("if tl.program_id(0) > 0:", "    return"),
-    "no output, where a reference may lie in freed memory (3, 6)": with_line("return"),
+    "no output, in case freed memory holds a reference (3, 6)": with_line("return"),
     "inputs overwritten (13)": RIGHT.replace(
         "x + y, mask=mask)", "x + y, mask=mask)\n    tl.store(x_ptr + offs_n, y, mask=mask)"
     ),
@@ -121,7 +121,7 @@ def test_it_is_caught_by_what_it_does(text: str, tmp_path: Path, sandbox: Sandbo
     assert facts_of(verdict).cases is not None
 
 
-def test_sizes_that_are_written_down_fail_where_cases_are_drawn(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_hard_coded_sizes_fail_on_drawn_cases(tmp_path: Path, sandbox: Sandbox) -> None:
     """(15, 16): right for every size that anyone could see, wrong for a longer row."""
     text = solution("online_softmax")
     overfitted = text.replace("range(0, N, BLOCK_N)", "range(0, 192, BLOCK_N)")
@@ -135,7 +135,7 @@ def test_sizes_that_are_written_down_fail_where_cases_are_drawn(tmp_path: Path, 
     "text",
     ["half \ud800 a pair", "\x1b[31mred\x1b[0m", "\u202egnp.exe", "nul\0", "bell\a", "\x9b31m", "\u2066\u2069"],
 )
-def test_messages_are_text_that_steers_nothing(text: str) -> None:
+def test_messages_cannot_steer_a_terminal(text: str) -> None:
     shown = plain(text)
     shown.encode()
     assert all(c.isprintable() for c in shown)

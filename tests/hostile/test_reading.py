@@ -1,6 +1,6 @@
-"""What people hand in to break the reader. Each is one file's loss: it is told why, and the next learner's is read.
+"""Submissions that try to break the reader. Each costs one file, which is reported, and the next learner's file is read.
 
-Files that are only damaged stand in tests/submission/test_reading.py.
+tests/submission/test_reading.py covers files that are merely damaged.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def bomb() -> bytes:
 
 
 def lying_zip() -> bytes:
-    """Its directory says that the member is one byte."""
+    """Its directory claims that the member is one byte."""
     data = zipped({"a.py": "x = 1\n" * 1000})
     return data.replace(struct.pack("<L", 6000), struct.pack("<L", 1))
 
@@ -101,12 +101,12 @@ READ_IN_ONE_PASS: dict[str, str] = {
 
 
 @pytest.mark.parametrize("text", READ_IN_ONE_PASS.values(), ids=READ_IN_ONE_PASS)
-def test_what_is_long_is_read_in_one_pass(text: str, reader: Reader) -> None:
+def test_long_files_are_read_in_one_pass(text: str, reader: Reader) -> None:
     (inner,) = reader.read("a.ipynb" if text.startswith("{") else "a.py", text.encode(), KERNELS)
     assert [found.puzzle for found in inner.found if found.source] == ["vector_add"]
 
 
-TOLD: dict[str, tuple[str, str | bytes, str]] = {
+UNREADABLE: dict[str, tuple[str, str | bytes, str]] = {
     "nested brackets": ("a.py", "x = " + "(" * DEEP, "syntax"),
     "nested lists in a notebook": ("a.ipynb", "[" * 100_000, "unreadable"),
     "nested unary operators": ("a.py", "x = " + "-" * 100_000 + "1\n" + RIGHT, "syntax"),
@@ -129,8 +129,8 @@ TOLD: dict[str, tuple[str, str | bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize(("file", "content", "reason"), TOLD.values(), ids=TOLD)
-def test_what_cannot_be_read_is_told_and_the_next_file_is_read(
+@pytest.mark.parametrize(("file", "content", "reason"), UNREADABLE.values(), ids=UNREADABLE)
+def test_an_unreadable_file_is_reported_and_the_next_one_is_read(
     file: str, content: str | bytes, reason: str, reader: Reader
 ) -> None:
     data = content if isinstance(content, bytes) else content.encode()
@@ -144,7 +144,7 @@ def next_is_read(reader: Reader) -> bool:
     return reader.read("next.py", RIGHT.encode(), KERNELS)[0].found[0].source is not None
 
 
-MENDED_BY_THE_LEARNER: dict[str, str] = {
+FORBIDDEN: dict[str, str] = {
     "5,000 hex digits in a decorator": before_the_kernel(f"@triton.autotune({HEX})"),
     "5,000 hex digits in another decorator": before_the_kernel(f"@memo({HEX})"),
     "5,000 hex digits in a constant": before_the_kernel(f"HUGE = tl.constexpr({HEX})").replace(
@@ -167,8 +167,8 @@ MENDED_BY_THE_LEARNER: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("text", MENDED_BY_THE_LEARNER.values(), ids=MENDED_BY_THE_LEARNER)
-def test_what_is_the_learner_s_to_mend_is_forbidden_and_no_fault_of_ours(text: str, reader: Reader) -> None:
+@pytest.mark.parametrize("text", FORBIDDEN.values(), ids=FORBIDDEN)
+def test_the_learner_s_own_mistakes_are_forbidden_and_never_our_fault(text: str, reader: Reader) -> None:
     (inner,) = reader.read("a.py", text.encode(), KERNELS)
     (found,) = inner.found
     assert found.source is None or found.source.problems, found
@@ -284,7 +284,7 @@ def test_a_link_at_the_top_or_below_is_not_followed(folder: Path, target: str) -
     ],
     ids=["not utf-8", "surrogate", "escape", "newline", "right to left", "formula"],
 )
-def test_names_are_text_that_steers_nothing(folder: Path, name: bytes) -> None:
+def test_names_cannot_steer_a_terminal(folder: Path, name: bytes) -> None:
     Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_text("print('hello')")
     learners = by_id(collected(folder))
     (other,) = [learner for key, learner in learners.items() if key != "zoe"]
@@ -293,7 +293,7 @@ def test_names_are_text_that_steers_nothing(folder: Path, name: bytes) -> None:
     assert [one.reason for one in other.told] == ["no_kernel"]
 
 
-def test_a_folder_that_cannot_be_read_is_told(folder: Path) -> None:
+def test_an_unreadable_folder_is_reported(folder: Path) -> None:
     (folder / "mallory").mkdir()
     (folder / "mallory" / "a.py").write_text(RIGHT)
     (folder / "mallory").chmod(0)
@@ -306,7 +306,7 @@ def test_a_folder_that_cannot_be_read_is_told(folder: Path) -> None:
 
 
 def test_metadata_in_a_notebook_says_nothing_about_points(reader: Reader) -> None:
-    """Points, `locked` and checksums are the grader's; a notebook may claim what it likes (grading.md §3, 41)."""
+    """Points, `locked` and checksums belong to the grader, whatever a notebook claims (41)."""
     claimed = json.loads(notebook(RIGHT))
     claimed["cells"][0]["metadata"] = {"nbgrader": {"grade": True, "points": 100, "locked": False, "schema_version": 3}}
     plain, claims = (

@@ -137,8 +137,8 @@ def test_how_the_compiler_ended_is_the_status(status, tmp_path):
 
 WARNINGS = {
     "compile_error": "It does not compile for the {} (line 17): no such thing",
-    "timeout": "It is not known whether it compiles for the {}: no such thing",
-    "resource_limit": "It is not known whether it compiles for the {}: no such thing",
+    "timeout": "It may or may not compile for the {}: no such thing",
+    "resource_limit": "It may or may not compile for the {}: no such thing",
 }
 
 

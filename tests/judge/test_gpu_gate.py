@@ -143,7 +143,7 @@ def test_how_a_launch_ended_is_the_status(status, runner):
 
 def test_an_illegal_address_that_the_simulator_did_not_see(runner):
     _, gate = judged(on_gpu(runner, status="runtime_error"))
-    assert "In the simulator every address of the same case lay inside its tensor" in gate.advice
+    assert "In the simulator every address of the same case was inside its tensor" in gate.advice
     _, gate = judged(on_gpu(runner, status="timeout"))
     assert "In the simulator" not in gate.advice
 

@@ -99,10 +99,10 @@ def test_the_last_row_passes_2_to_the_31_and_none_before_it(rows):
 def test_far_rows_cost_no_memory_and_the_kernel_is_told_their_stride():
     puzzle = PUZZLES["row_softmax"]
     (launch,) = far_launches(puzzle, [prepare(puzzle, Case({"M": 3, "N": 16}, {"BLOCK_N": 16}))])
-    arguments = launch.far.launch.arguments
+    arguments = launch.prepared.launch.arguments
     assert (arguments["stride_xm"], arguments["stride_ym"]) == (2**30, 2**30)
-    assert launch.far.launch.far == {"x_ptr": (2**30, 1), "y_ptr": (2**30, 1)}
-    assert launch.far.launch.grid == launch.near.launch.grid
+    assert launch.prepared.launch.far == {"x_ptr": (2**30, 1), "y_ptr": (2**30, 1)}
+    assert launch.prepared.launch.grid == launch.near.launch.grid
     for name, tensor in launch.near.tensors.items():
         assert arguments[name] is tensor
         assert whole(tensor).numel() < 10_000

@@ -73,7 +73,7 @@ def test_an_unknown_mistake_gets_no_name(runner):
         assert verdict.status == "failed", new
         assert verdict.diagnosis is not None
         assert verdict.diagnosis.misconception is None, new
-        assert "no known mistake" in verdict.diagnosis.note
+        assert "not a mistake we know" in verdict.diagnosis.note
 
 
 def test_the_diagnosis_points_at_the_learners_own_line(runner):
