@@ -1,6 +1,6 @@
 """How much the live board can carry, whether it loses events, and what reporting adds to a check.
 
-    python bench/board.py [--learners 200] [--rate 50] [--seconds 60] [--viewers 3] [--write]
+    python -m bench.board --learners 200 --rate 50 --seconds 60 --write
 
 It measures posts while pages follow the stream, and how late a page hears of an event; all learners joining at one instant; events lost or
 stored twice when the server is killed again and again under load; and the cost of the report at the end of a check with the board up, down
@@ -10,7 +10,6 @@ reports/board.{json,md}.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
@@ -30,17 +29,16 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import typer
 from tornado.httpclient import AsyncHTTPClient
 
+from checker.course import LADDER
+from checker.verbs import board_client
+from checker.verbs.board_client import Box, Membership
+from checker.verbs.board_wire import Event, NotAllowed, parse
+from classroom.workshop.rehearsal import mistakes
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from checker.course import LADDER  # noqa: E402
-from checker.verbs import board_client  # noqa: E402
-from checker.verbs.board_client import Box, Membership  # noqa: E402
-from checker.verbs.board_wire import Event, NotAllowed, parse  # noqa: E402
-from classroom.workshop.rehearsal import mistakes  # noqa: E402
-
 REPORT = ROOT / "reports" / "board"
 PUZZLES = [puzzle.name for puzzle in LADDER[:6]]
 Answered = tuple[float, Any]
@@ -259,7 +257,7 @@ def page(facts: dict[str, Any]) -> str:
     )
     return f"""# The live board under load
 
-Measured by `python bench/board.py --write` on {facts["machine"]}. Server and load share the machine.
+Measured by `python -m bench.board --write` on {facts["machine"]}. Server and load share the machine.
 
 | {facts["learners"]} learners | count | errors | median, ms | p99, ms | most, ms |
 |---|--:|--:|--:|--:|--:|
@@ -279,33 +277,33 @@ What reporting adds to a `check`, in milliseconds:
 """
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--learners", type=int, default=200)
-    parser.add_argument("--rate", type=float, default=50.0)
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--viewers", type=int, default=3)
-    parser.add_argument("--kills", type=int, default=3)
-    parser.add_argument("--write", action="store_true", help="keep the figures in reports/")
-    options = parser.parse_args()
-    facts = {"machine": f"{os.cpu_count()} cores, Python {platform.python_version()}"} | vars(options)
+def main(
+    learners: int = 200,
+    rate: float = 50.0,
+    seconds: float = 60.0,
+    viewers: int = 3,
+    kills: int = 3,
+    write: bool = False,
+) -> None:
+    facts: dict[str, Any] = {"machine": f"{os.cpu_count()} cores, Python {platform.python_version()}"}
+    facts |= {"learners": learners, "rate": rate, "viewers": viewers}
     with tempfile.TemporaryDirectory() as temporary:
         board = Board(Path(temporary) / "classes")
         board.start()
         try:
-            joined = asyncio.run(join_at_once(board, options.learners))
+            joined = asyncio.run(join_at_once(board, learners))
             tokens = [answer["token"] for _, answer in joined if answer]
             facts["joins"] = times(joined)
-            facts["load"] = asyncio.run(load(board, tokens, options.rate, options.seconds, options.viewers))
+            facts["load"] = asyncio.run(load(board, tokens, rate, seconds, viewers))
             facts["cost"] = costs(board, Path(temporary))
-            facts["kill"] = kill_under_load(board, Path(temporary), min(100, options.learners), options.kills)
+            facts["kill"] = kill_under_load(board, Path(temporary), min(100, learners), kills)
         finally:
             board.kill()
     print(page(facts))
-    if options.write:
+    if write:
         REPORT.with_suffix(".json").write_text(json.dumps(facts, indent=1) + "\n")
         REPORT.with_suffix(".md").write_text(page(facts))
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

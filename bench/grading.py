@@ -35,9 +35,9 @@ import nbformat  # noqa: E402
 from nbformat import NotebookNode  # noqa: E402
 from nbformat.v4 import new_code_cell, new_notebook, new_raw_cell  # noqa: E402
 
+from bench.processes import Watch  # noqa: E402
 from checker.misconceptions import bank, solution  # noqa: E402
 from checker.sandbox.linux import PR_SET_CHILD_SUBREAPER, prctl  # noqa: E402
-from classroom.workshop.room_size import Watch  # noqa: E402
 from tests.misconceptions.kernels import correct  # noqa: E402
 from tools import companions  # noqa: E402
 from tools.nbgrader_course import graded_cell  # noqa: E402

@@ -22,13 +22,13 @@ from typing import Annotated
 
 import typer
 
+from bench.processes import processor
 from checker.checking import check_source
 from checker.course import LADDER
 from checker.misconceptions import solution
 from checker.puzzle import Puzzle
 from checker.sandbox import Sandbox
 from checker.submission.kernel import KernelSource, Piece
-from classroom.workshop import room_size
 
 _NUMBERS = count()
 
@@ -58,7 +58,7 @@ def processor_seconds(sandbox: Sandbox) -> float:
     children = Path(f"/proc/{pid}/task/{pid}/children")
     while children.read_text().split():
         time.sleep(0.05)
-    return time.process_time() + room_size.processor(pid)
+    return time.process_time() + processor(pid)
 
 
 def cost(puzzle: Puzzle, sandbox: Sandbox, device: str, repeats: int) -> tuple[float, float, float]:

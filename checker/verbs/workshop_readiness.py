@@ -29,7 +29,7 @@ def workshop_readiness() -> DoctorReport:
 def answer(report: DoctorReport) -> str:
     """The one line to read, and to send back."""
     if problems := ", ".join(check.what for check in report if check.level == "problem"):
-        return f"NOT READY: {problems}. What mends it stands above; if it does not help, send all of this back."
+        return f"NOT READY: {problems}. The command that fixes it is above. If it does not help, send all of this back."
     passed = next(check.message for check in report if check.what == "a check")
     return f"READY for the workshop: {passed}"
 

@@ -157,7 +157,7 @@ function top() {
       el("button", { type: "button", title: "light or dark", ariaLabel: "light or dark", onclick: otherTheme }, "◐"),
       state.role === "teacher" && el("button", { type: "button", onclick: () => act("teacher/door", { on: !state.door }) },
         state.door ? "Close the door" : "Open the door"),
-      state.role === "teacher" && el("button", { type: "button", className: "warn", onclick: close }, "Close…")) : null,
+      state.role === "teacher" && el("button", { type: "button", className: "warn", onclick: close }, "End class…")) : null,
     state.qr && state.join && el("img", { className: "qr", src: state.qr, alt: "QR code of the page that says how to join" }),
   ].filter(Boolean);
 }

@@ -98,22 +98,12 @@ def pack(
     print(f"Copy the folder to the machines, and run there: sh {folder.name}/install.sh")
 
 
-def size(
-    learners: Annotated[int, Argument(metavar="N", min=1, help="learners in the room")],
-    minutes: Minutes = 180,
-) -> None:
-    """Measure a few checks here, and say what server a class needs."""
+def size(learners: Annotated[int, Argument(metavar="N", min=1, help="learners in the room")]) -> None:
+    """Say what server a class needs."""
     from classroom.workshop import room_size
 
-    puzzles = [item.exercises[0] for item in _planned(minutes) if item.exercises]
-    print(f"Three simulated learners check {', '.join(puzzles)}. This takes a minute.", flush=True)
-    measured = room_size.measure([room_size.Try(puzzle) for puzzle in puzzles])
-    need = room_size.needs(measured, learners)
+    need = room_size.needs(learners)
     print(
-        f"On this machine, a notebook and its worker take {measured.private:.0f} MB, and {measured.during:.0f} MB more during a check. "
-        f"All learners share {measured.shared:.0f} MB.\n"
-        f"A check takes {measured.processor:.1f} s of a core. The verdict comes after {measured.alone:.1f} s, or "
-        f"{measured.together:.1f} s when three check at once.\n"
         f"{_count(learners, 'learner')} on one server: {need.memory:.0f} GB of memory and {need.cores} cores.\n"
         f"That is for one check every {room_size.PACE:.0f} s per learner. If all check at the same moment, the last verdict comes after "
         f"about {need.burst:.0f} s."

@@ -115,7 +115,7 @@ async def _serve(store: Store, opening: Opening) -> None:
     where = replace(where, port=port)
     live.url = where.url
     code = _qr(link_for_learners(live))
-    live.qr = code and code.svg_data_uri(border=1)
+    live.qr = code and code.svg_data_uri(border=3)
     store.set_meta(address=where.own)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
