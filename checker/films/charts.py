@@ -147,9 +147,11 @@ def _points(place: int, values: Sequence[float | None]) -> list[tuple[float, flo
     low, high = (low, high) if high > low else (low - 1, high + 1)
     step = w / max(len(values), 1)
     return [
-        (x + (i + 0.5) * step, y + h - 3 - (h - 6) * (v - low) / (high - low)) if v is not None and math.isfinite(v) else None
+        (x + (i + 0.5) * step, y + h - 3 - (h - 6) * (v - low) / (high - low))
+        if v is not None and math.isfinite(v)
+        else None
         for i, v in enumerate(values)
-    ]  # fmt: skip
+    ]
 
 
 def _line(place: int, values: Sequence[float | None]) -> Picture:

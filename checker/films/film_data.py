@@ -88,7 +88,10 @@ class FilmData:
             return ""
         after = [i for i, e in enumerate(square.lens) if e.when == "after"]
         makes = 0 in held.pictures and not any(i in held.pictures for i in after)
-        result = next((self.visits.names[i] for i in after if i in held.pictures or makes), self.visits.names[after[-1]] if after else "")  # fmt: skip
+        result = next(
+            (self.visits.names[i] for i in after if i in held.pictures or makes),
+            self.visits.names[after[-1]] if after else "",
+        )
         dot = dot_of(dots_of(self.source.source), step.event)
         template = (square.products.get(dot.target) if dot else None) or (square.made if makes else square.used)
         return template.format(
@@ -207,7 +210,9 @@ def film_data(
 
     state = held = None
     if diagram.state:
-        memory = {n: a for n, a in arrays.items() if n in {*diagram.state.start, *diagram.state.end, *diagram.state.chunks}}  # fmt: skip
+        memory = {
+            n: a for n, a in arrays.items() if n in {*diagram.state.start, *diagram.state.end, *diagram.state.chunks}
+        }
         state = state_steps(
             steps, diagram.state, source.source, int(case.meta.get(diagram.state.chunk_size, 1)), memory
         )
@@ -225,11 +230,20 @@ def film_data(
         trace, puzzle, diagram, source, steps, programs, left_out, 0, layout, visits=held, state=state, flaws=flaws
     )
     film.cut = MOST_STEPS if max(Counter(e.program for e in trace.events).values(), default=0) > MOST_STEPS else 0
-    film.cells = {t.name: [number(v.item(), 5 if t.ux >= 34 else 4) for v in arrays[t.name].reshape(-1)] for t in layout.tensors if t.cells}  # fmt: skip
+    film.cells = {
+        t.name: [number(v.item(), 5 if t.ux >= 34 else 4) for v in arrays[t.name].reshape(-1)]
+        for t in layout.tensors
+        if t.cells
+    }
     film.notes = [*_findings(trace, source, steps), *_wrong(film)]
     if running and not running.in_memory:
         film.lines = layout.tensor(running.rows).columns
-    if running and running.exact and layout.tensor(running.rows).columns and {running.rows, running.walked} <= set(values):  # fmt: skip
+    if (
+        running
+        and running.exact
+        and layout.tensor(running.rows).columns
+        and {running.rows, running.walked} <= set(values)
+    ):
         inputs = {name: value for name, value in values.items() if name not in puzzle.outputs}
         walks = walks_of(steps, shapes[running.rows], shapes[running.walked], running, case, inputs)
         way, film.divergences = state_divergences(steps, walks, running)
@@ -242,7 +256,9 @@ def film_data(
 
 def _present(diagram: Diagram, trace: Trace) -> Diagram:
     """The parts of a diagram whose tensors are there, with at least two dimensions where a plane is drawn."""
-    tensors = {n: d for n, d in diagram.tensors.items() if n in trace.tensors and len(trace.tensors[n].shape) >= len(d.axes)}  # fmt: skip
+    tensors = {
+        n: d for n, d in diagram.tensors.items() if n in trace.tensors and len(trace.tensors[n].shape) >= len(d.axes)
+    }
     out = replace(diagram, tensors=tensors)
     if out.running and not {out.running.rows, out.running.walked} <= set(trace.tensors):
         out = replace(out, running=None)

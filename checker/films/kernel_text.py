@@ -136,7 +136,9 @@ class Variables:
         return not known or any(a.last < event.line and around[: len(a.loops)] == a.loops for a in known)
 
 
-def _assignments(body: Sequence[ast.stmt], loops: Loops, found: list[tuple[int, int]]) -> Iterator[tuple[str, _Assignment]]:  # fmt: skip
+def _assignments(
+    body: Sequence[ast.stmt], loops: Loops, found: list[tuple[int, int]]
+) -> Iterator[tuple[str, _Assignment]]:
     for statement in body:
         last = statement.end_lineno or statement.lineno
         inner = loops
@@ -144,7 +146,9 @@ def _assignments(body: Sequence[ast.stmt], loops: Loops, found: list[tuple[int, 
             found.append((statement.lineno, last))
             inner = (*loops, statement.lineno)
             if isinstance(statement, ast.For):
-                yield from ((n, _Assignment(statement.lineno, statement.lineno, inner)) for n in _names([statement.target]))  # fmt: skip
+                yield from (
+                    (n, _Assignment(statement.lineno, statement.lineno, inner)) for n in _names([statement.target])
+                )
         elif isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             yield from ((name, _Assignment(statement.lineno, last, loops)) for name in _names(targets))

@@ -222,7 +222,9 @@ def _with_values(tensors: Sequence[PlacedTensor], values: frozenset[str]) -> Lay
     narrow = 28 if any(t.transposed for t in tensors) else 32  # a vector beside a matrix should stay on its line
     best: tuple[Layout, int] | None = None
     for ux in (46, 42, 38, 36, 34, 32, 30, 28):
-        layout, lines = _flow(replace(t, ux=max(ux, 40) if t.transposed else ux, uy=uy, cells=t.name in values) for t in tensors)  # fmt: skip
+        layout, lines = _flow(
+            replace(t, ux=max(ux, 40) if t.transposed else ux, uy=uy, cells=t.name in values) for t in tensors
+        )
         if layout.width <= WIDTH + 3 and (best is None or (lines < best[1] and ux >= narrow)):
             best = (layout, lines)
     return best[0] if best else None
@@ -230,11 +232,18 @@ def _with_values(tensors: Sequence[PlacedTensor], values: frozenset[str]) -> Lay
 
 def _to_scale(tensors: Sequence[PlacedTensor]) -> Layout:
     """No numbers: the largest common scale that fits; thin tensors are drawn thicker, so that they can be seen."""
-    widest = max(t.extents[0] for t in tensors if not t.transposed or len(tensors) == 1) if not all(t.transposed for t in tensors) else 4  # fmt: skip
+    widest = (
+        max(t.extents[0] for t in tensors if not t.transposed or len(tensors) == 1)
+        if not all(t.transposed for t in tensors)
+        else 4
+    )
     beside = max(replace(t, uy=99.0).beside for t in tensors)
     u = min(14.0, (WIDTH - GUTTER - 2 - beside) / widest)
     while True:
-        sized = (replace(t, ux=16.0 if t.transposed else round(u, 4), uy=round(max(u, min(16.0, 44 / t.extents[1]), 1.2), 4)) for t in tensors)  # fmt: skip
+        sized = (
+            replace(t, ux=16.0 if t.transposed else round(u, 4), uy=round(max(u, min(16.0, 44 / t.extents[1]), 1.2), 4))
+            for t in tensors
+        )
         layout, _ = _flow(sized)
         if layout.height <= 400 or u < 0.4:
             return layout
@@ -309,7 +318,10 @@ class _Grid:
         if drawn is None:  # what the course does not speak of
             taken = [self._cell(n) for n in self.tensors if n in self.diagram.tensors]
             free = [(d, a) for d in reversed(range(len(self.down))) for a in range(len(self.across))]
-            return next((c for c in free if c not in taken and c[0] in {t[0] for t in taken}), (len(self.down) - 1, len(self.across) - 1))  # fmt: skip
+            return next(
+                (c for c in free if c not in taken and c[0] in {t[0] for t in taken}),
+                (len(self.down) - 1, len(self.across) - 1),
+            )
         across, down = self._axes(name)
         at = drawn.at or (down, across)
         for place, bands in zip(at, (self.down, self.across), strict=True):
@@ -324,8 +336,10 @@ class _Grid:
         extents = [
             t.extents[direction]
             for n, t in self.tensors.items()
-            if (d := self.diagram.tensors.get(n)) and not (d.inset or d.in_a_row) and self._axes(n)[direction] == band.name
-        ]  # fmt: skip
+            if (d := self.diagram.tensors.get(n))
+            and not (d.inset or d.in_a_row)
+            and self._axes(n)[direction] == band.name
+        ]
         return min(shrink * band.room / max([*extents, 1]), band.unit)
 
     def _square_cell(self) -> Cell | None:
@@ -384,8 +398,16 @@ class _Grid:
             ux, uy = (12.0, uy) if across == 1 else (ux, 12.0 if down == 1 else uy)
         else:
             axes = self._axes(name)
-            ux = self.unit_across[cell[1]] if axes[0] == self.diagram.across[cell[1]].name and axes[0] else self.diagram.across[cell[1]].room / across  # fmt: skip
-            uy = self.unit_down[cell[0]] if axes[1] == self.diagram.down[cell[0]].name and axes[1] else self.diagram.down[cell[0]].unit  # fmt: skip
+            ux = (
+                self.unit_across[cell[1]]
+                if axes[0] == self.diagram.across[cell[1]].name and axes[0]
+                else self.diagram.across[cell[1]].room / across
+            )
+            uy = (
+                self.unit_down[cell[0]]
+                if axes[1] == self.diagram.down[cell[0]].name and axes[1]
+                else self.diagram.down[cell[0]].unit
+            )
         t = replace(t, ux=round(ux, 4), uy=round(uy, 4))
         wide, high = t.drawn_size
         about, title = 5.4 * len(t.about), 7.6 * len(t.title)
@@ -418,10 +440,19 @@ def _arrange(grid: _Grid, lens: Sequence[float]) -> Layout:
         beside = [i for i in items if not i.stacked]
         stacked = [i for i in items if i.stacked]
         reach: list[float] = [0.0, *itertools.accumulate(max(i.wide, i.label * bool(i.tensor)) + 8 for i in beside)]
-        wide[a] = max([wide[a], reach[-1] - 8, *(start + i.label for start, i in zip(reach, beside, strict=False)), *(max(i.wide, i.label) for i in stacked)])  # fmt: skip
+        wide[a] = max(
+            [
+                wide[a],
+                reach[-1] - 8,
+                *(start + i.label for start, i in zip(reach, beside, strict=False)),
+                *(max(i.wide, i.label) for i in stacked),
+            ]
+        )
         numbers = 12.0 if first_across[a] == d and _numbered(grid, (d, a), 0) else 0.0
         heads[d] = max([heads[d], *(i.head + numbers for i in beside), *(i.head + numbers for i in stacked[:1])])
-        high[d] = max([high[d], *(i.high for i in beside), sum(i.high for i in stacked) + sum(i.head for i in stacked[1:])])  # fmt: skip
+        high[d] = max(
+            [high[d], *(i.high for i in beside), sum(i.high for i in stacked) + sum(i.head for i in stacked[1:])]
+        )
     state = grid._state_cell()
     x, lefts = 30.0, []
     for width in wide:
@@ -513,13 +544,28 @@ def _block_row(grid: _Grid, d: int, blocks: list[_Item], y: float) -> float:
     for i, item in enumerate(blocks):
         assert item.tensor is not None
         shift = 0.0 if i == 0 else (wide + 0.5) * unit
-        item.tensor = replace(item.tensor, x=left + shift, y=y, ux=unit, uy=unit, transposed=False, numbers="", lines=1 - i, head=18 if i == 0 else -unit * first.rows - 16)  # fmt: skip
+        item.tensor = replace(
+            item.tensor,
+            x=left + shift,
+            y=y,
+            ux=unit,
+            uy=unit,
+            transposed=False,
+            numbers="",
+            lines=1 - i,
+            head=18 if i == 0 else -unit * first.rows - 16,
+        )
     return first.rows * unit + (16.0 if len(blocks) > 1 else 0.0)
 
 
 def _place_lens(
-    grid: _Grid, layout: Layout, lens: Sequence[float], lefts: Sequence[float], tops: Sequence[float], high: Sequence[float]
-) -> None:  # fmt: skip
+    grid: _Grid,
+    layout: Layout,
+    lens: Sequence[float],
+    lefts: Sequence[float],
+    tops: Sequence[float],
+    high: Sequence[float],
+) -> None:
     """The enlarged pictures: in the free corner above and to the left, where they fit into it, else below everything."""
     if not lens:
         return

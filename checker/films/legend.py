@@ -27,7 +27,11 @@ def _needed(film: FilmData, shared: bool) -> list[tuple[str, str]]:
         ("store" in kinds, "store", "store"),
         ("atomic" in kinds, "atomic", "atomic update: read, add, write back in one step"),
         (shared, "shared", "numbers that several programs update"),
-        (any(s.event.masked and masked(tensors[s.event.tensor], s) for s in film.steps), "masked", "masked lanes: switched off"),
+        (
+            any(s.event.masked and masked(tensors[s.event.tensor], s) for s in film.steps),
+            "masked",
+            "masked lanes: switched off",
+        ),
         (any(s.event.out_of_bounds for s in film.steps), "outside", "lanes outside the tensor"),
         (film.flaws and film.flaws.outputs, "wrong", "wrong in the end; the first one framed"),
         (visits, "tile", tile),
@@ -37,7 +41,7 @@ def _needed(film: FilmData, shared: bool) -> list[tuple[str, str]]:
         ("adds" in actions, "adds", "added to the state"),
         ("reads" in actions, "reads", "the state is read"),
         (film.state and any(at.reads for at in film.state.at), "told", "pairs that the state stands for"),
-    ]  # fmt: skip
+    ]
     return [(kind, words) for needed, kind, words in samples if needed]
 
 

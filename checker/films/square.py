@@ -73,11 +73,18 @@ Captured = list[tuple[int, np.ndarray]]
 def visits(steps: Sequence[Step], square: Square, extent: tuple[int, int]) -> Visits:
     """Follow every program: which pairs of tiles met in a `tl.dot`, and what was held then. `extent` is that of the whole square."""
     multiply = any(s.event.kind == "dot" for s in steps)
-    names = [next((n for n in e.names for s in steps if _value(s.event.state.get(n), e) is not None), e.names[0]) for e in square.lens]  # fmt: skip
+    names = [
+        next((n for n in e.names for s in steps if _value(s.event.state.get(n), e) is not None), e.names[0])
+        for e in square.lens
+    ]
     out = Visits([Held() for _ in steps], names, [e.note for e in square.lens])
     captured: list[Captured] = [[] for _ in square.lens]
     for program_steps in by_program(steps):
-        met = [(pair, during) for pair, during in _pairs(program_steps, square, extent) if not multiply or any(s.event.kind == "dot" for s in during)]  # fmt: skip
+        met = [
+            (pair, during)
+            for pair, during in _pairs(program_steps, square, extent)
+            if not multiply or any(s.event.kind == "dot" for s in during)
+        ]
         for pair, during in met:
             first = _makes(during, names[0], multiply)
             for step in during:
@@ -112,7 +119,9 @@ def _pairs(program_steps: Sequence[Step], square: Square, extent: tuple[int, int
                 columns = flat.box[:2]
             if rows and columns and flat.active:
                 (r0, r1), (c0, c1) = rows[1], columns
-                pairs.append((Pair(rows[0], (r0, min(r1, extent[0])), (c0, min(c1, extent[1])), (r1 - r0, c1 - c0)), []))  # fmt: skip
+                pairs.append(
+                    (Pair(rows[0], (r0, min(r1, extent[0])), (c0, min(c1, extent[1])), (r1 - r0, c1 - c0)), [])
+                )
                 depth = len(step.event.loops)
         elif depth is not None and len(step.event.loops) < depth:
             depth = None
@@ -148,7 +157,10 @@ def _results(
             continue
         name = names[place]
         trigger = enlarged.changes or name
-        lingers = any(e.when == "before" and e.changes not in ("", n) and trigger in (e.changes, n) for e, n in zip(square.lens, names, strict=True))  # fmt: skip
+        lingers = any(
+            e.when == "before" and e.changes not in ("", n) and trigger in (e.changes, n)
+            for e, n in zip(square.lens, names, strict=True)
+        )
         kept: tuple[Pair | None, np.ndarray | None] = (None, None)
         for step in program_steps:
             pair, old = out.at[step.at].pair, step.event.state

@@ -162,7 +162,11 @@ def _values(film: FilmData, t: PlacedTensor, slice_: int, scenes: Scenes) -> lis
         out.append(Word((t.name, slice_, i), at) if t.name in film.written else at)
     if t.name in film.written:
         last: dict[int, int] = {}
-        stores = [(s, elements(t, s)) for s in film.steps if s.event.tensor == t.name and s.stores and s.tile and s.tile.slice == slice_]  # fmt: skip
+        stores = [
+            (s, elements(t, s))
+            for s in film.steps
+            if s.event.tensor == t.name and s.stores and s.tile and s.tile.slice == slice_
+        ]
         for step, touched in stores:
             last |= dict.fromkeys(touched, step.at)
         for step, touched in stores:
@@ -242,7 +246,11 @@ def _shared(t: PlacedTensor, steps: Sequence[Step], scenes: Scenes) -> list[tupl
     for step in (s for s in steps if s.event.kind == "atomic" and s.tile):
         assert step.tile is not None
         touched = [(step.tile.slice, e) for e in elements(t, step)]
-        fresh = [divmod(e, t.cols) for s, e in touched if len(who[s, e] - {step.program}) == 1 and step.program not in who[s, e]]  # fmt: skip
+        fresh = [
+            divmod(e, t.cols)
+            for s, e in touched
+            if len(who[s, e] - {step.program}) == 1 and step.program not in who[s, e]
+        ]
         for place in touched:
             who[place].add(step.program)
         most = max((len(who[place]) for place in touched), default=0)
@@ -278,7 +286,12 @@ def _fills(t: PlacedTensor, step: Step) -> Picture:
     out: list[Shape] = [Path("masked", "".join(hatch(q, 6) for q in masked(t, step)))]
     if step.event.out_of_bounds and tile.runs is None:
         r0, r1, c0, c1 = tile.box
-        beyond = [(r0, r1, max(c0, t.cols), c1), (max(r0, t.rows), r1, c0, min(c1, t.cols)), (r0, r1, c0, min(0, c1)), (r0, min(0, r1), c0, c1)]  # fmt: skip
+        beyond = [
+            (r0, r1, max(c0, t.cols), c1),
+            (max(r0, t.rows), r1, c0, min(c1, t.cols)),
+            (r0, r1, c0, min(0, c1)),
+            (r0, min(0, r1), c0, c1),
+        ]
         for q in (t.place(b) for b in beyond if b[1] > b[0] and b[3] > b[2]):
             out += [rect(q, "ground|outside"), Path("outside-lines", hatch(q, 8) + hatch(q, 8, back=True))]
     if tile.touched:
@@ -334,7 +347,9 @@ def _values_before(film: FilmData, t: PlacedTensor, running: RunningState) -> li
                 slice_, (start, stop) = place
                 a, b = max(start, 0), min(stop, t.rows)
                 found = {i: vector(step.event.state.get(name)) for i, name in enumerate(t.columns)}
-                numbers = {i: v[a - start : b - start] for i, v in found.items() if v is not None and len(v) == stop - start}  # fmt: skip
+                numbers = {
+                    i: v[a - start : b - start] for i, v in found.items() if v is not None and len(v) == stop - start
+                }
                 out[step.at] = ((slice_, a, b), numbers) if any(numbers.values()) else None
             place = after or place
     return out
@@ -377,7 +392,15 @@ def _column_values(
     return list(used)
 
 
-def _texts(t: PlacedTensor, i: int, start: int, old: Sequence[float | None], fresh: list[float] | None, marked: Sequence[bool], span: tuple[float, float]) -> Picture:  # fmt: skip
+def _texts(
+    t: PlacedTensor,
+    i: int,
+    start: int,
+    old: Sequence[float | None],
+    fresh: list[float] | None,
+    marked: Sequence[bool],
+    span: tuple[float, float],
+) -> Picture:
     """``before → after`` in every row."""
     out: list[Shape] = []
     x, w, h = t.column_x(i), t.column_width, t.uy
@@ -395,7 +418,15 @@ def _texts(t: PlacedTensor, i: int, start: int, old: Sequence[float | None], fre
     return tuple(out)
 
 
-def _bars(t: PlacedTensor, i: int, start: int, old: Sequence[float | None], fresh: list[float] | None, marked: Sequence[bool], span: tuple[float, float]) -> Picture:  # fmt: skip
+def _bars(
+    t: PlacedTensor,
+    i: int,
+    start: int,
+    old: Sequence[float | None],
+    fresh: list[float] | None,
+    marked: Sequence[bool],
+    span: tuple[float, float],
+) -> Picture:
     """One bar for each row: those of the program of the step, those of others, and marks of divergences."""
     shown = fresh or [math.nan if v is None else v for v in old]
     x, w = t.column_x(i), t.column_width
@@ -403,7 +434,9 @@ def _bars(t: PlacedTensor, i: int, start: int, old: Sequence[float | None], fres
     low, high = span if span[1] > span[0] else (span[0] - 1, span[0] + 1)
     text = levels(np.array(shown), low, high)
     out: list[Shape] = [bars(at, text, "bar-now" if fresh else "bar-past")]
-    d = "".join(f"M{pixels(x + w + 2)} {pixels(at[1] + r * t.uy)}v{pixels(max(t.uy, 2))}" for r, bad in enumerate(marked) if bad)  # fmt: skip
+    d = "".join(
+        f"M{pixels(x + w + 2)} {pixels(at[1] + r * t.uy)}v{pixels(max(t.uy, 2))}" for r, bad in enumerate(marked) if bad
+    )
     return (*out, Path("departs thick", d)) if d else tuple(out)
 
 
@@ -512,7 +545,9 @@ def _lens(film: FilmData, visits: Visits, square: Square, scenes: Scenes) -> lis
         for i, picture in held.pictures.items():
             down, across = held.pair.inside if held.pair else (1.0, 1.0)
             vector_, result = square.lens[i].vector, square.lens[i].when != "made"
-            shapes: list[Shape] = [bars(boxes[i], picture) if isinstance(picture, str) else Cells(boxes[i], *picture, signed[i])]  # fmt: skip
+            shapes: list[Shape] = [
+                bars(boxes[i], picture) if isinstance(picture, str) else Cells(boxes[i], *picture, signed[i])
+            ]
             shapes += _beyond(boxes[i], down, 1.0 if vector_ or result else across)
             shapes.append(rect(boxes[i], "edge dot" if square.lens[i].when == "after" else "frame"))
             scenes.flash(k, ("lens", i), tuple(shapes))

@@ -114,7 +114,9 @@ def _picture(layout: str, read: str) -> Markup:
     high = _TOP + 24 * lines + 28
     sentence = f"{caption[:1].upper()}{caption[1:]}."
     out.append(svg_text(0, high - 8, sentence, "warn" if number > 1 else "good", bold=True))
-    svg = Markup('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 440 {:g}" width="100%" role="img" aria-label="{}" font-size="11" font-family="system-ui,sans-serif">{}</svg>')  # fmt: skip
+    svg = Markup(
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 440 {:g}" width="100%" role="img" aria-label="{}" font-size="11" font-family="system-ui,sans-serif">{}</svg>'
+    )
     return svg.format(high, caption, Markup("").join(out))
 
 

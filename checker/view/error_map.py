@@ -110,8 +110,17 @@ def _draw(mismatch: Mismatch, top: float) -> tuple[Markup, tuple[float, float, f
     if mismatch.writers is not None and (np.asarray(mismatch.writers) < 0).any():
         colours.append((UNWRITTEN, "never stored"))
     handles = [Patch(fc=colour, ec=INK, lw=0.5, label=label) for colour, label in colours]
-    figure.legend(handles=handles, loc="lower center", ncol=5, fontsize=7, frameon=False, labelcolor=INK, handlelength=1.1,
-                  columnspacing=1.0, borderaxespad=0.1)  # fmt: skip
+    figure.legend(
+        handles=handles,
+        loc="lower center",
+        ncol=5,
+        fontsize=7,
+        frameon=False,
+        labelcolor=INK,
+        handlelength=1.1,
+        columnspacing=1.0,
+        borderaxespad=0.1,
+    )
     inch = 72.0  # in matplotlib's SVG
     ground = (inch * _LEFT * _WIDE, inch * (tall - 0.56 - high), inch * _SHARE * _WIDE, inch * high)
     return inline_svg(figure), ground

@@ -65,7 +65,9 @@ def memory_levels(marks: Sequence[tuple[str, int]] = (), words: str = "") -> Plo
     for i, line in enumerate(lines):
         out.append(svg_text(0, bottom + 14 + 16 * i, line, "ink" if words and i == 0 else "soft"))
     high = bottom + 16 * len(lines) + 6
-    svg = Markup('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {:g} {:g}" width="100%" font-family="system-ui,sans-serif" font-size="12">{}</svg>')  # fmt: skip
+    svg = Markup(
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {:g} {:g}" width="100%" font-family="system-ui,sans-serif" font-size="12">{}</svg>'
+    )
     return Plot(svg.format(WIDE, high, Markup("").join(out)), _alt(marks, words))
 
 
@@ -73,10 +75,16 @@ def _level(level: Level, y: float) -> Markup:
     """A bar as long as one of it is large, and all of them together behind it."""
     rect = Markup('<rect x="{:.1f}" y="{:g}" width="{:.1f}" height="22" rx="3" fill="{}" fill-opacity="{:g}"/>')
     colour, total = variable(level.colour), level.each * level.count
-    bars = rect.format(LEFT, y, _at(total) - LEFT, colour, 0.28) + rect.format(LEFT, y, _at(level.each) - LEFT, colour, 1)  # fmt: skip
+    bars = rect.format(LEFT, y, _at(total) - LEFT, colour, 0.28) + rect.format(
+        LEFT, y, _at(level.each) - LEFT, colour, 1
+    )
     held = f"{level.count} × {_size(level.each)}" if level.count > 1 else _size(level.each)
     full = level.count == 1 and _at(total) > RIGHT - 60
-    amount = svg_text(_at(total) - 6, y + 15, held, "bg", "end", bold=True) if full else svg_text(_at(total) + 6, y + 15, held, "ink")  # fmt: skip
+    amount = (
+        svg_text(_at(total) - 6, y + 15, held, "bg", "end", bold=True)
+        if full
+        else svg_text(_at(total) + 6, y + 15, held, "ink")
+    )
     names = svg_text(0, y + 9, level.name, "ink", bold=True) + svg_text(0, y + 24, level.where, "soft")
     speed = f"{level.bandwidth / 1e12:.3g} TB/s" if level.bandwidth else "no wait"
     latency = f"{level.cycles} cycles, {level.cycles / CLOCK * 1e9:.0f} ns" if level.cycles else "none"
@@ -104,7 +112,9 @@ def _at(amount: float) -> float:
 
 def _line(x: float, top: float, bottom: float, colour: str, dash: str = "") -> Markup:
     dashed = Markup(' stroke-dasharray="{}"').format(dash) if dash else Markup("")
-    return Markup('<path d="M{:.1f} {:g}V{:g}" stroke="{}" stroke-width="{}"{}/>').format(x, top, bottom, variable(colour), 1.6 if dash else 0.8, dashed)  # fmt: skip
+    return Markup('<path d="M{:.1f} {:g}V{:g}" stroke="{}" stroke-width="{}"{}/>').format(
+        x, top, bottom, variable(colour), 1.6 if dash else 0.8, dashed
+    )
 
 
 def _alt(marks: Sequence[tuple[str, int]], words: str) -> str:

@@ -133,7 +133,9 @@ def levels_plot(
     if not levels:
         raise ValueError("levels_plot needs at least one level")
     left = min(0.03 + 0.0125 * max(map(len, levels)), 0.5)
-    figure, axes = _bar_axes(list(levels), title, pitch=0.5, below=0.4, margins=0.95, left=left, right=0.98, wide=6.4, fontsize=8.5)  # fmt: skip
+    figure, axes = _bar_axes(
+        list(levels), title, pitch=0.5, below=0.4, margins=0.95, left=left, right=0.98, wide=6.4, fontsize=8.5
+    )
     thick = 0.8 / len(names)
     for i, rates in enumerate(levels.values()):
         for j, (rate, (colour, _)) in enumerate(zip(rates, _CONTESTANTS, strict=False)):
@@ -152,9 +154,18 @@ def levels_plot(
 
 
 def _bar_axes(
-    names: Sequence[str], title: str, *, pitch: float, below: float, margins: float, left: float, low: float = 0.4,
-    right: float = 0.97, wide: float = 6.0, fontsize: float = 9.0,
-) -> tuple[Figure, Axes]:  # fmt: skip
+    names: Sequence[str],
+    title: str,
+    *,
+    pitch: float,
+    below: float,
+    margins: float,
+    left: float,
+    low: float = 0.4,
+    right: float = 0.97,
+    wide: float = 6.0,
+    fontsize: float = 9.0,
+) -> tuple[Figure, Axes]:
     """A figure for one group of horizontal bars per name, the first on top.
 
     `pitch`, `below`, `margins` (above and below together) and `wide` are in inches, `left` and `right` parts of the width; `low`

@@ -74,7 +74,11 @@ def test_tiles_are_visited_in_the_order_of_the_loops(name: str, order: str, tmp_
     visits = films.solved(name, tmp_path).film.visits
     assert visits is not None
     rows, columns = range(0, 48, 16), range(0, 64, 16)
-    expected = [(r, c) for r in rows for c in columns] if order == "queries outside" else [(r, c) for c in columns for r in rows]  # fmt: skip
+    expected = (
+        [(r, c) for r in rows for c in columns]
+        if order == "queries outside"
+        else [(r, c) for c in columns for r in rows]
+    )
     assert [(p.rows[0], p.columns[0]) for p in visits.pairs] == expected
 
 
@@ -123,7 +127,12 @@ def test_tiles_that_a_causal_kernel_skips_are_told_at_its_end(tmp_path: Path) ->
 
 def test_a_kernel_without_scores_by_name_still_has_its_tiles(tmp_path: Path) -> None:
     source = films.edited("flash_attention", ("s = tl", "t = tl"), ("(s", "(t"), (", s,", ", t,"))
-    source = replace(source, source=source.source.replace("p = tl.exp(", "w = tl.exp(").replace("p.to", "w.to").replace("tl.sum(p", "tl.sum(w"))  # fmt: skip
+    source = replace(
+        source,
+        source=source.source.replace("p = tl.exp(", "w = tl.exp(")
+        .replace("p.to", "w.to")
+        .replace("tl.sum(p", "tl.sum(w"),
+    )
     visits = films.shoot("flash_attention", source, tmp_path).film.visits
     assert visits is not None
     assert len(visits.pairs) == 12
@@ -184,7 +193,10 @@ def test_the_words_say_what_a_step_does(tmp_path: Path) -> None:
     state = state_of(films.solved("causal_linear_attention_chunked", tmp_path, N=48))
     assert words_of(state, "starts") == ["state starts from s0"]
     assert words_of(state, "adds")[1] == "state += φ(k[16:32])ᵀ · v[16:32]"
-    assert words_of(state, "reads")[:2] == ["φ(q[0:16]) · state, which holds no keys so far", "φ(q[16:32]) · state, which holds keys 0:16"]  # fmt: skip
+    assert words_of(state, "reads")[:2] == [
+        "φ(q[0:16]) · state, which holds no keys so far",
+        "φ(q[16:32]) · state, which holds keys 0:16",
+    ]
     said = {at.words for at in state.at}
     assert {"a = φ(q[32:48]) · φ(k[32:48])ᵀ, on chip", "+ a · v[32:48]: the keys of this chunk"} <= said
     state = state_of(films.solved("causal_linear_attention_parallel", tmp_path, N=56))
@@ -210,7 +222,13 @@ def test_a_state_read_too_late_shows_its_own_chunk_in_the_square(tmp_path: Path)
 
 def test_the_state_is_found_under_another_name(tmp_path: Path) -> None:
     """By what is stored to s and z, whatever it is called."""
-    edits = [("state", "everything"), ("z += ", "total += "), ("z = tl.load", "total = tl.load"), ("q * z[", "q * total["), ("D + offs_d, z,", "D + offs_d, total,")]  # fmt: skip
+    edits = [
+        ("state", "everything"),
+        ("z += ", "total += "),
+        ("z = tl.load", "total = tl.load"),
+        ("q * z[", "q * total["),
+        ("D + offs_d, z,", "D + offs_d, total,"),
+    ]
     state = state_of(films.shoot(SEQUENTIAL[2], films.edited(SEQUENTIAL[2], *edits), tmp_path))
     assert (state.name, state.total) == ("everything", "total")
     assert words_of(state, "adds")[0] == "everything += φ(k[0:16])ᵀ · v[0:16]"
@@ -225,7 +243,10 @@ def test_read_and_added_to_in_one_step(tmp_path: Path) -> None:
 
 
 def test_a_nan_is_no_change(tmp_path: Path) -> None:
-    source = films.edited("linear_attention", ("state = tl.zeros([D, BLOCK_V], tl.float32)", 'state = tl.full([D, BLOCK_V], float("nan"), tl.float32)'))  # fmt: skip
+    source = films.edited(
+        "linear_attention",
+        ("state = tl.zeros([D, BLOCK_V], tl.float32)", 'state = tl.full([D, BLOCK_V], float("nan"), tl.float32)'),
+    )
     state = state_of(films.shoot("linear_attention", source, tmp_path))
     assert words_of(state, "adds") == []
     assert {text for at in state.at if "after" in at.pictures for text in at.pictures["after"][2]} == {"?"}
@@ -241,11 +262,19 @@ def test_a_kernel_without_a_state_is_not_given_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("style", "said"),
     [
-        ("while_loop", ["start = total: only x0", "total += x[0]", "start = total: x0 and all of x[0:1]", "end = total: x0 and all of x[0:5]"]),
+        (
+            "while_loop",
+            [
+                "start = total: only x0",
+                "total += x[0]",
+                "start = total: x0 and all of x[0:1]",
+                "end = total: x0 and all of x[0:5]",
+            ],
+        ),
         ("two_chunks_a_round", ["start = total: only x0", "total += x[0:2]", "end = total: x0 and all of x[0:5]"]),
         ("associative_scan", [""]),
     ],
-)  # fmt: skip
+)
 def test_only_additions_that_are_seen_are_told(style: str, said: list[str], tmp_path: Path) -> None:
     shot = films.shoot("linear_state_prefix", kernels.correct("linear_state_prefix")[style], tmp_path)
     told = {at.words for at in state_of(shot).at}
@@ -255,7 +284,13 @@ def test_only_additions_that_are_seen_are_told(style: str, said: list[str], tmp_
 
 def test_a_state_too_large_to_capture_is_said(tmp_path: Path) -> None:
     case = PUZZLES["linear_attention"].film.case
-    shot = films.shoot("linear_attention", films.solution("linear_attention"), tmp_path, sizes={**case.sizes, "D": 64, "D_V": 32}, meta={**case.meta, "BLOCK_V": 32})  # fmt: skip
+    shot = films.shoot(
+        "linear_attention",
+        films.solution("linear_attention"),
+        tmp_path,
+        sizes={**case.sizes, "D": 64, "D_V": 32},
+        meta={**case.meta, "BLOCK_V": 32},
+    )
     assert not any("after" in at.pictures for at in state_of(shot).at)
     assert "state: too large to be captured" in shot.html
 

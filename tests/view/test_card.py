@@ -130,9 +130,16 @@ def test_the_card_of_an_infrastructure_failure_does_not_blame_the_learner() -> N
 def hostile(**more: object) -> Verdict:
     case = replace(verdicts.CASE, family=HOSTILE, dtype=HOSTILE, layout=HOSTILE)
     gate = GateResult(
-        "compile", "compile_error", HOSTILE, line=1, detail=HOSTILE + "\nend", advice=HOSTILE, case=case,
-        findings=(Finding("race", 1, tensor=HOSTILE),), warnings=(GateWarning(HOSTILE),),
-    )  # fmt: skip
+        "compile",
+        "compile_error",
+        HOSTILE,
+        line=1,
+        detail=HOSTILE + "\nend",
+        advice=HOSTILE,
+        case=case,
+        findings=(Finding("race", 1, tensor=HOSTILE),),
+        warnings=(GateWarning(HOSTILE),),
+    )
     verdict = Verdict(HOSTILE, HOSTILE, "compile_error", "cpu", 1.0, 0, 2, (replace(gate, **more),), smallest=case)  # type: ignore[arg-type]
     return replace(
         verdict, source=f"{HOSTILE}\n'{HOSTILE}' # {HOSTILE}", diagnosis=Diagnosis(HOSTILE, HOSTILE, HOSTILE)

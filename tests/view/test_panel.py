@@ -76,7 +76,12 @@ def test_parts_may_be_missing() -> None:
 @pytest.mark.parametrize("width", [80, 100])
 def test_no_name_is_broken_in_a_terminal(width: int) -> None:
     rows = [[Cell(p.name), Cell(p.kernel), Cell(p.statement)] for p in LADDER]
-    panel = Panel("The ladder", (f"`{LADDER[-1].kernel}` comes last, and {LADDER[-2].kernel} before it.",), ("puzzle", "kernel", "asked"), rows)  # fmt: skip
+    panel = Panel(
+        "The ladder",
+        (f"`{LADDER[-1].kernel}` comes last, and {LADDER[-2].kernel} before it.",),
+        ("puzzle", "kernel", "asked"),
+        rows,
+    )
     text = printed(panel, width)
     assert [p.name for p in LADDER if not re.search(rf"\b{p.name}\b", text)] == []
     assert [p.kernel for p in LADDER if p.kernel not in text] == []

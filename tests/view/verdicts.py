@@ -48,17 +48,36 @@ def mismatch(shape: tuple[int, ...] = (5, 37), *, nan: bool = False, unwritten: 
         area = tuple((i, i + 1) for i in first[:-2]) + area[-2:]
     cut = tuple(slice(*r) for r in area)
     return Mismatch(
-        CASE, "y_ptr", shape, first, int(wrong.sum()), wrong.size, area, expected.reshape(shape)[cut], got.reshape(shape)[cut],
-        error.reshape(shape), (int(writers.reshape(shape)[first]), 0, 0), writers.reshape(shape), line_of(solution("row_softmax"), "tl.store"),
-    )  # fmt: skip
+        CASE,
+        "y_ptr",
+        shape,
+        first,
+        int(wrong.sum()),
+        wrong.size,
+        area,
+        expected.reshape(shape)[cut],
+        got.reshape(shape)[cut],
+        error.reshape(shape),
+        (int(writers.reshape(shape)[first]), 0, 0),
+        writers.reshape(shape),
+        line_of(solution("row_softmax"), "tl.store"),
+    )
 
 
 def verdict(status: Status, gates: tuple[GateResult, ...], puzzle: str = "row_softmax", **more: object) -> Verdict:
     score = float(PUZZLES[puzzle].points) if status == "passed" else 0.0
     return Verdict(
-        puzzle, "01_row_softmax.ipynb", status, "cpu", 0.84, score, float(PUZZLES[puzzle].points), gates,
-        source=more.pop("source", solution(puzzle).source), **more,  # type: ignore[arg-type]
-    )  # fmt: skip
+        puzzle,
+        "01_row_softmax.ipynb",
+        status,
+        "cpu",
+        0.84,
+        score,
+        float(PUZZLES[puzzle].points),
+        gates,
+        source=more.pop("source", solution(puzzle).source),
+        **more,  # type: ignore[arg-type]
+    )
 
 
 TRAFFIC = {"x_ptr": (Traffic(740, 0, 5, 0), 740, 0), "y_ptr": (Traffic(0, 740, 0, 5), 0, 740)}
