@@ -1,4 +1,4 @@
-"""The stage by its axes: what shares one is aligned, and nothing overlaps."""
+"""The layout of a stage: things that share an axis are aligned, and nothing overlaps."""
 
 from __future__ import annotations
 
@@ -38,42 +38,32 @@ def assert_apart(film: FilmData) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", PUZZLES)
-def test_nothing_overlaps_and_all_is_on_the_stage(name: str, tmp_path: Path) -> None:
-    assert_apart(films.solved(name, tmp_path).film)
+def test_nothing_overlaps_and_all_is_on_the_stage(tmp_path: Path) -> None:
+    for name in PUZZLES:
+        assert_apart(films.solved(name, tmp_path).film)
 
 
-@pytest.mark.parametrize(
-    ("name", "down", "across"),
-    [
-        ("flash_attention_v1", ("q", "o", "m", "l"), ("k", "v")),
-        ("attention_dq", ("q", "do", "lse", "delta", "dq"), ("k", "v")),
-        ("attention_dkdv", ("k", "v", "dk", "dv"), ("q", "do", "lse", "delta")),
-    ],
-)
-def test_attention_is_aligned_along_queries_and_keys(
-    name: str, down: tuple[str, ...], across: tuple[str, ...], tmp_path: Path
-) -> None:
-    layout = films.solved(name, tmp_path).film.layout
-    assert layout.square is not None
-    x, y, w, h = layout.square
-    for t in down:
-        assert span(layout.tensor(f"{t}_ptr"), "y") == pytest.approx((y, y + h), abs=0.2), t
-    for t in across:
-        assert span(layout.tensor(f"{t}_ptr"), "x") == pytest.approx((x, x + w), abs=0.2), t
+def test_attention_is_aligned_along_queries_and_keys(tmp_path: Path) -> None:
+    for name, down, across in (
+        ("flash_attention_v1", "q o m l", "k v"),
+        ("attention_dq", "q do lse delta dq", "k v"),
+        ("attention_dkdv", "k v dk dv", "q do lse delta"),
+    ):
+        layout = films.solved(name, tmp_path).film.layout
+        assert layout.square is not None
+        x, y, w, h = layout.square
+        for t in down.split():
+            assert span(layout.tensor(f"{t}_ptr"), "y") == pytest.approx((y, y + h), abs=0.2), (name, t)
+        for t in across.split():
+            assert span(layout.tensor(f"{t}_ptr"), "x") == pytest.approx((x, x + w), abs=0.2), (name, t)
+        if name == "flash_attention_v1":
+            q, k, v, o, m = (layout.tensor(f"{n}_ptr") for n in "qkvom")
+            assert w / 64 == pytest.approx(h / 48, rel=0.01), "one scale for queries and keys"
+            assert span(q, "x")[1] < x < x + w < span(m, "x")[0] < span(o, "x")[0], "inputs before, outputs behind"
+            assert span(k, "y")[1] < y < y + h < span(v, "y")[0]
 
 
-def test_what_is_read_stands_before_the_square_and_what_is_written_behind_it(tmp_path: Path) -> None:
-    layout = films.solved("flash_attention_v1", tmp_path).film.layout
-    q, k, v, o, m = (layout.tensor(f"{n}_ptr") for n in "qkvom")
-    assert layout.square is not None
-    x, y, w, h = layout.square
-    assert w / 64 == pytest.approx(h / 48, rel=0.01), "one scale for queries and keys"
-    assert span(q, "x")[1] < x < x + w < span(m, "x")[0] < span(o, "x")[0]
-    assert span(k, "y")[1] < y < y + h < span(v, "y")[0]
-
-
-def test_a_state_stands_where_its_product_is_written(tmp_path: Path) -> None:
+def test_a_state_is_drawn_where_its_product_would_be_written(tmp_path: Path) -> None:
     layout = films.solved("causal_linear_attention_chunked", tmp_path).film.layout
     q, k, v, o = (layout.tensor(f"{n}_ptr") for n in "qkvo")
     x, y, w, h = layout.state["after"]
@@ -86,12 +76,12 @@ def test_a_state_stands_where_its_product_is_written(tmp_path: Path) -> None:
     assert layout.state["before"][1:] == (y, w, h), "before and after at one scale"
 
 
-def test_states_of_chunks_stand_in_a_row(tmp_path: Path) -> None:
+def test_states_of_chunks_are_in_a_row(tmp_path: Path) -> None:
     film = films.solved("linear_chunk_states", tmp_path, N=56).film
     stored = {n: [s.tile for s in film.steps if s.stores and s.event.tensor == n] for n in ("s_ptr", "z_ptr")}
     assert [tile.box for tile in stored["s_ptr"]] == [(0, 16, c * 19, c * 19 + 16) for c in range(4)]
     assert [tile.box for tile in stored["z_ptr"]] == [(0, 16, c * 19, c * 19 + 1) for c in range(4)]
-    assert stored["s_ptr"][1].label == "[0, 0, 1, 0:16, 0:16]", "indices stay those of the tensor"
+    assert stored["s_ptr"][1].label == "[0, 0, 1, 0:16, 0:16]", "the indices of the tensor"
 
 
 def test_a_vector_of_rows_stands_upright(tmp_path: Path) -> None:
@@ -100,8 +90,8 @@ def test_a_vector_of_rows_stands_upright(tmp_path: Path) -> None:
     assert span(m, "y") == span(l_part, "y")
 
 
-def test_what_hangs_over_has_its_place(tmp_path: Path) -> None:
-    """The third tile of keys, of 8 that there are."""
+def test_tiles_past_the_end_have_room(tmp_path: Path) -> None:
+    """The third tile of keys has only 8."""
     layout = films.solved("linear_attention", tmp_path, N_KV=40).film.layout
     k, v = layout.tensor("k_ptr"), layout.tensor("v_ptr")
     assert (k.rows, k.r1, v.rows, v.r1) == (40, 48, 40, 48)

@@ -42,7 +42,7 @@ def data_of(html: str) -> dict:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", PUZZLES)
-def test_films_of_all_solutions_are_well_formed_and_small(name: str, tmp_path: Path) -> None:
+def test_the_film_of_a_solution_is_well_formed_and_small(name: str, tmp_path: Path) -> None:
     shot = films.solved(name, tmp_path)
     data, film = data_of(shot.html), shot.film
     tags = Page(shot.html).tags

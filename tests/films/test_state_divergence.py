@@ -59,11 +59,10 @@ LADDER_FAMILIES = ("normal", "ascending", "deep", "positive", "masked", "first_c
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("kind", RIGHT)
-def test_right_kernels_are_never_marked(kind: str, tmp_path: Path) -> None:
-    name, source = RIGHT[kind]
-    for family in FAMILIES.get(name, LADDER_FAMILIES):
-        assert films.shoot(name, source, tmp_path, family=family).film.divergences == [], family
+def test_right_kernels_are_never_marked(tmp_path: Path) -> None:
+    for kind, (name, source) in RIGHT.items():
+        for family in FAMILIES.get(name, LADDER_FAMILIES):
+            assert films.shoot(name, source, tmp_path, family=family).film.divergences == [], (kind, family)
 
 
 MARKED = [
@@ -97,45 +96,35 @@ MARKED = [
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    ("name", "misconception", "family", "variable", "chunk", "walk"), MARKED, ids=[f"{m[0]}-{m[1]}" for m in MARKED]
-)
-def test_wrong_kernels_are_marked_at_the_right_chunk(
-    name: str, misconception: str, family: str, variable: str, chunk: int, walk: int, tmp_path: Path
-) -> None:
-    shot = films.shoot(name, films.wrong(name, misconception), tmp_path, family=family)
-    first = shot.film.divergences[0]
-    assert (first.name, first.chunk, first.walk) == (variable, chunk, walk)
-    event = shot.trace.events[first.at]
-    if name == V1:  # the visit begins where the second tile of the pair is loaded
-        assert (event.kind, event.tensor, first.row) == ("load", "q_ptr", 0)
-        assert dict(event.loops) == {"start_n": 16 * (chunk - 1), "start_m": 0}
-    elif name in LADDER:
-        assert (event.kind, event.tensor) == ("load", "x_ptr")
-        assert event.tile is not None
-        assert event.tile.box[1][0] == (chunk - 1) * shot.case.meta["BLOCK_N"]
-    else:
-        assert (event.kind, event.tensor) == ("load", "k_ptr")
+def test_wrong_kernels_are_marked_at_the_right_chunk(tmp_path: Path) -> None:
+    for name, misconception, family, variable, chunk, pass_ in MARKED:
+        shot = films.shoot(name, films.wrong(name, misconception), tmp_path, family=family)
+        first = shot.film.divergences[0]
+        assert (first.name, first.chunk, first.walk) == (variable, chunk, pass_), (name, misconception)
+        event = shot.trace.events[first.at]
+        if name == V1:  # the visit begins where the second tile of the pair is loaded
+            assert (event.kind, event.tensor, first.row) == ("load", "q_ptr", 0)
+            assert dict(event.loops) == {"start_n": 16 * (chunk - 1), "start_m": 0}
+        else:
+            assert (event.kind, event.tensor) == ("load", "x_ptr" if name in LADDER else "k_ptr")
+        if name in LADDER:
+            assert event.tile is not None
+            assert event.tile.box[1][0] == (chunk - 1) * shot.case.meta["BLOCK_N"]
 
 
-def test_the_exact_value_is_that_of_what_was_seen(tmp_path: Path) -> None:
+def test_a_divergence_is_reported_once_with_its_exact_value(tmp_path: Path) -> None:
     shot = films.shoot("online_softmax", films.wrong("online_softmax", "sum_not_rescaled"), tmp_path)
     first = shot.film.divergences[0]
     seen = shot.values["x_ptr"][first.row, :8].double()
     assert first.want == pytest.approx((seen - seen.max()).exp().sum().item())
     assert first.words(True) == f"After chunk 2, l_i of row 0 should be {first.want:.4g} and is {first.got:.4g}."
-
-
-def test_a_divergence_is_told_once_with_what_follows_it(tmp_path: Path) -> None:
-    shot = films.shoot("online_softmax", films.wrong("online_softmax", "sum_not_rescaled"), tmp_path)
     marks = [note for note in shot.film.notes if note.kind == "running value"]
     assert [(shot.trace.events[note.at].program[0], note.listed) for note in marks] == [(0, True), (1, False)]
-    html = shot.html
-    assert html.count('class="finding"') == 1
-    assert "1 other program goes wrong too" in html
+    assert shot.html.count('class="finding"') == 1
+    assert "1 other program goes wrong too" in shot.html
 
 
-# ---- state that lives in memory: the rows pass by, and every visit leaves numbers behind -------------------------------
+# ---- a state in memory: every visit of a tile of rows leaves numbers behind -------------------------------
 
 PAST_THE_ENDS = {"H": 2, "N_Q": 37, "N_KV": 40, "D": 16}
 
@@ -157,22 +146,19 @@ V1_HONEST = {
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("family", ["ramp", "negative", "sink"])
-@pytest.mark.parametrize("style", V1_HONEST)
-def test_right_numbers_in_memory_are_never_marked(style: str, family: str, tmp_path: Path) -> None:
-    sizes = PAST_THE_ENDS if family != "ramp" else PUZZLES[V1].film.case.sizes
-    shot = films.shoot(V1, V1_HONEST[style], tmp_path, family=family, sizes=sizes)
-    assert any("m_new" in e.state and "l_new" in e.state for e in shot.trace.events), "there was something to compare"
-    assert shot.film.divergences == []
+def test_right_numbers_in_memory_are_never_marked(tmp_path: Path) -> None:
+    for style, source in V1_HONEST.items():
+        for family in ("ramp", "negative", "sink"):
+            sizes = PAST_THE_ENDS if family != "ramp" else PUZZLES[V1].film.case.sizes
+            shot = films.shoot(V1, source, tmp_path, family=family, sizes=sizes)
+            assert any("m_new" in e.state and "l_new" in e.state for e in shot.trace.events), "nothing to compare"
+            assert shot.film.divergences == [], (style, family)
 
 
-def test_padding_is_marked_at_the_tile_that_has_it(tmp_path: Path) -> None:
+def test_wrong_numbers_in_memory_are_marked_at_their_tile(tmp_path: Path) -> None:
     shot = films.shoot(V1, films.wrong(V1, "padding_keys_counted"), tmp_path, family="negative", sizes=PAST_THE_ENDS)
     assert {(d.chunk, d.name) for d in shot.film.divergences} == {(3, "m_new"), (3, "l_new")}
     assert {(*d.lead, d.row) for d in shot.film.divergences} == {(h, row) for h in range(2) for row in range(37)}
-
-
-def test_a_divergence_of_the_first_order_is_told_below_its_film(tmp_path: Path) -> None:
     shot = films.shoot(V1, films.wrong(V1, "sum_not_rescaled"), tmp_path)
     (mark,) = [note for note in shot.film.notes if note.kind == "running value"]
     assert mark.message.startswith("After chunk 2, l_new of row 0, 0 should be ")
