@@ -136,6 +136,10 @@ class Moved:
     def over(self) -> bool:
         return self.moved > self.allowed
 
+    def percent(self, amount: int) -> str:
+        """Of the length of a bar that holds both."""
+        return f"{100 * amount / max(self.moved, self.allowed, 1):.1f}%"
+
     @property
     def words(self) -> str:
         text = f"{size(self.moved)} of {size(self.allowed)}"
@@ -306,7 +310,7 @@ def _passed(verdict: Verdict) -> Iterator[Part]:
 def _cause(diagnosis: Diagnosis) -> Section | Paragraph:
     if diagnosis.misconception is None:
         return Paragraph(diagnosis.note, "aside")
-    sentences = (("Believed", diagnosis.believed), ("Instead", diagnosis.instead), ("Try", diagnosis.try_))
+    sentences = (("You may have assumed", diagnosis.believed), ("In fact", diagnosis.instead), ("Try", diagnosis.try_))
     heading = f"This behaves exactly like a known mistake: {diagnosis.misconception.replace('_', ' ')}"
     return Section("cause", heading, tuple(sentence for sentence in sentences if sentence[1]))
 

@@ -68,8 +68,8 @@ def test_wrong_values_are_shown_with_place_writer_and_line() -> None:
     assert "the first is y[2, 0]. Program 2 stored it on line 27." in html
     assert html.count('class="wrong first"') == 1
     assert "Smallest failing shape:</b> M = 1, N = 3, BLOCK_N = 4" in html
-    assert "<b>Believed:</b>" in html
-    assert "<b>Instead:</b>" in html
+    assert "<b>You may have assumed:</b>" in html
+    assert "<b>In fact:</b>" in html
     assert "masked lanes zero" in html
 
 
