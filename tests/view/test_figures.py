@@ -1,4 +1,4 @@
-"""The notebooks' figures follow a dark page: no white ground is left on it, and every word can be read on either."""
+"""The notebooks' figures on a dark page: no white ground remains, and every word is legible in both themes."""
 
 from __future__ import annotations
 

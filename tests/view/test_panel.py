@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import fields, replace
 
-import pytest
-
 from checker.course import LADDER
 from checker.view.panel import Cell, Panel
 from tests.view.pages import HOSTILE, Page, printed
@@ -47,8 +45,7 @@ def test_page_and_terminal_say_everything() -> None:
     assert ("code", {"class": "whole"}) in page.tags
 
 
-@pytest.mark.parametrize("field", [field.name for field in fields(Panel)])
-def test_hostile_text_stays_text(field: str) -> None:
+def test_hostile_text_stays_text() -> None:
     hostile: dict[str, object] = {
         "heads": (HOSTILE,) * 3,
         "rows": ((Cell(HOSTILE, code=HOSTILE),) * 3,),
@@ -56,9 +53,10 @@ def test_hostile_text_stays_text(field: str) -> None:
         "title": HOSTILE,
         "code": HOSTILE,
     }
-    page = Page(replace(PANEL, **{field: hostile.get(field, (HOSTILE,))}).html())  # type: ignore[arg-type]
-    assert HOSTILE in page.text
-    assert page.harmless
+    for field in fields(Panel):
+        page = Page(replace(PANEL, **{field.name: hostile.get(field.name, (HOSTILE,))}).html())  # type: ignore[arg-type]
+        assert HOSTILE in page.text, field.name
+        assert page.harmless
 
 
 def test_names_and_numbers_are_broken_only_where_they_do_not_fit() -> None:
@@ -73,15 +71,9 @@ def test_parts_may_be_missing() -> None:
     assert printed(Panel("Bare"), 80) == "Bare\n"
 
 
-@pytest.mark.parametrize("width", [80, 100])
-def test_no_name_is_broken_in_a_terminal(width: int) -> None:
+def test_no_name_is_broken_in_a_terminal() -> None:
     rows = [[Cell(p.name), Cell(p.kernel), Cell(p.statement)] for p in LADDER]
-    panel = Panel(
-        "The ladder",
-        (f"`{LADDER[-1].kernel}` comes last, and {LADDER[-2].kernel} before it.",),
-        ("puzzle", "kernel", "asked"),
-        rows,
-    )
-    text = printed(panel, width)
-    assert [p.name for p in LADDER if not re.search(rf"\b{p.name}\b", text)] == []
-    assert [p.kernel for p in LADDER if p.kernel not in text] == []
+    text = printed(Panel("The ladder", heads=("puzzle", "kernel", "task"), rows=rows), 80)
+    for puzzle in LADDER:
+        assert re.search(rf"\b{puzzle.name}\b", text)
+        assert puzzle.kernel in text
