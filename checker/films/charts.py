@@ -15,13 +15,13 @@ from checker.films.updates import Addition
 from checker.view.formats import number
 
 WIDTH, LEFT, RIGHT = 300.0, 84.0, 236.0
-"""Of a panel; its bars and lines lie between LEFT and RIGHT, with their names before and numbers behind them."""
+"""Of a panel. Bars and lines are between LEFT and RIGHT, their names before and their numbers behind."""
 TOP, ROW = 24.0, 20.0
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One panel: what it shows, for those who cannot see it, its parts, and its height."""
+    """One panel: what it shows, for readers who cannot see it, its parts, and its height."""
 
     about: str
     parts: list[Part]
@@ -29,12 +29,12 @@ class Chart:
 
 
 def charts(film: FilmData, scenes: Scenes) -> list[Chart]:
-    """The panels that a film has: bars where sums are mended, lines where the rows of a tensor have a running state."""
+    """The panels of a film: bars if sums are rescaled, lines if the rows of a tensor have a running state."""
     out = []
-    taken = [(key, [getattr(row, key) for row in film.updates]) for key in ("sums", "accumulators")]
-    wrong = any(not t.right for _, rows in taken for by_step in rows for t in by_step.values())
+    additions = [(key, [getattr(row, key) for row in film.updates]) for key in ("sums", "accumulators")]
+    wrong = any(not a.right for _, rows in additions for by_step in rows for a in by_step.values())
     height = TOP + ROW * (5 if wrong else 4)
-    for key, rows in taken:
+    for key, rows in additions:
         if any(rows):
             name = next(t.name for by_step in rows for t in by_step.values()).partition("[")[0]
             about = f"{name}: what it was, times the factor, plus the new terms"
@@ -50,16 +50,16 @@ LABELS = ("before", "", "+ new terms", "= after", "≠ it holds")
 
 
 def _bars(film: FilmData, key: str, wrong: bool, scenes: Scenes) -> list[Part]:
-    """What was there, what the factor leaves of it, the new terms, and their sum; where a film needs it, what the kernel holds."""
+    """The old sum, what the factor leaves of it, the new terms, and the result; if some kernel value is wrong, that too."""
     out: list[Part] = [Word((key, "name"), Text(0, 12, "", "mono", 12))]
     for i in range(5 if wrong else 4):
         y, name = TOP + i * ROW + 13, "side warn" if i == 4 else "side"
         out.append(Word((key, "label", i), Text(0, y, "", name, 12)))
         out.append(Word((key, "value", i), Text(RIGHT + 6, y, "", name, 12)))
     for row in film.updates:
-        taken: dict[int, Addition] = getattr(row, key)
+        additions: dict[int, Addition] = getattr(row, key)
         for step in (s for s in film.steps if s.at in row.steps):
-            now = taken.get(step.at)
+            now = additions.get(step.at)
             shown = _numbers(now) if now else {}
             named = now.name + ("" if "[" in now.name else film.row_words(row)) if now else ""
             scenes.put(step.at, (key, "name"), named, own=True)
@@ -75,22 +75,22 @@ def _short(factor: float) -> str:
     return f"{factor:.3g}" if factor == 0 or factor >= 1e-3 else number(factor, 6)
 
 
-def _numbers(taken: Addition) -> dict[int, str]:
-    values = [taken.old, taken.kept, taken.new, taken.want, *([] if taken.right else [taken.got])]
+def _numbers(addition: Addition) -> dict[int, str]:
+    values = [addition.old, addition.kept, addition.new, addition.want, *([] if addition.right else [addition.got])]
     return {i: number(value, 6) for i, value in enumerate(values)}
 
 
-def _shapes(taken: Addition) -> Picture:
-    finite = [v for v in (taken.old, taken.kept, taken.want, taken.got) if math.isfinite(v)]
+def _shapes(addition: Addition) -> Picture:
+    finite = [v for v in (addition.old, addition.kept, addition.want, addition.got) if math.isfinite(v)]
     low, high = min(0.0, *finite), max(0.0, *finite)
     unit = (RIGHT - LEFT) / ((high - low) or 1.0)
     bars = [
-        (0, "bar-past", 0.0, taken.old),
-        (1, "bar-now", 0.0, taken.kept),
-        (2, "bar-new", taken.kept, taken.want),
-        (3, "bar-now", 0.0, taken.kept),
-        (3, "bar-new", taken.kept, taken.want),
-        *([] if taken.right else [(4, "bar-got", 0.0, taken.got)]),
+        (0, "bar-past", 0.0, addition.old),
+        (1, "bar-now", 0.0, addition.kept),
+        (2, "bar-new", addition.kept, addition.want),
+        (3, "bar-now", 0.0, addition.kept),
+        (3, "bar-new", addition.kept, addition.want),
+        *([] if addition.right else [(4, "bar-got", 0.0, addition.got)]),
     ]
     out: list[Shape] = []
     for line, name, start, stop in bars:
@@ -130,7 +130,7 @@ def _lines(film: FilmData, scenes: Scenes) -> list[Part]:
 
 
 def _held(step: Step, name: str, index: int) -> float | None:
-    """What holds after a step."""
+    """The value after a step."""
     values = vector((step.later or step.event).state.get(name))
     return values[index] if values is not None and index < len(values) else None
 
@@ -140,7 +140,7 @@ def _area(place: int) -> Rect:
 
 
 def _points(place: int, values: Sequence[float | None]) -> list[tuple[float, float] | None]:
-    """The point of each step's value; None where it is no number."""
+    """The point of each step's value; None if it is not a number."""
     x, y, w, h = _area(place)
     finite = [v for v in values if v is not None and math.isfinite(v)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)

@@ -1,4 +1,4 @@
-"""All that a film shows, found out before anything is drawn: steps, places, state, what is wrong."""
+"""Everything that a film shows, before anything is drawn: steps, places, states, mistakes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WRONG = "wrong number"
 
 @dataclass(frozen=True)
 class Note:
-    """One thing that is wrong, and the step that it belongs to, if to one. Those of a `program` after the first are not listed."""
+    """A mistake, and its step if it has one. Only the first of several alike is listed below the film."""
 
     at: int | None
     kind: str
@@ -46,7 +46,7 @@ class Note:
 
 @dataclass
 class FilmData:
-    """What is known about a launch, step by step."""
+    """A launch, step by step."""
 
     trace: Trace
     puzzle: Puzzle
@@ -80,7 +80,7 @@ class FilmData:
         return program_name(step.event.program, self.trace.grid)
 
     def product(self, step: Step) -> str:
-        """What a `tl.dot` does, in the puzzle's words; empty where they say nothing."""
+        """What a `tl.dot` does, in the puzzle's words, if it has any."""
         if self.state:
             return self.state.at[step.at].words
         square, held = self.diagram.square, self.visits.at[step.at] if self.visits else None
@@ -108,7 +108,7 @@ class FilmData:
         return f"Program {who} {verb} {short(event.tensor)}{step.tile.label if step.tile else ''}."
 
     def wrong(self, tensor: str) -> np.ndarray | None:
-        """Which elements are wrong in the end, [slices, rows · columns] of the tensor's plane; None where none is."""
+        """Which elements end up wrong, [slices, rows · columns] of the tensor's plane; None if the output is right."""
         if self.flaws is None or tensor not in self.flaws.outputs:
             return None
         plane = self.layout.tensor(tensor).plane
@@ -123,7 +123,7 @@ class FilmData:
         return divmod(at, plane.rows * plane.columns)
 
     def row_words(self, row: RowUpdates | None) -> str:
-        """`` of query 3``; empty where there is one row only, or none is known."""
+        """`` of query 3``; empty if there is only one row, or none."""
         running = self.diagram.running
         if row is None or running is None or self.layout.tensor(running.rows).rows == 1:
             return ""
@@ -135,7 +135,7 @@ class FilmData:
         return drawn.axes[0] if drawn else "row"
 
     def change(self, step: Step) -> str:
-        """What a step does to the state, in a sentence: the puzzle's own, else what the variables that it names become."""
+        """A sentence for what a step does to the state: the puzzle's own, else the new values of the variables it names."""
         row = next((row for row in self.updates if step.at in row.words), None)
         if row and (sentence := row.words[step.at]):
             whose = f"{self._row_axis.capitalize()} {row.row}: "
@@ -150,7 +150,7 @@ class FilmData:
         return " ".join(fresh)
 
     def summary(self) -> str:
-        """How many programs, loads and stores there were, and what of them is shown."""
+        """How many programs, loads and stores the launch had, and how many of them are shown."""
         trace = self.trace
         loads, stores = (sum(getattr(t, name) for t in trace.traffic.values()) for name in ("loads", "stores"))
         atomics = sum(e.kind == "atomic" for e in trace.events)  # each is counted as a load and as a store
@@ -188,7 +188,7 @@ def film_data(
     values: Mapping[str, Any],
     flaws: Flaws | None = None,
 ) -> FilmData:
-    """Choose what is shown, place it, and find out what it holds."""
+    """Select what the film shows, place it, and compute its values."""
     diagram = _present(puzzle.film.diagram, trace)
     events, programs, left_out = choose(trace, MOST_STEPS)
     shown = list(diagram.tensors) + [e.tensor for e in events if e.tensor in trace.tensors]
@@ -255,7 +255,7 @@ def film_data(
 
 
 def _present(diagram: Diagram, trace: Trace) -> Diagram:
-    """The parts of a diagram whose tensors are there, with at least two dimensions where a plane is drawn."""
+    """The parts of a diagram whose tensors exist and have enough dimensions."""
     tensors = {
         n: d for n, d in diagram.tensors.items() if n in trace.tensors and len(trace.tensors[n].shape) >= len(d.axes)
     }
@@ -293,9 +293,9 @@ def array(value: Any) -> np.ndarray:
     return np.asarray(value)
 
 
-def _diverged(found: list[Divergence], several_rows: bool) -> list[Note]:
-    """The first divergence of every program; that of the first program is listed below the film, with what follows it."""
-    firsts = sorted({d.program: d for d in reversed(found)}.values(), key=lambda d: d.at)
+def _diverged(divergences: list[Divergence], several_rows: bool) -> list[Note]:
+    """The first divergence of each program. Only the first program's is listed below the film."""
+    firsts = sorted({d.program: d for d in reversed(divergences)}.values(), key=lambda d: d.at)
     return [Note(d.at, DIVERGES, d.words(several_rows), listed=i == 0) for i, d in enumerate(firsts)]
 
 
@@ -313,7 +313,7 @@ def _wrong(film: FilmData) -> list[Note]:
 
 
 def elements(t: PlacedTensor, step: Step) -> list[int]:
-    """Row-major indices in their slice of what a step touches."""
+    """The elements that a step touches, as row-major indices in their slice."""
     boxes = step.tile.touched if step.tile else []
     return [
         r * t.cols + c
@@ -324,7 +324,7 @@ def elements(t: PlacedTensor, step: Step) -> list[int]:
 
 
 def _findings(trace: Trace, source: KernelSource, steps: Sequence[Step]) -> list[Note]:
-    """Every finding, at the first step that it belongs to."""
+    """Each finding, at its first step."""
     notes = []
     for finding in trace.findings:
         at = next(

@@ -12,7 +12,7 @@ from checker.view.formats import number, short
 
 @dataclass(frozen=True)
 class WrongOutput:
-    """An output of which something is wrong: where, what is `expected` and what the kernel left there, all in its shape."""
+    """An output with wrong elements: where they are, the `expected` values and the kernel's, all in the output's shape."""
 
     wrong: np.ndarray
     expected: np.ndarray
@@ -25,7 +25,7 @@ class WrongOutput:
 
     @property
     def words(self) -> tuple[str, str]:
-        """What the first wrong element is and what it should be, in enough digits to tell the two apart."""
+        """The first wrong element and its expected value, in enough digits to tell them apart."""
         numbers = float(self.got[self.first]), float(self.expected[self.first])
         got, expected = (number(n, 6) for n in numbers)
         return (got, expected) if got != expected else (f"{numbers[0]:.9g}", f"{numbers[1]:.9g}")
@@ -33,14 +33,14 @@ class WrongOutput:
 
 @dataclass(frozen=True)
 class Flaws:
-    """`verdict` is the sentence above the film. `outputs` are empty where every number of this launch is right."""
+    """`verdict` is the sentence above the film. `outputs` is empty if every number of this launch is right."""
 
     verdict: str
     outputs: Mapping[str, WrongOutput] = field(default_factory=dict)
 
     @property
     def first(self) -> str:
-        """``y[0, 3] is 0.35 and should be 0.24.``; empty where nothing is wrong."""
+        """``y[0, 3] is 0.35 and should be 0.24.``; empty if nothing is wrong."""
         name = next(iter(self.outputs), None)
         if name is None:
             return ""

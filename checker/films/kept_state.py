@@ -1,4 +1,4 @@
-"""A state that a kernel keeps on chip: which variable it is, what each step does with it, and which pairs go through it."""
+"""A state that a kernel keeps on chip: its variable, what each step does with it, and which pairs go through it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StateAt:
 
 @dataclass
 class StateSteps:
-    """The state at every step; `name` and `total` are its variable and that of its vector, empty where there is none."""
+    """The state at every step. `name` and `total` are the variables of the state and of its vector; empty if there is none."""
 
     at: list[StateAt]
     name: str
@@ -59,13 +59,13 @@ class _History:
     loaded: list[Span] = field(default_factory=list)
     """Those since the last addition."""
     seen: list[Span] = field(default_factory=list)
-    known: bool = True
-    """Whether it is known what the state holds: additions to it are seen, or it was loaded with what it holds."""
+    complete: bool = True
+    """Whether `seen` is everything in the state: additions to it are visible, or it was loaded with a known content."""
 
 
 @dataclass(frozen=True)
 class _Kernel:
-    """What a kernel calls what: its state, the weights beside it, and every product in its text."""
+    """The names in a kernel: its state, and every product in its text."""
 
     spec: KeptState
     name: str
@@ -81,11 +81,14 @@ def state_steps(
     """Follow every program. `source` is the kernel's, `chunk` the rows in a chunk; `values` are tensors, outputs as the kernel left them."""
     memory = [group for group in (spec.start, spec.end, spec.chunks) if group]
     if spec.flat:
-        (name, held), total = _found(steps, [n for group in memory for n in group], spec.names, values, flat=True), ""
+        (name, held), total = (
+            _variable(steps, [n for group in memory for n in group], spec.names, values, flat=True),
+            "",
+        )
     else:
-        name, held = _found(steps, [group[0] for group in memory], spec.names, values, flat=False)
-        total = _found(steps, [n for group in memory for n in group[1:]], spec.sums, values, flat=True)[0]
-    stored = {s.at for s in steps if spec.flat and _stores_it(s, held(s.event.state.get(name)), values)}
+        name, held = _variable(steps, [group[0] for group in memory], spec.names, values, flat=False)
+        total = _variable(steps, [n for group in memory for n in group[1:]], spec.sums, values, flat=True)[0]
+    stored = {s.at for s in steps if spec.flat and _stores_state(s, held(s.event.state.get(name)), values)}
     kernel = _Kernel(spec, name, dots_of(source), frozenset(stored), chunk)
     out = StateSteps([StateAt() for _ in steps], name, total)
     kept: dict[str, list[tuple[StateAt, np.ndarray]]] = {"before": [], "after": [], "sums before": [], "sums": []}
@@ -122,8 +125,8 @@ def _quantise(out: StateSteps, steps: Sequence[Step], kept: dict[str, list[tuple
     heats, _, cells = quantised([signed_root(array) for array in arrays], ROOM, signed=True)
     drawn = iter(heats)
     _, top = span_of([values for key in ("sums before", "sums") for _, values in kept[key]])
-    for key, found in kept.items():
-        for at, values in found:
+    for key, pictures in kept.items():
+        for at, values in pictures:
             at.pictures[key] = levels(values[0], 0.0, max(top, 1e-30)) if key.startswith("sums") else next(drawn)
     low, high = span_of(arrays)
     if not heats:
@@ -148,27 +151,27 @@ def _row(value: Any) -> np.ndarray | None:
 
 
 def _transposed(value: Any) -> np.ndarray | None:
-    """A matrix that a kernel holds on its side."""
-    found = matrix(value)
-    return None if found is None else found.T
+    """A matrix that a kernel keeps transposed."""
+    array = matrix(value)
+    return None if array is None else array.T
 
 
-def _found(
+def _variable(
     steps: Sequence[Step], memory: Sequence[str], names: Sequence[str], values: Mapping[str, np.ndarray], flat: bool
 ) -> tuple[str, Reader]:
-    """The variable that holds what is loaded from, or stored to, `memory`, else one by name; empty where there is none. How to read it."""
+    """The variable whose value is loaded from or stored to `memory`, else the first of `names`, and how to read it. Empty if there is none."""
     ways: tuple[Reader, ...] = (_row,) if flat else (matrix, _transposed)
-    telling = [s for s in steps if s.event.tensor in memory and s.event.tensor in values]
+    accesses = [s for s in steps if s.event.tensor in memory and s.event.tensor in values]
     matches: Counter[tuple[str, int]] = Counter()
-    for step in telling[:MOST]:
+    for step in accesses[:MOST]:
         holder = step.event if step.event.kind == "store" else step.later
         want = _part(step.event, values[step.event.tensor], 1 if flat else 2)
         if holder is not None and want is not None:
             state = {n: v for n, v in holder.state.items() if isinstance(first_number(v), float)}
             matches.update((n, i) for n, v in state.items() for i, hold in enumerate(ways) if _holds(hold(v), want))
     if matches:
-        known = {name: -i for i, name in enumerate(names)}
-        name, way = max(matches, key=lambda m: (matches[m], known.get(m[0], -len(known)), -m[1]))
+        order = {name: -i for i, name in enumerate(names)}
+        name, way = max(matches, key=lambda m: (matches[m], order.get(m[0], -len(order)), -m[1]))
         return name, ways[way]
     for name in names:
         states = [s.event.state.get(name) for s in steps]
@@ -178,11 +181,11 @@ def _found(
 
 
 def _large(value: Any) -> bool:
-    """A matrix of which only the shape was kept."""
+    """A matrix too large for the trace, which keeps only its shape."""
     return isinstance(value, dict) and len(value.get("shape", ())) == 2
 
 
-def _stores_it(step: Step, have: np.ndarray | None, values: Mapping[str, np.ndarray]) -> bool:
+def _stores_state(step: Step, have: np.ndarray | None, values: Mapping[str, np.ndarray]) -> bool:
     """Whether a store of a vector's numbers is of those in `have`."""
     event = step.event
     if event.kind != "store" or event.tensor not in values or event.tile is None or event.tile.active is None:
@@ -216,7 +219,7 @@ def _holds(have: np.ndarray | None, want: np.ndarray) -> bool:
 def _follow_program(out: StateSteps, program_steps: Sequence[Step], kernel: _Kernel) -> None:
     """What every step of one program does, in words too, and which pairs go through the state."""
     spec, history = kernel.spec, _History()
-    history.known = spec.given or any(_action_of(step, kernel.name) == "adds" for step in program_steps)
+    history.complete = spec.given or any(_action_of(step, kernel.name) == "adds" for step in program_steps)
     reading = any(
         _reads(kernel, step.event) for step in program_steps
     )  # else the state is read where the output leaves
@@ -280,7 +283,7 @@ def _words(action: Action, history: _History, step: Step, kernel: _Kernel) -> st
         )
     if action == "reads" and name:
         queries = _span(history.queries[1] if history.queries else None)
-        held = (spec.holds if seen else spec.empty).format(seen=seen) if history.known else ""
+        held = (spec.holds if seen else spec.empty).format(seen=seen) if history.complete else ""
         return spec.reads.format(queries=queries, state=name, stored=short(event.tensor)) + held
     return ""
 
@@ -292,7 +295,7 @@ def _span(rows: Span | None) -> str:
 
 
 def weights_in_words(out: StateSteps, steps: Sequence[Step], source: str, square: Square, held: Visits) -> None:
-    """Of products that do nothing with the state: what they make of the tile beside it."""
+    """Captions for products that leave the state alone: what they do with the tile of weights."""
     dots, tile = dots_of(source), held.names[0]
     for step in steps:
         pair, at = held.at[step.at].pair, out.at[step.at]

@@ -1,7 +1,7 @@
 """What a film reads from a kernel's text: the products in it, and which variables belong to a step.
 
-A loop's variables still hold the turn before until they are assigned again. A variable belongs to a step if an assignment that
-this turn has passed gave it its value: one above the loop, or one above the step's line in the same turn.
+A loop's variables keep the values of the previous iteration until they are assigned again. A variable belongs to a step if its value
+is from above the loop, or from a line above the step's in the same iteration.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from checker.simulator.trace import Event
 
 
 def _parsed(source: str) -> ast.Module:
-    """The syntax tree; an empty one where the text is no Python."""
+    """The syntax tree; an empty one if the text is not Python."""
     try:
         return ast.parse(source)
     except SyntaxError:
@@ -36,14 +36,14 @@ class Dot:
     names: frozenset[str]
     """Names in the two operands."""
     target: str
-    """The variable that its statement assigns to; empty where there is none."""
+    """The variable that its statement assigns to; or empty."""
 
 
 @lru_cache(maxsize=8)
 def dots_of(source: str) -> tuple[Dot, ...]:
     """Every product in the kernel's text."""
     targets: dict[int, str] = {}
-    found = []
+    dots = []
     for node in ast.walk(_parsed(source)):  # a statement comes before what is in it
         if isinstance(node, ast.Assign | ast.AugAssign):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
@@ -51,20 +51,20 @@ def dots_of(source: str) -> tuple[Dot, ...]:
                 targets |= {id(inner): target.id for inner in ast.walk(node.value)}
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "dot":
             names = frozenset(n.id for a in node.args[:2] for n in ast.walk(a) if isinstance(n, ast.Name))
-            found.append(Dot(node.lineno, node.end_lineno or node.lineno, names, targets.get(id(node), "")))
-    return tuple(found)
+            dots.append(Dot(node.lineno, node.end_lineno or node.lineno, names, targets.get(id(node), "")))
+    return tuple(dots)
 
 
 def dot_of(dots: Sequence[Dot], event: Event) -> Dot | None:
-    """The product of a step; None where its line has several."""
+    """The product of a step; None if its line has several."""
     here = [d for d in dots if event.kind == "dot" and d.first <= event.line <= d.last]
     return here[0] if len(here) == 1 else None
 
 
 def operands(dots: Sequence[Dot], event: Event) -> frozenset[str]:
     """Names in the operands of the product of a step."""
-    found = dot_of(dots, event)
-    return found.names if found else frozenset()
+    dot = dot_of(dots, event)
+    return dot.names if dot else frozenset()
 
 
 # ---- variables ---------------------------------------------------------------------------------------------------------
@@ -83,40 +83,40 @@ class _Assignment:
 
 
 class Variables:
-    """The assignments of every function in a kernel's text; of text that cannot be read every variable belongs to every step."""
+    """The assignments in every function of a kernel's text. If the text is not Python, every variable belongs to every step."""
 
     def __init__(self, source: str) -> None:
         self._functions: dict[str, dict[str, list[_Assignment]]] = {}
         self._loops: dict[str, list[tuple[int, int]]] = {}
         for node in ast.walk(_parsed(source)):
             if isinstance(node, ast.FunctionDef):
-                known = self._functions.setdefault(node.name, {})
+                assignments = self._functions.setdefault(node.name, {})
                 loops = self._loops.setdefault(node.name, [])
                 for name, assignment in _assignments(node.body, (), loops):
-                    known.setdefault(name, []).append(assignment)
+                    assignments.setdefault(name, []).append(assignment)
 
     def before(self, event: Event) -> dict[str, Any]:
-        """What holds just before an event, without what is left over from another turn of a loop or from a loop that has ended."""
+        """The variables just before an event, without leftovers of another iteration or of a finished loop."""
         return {name: value for name, value in event.state.items() if self._belongs(name, event)}
 
     def after(self, step: Step) -> dict[str, Any]:
-        """What the step and the lines behind it make of this turn's variables, up to the next step; only what is new."""
+        """The variables of this iteration that the step and the lines after it change, up to the next step."""
         event, later = step.event, step.later
         if later is None:
             return {}
         around, old, out = self._around(event), self.before(event), {}
         again = later.line <= event.line and later.loops != event.loops
         for name, value in later.state.items():
-            known = self._of(event, name)
-            assignments = [a for a in known if a.last >= event.line and around[: len(a.loops)] == a.loops]
+            every = self._of(event, name)
+            assignments = [a for a in every if a.last >= event.line and around[: len(a.loops)] == a.loops]
             made = any(a.loops for a in assignments) if again else any(a.last < later.line for a in assignments)
             same = name in old and unchanged(old[name], value)
-            if (made or not known) and not same and not self._renewed(name, event, later, again):
+            if (made or not every) and not same and not self._renewed(name, event, later, again):
                 out[name] = value
         return out
 
     def _renewed(self, name: str, event: Event, later: Event, again: bool) -> bool:
-        """Whether the next step's turn, or a loop that starts before it, has given a variable another value already."""
+        """Whether the next iteration, or a loop that starts before the next step, has already reassigned a variable."""
         around = self._around(event)
         for a in self._of(later, name):
             inside = around[: len(a.loops)] == a.loops
@@ -132,18 +132,18 @@ class Variables:
 
     def _belongs(self, name: str, event: Event) -> bool:
         around = self._around(event)
-        known = self._of(event, name)
-        return not known or any(a.last < event.line and around[: len(a.loops)] == a.loops for a in known)
+        every = self._of(event, name)
+        return not every or any(a.last < event.line and around[: len(a.loops)] == a.loops for a in every)
 
 
 def _assignments(
-    body: Sequence[ast.stmt], loops: Loops, found: list[tuple[int, int]]
+    body: Sequence[ast.stmt], loops: Loops, extents: list[tuple[int, int]]
 ) -> Iterator[tuple[str, _Assignment]]:
     for statement in body:
         last = statement.end_lineno or statement.lineno
         inner = loops
         if isinstance(statement, ast.For | ast.While):
-            found.append((statement.lineno, last))
+            extents.append((statement.lineno, last))
             inner = (*loops, statement.lineno)
             if isinstance(statement, ast.For):
                 yield from (
@@ -153,7 +153,7 @@ def _assignments(
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             yield from ((name, _Assignment(statement.lineno, last, loops)) for name in _names(targets))
         for part in ("body", "orelse"):
-            yield from _assignments(getattr(statement, part, ()), inner, found)
+            yield from _assignments(getattr(statement, part, ()), inner, extents)
 
 
 def _names(targets: Sequence[ast.AST]) -> Iterator[str]:

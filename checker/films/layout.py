@@ -1,7 +1,7 @@
-"""Where everything is drawn on the stage: what shares an axis is placed side by side or one above the other, aligned at one scale.
+"""Where everything is on the stage: things that share an axis are beside or above each other, aligned at one scale.
 
-A diagram with bands is a grid: each axis has a strip across or down, and a thing is placed where the strips of its two axes cross.
-One without bands flows like words on a line.
+A diagram with bands is a grid: each axis has a strip across or down, and a thing is where the strips of its two axes cross.
+Without bands, tensors flow like words on a line.
 """
 
 from __future__ import annotations
@@ -88,13 +88,13 @@ class PlacedTensor:
 
     @property
     def start(self) -> tuple[float, float]:
-        """From element (0, 0) to the upper left corner of what is drawn, in pixels."""
+        """From element (0, 0) to the upper left corner of the drawing, in pixels."""
         across, down = (self.r0, self.c0) if self.transposed else (self.c0, self.r0)
         return across * self.ux, down * self.uy
 
     @property
     def edge(self) -> float:
-        """Left of what is drawn."""
+        """The left edge of the drawing."""
         return self.x + self.start[0]
 
     @property
@@ -135,7 +135,7 @@ class PlacedTensor:
 
     @property
     def bodies(self) -> list[Rect]:
-        """The whole tensor; one for each block where blocks stand side by side."""
+        """The whole tensor, or each of its blocks if they are side by side."""
         wide, pitch = self.plane.blocks
         if not wide:
             return [self.place((0, self.rows, 0, self.cols))]
@@ -144,7 +144,7 @@ class PlacedTensor:
 
 @dataclass
 class Layout:
-    """The tensors, and the places of what is on chip."""
+    """The places of tensors and of on-chip values."""
 
     tensors: list[PlacedTensor]
     width: float
@@ -189,8 +189,8 @@ def flowing(tensors: Sequence[PlacedTensor], diagram: Diagram, values: frozenset
         return Layout([], WIDTH, 40.0)
     written = sum(t.rows * t.cols for t in tensors) <= VALUES and bool(values)
     widest = max(t.extents[0] for t in tensors)
-    found = _with_values(tensors, values) if written and GUTTER + widest * 28 <= WIDTH else None
-    return found or _to_scale(tensors)
+    layout = _with_values(tensors, values) if written and GUTTER + widest * 28 <= WIDTH else None
+    return layout or _to_scale(tensors)
 
 
 def _size(t: PlacedTensor) -> tuple[float, float, float]:
@@ -420,7 +420,7 @@ class _Grid:
 
 
 def banded(tensors: Sequence[PlacedTensor], diagram: Diagram, lens: Sequence[float], total: bool) -> Layout:
-    """The grid, its bands as large as their room and the stage allow. `lens` are widths of what is enlarged, `total` whether the state has a vector."""
+    """The grid, with bands as large as their room and the stage allow. `lens` are widths of enlarged pictures; `total`: the state has a vector."""
     shrink = 1.0
     while True:
         grid = _Grid(diagram, tensors, total, shrink)
@@ -432,7 +432,7 @@ def banded(tensors: Sequence[PlacedTensor], diagram: Diagram, lens: Sequence[flo
 
 def _arrange(grid: _Grid, lens: Sequence[float]) -> Layout:
     diagram = grid.diagram
-    # numbers along the bands stand at the first thing in each
+    # indices along a band are at the first thing in it
     first_down = {d: min(a for c, a in grid.cells if c == d) for d, _ in grid.cells}
     first_across = {a: min(d for d, c in grid.cells if c == a) for _, a in grid.cells}
     wide, high, heads = [0.0] * len(diagram.across), [0.0] * len(diagram.down), [0.0] * len(diagram.down)
@@ -508,7 +508,7 @@ def _finish(
     first_down: Mapping[int, int],
     first_across: Mapping[int, int],
 ) -> None:
-    """Positions of tensors, of their columns, and of what is on chip."""
+    """Positions of tensors, their columns, and on-chip values."""
     for name in grid.tensors:
         item = named.get(name)
         if item is None or item.tensor is None:
@@ -584,7 +584,7 @@ def _place_lens(
 
 
 def _place_words(grid: _Grid, layout: Layout, tops: Sequence[float]) -> None:
-    """Lines about all of it: beside the last row of things where there is room, else below."""
+    """General lines: beside the last row of things if there is room, else below."""
     if grid.diagram.square and not grid.diagram.state:
         last = max(d for d, _ in grid.cells)
         beside = max(i.x + max(i.wide, i.label) for (d, _), items in grid.cells.items() if d == last for i in items)

@@ -1,4 +1,4 @@
-"""The legend: a small sample of everything that this film draws, and what it means."""
+"""The legend: a small sample of each sign in this film, with its meaning."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def _needed(film: FilmData, shared: bool) -> list[tuple[str, str]]:
             "masked lanes: switched off",
         ),
         (any(s.event.out_of_bounds for s in film.steps), "outside", "lanes outside the tensor"),
-        (film.flaws and film.flaws.outputs, "wrong", "wrong in the end; the first one framed"),
+        (film.flaws and film.flaws.outputs, "wrong", "wrong in the end; the first one is framed"),
         (visits, "tile", tile),
         (visits, "visited", "visited before, not kept"),
         (visits and any("-" in heat[2] for k in range(len(film.steps)) if (heat := visits.heat(k))), "hidden", hidden),
         (visits and visits.skipped, "skipped", "skipped tiles: never loaded"),
         ("adds" in actions, "adds", "added to the state"),
         ("reads" in actions, "reads", "the state is read"),
-        (film.state and any(at.reads for at in film.state.at), "told", "pairs that the state stands for"),
+        (film.state and any(at.reads for at in film.state.at), "told", "pairs that went through the state"),
     ]
     return [(kind, words) for needed, kind, words in samples if needed]
 

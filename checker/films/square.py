@@ -1,4 +1,4 @@
-"""Tiles that a kernel makes on chip of two others: which one is there at a step, what it holds, and what becomes of it."""
+"""Tiles that a kernel makes on chip from two others: the tile of each step, its values, and its results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Pair:
 
     @property
     def inside(self) -> tuple[float, float]:
-        """How much of the height and the width of the whole tile lies inside."""
+        """The parts of the tile's height and width that are inside."""
         return (self.rows[1] - self.rows[0]) / self.size[0], (self.columns[1] - self.columns[0]) / self.size[1]
 
 
@@ -46,7 +46,7 @@ class Held:
 
 @dataclass
 class Visits:
-    """Every pair of tiles that met, and what each step holds of it."""
+    """Every pair of tiles that meets, and what each step shows of it."""
 
     at: list[Held]
     names: list[str]
@@ -54,7 +54,7 @@ class Visits:
     notes: list[str]
     """The line below each of them."""
     skipped: list[tuple[int, Box, int]] = field(default_factory=list)
-    """``(slice, box, last step of the program)``: tiles that the program went without."""
+    """``(slice, box, last step of the program)``: tiles that the program never loads."""
 
     @property
     def pairs(self) -> list[Pair]:
@@ -62,8 +62,8 @@ class Visits:
 
     def heat(self, k: int) -> Heat | None:
         """The tile of step `k`."""
-        found = self.at[k].pictures.get(0)
-        return found if isinstance(found, tuple) else None
+        picture = self.at[k].pictures.get(0)
+        return picture if isinstance(picture, tuple) else None
 
 
 Captured = list[tuple[int, np.ndarray]]
@@ -71,7 +71,7 @@ Captured = list[tuple[int, np.ndarray]]
 
 
 def visits(steps: Sequence[Step], square: Square, extent: tuple[int, int]) -> Visits:
-    """Follow every program: which pairs of tiles met in a `tl.dot`, and what was held then. `extent` is that of the whole square."""
+    """Follow every program: which pairs of tiles meet in a `tl.dot`, and what is on chip then. `extent` is the size of the whole square."""
     multiply = any(s.event.kind == "dot" for s in steps)
     names = [
         next((n for n in e.names for s in steps if _value(s.event.state.get(n), e) is not None), e.names[0])
@@ -143,15 +143,15 @@ def _makes(during: Sequence[Step], name: str, multiply: bool) -> int:
 def _made(step: Step, pair: Pair, square: Square, names: Sequence[str], captured: list[Captured]) -> None:
     assert step.later is not None
     for enlarged, name, kept in zip(square.lens, names, captured, strict=True):
-        found = _value(step.later.state.get(name), enlarged) if enlarged.when == "made" else None
-        if found is not None and (len(found) in pair.size if enlarged.vector else found.shape == pair.size):
-            kept.append((step.at, found))
+        values = _value(step.later.state.get(name), enlarged) if enlarged.when == "made" else None
+        if values is not None and (len(values) in pair.size if enlarged.vector else values.shape == pair.size):
+            kept.append((step.at, values))
 
 
 def _results(
     program_steps: Sequence[Step], square: Square, names: Sequence[str], out: Visits, captured: list[Captured]
 ) -> None:
-    """Results before and after the steps that change them. Where both have names of their own, both stay till the tile goes."""
+    """Results before and after the steps that change them. If both have their own names, both stay until the tile goes."""
     for place, enlarged in enumerate(square.lens):
         if enlarged.when == "made":
             continue

@@ -1,4 +1,4 @@
-"""The stage: tensors with their tiles, and what is on chip between them. What never changes, and what each step changes."""
+"""The stage: tensors with their tiles, and on-chip values between them. What never changes, and what each step changes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Key = tuple[object, ...]
 
 
 def stage(film: FilmData, scenes: Scenes) -> list[Part]:
-    """Everything that is on the stage, from the lowest layer to the highest; every step's changes go into `scenes`."""
+    """Everything on the stage, from the lowest layer to the highest. Each step's changes go into `scenes`."""
     out: list[Part] = []
     if film.layout.square:
         out += _square(film, film.layout.square, scenes)
@@ -66,19 +66,19 @@ def _tensor(film: FilmData, t: PlacedTensor, scenes: Scenes) -> list[Part]:
     slices = {st.at: st.tile.slice for st in steps if st.tile}
     if t.plane.slices > 1:
         _choose_slices(film, (t.name, "slice"), slices, scenes)
-    body = [rects(t.bodies, "body"), *_chosen((t.name, "slice"), layers)]
+    body = [rects(t.bodies, "body"), *_layer((t.name, "slice"), layers)]
     return [*_label(film, t, slices, scenes), *body, *_axis(t), *_columns(film, t, scenes)]
 
 
-def _chosen(key: tuple[str, str], layers: Sequence[Sequence[Part]]) -> list[Part]:
-    """The layer whose number is in a slot; where there is one only, that one."""
+def _layer(key: tuple[str, str], layers: Sequence[Sequence[Part]]) -> list[Part]:
+    """The layer whose number is in a slot, or the only one."""
     return [Choice(key, tuple(map(tuple, layers)))] if len(layers) > 1 else list(layers[0])
 
 
 def _choose_slices(
     film: FilmData, key: tuple[str, str], touched: dict[int, int], scenes: Scenes, said: Callable[[int], Value] = int
 ) -> None:
-    """Which slice every program shows, as it is `said`: the last one that it touched, before the first that one."""
+    """The slice that each program shows, as `said` puts it: the last one it touched, and at first the first."""
     for program_steps in by_program(film.steps):
         first = next((touched[s.at] for s in program_steps if s.at in touched), 0)
         for step in program_steps:
@@ -129,7 +129,7 @@ def _grid(t: PlacedTensor, film: FilmData) -> list[Part]:
 
 
 def _axis(t: PlacedTensor) -> list[Part]:
-    """Indices: every element where there is room, round steps where there is not."""
+    """Indices of all elements if there is room, else in round steps."""
     out: list[Part] = []
     wide, pitch = t.plane.blocks
     if wide > 1:  # the numbers of the blocks
@@ -150,7 +150,7 @@ def _axis(t: PlacedTensor) -> list[Part]:
 
 
 def _values(film: FilmData, t: PlacedTensor, slice_: int, scenes: Scenes) -> list[Part]:
-    """Numbers in the elements; of what the kernel writes, each appears at its last store."""
+    """Numbers in the elements. Those that the kernel writes appear at their last store."""
     if t.name not in film.cells:
         return []
     size, area = 12 if t.ux >= 40 else 11, t.rows * t.cols
@@ -179,7 +179,7 @@ def _values(film: FilmData, t: PlacedTensor, slice_: int, scenes: Scenes) -> lis
 def _wrong(film: FilmData, t: PlacedTensor, slice_: int, steps: Sequence[Step], scenes: Scenes) -> list[Key]:
     """Red over the wrong elements from the step that stores them last, a thick frame around the first; their slots.
 
-    What no step stores is wrong from the beginning.
+    An element that no step stores is wrong from the beginning.
     """
     wrong = film.wrong(t.name)
     if wrong is None or not wrong[slice_].any():
@@ -220,7 +220,7 @@ def _first_wrong(film: FilmData, t: PlacedTensor, element: int) -> list[Shape]:
 
 
 def _tiles(t: PlacedTensor, steps: Sequence[Step], scenes: Scenes) -> dict[int, list[Key]]:
-    """Every step's tile, its trail, and what it leaves behind; the slots of what was seen, by slice."""
+    """Each step's tile, its trail and what it leaves behind. Returns the slots of visited areas, by slice."""
     seen: dict[int, dict[Key, None]] = defaultdict(dict)
     for step in steps:
         tile, kind = step.tile, step.event.kind
@@ -240,7 +240,7 @@ def _tiles(t: PlacedTensor, steps: Sequence[Step], scenes: Scenes) -> dict[int, 
 
 
 def _shared(t: PlacedTensor, steps: Sequence[Step], scenes: Scenes) -> list[tuple[int, Key]]:
-    """Lines through the elements that more than one program has updated, and how many these are; their slots, with their slices."""
+    """Lines through the elements that several programs have updated, and how many. Returns their slots, with their slices."""
     who: dict[tuple[int, int], set[int]] = defaultdict(set)
     slots: list[tuple[int, Key]] = []
     for step in (s for s in steps if s.event.kind == "atomic" and s.tile):
@@ -273,7 +273,7 @@ def rest(box: Box, inner: Box | None) -> list[Box]:
 
 
 def masked(t: PlacedTensor, step: Step) -> list[Rect]:
-    """Where masked lanes are seen: what lies past an edge has no place on some stages."""
+    """Where masked lanes are visible: some stages have no room past an edge."""
     if step.tile is None or step.tile.runs is not None:
         return []
     places = (t.place(box, 0) for box in rest(step.tile.box, step.tile.active))
@@ -332,7 +332,7 @@ def _columns(film: FilmData, t: PlacedTensor, scenes: Scenes) -> list[Part]:
         out += [Path("grid", "".join(lines)), rect((x, y, w, high), "frame")]
     used = _column_values(film, t, running, scenes)
     layers = tuple(tuple(Slot(key) for key in used if key[2] == s) for s in range(t.plane.slices))
-    return [*out, *_chosen((t.name, "slice"), layers)]
+    return [*out, *_layer((t.name, "slice"), layers)]
 
 
 def _values_before(film: FilmData, t: PlacedTensor, running: RunningState) -> list[tuple[Rows, Numbers] | None]:
@@ -346,9 +346,9 @@ def _values_before(film: FilmData, t: PlacedTensor, running: RunningState) -> li
             if place is not None:
                 slice_, (start, stop) = place
                 a, b = max(start, 0), min(stop, t.rows)
-                found = {i: vector(step.event.state.get(name)) for i, name in enumerate(t.columns)}
+                columns = {i: vector(step.event.state.get(name)) for i, name in enumerate(t.columns)}
                 numbers = {
-                    i: v[a - start : b - start] for i, v in found.items() if v is not None and len(v) == stop - start
+                    i: v[a - start : b - start] for i, v in columns.items() if v is not None and len(v) == stop - start
                 }
                 out[step.at] = ((slice_, a, b), numbers) if any(numbers.values()) else None
             place = after or place
@@ -444,7 +444,7 @@ def _bars(
 
 
 def _square(film: FilmData, whole: Rect, scenes: Scenes) -> list[Part]:
-    """The square: its frame, the borders of tiles, what was visited, what came out of a state, and the tile of the step."""
+    """The square: its frame, the borders of tiles, visited tiles, pairs that went through a state, and the tile of the step."""
     slices: dict[int, int] = {}
     parts: dict[int, dict[object, None]] = defaultdict(dict)
     lines = ""
@@ -462,8 +462,8 @@ def _square(film: FilmData, whole: Rect, scenes: Scenes) -> list[Part]:
     layers = [[Slot(key) for key in parts.get(s, ())] for s in range(last + 1)]
     if last:
         _choose_slices(film, ("square", "slice"), slices, scenes)
-    chosen = _chosen(("square", "slice"), layers)
-    return [rect(whole, "body"), *chosen, Path("tiles", lines), rect(whole, "frame"), Slot("here")]
+    layer = _layer(("square", "slice"), layers)
+    return [rect(whole, "body"), *layer, Path("tiles", lines), rect(whole, "frame"), Slot("here")]
 
 
 def _in_square(film: FilmData, box: Sequence[float]) -> Rect:
@@ -477,7 +477,7 @@ def _in_square(film: FilmData, box: Sequence[float]) -> Rect:
 
 
 def _visited(film: FilmData, visits: Visits, whole: Rect, scenes: Scenes, parts: dict[int, dict[object, None]]) -> None:
-    """The tile of every step, and what is left of those visited before and of those skipped."""
+    """The tile of each step, and the traces of visited and skipped tiles."""
     first = film.diagram.square.lens[0] if film.diagram.square else None
     signed = first is not None and (first.signed or first.when != "made")
     heats: dict[Pair, Cells] = {}
@@ -512,7 +512,7 @@ def _visited(film: FilmData, visits: Visits, whole: Rect, scenes: Scenes, parts:
 
 
 def _read_pairs(film: FilmData, state: StateSteps, scenes: Scenes, parts: dict[int, dict[object, None]]) -> None:
-    """What came out of the state: pairs that have no tile of their own."""
+    """Pairs that went through the state, and have no tile of their own."""
     for k, at in enumerate(state.at):
         for slice_, box in at.reads:
             key, q = ("read", slice_, box), _in_square(film, box)
@@ -557,7 +557,7 @@ def _lens(film: FilmData, visits: Visits, square: Square, scenes: Scenes) -> lis
 
 
 def _beyond(q: Rect, down: float, across: float) -> list[Shape]:
-    """What lies past the edge has no meaning: it is veiled."""
+    """A veil over the part past the edge, which means nothing."""
     x, y, w, h = q
     parts = [(x + w * across, y, w * (1 - across), h), (x, y + h * down, w * across, h * (1 - down))]
     return [s for p in parts if p[2] > 0.5 and p[3] > 0.5 for s in (rect(p, "veil"), Path("masked", hatch(p, 6)))]

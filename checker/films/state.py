@@ -24,7 +24,7 @@ def vector(value: Any) -> list[float] | None:
 
 
 def matrix(value: Any) -> np.ndarray | None:
-    """A tile of numbers, or None; tiles of which only the shape was kept have none."""
+    """A tile of numbers; None for anything else, such as a tile too large for the trace."""
     if not isinstance(value, list) or not value or not isinstance(value[0], list):
         return None
     array = np.array(value, dtype=object)
@@ -32,7 +32,7 @@ def matrix(value: Any) -> np.ndarray | None:
 
 
 def first_number(value: Any) -> Any:
-    """The first entry of a vector or a tile, which tells what kind of numbers it holds."""
+    """The first entry of a vector or a tile, whose type is that of all."""
     while isinstance(value, list) and value:
         value = value[0]
     return value
@@ -57,7 +57,7 @@ def levels(values: np.ndarray, low: float, high: float) -> str:
 
 
 def span_of(arrays: Sequence[np.ndarray]) -> Span | tuple[float, float]:
-    """The smallest and the largest finite number, (0, 1) where there is none."""
+    """The smallest and the largest finite number; (0, 1) without any."""
     finite = [f for a in arrays if (f := a[np.isfinite(a)]).size]
     if not finite:
         return 0.0, 1.0
@@ -101,10 +101,10 @@ def pooled(array: np.ndarray, step: int) -> np.ndarray:
 
 
 def held_rows(steps: Sequence[Step], running: RunningState) -> list[tuple[int, Span] | None]:
-    """For every step: slice and rows that its program's state belongs to just after it, None before the first.
+    """For every step: the slice and rows of its program's state just after it, None before the first.
 
-    Where the state lives in memory no rows at all, ``(0, 0)``, from the load of a tile until its state is computed: what the
-    variables hold in between are numbers of the tile before.
+    For a state in memory these are no rows, ``(0, 0)``, from the load of a tile until its state is computed: in between, the
+    variables still hold the numbers of the previous tile.
     """
     out: list[tuple[int, Span] | None] = [None] * len(steps)
     for program_steps in by_program(steps):
@@ -133,7 +133,7 @@ def _rows_of_visits(program_steps: Sequence[Step], running: RunningState, out: l
 
 @dataclass(frozen=True)
 class Visit:
-    """One tile of rows meets one tile of what is walked over, and stores its state: positions among the program's steps."""
+    """A tile of rows meets a tile of the walked tensor, and its state is stored: positions among the program's steps."""
 
     at: int  # the load of the second of the two
     first_store: int
@@ -144,7 +144,7 @@ class Visit:
 
 
 def visits_in_memory(program_steps: Sequence[Step], running: RunningState) -> Iterator[Visit]:
-    """Every tile of rows that meets a tile of what is walked over, of one program."""
+    """Every visit of one program."""
     rows: FlatTile | None = None
     walked: FlatTile | None = None
     at = first = end = -1

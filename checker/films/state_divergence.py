@@ -1,7 +1,7 @@
-"""Where a kernel's running state first differs from what it must be.
+"""Where a kernel's running state first differs from its exact value.
 
-Only a variable that the puzzle names is compared, and only between one chunk and the next. A kernel may
-update it before or after it loads, and may hold it in any form that the puzzle calls honest.
+Only variables that the puzzle names are compared, and only between chunks. A kernel may update them before or after it loads, in any
+form that the puzzle accepts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Exact = tuple[ExactState, ...]
 
 @dataclass(frozen=True)
 class Divergence:
-    """The first step at which one variable of one row is not what it must be: `got` in place of `want` after it."""
+    """The first step after which one variable of one row is wrong: it `got` another value than it should (`want`)."""
 
     at: int
     program: Program
@@ -35,12 +35,12 @@ class Divergence:
     row: int
     want: float
     got: float
-    chunk: int  # from 1, by where it lies
+    chunk: int  # from 1, by its place
     walk: int  # from 1
 
     def words(self, several_rows: bool) -> str:
         """``After chunk 3, l_i of row 0 should be 7.39 and is 2.72.``"""
-        walk = "" if self.walk == 1 else f" of the {'second' if self.walk == 2 else f'{self.walk}th'} walk"
+        walk = "" if self.walk == 1 else f" of the {'second' if self.walk == 2 else f'{self.walk}th'} pass"
         index = ", ".join(str(i) for i in (*self.lead, self.row))
         whose = f" of row {index}" if several_rows else ""
         what = f"{self.name}{whose} should be {said(self.want)} and is {said(self.got)}"
@@ -69,7 +69,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class _Walked:
-    """What the chunks of a program are found from."""
+    """The launch whose chunks are followed."""
 
     running: RunningState
     case: Case
@@ -110,17 +110,17 @@ def walks_of(
 def state_divergences(
     steps: Sequence[Step], walks: list[list[Chunk]], running: RunningState
 ) -> tuple[int, list[Divergence]]:
-    """Which honest way the kernel walks, and the first divergence of every variable of every row from it, in the order of steps.
+    """The correct order that the kernel follows, and each variable's first divergence in every row, in the order of steps.
 
-    There are none where the kernel is right.
+    There are none if the kernel is right.
     """
     ways = next((len(c.after) for w in walks for c in w), 0)
     own: list[tuple[int, list[Divergence]]] = []
     for way in range(ways):
-        found, agreed = _compare(steps, walks, running, way, lag=0)
-        if not found or not (running.in_memory or _compare(steps, walks, running, way, lag=1)[0]):
+        divergences, agreed = _compare(steps, walks, running, way, lag=0)
+        if not divergences or not (running.in_memory or _compare(steps, walks, running, way, lag=1)[0]):
             return way, []
-        own.append((agreed, found))
+        own.append((agreed, divergences))
     # the kernel's own way is the one it followed longest; of equals, the puzzle's
     way = max(range(len(own)), key=lambda i: own[i][0], default=0)
     return way, own[way][1] if own else []
@@ -128,7 +128,7 @@ def state_divergences(
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Many small tensors: waking threads for each would take longer than the work."""
+    """With many small tensors, waking threads would take longer than the work."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -199,7 +199,7 @@ def _compare(
     steps: Sequence[Step], walks: list[list[Chunk]], running: RunningState, way: int, lag: int
 ) -> tuple[list[Divergence], int]:
     """Divergences from one way, and how often the variable that agreed least agreed before the first of them."""
-    found: dict[tuple[Any, ...], Divergence] = {}
+    divergences: dict[tuple[Any, ...], Divergence] = {}
     agreed = dict.fromkeys(running.names, 0)
     for chunks in walks:
         until = {n: len(chunks) if running.in_memory else _settled(chunks, way, n) for n in running.names}
@@ -221,18 +221,18 @@ def _compare(
                     if math.isnan(want):
                         continue
                     if any(close(got[i], value, running.tolerance) for value in (want, *others)):
-                        agreed[name] += not found
+                        agreed[name] += not divergences
                         continue
                     key = (event.program, name, chunk.lead, row)
-                    if key not in found:
-                        found[key] = Divergence(
+                    if key not in divergences:
+                        divergences[key] = Divergence(
                             chunk.at, event.program, name, chunk.lead, row, want, got[i], chunk.chunk, chunk.walk
                         )
-    return sorted(found.values(), key=lambda d: d.at), min(agreed.values(), default=0)
+    return sorted(divergences.values(), key=lambda d: d.at), min(agreed.values(), default=0)
 
 
 def _settled(chunks: list[Chunk], way: int, name: str) -> int:
-    """The last chunk of the last walk that has a say in a variable: from then on the kernel may do with it what it likes."""
+    """The last chunk that contributes to a variable. From then on the kernel may use it for anything."""
     last = -1
     for position, chunk in enumerate(chunks):
         before, after = chunk.before[way].during[name][0], chunk.after[way].during[name][0]
@@ -244,14 +244,14 @@ def _settled(chunks: list[Chunk], way: int, name: str) -> int:
 
 
 def _same_walk(chunk: Chunk, following: Chunk | None, steps: Sequence[Step], running: RunningState) -> bool:
-    """Whether a chunk's work ends with the load of the next chunk of its walk: a kernel that loads ahead is then one behind."""
+    """Whether a chunk's work ends with the load of the next chunk of the same pass: a kernel that loads ahead is then one behind."""
     if chunk.end is None or steps[chunk.end].event.tensor != running.walked:
         return False
     return following is None or following.at != chunk.end or following.walk == chunk.walk
 
 
 def _left_alone(steps: Sequence[Step], chunks: list[Chunk], position: int, name: str) -> bool:
-    """Whether a last chunk outside of the loop, taken apart, did not touch a variable: nobody needs it any more."""
+    """Whether a last chunk, outside of the loop, leaves a variable alone because nothing needs it any more."""
     chunk = chunks[position]
     load = steps[chunk.at].event
     if position and steps[chunks[position - 1].at].event.line == load.line:
@@ -260,6 +260,6 @@ def _left_alone(steps: Sequence[Step], chunks: list[Chunk], position: int, name:
 
 
 def close(got: float, want: float, tolerance: float) -> bool:
-    """Whether a number of a trace is what it must be."""
+    """Whether a number of a trace is right."""
     # values in a trace have four digits
     return math.isfinite(got) and abs(got - want) <= (tolerance + 5e-4) * max(abs(want), 0.1)

@@ -1,4 +1,4 @@
-"""From a trace to the steps of a film: which programs are shown, and every tile in the plane that it is drawn in."""
+"""From a trace to the steps of a film: which programs are shown, and each tile in the plane of its drawing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Box = tuple[int, int, int, int]
 Span = tuple[int, int]
 Program = tuple[int, int, int]
 BLOCK_GAP = 3
-"""Columns between two blocks that stand in a row."""
+"""Columns between two blocks in a row."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class FlatTile:
 class Plane:
     """How a tensor is laid flat: the shape of its picture, whose last two dimensions are drawn.
 
-    A vector of its own axis lies in a plane of one row, `blocks` says ``(columns of a block, columns from one block to the
-    next)`` where the dimension before the drawn ones is laid out in a row.
+    A vector is one row. If the dimension before the drawn ones is laid out in a row, `blocks` is ``(columns of a block, columns from
+    one block to the next)``.
     """
 
     shape: tuple[int, ...]
@@ -100,9 +100,9 @@ def plane_of(shape: Sequence[int], drawn: Drawn | None, widest: int) -> Plane:
 
 
 def in_a_row(tile: Tile, shape: Sequence[int], pitch: int) -> Tile:
-    """A tile of [..., C, R, W] in the plane [..., R, C * pitch] where the C blocks stand side by side.
+    """A tile of [..., C, R, W] in the plane [..., R, C * pitch] whose C blocks are side by side.
 
-    What lies past the edge of a block is cut: the next block is drawn there.
+    A tile is cut at the edge of its block, because the next block is drawn there.
     """
     *lead, (c0, c1), rows, (w0, w1) = tile.box
     w1 = max(min(w1, shape[-1]), w0)
@@ -113,7 +113,7 @@ def in_a_row(tile: Tile, shape: Sequence[int], pitch: int) -> Tile:
         active = (*lead, rows, (c0 * pitch + w0, (c1 - 1) * pitch + w1))
     ragged = tile.elements
     if ragged is None and tile.active is not None and tile.active[-3][1] > tile.active[-3][0] + 1:
-        inside = np.zeros(shape, bool)  # several blocks: what lies between them is not touched
+        inside = np.zeros(shape, bool)  # the gaps between several blocks are not touched
         inside[tuple(slice(*side) for side in tile.active)] = True
         ragged = tuple(np.flatnonzero(inside).tolist())
     elements = None
@@ -150,7 +150,7 @@ def flatten(tile: Tile, shape: Sequence[int]) -> FlatTile:
 
 @dataclass
 class Step:
-    """One event as the film shows it. `later` is the next one of the same program: what holds after this step."""
+    """One event as the film shows it. `later` is the next one of the same program, whose state is the one after this step."""
 
     at: int
     event: Event
@@ -173,7 +173,7 @@ def program_name(program: Program, grid: Program) -> str:
 
 
 def choose(trace: Trace, most: int) -> tuple[list[Event], list[Program], int]:
-    """Whole programs only, the first ones, as many as there is room for, and the last one: events, programs, how many are left out."""
+    """Whole programs: the first ones that fit, and the last one. Returns their events, the programs, and how many are left out."""
     by_program: dict[Program, list[Event]] = defaultdict(list)
     for event in trace.events:
         by_program[event.program].append(event)

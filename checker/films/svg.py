@@ -155,8 +155,8 @@ _PAINTED = ("fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", 
 @cache
 def _rules() -> Sequence[tuple[frozenset[str], Mapping[str, str]]]:
     """The rules of ``shapes.css``: the classes that each needs, and what it sets."""
-    found = _RULE.findall(asset("checker.films", "shapes.css"))
-    parsed = [(selectors.split(","), dict(d.split(":") for d in body.split(";"))) for selectors, body in found]
+    rules = _RULE.findall(asset("checker.films", "shapes.css"))
+    parsed = [(selectors.split(","), dict(d.split(":") for d in body.split(";"))) for selectors, body in rules]
     return [(frozenset(selector[1:].split(".")), body) for selectors, body in parsed for selector in selectors]
 
 

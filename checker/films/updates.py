@@ -1,4 +1,4 @@
-"""How a running sum takes in each chunk, ``old × factor + new``: the numbers of one row, and the sentence that says them."""
+"""How a running sum takes in each chunk, ``old × factor + new``: the numbers of one row, and their sentence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SMALL = 1e-6
 
 @dataclass(frozen=True)
 class Addition:
-    """``old × factor + new = want``, and what the kernel holds instead where it `got` something else. `name` is the variable's."""
+    """``old × factor + new = want``, and what the kernel `got`. `name` is the variable's."""
 
     name: str
     old: float
@@ -58,7 +58,7 @@ class RowUpdates:
 
 
 def row_updates(steps: Sequence[Step], walks: Sequence[Sequence[Chunk]], running: RunningState) -> list[RowUpdates]:
-    """For every program the row in which the factor is seen best.
+    """For every program the row with the most visible factor.
 
     `walks` are the program's chunks; those that change nothing, in a second walk, are left out.
     """
@@ -88,7 +88,7 @@ def _changes(chunk: Chunk, update: Update) -> bool:
 
 
 def _seen(chunks: Sequence[Chunk], update: Update, row: int) -> float:
-    """How well the factor of a row is seen: most where it is near a half, not at all where it is 0 or 1."""
+    """How visible the factor of a row is: most near a half, not at all at 0 or 1."""
     return sum(f * (1 - f) for f in (_factor(c, update, row) for c in chunks))
 
 
@@ -105,16 +105,16 @@ def _row(program_steps: Sequence[Step], chunks: Sequence[Chunk], row: int, runni
     out = RowUpdates(row, index, first.tall == 1, frozenset(s.at for s in program_steps), {}, {}, {})
     for chunk in chunks:
         during = [s for s in program_steps if chunk.at <= s.at and (chunk.end is None or s.at < chunk.end)]
-        taken, at = _sum(during, chunk, row, index, running)
-        if taken is None:
+        addition, at = _sum(during, chunk, row, index, running)
+        if addition is None:
             continue
         for step in during:
             if step.at >= at:
-                out.sums[step.at] = taken
+                out.sums[step.at] = addition
         measures = [_exact(chunk, update.measure, row, late) for late in (False, True)]
-        out.words[at] = _sentence(update, taken, *measures)
+        out.words[at] = _sentence(update, addition, *measures)
         if update.accumulator:
-            _accumulate(out, during, taken.factor, update.accumulator, measures)
+            _accumulate(out, during, addition.factor, update.accumulator, measures)
     return out
 
 
@@ -146,23 +146,23 @@ def _entry(value: object, index: int) -> float | None:
     return values[index] if values is not None and index < len(values) else None
 
 
-def _sentence(update: Update, taken: Addition, before: float, after: float) -> str:
+def _sentence(update: Update, addition: Addition, before: float, after: float) -> str:
     template = update.begins if math.isnan(before) else update.stays if before == after else update.changes
-    if not taken.right:
+    if not addition.right:
         template += " " + update.departs
-    return _filled(template, taken, before, after)
+    return _filled(template, addition, before, after)
 
 
-def _filled(template: str, taken: Addition, before: float, after: float) -> str:
+def _filled(template: str, addition: Addition, before: float, after: float) -> str:
     numbers = {
         "before": before,
         "after": after,
-        "old": taken.old,
-        "new": taken.new,
-        "sum": taken.want,
-        "got": taken.got,
+        "old": addition.old,
+        "new": addition.new,
+        "sum": addition.want,
+        "got": addition.got,
     }
-    return template.format(factor=_short(taken.factor), **{name: said(value) for name, value in numbers.items()})
+    return template.format(factor=_short(addition.factor), **{name: said(value) for name, value in numbers.items()})
 
 
 def _short(factor: float) -> str:
@@ -175,8 +175,8 @@ def _short(factor: float) -> str:
 def _accumulate(
     out: RowUpdates, during: Sequence[Step], factor: float, spec: Accumulator, measures: Sequence[float]
 ) -> None:
-    """The accumulator of the same row, in the column where most is left in the end."""
-    changed = [found for s in during if (found := _change(s, spec, out.index)) is not None]
+    """The accumulator of the same row, in the column where most remains."""
+    changed = [change for s in during if (change := _change(s, spec, out.index)) is not None]
     if not changed:
         return
     step, name, old, new = changed[-1]
@@ -187,12 +187,12 @@ def _accumulate(
     # a product's operands are rounded, and so are the numbers of a trace
     room = ROUNDED * (abs(factor * was) + (0.0 if terms is None else float(np.abs(terms).sum())))
     right = terms is None or abs(got - factor * was - added) <= room
-    taken = Addition(f"{name}[{out.row}, {column}]", was, factor, added, got, right)
+    addition = Addition(f"{name}[{out.row}, {column}]", was, factor, added, got, right)
     for late in during:
         if late.at >= step.at:
-            out.accumulators[late.at] = taken
+            out.accumulators[late.at] = addition
     if factor > SMALL:
-        out.words.setdefault(step.at, _filled(spec.said, taken, *measures))
+        out.words.setdefault(step.at, _filled(spec.said, addition, *measures))
 
 
 def _change(step: Step, spec: Accumulator, index: int) -> tuple[Step, str, np.ndarray, np.ndarray] | None:
@@ -207,9 +207,8 @@ def _change(step: Step, spec: Accumulator, index: int) -> tuple[Step, str, np.nd
 
 
 def _terms(step: Step, spec: Accumulator, index: int, column: int) -> np.ndarray | None:
-    """What adds up to one number of the product of the two tiles; None where the kernel has no such variables."""
-    found = [next(_tiles(step, names), None) for names in (spec.left, spec.right)]
-    left, right = found
+    """The terms of one number of the product of the two tiles; None if the kernel has no such variables."""
+    left, right = (next(_tiles(step, names), None) for names in (spec.left, spec.right))
     if left is None or right is None or left.shape[1] != right.shape[0] or column >= right.shape[1]:
         return None
     return np.asarray(left[index] * right[:, column])
