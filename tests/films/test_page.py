@@ -97,14 +97,13 @@ def test_everything_of_the_learners_is_escaped() -> None:
     )
     event = replace(event, state={HOSTILE: HOSTILE, "v": [HOSTILE, 1.0]})
     trace = Trace(
-        (1, 1, 1), {"x_ptr": TensorInfo((1, 2), (2, 1), HOSTILE)}, [event], [Finding("race", HOSTILE, 2)], {}, {}
+        (1, 1, 1), {"x_ptr": TensorInfo((1, 2), (2, 1), HOSTILE)}, [event], [Finding("race", 2, tensor="x_ptr", elements=((0, 0),))], {}, {}
     )
     html = film_html(trace, SOFTMAX, source, title=HOSTILE, values={"x_ptr": np.zeros((1, 2))})
     page = Page(html)
     assert [tag for tag, _ in page.tags].count("script") == 2
     assert "img" not in [tag for tag, _ in page.tags]
     assert not [a for _, attrs in page.tags for a in attrs if a.startswith("on")]
-    assert data_of(html)["notes"][0][2] == HOSTILE
     assert HOSTILE in page.text
     assert "<title>" + HOSTILE not in film_document(html, HOSTILE)
 
