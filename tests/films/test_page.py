@@ -97,7 +97,12 @@ def test_everything_of_the_learners_is_escaped() -> None:
     )
     event = replace(event, state={HOSTILE: HOSTILE, "v": [HOSTILE, 1.0]})
     trace = Trace(
-        (1, 1, 1), {"x_ptr": TensorInfo((1, 2), (2, 1), HOSTILE)}, [event], [Finding("race", 2, tensor="x_ptr", elements=((0, 0),))], {}, {}
+        (1, 1, 1),
+        {"x_ptr": TensorInfo((1, 2), (2, 1), HOSTILE)},
+        [event],
+        [Finding("race", 2, tensor="x_ptr", elements=((0, 0),))],
+        {},
+        {},
     )
     html = film_html(trace, SOFTMAX, source, title=HOSTILE, values={"x_ptr": np.zeros((1, 2))})
     page = Page(html)
