@@ -5,7 +5,6 @@ Exit codes: 0 all passed, 1 some did not, 2 wrong usage or nothing to do, 3 the 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option
 
-from checker.api.command_line import BROKEN, FAILED, PASSED, App, complain, refuse_unwritable, run, write, writing
+from checker.api.command_line import BROKEN, FAILED, PASSED, App, complain, refuse_unwritable, run, write_json, writing
 from checker.verbs.arguments import UnavailableHere, UsageError, kernels_in, one_kernel, path_of, puzzle_named
 
 if TYPE_CHECKING:  # `doctor` works where torch is missing
@@ -230,7 +229,7 @@ def reset(puzzle: Annotated[str | None, Argument(metavar="PUZZLE", help="the puz
 @app.verb()
 def doctor(
     workshop: Annotated[bool, Option("--workshop", help="also check a kernel, and say READY or NOT READY")] = False,
-    to_json: Json = None,
+    json_file: Json = None,
 ) -> int:
     """Show what works on this machine, and the commands that fix what does not.
 
@@ -244,9 +243,9 @@ def doctor(
 
         report = workshop_readiness()
     else:
-        report = doctor() if to_json is None else examine(this_machine())
-    if to_json is not None:
-        _write_json(to_json, {"schema": "doctor/v1", "findings": [asdict(check) for check in report]})
+        report = doctor() if json_file is None else examine(this_machine())
+    if json_file is not None:
+        write_json(json_file, {"schema": "doctor/v1", "findings": [asdict(check) for check in report]})
     return FAILED if any(check.level == "problem" for check in report) else PASSED
 
 
@@ -258,7 +257,7 @@ def grade(
     paths: Annotated[list[Path] | None, Argument(metavar="PATH", help="a file, or a folder of submissions")] = None,
     puzzle: SomePuzzles = None,
     device: DeviceName = "auto",
-    to_json: Json = None,
+    json_file: Json = None,
     secret: Annotated[
         Path | None, Option(metavar="FILE", help="draw everyone's cases from this file's contents")
     ] = None,
@@ -271,59 +270,25 @@ def grade(
 
     Examples: python -m checker grade solutions/; python -m checker grade submissions/ --puzzle row_softmax --json results.json
     """
-    from checker.course import LADDER
-    from checker.sandbox import Sandbox
-    from checker.verbs import result_json
-    from checker.verbs.grade import Graded, summary
-    from checker.verbs.grade import grade as grade_all
-    from checker.verbs.submissions import submissions
-    from checker.verbs.tables import ProgressBar, words
-
     if not paths:
         raise UsageError(
             "grade needs something to grade: python -m checker grade PATH…, with a .py, .ipynb, .zip or a folder"
         )
     if jobs < 1:
         raise UsageError(f"--jobs has to be at least 1, not {jobs}")
-    refuse_unwritable(to_json)
-    wanted = _puzzles("grade", puzzle)
-    handed_in = submissions(paths, wanted or LADDER)
-    if not any(submission.entries for submission in handed_in):
-        raise UsageError(f"there is no .py, .ipynb or .zip to grade at {', '.join(map(str, paths))}")
-    where = _device(device)
-    with ProgressBar(len(handed_in), quiet=to_json == "-") as bar:
+    refuse_unwritable(json_file)
+    from checker.verbs.grade import Grader, grade_paths
 
-        def done(graded: Graded) -> None:
-            outcome = ", ".join(f"{v.puzzle} {words(v.status)}" for v in graded.verdicts)
-            bar.step(graded.submission.name, outcome or "no kernel")
-
-        batch = grade_all(
-            handed_in,
-            wanted or LADDER,
-            where,
-            wanted=wanted,
-            jobs=jobs if where == "cpu" else 1,
-            diagnose=not no_diagnosis,
-            secret=None if secret is None else secret.read_bytes(),
-            report=done,
-        )
-    if to_json != "-":
-        summary(batch)
-    if batch.interrupted:
-        complain(f"stopped; {len(batch.graded)} of {len(handed_in)} submissions were graded.")
-    if empty := [graded.submission.name for graded in batch.graded if not graded.verdicts]:
-        complain(f"no kernel of the course in: {', '.join(empty)}")
-    if to_json is not None:
-        facts = result_json.environment(where, Sandbox.shared().tier)
-        _write_json(to_json, result_json.document([(g.submission.name, g.verdicts) for g in batch.graded], facts))
-    return batch.exit_code
+    key = None if secret is None else secret.read_bytes()
+    grader = Grader(_puzzles("grade", puzzle), _device(device), diagnose=not no_diagnosis, secret=key)
+    return grade_paths(paths, grader, jobs, json_file)
 
 
 @app.verb()
 def mutants(
     puzzle: SomePuzzles = None,
     device: DeviceName = "auto",
-    to_json: Json = None,
+    json_file: Json = None,
     markdown: Annotated[str | None, Option(metavar="FILE", help="write the table as a page")] = None,
     show: Annotated[str | None, Option(metavar="NAME", help="print this wrong kernel and judge nothing")] = None,
 ) -> int:
@@ -331,51 +296,25 @@ def mutants(
 
     Examples: python -m checker mutants --puzzle row_softmax; python -m checker mutants --puzzle row_softmax --show no_mask
     """
-    from checker.course import LADDER
-    from checker.misconceptions.pages import PageError
-    from checker.sandbox import Sandbox
-    from checker.verbs import mutants, result_json
-    from checker.verbs.tables import ProgressBar
+    from checker.verbs import mutants
 
-    puzzles = _puzzles("mutants", puzzle) or list(LADDER)
-    refuse_unwritable(to_json, markdown)
-    try:
-        if show is not None:
-            mutants.print_wrong_kernel(show, puzzles)
-            return PASSED
-        where = _device(device)
-        total = sum(len(mutants.bank(puzzle.name)) for puzzle in puzzles)
-        with ProgressBar(total, quiet=to_json == "-") as bar:
-
-            def done(row: mutants.Row) -> None:
-                bar.step(f"{row.puzzle}/{row.name}", f"caught by {row.gate}" if row.caught else "survives")
-
-            rows = mutants.kill_table(puzzles, where, report=done)
-    except LookupError as missing:
-        raise UsageError(str(missing.args[0])) from missing
-    except PageError as error:  # whoever writes a page needs its heading, not a traceback
-        raise UsageError(f"{error}\nCONTRIBUTING.md says how to write down a wrong kernel.") from error
-    if to_json is not None:
-        facts = result_json.environment(where, Sandbox.shared().tier)
-        _write_json(to_json, mutants.document(rows, puzzles, where, facts))
-    if markdown is not None:
-        write(markdown, mutants.markdown(rows, puzzles, where))
-    if to_json != "-":
-        mutants.print_kill_table(rows, where)
-    if not rows:
-        complain("no misconceptions are written down for these puzzles yet.")
-    return mutants.exit_code(rows)
+    refuse_unwritable(json_file, markdown)
+    requested = _puzzles("mutants", puzzle)
+    if show is not None:
+        mutants.print_wrong_kernel(show, requested)
+        return PASSED
+    return mutants.judge_wrong_kernels(requested, _device(device), json_file, markdown)
 
 
 @app.verb()
-def puzzles(to_json: Json = None) -> None:
+def puzzles(json_file: Json = None) -> None:
     """List the puzzles."""
     from checker.course import LADDER
 
-    if to_json is not None:
+    if json_file is not None:
         fields = ("name", "kernel", "parameters", "notebook", "points")
         listed = [{field: getattr(puzzle, field) for field in fields} for puzzle in LADDER]
-        _write_json(to_json, {"schema": "puzzles/v1", "puzzles": listed})
+        write_json(json_file, {"schema": "puzzles/v1", "puzzles": listed})
         return
     from checker.view.panel import Cell, Panel
 
@@ -394,7 +333,3 @@ def _device(name: str) -> Device:
         return resolve_device(name)
     except DeviceMissing as missing:
         raise UnavailableHere(str(missing)) from None
-
-
-def _write_json(target: str, content: Any) -> None:
-    write(target, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

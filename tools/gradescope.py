@@ -20,6 +20,7 @@ from checker.course import PUZZLES  # noqa: E402
 
 SHIPPED = (
     "checker",
+    "classroom",
     "solutions",
     "tools/setup_venv.py",
     "pyproject.toml",

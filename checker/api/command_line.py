@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import os
 import sys
 import traceback
@@ -126,3 +127,8 @@ def write(target: str, text: str) -> None:
             sys.stdout.flush()
         else:
             write_atomically(Path(target), text)
+
+
+def write_json(target: str, content: Any) -> None:
+    """Write `content` as JSON, as `write` does."""
+    write(target, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

@@ -2,7 +2,3 @@
 
 `checker.checking` calls them in their order.
 """
-
-from checker.judge.result_v1 import verdict_to_json
-
-__all__ = ["verdict_to_json"]

@@ -102,6 +102,15 @@ def folded(verdict: Verdict, source: KernelSource) -> str:
     return str(card_film(words, made.html))
 
 
+def film_of_failure(puzzle: Puzzle, source: KernelSource, seed: int | None = None) -> str:
+    """The film of the smallest case that a kernel fails, to be opened by one click; empty if it passes or cannot be filmed.
+
+    The kernel is judged again for it, with the cases of `seed`.
+    """
+    verdict = check_source(puzzle, source, "cpu", diagnose=False, seed=seed)
+    return "" if verdict.passed else folded(verdict, source)
+
+
 def _show_controls(puzzle: Puzzle, source: KernelSource, verdict: Verdict | None, area: display.OutputArea) -> None:
     from IPython.display import display as show
 

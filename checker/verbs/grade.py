@@ -1,4 +1,4 @@
-"""Grades submissions, one after another or several at a time. A broken submission does not stop the others."""
+"""`grade`: judge the kernels of submissions that belong to no class."""
 
 from __future__ import annotations
 
@@ -6,87 +6,167 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from rich.text import Text
 
+from checker.api.command_line import complain, write
 from checker.checking import Device, check_source, infra_verdict
+from checker.course import LADDER
 from checker.judge.launches import seed_from
+from checker.judge.result import (
+    Person,
+    PuzzleResult,
+    Result,
+    Submission,
+    Task,
+    environment,
+    plain,
+    result_of,
+    source_of,
+    to_json,
+)
 from checker.judge.runner import Runner
 from checker.judge.verdict import Status, Verdict
 from checker.puzzle import Puzzle
+from checker.sandbox import Sandbox
 from checker.submission.from_path import Found
 from checker.submission.kernel import KernelSource
-from checker.verbs.submissions import Submission, missing_verdict, unreadable_verdict
-from checker.verbs.tables import one_line, print_table, status_text
+from checker.verbs.arguments import UsageError
+from checker.verbs.submissions import Files, missing_verdict, submissions, unreadable_verdict
+from checker.verbs.tables import ProgressBar, one_line, print_table, status_text, words
 
 RETRIES = 2
 """How often a kernel is judged again after a fault of the machine."""
 _PREFERENCE: dict[Status, int] = {"passed": 0, "infra_error": 1, "not_attempted": 9}
-"""Which of several verdicts on a puzzle counts: first a pass, then a fault of the grader, then a failure."""
+"""Which of several results on a puzzle counts: first a pass, then a fault of the grader, then a failure."""
 
 
-@dataclass
-class Graded:
-    """One submission's verdicts, by puzzle in the order of the ladder."""
+def judged(
+    puzzle: Puzzle,
+    source: KernelSource,
+    device: Device,
+    *,
+    secret: bytes | None = None,
+    **options: Any,
+) -> Verdict:
+    """`check_source` with its `options`, tried again after a fault of the machine. Never raises for what a kernel does.
 
-    submission: Submission
-    verdicts: list[Verdict]
+    A `secret` draws the cases.
+    """
+    seed = None if secret is None else seed_from(secret, puzzle)
+    for _ in range(1 + RETRIES):
+        try:
+            verdict = check_source(puzzle, source, device, seed=seed, **options)
+        except Exception as error:  # one kernel must not end the run, whatever it found a way to break
+            verdict = infra_verdict(puzzle, "", device, error)
+        if verdict.status != "infra_error":
+            break
+    return verdict
 
 
 @dataclass
 class Batch:
-    """The outcome of a run; `interrupted` where it was stopped before the end."""
+    """The outcome of a run; `interrupted` if it was stopped before the end."""
 
-    graded: list[Graded] = field(default_factory=list)
+    submissions: list[Submission] = field(default_factory=list)
     interrupted: bool = False
 
     @property
-    def verdicts(self) -> list[Verdict]:
-        return [verdict for graded in self.graded for verdict in graded.verdicts]
+    def puzzles(self) -> list[PuzzleResult]:
+        return [puzzle for submission in self.submissions for puzzle in submission.puzzles]
 
     @property
     def exit_code(self) -> int:
         """0: all passed; 1: some did not; 2: nothing was found; 3: the grader could not do its work."""
-        statuses = [verdict.status for verdict in self.verdicts]
+        statuses = [puzzle.status for puzzle in self.puzzles]
         if self.interrupted or "infra_error" in statuses:
             return 3
         if not statuses:
             return 2
         return 0 if all(status == "passed" for status in statuses) else 1
 
+    def result(self, device: str, sandbox: str) -> Result:
+        """The file of the run; `sandbox` names the isolation that the kernels ran in."""
+        graded = {puzzle.puzzle for puzzle in self.puzzles}
+        tasks = tuple(Task(puzzle=p.name, title=p.title, points=float(p.points)) for p in LADDER if p.name in graded)
+        return Result(environment=environment(device, sandbox), puzzles=tasks, submissions=tuple(self.submissions))
 
-def grade(
-    submissions: Sequence[Submission],
-    puzzles: Sequence[Puzzle],
-    device: Device,
-    *,
-    wanted: Sequence[Puzzle] = (),
-    jobs: int = 1,
-    diagnose: bool = True,
-    secret: bytes | None = None,
-    report: Callable[[Graded], None] = lambda graded: None,
-    runner: Runner | None = None,
-) -> Batch:
-    """Grade every submission. A `wanted` puzzle that a submission lacks is ``not_attempted`` there.
 
-    A `secret` draws the cases of each puzzle, the same in every submission. `report` is called in this thread after each
-    submission. Ctrl-C ends the run; the batch then holds what was graded, in the order of `submissions`.
+@dataclass(frozen=True)
+class Grader:
+    """Grades each submission on its own.
+
+    A `requested` puzzle that a submission lacks is ``not_attempted`` there; if none is requested, all that it has are graded. A
+    `secret` draws the cases of each puzzle, the same in every submission.
     """
-    grader = _Grader(puzzles, device, wanted, diagnose, secret, runner)
-    batch, done = Batch(), {}
-    try:
-        for index, graded in _as_they_end([partial(grader.graded, one) for one in submissions], jobs):
-            done[index] = graded
-            report(graded)
-    except KeyboardInterrupt:
-        batch.interrupted = True
-    batch.graded = [done[index] for index in sorted(done)]
-    return batch
+
+    requested: Sequence[Puzzle]
+    device: Device
+    diagnose: bool = True
+    secret: bytes | None = None
+    runner: Runner | None = None
+
+    @property
+    def puzzles(self) -> Sequence[Puzzle]:
+        return self.requested or LADDER
+
+    def grade(
+        self,
+        submissions: Sequence[Files],
+        jobs: int = 1,
+        report: Callable[[Submission], None] = lambda submission: None,
+    ) -> Batch:
+        """Grade all, `jobs` at a time; `report` is called in this thread after each.
+
+        Ctrl-C ends the run; the batch then has what was graded, in the order of `submissions`.
+        """
+        batch, done = Batch(), {}
+        try:
+            for index, graded in _as_they_end([partial(self.submission, one) for one in submissions], jobs):
+                done[index] = graded
+                report(graded)
+        except KeyboardInterrupt:
+            batch.interrupted = True
+        batch.submissions = [done[index] for index in sorted(done)]
+        return batch
+
+    def submission(self, files: Files) -> Submission:
+        results = []
+        for puzzle in self.puzzles:
+            if entries := files.of(puzzle):
+                tries = [self._result(entry, puzzle, files.name) for entry in _distinct(entries)]
+                results.append(min(tries, key=lambda one: (_PREFERENCE.get(one.status, 5), -one.score)))
+            elif puzzle in self.requested:
+                results.append(result_of(missing_verdict(puzzle, files.name, self.device)))
+        nameless = [entry for entry in files.entries if entry.puzzle is None and entry.reason != "no_kernel"]
+        results += [result_of(unreadable_verdict(entry, None, files.name, self.device)) for entry in nameless]
+        return Submission(
+            learner=Person(id=plain(files.name)),
+            status="ungraded" if any(one.status == "infra_error" for one in results) else "graded",
+            score=sum(one.score for one in results),
+            max_score=sum(one.max_score for one in results),
+            puzzles=tuple(results),
+        )
+
+    def _result(self, entry: Found, puzzle: Puzzle, submission: str) -> PuzzleResult:
+        if entry.source is None:
+            return result_of(unreadable_verdict(entry, puzzle, submission, self.device))
+        verdict = judged(
+            puzzle,
+            entry.source,
+            self.device,
+            secret=self.secret,
+            submission=submission,
+            diagnose=self.diagnose,
+            runner=self.runner,
+        )
+        return result_of(verdict, source_of(entry.submission, entry.source))
 
 
-def _as_they_end(work: Sequence[Callable[[], Graded]], jobs: int) -> Iterator[tuple[int, Graded]]:
-    """The place of each task among `work` and what came of it, `jobs` at a time, whichever ends first."""
+def _as_they_end(work: Sequence[Callable[[], Submission]], jobs: int) -> Iterator[tuple[int, Submission]]:
+    """The place of each task among `work` and its outcome, `jobs` at a time, whichever ends first."""
     if jobs <= 1:
         yield from ((index, task()) for index, task in enumerate(work))
         return
@@ -98,80 +178,51 @@ def _as_they_end(work: Sequence[Callable[[], Graded]], jobs: int) -> Iterator[tu
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-@dataclass(frozen=True)
-class _Grader:
-    """What every submission is graded with."""
-
-    puzzles: Sequence[Puzzle]
-    device: Device
-    wanted: Sequence[Puzzle]
-    diagnose: bool
-    secret: bytes | None
-    runner: Runner | None
-
-    def graded(self, submission: Submission) -> Graded:
-        name, verdicts = submission.name, []
-        for puzzle in self.puzzles:
-            if entries := submission.of(puzzle):
-                tried = [self._verdict(entry, puzzle, name) for entry in _distinct(entries)]
-                verdicts.append(min(tried, key=lambda v: (_PREFERENCE.get(v.status, 5), -v.score)))
-            elif puzzle in self.wanted:
-                verdicts.append(missing_verdict(puzzle, name, self.device))
-        nameless = [entry for entry in submission.entries if entry.puzzle is None and entry.reason != "no_kernel"]
-        verdicts += [unreadable_verdict(entry, None, name, self.device) for entry in nameless]
-        return Graded(submission, verdicts)
-
-    def _verdict(self, entry: Found, puzzle: Puzzle, submission: str) -> Verdict:
-        if entry.source is None:
-            return unreadable_verdict(entry, puzzle, submission, self.device)
-        return retried(
-            puzzle,
-            entry.source,
-            self.device,
-            submission=submission,
-            diagnose=self.diagnose,
-            runner=self.runner,
-            seed=None if self.secret is None else seed_from(self.secret, puzzle),
-        )
-
-
 def _distinct(entries: Sequence[Found]) -> list[Found]:
     """The same kernel in a notebook and in a file is judged once."""
-    kept: dict[object, Found] = {}
-    for entry in entries:
-        key = (
-            (entry.source.source, entry.source.configs, entry.source.problems)
-            if entry.source
-            else (entry.submission, entry.error)
-        )
-        kept.setdefault(repr(key), entry)
-    return list(kept.values())
+
+    def content(entry: Found) -> str:
+        kernel = entry.source
+        return repr((kernel.source, kernel.configs, kernel.problems) if kernel else (entry.submission, entry.error))
+
+    return list({content(entry): entry for entry in reversed(entries)}.values())[::-1]
 
 
-def retried(puzzle: Puzzle, source: KernelSource, device: Device, *, submission: str = "", **options: Any) -> Verdict:
-    """`check_source` with its `options`, tried again after a fault of the machine. Never raises for what a kernel does."""
-    for _ in range(1 + RETRIES):
-        try:
-            verdict = check_source(puzzle, source, device, submission=submission, **options)
-        except Exception as error:  # one kernel must not end the run, whatever it found a way to break
-            verdict = infra_verdict(puzzle, submission, device, error)
-        if verdict.status != "infra_error":
-            break
-    return verdict
+def grade_paths(paths: Sequence[Path], grader: Grader, jobs: int, json_file: str | None) -> int:
+    """Grade what is at `paths`, print a table and write `json_file`; returns the exit code. Raises UsageError."""
+    handed_in = submissions(paths, grader.puzzles)
+    if not any(files.entries for files in handed_in):
+        raise UsageError(f"there is no .py, .ipynb or .zip to grade at {', '.join(map(str, paths))}")
+    with ProgressBar(len(handed_in), quiet=json_file == "-") as bar:
+
+        def done(graded: Submission) -> None:
+            outcome = ", ".join(f"{one.puzzle} {words(one.status)}" for one in graded.puzzles)
+            bar.step(graded.learner.id, outcome or "no kernel")
+
+        batch = grader.grade(handed_in, jobs if grader.device == "cpu" else 1, done)
+    if json_file != "-":
+        print_summary(batch)
+    if batch.interrupted:
+        complain(f"stopped; {len(batch.submissions)} of {len(handed_in)} submissions were graded.")
+    if empty := [one.learner.id for one in batch.submissions if not one.puzzles]:
+        complain(f"no kernel of the course in: {', '.join(empty)}")
+    if json_file is not None:
+        write(json_file, to_json(batch.result(grader.device, Sandbox.shared().tier)))
+    return batch.exit_code
 
 
-def summary(batch: Batch) -> None:
+def print_summary(batch: Batch) -> None:
     """Print a row per submission and puzzle, with the first thing that is wrong."""
     rows = [
         (
-            Text(one_line(graded.submission.name)),
-            verdict.puzzle,
-            status_text(verdict.status),
-            f"{verdict.score:g}/{verdict.max_score:g}",
-            Text(one_line(verdict.failure.message) if verdict.failure is not None else ""),
+            Text(one_line(submission.learner.id)),
+            puzzle.puzzle,
+            status_text(puzzle.status),
+            f"{puzzle.score:g}/{puzzle.max_score:g}",
+            Text(one_line(puzzle.failure.message) if puzzle.failure is not None else ""),
         )
-        for graded in batch.graded
-        for verdict in graded.verdicts
+        for submission in batch.submissions
+        for puzzle in submission.puzzles
     ]
-    passed = sum(verdict.passed for verdict in batch.verdicts)
+    passed = sum(puzzle.status == "passed" for puzzle in batch.puzzles)
     print_table(["submission", "puzzle", "status", "score", ""], rows, f"{passed} of {len(rows)} passed")

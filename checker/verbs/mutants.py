@@ -13,17 +13,24 @@ from difflib import get_close_matches
 from textwrap import wrap
 from typing import Any, cast
 
+import msgspec
 from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
+from checker.api.command_line import complain, write, write_json
 from checker.checking import Device, check_source
+from checker.course import LADDER
 from checker.judge.gpu_gate import NOT_VISIBLE, seen_on_gpu
+from checker.judge.result import environment
 from checker.judge.runner import Runner
 from checker.judge.verdict import Gate
 from checker.misconceptions import GATES, Misconception, bank
+from checker.misconceptions.pages import PageError
 from checker.puzzle import Puzzle
-from checker.verbs.tables import print_table, words
+from checker.sandbox import Sandbox
+from checker.verbs.arguments import UsageError
+from checker.verbs.tables import ProgressBar, print_table, words
 
 SCHEMA = "mutants/v1"
 NOT_CAUGHT = ("passed", "not_attempted", "infra_error", "skipped")
@@ -82,13 +89,10 @@ def kill_table(
     if jobs is None:
         jobs = max(1, min(8, (os.cpu_count() or 1) // 2)) if device == "cuda" else 1
     wanted = [(puzzle, wrong) for puzzle in puzzles for wrong in bank(puzzle.name)]
-    if runner is None:
-        from checker.sandbox import Sandbox
-
-        runner = cast(Runner, Sandbox.shared())
+    shared = runner or cast(Runner, Sandbox.shared())
     rows = []
     with ThreadPoolExecutor(jobs) as pool:
-        for row in pool.map(lambda pair: _row(pair[0], pair[1], device, runner), wanted):
+        for row in pool.map(lambda pair: _row(pair[0], pair[1], device, shared), wanted):
             rows.append(row)
             report(row)
     return rows
@@ -282,7 +286,42 @@ def print_kill_table(rows: Sequence[Row], device: str) -> None:
     print_table(heads, lines, *below)
 
 
-def print_wrong_kernel(name: str, puzzles: Iterable[Puzzle]) -> None:
-    """Print one wrong kernel whole, in colours on a terminal. Raises LookupError."""
-    code = Syntax("", "python", theme="ansi_dark").highlight(text(find(name, puzzles)))
+def judge_wrong_kernels(
+    requested: Sequence[Puzzle], device: Device, json_file: str | None, markdown_file: str | None
+) -> int:
+    """Judge the banks of the requested puzzles (all if none is), print and write the table; returns the exit code.
+
+    Raises UsageError for a malformed page of the bank.
+    """
+    puzzles = requested or LADDER
+    try:
+        total = sum(len(bank(puzzle.name)) for puzzle in puzzles)
+        with ProgressBar(total, quiet=json_file == "-") as bar:
+
+            def done(row: Row) -> None:
+                bar.step(f"{row.puzzle}/{row.name}", f"caught by {row.gate}" if row.caught else "survives")
+
+            rows = kill_table(puzzles, device, report=done)
+    except PageError as error:  # whoever writes a page needs its heading, not a traceback
+        raise UsageError(f"{error}\nCONTRIBUTING.md says how to write down a wrong kernel.") from error
+    if json_file is not None:
+        facts = msgspec.structs.asdict(environment(device, Sandbox.shared().tier))
+        write_json(json_file, document(rows, puzzles, device, facts))
+    if markdown_file is not None:
+        write(markdown_file, markdown(rows, puzzles, device))
+    if json_file != "-":
+        print_kill_table(rows, device)
+    if not rows:
+        complain("no misconceptions are written down for these puzzles yet.")
+    return exit_code(rows)
+
+
+def print_wrong_kernel(name: str, requested: Sequence[Puzzle]) -> None:
+    """Print one wrong kernel whole, in colours on a terminal. Raises UsageError."""
+    try:
+        code = Syntax("", "python", theme="ansi_dark").highlight(text(find(name, requested or LADDER)))
+    except LookupError as missing:
+        raise UsageError(str(missing.args[0])) from missing
+    except PageError as error:
+        raise UsageError(f"{error}\nCONTRIBUTING.md says how to write down a wrong kernel.") from error
     Console().print(code, soft_wrap=True, end="")

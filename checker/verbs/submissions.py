@@ -22,7 +22,7 @@ _UNREADABLE: Mapping[str, Status] = {"syntax": "compile_error", "no_kernel": "no
 
 
 @dataclass(frozen=True)
-class Submission:
+class Files:
     """What one learner handed in: a file, a zip or a folder. A puzzle may have several entries; the best one counts.
 
     An entry's `puzzle` is None where nothing says which was meant.
@@ -36,19 +36,19 @@ class Submission:
         return tuple(entry for entry in self.entries if entry.puzzle == puzzle.name)
 
 
-def submissions(paths: Sequence[Path], puzzles: Sequence[Puzzle]) -> list[Submission]:
+def submissions(paths: Sequence[Path], puzzles: Sequence[Puzzle]) -> list[Files]:
     """A file is one submission; in a folder, each file and each folder directly below it is one.
 
     Raises FileNotFoundError for a path that does not exist.
     """
-    found: list[Submission] = []
+    found: list[Files] = []
     with Reader() as reader:
         for path in paths:
             found += _at(path, puzzles, reader)
     return _told_apart(found)
 
 
-def _at(path: Path, puzzles: Sequence[Puzzle], reader: Reader) -> list[Submission]:
+def _at(path: Path, puzzles: Sequence[Puzzle], reader: Reader) -> list[Files]:
     if path.is_file():
         return [_read(path.name, path, [Entry(path.name, lambda most: _bytes(path, most))], puzzles, reader)]
     groups: dict[str, list[Entry]] = {}
@@ -65,7 +65,7 @@ def _bytes(path: Path, most: int) -> bytes:
         return file.read(most)
 
 
-def _read(name: str, path: Path, files: Sequence[Entry], puzzles: Sequence[Puzzle], reader: Reader) -> Submission:
+def _read(name: str, path: Path, files: Sequence[Entry], puzzles: Sequence[Puzzle], reader: Reader) -> Files:
     """One submission, without files that are no code, and without files that hold no kernel where another file does.
 
     It has no entries where nothing in it is code, or where it only holds demonstrations of the course.
@@ -87,7 +87,7 @@ def _read(name: str, path: Path, files: Sequence[Entry], puzzles: Sequence[Puzzl
     kept = [one for one in found if one.reason not in QUIET and one.puzzle not in shown]
     if any(one.source is not None for one in found):
         kept = [one for one in kept if one.reason != "no_kernel"]
-    return Submission(name, path, tuple(_meant(one, puzzles) for one in kept))
+    return Files(name, path, tuple(_meant(one, puzzles) for one in kept))
 
 
 def _meant(found: Found, puzzles: Sequence[Puzzle]) -> Found:
@@ -98,10 +98,10 @@ def _meant(found: Found, puzzles: Sequence[Puzzle]) -> Found:
     return replace(found, puzzle=next((p.name for p in puzzles if stem in (p.name, p.kernel)), only))
 
 
-def _told_apart(found: list[Submission]) -> list[Submission]:
+def _told_apart(found: list[Files]) -> list[Files]:
     """Two paths may hold files of one name: those are called by their whole path."""
     names = [submission.name for submission in found]
-    return [Submission(s.path.as_posix(), s.path, s.entries) if names.count(s.name) > 1 else s for s in found]
+    return [Files(s.path.as_posix(), s.path, s.entries) if names.count(s.name) > 1 else s for s in found]
 
 
 def unreadable_verdict(entry: Found, puzzle: Puzzle | None, submission: str, device: str) -> Verdict:

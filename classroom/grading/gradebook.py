@@ -1,4 +1,4 @@
-"""Grade books: the one that Canvas or Moodle exported, filled in; and a table for every other use. No cell is a formula."""
+"""Grade books: the one that Canvas or Moodle exported, filled in, and a plain table. Cells are escaped against formula injection."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from classroom.grading.records import Person, Result
+from checker.api.grading import Person, Result
 from classroom.grading.roster import Roster
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class GradeBookError(ValueError):
-    """The file is no grade book that can be filled in; the message says why."""
+    """The file cannot be filled in as a grade book; the message says why."""
 
 
 def guarded(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula. Numbers stay numbers."""
+    """A cell that no spreadsheet reads as a formula. Numbers stay numbers."""
     flat = " ".join(text.replace("\0", "").split()) if any(c in text for c in "\r\n\t\0") else text
     if flat.lstrip().startswith(_FORMULA) and not re.fullmatch(r"-+|[+-]?\d+([.,]\d+)?", flat):
         return f"'{flat}"
@@ -38,15 +38,15 @@ def number(value: float) -> str:
 
 
 def filled(book: Path, result: Result, column: str = "Tile by Tile") -> tuple[str, list[str]]:
-    """The exported grade book of Canvas, or Moodle's grading worksheet, with the scores of the class; and who is not in it.
+    """Canvas's grade book or Moodle's worksheet with the scores of the class, and the names of learners who have no row in it.
 
-    Learners who are ungraded, and rows that are nobody's, keep what they have. In Canvas's, `column` is found by its name, with or
-    without the number behind it, or added. Raises FileNotFoundError, GradeBookError.
+    Rows of ungraded learners, and of people who are not in the class, keep what they have. Canvas's `column` is found by its name,
+    with or without the number behind it, or added. Raises FileNotFoundError, GradeBookError.
     """
     try:
         rows = list(csv.reader(io.StringIO(book.read_text("utf-8-sig"))))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise GradeBookError(f"{book} is no CSV in UTF-8: {error}") from None
+        raise GradeBookError(f"{book} is not a CSV in UTF-8: {error}") from None
     heads = [head.strip() for head in rows[0]] if rows else []
     if "Student" in heads and "ID" in heads:
         left = _canvas(rows, heads, result, column)
@@ -65,7 +65,7 @@ def _canvas(rows: list[list[str]], heads: list[str], result: Result, column: str
     if at is None:
         at = len(heads)
         rows[0].append(guarded(column))
-    most = max((learner.max_score for learner in result.learners), default=0.0)
+    most = max((one.max_score for one in result.submissions), default=0.0)
     wanted = [heads.index(head) for head in ("ID", "SIS User ID", "SIS Login ID", "Student") if head in heads]
     body = []
     for row in rows[1:]:
@@ -109,22 +109,22 @@ def _fill(
     result: Result,
     maximum: Callable[[Sequence[str]], float] = lambda row: 0.0,
 ) -> list[str]:
-    """Who has no row. Rows are matched by ids first; `maximum` is what the grade book has as the most for a row, if it has one."""
-    by_id = {learner.person.id: learner for learner in result.learners}
-    roster = Roster([learner.person for learner in result.learners])
-    found: set[str] = set()
+    """Fill in the rows; returns who has none. `maximum` is a row's maximum grade, 0 if the grade book has none."""
+    by_id = {submission.learner.id: submission for submission in result.submissions}
+    roster = Roster([submission.learner for submission in result.submissions])
+    matched: set[str] = set()
     for row in rows:
         person = roster.find([name.strip() for name in names(row) if name.strip()])
         if person is None:
             continue
-        found.add(person.id)
-        learner = by_id[person.id]
-        if learner.status == "ungraded":
+        matched.add(person.id)
+        submission = by_id[person.id]
+        if submission.status == "ungraded":
             continue
         most = maximum(row)
-        worth = learner.score * most / learner.max_score if most and learner.max_score else learner.score
+        worth = submission.score * most / submission.max_score if most and submission.max_score else submission.score
         _set_cell(row, at, number(worth))
-    return [name_of(learner.person) for learner in result.learners if learner.person.id not in found]
+    return [name_of(one.learner) for one in result.submissions if one.learner.id not in matched]
 
 
 def name_of(person: Person) -> str:
@@ -135,11 +135,10 @@ def scores_csv(result: Result) -> str:
     """One row a learner: who, status, total, and each puzzle."""
     heads = ["id", "name", "email", "section", "status", "score", "max_score", *(p.puzzle for p in result.puzzles)]
     rows: list[Sequence[object]] = [heads]
-    for learner in result.learners:
-        who = learner.person
-        total = number(learner.score) if learner.status != "ungraded" else "ungraded"
-        cells = [number(p.score) if p.status != "ungraded" else "ungraded" for p in learner.puzzles]
-        rows.append(
-            [who.id, who.name, who.email, who.section, learner.status, total, number(learner.max_score), *cells]
-        )
+    for submission in result.submissions:
+        who, ungraded = submission.learner, submission.status == "ungraded"
+        total = "ungraded" if ungraded else number(submission.score)
+        scores = ["ungraded" if p.status == "infra_error" else number(p.score) for p in submission.puzzles]
+        most = number(submission.max_score)
+        rows.append([who.id, who.name, who.email, who.section, submission.status, total, most, *scores])
     return table(rows)

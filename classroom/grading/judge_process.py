@@ -18,14 +18,10 @@ from dataclasses import dataclass
 import msgspec
 import torch
 
-from checker import gpu
-from checker.puzzle import Puzzle
-from checker.submission.kernel import KernelSource
-from checker.submission.reader import course_on_path
-from classroom.grading import bank_table
-from classroom.grading.judging import RETRIES, Task, isolation_lacks, verdict_record
+from checker.api.grading import PUZZLES, RETRIES, KernelSource, Record, Sandbox, course_on_path, gpu
+from classroom.grading.judging import Task, isolation_lacks, stored_verdict
 from classroom.grading.keys import Setting, key_of
-from classroom.grading.records import Fault, Record, VerdictRecord
+from classroom.grading.records import Fault, StoredVerdict
 
 _PATIENCE = 30.0  # seconds for a judge to end by itself
 
@@ -46,9 +42,9 @@ def request(task: Task, setting: Setting, secret: bytes | None, isolation: Seque
     )
 
 
-def answer(data: bytes, task: Task) -> VerdictRecord | Fault:
+def answer(data: bytes, task: Task) -> StoredVerdict | Fault:
     """The verdict on `task`, or why there is none. Raises ValueError for what does not answer `task`."""
-    verdict, fault = msgspec.json.decode(data, type=tuple[VerdictRecord | None, Fault | None])
+    verdict, fault = msgspec.json.decode(data, type=tuple[StoredVerdict | None, Fault | None])
     made = verdict or fault
     if made is None or made.key != task.key:
         raise ValueError("this is the answer to another request")
@@ -57,31 +53,21 @@ def answer(data: bytes, task: Task) -> VerdictRecord | Fault:
 
 def judged(data: bytes) -> bytes:
     """What a judge does: from a request to an answer. A machine that differs from the grader's answers with a fault."""
-    from checker.course import PUZZLES
-    from checker.sandbox import Sandbox
-
     asked = msgspec.json.decode(data, type=Request)
     puzzle, sandbox, setting = PUZZLES[asked.kernel.puzzle], Sandbox.shared(), asked.setting
     here = setting if setting.device == "cpu" else msgspec.structs.replace(setting, device=gpu.device_name())
     task = Task(key_of(puzzle, asked.kernel, here), puzzle, asked.kernel)
     if task.key != asked.key:
-        made: VerdictRecord | Fault = _refused(asked, "this judge has another checker, other versions or another GPU")
+        made: StoredVerdict | Fault = _refused(asked, "this judge has another checker, other versions or another GPU")
     elif lacking := isolation_lacks(sandbox, asked.isolation):
         made = _refused(asked, f"isolation is required that this judge lacks: {', '.join(lacking)}")
     else:
-        if setting.diagnose and puzzle not in _loaded:
-            bank_table.load([puzzle])
-            _loaded.append(puzzle)
-        made = verdict_record(task, setting, asked.secret, sandbox, hurry=setting.device != "cpu")
+        made = stored_verdict(task, setting, asked.secret, sandbox, hurry=setting.device != "cpu")
     return msgspec.json.encode((None, made) if isinstance(made, Fault) else (made, None))
 
 
 def _refused(asked: Request, why: str) -> Fault:
     return Fault(key=asked.key, message=why, tried=1)
-
-
-_loaded: list[Puzzle] = []
-"""Puzzles whose bank tables this process has read."""
 
 
 # ------------------------------------------------------------------------------------------------ the GPUs of this machine
@@ -103,7 +89,7 @@ class GpuPool:
     secret: bytes | None = None
     isolation: Sequence[str] = ()
 
-    def verdicts(self, wanted: Sequence[Task], setting: Setting) -> Iterator[VerdictRecord | Fault]:
+    def verdicts(self, wanted: Sequence[Task], setting: Setting) -> Iterator[StoredVerdict | Fault]:
         """A kernel whose judge dies is given to a judge again, at most `RETRIES` times."""
         started = [_Judge(name) for name in self.gpus[: len(wanted)]]
         asked: dict[_Judge, Task] = {}
@@ -210,7 +196,6 @@ def _main() -> None:
         for line in sys.stdin.buffer:
             answers.write(judged(line) + b"\n")
             answers.flush()
-    bank_table.save(_loaded)
 
 
 if __name__ == "__main__":

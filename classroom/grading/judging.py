@@ -2,39 +2,48 @@
 
 from __future__ import annotations
 
-import contextlib
-import math
 import os
 import re
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from checker.compiler import CompileRequest, CompileResult
-from checker.judge.launches import seed_from
-from checker.judge.runner import Runner, RunResult, session
-from checker.puzzle import Launch, Puzzle
-from checker.simulator.trace import SimulateOptions
-from checker.submission.kernel import KernelSource
-from checker.verbs.grade import RETRIES, retried
-from classroom.grading.facts import facts_of, plain
-from classroom.grading.keys import Setting, key_of, normalised
-from classroom.grading.records import Collected, Fault, Kernel, Run, VerdictRecord
+from markupsafe import Markup
+
+from checker.api.grading import (
+    RETRIES,
+    Bounded,
+    KernelSource,
+    Puzzle,
+    Runner,
+    Verdict,
+    card_html,
+    judged,
+    plain,
+    result_of,
+)
+from classroom.grading.keys import Setting, key_of, without_origin
+from classroom.grading.records import Collected, Fault, Kernel, StoredVerdict
 from classroom.grading.store import RunFolder
 
 MOST_TRIES = 20
 """How many different kernels of a learner are judged for a puzzle: the last ones."""
+MEMORY = 2**30
+"""Bytes that one verdict may take."""
+
+
+_DRAWING = threading.Lock()
+"""Matplotlib, which draws the error map of a card, is not made for several threads."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One verdict to make. `learners` are those whose kernel it is."""
+    """One verdict to make, for the `learners` who handed in this kernel."""
 
     key: str
     puzzle: Puzzle
@@ -53,19 +62,19 @@ class Judged:
 
 def tasks(collected: Collected, folder: RunFolder, puzzles: Sequence[Puzzle], setting: Setting) -> list[Task]:
     """Every different kernel of the class, in the order of the roster."""
-    asked = {puzzle.name: puzzle for puzzle in puzzles}
+    by_name = {puzzle.name: puzzle for puzzle in puzzles}
     owners: dict[str, list[str]] = {}  # learners, by the name of a kernel
     for learner in collected.learners:
-        for source in dict.fromkeys(k.source for k in tried(learner.kernels) if k.source and k.puzzle in asked):
-            owners.setdefault(source, []).append(learner.person.id)
-    found: dict[str, Task] = {}
-    for source, learners in owners.items():
-        kernel = normalised(folder.kernel(source))
-        puzzle = asked[kernel.puzzle]
+        for name in dict.fromkeys(k.source for k in tried(learner.kernels) if k.source and k.puzzle in by_name):
+            owners.setdefault(name, []).append(learner.person.id)
+    made: dict[str, Task] = {}
+    for name, learners in owners.items():
+        kernel = without_origin(folder.kernel(name))
+        puzzle = by_name[kernel.puzzle]
         key = key_of(puzzle, kernel, setting)
-        known = found[key].learners if key in found else ()
-        found[key] = Task(key, puzzle, kernel, tuple(dict.fromkeys((*known, *learners))))
-    return list(found.values())
+        others = made[key].learners if key in made else ()
+        made[key] = Task(key, puzzle, kernel, tuple(dict.fromkeys((*others, *learners))))
+    return list(made.values())
 
 
 def tried(kernels: Sequence[Kernel]) -> list[Kernel]:
@@ -83,9 +92,9 @@ def shard(wanted: Iterable[Task], index: int, count: int) -> list[Task]:
 
 
 class Engine(Protocol):
-    """Makes verdicts somewhere, in any order. Where the machine could not make a verdict, it gives a Fault."""
+    """Makes verdicts somewhere, in any order. If the machine cannot make a verdict, the engine gives a Fault."""
 
-    def verdicts(self, wanted: Sequence[Task], setting: Setting) -> Iterator[VerdictRecord | Fault]: ...
+    def verdicts(self, wanted: Sequence[Task], setting: Setting) -> Iterator[StoredVerdict | Fault]: ...
 
 
 def judge_missing(
@@ -95,12 +104,12 @@ def judge_missing(
     engine: Engine,
     *,
     learner_seconds: float = 0.0,
-    report: Callable[[VerdictRecord | Fault], None] = lambda made: None,
+    report: Callable[[StoredVerdict | Fault], None] = lambda made: None,
 ) -> Judged:
-    """Judge what has no verdict yet, and store each. Ctrl-C ends it; what is stored stays. Raises OSError where nothing can be stored.
+    """Judge what has no verdict yet, and store each. Ctrl-C ends it; what is stored stays. Raises OSError if nothing can be stored.
 
-    A learner whose verdicts took more than `learner_seconds` so far is left ungraded with the rest of theirs (0: no such limit). With
-    such a limit kernels of one learner are judged one after another.
+    Once a learner's verdicts took more than `learner_seconds`, the rest of theirs stays ungraded (0: no limit). With a limit, the
+    kernels of one learner are judged one after another.
     """
     folder.sweep()
     judged = Judged()
@@ -110,7 +119,7 @@ def judge_missing(
         if verdict := folder.verdict(task.key):
             spent.add(verdict)
 
-    def keep(made: VerdictRecord | Fault) -> None:
+    def keep(made: StoredVerdict | Fault) -> None:
         if isinstance(made, Fault):
             judged.faults.append(made)
             folder.keep_fault(made)
@@ -122,9 +131,7 @@ def judge_missing(
     try:
         for now in spent.rounds([task for task in wanted if task.key in missing]):
             for task in filter(spent.over, now):
-                message = (
-                    f"the kernels of this learner took more than the {learner_seconds:g} s that one learner may use"
-                )
+                message = f"this learner's kernels took more than the {learner_seconds:g} s that one learner may use"
                 keep(Fault(key=task.key, message=message, tried=0))
             for made in engine.verdicts([task for task in now if not spent.over(task)], setting):
                 keep(made)
@@ -141,12 +148,12 @@ class _Spent:
         self.limit, self.owners = limit, owners
         self.seconds: dict[str, float] = defaultdict(float)
 
-    def add(self, verdict: VerdictRecord) -> None:
+    def add(self, verdict: StoredVerdict) -> None:
         for learner in self.owners[verdict.key]:
-            self.seconds[learner] += verdict.run.seconds
+            self.seconds[learner] += verdict.result.seconds
 
     def over(self, task: Task) -> bool:
-        """Whether everyone who wants it has used up their time."""
+        """Whether everyone who handed in this kernel has used up their time."""
         used = [self.seconds[learner] > self.limit for learner in task.learners]
         return self.limit > 0 and len(used) > 0 and all(used)
 
@@ -164,17 +171,11 @@ class _Spent:
 
 
 def isolation_lacks(sandbox: Any, required: Collection[str]) -> list[str]:
-    """The layers out of `required` that are not in force, and the gaps in those that are. Empty where none is required.
-
-    `sandbox` is a `checker.sandbox.Sandbox`.
-    """
+    """The `required` layers that a sandbox lacks, and the gaps in those it has. Empty if none is required."""
     return [*sorted({*required} - {*sandbox.tier.split("+")}), *sandbox.gaps] if required else []
 
 
-# ------------------------------------------------------------------------------------------------------- one at a time
-
-
-def verdict_record(
+def stored_verdict(
     task: Task,
     setting: Setting,
     secret: bytes | None,
@@ -182,85 +183,34 @@ def verdict_record(
     stopped: threading.Event | None = None,
     *,
     hurry: bool = False,
-) -> VerdictRecord | Fault:
+) -> StoredVerdict | Fault:
     """Judge one kernel; a fault of the machine is tried again. Never raises for what a kernel does.
 
-    `hurry` is `check_source`'s: for a judge that has the machine to itself.
+    In a `hurry` all processors work on this kernel.
     """
-    verdict = retried(
+    verdict = judged(
         task.puzzle,
         task.source,
         "cpu" if setting.device == "cpu" else "cuda",
+        secret=secret,
         diagnose=setting.diagnose,
         runner=Bounded(runner, setting.seconds, stopped or threading.Event()),
-        seed=None if secret is None else seed_from(secret, task.puzzle),
         hurry=hurry,
     )
     if verdict.status == "infra_error":
-        failure = verdict.failure
-        message = plain(failure.message) if failure else "the grader failed"
+        message = plain(verdict.failure.message) if verdict.failure else "the grader failed"
         return Fault(key=task.key, message=message, tried=1 + RETRIES)
-    run = Run(seconds=round(verdict.seconds, 3), isolation=str(getattr(runner, "tier", "")))
-    return VerdictRecord(key=task.key, facts=facts_of(verdict), run=run)
+    tier = str(getattr(runner, "tier", ""))
+    return StoredVerdict(key=task.key, result=result_of(verdict), card=card_of(verdict), sandbox=tier)
 
 
-@dataclass
-class Bounded:
-    """A runner with `seconds` for all of one verdict. In a session every call after that ends as ``timeout``."""
-
-    runner: Runner
-    seconds: float
-    stopped: threading.Event
-    deadline: float = math.inf
-
-    @contextlib.contextmanager
-    def session(self, *, gpu: bool, hurry: bool) -> Iterator[Bounded]:
-        with session(self.runner, gpu=gpu, hurry=hurry) as opened:
-            yield Bounded(opened, self.seconds, self.stopped, time.monotonic() + self.seconds)
-
-    @property
-    def _over(self) -> bool:
-        return self.stopped.is_set() or time.monotonic() >= self.deadline
-
-    @property
-    def _message(self) -> str:
-        return f"Judging this kernel took longer than the {self.seconds:g} s that one kernel may use."
-
-    def compile(
-        self, kernel: KernelSource, requests: Sequence[CompileRequest], *, aside: bool = False
-    ) -> Iterator[CompileResult]:
-        done = 0
-        if not self._over:
-            for result in self.runner.compile(kernel, requests, aside=aside):
-                yield result
-                done += 1
-                if self._over:
-                    break
-        from checker.compiler import not_compiled
-
-        yield from (not_compiled(request, "timeout", self._message) for request in requests[done:])
-
-    def simulate(
-        self, kernel: KernelSource, launches: Sequence[Launch], options: SimulateOptions
-    ) -> Iterator[RunResult]:
-        return self._until_the_end(len(launches), lambda: self.runner.simulate(kernel, launches, options))
-
-    def launch(self, kernel: KernelSource, launches: Iterable[Launch]) -> Iterator[RunResult]:
-        return self._until_the_end(1, lambda: self.runner.launch(kernel, launches))
-
-    def _until_the_end(self, count: int, start: Callable[[], Iterator[RunResult]]) -> Iterator[RunResult]:
-        if self._over and count:
-            yield RunResult("timeout", message=self._message)
-            return
-        for result in start():
-            yield result
-            if self._over:
-                yield RunResult("timeout", message=self._message)
-                return
-
-
-MEMORY = 2**30
-"""Bytes that one verdict may take."""
+def card_of(verdict: Verdict) -> str:
+    """The card without points, which a policy decides later. Never raises: the verdict counts without a card."""
+    try:
+        with _DRAWING:
+            return card_html(replace(verdict, max_score=0.0))
+    except Exception as error:  # a defect of ours
+        return str(Markup("<p>There is no card for this verdict: {}: {}</p>").format(type(error).__name__, error))
 
 
 def jobs_here() -> int:
@@ -278,17 +228,17 @@ class Local:
     secret: bytes | None = None
     jobs: int = 1
 
-    def verdicts(self, wanted: Sequence[Task], setting: Setting) -> Iterator[VerdictRecord | Fault]:
+    def verdicts(self, wanted: Sequence[Task], setting: Setting) -> Iterator[StoredVerdict | Fault]:
         stopped = threading.Event()
         hurry = self.jobs <= 1
         make = partial(
-            verdict_record, setting=setting, secret=self.secret, runner=self.runner, stopped=stopped, hurry=hurry
+            stored_verdict, setting=setting, secret=self.secret, runner=self.runner, stopped=stopped, hurry=hurry
         )
         if hurry:
             yield from map(make, wanted)
             return
         pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="judge")
-        waiting: set[Future[VerdictRecord | Fault]] = {pool.submit(make, task) for task in wanted}
+        waiting: set[Future[StoredVerdict | Fault]] = {pool.submit(make, task) for task in wanted}
         try:
             while waiting:
                 ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
@@ -296,5 +246,7 @@ class Local:
         finally:
             stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
-            if waiting and hasattr(self.runner, "close"):  # what runs now ends now, and counts as never begun
+            if waiting and hasattr(
+                self.runner, "close"
+            ):  # a verdict that is being made ends now and is made again later
                 self.runner.close()

@@ -1,7 +1,4 @@
-"""The key of a verdict: a hash of everything that decides it, and of nothing else.
-
-That is the puzzle, the kernel, the secret, the device, the versions and the limits.
-"""
+"""The key of a verdict: a hash of everything that decides it: puzzle, kernel, secret, device, versions and limits."""
 
 from __future__ import annotations
 
@@ -15,20 +12,20 @@ from pathlib import Path
 
 import msgspec
 
-from checker.puzzle import Puzzle
-from checker.submission.kernel import KernelSource
-from checker.verbs.result_json import version
-from classroom.grading.records import Record
+from checker.api.grading import KernelSource, Puzzle, Record, version
 
 CHECKER = Path(__file__).resolve().parents[2] / "checker"
 DECIDING = ("puzzle.py", "submission", "simulator", "compiler", "gpu.py", "judge", "sandbox", "checking.py")
-"""What has a say in a verdict, besides the puzzle itself."""
-FORMAT = 1
+"""The code that decides, besides the puzzle itself."""
+FORMAT = 2
 
 
 class Setting(Record, frozen=True, kw_only=True):
-    """Everything but kernel and puzzle. `device` is ``cpu`` or the GPU's name; `secret_id` names the secret that draws the cases
-    (empty without one); `seconds` are for one kernel."""
+    """Everything but kernel and puzzle.
+
+    `device` is ``cpu`` or the GPU's name, `secret_id` names the secret that draws the cases (empty without one), and `seconds` is
+    the limit for one kernel.
+    """
 
     device: str = "cpu"
     secret_id: str = ""
@@ -37,7 +34,7 @@ class Setting(Record, frozen=True, kw_only=True):
 
 
 def secret_id(secret: bytes | None) -> str:
-    """Names a secret without telling it."""
+    """A name for a secret that does not reveal it."""
     return hashlib.sha256(b"secret id\0" + secret).hexdigest()[:12] if secret is not None else ""
 
 
@@ -52,7 +49,7 @@ def machinery() -> str:
 
 
 def puzzle_files(name: str) -> set[Path]:
-    """A puzzle's file and what it uses of `course/`."""
+    """A puzzle's file, and the files in `course/` that it uses."""
     course, files, waiting = CHECKER / "course", set[Path](), [CHECKER / "course" / f"{name}.py"]
     while waiting:
         path = waiting.pop()
@@ -83,7 +80,7 @@ def _hash(files: Iterable[Path]) -> str:
     return digest.hexdigest()[:16]
 
 
-def normalised(source: KernelSource) -> KernelSource:
+def without_origin(source: KernelSource) -> KernelSource:
     """The kernel without its file's name: kernels that are otherwise the same, on the same lines, are judged once.
 
     Other cells keep their numbers, which messages about their helpers mention.
@@ -98,13 +95,13 @@ def normalised(source: KernelSource) -> KernelSource:
 
 @cache
 def packages() -> tuple[str, ...]:
-    """The versions of what computes."""
+    """The versions of Python and of the packages that compute."""
     python = ".".join(platform.python_version_tuple()[:2])
     return (python, *(version(name) for name in ("torch", "triton", "numpy", "ml_dtypes")))
 
 
 def key_of(puzzle: Puzzle, source: KernelSource, setting: Setting) -> str:
-    """Names the verdict on a `normalised` kernel."""
+    """The key of the verdict on a kernel `without_origin`."""
     parts = (
         FORMAT,
         puzzle.name,

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Literal
 
+import yaml
+
 Kind = Literal["file", "text", "link"]
 
 
@@ -144,35 +146,17 @@ def _gradescope(text: str) -> Layout:
 
 
 def gradescope_submitters(text: str) -> Mapping[str, tuple[str | None, list[tuple[str, ...]]]]:
-    """By folder: when it was handed in, and what its submitters are called (sid, email, name). Reads the export's plain YAML by lines."""
-    found: dict[str, tuple[str | None, list[dict[str, str]]]] = {}
-    current, among = "", False
-    for line in text.splitlines():
-        top = re.match(r"(\S[^:]*):\s*$", line)
-        if top:
-            current, among = top[1].strip("'\""), False
-            found[current] = (None, [])
-            continue
-        field_ = re.match(r"(\s+)(- )?:(\w+):\s*(.*)$", line)
-        if not current or not field_:
-            continue
-        indent, dash, key, value = len(field_[1]), field_[2], field_[3], field_[4].strip().strip("'\"")
-        if indent == 2 and not dash:
-            among = key == "submitters"
-            if key == "created_at":
-                found[current] = (value, found[current][1])
-        elif among:
-            if dash:
-                found[current][1].append({})
-            if found[current][1]:
-                found[current][1][-1][key] = value
-    return {
-        folder: (
-            time,
-            [tuple(filter(None, (p.get("sid"), p.get("email"), p.get("name")))) or (folder,) for p in people],
-        )
-        for folder, (time, people) in found.items()
-    }
+    """By folder: when it was handed in, and the names of each submitter (sid, email, name)."""
+    try:
+        export = yaml.load(text, Loader=yaml.BaseLoader)  # every value is text
+    except yaml.YAMLError:
+        return {}
+    submissions = {}
+    for folder, about in export.items():
+        people = about.get(":submitters") or [{}]
+        names = [tuple(filter(None, map(person.get, (":sid", ":email", ":name")))) or (folder,) for person in people]
+        submissions[folder] = (about.get(":created_at"), names)
+    return submissions
 
 
 def _repository_prefix(folders: Sequence[str], tops: Sequence[str], root: str, parts: Sequence[tuple[str, ...]]) -> str:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from classroom.grading.records import Lateness
+from checker.api.grading import Lateness
 
 GATES = ("values", "memory", "traffic", "gpu")
 """The gates that are worth points. Keeping the rules and compiling give none."""

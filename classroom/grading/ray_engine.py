@@ -12,7 +12,7 @@ from typing import Any
 from classroom.grading.judge_process import answer, judged, request
 from classroom.grading.judging import Task
 from classroom.grading.keys import Setting
-from classroom.grading.records import Fault, VerdictRecord
+from classroom.grading.records import Fault, StoredVerdict
 
 LOST_NODES = 3
 """How often a task may lose its node."""
@@ -26,7 +26,7 @@ class RayEngine:
     secret: bytes | None = None
     isolation: Sequence[str] = ()
 
-    def verdicts(self, wanted: Sequence[Task], setting: Setting) -> Iterator[VerdictRecord | Fault]:
+    def verdicts(self, wanted: Sequence[Task], setting: Setting) -> Iterator[StoredVerdict | Fault]:
         """Raises ImportError without Ray, ConnectionError without a cluster."""
         import ray
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from classroom.grading.records import Person
+from checker.api.grading import Person
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "student_id", "sid", "identifier", "sis user id", "id number", "username", "github_username"),

@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,19 +17,34 @@ from pathlib import Path
 from msgspec.structs import replace
 from rich.text import Text
 
-from checker import gpu
-from checker.checking import DeviceMissing, resolve_device
-from checker.course import LADDER, PUZZLES
-from checker.puzzle import Puzzle
-from checker.sandbox import Sandbox
-from checker.sandbox.isolation import LANDLOCK, LAYERS, NAMESPACES, SECCOMP
-from checker.submission.kernel import KernelSource
-from checker.submission.reader import Reader
-from checker.verbs.arguments import UnavailableHere, UsageError, puzzle_named
-from checker.verbs.tables import ProgressBar, one_line, print_table, status_text, words
-from classroom.grading import bank_table, handed_in
-from classroom.grading.failing_film import FailingFilms
+from checker.api.command_line import UnavailableHere, UsageError
+from checker.api.grading import (
+    LADDER,
+    LANDLOCK,
+    LAYERS,
+    NAMESPACES,
+    PUZZLES,
+    SECCOMP,
+    DeviceMissing,
+    KernelSource,
+    Person,
+    ProgressBar,
+    Puzzle,
+    Reader,
+    Result,
+    Sandbox,
+    entries,
+    gpu,
+    one_line,
+    print_table,
+    puzzle_named,
+    resolve_device,
+    status_text,
+    words,
+)
+from classroom.grading import collect as collecting
 from classroom.grading.gradebook import GradeBookError, name_of
+from classroom.grading.gradescope import write_results
 from classroom.grading.judge_process import GpuPool, visible_gpus
 from classroom.grading.judging import (
     Engine,
@@ -43,15 +58,16 @@ from classroom.grading.judging import (
     tasks,
 )
 from classroom.grading.keys import Setting, secret_id
+from classroom.grading.layouts import Layout, Place
 from classroom.grading.policy import Policy, PolicyError, read_policy
-from classroom.grading.records import Collected, Fault, Learner, LearnerResult, Result, VerdictRecord
+from classroom.grading.records import Collected, Fault, StoredVerdict
 from classroom.grading.roster import Roster, RosterError, read_roster
 from classroom.grading.score import score
-from classroom.grading.single import grade_one, write_gradescope
 from classroom.grading.store import RunFolder
 from classroom.grading.written import write_report
 
 DONE, BROKEN = 0, 3
+COMMAND = "python -m classroom"
 
 
 @dataclass(frozen=True)
@@ -103,7 +119,7 @@ def collect(
         collected = _with_puzzles_handed_in(collected)
     folder = RunFolder(output)
     folder.keep_collected(collected, sources)
-    _tell_collected(collected, folder)
+    _print_collected(collected, folder)
     return DONE
 
 
@@ -112,8 +128,8 @@ def _collection(
 ) -> tuple[Collected, dict[str, KernelSource]]:
     """Raises UsageError where `assignment` has to choose one of several."""
     try:
-        return handed_in.collect(path, puzzles, reader, roster=roster, assignment=assignment)
-    except handed_in.SeveralAssignments as error:
+        return collecting.collect(path, puzzles, reader, roster=roster, assignment=assignment)
+    except collecting.SeveralAssignments as error:
         raise UsageError(f"{error}, with --assignment NAME") from None
 
 
@@ -123,26 +139,28 @@ def _with_puzzles_handed_in(collected: Collected) -> Collected:
     return replace(collected, puzzles=tuple(name for name in collected.puzzles if name in seen))
 
 
-def _tell_collected(collected: Collected, folder: RunFolder) -> None:
+def _print_collected(collected: Collected, folder: RunFolder) -> None:
     learners = collected.learners
-    nothing = [x for x in learners if not (x.files or x.told or x.kernels)]
-    unread = [x for x in learners if not any(k.source for k in x.kernels) and x not in nothing]
+    nothing = [x for x in learners if not (x.files or x.unread or x.kernels)]
+    unreadable = [x for x in learners if not any(k.source for k in x.kernels) and x not in nothing]
     strangers = [x for x in learners if not x.on_roster]
     kernels = sum(len(x.kernels) for x in learners)
     print(f"{collected.layout}: {len(learners)} learners, {kernels} kernels of {len(collected.puzzles)} puzzles")
     if nothing:
-        print(f"handed in nothing: {_names(nothing)}")
-    if unread:
-        print(f"handed in no kernel that could be read: {_names(unread)}")
+        print(f"handed in nothing: {_names(x.person for x in nothing)}")
+    if unreadable:
+        print(f"handed in no kernel that could be read: {_names(x.person for x in unreadable)}")
     if strangers and len(strangers) < len(learners):
-        print(f"not on the roster: {_names(strangers)}")
-    told = sum(len(x.told) for x in learners) + len(collected.told)
-    print(f"{told} files were not read. Look at {folder.path / 'collected.json'}, then: classroom judge {folder.path}")
+        print(f"not on the roster: {_names(x.person for x in strangers)}")
+    unread = sum(len(x.unread) for x in learners) + len(collected.unread)
+    print(
+        f"{unread} files were not read. Look at {folder.path / 'collected.json'}, then: {COMMAND} judge {folder.path}"
+    )
 
 
-def _names(learners: Sequence[Learner] | Sequence[LearnerResult]) -> str:
-    shown = [one_line(name_of(learner.person)) for learner in learners[:8]]
-    return ", ".join(shown) + (f" and {len(learners) - 8} more" if len(learners) > 8 else "")
+def _names(people: Iterable[Person]) -> str:
+    names = [one_line(name_of(person)) for person in people]
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 # ------------------------------------------------------------------------------------------------------------------- judge
@@ -158,7 +176,7 @@ def judge(run: Path, judging: Judging) -> int:
     with _ended_by_sigterm():
         wanted = shard(_tasks(folder, setting), index, count)
         judged = _judged(judging, folder, wanted, setting)
-    return _tell_judged(judged, folder, len(wanted))
+    return _print_judged(judged, folder, len(wanted))
 
 
 def _tasks(folder: RunFolder, setting: Setting) -> list[Task]:
@@ -174,24 +192,13 @@ def _judged(judging: Judging, folder: RunFolder, wanted: Sequence[Task], setting
     required = _required_layers(judging.require_isolation)
     engine = _engine(judging, setting, required, _isolated(Sandbox.shared(), required))
     names = {task.key: task.puzzle.name for task in wanted}
-    with ProgressBar(missing) as shown, _bank_tables(wanted if setting.diagnose else (), engine):
+    with ProgressBar(missing) as bar:
 
-        def done(made: VerdictRecord | Fault) -> None:
-            outcome = "not graded" if isinstance(made, Fault) else words(made.facts.status)
-            shown.step(f"{names[made.key]} {made.key[:8]}", outcome)
+        def done(made: StoredVerdict | Fault) -> None:
+            outcome = "not graded" if isinstance(made, Fault) else words(made.result.status)
+            bar.step(f"{names[made.key]} {made.key[:8]}", outcome)
 
         return judge_missing(folder, wanted, setting, engine, learner_seconds=judging.learner_limit, report=done)
-
-
-@contextlib.contextmanager
-def _bank_tables(wanted: Sequence[Task], engine: Engine) -> Iterator[None]:
-    """What earlier runs found out about wrong kernels, for this one; judges in other processes read and keep it themselves."""
-    puzzles = list({task.puzzle.name: task.puzzle for task in wanted}.values()) if isinstance(engine, Local) else []
-    bank_table.load(puzzles)
-    try:
-        yield
-    finally:
-        bank_table.save(puzzles)
 
 
 def _engine(judging: Judging, setting: Setting, required: Sequence[str], sandbox: Sandbox) -> Engine:
@@ -212,13 +219,13 @@ def _engine(judging: Judging, setting: Setting, required: Sequence[str], sandbox
     return GpuPool(gpus, secret, required)
 
 
-def _tell_judged(judged: Judged, folder: RunFolder, wanted: int) -> int:
+def _print_judged(judged: Judged, folder: RunFolder, wanted: int) -> int:
     print(f"{judged.stored} verdicts made, {wanted - judged.stored - len(judged.faults)} there already or left")
     for fault in judged.faults[:5]:
         print(f"checker: not graded: {fault.message.splitlines()[0][:300]}", file=sys.stderr)
     if judged.interrupted:
         print(
-            f"checker: stopped. The same command continues where it was: classroom judge {folder.path}", file=sys.stderr
+            f"checker: stopped. The same command continues where it was: {COMMAND} judge {folder.path}", file=sys.stderr
         )
     return BROKEN if judged.interrupted or judged.faults else DONE
 
@@ -252,10 +259,10 @@ def _required_layers(required: str | None) -> tuple[str, ...]:
 
 def _isolated(sandbox: Sandbox, required: Sequence[str]) -> Sandbox:
     """Say how kernels are isolated on this machine. Raises UnavailableHere where that is less than what is required."""
-    said = [sandbox.tier]
-    said += [f"gaps: {', '.join(sandbox.gaps)}"] if sandbox.gaps else []
-    said += [f"not in force: {reason}" for reason in sandbox.lost]
-    print(f"checker: kernels are isolated by {'; '.join(said)}", file=sys.stderr)
+    parts = [sandbox.tier]
+    parts += [f"gaps: {', '.join(sandbox.gaps)}"] if sandbox.gaps else []
+    parts += [f"not in force: {reason}" for reason in sandbox.lost]
+    print(f"checker: kernels are isolated by {'; '.join(parts)}", file=sys.stderr)
     if lacking := isolation_lacks(sandbox, required):
         raise UnavailableHere(
             f"isolation by {', '.join(required)} is required; this machine lacks {', '.join(lacking)}"
@@ -304,42 +311,43 @@ def score_run(run: Path, policy_file: Path | None) -> int:
     try:
         setting = folder.setting
     except FileNotFoundError:
-        raise UsageError(f"nothing was judged in {folder.path} yet: classroom judge {folder.path}") from None
+        raise UsageError(f"nothing was judged in {folder.path} yet: {COMMAND} judge {folder.path}") from None
     result = score(folder, puzzles, policy, setting)
     folder.keep_results(result)
-    class_table(result)
-    left = [learner for learner in result.learners if learner.status == "ungraded"]
+    _print_class(result)
+    left = [one.learner for one in result.submissions if one.status == "ungraded"]
     if left:
-        print(f"checker: ungraded: {_names(left)}; judge again: classroom judge {folder.path}", file=sys.stderr)
+        print(f"checker: ungraded: {_names(left)}; judge again: {COMMAND} judge {folder.path}", file=sys.stderr)
     return BROKEN if left else DONE
 
 
-def class_table(result: Result) -> None:
+def _print_class(result: Result) -> None:
     """A row for each learner: the points, and how each puzzle went."""
     rows = [
         (
-            Text(one_line(learner.person.name or learner.person.id)),
-            learner.status,
-            f"{learner.score:g}/{learner.max_score:g}",
-            *(status_text(p.status, f"{p.score:g}/{p.max_score:g}") for p in learner.puzzles),
+            Text(one_line(name_of(one.learner))),
+            one.status,
+            f"{one.score:g}/{one.max_score:g}",
+            *(status_text(p.status, f"{p.score:g}/{p.max_score:g}") for p in one.puzzles),
         )
-        for learner in result.learners
+        for one in result.submissions
     ]
-    print_table(["learner", "status", "points", *(asked.puzzle for asked in result.puzzles)], rows)
+    print_table(["learner", "status", "points", *(task.puzzle for task in result.puzzles)], rows)
 
 
 def report(run: Path, gradebook: Path | None, column: str, anonymous: bool, with_films: bool) -> int:
     """Write everything that is made of a result."""
     folder = RunFolder(run)
-    with _readable(f"nothing was scored in {folder.path} yet: classroom score {folder.path}"):
+    with _readable(f"nothing was scored in {folder.path} yet: {COMMAND} score {folder.path}"):
         result = folder.results
     if anonymous and gradebook:
         raise UsageError("a grade book names everyone: leave out --anonymous or --gradebook")
     if anonymous and with_films:
         raise UsageError("a film shows the learner's comments, with names in them: leave out --anonymous or --films")
-    films = FailingFilms(folder, _collected(folder), Sandbox.shared()) if with_films else None
     try:
-        written = write_report(folder, result, gradebook, column, anonymous, films)
+        written = write_report(
+            folder, result, gradebook=gradebook, column=column, without_names=anonymous, with_films=with_films
+        )
     except GradeBookError as error:
         raise UsageError(str(error)) from None
     for line in written:
@@ -359,7 +367,7 @@ def _readable(missing: str) -> Iterator[None]:
 
 
 def _collected(folder: RunFolder) -> Collected:
-    with _readable(f"nothing was collected in {folder.path} yet: classroom collect PATH -o {folder.path}"):
+    with _readable(f"nothing was collected in {folder.path} yet: {COMMAND} collect PATH -o {folder.path}"):
         return folder.collected
 
 
@@ -404,16 +412,30 @@ def one(
         raise UsageError("one needs the puzzles of the assignment: --puzzle NAME, once for each")
     puzzles = [puzzle_named(name, "one") for name in dict.fromkeys(requested)]
     judging, policy = Judging(secret=secret_file), _policy(policy_file)
+    setting = judging.setting()
     with tempfile.TemporaryDirectory() as temporary:
         folder = RunFolder(output or Path(temporary))
-        engine = Local(Sandbox.shared(), judging.secret_bytes)
-        learner, result = grade_one(submission, puzzles, folder, engine, judging.setting(), policy)
-    if learner.status == "ungraded":  # without a result the platform reports a failure of its grader, and no points
+        folder.keep_collected(*_one_learner(submission, puzzles))
+        wanted = tasks(folder.collected, folder, puzzles, setting)
+        judge_missing(folder, wanted, setting, Local(Sandbox.shared(), judging.secret_bytes))
+        result = score(folder, puzzles, policy, setting)
+    (graded,) = result.submissions
+    if graded.status == "ungraded":  # without a result the platform reports a failure of its grader, and no points
         raise UnavailableHere("the kernels could not be judged here; this says nothing about them. Run it again")
     if gradescope:
-        write_gradescope(gradescope, learner, result, _metadata())
-    print(f"{learner.score:g} of {learner.max_score:g} points")
+        write_results(gradescope, graded, result, _metadata())
+    print(f"{graded.score:g} of {graded.max_score:g} points")
     return DONE
+
+
+def _one_learner(submission: Path, puzzles: Sequence[Puzzle]) -> tuple[Collected, dict[str, KernelSource]]:
+    """Every file at or below `submission` belongs to one learner."""
+    layout = Layout("one", lambda name: (Place(("submission",), name, "submission"),))
+    with Reader() as reader:
+        collector = collecting.Collector(puzzles, reader, Roster([Person(id="submission")]), layout, None)
+        for entry in entries(submission):
+            collector.add(entry)
+    return collector.collection(submission.name)
 
 
 def _metadata() -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The folder of a run. Each file in it is written to another name and renamed, so that it is whole or not there."""
+"""The folder of a run. Each file in it is written under another name and renamed, so that it is whole or missing."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ from pathlib import Path
 
 import msgspec
 
-from checker.submission.kernel import KernelSource
-from checker.workspace import write_atomically
-from classroom.grading import records
+from checker.api.grading import KernelSource, Result, read, write, write_atomically
 from classroom.grading.keys import Setting
-from classroom.grading.records import Collected, Fault, Result, VerdictRecord
+from classroom.grading.records import Collected, Fault, StoredVerdict
 
 _STALE = 3600.0
-"""Seconds after which a half-written file is nobody's any more."""
+"""Seconds after which nobody is still writing a half-written file."""
 
 
 class RunFolder:
-    """Where the stages of grading a class leave what they found.
+    """Where the stages of grading a class leave their files.
 
     ``collected.json``; ``kernels/``; ``verdicts/``, one file each, named by its key; ``faults/``; ``results.json``; ``report/``.
     """
@@ -31,19 +29,19 @@ class RunFolder:
     @property
     def collected(self) -> Collected:
         """Raises FileNotFoundError, ValueError."""
-        return records.read(self.path / "collected.json", Collected)
+        return read(self.path / "collected.json", Collected)
 
     @property
     def results(self) -> Result:
-        return records.read(self.path / "results.json", Result)
+        return read(self.path / "results.json", Result)
 
     @property
     def setting(self) -> Setting:
         """The setting of the last run of `judge`. Raises FileNotFoundError, ValueError."""
-        return records.read(self.path / "setting.json", Setting)
+        return read(self.path / "setting.json", Setting)
 
     def keep_setting(self, setting: Setting) -> None:
-        records.write(self.path / "setting.json", setting)
+        write(self.path / "setting.json", setting)
 
     @property
     def report(self) -> Path:
@@ -55,10 +53,10 @@ class RunFolder:
             path = self.path / "kernels" / f"{key}.json"
             if not path.exists():
                 write_atomically(path, msgspec.json.encode(source).decode() + "\n")
-        records.write(self.path / "collected.json", collected)
+        write(self.path / "collected.json", collected)
 
     def keep_results(self, result: Result) -> None:
-        records.write(self.path / "results.json", result)
+        write(self.path / "results.json", result)
 
     def kernel(self, key: str) -> KernelSource:
         """A kernel that was collected. Raises FileNotFoundError, ValueError."""
@@ -66,10 +64,10 @@ class RunFolder:
 
     # ---------------------------------------------------------------------------------------------------------- verdicts
 
-    def verdict(self, key: str) -> VerdictRecord | None:
-        """None where there is none; a file that is no verdict is none either, and is made again."""
+    def verdict(self, key: str) -> StoredVerdict | None:
+        """None if it is missing or damaged: then it is made again."""
         try:
-            verdict = records.read(self._verdict(key), VerdictRecord)
+            verdict = read(self._verdict(key), StoredVerdict)
         except (FileNotFoundError, ValueError):
             return None
         return verdict if verdict.key == key else None
@@ -77,23 +75,23 @@ class RunFolder:
     def missing(self, keys: Iterable[str]) -> list[str]:
         return [key for key in dict.fromkeys(keys) if self.verdict(key) is None]
 
-    def keep_verdict(self, verdict: VerdictRecord) -> None:
+    def keep_verdict(self, verdict: StoredVerdict) -> None:
         """Store a verdict. Another process may have stored the same one meanwhile."""
-        records.write(self._verdict(verdict.key), verdict)
+        write(self._verdict(verdict.key), verdict)
         with contextlib.suppress(FileNotFoundError):
             self._fault(verdict.key).unlink()
 
     def fault(self, key: str) -> Fault | None:
         try:
-            return records.read(self._fault(key), Fault)
+            return read(self._fault(key), Fault)
         except (FileNotFoundError, ValueError):
             return None
 
     def keep_fault(self, fault: Fault) -> None:
-        records.write(self._fault(fault.key), fault)
+        write(self._fault(fault.key), fault)
 
     def sweep(self) -> None:
-        """Take away what a process that was killed had begun to write."""
+        """Delete what a process was writing when it was killed."""
         for folder in ("verdicts", "faults", "kernels"):
             for path in (self.path / folder).glob(".*.new"):
                 with contextlib.suppress(OSError):

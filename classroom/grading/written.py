@@ -1,4 +1,4 @@
-"""`report`: everything that is made of a result, as files."""
+"""`report`: writes everything that is made of a result."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import hashlib
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
-from checker.workspace import write_atomically
-from classroom.grading import records
+from checker.api.grading import PUZZLES, Result, Submission, film_of_failure, source_of, write, write_atomically
 from classroom.grading.anonymous import anonymous
-from classroom.grading.formats import gradescope
 from classroom.grading.gradebook import filled, scores_csv
+from classroom.grading.gradescope import gradescope
 from classroom.grading.pages import class_page, learner_page
-from classroom.grading.records import LearnerResult, Result
+from classroom.grading.records import Collected
 from classroom.grading.store import RunFolder
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -25,68 +24,93 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 def write_report(
     folder: RunFolder,
     result: Result,
-    gradebook: Path | None,
-    column: str,
-    without_names: bool,
-    films: Callable[[LearnerResult], Mapping[str, str]] | None = None,
+    *,
+    gradebook: Path | None = None,
+    column: str = "Tile by Tile",
+    without_names: bool = False,
+    with_films: bool = False,
 ) -> list[str]:
-    """Write all of a report; what was written, a line each. `films` gives a learner's, by puzzle. Raises OSError, GradeBookError."""
+    """Write all of a report; returns a line for each thing written. Raises OSError, GradeBookError.
+
+    Without names a report has no cards and films, which show a kernel as it was written.
+    """
     shown = anonymous(result) if without_names else result
     target = folder.report / "anonymous" if without_names else folder.report
-    said = []
+    lines = []
     if gradebook is not None:
-        text, not_in_it = filled(gradebook, result, column)
+        text, missing = filled(gradebook, result, column)
         write_atomically(target / gradebook.name, text)
-        said.append(f"{target / gradebook.name}: the grade book, to be imported")
-        if not_in_it:
-            said.append(f"not in the grade book: {', '.join(not_in_it)}")
-    layout = folder.collected.layout
-    feedback = contextlib.nullcontext() if without_names else _zip_at(target / "feedback.zip")
-    with feedback as archive:
-        for learner in shown.learners:  # a page is written before the next one is made: a class may be large
-            page = learner_page(learner, shown, films(learner) if films else {})
-            _write_learner(target, learner, shown, page, archive, layout)
-    records.write(target / "results.json", shown)
+        lines.append(f"{target / gradebook.name}: the grade book, ready to import")
+        if missing:
+            lines.append(f"not in the grade book: {', '.join(missing)}")
+    collected = folder.collected
+    archive_or_none = contextlib.nullcontext() if without_names else _zip_at(target / "feedback.zip")
+    with archive_or_none as archive:
+        for one in shown.submissions:  # a page is written before the next one is made: a class may be large
+            cards = {} if without_names else _cards(folder, one)
+            films = _films(folder, collected, one) if with_films else {}
+            _write_learner(target, one, shown, learner_page(one, shown, cards, films), archive, collected.layout)
+    write(target / "results.json", shown)
     write_atomically(target / "class.html", class_page(shown))
     write_atomically(target / "scores.csv", scores_csv(shown))
     if not without_names:
-        said.append(f"{target / 'feedback.zip'}: a page for each learner, under the names that the platform takes back")
-    said.append(f"{target / 'class.html'}: the class; {target / 'learners'}: a page for each learner")
-    said.append(f"{target / 'scores.csv'}, results.json, gradescope/")
-    return said
+        lines.append(f"{target / 'feedback.zip'}: a page for each learner, named as the platform expects")
+    lines.append(f"{target / 'class.html'}: the class; {target / 'learners'}: a page for each learner")
+    lines.append(f"{target / 'scores.csv'}, results.json, gradescope/")
+    return lines
+
+
+def _cards(folder: RunFolder, submission: Submission) -> dict[str, str]:
+    """The cards of a learner's verdicts, by key."""
+    verdicts = (folder.verdict(puzzle.verdict) for puzzle in submission.puzzles if puzzle.verdict)
+    return {verdict.key: verdict.card for verdict in verdicts if verdict is not None and verdict.card}
+
+
+def _films(folder: RunFolder, collected: Collected, submission: Submission) -> dict[str, str]:
+    """The films of the smallest cases that a learner's kernels fail, by puzzle. Each is made once and kept."""
+    kernels = next(one.kernels for one in collected.learners if one.person.id == submission.learner.id)
+    films = {}
+    for result in submission.puzzles:
+        sources = [folder.kernel(k.source) for k in kernels if k.source and k.puzzle == result.puzzle]
+        source = next((s for s in sources if result.source and source_of("", s).sha256 == result.source.sha256), None)
+        if result.status == "failed" and result.smallest and source is not None:
+            path = folder.path / "films" / f"{result.verdict}.html"
+            if not path.exists():
+                write_atomically(path, film_of_failure(PUZZLES[result.puzzle], source, result.seed))
+            films[result.puzzle] = path.read_text("utf-8")
+    return {puzzle: film for puzzle, film in films.items() if film}
 
 
 def _write_learner(
-    target: Path, learner: LearnerResult, shown: Result, page: str, archive: zipfile.ZipFile | None, layout: str
+    target: Path, submission: Submission, shown: Result, page: str, archive: zipfile.ZipFile | None, layout: str
 ) -> None:
-    """A learner's page and Gradescope's document; the page also into the zip of feedback, where they handed in anything."""
-    name = file_name(learner.person.id)
+    """A learner's page and Gradescope's document; the page also goes into the zip of feedback if they handed in anything."""
+    name = file_name(submission.learner.id)
     write_atomically(target / "learners" / f"{name}.html", page)
-    if learner.status != "ungraded":
-        write_atomically(
-            target / "gradescope" / f"{name}.json", json.dumps(gradescope(learner, shown), indent=1) + "\n"
-        )
-    if archive is not None and learner.returned_as:
-        member = zipfile.ZipInfo(_member(learner, layout), _EPOCH)  # the same report gives the same zip
+    if submission.status != "ungraded":
+        document = json.dumps(gradescope(submission, shown), indent=1) + "\n"
+        write_atomically(target / "gradescope" / f"{name}.json", document)
+    if archive is not None and submission.returned_as:
+        member = zipfile.ZipInfo(_member(submission, layout), _EPOCH)  # the same report gives the same zip
         member.compress_type = zipfile.ZIP_DEFLATED
         archive.writestr(member, page)
 
 
-def _member(learner: LearnerResult, layout: str) -> str:
-    """Canvas reads ids out of the file's name, Moodle out of the folder's; the others have a folder for each learner."""
-    name = learner.returned_as.replace("/", "_").replace("\\", "_").lstrip(".") or "learner"
+def _member(submission: Submission, layout: str) -> str:
+    """Canvas reads ids in the name of the file, Moodle in the name of the folder; the others have a folder per learner."""
+    name = submission.returned_as.replace("/", "_").replace("\\", "_").lstrip(".") or "learner"
     return f"{name}feedback.html" if layout == "canvas" else f"{name}/feedback.html"
 
 
 def file_name(identifier: str) -> str:
-    """A learner's id as the name of a file; what no file can be called is replaced, and then a hash tells two apart."""
+    """A learner's id as the name of a file. If a character has to be replaced, a hash keeps the name unique."""
     safe = re.sub(r"[^\w@.+-]", "_", identifier, flags=re.ASCII).lstrip(".")[:80]
     return safe if safe == identifier else f"{safe}-{hashlib.sha256(identifier.encode()).hexdigest()[:8]}"
 
 
 @contextlib.contextmanager
 def _zip_at(path: Path) -> Iterator[zipfile.ZipFile]:
-    """A zip that is at `path` once it is whole."""
+    """A zip that appears at `path` once it is whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{path.name}.new")
     with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import threading
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
@@ -16,24 +17,25 @@ from checker import cli
 from checker.compiler import CompileRequest, CompileResult, not_compiled
 from checker.judge.runner import session
 from checker.sandbox import Sandbox
+from checker.sandbox.bounded import Bounded
 from checker.sandbox.isolation import Limits
 from checker.submission.files import Entry
 from checker.submission.reader import Reader
 from checker.verbs.tables import ProgressBar
 from classroom.cli import main
-from classroom.grading.failing_film import FailingFilms
-from classroom.grading.handed_in import Collector
-from classroom.grading.judging import MOST_TRIES, Bounded, Local, judge_missing, verdict_record
+from classroom.grading.collect import Collector
+from classroom.grading.judging import MOST_TRIES, Local, judge_missing, stored_verdict
 from classroom.grading.keys import Setting
 from classroom.grading.layouts import Layout, Place
-from classroom.grading.pages import class_page, learner_page
 from classroom.grading.policy import Late, Policy
-from classroom.grading.records import VerdictRecord
+from classroom.grading.records import StoredVerdict
 from classroom.grading.roster import Roster
 from classroom.grading.store import RunFolder
+from classroom.grading.written import write_report
 from tests.classroom.grading.classes import (
     CPU,
     VECTOR_ADD,
+    Quick,
     differing,
     differing_class,
     keep_results,
@@ -42,19 +44,13 @@ from tests.classroom.grading.classes import (
     wanted,
 )
 from tests.classroom.grading.conftest import RIGHT, UNMASKED
-from tests.classroom.grading.test_judging import Quick
 
 ESCAPES = "\x1b[2J\x1b]0;owned\a"
 
 
-# ------------------------------------------------------------------------------------------------------------ time and room
-
-
-def test_of_a_learner_s_hundred_kernels_for_a_puzzle_the_last_are_judged(tmp_path: Path) -> None:
-    folder = run_folder(
-        tmp_path, {f"mallory/{n:02}.py": text for n, text in enumerate(differing(30))} | {"zoe.py": RIGHT}
-    )
-    every = wanted(folder)
+def test_only_the_last_of_a_learner_s_many_kernels_for_a_puzzle_are_judged(tmp_path: Path) -> None:
+    files = {f"mallory/{n:02}.py": text for n, text in enumerate(differing(30))} | {"zoe.py": RIGHT}
+    every = wanted(run_folder(tmp_path, files))
     assert sorted(len(task.learners) for task in every) == [1] * (MOST_TRIES + 1)
     assert sum(task.learners == ("mallory",) for task in every) == MOST_TRIES
 
@@ -74,26 +70,26 @@ class SlowCompiler:
             yield not_compiled(request, "timeout", "Compiling it took too long.")
 
 
-def test_a_compile_bomb_costs_the_time_of_one_kernel_however_many_compilations_it_asks_for() -> None:
+def test_a_compile_bomb_costs_the_time_of_one_kernel_however_many_compilations_it_needs() -> None:
     slow, requests = SlowCompiler(), [Namespace(target="A100")] * 100
-    with session(Bounded(slow, 0.12, Namespace(is_set=lambda: False)), gpu=False, hurry=False) as bounded:  # type: ignore[arg-type]
+    with session(Bounded(slow, 0.12, threading.Event()), gpu=False, hurry=False) as bounded:  # type: ignore[arg-type]
         results = list(bounded.compile(None, requests))  # type: ignore[arg-type]
     assert slow.compiled < 10
     assert [result.status for result in results] == ["timeout"] * 100
     assert "longer than the 0.12 s" in results[-1].message
 
 
-def test_a_kernel_that_unrolls_without_end_ends_as_the_learner_s_and_in_bounded_time(tmp_path: Path) -> None:
+@pytest.mark.exhaustive
+def test_a_kernel_that_unrolls_without_end_fails_in_bounded_time(tmp_path: Path) -> None:
     body = "for i in tl.static_range(1000):\n        for j in tl.static_range(1000):\n            x_ptr += 0\n"
-    folder = run_folder(
-        tmp_path, {"mallory.py": RIGHT.replace("    # your code starts", f"    {body}    # your code starts")}
-    )
+    kernel = RIGHT.replace("    # your code starts", f"    {body}    # your code starts")
+    folder = run_folder(tmp_path, {"mallory.py": kernel})
     setting = Setting(diagnose=False, seconds=6.0)
     began = time.monotonic()
     with Sandbox(Limits(compile=3.0)) as sandbox:
         (made,) = Local(sandbox).verdicts(wanted(folder, setting), setting)  # type: ignore[arg-type]
-    assert isinstance(made, VerdictRecord)
-    assert made.facts.status in ("forbidden", "timeout", "resource_limit")
+    assert isinstance(made, StoredVerdict)
+    assert made.result.status in ("forbidden", "timeout", "resource_limit")
     assert time.monotonic() - began < 240
 
 
@@ -110,9 +106,8 @@ def test_a_disk_that_fills_up_ends_the_run_and_leaves_no_half_verdict(tmp_path: 
     assert judge_missing(folder, every, CPU, Quick()).stored == 3
 
 
-@pytest.mark.parametrize("stage", ["collect", "score", "report"])
-def test_a_folder_that_only_reads_is_the_machine_s_failing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stage: str
+def test_a_read_only_folder_is_the_machine_s_failing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = run_folder(tmp_path, {"zoe.py": RIGHT})
     keep_results(folder)
@@ -120,10 +115,11 @@ def test_a_folder_that_only_reads_is_the_machine_s_failing(
     def refuse(path: Path, *_: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
 
-    monkeypatch.setattr("classroom.grading.records.write_atomically", refuse)
-    arguments = [str(tmp_path / "class"), "-o", str(folder.path)] if stage == "collect" else [str(folder.path)]
-    assert main([stage, *arguments]) == 3
-    assert "Read-only file system" in capsys.readouterr().err
+    monkeypatch.setattr("checker.judge.result.write_atomically", refuse)
+    run = str(folder.path)
+    for arguments in (["collect", str(tmp_path / "class"), "-o", run], ["score", run], ["report", run]):
+        assert main(arguments) == 3
+        assert "Read-only file system" in capsys.readouterr().err
 
 
 def test_a_result_is_not_written_into_a_pipe_that_nobody_reads(
@@ -136,40 +132,33 @@ def test_a_result_is_not_written_into_a_pipe_that_nobody_reads(
     assert (tmp_path / "pipe").is_fifo()
 
 
-@pytest.mark.parametrize("seconds", [1e15, -1e15])
-def test_a_file_from_another_age_has_no_time_and_is_graded(seconds: float) -> None:
-    entry = Entry("mallory.py", lambda most: RIGHT.encode()[:most], modified=seconds)
-    with Reader() as reader:
-        layout = Layout("one", lambda name: (Place(("mallory",), name, "mallory", time="the day after tomorrow"),))
-        collector = Collector([VECTOR_ADD], reader, Roster(()), layout, None)
-        collector.add(entry)
-    (learner,) = collector.collection("class")[0].learners
-    assert [(kernel.time, kernel.file_time) for kernel in learner.kernels] == [(None, True)]
-    assert Policy(late=Late(due="2026-11-20")).lateness(learner.kernels[0].time, False) is None
-
-
-# ------------------------------------------------------------------------------------------------------ terminals and pages
+def test_a_file_from_another_age_has_no_time_and_is_graded() -> None:
+    layout = Layout("one", lambda name: (Place(("mallory",), name, "mallory", time="the day after tomorrow"),))
+    for seconds in (1e15, -1e15):
+        with Reader() as reader:
+            collector = Collector([VECTOR_ADD], reader, Roster(()), layout, None)
+            collector.add(Entry("mallory.py", lambda most: RIGHT.encode()[:most], modified=seconds))
+        (learner,) = collector.collection("class")[0].learners
+        assert [(kernel.time, kernel.file_time) for kernel in learner.kernels] == [(None, True)]
+        assert Policy(late=Late(due="2026-11-20")).lateness(learner.kernels[0].time, False) is None
 
 
 def test_no_name_draws_on_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Not when a class is collected, judged or scored."""
+    """Neither when a class is collected nor when it is judged or scored."""
     (tmp_path / "roster.csv").write_text(f'id,name\ns1,"Zoe\n{ESCAPES}fake line"\ns2,"Mal\nlory{ESCAPES}"\n')
     (tmp_path / "class").mkdir()
     (tmp_path / "class" / "s1.py").write_text(RIGHT)
     (tmp_path / "class" / os.fsdecode(b"\x1b[2Jstranger\n.py")).write_text("x = (")
-    run = str(tmp_path / "run")
-    roster = ["--roster", str(tmp_path / "roster.csv")]
+    run, roster = str(tmp_path / "run"), ["--roster", str(tmp_path / "roster.csv")]
     assert main(["collect", str(tmp_path / "class"), *roster, "--puzzle", "vector_add", "-o", run]) == 0
-    with ProgressBar(2) as shown:
-        shown.step(f"one\n{ESCAPES}", "passed")
+    with ProgressBar(2) as bar:
+        bar.step(f"one\n{ESCAPES}", "passed")
     keep_results(RunFolder(Path(run)))
     assert main(["score", run]) == 3  # nothing was judged
     out = capsys.readouterr()
-    assert "\x1b" not in out.out + out.err
-    assert "\a" not in out.out + out.err
-    assert "\nfake line" not in out.out
-    assert "\nlory" not in out.out
-    assert len(out.err.splitlines()) == 2  # what is judged, and who is left ungraded
+    for text in ("\x1b", "\a", "\nfake line", "\nlory"):
+        assert text not in out.out + out.err
+    assert len(out.err.splitlines()) == 2  # the kernel that is judged, and who is left ungraded
 
 
 def test_what_learners_write_is_text_on_every_page(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -179,15 +168,14 @@ def test_what_learners_write_is_text_on_every_page(tmp_path: Path, sandbox: Sand
     files = {"mallory/a<img>.py": kernel, "mallory/b<img>.txt": tag}
     folder = run_folder(tmp_path, files, f'id,name\nmallory,"Mallory{tag}{ESCAPES}"\n')
     (task,) = wanted(folder)
-    made = verdict_record(task, CPU, None, sandbox)  # type: ignore[arg-type]
-    assert isinstance(made, VerdictRecord)
+    made = stored_verdict(task, CPU, None, sandbox)  # type: ignore[arg-type]
+    assert isinstance(made, StoredVerdict)
+    assert made.result.status == "failed"
     folder.keep_verdict(made)
-    result = scored(folder)
-    (learner,) = result.learners
-    films = FailingFilms(folder, folder.collected, sandbox)(learner)  # type: ignore[arg-type]
-    assert made.facts.status == "failed"
-    for page in (learner_page(learner, result, films), class_page(result)):
-        assert "<img" not in page
-        assert "\x1b" not in page
-        assert "\a" not in page
-    assert tag not in films["vector_add"]
+    write_report(folder, scored(folder), with_films=True)
+    pages = [folder.report / "class.html", folder.report / "learners" / "mallory.html"]
+    for page in (path.read_text() for path in pages):
+        assert "Mallory" in page
+        for text in ("<img", "\x1b", "\a"):
+            assert text not in page
+    assert "Watch it fail" in pages[1].read_text()

@@ -12,11 +12,11 @@ import pytest
 
 from checker.checking import check_source
 from checker.course import PUZZLES
+from checker.judge.result import plain
 from checker.judge.source_gate import source_gate
 from checker.sandbox import Sandbox
 from checker.submission.from_path import from_path
 from checker.submission.kernel import KernelSource
-from classroom.grading.facts import facts_of, plain
 from tests.classroom.grading.conftest import RIGHT, solution
 
 START = "# your code starts here"
@@ -118,7 +118,7 @@ def test_it_is_caught_by_what_it_does(text: str, tmp_path: Path, sandbox: Sandbo
     assert text != RIGHT
     verdict = check_source(VECTOR_ADD, kernel(tmp_path, text), "cpu", diagnose=False, runner=sandbox)  # type: ignore[arg-type]
     assert verdict.status == "failed", verdict
-    assert facts_of(verdict).cases is not None
+    assert verdict.cases_run > 0
 
 
 def test_hard_coded_sizes_fail_on_drawn_cases(tmp_path: Path, sandbox: Sandbox) -> None:

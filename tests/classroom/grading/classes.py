@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import io
 import json
+import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from checker.course import PUZZLES
+from checker.judge.result import CaseCounts, DiagnosisRecord, GateRecord, PuzzleResult, Result
+from checker.judge.verdict import GATES, Gate, Status
+from checker.sandbox import Sandbox
 from checker.submission.reader import Reader
-from classroom.grading import handed_in
+from classroom.grading import collect
 from classroom.grading.judging import Task, tasks
 from classroom.grading.keys import Setting
 from classroom.grading.policy import Policy
-from classroom.grading.records import Collected, Learner, Result
+from classroom.grading.records import Collected, Fault, Learner, StoredVerdict
 from classroom.grading.roster import Roster, read_roster
 from classroom.grading.score import score
 from classroom.grading.store import RunFolder
@@ -55,7 +60,7 @@ def laid_out(root: Path, files: Mapping[str, str | bytes]) -> Path:
 
 def collected(path: Path, roster: Roster | None = None, assignment: str | None = None) -> Collected:
     with Reader() as reader:
-        return handed_in.collect(path, [VECTOR_ADD], reader, roster=roster, assignment=assignment)[0]
+        return collect.collect(path, [VECTOR_ADD], reader, roster=roster, assignment=assignment)[0]
 
 
 def by_id(collected: Collected) -> dict[str, Learner]:
@@ -75,7 +80,7 @@ def run_folder(path: Path, files: Mapping[str, str | bytes], roster: str = "") -
     folder = RunFolder(path / "run")
     with Reader() as reader:
         people = roster_of(path, roster) if roster else None
-        folder.keep_collected(*handed_in.collect(path / "class", [VECTOR_ADD], reader, roster=people))
+        folder.keep_collected(*collect.collect(path / "class", [VECTOR_ADD], reader, roster=people))
     return folder
 
 
@@ -100,3 +105,79 @@ def scored(folder: RunFolder, policy: Policy = Policy()) -> Result:  # noqa: B00
 def keep_results(folder: RunFolder) -> None:
     folder.keep_setting(CPU)
     folder.keep_results(scored(folder))
+
+
+def judged_as(
+    stopped: Gate | None, status: Status = "failed", right: int = 0, run: int = 20, device: str = "cpu"
+) -> PuzzleResult:
+    """The result of a kernel that stopped at a gate (None: that passed)."""
+    at = GATES.index(stopped) if stopped else len(GATES)
+    statuses: list[Status] = ["passed" if n < at else status if n == at else "skipped" for n in range(len(GATES))]
+    if device == "cpu" and stopped is None:
+        statuses[GATES.index("gpu")] = "skipped"
+    gates = (
+        GateRecord(gate=gate, status=one, message=f"{gate} is {one}.", line=3)
+        for gate, one in zip(GATES, statuses, strict=True)
+    )
+    message = "Believed: All lanes exist.\n\nInstead: Some do not.\n\nTry: Mask them."
+    no_mask = DiagnosisRecord(misconception="no_mask", message=message, believed="All lanes exist.")
+    return PuzzleResult(
+        puzzle="vector_add",
+        status=status if stopped else "passed",
+        score=0.0,
+        max_score=1.0,
+        device=device,
+        gates=tuple(gates),
+        cases=CaseCounts(right=right, run=run),
+        diagnosis=no_mask if stopped == "values" else None,
+    )
+
+
+def keep(folder: RunFolder, *results: PuzzleResult, card: str = "") -> None:
+    """A verdict for each different kernel of the run, in order."""
+    for task, result in zip(wanted(folder), results, strict=True):
+        folder.keep_verdict(StoredVerdict(key=task.key, result=result, card=card, sandbox="landlock+rlimits"))
+
+
+class BrokenRunner:
+    """A machine whose sandbox does not work for the first `failures` calls."""
+
+    def __init__(self, real: Sandbox, failures: int) -> None:
+        self.real, self.left = real, failures
+
+    def compile(self, *arguments: Any, **named: Any) -> Any:
+        if self.left > 0:
+            self.left -= 1
+            raise OSError("no more processes")
+        return self.real.compile(*arguments, **named)
+
+    def simulate(self, *arguments: Any) -> Any:
+        return self.real.simulate(*arguments)
+
+    def launch(self, *arguments: Any) -> Any:
+        return self.real.launch(*arguments)
+
+
+def verdict(key: str) -> StoredVerdict:
+    gate = GateRecord(gate="values", status="passed", message="Right in all cases.")
+    result = PuzzleResult(
+        puzzle="vector_add", status="passed", score=1.0, max_score=1.0, device="cpu", gates=(gate,), seconds=0.1
+    )
+    return StoredVerdict(key=key, result=result, sandbox="none")
+
+
+class Quick:
+    """An engine that runs no kernel, and notes the key of each task."""
+
+    def __init__(self, log: Path | None = None) -> None:
+        self.made: list[str] = []
+        self.log = log
+
+    def verdicts(self, wanted: Sequence[Task], setting: Setting) -> Iterator[StoredVerdict | Fault]:
+        for task in wanted:
+            time.sleep(0.003)
+            self.made.append(task.key)
+            yield verdict(task.key)
+            if self.log is not None:  # stored by now
+                with self.log.open("a") as file:
+                    file.write(task.key + "\n")

@@ -28,22 +28,3 @@ HOSTILE = RIGHT.replace("# your code starts here (about", "import os\n    # your
 def sandbox() -> Iterator[Sandbox]:
     with Sandbox() as made:
         yield made
-
-
-@pytest.fixture
-def handed_in(tmp_path: Path) -> Path:
-    """A class of seven: a file, a folder, a broken file, a stub, a stray note, a file without a kernel, a hostile one."""
-    folder = tmp_path / "class"
-    for name, text in {
-        "alice.py": RIGHT,
-        "bob/vector_add.py": STUB,
-        "bob/attempts/second.py": UNMASKED,
-        "carol.py": NO_SYNTAX,
-        "dave.py": STUB,
-        "erin.py": "print('hello')\n",
-        "mallory.py": HOSTILE,
-        "notes.txt": "not code",
-    }.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return folder

@@ -8,86 +8,66 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from checker.judge.result import Source
 from checker.sandbox import Sandbox
-from checker.submission.from_path import from_path
-from classroom import cli
-from classroom.grading.failing_film import FailingFilms
-from classroom.grading.judging import RETRIES, Local, Task, jobs_here, judge_missing, shard, verdict_record
-from classroom.grading.keys import Setting, normalised, puzzle_version, secret_id
-from classroom.grading.records import Facts, Fault, GateRecord, Run, VerdictRecord
+from classroom.grading.judging import RETRIES, Local, Task, jobs_here, judge_missing, shard, stored_verdict
+from classroom.grading.keys import Setting, puzzle_version, secret_id
+from classroom.grading.records import StoredVerdict
 from classroom.grading.store import RunFolder
 from tests.classroom.grading.classes import (
     CPU,
     VECTOR_ADD,
+    BrokenRunner,
+    Quick,
     differing,
     differing_class,
-    laid_out,
     notebook,
     run_folder,
     scored,
+    verdict,
     wanted,
 )
 from tests.classroom.grading.conftest import RIGHT, ROOT, STUB, UNMASKED
-from tests.classroom.grading.test_run import BrokenRunner
-
-
-def verdict(key: str) -> VerdictRecord:
-    gate = GateRecord(gate="values", status="passed", message="Right in all cases.")
-    return VerdictRecord(
-        key=key,
-        facts=Facts(puzzle="vector_add", status="passed", device="cpu", gates=(gate,)),
-        run=Run(seconds=0.1, isolation="none"),
-    )
-
-
-class Quick:
-    """An engine that needs no kernel to run, and notes each key it was asked for."""
-
-    def __init__(self, log: Path | None = None) -> None:
-        self.made: list[str] = []
-        self.log = log
-
-    def verdicts(self, wanted: Sequence[Task], setting: Setting) -> Iterator[VerdictRecord | Fault]:
-        for task in wanted:
-            time.sleep(0.003)
-            self.made.append(task.key)
-            yield verdict(task.key)
-            if self.log is not None:  # stored by now
-                with self.log.open("a") as file:
-                    file.write(task.key + "\n")
 
 
 def test_equal_kernels_are_judged_once_and_only_what_is_missing(tmp_path: Path, sandbox: Sandbox) -> None:
-    files = {"anna.py": RIGHT, "bob.ipynb": notebook("x = 1", "# my kernel\n" + RIGHT), "carol.py": UNMASKED}
+    files = {"anna.py": RIGHT, "bob.ipynb": notebook("x = 1", RIGHT), "carol.py": UNMASKED}
     folder = run_folder(tmp_path, files)
     every = wanted(folder)
     assert [task.learners for task in every] == [("anna", "bob"), ("carol",)]
     judged = judge_missing(folder, every, CPU, Local(sandbox))  # type: ignore[arg-type]
     assert (judged.stored, judged.faults) == (2, [])
     kept = [folder.verdict(task.key) for task in every]
-    assert [v.facts.status for v in kept if v] == ["passed", "failed"]
+    assert [one.result.status for one in kept if one] == ["passed", "failed"]
+    assert all(one and one.card and one.sandbox == sandbox.tier for one in kept)
+    anna, bob, _ = scored(folder).submissions
+    assert [(one.puzzles[0].source or Source(file="")).place for one in (anna, bob)] == ["anna.py", "bob.ipynb, cell 2"]
     again = Quick()
     assert judge_missing(folder, wanted(folder), CPU, again).stored == 0
     assert again.made == []
 
 
-def test_a_verdict_is_the_same_however_often_and_whatever_the_file(tmp_path: Path, sandbox: Sandbox) -> None:
-    one, other = (
-        run_folder(tmp_path / name, {file: "\n\n" * n + UNMASKED})
-        for n, (name, file) in enumerate([("a", "x.py"), ("b", "y.py")])
-    )
-    (first,), (second,) = wanted(one), wanted(other)
-    assert first.key == second.key
-    made = [verdict_record(task, CPU, None, sandbox) for task in (first, second)]  # type: ignore[arg-type]
-    facts = [one.facts for one in made if isinstance(one, VerdictRecord)]
-    assert len(facts) == 2
-    assert facts[0] == facts[1]
+def test_a_verdict_is_the_same_however_often_and_names_the_learner_s_own_lines(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    made, texts = [], []
+    for n, file in enumerate(("x.py", "y.py", "y.py")):
+        texts.append("import triton\n" * 4 * (n > 0) + UNMASKED)
+        (task,) = wanted(run_folder(tmp_path / str(n), {file: texts[-1]}))
+        made.append(stored_verdict(task, CPU, None, sandbox))  # type: ignore[arg-type]
+    one, other, again = (replace(stored.result, seconds=0.0) for stored in made if isinstance(stored, StoredVerdict))
+    assert other == again
+    assert made[0].key != made[1].key == made[2].key
+    for result, text in ((one, texts[0]), (other, texts[1])):
+        assert result.failure is not None
+        assert result.failure.line is not None
+        assert "tl.store" in text.splitlines()[result.failure.line - 1]
 
 
 def test_a_key_follows_puzzle_kernel_secret_device_and_limits(tmp_path: Path) -> None:
@@ -104,7 +84,7 @@ def test_a_key_follows_puzzle_kernel_secret_device_and_limits(tmp_path: Path) ->
     assert "spring" not in secret_id(b"spring")
 
 
-def test_shards_are_all_of_it_and_nothing_twice() -> None:
+def test_shards_cover_everything_once() -> None:
     every = [Task(f"{random.getrandbits(160):040x}", VECTOR_ADD, None) for _ in range(50)]  # type: ignore[arg-type]
     parts = [shard(every, n, 3) for n in (1, 2, 3)]
     assert sorted(task.key for part in parts for task in part) == sorted(task.key for task in every)
@@ -117,18 +97,9 @@ def test_a_fault_of_the_machine_is_no_verdict_and_is_tried_again(tmp_path: Path,
     assert (broken.stored, [fault.tried for fault in broken.faults]) == (0, [1 + RETRIES])
     assert folder.missing([every[0].key]) == [every[0].key]
     assert folder.fault(every[0].key) is not None
-    mended = judge_missing(folder, every, CPU, Local(BrokenRunner(sandbox, RETRIES)))  # type: ignore[arg-type]
-    assert mended.stored == 1
+    repaired = judge_missing(folder, every, CPU, Local(BrokenRunner(sandbox, RETRIES)))  # type: ignore[arg-type]
+    assert repaired.stored == 1
     assert folder.fault(every[0].key) is None
-
-
-def test_a_kernel_that_takes_too_long_in_all_ends_as_timeout(tmp_path: Path, sandbox: Sandbox) -> None:
-    folder = run_folder(tmp_path, {"anna.py": RIGHT})
-    setting = Setting(diagnose=False, seconds=0.0)
-    made = verdict_record(wanted(folder, setting)[0], setting, None, sandbox)  # type: ignore[arg-type]
-    assert isinstance(made, VerdictRecord)
-    assert made.facts.status == "timeout"
-    assert "longer than the 0 s" in str(made.facts.gates)
 
 
 def test_a_learner_who_has_used_up_their_time_is_left_ungraded(tmp_path: Path) -> None:
@@ -235,46 +206,14 @@ def test_a_stub_is_not_attempted_and_costs_no_job(tmp_path: Path) -> None:
 
         simulate = launch = compile
 
-    made = verdict_record(wanted(folder)[0], CPU, None, Refusing())  # type: ignore[arg-type]
-    assert isinstance(made, VerdictRecord)
-    assert made.facts.status == "not_attempted"
+    made = stored_verdict(wanted(folder)[0], CPU, None, Refusing())  # type: ignore[arg-type]
+    assert isinstance(made, StoredVerdict)
+    assert made.result.status == "not_attempted"
 
 
-def test_normalising_keeps_the_lines_of_the_module(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text(RIGHT.replace("\n", "   \n", 3))
-    source = from_path(tmp_path / "a.py", [VECTOR_ADD])[0].source
-    assert source is not None
-    assert len(normalised(source).source.splitlines()) == len(source.source.splitlines())
-
-
-def test_a_watched_folder_is_graded_as_things_arrive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    watched, seen = laid_out(tmp_path / "inbox", {"anna.py": STUB}), []
-
-    def sleep(_: float) -> None:
-        seen.append([x.person.id for x in RunFolder(tmp_path / "run").results.learners])
-        if len(seen) == 2:
-            raise KeyboardInterrupt
-        (watched / "bob.py").write_text(STUB)
-
-    monkeypatch.setattr("classroom.grading.stages.time.sleep", sleep)
-    assert cli.main(["judge", str(tmp_path / "run"), "--device", "cpu", "--watch", str(watched)]) == 0
-    assert seen == [["anna"], ["anna", "bob"]]
-
-
-def test_a_wrong_kernel_has_a_film_of_its_smallest_case_made_once(tmp_path: Path, sandbox: Sandbox) -> None:
-    folder = run_folder(tmp_path, {"anna.py": UNMASKED, "bob.py": RIGHT})
-    judge_missing(folder, wanted(folder), CPU, Local(sandbox))  # type: ignore[arg-type]
-    anna, bob = scored(folder).learners
-    films = FailingFilms(folder, folder.collected, sandbox)  # type: ignore[arg-type]
-    assert films(bob) == {}
-    assert "<svg" in films(anna)["vector_add"]
-    assert FailingFilms(folder, folder.collected, None)(anna) == films(anna)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(("processors", "free", "jobs"), [(4, 8, 4), (16, 3, 3), (2, 0, 1)])
-def test_as_many_verdicts_at_a_time_as_there_are_processors_and_gigabytes(
-    processors: int, free: int, jobs: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
-    monkeypatch.setattr(Path, "read_text", lambda _: f"MemTotal: 1 kB\nMemAvailable:  {free * 2**20} kB\n")
-    assert jobs_here() == jobs
+def test_as_many_verdicts_at_a_time_as_there_are_processors_and_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for processors, free, jobs in ((4, 8, 4), (16, 3, 3), (2, 0, 1)):
+        memory = f"MemTotal: 1 kB\nMemAvailable:  {free * 2**20} kB\n"
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, count=processors: set(range(count)))
+        monkeypatch.setattr(Path, "read_text", lambda _, text=memory: text)
+        assert jobs_here() == jobs

@@ -1,4 +1,4 @@
-"""`collect`: finds out who handed in what from what a learning platform exports.
+"""`collect`: finds out who handed in what in the export of a learning platform.
 
 Everyone on the roster has a row, and every file that was not read is listed with the reason.
 """
@@ -13,18 +13,27 @@ from pathlib import Path
 
 import msgspec
 
-from checker.puzzle import Puzzle
-from checker.submission.files import MAX_ARCHIVE, Entry, entries, skipped
-from checker.submission.kernel import KernelSource
-from checker.submission.reader import Inner, Reader
+from checker.api.grading import (
+    MAX_ARCHIVE,
+    Entry,
+    HandedIn,
+    Inner,
+    KernelSource,
+    Person,
+    Puzzle,
+    Reader,
+    Unread,
+    entries,
+    skipped,
+)
 from classroom.grading.layouts import GRADESCOPE, TIMESTAMP, Layout, Place, layout_of
 from classroom.grading.policy import moment
-from classroom.grading.records import Collected, HandedIn, Kernel, Learner, Person, Told
+from classroom.grading.records import Collected, Kernel, Learner
 from classroom.grading.roster import Roster, normal
 
 
 class SeveralAssignments(ValueError):
-    """nbgrader's folder holds more than one; `names` are theirs."""
+    """nbgrader's folder contains several assignments, called `names`."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self.names = sorted(names)
@@ -32,8 +41,8 @@ class SeveralAssignments(ValueError):
 
 
 @dataclass
-class _Mine:
-    """What has been found so far for one learner."""
+class _Handed:
+    """What one learner handed in, as far as it has been read."""
 
     person: Person
     on_roster: bool
@@ -42,7 +51,7 @@ class _Mine:
     """When everything was handed in, where the platform has one time for all files (ISO 8601)."""
     files: list[HandedIn] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
-    told: list[Told] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
 
 
 def collect(
@@ -70,7 +79,7 @@ def collect(
 
 
 def _below(path: Path) -> Iterator[Entry]:
-    """The files of a class, by names relative to it. A zip that holds one folder and nothing else is that folder."""
+    """The files of a class, by names relative to it. A zip with a single folder counts as that folder."""
     if path.is_dir() or path.suffix.lower() != ".zip":
         yield from entries(path)
         return
@@ -86,7 +95,7 @@ def _below(path: Path) -> Iterator[Entry]:
 
 @dataclass
 class Collector:
-    """Takes files one after another; a layout and a roster say whose they are."""
+    """Takes files one after another; a layout and a roster say who submitted them."""
 
     puzzles: Sequence[Puzzle]
     reader: Reader
@@ -94,79 +103,70 @@ class Collector:
     layout: Layout
     assignment: str | None
     sources: dict[str, KernelSource] = field(default_factory=dict)
-    told: list[Told] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.kernels = {p.kernel: p.name for p in self.puzzles}
-        self.learners = {person.id: _Mine(person, on_roster=True) for person in self.roster.people}
+        self.learners = {person.id: _Handed(person, on_roster=True) for person in self.roster.people}
 
     def add(self, entry: Entry) -> None:
-        """One file, for every learner whose it is."""
+        """One file, for each learner who submitted it."""
         if skipped(entry.name.split("/")[0]):
-            self.told.append(
-                Told(file=entry.name, reason="left_out", message="a hidden or temporary file was left out")
-            )
+            self.unread.append(_unread(entry.name, "left_out", "a hidden or temporary file was left out"))
             return
         places = self.layout.place(entry.name)
-        if not places:
-            if not entry.name.endswith(".csv"):  # rosters and grades, which platforms put beside submissions
-                self.told.append(
-                    Told(file=entry.name, reason="nobodys", message="the layout does not say whose this is")
-                )
-            return
+        if not places and not entry.name.endswith(".csv"):  # platforms put rosters and grades beside submissions
+            self.unread.append(_unread(entry.name, "nobodys", "the layout does not say whose this is"))
         for place in places:
-            if self.layout.name == "nbgrader" and self.assignment and place.file.split("/")[0] != self.assignment:
-                continue
-            self._add(entry, place, self._learner(place))
+            other = self.layout.name == "nbgrader" and self.assignment and place.file.split("/")[0] != self.assignment
+            if not other:
+                self._add(entry, place, self._learner(place))
 
-    def _learner(self, place: Place) -> _Mine:
+    def _learner(self, place: Place) -> _Handed:
         person = self.roster.find(place.names)
         if person is None and self.layout.name == "plain":
             person = self.roster.owner_of_file(place.names[0])
         known = person is not None
         person = person or Person(id=place.names[0], name=place.names[-1])
         key = person.id if known else f"\0{normal(person.id) or person.id}"  # an id of the roster is nobody else's
-        mine = self.learners.setdefault(key, _Mine(person, on_roster=known))
-        mine.returned_as = mine.returned_as or place.returned_as
-        return mine
+        handed = self.learners.setdefault(key, _Handed(person, on_roster=known))
+        handed.returned_as = handed.returned_as or place.returned_as
+        return handed
 
-    def _add(self, entry: Entry, place: Place, mine: _Mine) -> None:
-        if entry.problem:
-            mine.told.append(Told(file=place.file, reason=entry.reason, message=entry.problem))
+    def _add(self, entry: Entry, place: Place, handed: _Handed) -> None:
+        if self.layout.name == "nbgrader" and place.file.rpartition("/")[2] == TIMESTAMP and not entry.problem:
+            self._timestamp(entry, handed)
             return
-        if self.layout.name == "nbgrader" and place.file.rpartition("/")[2] == TIMESTAMP:
-            self._timestamp(entry, mine)
-            return
-        if place.kind != "file":
+        reason, message, data = entry.reason, entry.problem, b""
+        if not message and place.kind != "file":
             what = "text typed into the platform" if place.kind == "text" else "a link"
-            mine.told.append(Told(file=place.file, reason="other_kind", message=f"{what} is not read: hand in a file"))
-            return
-        try:
-            data = entry.read(MAX_ARCHIVE + 1)
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or str(error)
-            mine.told.append(Told(file=place.file, reason="unreadable", message=f"this file cannot be read: {why}"))
-            return
+            reason, message = "other_kind", f"{what} is not read: hand in a file"
+        if not message:
+            try:
+                data = entry.read(MAX_ARCHIVE + 1)
+            except (OSError, ValueError) as error:
+                why = getattr(error, "strerror", None) or str(error)
+                reason, message = "unreadable", f"this file cannot be read: {why}"
         if len(data) > MAX_ARCHIVE:
-            message = f"this file is larger than {MAX_ARCHIVE // 2**20} MiB"
-            mine.told.append(Told(file=place.file, reason="too_large", message=message))
+            reason, message = "too_large", f"this file is larger than {MAX_ARCHIVE // 2**20} MiB"
+        if message:
+            handed.unread.append(_unread(place.file, reason, message))
             return
         for inner in self.reader.read(place.file, data, self.kernels, entry.modified):
-            self._inner(inner, place, mine)
+            self._inner(inner, place, handed)
 
-    def _inner(self, inner: Inner, place: Place, mine: _Mine) -> None:
+    def _inner(self, inner: Inner, place: Place, handed: _Handed) -> None:
         stated = _time_of(place.time)
         time = stated or (iso(inner.modified) if inner.modified is not None else None)
-        holds = [found for found in inner.found if found.source is not None]
+        with_kernel = [found for found in inner.found if found.source is not None]
         for found in inner.found:
             if found.puzzle is None and found.source is None:
-                mine.told.append(Told(file=inner.name, reason=found.reason, message=found.error))
+                handed.unread.append(_unread(inner.name, found.reason, found.error))
                 continue
-            mine.kernels.append(
+            handed.kernels.append(
                 Kernel(
                     puzzle=found.puzzle or "",
                     file=inner.name,
-                    place=found.source.origin if found.source else found.origin or inner.name,
                     line=found.source.first_line if found.source else found.line,
                     source=self._kept(found.source) if found.source else None,
                     attempt=place.attempt,
@@ -178,12 +178,12 @@ class Collector:
                 )
             )
         if inner.sha256:
-            mine.files.append(
+            handed.files.append(
                 HandedIn(
                     file=inner.name,
                     sha256=inner.sha256,
                     bytes=inner.bytes,
-                    kernels=len(holds),
+                    kernels=len(with_kernel),
                     attempt=place.attempt,
                     time=time,
                     late=place.late,
@@ -195,45 +195,49 @@ class Collector:
         self.sources[key] = source
         return key
 
-    def _timestamp(self, entry: Entry, mine: _Mine) -> None:
+    def _timestamp(self, entry: Entry, handed: _Handed) -> None:
         """nbgrader's: ``2026-11-20 15:58:23.948203 UTC``. It counts for all files of the learner."""
         try:
             text = entry.read(200).decode("utf-8", "replace").strip().removesuffix("UTC").strip()
             at = datetime.fromisoformat(text)
         except (OSError, ValueError):
-            mine.told.append(Told(file=TIMESTAMP, reason="unreadable", message="this is no time"))
+            handed.unread.append(_unread(TIMESTAMP, "unreadable", "this is not a time"))
             return
-        mine.time = (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat(timespec="seconds")
+        handed.time = (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat(timespec="seconds")
 
     def collection(self, source: str) -> tuple[Collected, dict[str, KernelSource]]:
         learners = tuple(
             Learner(
-                person=mine.person,
-                on_roster=mine.on_roster,
-                returned_as=mine.returned_as,
-                files=tuple(msgspec.structs.replace(one, time=mine.time or one.time) for one in mine.files),
-                kernels=tuple(_at(mine.time, one) for one in mine.kernels),
-                told=tuple(mine.told),
+                person=handed.person,
+                on_roster=handed.on_roster,
+                returned_as=handed.returned_as,
+                files=tuple(msgspec.structs.replace(one, time=handed.time or one.time) for one in handed.files),
+                kernels=tuple(_at(handed.time, one) for one in handed.kernels),
+                unread=tuple(handed.unread),
             )
-            for mine in sorted(self.learners.values(), key=lambda one: (not one.on_roster, one.person.id))
+            for handed in sorted(self.learners.values(), key=lambda one: (not one.on_roster, one.person.id))
         )
         record = Collected(
             source=source,
             layout=self.layout.name,
             puzzles=tuple(p.name for p in self.puzzles),
             learners=learners,
-            told=tuple(self.told),
+            unread=tuple(self.unread),
         )
         return record, self.sources
 
 
+def _unread(file: str, reason: str, message: str) -> Unread:
+    return Unread(file=file, reason=reason, message=message)
+
+
 def _at(time: str | None, kernel: Kernel) -> Kernel:
-    """The kernel as handed in at the platform's `time`, where it has one."""
+    """The kernel with the platform's `time`, if there is one."""
     return kernel if time is None else msgspec.structs.replace(kernel, time=time, file_time=False)
 
 
 def iso(seconds: float) -> str | None:
-    """A time since 1970 as ISO 8601; None for a time outside of the calendar, which a file may claim."""
+    """Seconds since 1970 as ISO 8601; None outside the calendar, since a file may claim any time."""
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
     except (ValueError, OverflowError, OSError):
@@ -241,7 +245,7 @@ def iso(seconds: float) -> str | None:
 
 
 def _time_of(text: str | None) -> str | None:
-    """The platform's time, where it is one."""
+    """The platform's time, if it can be read."""
     try:
         return text if text and moment(text) else None
     except ValueError:

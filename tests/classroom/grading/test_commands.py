@@ -1,0 +1,84 @@
+"""``python -m classroom``: the stages as an instructor types them."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from checker.sandbox import Sandbox
+from classroom import cli
+from classroom.grading.store import RunFolder
+from tests.classroom.grading.classes import keep_results, laid_out, run_folder
+from tests.classroom.grading.conftest import RIGHT, STUB, UNMASKED
+
+
+def test_wrong_usage_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_folder(tmp_path, {"anna.py": RIGHT})
+    monkeypatch.chdir(tmp_path)
+    for arguments, message in (
+        ([], "Grade a class"),
+        (["judge", "nowhere"], "nothing was collected in nowhere"),
+        (["score", "nowhere"], "nothing was collected in nowhere"),
+        (["score", "run"], "nothing was judged in run yet: python -m classroom judge run"),
+        (["report", "nowhere"], "nothing was scored in nowhere"),
+        (["judge", "run", "--shard", "3/2"], "--shard takes I/N"),
+        (["judge", "run", "--jobs", "0"], "--jobs has to be at least 1"),
+        (["collect", ".", "--puzzle", "softmaxx"], "There is no puzzle called softmaxx"),
+        (["judge", "run", "--require-isolation", "moat"], "not moat"),
+        (["one", "."], "needs the puzzles"),
+    ):
+        assert cli.main(arguments) == 2, arguments
+        printed = capsys.readouterr()
+        assert message in printed.out + printed.err
+
+
+def test_one_command_does_the_four_stages(tmp_path: Path) -> None:
+    laid_out(tmp_path / "class", {"anna/vector_add.py": RIGHT, "bob/vector_add.py": UNMASKED})
+    options = ["--puzzle", "vector_add", "--device", "cpu", "-o", str(tmp_path / "run")]
+    assert cli.main(["all", str(tmp_path / "class"), *options]) == 0
+    result = RunFolder(tmp_path / "run").results
+    assert {one.learner.id: one.score for one in result.submissions} == {"anna": 1.0, "bob": 0.7}
+    assert (tmp_path / "run" / "report" / "class.html").is_file()
+
+
+def test_less_isolation_than_required_is_refused_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Sandbox, "shared", lambda: Namespace(tier="rlimits", gaps=(), lost=()))
+    folder = run_folder(tmp_path, {"anna.py": RIGHT})
+    assert cli.main(["judge", str(folder.path), "--device", "cpu", "--require-isolation", "full"]) == 3
+    assert "this machine lacks landlock, namespaces, seccomp" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_the_machine_s_failing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = run_folder(tmp_path, {"anna.py": RIGHT})
+    keep_results(folder)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = (folder.path / "results.json").read_bytes()
+    monkeypatch.setattr("checker.judge.result.write_atomically", full)
+    assert cli.main(["score", str(folder.path)]) == 3
+    assert "No space left" in capsys.readouterr().err
+    assert (folder.path / "results.json").read_bytes() == before
+
+
+def test_a_watched_folder_is_graded_as_files_arrive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched, seen = laid_out(tmp_path / "inbox", {"anna.py": STUB}), []
+
+    def sleep(_: float) -> None:
+        seen.append([one.learner.id for one in RunFolder(tmp_path / "run").results.submissions])
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        (watched / "bob.py").write_text(STUB)
+
+    monkeypatch.setattr("classroom.grading.stages.time.sleep", sleep)
+    assert cli.main(["judge", str(tmp_path / "run"), "--device", "cpu", "--watch", str(watched)]) == 0
+    assert seen == [["anna"], ["anna", "bob"]]

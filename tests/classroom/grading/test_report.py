@@ -1,0 +1,186 @@
+"""Everything that is made of a result: grade books, feedback, pages."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from checker.judge.result import PuzzleResult
+from checker.sandbox import Sandbox
+from classroom.grading.anonymous import anonymous
+from classroom.grading.gradebook import GradeBookError, filled, guarded
+from classroom.grading.gradescope import gradescope
+from classroom.grading.judging import Local, judge_missing
+from classroom.grading.pages import class_page
+from classroom.grading.store import RunFolder
+from classroom.grading.written import write_report
+from tests.classroom.grading.classes import (
+    CANVAS_BOOK,
+    CPU,
+    judged_as,
+    keep,
+    keep_results,
+    notebook,
+    run_folder,
+    scored,
+    wanted,
+)
+from tests.classroom.grading.conftest import RIGHT, UNMASKED
+
+
+@pytest.fixture
+def graded(tmp_path: Path) -> RunFolder:
+    """Four of a Canvas class: right, wrong, unreadable, missing; one name is made for spreadsheets and terminals."""
+    book = CANVAS_BOOK.replace("Le, Carol", "=cmd()|Le, \x1b[31mCarol")
+    (tmp_path / "book.csv").write_text(book)
+    files = {
+        "smithanna_101_9001_anna.py": RIGHT,
+        "jonesbob_102_9002_w.ipynb": notebook("# by Bob Jones\n" + UNMASKED),
+        "lecarol_103_9003_x.ipynb": "{",
+    }
+    folder = run_folder(tmp_path, files, book)
+    keep(folder, judged_as(None), judged_as("values", right=10))
+    keep_results(folder)
+    return folder
+
+
+def rows(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def test_grade_books_of_canvas_and_moodle_are_filled_in(graded: RunFolder, tmp_path: Path) -> None:
+    text, left = filled(tmp_path / "book.csv", graded.results)
+    assert [row[-1] for row in rows(text)] == ["Tile by Tile (77)", "1", "1", "0.35", "0", "0"]
+    assert rows(text)[0] == rows(CANVAS_BOOK)[0]
+    assert left == []
+    added, _ = filled(tmp_path / "book.csv", graded.results, column="Softmax")
+    assert rows(added)[0][-2:] == ["Tile by Tile (77)", "Softmax"]
+    heads = "Identifier,Full name,Email address,Status,Grade,Maximum Grade\n"
+    (tmp_path / "sheet.csv").write_text(f"{heads}Participant 102,Bob Jones,,Submitted,,100.00\n")
+    text, left = filled(tmp_path / "sheet.csv", graded.results)
+    assert rows(text)[1][4] == "35"
+    assert len(left) == 3
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(GradeBookError, match="neither Canvas"):
+        filled(tmp_path / "x.csv", graded.results)
+
+
+def test_no_cell_is_a_formula() -> None:
+    for cell in ("=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", " =1", "-1\n=2"):
+        assert guarded(cell).startswith("'")
+        assert "\n" not in guarded(cell)
+    assert guarded("-1.5") == "-1.5"
+
+
+def test_gradescope_s_document_has_a_test_per_puzzle(graded: RunFolder) -> None:
+    result = graded.results
+    anna, bob, carol, _ = result.submissions
+    (test,) = gradescope(bob, result)["tests"]
+    assert (test["score"], test["max_score"], test["status"]) == (0.35, 1.0, "failed")
+    assert "Believed: All lanes exist." in test["output"]
+    assert gradescope(anna, result)["tests"][0]["status"] == "passed"
+    assert "not a notebook" in gradescope(carol, result)["output"]
+
+
+def test_the_report_returns_feedback_under_the_platform_s_names(graded: RunFolder, tmp_path: Path) -> None:
+    write_report(graded, graded.results, gradebook=tmp_path / "book.csv")
+    with zipfile.ZipFile(graded.report / "feedback.zip") as archive:
+        names = archive.namelist()
+        page = archive.read("jonesbob_102_9002_feedback.html").decode()
+    ids = ("smithanna_101_9001", "jonesbob_102_9002", "lecarol_103_9003")
+    assert names == [f"{name}_feedback.html" for name in ids]
+    assert "All lanes exist." in page
+    assert "0.35</b> of 1 points" in page
+    assert "w.ipynb, cell 1 · values right in 10 of 20 cases · points: values 0.35" in page
+    assert "<script" not in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+    assert "'=cmd()" in (graded.report / "scores.csv").read_text()
+    written = {path.name for path in graded.report.iterdir()}
+    expected = {"class.html", "learners", "book.csv", "results.json", "scores.csv", "gradescope", "feedback.zip"}
+    assert written == expected
+
+
+def test_a_page_has_the_card_of_the_verdict_and_a_film_made_once(tmp_path: Path, sandbox: Sandbox) -> None:
+    folder = run_folder(tmp_path, {"anna.py": UNMASKED, "bob.py": RIGHT})
+    judge_missing(folder, wanted(folder), CPU, Local(sandbox))  # type: ignore[arg-type]
+    write_report(folder, scored(folder), with_films=True)
+    page = (folder.report / "learners" / "anna.html").read_text()
+    assert "Vector addition" in page
+    assert 'class="tbt-card' in page
+    assert "Watch it fail" in page
+    assert "of 1 point<" not in page, "a card has no points of its own: the policy decides"
+    assert "Watch it" not in (folder.report / "learners" / "bob.html").read_text()
+    (film,) = (folder.path / "films").iterdir()
+    before = film.stat().st_mtime_ns
+    write_report(folder, scored(folder), with_films=True)
+    assert film.stat().st_mtime_ns == before
+
+
+def test_an_anonymous_report_names_no_one(tmp_path: Path) -> None:
+    """Names, ids, logins, addresses, sections and files are gone, also those of a classmate in a comment."""
+    roster = (
+        "id,name,email,section,login\n"
+        "s7001,Anna Smith,anna.smith@uni.example,Tuesday,asmith\n"
+        "s7002,Bob Jones,bjones@uni.example,Tuesday,bob-j\n"
+        "s7003,Carol Le-Guin,carol@uni.example,Friday,\n"
+    )
+    comments = "# with Bob, s7002 and bjones@uni.example.\n    # bob-j (Le-Guin) and Anna SMITH\n    # your code starts"
+    shared = UNMASKED.replace("# your code starts", comments).replace("One program", "Anna and Carol: one program")
+    files = {
+        "s7001/anna_final.py": shared,
+        "s7002/work of bob.ipynb": notebook("# Bob Jones\n" + RIGHT.replace("def vec", "# asmith helped\ndef vec")),
+        "s7003/carols.py": "from anna import (",
+        "mallory.py": "print(1)",
+    }
+    folder = run_folder(tmp_path, files, roster)
+    keep(folder, judged_as("values", right=10), judged_as(None), card="<p>Anna Smith</p>")
+    keep_results(folder)
+    write_report(folder, folder.results, without_names=True)
+    outputs = {
+        path.relative_to(folder.report).as_posix(): path.read_text()
+        for path in folder.report.rglob("*")
+        if path.is_file()
+    }
+    everything = "".join(name + text for name, text in outputs.items()).casefold()
+    assert len(outputs) == 3 + 2 * 4  # a page and Gradescope's document for each of four
+    assert "learner-001" in everything
+    assert "with …, … and …" in outputs["anonymous/results.json"]
+    names = ("anna", "smith", "bob", "jones", "carol", "guin", "mallory", "s700", "uni.example", "tuesday", "friday")
+    for name in (*names, "final.py", "work of"):
+        assert name not in everything, name
+    assert anonymous(folder.results) == anonymous(folder.results)
+
+
+def test_the_class_page_shows_progress_beliefs_the_hardest_case_and_times(tmp_path: Path) -> None:
+    def failing() -> PuzzleResult:
+        result = judged_as("values", right=10)
+        gates = tuple(replace(gate, case="n = 65") if gate.gate == "values" else gate for gate in result.gates)
+        return replace(result, gates=gates)
+
+    times = {"anna": "10:00", "bob": "11:00", "carol": "13:00"}
+    kernels = {"anna": UNMASKED, "bob": UNMASKED.replace("    # your", "    # bob\n    # your", 1), "carol": RIGHT}
+    files = {f"submitted/{who}/hw/w.py": text for who, text in kernels.items()}
+    files |= {f"submitted/{who}/hw/timestamp.txt": f"2026-11-20 {at}:00 UTC" for who, at in times.items()}
+    folder = run_folder(tmp_path, files, "id,name\nanna,Anna\nbob,Bob\nzoe,Zoe\ncarol,Carol\n")
+    keep(folder, failing(), failing(), judged_as(None))
+    page = class_page(scored(folder))
+    text = " ".join(re.sub("<[^>]+>", " ", page).split())
+    for part in (
+        "4 learners, 1 puzzle, 1 of 4 passed",
+        "2 Vector addition no mask All lanes exist.",  # two hold this belief
+        "n = 65 (2)",
+        "values 2",
+        "Anna 0.35/1 graded",
+        "Carol 1/1 graded",
+        "Zoe 0/1 missing",
+        "20 Nov 2026 10:00",
+        "20 Nov 2026 13:00",
+    ):
+        assert part in text
+    assert page.count("<rect") == 3

@@ -1,0 +1,175 @@
+"""The kill table: what counts as caught, what a GPU has to show, and what the table and the page say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from checker import cli
+from checker.course import LADDER, PUZZLES
+from checker.judge.gpu_gate import NOT_VISIBLE, seen_on_gpu
+from checker.judge.launches import GUARD, whole
+from checker.judge.runner import RunResult
+from checker.misconceptions import Misconception, bank
+from checker.misconceptions.pages import PageError
+from checker.puzzle import Launch
+from checker.simulator.trace import SimulateOptions
+from checker.submission.kernel import KernelSource
+from checker.verbs import mutants
+from checker.verbs.mutants import Row, document, exit_code, kill_table, markdown
+from tests.judge.helpers import solution
+from tests.judge.local_runner import LocalRunner
+
+VECTOR_ADD = PUZZLES["vector_add"]
+SMALL = replace(VECTOR_ADD, cases=tuple(case for case in VECTOR_ADD.cases if case.sizes["N"] < 10_000))
+CAUGHT = Row("vector_add", "no_mask", "failed", "memory", ("memory", "values"), "no_mask")
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> Sequence[Misconception]:
+    """Four wrong kernels instead of the bank, at least one for each gate."""
+    names = ("adds_to_output", "no_mask", "tail_dropped", "through_memory")
+    few = tuple(wrong for wrong in bank("vector_add") if wrong.name in names)
+    monkeypatch.setattr(mutants, "bank", lambda puzzle: few)
+    return few
+
+
+class Hardware(LocalRunner):
+    """A runner whose GPU is the simulator, with `mark` left in the tensors by every launch."""
+
+    def __init__(
+        self, directory: Path, mark: Callable[[dict[str, torch.Tensor]], None] = lambda tensors: None, status: str = ""
+    ) -> None:
+        super().__init__(directory, compiles=False)
+        self.mark, self.status, self.launched = mark, status, 0
+
+    def launch(self, kernel: KernelSource, launches: Sequence[Launch]) -> Iterator[RunResult]:
+        if self.status:
+            yield RunResult(self.status, message="it burns")  # type: ignore[arg-type]
+            return
+        for result in super().simulate(kernel, launches, SimulateOptions()):
+            self.launched += 1
+            if result.status == "passed":
+                self.mark(dict(result.tensors))
+            yield result
+
+
+def test_what_counts_as_caught_and_as_named() -> None:
+    for row, caught, right, code in (
+        (CAUGHT, True, True, 0),
+        (replace(CAUGHT, gate="traffic"), True, False, 1),
+        (replace(CAUGHT, status="passed", gate=None), False, False, 1),
+        (replace(CAUGHT, status="infra_error", gate=None), False, False, 3),
+        (replace(CAUGHT, status="timeout", gate="values"), True, True, 0),
+        (replace(CAUGHT, gate="values", gpu="wrong values"), True, True, 0),
+        (replace(CAUGHT, gate="values", gpu=NOT_VISIBLE), True, True, 1),
+        (replace(CAUGHT, gpu=NOT_VISIBLE), True, True, 0),
+    ):
+        assert (row.caught, row.by_the_right_gate, exit_code([row])) == (caught, right, code), row
+    assert exit_code([]) == 2
+    twin = replace(CAUGHT, diagnosed_as="twin", same_as=("twin",))
+    assert twin.diagnosed
+    assert not replace(twin, same_as=()).diagnosed
+
+
+def test_a_gpu_shows_wrong_values_changed_inputs_and_writes_outside_tensors(tmp_path: Path) -> None:
+    def spoil(name: str, element: int) -> Callable[[dict[str, torch.Tensor]], None]:
+        def mark(tensors: dict[str, torch.Tensor]) -> None:
+            whole(tensors[name])[GUARD + element] = 123.0
+
+        return mark
+
+    for mark, seen in (
+        (spoil("z_ptr", 0), "wrong values"),
+        (spoil("x_ptr", 0), "modified input"),
+        (spoil("z_ptr", -1), "guard band"),
+        (spoil("y_ptr", -7), "guard band"),
+        (lambda tensors: None, NOT_VISIBLE),
+    ):
+        runner = Hardware(tmp_path, mark)
+        assert seen_on_gpu(SMALL, solution("vector_add"), runner, large=False) == seen
+    assert runner.launched == 2 * sum("cpu" in case.devices for case in SMALL.cases), "each case with two poisons"
+    crashed = Hardware(tmp_path, status="runtime_error")
+    assert seen_on_gpu(SMALL, solution("vector_add"), crashed) == "error: it burns"
+    with pytest.raises(RuntimeError, match="it burns"):
+        seen_on_gpu(SMALL, solution("vector_add"), Hardware(tmp_path, status="infra_error"))
+
+
+def test_the_gpu_launches_every_kernel_whatever_the_simulator_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: Sequence[Misconception]
+) -> None:
+    monkeypatch.setattr("checker.checking.resolve_device", lambda name: name)
+    seen: list[Row] = []
+    rows = kill_table([SMALL], "cuda", report=seen.append, runner=Hardware(tmp_path), jobs=2)
+    assert seen == rows
+    assert [row.name for row in rows] == [wrong.name for wrong in few]
+    assert {row.gate for row in rows} == {"values", "memory", "traffic"}
+    for row in rows:
+        assert row.caught
+        assert row.agrees
+        assert (row.gpu == "wrong values") == (row.gate == "values")
+    rows = kill_table([SMALL], "cuda", runner=Hardware(tmp_path, status="infra_error"), jobs=1)
+    assert {row.status for row in rows} == {"infra_error"}, "a GPU that cannot be used is the grader's failure"
+
+
+def test_without_a_gpu_the_table_does_not_mention_one(tmp_path: Path, few: Sequence[Misconception]) -> None:
+    rows = kill_table([SMALL], "cpu", runner=LocalRunner(tmp_path, compiles=False))
+    assert exit_code(rows) == 0
+    report = document(rows, [SMALL], "cpu")
+    assert (report["schema"], report["device"]) == ("mutants/v1", "cpu")
+    (table,) = report["puzzles"]
+    assert all(set(entry) == {"name", "caught", "gate", "diagnosed_as"} for entry in table["misconceptions"])
+    assert "| on a GPU |" not in markdown(rows, [SMALL], "cpu")
+
+
+def test_the_page_counts_and_names_only_exceptions() -> None:
+    rows = [
+        CAUGHT,
+        replace(CAUGHT, name="other", status="passed", gate=None, diagnosed_as=None),
+        replace(CAUGHT, name="late", gate="traffic", diagnosed_as="late"),
+        replace(CAUGHT, name="mistaken", diagnosed_as="no_mask"),
+    ]
+    page = markdown(rows, [VECTOR_ADD], "cpu")
+    assert "2 of 4 caught by a gate meant for it, 2 of 4 named" in page
+    assert "| [vector_add](../checker/misconceptions/vector_add.md) | 4 | 2 | 2 | 0 | 0 | 0 | 2 | 1 | 0 |" in page
+    assert "**Survive:** `vector_add/other` (passed)." in page
+    assert "**Stopped by another gate:** `vector_add/late` (traffic, meant for memory or values)." in page
+    assert "Survive" not in markdown([CAUGHT], [VECTOR_ADD], "cpu")
+    launched = [replace(CAUGHT, gpu="guard band"), replace(CAUGHT, name="new")]
+    assert "**Pending on a GPU:** `vector_add/new`." in markdown(launched, [VECTOR_ADD], "cpu")
+
+
+def test_show_prints_one_wrong_kernel_with_its_belief(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["mutants", "--puzzle", "vector_add", "--show", "mask_less_or_equal"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("# vector_add: mask_less_or_equal\n# Believed: the last element has index N")
+    assert "    mask = offs_n <= N  # wrong\n" in text
+    assert "# Gate: memory\n\nimport triton\n" in text
+    compile(text, "shown.py", "exec")
+    for name, complaint in (
+        ("no_maks", "no wrong kernel no_maks; near it: no_mask"),
+        ("no_mask", "choose one with --puzzle"),
+    ):
+        assert cli.main(["mutants", "--show", name]) == 2
+        assert complaint in capsys.readouterr().err
+    assert {wrong.puzzle for puzzle in LADDER for wrong in bank(puzzle.name) if wrong.name == "no_mask"} > {
+        "vector_add"
+    }
+
+
+def test_a_page_that_does_not_fit_is_explained_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def misfit(_: str) -> None:
+        raise PageError("row_softmax, no_mask: there is no such line in the solution")
+
+    monkeypatch.setattr(mutants, "bank", misfit)
+    assert cli.main(["mutants", "--puzzle", "row_softmax"]) == 2
+    message = capsys.readouterr().err
+    assert "row_softmax, no_mask: there is no such line in the solution" in message
+    assert "CONTRIBUTING.md" in message
+    assert "Traceback" not in message
