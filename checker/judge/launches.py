@@ -11,13 +11,13 @@ import hashlib
 import hmac
 import math
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
 import numpy as np
 import torch
+from cachetools import LRUCache, cached
 
 from checker.course import factors
 from checker.judge.threads import at_most
@@ -26,6 +26,7 @@ from checker.submission.kernel import Config
 
 GUARD = 2048
 """Elements before and after every tensor; a multiple of 16 keeps the alignment that Triton specialises on."""
+_CACHED_BYTES = 192 << 20
 _FINITE_POISON = -7936.0  # exact in float16 and bfloat16, far from any answer of the course
 _INTEGER_PATTERN = 0x2A2A2A2A
 
@@ -72,7 +73,8 @@ def prepare(puzzle: Puzzle, case: Case, config: Config | None = None) -> Prepare
 
     `config` is one of the learner's autotune configurations; without it the case's own tile sizes are used.
     """
-    return _placed(puzzle, case, config, *_INPUTS.get(puzzle, case))
+    inputs = _cached_inputs(puzzle, case) if "cpu" in case.devices else _computed(puzzle, case)
+    return _placed(puzzle, case, config, *inputs)
 
 
 def prepare_if_possible(puzzle: Puzzle, case: Case, config: Config | None) -> Prepared | None:
@@ -90,43 +92,19 @@ def _computed(puzzle: Puzzle, case: Case) -> tuple[Tensors, Tensors]:
     return made, puzzle.reference(case, rounded)
 
 
-class _Inputs:
-    """Tensors and references of the small cases, as they were made last: a learner checks one kernel again and again.
-
-    Nobody changes them: every launch gets copies. Holds at most `MOST` bytes; the least recently used go first.
-    """
-
-    MOST = 192 << 20
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known: OrderedDict[object, tuple[Tensors, Tensors]] = OrderedDict()
-        self._bytes = 0
-
-    def get(self, puzzle: Puzzle, case: Case) -> tuple[Tensors, Tensors]:
-        if "cpu" not in case.devices:
-            return _computed(puzzle, case)
-        key = puzzle.make, puzzle.reference, case
-        with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key]
-        found = _computed(puzzle, case)
-        with self._lock:
-            if key not in self._known:
-                self._known[key] = found
-                self._bytes += _size(found)
-            while self._bytes > self.MOST:
-                self._bytes -= _size(self._known.popitem(last=False)[1])
-        return found
-
-
 def _size(tensors: tuple[Tensors, Tensors]) -> int:
     """Bytes."""
     return sum(tensor.untyped_storage().nbytes() for group in tensors for tensor in group.values())
 
 
-_INPUTS = _Inputs()
+@cached(
+    LRUCache(_CACHED_BYTES, getsizeof=_size),
+    key=lambda puzzle, case: (puzzle.make, puzzle.reference, case),
+    lock=threading.Lock(),
+)
+def _cached_inputs(puzzle: Puzzle, case: Case) -> tuple[Tensors, Tensors]:
+    """As `_computed`, remembered because a learner checks one kernel again and again. Nobody changes them: launches get copies."""
+    return _computed(puzzle, case)
 
 
 Planned = tuple[Case, Config | None]
