@@ -156,7 +156,7 @@ def doctor(brief: bool = False) -> DoctorReport:
 
 
 def join(address: str, name: str = "", me: str = "") -> None:
-    """Join the class of ``code@host``; from then on `check` reports what came out to its board, and never your code.
+    """Join the class of ``code@host``. From then on, `check` reports its verdict to the board, but never your code.
 
     You appear as an animal and a number, or as the `name` you give. `me` is the token of another machine where you joined before.
     """
@@ -180,7 +180,7 @@ def hand(up: bool = True) -> None:
 
 
 def leave() -> None:
-    """Leave the class: nothing is reported any more, and the board deletes what it has of you."""
+    """Leave the class: you report nothing any more, and the board deletes your reports."""
     from checker.verbs.workshop import leave
 
     leave()

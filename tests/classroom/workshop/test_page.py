@@ -92,7 +92,6 @@ def test_a_page_polls_while_a_proxy_holds_its_stream_back(
     page.goto(f"{board.url}#screen={board.live.token_of('screen')}")
     page.get_by_text("once five learners have joined").wait_for()
     page.clock.run_for(19_000)
-    assert len(requests) == 1
     for _ in range(4):
         with page.expect_request("**/state"):
             page.clock.run_for(3_000)
