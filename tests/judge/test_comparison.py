@@ -1,4 +1,4 @@
-"""|y - ref| <= rtol·|ref| + c·eps·scale for every element, NaN and inf in the same places."""
+"""|y - ref| <= rtol·|ref| + c·eps·scale for every element, with NaN and inf in the same places."""
 
 from __future__ import annotations
 
@@ -8,52 +8,58 @@ import pytest
 import torch
 
 from checker.course import PUZZLES
-from checker.judge.comparison import _pieces, compare, program_of, window_around
+from checker.judge.comparison import compare, program_of, window_around
 from checker.judge.launches import prepare
-from checker.puzzle import NORMAL, Case, Tolerance
+from checker.puzzle import NORMAL, Tolerance
+from tests.judge.helpers import cpu_cases
 
 ROW = PUZZLES["row_softmax"]
-CASE = Case({"M": 3, "N": 16}, {"BLOCK_N": 16})
-NO_NUMBERS = [float("nan"), float("inf"), float("-inf")]
+RTOL = ROW.tolerance["float32"].rtol
+NOT_FINITE = [float("nan"), float("inf"), float("-inf")]
 
 
 @pytest.fixture
 def prepared():
-    """A launch of CASE whose reference may be changed."""
-    one = prepare(ROW, CASE)
-    return replace(one, expected={"y_ptr": one.expected["y_ptr"].clone()})
-
-
-def answer(prepared):
-    return prepared.expected["y_ptr"].float()
+    """A launch in float32 whose reference a test may change."""
+    case = next(c for c in cpu_cases(ROW, "float32") if c.sizes["M"] >= 3 and c.sizes["N"] > 5)
+    launch = prepare(ROW, replace(case, family=NORMAL))
+    return replace(launch, expected={"y_ptr": launch.expected["y_ptr"].clone()})
 
 
 def compared(prepared, y):
     return compare(ROW, prepared, {"y_ptr": y}, None)
 
 
-def test_the_rounded_reference_is_right(prepared):
-    result = compared(prepared, answer(prepared))
-    assert result.mismatch is None
-    assert result.worst < 0.25
-
-
-@pytest.mark.parametrize("factor", [0.5, 0.99])
-def test_within_the_tolerance(factor, prepared):
-    y = prepared.expected["y_ptr"] * (1 + factor * ROW.tolerance["float32"].rtol)
-    assert compared(prepared, y).mismatch is None
-
-
-def test_past_the_tolerance(prepared):
-    y = prepared.expected["y_ptr"].clone()
-    y[1, 5] *= 1 + 3 * ROW.tolerance["float32"].rtol + 1e-3
+def test_rounding_is_allowed_and_more_is_not(prepared):
+    expected = prepared.expected["y_ptr"]
+    assert compared(prepared, expected.float()).worst < 0.25
+    for factor in (0.5, 0.99):
+        assert compared(prepared, expected * (1 + factor * RTOL)).mismatch is None
+    y = expected.clone()
+    y[1, 5] *= 1 + 3 * RTOL + 1e-3
     mismatch = compared(prepared, y).mismatch
     assert mismatch is not None
     assert (mismatch.first, mismatch.wrong, mismatch.total) == ((1, 5), 1, y.numel())
-    assert mismatch.window == ((0, 3), (1, 10))
     assert mismatch.got[1, 4] == pytest.approx(float(y[1, 5]))
-    assert mismatch.expected.shape == mismatch.got.shape == (3, 9)
+    assert mismatch.expected.shape == mismatch.got.shape
     assert mismatch.writer is None
+    half = torch.softmax(prepared.launch.arguments["x_ptr"].half().float(), dim=-1).half()
+    assert compared(prepared, half).mismatch is not None
+
+
+def test_nan_and_inf_are_right_only_where_the_reference_has_them(prepared):
+    for value in NOT_FINITE:
+        y = prepared.expected["y_ptr"].float()
+        y[2, 5] = value
+        result = compared(prepared, y)
+        assert result.worst == float("inf")
+        assert result.mismatch.first == (2, 5)
+        launch = replace(prepared, expected={"y_ptr": prepared.expected["y_ptr"].clone()})
+        launch.expected["y_ptr"][2, 5] = value
+        assert compared(launch, y).mismatch is None
+        for other in (0.0, *(number for number in NOT_FINITE if number is not value)):
+            y[2, 5] = other
+            assert compared(launch, y).mismatch is not None
 
 
 def test_an_output_may_have_a_tolerance_and_a_scale_of_its_own():
@@ -68,29 +74,9 @@ def test_an_output_may_have_a_tolerance_and_a_scale_of_its_own():
     assert compare(wide, prepared, off, None).mismatch.output == "l_ptr"
 
 
-@pytest.mark.parametrize("value", NO_NUMBERS)
-def test_one_element_that_is_no_number_fails(value, prepared):
-    y = answer(prepared)
-    y[2, 15] = value
-    result = compared(prepared, y)
-    assert result.worst == float("inf")
-    assert result.mismatch is not None
-    assert result.mismatch.first == (2, 15)
-
-
-@pytest.mark.parametrize("value", NO_NUMBERS)
-def test_the_same_place_and_kind_is_right_and_no_other(value, prepared):
-    prepared.expected["y_ptr"][0, 0] = value
-    y = answer(prepared)
-    assert compared(prepared, y).mismatch is None
-    for other in (0.0, *(number for number in NO_NUMBERS if number is not value)):
-        y[0, 0] = other
-        assert compared(prepared, y).mismatch is not None
-
-
-def test_an_answer_of_zero_has_to_be_zero():
+def test_an_answer_of_zero_must_be_zero():
     puzzle = PUZZLES["vector_add"]
-    prepared = prepare(puzzle, next(c for c in puzzle.cases if c.dtype == "float32" and c.sizes["N"] > 3))
+    prepared = prepare(puzzle, next(c for c in cpu_cases(puzzle, "float32") if c.sizes["N"] > 3))
     prepared = replace(prepared, expected={name: output.clone() for name, output in prepared.expected.items()})
     prepared.expected["z_ptr"][3] = 0.0
     z = prepared.expected["z_ptr"].float()
@@ -99,47 +85,28 @@ def test_an_answer_of_zero_has_to_be_zero():
     assert compare(puzzle, prepared, {"z_ptr": z}, None).mismatch is not None
 
 
-@pytest.mark.parametrize(
-    ("first", "shape", "window"),
-    [
+def test_the_window_around_an_element_stays_inside_the_tensor():
+    for first, shape, window in (
         ((0,), (3,), ((0, 3),)),
         ((9,), (20,), ((5, 14),)),
         ((0, 0), (1, 1), ((0, 1), (0, 1))),
         ((4, 9), (10, 20), ((2, 7), (5, 14))),
-        ((1, 4, 9), (2, 10, 20), ((1, 2), (2, 7), (5, 14))),
         ((1, 0, 4, 9), (2, 1, 10, 20), ((1, 2), (0, 1), (2, 7), (5, 14))),
-    ],
-)
-def test_window(first, shape, window):
-    assert window_around(first, shape) == window
+    ):
+        assert window_around(first, shape) == window
 
 
-def test_program_of_counts_x_fastest():
+def test_programs_are_counted_along_x_first():
     grid = (3, 2, 2)
     assert [program_of(i, grid) for i in (0, 2, 3, 6, 11)] == [(0, 0, 0), (2, 0, 0), (0, 1, 0), (0, 0, 1), (2, 1, 1)]
     assert program_of(-1, grid) is None
 
 
-def test_half_precision_is_no_float32(prepared):
-    y = torch.softmax(prepared.launch.arguments["x_ptr"].half().float(), dim=-1).half()
-    assert compared(prepared, y).mismatch is not None
-
-
-@pytest.mark.parametrize("shape", [(), (1,), (5, 0), (1, 2, 7, 3), (300, 2, 5), (2, 1000)], ids=str)
-@pytest.mark.parametrize("piece", [1, 64, 2**18])
-def test_pieces_cover_every_element_once(shape, piece, monkeypatch):
-    monkeypatch.setattr("checker.judge.comparison.PIECE", piece)
-    seen = torch.zeros(shape)
-    for cut in _pieces(shape):
-        seen[cut] += 1
-    assert bool((seen == 1).all())
-
-
-def test_a_wrong_element_in_the_last_piece_is_found(monkeypatch, prepared):
+def test_tensors_compared_in_pieces_are_compared_whole(monkeypatch, prepared):
     monkeypatch.setattr("checker.judge.comparison.PIECE", 7)
-    y = answer(prepared)
-    y[-1, -1] = 2.0
-    result = compared(prepared, y)
-    assert result.mismatch is not None
-    assert (result.mismatch.first, result.mismatch.wrong) == (tuple(n - 1 for n in y.shape), 1)
-    assert result.worst == float(result.mismatch.error.max())
+    y = prepared.expected["y_ptr"].float()
+    assert compared(prepared, y).mismatch is None
+    y[0, 0] = y[-1, -1] = 2.0
+    mismatch = compared(prepared, y).mismatch
+    assert mismatch is not None
+    assert (mismatch.first, mismatch.wrong) == ((0, 0), 2)

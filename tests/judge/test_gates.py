@@ -1,15 +1,13 @@
-"""Verdicts from end to end: which gate speaks, with which status, about which line, in which words."""
+"""Verdicts from end to end: which gate stops a kernel, with which status, line and message."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
-from checker.course import LADDER, PUZZLES
+from checker.course import PUZZLES
 from checker.judge.runner import RunResult
 from checker.judge.verdict import GATES
-from checker.misconceptions import bank
+from checker.misconceptions import bank, quick
 from checker.submission.kernel import Config, Piece
 from tests.judge.helpers import changed, judge, solution, written
 from tests.judge.local_runner import LocalRunner
@@ -21,29 +19,22 @@ def statuses(verdict):
     return {gate.gate: gate.status for gate in verdict.gates}
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
-def test_the_solution_passes_with_hidden_numbers_and_the_gpu_is_not_claimed(puzzle, runner):
-    verdict = judge(puzzle, solution(puzzle.name), runner, seed=2718281828)
+def test_a_right_kernel_passes_and_no_gpu_is_claimed(runner):
+    verdict = judge(ROW, solution("row_softmax"), runner)
     assert verdict.status == "passed", verdict.failure
-    assert verdict.score == verdict.max_score == puzzle.points
-    assert [warning for gate in verdict.gates for warning in gate.warnings] == []
+    assert verdict.score == verdict.max_score == ROW.points
     assert tuple(gate.gate for gate in verdict.gates) == GATES
     assert statuses(verdict) == dict.fromkeys(GATES, "passed") | {"gpu": "skipped", "speed": "skipped"}
-    gpu = next(gate for gate in verdict.gates if gate.gate == "gpu")
-    assert "not run: no GPU here" in gpu.message
-    assert verdict.diagnosis is None
-    assert verdict.smallest is None
-    assert verdict.failure is None
+    assert "not run: no GPU here" in next(gate for gate in verdict.gates if gate.gate == "gpu").message
+    assert (verdict.diagnosis, verdict.smallest, verdict.failure) == (None, None, None)
 
 
-@pytest.mark.parametrize("body", ["pass", '"""What it does."""\n# your code starts here\n\n# your code ends here'])
-def test_an_untouched_stub_is_invited(body, runner):
-    verdict = judge(ROW, written("row_softmax", body), runner)
-    assert verdict.status == "not_attempted"
-    assert verdict.score == 0
-    assert "Nothing is written here yet" in verdict.gates[0].message
-    assert all(gate.status == "skipped" for gate in verdict.gates[1:])
+def test_an_untouched_stub_is_not_attempted(runner):
+    for body in ("pass", '"""What it does."""\n# your code starts here\n\n# your code ends here'):
+        verdict = judge(ROW, written("row_softmax", body), runner)
+        assert (verdict.status, verdict.score) == ("not_attempted", 0)
+        assert "Nothing is written here yet" in verdict.gates[0].message
+        assert all(gate.status == "skipped" for gate in verdict.gates[1:])
     assert runner.simulated == 0
 
 
@@ -57,7 +48,7 @@ def test_a_forbidden_kernel_never_runs(runner):
     assert all(gate.status == "skipped" for gate in verdict.gates[1:])
 
 
-def test_every_broken_rule_is_told_with_its_line(runner):
+def test_every_broken_rule_is_reported_with_its_line(runner):
     source = written("row_softmax", "row = tl.program_id(0)\nx = eval('1')\ny = [row, lambda: 1]")
     gate = judge(ROW, source, runner).gates[0]
     assert gate.line == 8
@@ -66,7 +57,7 @@ def test_every_broken_rule_is_told_with_its_line(runner):
     assert gate.detail.startswith("line 9: a kernel cannot hold a lambda")
 
 
-def test_a_wrong_value_is_told_with_element_program_and_line(runner):
+def test_a_wrong_value_is_reported_with_element_program_and_line(runner):
     source = changed(solution("row_softmax"), "p / l_i", "p / l_i + 0.5")
     verdict = judge(ROW, source, runner, diagnose=False)
     failure = verdict.failure
@@ -96,7 +87,7 @@ def test_lines_of_a_kernel_that_could_not_keep_its_place_are_the_learners_own(ru
     assert "tl.store" in other.source.splitlines()[other.failure.line - other.first_line]
 
 
-def test_where_a_nan_is_born(runner):
+def test_the_line_that_made_the_first_nan_is_reported(runner):
     old = "m_i = tl.max(x, axis=0)"
     source = changed(solution("row_softmax"), old, f"{old}\n    x = x - x\n    x = x / x")
     failure = judge(ROW, source, runner, diagnose=False).failure
@@ -107,20 +98,7 @@ def test_where_a_nan_is_born(runner):
     assert source.source.splitlines()[failure.line - 1].strip() in ("x = x - x", "x = x / x")
 
 
-def test_a_race_is_told_even_if_the_values_are_right(runner):
-    source = changed(
-        solution("vector_add"),
-        "offs_n = pid * BLOCK_N + tl.arange(0, BLOCK_N)",
-        "offs_n = tl.maximum(pid * BLOCK_N - 1, 0) + tl.arange(0, BLOCK_N)",
-    )
-    verdict = judge(
-        ADD, changed(source, "mask = offs_n < N", "mask = (offs_n < N) | (offs_n < 0)"), runner, diagnose=False
-    )
-    assert verdict.failure is not None
-    assert verdict.failure.gate in ("values", "memory")
-
-
-def test_a_missing_barrier_is_told_even_if_the_values_are_right(runner):
+def test_a_missing_barrier_fails_even_if_the_values_are_right(runner):
     puzzle = PUZZLES["flash_attention_v1"]
     few = replace(puzzle, cases=puzzle.cases[:12], drawn=lambda draw: ())
     verdict = judge(few, changed(solution(puzzle.name), "        tl.debug_barrier()\n", ""), runner, diagnose=False)
@@ -148,7 +126,8 @@ def test_traffic_names_the_lines(runner):
     assert "again" in source.source.splitlines()[verdict.diagnosis.line - 1]
 
 
-CLAMPED = """
+def test_masked_lanes_may_read_the_last_element_again_but_a_second_load_counts(runner):
+    clamped = """
 row = tl.program_id(0).to(tl.int64)
 offs_n = tl.arange(0, BLOCK_N)
 x = tl.load(x_ptr + row * stride_xm + tl.minimum(offs_n, N - 1)).to(tl.float32)
@@ -156,39 +135,21 @@ x = tl.where(offs_n < N, x, float("-inf"))
 p = tl.exp(x - tl.max(x, axis=0))
 tl.store(y_ptr + row * stride_ym + offs_n, p / tl.sum(p, axis=0), mask=offs_n < N)
 """
-
-
-def test_lanes_past_the_end_may_read_the_last_element_again(runner):
-    verdict = judge(ROW, written("row_softmax", CLAMPED), runner)
+    verdict = judge(ROW, written("row_softmax", clamped), runner)
     assert verdict.passed, verdict.failure
-
-
-def test_a_row_that_is_loaded_twice_is_loaded_twice_whatever_its_lanes_past_the_end_read(runner):
     again = "tl.load(x_ptr + row * stride_xm + tl.minimum(offs_n, N - 1)).to(tl.float32)"
-    source = written("row_softmax", CLAMPED.replace("tl.exp(x", f"tl.exp(tl.where(offs_n < N, {again}, float('-inf'))"))
-    failure = judge(ROW, source, runner).failure
-    assert failure is not None
-    assert failure.gate == "traffic"
+    twice = clamped.replace("tl.exp(x", f"tl.exp(tl.where(offs_n < N, {again}, float('-inf'))")
+    assert judge(ROW, written("row_softmax", twice), runner).failure.gate == "traffic"
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    ("puzzle", "tiles"),
-    [
-        ("flash_attention", {"BLOCK_M": 16, "BLOCK_N": 32}),
-        ("flash_attention_v1", {"BLOCK_M": 32, "BLOCK_N": 16}),
-        ("linear_attention", {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_V": 16}),
-        ("causal_linear_attention_chunked", {"CHUNK": 32, "BLOCK_V": 16}),
-    ],
-    ids=lambda v: v if isinstance(v, str) else None,
-)
-def test_the_budget_is_that_of_the_learners_own_tiles(puzzle, tiles, runner):
-    """Smaller tiles load K and V, or Q and K, more often; that is for the learner to choose, and no other byte is allowed."""
-    source = replace(solution(puzzle), configs=(Config(tiles, {"num_warps": 4}),))
-    verdict = judge(PUZZLES[puzzle], source, runner)
+def test_the_traffic_budget_follows_the_learners_own_tiles(runner):
+    """Smaller tiles load K and V more often. That is the learner's choice, so the budget grows with it."""
+    puzzle = quick(PUZZLES["flash_attention"])
+    source = replace(solution(puzzle.name), configs=(Config({"BLOCK_M": 16, "BLOCK_N": 32}, {"num_warps": 4}),))
+    verdict = judge(puzzle, source, runner)
     assert verdict.passed, verdict.failure
-    moved = next(g for g in verdict.gates if g.gate == "traffic").traffic
-    assert any(traffic.loaded == loaded > 0 for traffic, loaded, _ in moved.values())
+    traffic = next(gate for gate in verdict.gates if gate.gate == "traffic").traffic
+    assert any(moved.loaded == loaded > 0 for moved, loaded, _ in traffic.values())
 
 
 def test_a_kernel_that_stops_is_a_runtime_error(runner):
@@ -202,17 +163,15 @@ def test_a_kernel_that_stops_is_a_runtime_error(runner):
     assert verdict.diagnosis.misconception is None
 
 
-@pytest.mark.parametrize("status", ["timeout", "resource_limit", "infra_error", "protocol_error"])
-def test_what_ends_a_run_is_the_status_of_the_verdict(status, runner):
-    ended = RunResult(status, message="the loop on line 12 did not end", line=12)
-    runner.simulate = lambda kernel, launches, options: iter([ended])
-    verdict = judge(ROW, solution("row_softmax"), runner)
-    assert verdict.status == status
-    assert verdict.score == 0
-    assert verdict.failure.line == 12
-    assert "line 12" in verdict.failure.message
-    assert verdict.failure.advice
-    assert verdict.smallest is None
+def test_the_way_a_run_ends_becomes_the_status(runner):
+    for status in ("timeout", "resource_limit", "infra_error", "protocol_error"):
+        ended = RunResult(status, message="the loop on line 12 did not end", line=12)
+        runner.simulate = lambda kernel, launches, options, ended=ended: iter([ended])
+        verdict = judge(ROW, solution("row_softmax"), runner)
+        assert (verdict.status, verdict.score, verdict.smallest) == (status, 0, None)
+        assert verdict.failure.line == 12
+        assert "line 12" in verdict.failure.message
+        assert verdict.failure.advice
 
 
 def test_a_wrong_case_counts_even_if_the_checker_fails_later(runner):

@@ -1,11 +1,10 @@
-"""Cases that run side by side: what is wrong, found or near its tolerance is judged by running it by itself."""
+"""Cases simulated side by side: one that is wrong, has findings, or is near its tolerance runs again by itself."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from checker.course import PUZZLES
 from checker.judge.launches import plan, prepare_all
@@ -26,14 +25,14 @@ def together(outcome: Outcome) -> bool:
     return outcome.trace is not None and outcome.trace.in_lockstep
 
 
-def test_what_is_right_ran_side_by_side(runner):
+def test_right_cases_ran_side_by_side(runner):
     alone, both = outcomes(runner, solution("online_softmax"))
     assert [o.case for o in both] == [o.case for o in alone]
     assert not any(map(together, alone))
     assert [together(o) for o in both] == [o.comparison.worst <= 1 / NEAR for o in alone]
 
 
-def test_of_what_is_wrong_the_first_and_what_is_in_doubt_did_not(runner):
+def test_the_first_wrong_case_and_doubtful_cases_ran_alone(runner):
     forgets = changed(solution("online_softmax"), "l_i * tl.exp(m_i - m_safe)", "l_i")
     alone, both = outcomes(runner, forgets)
     assert {o.right for o in both} == {True, False}
@@ -48,18 +47,17 @@ def test_of_what_is_wrong_the_first_and_what_is_in_doubt_did_not(runner):
             assert np.allclose(mismatch.got, same.got, rtol=1e-5, equal_nan=True)
 
 
-@pytest.mark.parametrize("share", [0.4, 0.6])
-def test_near_the_tolerance_it_is_not_relied_on(runner, share):
-    """The allowance of the solution's worst case is made so small that its error is this share of it."""
+def test_a_case_near_its_tolerance_runs_alone(runner):
     alone, _ = outcomes(runner, solution("online_softmax"))
     worst = max(o.comparison.worst for o in alone)
-    narrow = {d: replace(t, rtol=t.rtol * worst / share, c=t.c * worst / share) for d, t in ROW.tolerance.items()}
-    _, both = outcomes(runner, solution("online_softmax"), replace(ROW, tolerance=narrow))
-    assert all(o.right for o in both)
-    assert any(not together(o) for o in both) == (share > 1 / NEAR)
+    for share in (0.4, 0.6):  # of the tolerance, made this small
+        narrow = {d: replace(t, rtol=t.rtol * worst / share, c=t.c * worst / share) for d, t in ROW.tolerance.items()}
+        _, both = outcomes(runner, solution("online_softmax"), replace(ROW, tolerance=narrow))
+        assert all(o.right for o in both)
+        assert any(not together(o) for o in both) == (share > 1 / NEAR)
 
 
-def test_it_ends_with_the_first_that_does_not_run(runner):
+def test_simulation_ends_with_the_first_case_that_does_not_finish(runner):
     fails = changed(solution("online_softmax"), "m_i = float", "assert N != 1000 and N < 200\n    m_i = float")
     alone, both = outcomes(runner, fails)
     assert [o.result.status for o in both] == [o.result.status for o in alone]

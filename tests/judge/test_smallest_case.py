@@ -1,10 +1,8 @@
-"""The smallest case that still fails: small, still failing, and still a case of the puzzle."""
+"""The smallest case that still fails in the same way."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-
-import pytest
 
 from checker.course import PUZZLES
 from checker.judge.launches import prepare
@@ -22,27 +20,28 @@ FAILS = {
 }
 
 
-@pytest.mark.parametrize(("name", "old", "new", "sizes"), FAILS.values(), ids=FAILS)
-def test_shrinks_to_the_smallest_on_which_the_solution_is_right(name, old, new, sizes, runner):
-    puzzle, source = PUZZLES[name], changed(solution(name), old, new)
-    case = next(c for c in puzzle.cases if min(c.sizes.values()) > 2 and c.family == NORMAL)
-    found = smallest_case(puzzle, source, runner, prepare(puzzle, case), lambda o: not o.right)
-    assert dict(found.sizes) == sizes
-    assert runner.simulated <= MOST_RUNS
-    assert all(value & (value - 1) == 0 for value in found.meta.values())
-    for kernel, right in ((source, False), (solution(name), True)):
-        (outcome,) = simulate(puzzle, kernel, runner, [prepare(puzzle, found)])
-        assert outcome.right is right
+def test_a_case_shrinks_to_the_smallest_that_fails_and_the_solution_passes(runner):
+    for failure, (name, old, new, sizes) in FAILS.items():
+        puzzle, source = PUZZLES[name], changed(solution(name), old, new)
+        case = next(c for c in puzzle.cases if min(c.sizes.values()) > 2 and c.family == NORMAL)
+        runner.simulated = 0
+        smallest = smallest_case(puzzle, source, runner, prepare(puzzle, case), lambda o: not o.right)
+        assert dict(smallest.sizes) == sizes, failure
+        assert runner.simulated <= MOST_RUNS
+        assert all(value & (value - 1) == 0 for value in smallest.meta.values())
+        for kernel, right in ((source, False), (solution(name), True)):
+            (outcome,) = simulate(puzzle, kernel, runner, [prepare(puzzle, smallest)])
+            assert outcome.right is right
 
 
-def test_what_nothing_smaller_fails_stays(runner):
+def test_a_case_stays_if_nothing_smaller_fails(runner):
     case = ROW.cases[0]
-    found = smallest_case(ROW, solution("row_softmax"), runner, prepare(ROW, case), lambda o: False)
-    assert found == case
+    smallest = smallest_case(ROW, solution("row_softmax"), runner, prepare(ROW, case), lambda o: False)
+    assert smallest == case
     assert runner.simulated <= MOST_RUNS
 
 
-def test_a_case_the_puzzle_cannot_make_is_left_out(runner):
+def test_a_case_the_puzzle_cannot_make_is_skipped(runner):
     case = max(cpu_cases(ROW), key=lambda c: c.sizes["N"])
 
     def make(wanted):
@@ -50,5 +49,7 @@ def test_a_case_the_puzzle_cannot_make_is_left_out(runner):
             raise ValueError("too small")
         return ROW.make(wanted)
 
-    found = smallest_case(replace(ROW, make=make), solution("row_softmax"), runner, prepare(ROW, case), lambda o: True)
-    assert found.sizes["N"] >= 5
+    smallest = smallest_case(
+        replace(ROW, make=make), solution("row_softmax"), runner, prepare(ROW, case), lambda o: True
+    )
+    assert smallest.sizes["N"] >= 5

@@ -1,4 +1,4 @@
-"""What a verdict says of a kernel is true of that kernel: words that once spoke of something else."""
+"""Messages are true of the kernel they describe: each of these once was not."""
 
 from __future__ import annotations
 

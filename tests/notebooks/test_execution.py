@@ -1,4 +1,4 @@
-"""Every notebook runs from top to bottom: as it is shipped, and with the solutions put in."""
+"""Notebooks run from top to bottom, as shipped and with the solutions filled in. `make test-all` runs every one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import torch
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
+from checker import workspace
 from checker.course import LADDER
 from checker.puzzle import Puzzle
 from classroom.workshop.executed import fill_in
@@ -27,12 +28,12 @@ print(json.dumps([[v.puzzle, v.status, {g.gate: g.status for g in v.gates}] for 
 
 
 def shipped(name: str) -> NotebookNode:
-    """The notebook as `make sync` makes it, whatever a learner did to the file."""
+    """The notebook as `make sync` writes it, whatever a learner did to the file."""
     return nbformat.reads(sync.made(ROOT)[f"notebooks/{name}.ipynb"], as_version=4)
 
 
 def solved(name: str) -> NotebookNode:
-    """The same with every stub cell replaced by its solution."""
+    """The notebook with every stub replaced by its solution."""
     notebook = shipped(name)
     stubs = {cell.id.removeprefix("stub-") for cell in notebook.cells if cell.id.startswith("stub-")}
     assert stubs == {puzzle.name for puzzle in puzzles_of(name)}
@@ -45,9 +46,9 @@ def puzzles_of(notebook: str) -> list[Puzzle]:
 
 
 def execute(notebook: NotebookNode) -> list[tuple[str, str, dict[str, str]]]:
-    """Run every cell (an error in one raises); the puzzle, status and gates of each verdict, in order."""
+    """Run every cell and return puzzle, status and gates of each verdict. Raises the first error of a cell."""
     notebook.cells.append(nbformat.v4.new_code_cell(REPORT))
-    # a share of the processors, see tests/conftest.py: a kernel takes all of them else
+    # as in tests/conftest.py: otherwise each kernel uses every processor
     threads = str(torch.get_num_threads())
     environment = os.environ | {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
     for last in (False, False, True):
@@ -55,7 +56,7 @@ def execute(notebook: NotebookNode) -> list[tuple[str, str, dict[str, str]]]:
         try:
             client.execute(env=environment)
             break
-        except RuntimeError as error:  # two kernels that start together may choose one port: no cell has run then
+        except RuntimeError as error:  # two kernels that start together may choose the same port; no cell has run then
             if last or "Kernel died before replying" not in str(error):
                 raise
     noise = [o.text for c in notebook.cells if c.cell_type == "code" for o in c.outputs if o.get("name") == "stderr"]
@@ -66,7 +67,7 @@ def execute(notebook: NotebookNode) -> list[tuple[str, str, dict[str, str]]]:
 
 
 def shown(notebook: NotebookNode, cell: str) -> str:
-    """All HTML below the code cells that consist of `cell`."""
+    """The HTML outputs of the code cells whose source is `cell`."""
     outputs = [o for c in notebook.cells if c.cell_type == "code" and c.source == cell for o in c.outputs]
     return "".join(o["data"].get("text/html", "") for o in outputs if "data" in o)
 
@@ -75,24 +76,23 @@ def shown(notebook: NotebookNode, cell: str) -> str:
 def _learner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Progress goes to a folder of its own: running the tests must not count as solving the course."""
     monkeypatch.setenv("TILE_BY_TILE_HOME", str(tmp_path))
+    assert workspace.find().root == tmp_path
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("notebook", NOTEBOOKS)
-def test_as_shipped(notebook: str) -> None:
+def run_as_shipped(notebook: str) -> None:
     cells = shipped(notebook)
     verdicts = execute(cells)
-    expected = {puzzle.name for puzzle in puzzles_of(notebook)}
-    assert {(puzzle, status) for puzzle, status, _ in verdicts} == {(puzzle, "not_attempted") for puzzle in expected}
+    assert {(puzzle, status) for puzzle, status, _ in verdicts} == {
+        (puzzle.name, "not_attempted") for puzzle in puzzles_of(notebook)
+    }
     for puzzle in puzzles_of(notebook):
         assert "tbt-card" in shown(cells, f"check({puzzle.kernel})")
-        assert "<script" not in shown(cells, f"film({puzzle.kernel})"), "there is nothing to film yet"
-        assert shown(cells, f"film({puzzle.kernel})"), "the empty stub is told what to do"
+        film = shown(cells, f"film({puzzle.kernel})")
+        assert film, "an empty stub gets a message instead of a film"
+        assert "<script" not in film
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("notebook", NOTEBOOKS)
-def test_with_solutions(notebook: str) -> None:
+def run_with_solutions(notebook: str) -> None:
     cells = solved(notebook)
     verdicts = execute(cells)
     assert {puzzle for puzzle, _, _ in verdicts} == {puzzle.name for puzzle in puzzles_of(notebook)}
@@ -103,6 +103,11 @@ def test_with_solutions(notebook: str) -> None:
         assert "tbt-film" in shown(cells, f"film({puzzle.kernel})")
 
 
+def test_one_notebook_runs_as_shipped_and_with_its_solution() -> None:
+    run_as_shipped("01_row_softmax")
+    run_with_solutions("01_row_softmax")
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_with_solutions_on_a_gpu(name: str) -> None:
@@ -110,10 +115,3 @@ def test_with_solutions_on_a_gpu(name: str) -> None:
     assert verdicts
     for _, status, gates in verdicts:
         assert (status, gates["gpu"]) == ("passed", "passed")
-
-
-def test_progress_of_a_learner_is_not_touched(tmp_path: Path) -> None:
-    """What the tests above rely on: the folder named by the environment is the one that is written."""
-    from checker import workspace
-
-    assert workspace.find().root == tmp_path

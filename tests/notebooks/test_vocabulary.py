@@ -1,12 +1,10 @@
-"""What a solution needs is taught before it: every name of `tl`, and the idioms and signs beside them. Optional notebooks teach nothing."""
+"""Notebooks teach every name of `tl` and every idiom before a solution needs it. Optional notebooks do not count."""
 
 from __future__ import annotations
 
 import ast
 import re
 from pathlib import Path
-
-import pytest
 
 from checker.course import LADDER
 from checker.puzzle import Puzzle
@@ -27,7 +25,7 @@ IDIOMS = {
     "a choice at compile time": (r"if IS_CAUSAL:", r"`if IS_CAUSAL:`"),
     "a carried number": (r"m_i = float\(\"-inf\"\)\n +for", r"`m_i = float\(\"-inf\"\)` before the loop"),
 }
-"""What is no name of `tl`: how it is written in a solution, and how a text tells it."""
+"""Idioms: how a solution writes them, and how the text introduces them."""
 
 
 def optional(source: Path) -> bool:
@@ -35,7 +33,7 @@ def optional(source: Path) -> bool:
 
 
 def taught_before(puzzle: Puzzle) -> str:
-    """Prose that a learner has read when the whole kernel is asked for: of the main road, and of this notebook up to its check."""
+    """The prose a learner has read before checking the kernel: earlier notebooks that are not optional, and this one up to the check."""
     prose_so_far = ""
     for source in SOURCES:
         text = source.read_text("utf-8")
@@ -58,17 +56,14 @@ def names_of_tl(code: str) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
-def test_every_name_of_tl_is_taught_before_it_is_needed(puzzle: Puzzle) -> None:
-    code = "".join(re.findall(r"`[^`\n]+`", taught_before(puzzle)))
-    missing = {name for name in names_of_tl(solution(puzzle)) if not re.search(rf"\b{re.escape(name)}\b", code)}
-    assert missing == set(), f"say above the stub, in backticks, what these do: {', '.join(sorted(missing))}"
-
-
-@pytest.mark.parametrize("puzzle", LADDER, ids=lambda p: p.name)
-def test_every_idiom_is_taught_before_it_is_needed(puzzle: Puzzle) -> None:
-    needed = [name for name, (written, _) in IDIOMS.items() if re.search(written, solution(puzzle))]
-    assert [name for name in needed if not re.search(IDIOMS[name][1], taught_before(puzzle))] == []
+def test_every_name_and_idiom_is_taught_before_it_is_needed() -> None:
+    for puzzle in LADDER:
+        text, code = taught_before(puzzle), solution(puzzle)
+        quoted = "".join(re.findall(r"`[^`\n]+`", text))
+        missing = {name for name in names_of_tl(code) if not re.search(rf"\b{re.escape(name)}\b", quoted)}
+        assert missing == set(), f"{puzzle.name}: explain above the stub, in backticks, {', '.join(sorted(missing))}"
+        needed = [name for name, (written, _) in IDIOMS.items() if re.search(written, code)]
+        assert [name for name in needed if not re.search(IDIOMS[name][1], text)] == [], puzzle.name
 
 
 def test_every_idiom_is_needed_somewhere() -> None:
@@ -83,16 +78,16 @@ def test_rounding_up_is_explained_where_it_is_first_written() -> None:
 
 FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$\n]+\$", re.DOTALL)
 LETTERS = {"S": {"05_flash_attention"}, "M": {"01_row_softmax", "02_chunked_softmax"}, "L": set()}
-"""Letters that once stood for two things. Now S is the matrix of scores, M the number of rows, and L is nothing."""
+"""S is the matrix of scores, M the number of rows, and L is not used: each once had two meanings."""
 
 
-@pytest.mark.parametrize(("letter", "notebooks"), LETTERS.items(), ids=LETTERS)
-def test_a_letter_of_formulas_has_one_meaning(letter: str, notebooks: set[str]) -> None:
-    alone = re.compile(rf"(?<![A-Za-z\\_{{]){letter}(?![A-Za-z}}])")
-    used = {
-        source.stem
-        for source in SOURCES
-        for formula in FORMULA.findall(FENCE.sub("", source.read_text("utf-8")))
-        if alone.search(re.sub(r"\\text\{[^}]*\}", "", formula))
-    }
-    assert used == notebooks
+def test_a_letter_of_formulas_has_one_meaning() -> None:
+    for letter, notebooks in LETTERS.items():
+        alone = re.compile(rf"(?<![A-Za-z\\_{{]){letter}(?![A-Za-z}}])")
+        used = {
+            source.stem
+            for source in SOURCES
+            for formula in FORMULA.findall(FENCE.sub("", source.read_text("utf-8")))
+            if alone.search(re.sub(r"\\text\{[^}]*\}", "", formula))
+        }
+        assert used == notebooks, letter

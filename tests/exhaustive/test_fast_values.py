@@ -11,8 +11,6 @@ from tests.fast.exact import apart, normal, with_outliers
 from tests.fast.launches import caught, simulated
 from tests.fast.sizes import BOTH, WIDTHS, every
 
-pytestmark = pytest.mark.exhaustive
-
 FORWARD = [(d, causal, c) for d in (64, 128) for causal in (False, True) for c in attention.configs(d, causal)]
 LINEAR = [(d, c, parts) for d, configs in linear_attention.CONFIGS.items() for c in configs for parts in (1, 2)]
 SOFTMAX = [softmax.Config(64, 1), softmax.Config(64, 1, 8), softmax.Config(64, 1, 0, 128), softmax.Config(64, 1, 8, 64)]

@@ -34,8 +34,6 @@ from solutions.fast import (
 from tests.fast.launches import HOPPER, requests
 from tests.fast.sizes import BOTH, WIDTHS, every
 
-pytestmark = pytest.mark.exhaustive
-
 N = 4096
 FEW = 64  # bytes, of some 600 in registers
 
