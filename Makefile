@@ -32,7 +32,7 @@ test: setup browser  ## Set up and run the tests, a real browser included: about
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 test-all: setup browser companions test-matrix  ## Run everything, the hours of exhaustive tests included (weekly, and before a release)
-	$(RUN) -m pytest -n $(JOBS) --dist worksteal -m "" $(ARGS)
+	$(RUN) -m pytest tests tests/exhaustive -n $(JOBS) --dist worksteal --timeout 7200 $(ARGS)
 	$(RUN) -m tools.mutants guarded right
 
 sync: setup  ## Make puzzles/ from solutions/, notebooks/ from notebooks/src/ (REPOSITORY=https://… for Colab)

@@ -98,7 +98,6 @@ def found(course: Path) -> dict[str, Any]:
     return result
 
 
-@pytest.mark.exhaustive
 class TestSixSteps:
     def test_they_touch_four_folders(self) -> None:
         files = [str(path.relative_to(EXAMPLE)) for path in EXAMPLE.rglob("*") if path.is_file()]

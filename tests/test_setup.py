@@ -119,15 +119,6 @@ def test_setting_up_again_does_nothing_until_the_lock_changes(fresh: Path) -> No
     assert setup_venv.wanted() != before
 
 
-@pytest.mark.exhaustive
-def test_without_a_network_setting_up_says_so(fresh: Path) -> None:
-    unreachable = {"PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1"}
-    run = set_up(fresh, TORCH="cuda", **unreachable)
-    assert run.returncode == 1
-    assert "the package index cannot be reached" in run.stderr
-    assert not (fresh / ".venv/tile-by-tile.installed").exists(), "an unfinished set-up must be tried again"
-
-
 def test_it_starts_on_an_old_python_and_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,10 +1,9 @@
-"""The puzzles and notebooks are what their sources make them, and nobody's work is overwritten."""
+"""`make sync` makes puzzles and notebooks from their sources and never overwrites a learner's work."""
 
 from __future__ import annotations
 
 import ast
 import json
-import os
 import shutil
 from functools import cache
 from pathlib import Path
@@ -49,77 +48,49 @@ def run(course: Path, *arguments: str) -> int:
     return sync.main(["--root", str(course), *arguments])
 
 
-@pytest.mark.parametrize("path", SOLUTIONS, ids=lambda p: p.stem)
-class TestStubs:
-    def test_solving_only_ever_adds_lines(self, path: Path) -> None:
-        solution = path.read_text().splitlines()
-        remaining = iter(solution)
-        stub = sync.stub(path.read_text()).splitlines()
-        assert all(line in remaining for line in stub), "a line of the stub is not in the solution, in the same order"
-        assert len(stub) < len(solution)
-
-    def test_is_valid_python_with_an_empty_region(self, path: Path) -> None:
-        stub = sync.stub(path.read_text())
+def test_a_stub_is_the_solution_without_the_learners_region() -> None:
+    for path in SOLUTIONS:
+        solution, stub = path.read_text(), sync.stub(path.read_text())
+        remaining = iter(solution.splitlines())
+        assert all(line in remaining for line in stub.splitlines()), f"{path.stem}: solving must only add lines"
         ast.parse(stub)
-        lines = [line.strip() for line in stub.splitlines()]
-        start = next(i for i, line in enumerate(lines) if line.startswith("# your code starts here"))
-        assert lines[start + 1] == "# your code ends here"
-
-    def test_says_how_long_the_solution_is(self, path: Path) -> None:
-        lines = [line.strip() for line in path.read_text().splitlines()]
-        start = next(i for i, line in enumerate(lines) if line.startswith("# your code starts here"))
+        empty = [line.strip() for line in stub.splitlines()]
+        start = next(i for i, line in enumerate(empty) if line.startswith("# your code starts here"))
+        assert empty[start + 1] == "# your code ends here", path.stem
+        lines = [line.strip() for line in solution.splitlines()]
         code = [line for line in lines[start + 1 : lines.index("# your code ends here")] if line and line[0] != "#"]
-        promised = int(lines[start].split("about ")[1].split()[0])
-        assert abs(promised - len(code)) <= max(2, promised // 4), "the stub promises another number of lines"
-
-    def test_parameters_have_a_comment_each(self, path: Path) -> None:
-        text = path.read_text()
-        kernel = function_of(ast.parse(text), f"{path.stem}_kernel")
-        bare = [a.arg for a in kernel.args.args if "#" not in text.splitlines()[a.lineno - 1]]
-        assert bare == []
+        promised = int(empty[start].split("about ")[1].split()[0])
+        assert abs(promised - len(code)) <= max(2, promised // 4), f"{path.stem}: has {len(code)} lines"
+        kernel = function_of(ast.parse(solution), f"{path.stem}_kernel")
+        bare = [a.arg for a in kernel.args.args if "#" not in solution.splitlines()[a.lineno - 1]]
+        assert bare == [], f"{path.stem}: parameters without a comment"
 
 
-class TestRepository:
-    def test_there_is_a_notebook_source(self) -> None:
-        assert SOURCES
-
-    def test_sync_was_run(self) -> None:
-        stale = [s.path for s in sync.states(ROOT, made()) if s.stale]
-        assert stale == [], "run make sync"
-
-    @pytest.mark.skipif(os.environ.get("CI") != "true", reason="a learner's own copy holds their work")
-    def test_nothing_generated_was_edited(self) -> None:
-        assert sync.check(ROOT) == []
-
-    def test_stamps_name_real_files_only(self) -> None:
-        assert set(sync.read_record(ROOT)) == set(made())
+def test_the_committed_puzzles_and_notebooks_are_up_to_date() -> None:
+    assert SOURCES
+    assert [state.path for state in sync.states(ROOT, made()) if state.stale] == [], "run `make sync`"
+    assert set(sync.read_record(ROOT)) == set(made())
+    assert sync.made(ROOT) == made(), "the same bytes every time"
 
 
 class TestNotebooks:
-    def test_the_same_bytes_every_time(self) -> None:
-        assert sync.made(ROOT) == made()
-
-    @pytest.mark.parametrize("source", SOURCES, ids=lambda p: p.stem)
-    def test_is_clean(self, source: Path) -> None:
-        notebook = nbformat.reads(made()[f"notebooks/{source.stem}.ipynb"], as_version=4)
-        nbformat.validate(notebook)
-        assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
-        assert set(notebook.metadata) == {"kernelspec", "language_info", "workshop"}
-        assert notebook.metadata.kernelspec.name == "python3"
-        for cell in notebook.cells:
-            assert "{{" not in cell.source, "a directive was left"
-            assert "<!--" not in cell.source, "a marker was left"
-            if cell.cell_type == "code":
-                assert cell.outputs == []
-                assert cell.execution_count is None
-                ast.parse(cell.source)
-
-    @pytest.mark.parametrize("source", SOURCES, ids=lambda p: p.stem)
-    def test_opens_with_a_title_and_the_first_cell(self, source: Path) -> None:
-        title, first = nbformat.reads(made()[f"notebooks/{source.stem}.ipynb"], as_version=4).cells[:2]
-        assert title.cell_type == "markdown"
-        assert title.source.startswith("# ")
-        assert first.id == "first_cell"
+    def test_are_clean_and_begin_with_a_title_and_the_first_cell(self) -> None:
+        for source in SOURCES:
+            text = made()[f"notebooks/{source.stem}.ipynb"]
+            assert "](figures/" not in text, "figures are embedded"
+            assert text.count("data:image/svg+xml;base64,") == source.read_text().count("](figures/")
+            notebook = nbformat.reads(text, as_version=4)
+            nbformat.validate(notebook)
+            title, first = notebook.cells[:2]
+            assert (title.cell_type, title.source[:2], first.id) == ("markdown", "# ", "first_cell")
+            assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
+            assert set(notebook.metadata) == {"kernelspec", "language_info", "workshop"}
+            for cell in notebook.cells:
+                assert "{{" not in cell.source, "a directive is left"
+                assert "<!--" not in cell.source, "a marker is left"
+                if cell.cell_type == "code":
+                    assert (cell.outputs, cell.execution_count) == ([], None)
+                    ast.parse(cell.source)
 
     def test_ids_of_other_cells_survive_an_insertion(self, course: Path) -> None:
         source = course / "notebooks/src/01_row_softmax.md"
@@ -128,12 +99,6 @@ class TestNotebooks:
         after = [cell.id for cell in sync.notebook(source, course, sync.made(course)).cells]
         assert len(after) == len(before) + 1
         assert len(set(before) - set(after)) <= 1
-
-    def test_figures_are_inside(self) -> None:
-        for source in SOURCES:
-            notebook = made()[f"notebooks/{source.stem}.ipynb"]
-            assert "](figures/" not in notebook
-            assert notebook.count("data:image/svg+xml;base64,") == source.read_text().count("](figures/")
 
 
 class TestWork:
@@ -144,19 +109,13 @@ class TestWork:
         assert times == {path: path.stat().st_mtime_ns for path in course.rglob("*.ipynb")}
 
     def test_an_edited_puzzle_is_left_alone(self, course: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        mine = course / "puzzles/row_softmax.py"
-        mine.write_text((course / "solutions/row_softmax.py").read_text())
-        work = mine.read_text()
-        assert run(course) == 1
-        assert mine.read_text() == work
-        assert "puzzles/row_softmax.py was edited" in capsys.readouterr().err
-
-    def test_an_edited_puzzle_is_left_alone_when_its_source_moves_on(self, course: Path) -> None:
         mine, solution = course / "puzzles/row_softmax.py", course / "solutions/row_softmax.py"
-        mine.write_text(mine.read_text() + "# mine\n")
+        mine.write_text(work := solution.read_text())
+        assert run(course) == 1
+        assert "puzzles/row_softmax.py was edited" in capsys.readouterr().err
         solution.write_text(solution.read_text().replace("# columns", "# columns of x"))
         assert run(course) == 1
-        assert mine.read_text().endswith("# mine\n")
+        assert mine.read_text() == work
 
     def test_an_untouched_puzzle_follows_its_source(self, course: Path) -> None:
         solution = course / "solutions/row_softmax.py"
@@ -203,43 +162,38 @@ class TestWork:
 
 
 class TestErrors:
-    def test_check_names_what_is_missing(self, course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_check_names_missing_and_orphaned_files_and_writes_nothing(
+        self, course: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        before = json.loads((course / sync.RECORD).read_text())
         (course / "puzzles/vector_add.py").unlink()
         assert run(course, "--check") == 1
         assert "puzzles/vector_add.py is missing" in capsys.readouterr().err
-
-    def test_check_names_what_is_made_from_nothing(self, course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert not (course / "puzzles/vector_add.py").exists()
+        assert json.loads((course / sync.RECORD).read_text()) == before
+        assert run(course) == 0
         (course / "solutions/vector_add.py").unlink()
         source = course / "notebooks/src/00_start_here.md"
         source.write_text(source.read_text().replace("{{stub vector_add}}", "pass"))
+        capsys.readouterr()
         assert run(course, "--check") == 1
         assert "puzzles/vector_add.py is made from nothing" in capsys.readouterr().err
 
-    def test_check_writes_nothing(self, course: Path) -> None:
-        (course / "puzzles/vector_add.py").unlink()
-        before = json.loads((course / sync.RECORD).read_text())
-        run(course, "--check")
-        assert not (course / "puzzles/vector_add.py").exists()
-        assert json.loads((course / sync.RECORD).read_text()) == before
-
-    @pytest.mark.parametrize(
-        ("file", "old", "new", "said"),
-        [
+    def test_a_broken_source_is_named(self, course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        notebook = "notebooks/src/01_row_softmax.md"
+        for file, old, new, message in (
             ("solutions/row_softmax.py", "# your code ends here", "", "solutions/row_softmax.py"),
-            ("notebooks/src/01_row_softmax.md", "{{stub row_softmax}}", "{{stub row_sofmax}}", "row_sofmax"),
-            ("notebooks/src/01_row_softmax.md", "{{first_cell}}", "{{frist_cell}}", "frist_cell"),
-            ("notebooks/src/01_row_softmax.md", "figures/rows.svg", "figures/row.svg", "figures/row.svg"),
-        ],
-        ids=["no end marker", "unknown stub", "unknown directive", "unknown figure"],
-    )
-    def test_a_broken_source_is_named(
-        self, course: Path, capsys: pytest.CaptureFixture[str], file: str, old: str, new: str, said: str
-    ) -> None:
-        path = course / file
-        path.write_text(path.read_text().replace(old, new))
-        assert run(course, "--check") == 1
-        assert said in capsys.readouterr().err
+            (notebook, "{{stub row_softmax}}", "{{stub row_sofmax}}", "row_sofmax"),
+            (notebook, "{{first_cell}}", "{{frist_cell}}", "frist_cell"),
+            (notebook, "figures/rows.svg", "figures/row.svg", "figures/row.svg"),
+        ):
+            path = course / file
+            text = path.read_text()
+            path.write_text(text.replace(old, new))
+            assert run(course, "--check") == 1
+            assert message in capsys.readouterr().err
+            path.write_text(text)
 
-    def test_no_solutions_is_an_error_and_not_an_empty_success(self, course: Path) -> None:
+    def test_a_course_without_solutions_is_an_error(self, course: Path) -> None:
         shutil.rmtree(course / "solutions")
         assert run(course, "--check") == 1

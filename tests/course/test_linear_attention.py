@@ -294,18 +294,6 @@ def test_a_batch_without_keys_gives_zeros(tmp_path):
     assert (tensors["o_ptr"][0] != 0).all()
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", BOTH)
-def test_the_solution_moves_what_the_budget_says_and_nothing_more(name, tmp_path):
-    """A budget with room in it would let a kernel pass that reads too much."""
-    puzzle = PUZZLES[name]
-    for case in (c for c in puzzle.cases if "cpu" in c.devices):
-        trace = ran(name, case, puzzle.make(case), tmp_path)
-        for tensor, allowed in puzzle.budget(case).items():
-            moved = trace.traffic[tensor]
-            assert (moved.loaded, moved.stored) == (allowed.loaded, allowed.stored), f"{tensor}, {case.name}"
-
-
 def test_the_film_walks_over_all_keys_and_then_over_the_queries(tmp_path):
     puzzle = PUZZLES["linear_attention"]
     trace = ran(puzzle.name, puzzle.film.case, puzzle.make(puzzle.film.case), tmp_path, events=True, state=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from msgspec.structs import replace
 
 from checker import gpu
 from checker.sandbox import Sandbox
-from classroom.grading import judge_process, stages
+from classroom.grading import stages
 from classroom.grading.judge_process import GpuPool, answer, judged, request, visible_gpus
 from classroom.grading.judging import Local, Task, judge_missing
 from classroom.grading.keys import Setting
@@ -42,42 +40,6 @@ def judged_as_one_process_does(folder: RunFolder, task: Task, setting: Setting) 
     assert not isinstance(here, Fault)
     there = folder.verdict(task.key)
     return there is not None and replace(here.result, seconds=0.0) == replace(there.result, seconds=0.0)
-
-
-@pytest.mark.exhaustive
-def test_two_judges_share_the_work_and_one_that_is_killed_loses_nothing(tmp_path: Path, no_gpu: None) -> None:
-    folder, every = wanted_of(tmp_path, 4)
-    processes: list[int] = []
-    start = judge_process._Judge._start
-
-    def noted(self: Any) -> None:
-        start(self)
-        processes.append(self._process.pid)
-
-    def kill(made: object) -> None:
-        if len(processes) == 2:
-            os.kill(processes[0], signal.SIGKILL)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(judge_process._Judge, "_start", noted)
-        judged = judge_missing(folder, every, CPU, GpuPool(NO_GPU), report=kill)
-    assert (judged.stored, judged.faults) == (4, [])
-    assert len(processes) == 3
-    for process in processes:
-        with pytest.raises(ProcessLookupError):
-            os.kill(process, 0)
-    assert judged_as_one_process_does(folder, every[0], CPU)
-
-
-@pytest.mark.exhaustive
-def test_a_judge_whose_kernel_always_ends_it_gives_up(tmp_path: Path, no_gpu: None) -> None:
-    _, (task,) = wanted_of(tmp_path, 1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(judge_process, "request", lambda *_: b"no request")
-        (made,) = GpuPool(NO_GPU[:1]).verdicts([task], CPU)
-    assert isinstance(made, Fault)
-    assert made.tried == 3
-    assert "exit status" in made.message
 
 
 def test_without_a_judge_on_the_gpu_that_was_asked_for_nothing_is_judged(tmp_path: Path, no_gpu: None) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -33,7 +31,7 @@ from tests.classroom.grading.classes import (
     verdict,
     wanted,
 )
-from tests.classroom.grading.conftest import RIGHT, ROOT, STUB, UNMASKED
+from tests.classroom.grading.conftest import RIGHT, STUB, UNMASKED
 
 
 def test_equal_kernels_are_judged_once_and_only_what_is_missing(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -174,27 +172,6 @@ def test_kill_9_at_twenty_random_moments_loses_nothing_and_nothing_is_made_twice
     logged = log.read_text().split()
     assert len(logged) == len(set(logged))
     assert set(logged) <= {name.removesuffix(".json") for name in before}
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_a_real_run_goes_on_where_it_was_stopped(tmp_path: Path, how: signal.Signals) -> None:
-    folder = differing_class(tmp_path, 4)
-    command = [sys.executable, "-m", "classroom", "judge", str(folder.path), "--device", "cpu", "--no-diagnosis"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd=ROOT, text=True)
-    assert process.stderr is not None
-    while "passed" not in (line := process.stderr.readline()):
-        assert line, "it ended before it judged anything"
-    process.send_signal(how)
-    process.stderr.read()
-    assert process.wait() == (3 if how == signal.SIGTERM else -signal.SIGKILL)
-    kept = times_of_verdicts(folder)
-    assert 1 <= len(kept) < 4
-    done = subprocess.run(command, capture_output=True, cwd=ROOT, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    after = times_of_verdicts(folder)
-    assert len(after) == 4
-    assert kept.items() <= after.items()
 
 
 def test_a_stub_is_not_attempted_and_costs_no_job(tmp_path: Path) -> None:

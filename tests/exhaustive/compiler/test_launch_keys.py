@@ -1,7 +1,4 @@
-"""What the compile gate built is what a launch on the GPU looks up in Triton's cache, so that nothing is compiled twice.
-
-A stand-in for the driver names the GPU; everything up to the launch itself is Triton's own.
-"""
+"""The long tests beside `tests/compiler/test_launch_keys.py`."""
 
 from __future__ import annotations
 
@@ -22,6 +19,8 @@ from checker.submission.from_path import from_path
 from checker.submission.load import load_kernel
 
 ROOT = Path(__file__).parents[2]
+
+
 CASES = 16
 """Of each puzzle, beside those for a GPU only: what is compiled for them takes seconds, and more of them ask nothing new."""
 
@@ -62,7 +61,6 @@ def hits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     triton.runtime.driver._active = active
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["online_softmax", "merge_softmax_stats", "flash_attention"])
 def test_every_launch_finds_what_the_gate_compiled(
     name: str, hits: list[bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -10,7 +10,7 @@ import pytest
 from checker.films.page import linked, side_by_side
 from tests.films import films
 
-pytestmark = [pytest.mark.browser, pytest.mark.exhaustive]
+pytestmark = [pytest.mark.browser]
 Open = Callable[..., Any]
 
 

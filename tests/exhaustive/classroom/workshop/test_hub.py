@@ -1,4 +1,4 @@
-"""The board as a service of a real JupyterHub behind its real proxy: joining, reporting, the stream, origins, addresses."""
+"""The long tests beside `tests/classroom/workshop/test_hub.py`."""
 
 from __future__ import annotations
 
@@ -83,7 +83,6 @@ def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     pytest.fail(f"no board behind the hub:\n{log.read_text()[-3000:]}")
 
 
-@pytest.mark.exhaustive
 def test_the_board_is_a_service_of_a_hub(hub: tuple[str, Path], tmp_path: Path) -> None:
     address, folder = hub
     store = Store(newest(folder))

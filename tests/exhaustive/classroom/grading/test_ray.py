@@ -34,7 +34,6 @@ def started(cluster: Callable[..., Any], tries: int = 4) -> Any:
     return cluster(initialize_head=True, head_node_args=node)
 
 
-@pytest.mark.exhaustive
 @pytest.mark.skipif(HERE, reason="Ray is installed here: the test below runs")
 def test_where_ray_is_a_companion_the_test_below_runs_beside_it(tmp_path: Path) -> None:
     python = python_of("ray")

@@ -1,0 +1,98 @@
+"""The long tests beside `tests/browser/test_row_softmax.py`."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from checker.course import LADDER
+from checker.verbs.ipython import QUEUED
+from tests.browser.lab import Notebook
+from tests.browser.test_row_softmax import CHECK_CELL, SOLUTION, STUB_CELL
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+
+def checked(notebook: Notebook, source: str) -> Locator:
+    """The card of a kernel that is put into its cell."""
+    notebook.write(STUB_CELL, source)
+    notebook.run(STUB_CELL)
+    return notebook.run(CHECK_CELL).locator(".tbt-card")
+
+
+def test_masked_lanes_that_hold_zero_are_diagnosed(notebook: Notebook) -> None:
+    wrong = SOLUTION.replace('other=float("-inf")', "other=0.0")
+    assert wrong != SOLUTION
+    card = checked(notebook, wrong)
+    expect(card).to_have_class("tbt-card bad")
+    expect(card.locator(".gates li.bad")).to_contain_text("values")
+    expect(card).to_contain_text("Smallest failing shape")
+
+    # one click opens the film of the smallest failing case
+    below = notebook.cell(CHECK_CELL)
+    film = below.locator(".tbt-film")
+    expect(film).to_have_count(1)
+    expect(film).not_to_be_visible()
+    below.locator("summary", has_text="Watch it fail").click()
+    expect(film).to_be_visible()
+    expect(film.locator(".verdict")).to_contain_text("This kernel does not pass. Row softmax gives wrong numbers.")
+    expect(film.locator(".stage .first-wrong")).to_have_count(0)
+    film.locator(".verdict button").click()
+    expect(film.locator(".stage .first-wrong")).to_have_count(1)
+    expect(film.locator(".stage")).to_contain_text("should be")
+    expect(film.locator(".kind").first).to_have_text("store")
+    expect(film.locator(".marks button")).to_have_count(1)
+
+
+def test_endless_loop_ends_as_a_timeout_and_the_notebook_goes_on(notebook: Notebook) -> None:
+    endless = SOLUTION.replace("    m_i = tl.max", "    i = 0\n    while i < N:\n        i = i * 1\n    m_i = tl.max")
+    assert endless != SOLUTION
+    card = checked(notebook, endless)
+    expect(card).to_contain_text("did not come to an end")
+    expect(card.locator(".gates")).to_contain_text("values: took too long")
+
+    expect(checked(notebook, SOLUTION)).to_have_class("tbt-card good")
+
+
+def test_figures_are_shown(notebook: Notebook) -> None:
+    figures = notebook.page.locator(".jp-MarkdownCell img")
+    expect(figures).to_have_count(2)
+    for figure in figures.all():
+        assert figure.evaluate("image => image.decode().then(() => image.naturalWidth)") > 400
+
+
+def test_a_cell_that_was_edited_and_not_run_is_not_shown_green(notebook: Notebook) -> None:
+    notebook.write(STUB_CELL, SOLUTION)
+    notebook.run(STUB_CELL)
+    output = notebook.run(CHECK_CELL)
+    expect(output.locator(".tbt-card.good")).to_be_visible()
+    expect(output.get_by_role("alert")).to_be_hidden()
+
+    notebook.write(STUB_CELL, SOLUTION.replace('float("-inf")', "0.0"))
+    output = notebook.run(CHECK_CELL)
+    expect(output.get_by_role("alert")).to_contain_text("was edited after it was run")
+    expect(output.locator(".tbt-card")).to_be_hidden()
+
+    notebook.run(STUB_CELL)
+    expect(notebook.run(CHECK_CELL).locator(".tbt-card.bad")).to_be_visible()
+
+
+def test_run_all_uses_up_no_hint(notebook: Notebook) -> None:
+    notebook.page.locator(".lm-MenuBar-itemLabel", has_text="Run").first.click()
+    notebook.page.locator(".lm-Menu-itemLabel", has_text="Run All Cells").first.click()
+    hint = notebook.cell("hint(row_softmax_kernel)")
+    expect(hint.locator(".jp-Cell-outputArea")).to_contain_text("no hint was used up", timeout=240_000)
+    expect(notebook.cell("progress()").locator(".jp-Cell-outputArea")).to_contain_text(
+        f"0 of {len(LADDER)}", timeout=240_000
+    )
+
+    notebook.wait_until_idle()
+    notebook.page.wait_for_timeout(2_000 * QUEUED)  # who reads an output first does not run the next cell at once
+    expect(notebook.run("hint(row_softmax_kernel)")).to_contain_text("Hint 1 of 3")
+
+
+def test_a_green_card_leads_to_the_next_notebook(notebook: Notebook) -> None:
+    link = checked(notebook, SOLUTION).locator("a", has_text="02_chunked_softmax")
+    expect(link).to_be_visible()
+    link.click()
+    expect(notebook.page.locator(".lm-TabBar-tabLabel", has_text="02_chunked_softmax.ipynb")).to_be_visible()

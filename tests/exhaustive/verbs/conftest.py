@@ -1,0 +1,3 @@
+"""The fixtures of `tests/verbs`."""
+
+from tests.verbs.conftest import solve, space  # noqa: F401
