@@ -62,10 +62,11 @@ nbgrader: setup  ## Make a course for nbgrader: ASSIGNMENT=softmax PUZZLES="row_
 site: setup  ## Build the site for people who want to look before they install: .site/html (the first time some minutes)
 	$(RUN) tools/site.py
 
-lint: setup  ## Check formatting, style and types
+lint: setup  ## Check formatting, style, types and spelling
 	$(RUN) -m ruff format --check .
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy
+	$(RUN) -m codespell_lib
 
 lock: setup  ## Write constraints.txt anew from pyproject.toml
 	$(RUN) tools/lock.py
