@@ -18,7 +18,7 @@ from checker.sandbox.job import adopt_compiled
 from checker.submission.from_path import from_path
 from checker.submission.load import load_kernel
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 CASES = 16
