@@ -31,8 +31,8 @@ workshop: setup  ## Rehearse alone: a board with a class that plays itself (ARGS
 test: setup browser  ## Set up and run the tests, a real browser included: about ten minutes
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
-test-all: setup browser companions test-matrix  ## Run everything, the hours of exhaustive tests included (weekly, and before a release)
-	$(RUN) -m pytest tests tests/exhaustive -n $(JOBS) --dist worksteal --timeout 7200 $(ARGS)
+test-all: test companions test-matrix  ## Run everything, the hours of exhaustive tests included (weekly, and before a release)
+	$(RUN) -m pytest tests/exhaustive -n $(JOBS) --dist worksteal --timeout 7200 $(ARGS)
 	$(RUN) -m tools.mutants guarded right
 
 sync: setup  ## Make puzzles/ from solutions/, notebooks/ from notebooks/src/ (REPOSITORY=https://… for Colab)
