@@ -46,7 +46,8 @@ PACKAGES: Mapping[str, frozenset[str]] = {
     "tests": frozenset({"checker", "classroom", "tools", "bench"}),
 }
 """The packages of the repository, each with the others that it may import."""
-UNFINISHED = ("bench/", "tests/")
+UNFINISHED = ("tests/course/test_attention_gradients.py",)
+"""It goes with the old description of the attention puzzles."""
 
 
 @cache
@@ -84,7 +85,7 @@ def wrong_packages(path: Path) -> list[str]:
         for name, line in imports(path)
         if ((other := name.split(".")[0]) != package and other not in PACKAGES[package])
         or (package == "classroom" and other == "checker" and not name.startswith("checker.api."))
-        or ".test_" in name
+        or (".test_" in name and "exhaustive" not in path.parts)  # a long test may extend the short one beside it
     ]
 
 

@@ -11,8 +11,7 @@ from checker.judge.outcome import simulate
 from checker.misconceptions import bank
 from tests.judge.helpers import cpu_cases, judge
 from tests.judge.local_runner import LocalRunner
-from tests.misconceptions.kernels import correct, rewrites, styles, unseen
-from tests.misconceptions.test_bank import problem
+from tests.misconceptions.kernels import correct, problem, rewrites, styles, unseen
 
 pytestmark = [
     pytest.mark.timeout(3600),

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from checker.course import PUZZLES
@@ -14,7 +15,7 @@ from checker.course.diagrams import flowing
 from checker.course.family_words import FAMILIES
 from checker.films.diagram import Diagram
 from checker.films.film_data import FilmData, film_data
-from checker.films.flaws import Flaws
+from checker.films.flaws import Flaws, WrongOutput
 from checker.films.page import film_html
 from checker.misconceptions import bank
 from checker.puzzle import Case, FilmSpec, Launch, Puzzle
@@ -126,3 +127,21 @@ def atomic_sums(tmp: Path, own: bool = False, diagram: Diagram | None = None) ->
     film = FilmSpec(case, diagram or flat, {"state": "rows of the state"})
     puzzle = replace(PUZZLES["row_softmax"], film=film, outputs=("y_ptr",), budget=lambda case: {})
     return Shot(puzzle, case, source, trace, tensors)
+
+
+def flaws_of(shot: Shot) -> Flaws:
+    """Every element that is off by a hundredth, against the puzzle's reference."""
+    inputs = {name: t.double() for name, t in shot.puzzle.make(shot.case).items()}
+    outputs = {}
+    for name, expected in shot.puzzle.reference(shot.case, inputs).items():
+        want, got = expected.double().numpy(), shot.values[name].double().numpy()
+        outputs[name] = WrongOutput(~(np.abs(got - want) <= 1e-2 * np.abs(want)), want, got)
+    return Flaws("This kernel does not pass.", outputs)
+
+
+def serious(page: Any, axe: str) -> list[tuple[str, str, str]]:
+    """What axe-core calls serious or critical: the rule, where, and why."""
+    page.evaluate(axe)
+    found = page.evaluate("() => axe.run(document.body, { resultTypes: ['violations'] }).then((r) => r.violations)")
+    bad = (v for v in found if v["impact"] in ("serious", "critical"))
+    return [(v["id"], v["nodes"][0]["html"][:160], v["nodes"][0]["failureSummary"]) for v in bad]

@@ -7,16 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.films.films import serious
+
 pytestmark = pytest.mark.browser
 Open = Callable[..., Any]
-
-
-def serious(page: Any, axe: str) -> list[tuple[str, str, str]]:
-    """What axe-core calls serious or critical: the rule, where, and why."""
-    page.evaluate(axe)
-    found = page.evaluate("() => axe.run(document.body, { resultTypes: ['violations'] }).then((r) => r.violations)")
-    bad = (v for v in found if v["impact"] in ("serious", "critical"))
-    return [(v["id"], v["nodes"][0]["html"][:160], v["nodes"][0]["failureSummary"]) for v in bad]
 
 
 def test_what_cannot_be_read_is_found(show: Open, axe: str) -> None:

@@ -10,22 +10,12 @@ import numpy as np
 import pytest
 
 from checker.films.film_data import WRONG
-from checker.films.flaws import Flaws, WrongOutput
+from checker.films.flaws import Flaws
 from checker.films.scene import Scenes, Stage
 from checker.films.stage import stage
 from checker.films.svg import Path as Shape
 from tests.films import films
-from tests.films.films import Shot
-
-
-def flaws_of(shot: Shot) -> Flaws:
-    """Every element that is off by a hundredth, against the puzzle's reference."""
-    inputs = {name: t.double() for name, t in shot.puzzle.make(shot.case).items()}
-    outputs = {}
-    for name, expected in shot.puzzle.reference(shot.case, inputs).items():
-        want, got = expected.double().numpy(), shot.values[name].double().numpy()
-        outputs[name] = WrongOutput(~(np.abs(got - want) <= 1e-2 * np.abs(want)), want, got)
-    return Flaws("This kernel does not pass.", outputs)
+from tests.films.films import flaws_of
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from checker.course import PUZZLES
-from checker.misconceptions import pages, solution
+from checker.judge.verdict import Verdict
+from checker.misconceptions import Misconception, pages, solution
 from checker.submission.kernel import KernelSource, Piece
 
 HERE = Path(__file__).parent
@@ -50,3 +51,17 @@ def _read(folder: str, puzzle: str, bases: dict[str, str]) -> dict[str, KernelSo
         )
         for entry in entries
     }
+
+
+def problem(wrong: Misconception, verdict: Verdict) -> str:
+    """How the verdict on a wrong kernel differs from the expected one, empty if it does not."""
+    if verdict.failure is None:
+        return f"{wrong.name} passes"
+    if verdict.failure.gate not in wrong.gates:
+        return f"{wrong.name} is stopped by {verdict.failure.gate}"
+    name = verdict.diagnosis.misconception if verdict.diagnosis is not None else None
+    if name not in (wrong.name, *wrong.same_as):
+        return f"{wrong.name} is called {name}"
+    complete = verdict.failure.message and verdict.failure.advice and verdict.score == 0
+    smaller_case = (verdict.smallest is not None) == (wrong.name != "offset_in_32_bits")
+    return "" if complete and smaller_case else f"{wrong.name} gets an incomplete verdict"

@@ -6,26 +6,12 @@ import pytest
 
 from checker.course import LADDER, PUZZLES
 from checker.judge import verdict
-from checker.judge.verdict import Verdict
-from checker.misconceptions import GATES, ROOT, Misconception, bank, quick
+from checker.misconceptions import GATES, ROOT, bank, quick
 from checker.submission.rules import is_untouched, violations
 from tests.judge.helpers import changed, cpu_cases, judge, solution, written
+from tests.misconceptions.kernels import problem
 
 BANKS = [puzzle for puzzle in LADDER if bank(puzzle.name)]
-
-
-def problem(wrong: Misconception, verdict: Verdict) -> str:
-    """How the verdict on a wrong kernel differs from the expected one, empty if it does not."""
-    if verdict.failure is None:
-        return f"{wrong.name} passes"
-    if verdict.failure.gate not in wrong.gates:
-        return f"{wrong.name} is stopped by {verdict.failure.gate}"
-    name = verdict.diagnosis.misconception if verdict.diagnosis is not None else None
-    if name not in (wrong.name, *wrong.same_as):
-        return f"{wrong.name} is called {name}"
-    complete = verdict.failure.message and verdict.failure.advice and verdict.score == 0
-    smaller_case = (verdict.smallest is not None) == (wrong.name != "offset_in_32_bits")
-    return "" if complete and smaller_case else f"{wrong.name} gets an incomplete verdict"
 
 
 @pytest.mark.parametrize("puzzle", BANKS, ids=lambda puzzle: puzzle.name)

@@ -1,7 +1,11 @@
 """The kernels of the softmax and attention ladder, as small as they can be written, and one with descriptors: for tests and benchmarks."""
 
+import torch
 import triton
 import triton.language as tl
+
+from checker.simulator import SimulateOptions, Trace
+from tests.simulator.launching import EVENTS, nans, run
 
 
 @triton.jit
@@ -126,3 +130,46 @@ def copied_by_descriptors(x_ptr, y_ptr, M, N, stride_xm, stride_ym, BLOCK_M: tl.
     start_m = tl.program_id(0) * BLOCK_M
     for start_n in range(0, N, BLOCK_N):
         y_desc.store([start_m, start_n], x_desc.load([start_m, start_n]) + 1)
+
+
+@triton.jit
+def copies(x_ptr, y_ptr, stride_xm, N, SHIFT: tl.constexpr, BLOCK_N: tl.constexpr):
+    row = tl.program_id(0)
+    offs_n = tl.arange(0, BLOCK_N)
+    x = tl.load(x_ptr + row * stride_xm + offs_n + SHIFT, mask=offs_n < N, other=0.0)
+    tl.store(y_ptr + row * N + offs_n, x, mask=offs_n < N)
+
+
+def copied(x: torch.Tensor, y: torch.Tensor, stride: int, shift: int = 0) -> Trace:
+    """Rows of 12 elements, `stride` apart in `x`, beginning `shift` elements later."""
+    return run(copies, (len(y),), ("y_ptr",), {"BLOCK_N": 16, "SHIFT": shift}, x_ptr=x, y_ptr=y, stride_xm=stride, N=12)
+
+
+@triton.jit
+def no_other(x_ptr, y_ptr, N, KIND: tl.constexpr, BLOCK_N: tl.constexpr):
+    row = tl.program_id(0)
+    offs_n = tl.arange(0, BLOCK_N)
+    mask = offs_n < N
+    x = tl.load(x_ptr + row * N + offs_n, mask=mask)
+    if KIND == "max":  # NaN does not survive tl.max, so poison alone would not show
+        tl.store(y_ptr + row, tl.max(x, axis=0))
+    elif KIND == "sum":
+        tl.store(y_ptr + row, tl.sum(x, axis=0))
+    elif KIND == "argmax":
+        tl.store(y_ptr + row, tl.argmax(x, axis=0).to(tl.float32))
+    elif KIND == "scan":
+        tl.store(y_ptr + row, tl.max(tl.where(offs_n == BLOCK_N - 1, tl.cumsum(x, 0), 0.0), axis=0))
+    elif KIND == "branch":
+        if tl.max(x, axis=0) > 0.0:
+            tl.store(y_ptr + row, 1.0)
+        else:
+            tl.store(y_ptr + row, 0.0)
+    elif KIND == "where":
+        tl.store(y_ptr + row, tl.sum(tl.where(mask, x, 0.0), axis=0))
+    elif KIND == "and":
+        tl.store(y_ptr + row, tl.sum(((x > 0) & mask).to(tl.float32), axis=0))
+
+
+def without_other(kind: str, options: SimulateOptions = EVENTS) -> Trace:
+    x, meta = torch.randn(3, 12), {"BLOCK_N": 16, "KIND": kind}
+    return run(no_other, (3,), ("y_ptr",), meta, options, x_ptr=x, y_ptr=nans(3), N=12)

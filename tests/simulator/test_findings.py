@@ -5,8 +5,8 @@ import torch
 import triton
 import triton.language as tl
 
-from checker.simulator import SimulateOptions, Trace
-from tests.simulator.launching import EVENTS, EXPLAIN, kernel_of, kinds, line_of, nans, only, run
+from tests.simulator.kernels import copied, no_other, without_other
+from tests.simulator.launching import EXPLAIN, kernel_of, kinds, line_of, nans, only, run
 
 
 @triton.jit
@@ -22,19 +22,6 @@ def stores_unmasked(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
     offs_n = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
     x = tl.load(x_ptr + offs_n, mask=offs_n < N, other=0.0)
     tl.store(y_ptr + offs_n, x)
-
-
-@triton.jit
-def copies(x_ptr, y_ptr, stride_xm, N, SHIFT: tl.constexpr, BLOCK_N: tl.constexpr):
-    row = tl.program_id(0)
-    offs_n = tl.arange(0, BLOCK_N)
-    x = tl.load(x_ptr + row * stride_xm + offs_n + SHIFT, mask=offs_n < N, other=0.0)
-    tl.store(y_ptr + row * N + offs_n, x, mask=offs_n < N)
-
-
-def copied(x: torch.Tensor, y: torch.Tensor, stride: int, shift: int = 0) -> Trace:
-    """Rows of 12 elements, `stride` apart in `x`, beginning `shift` elements later."""
-    return run(copies, (len(y),), ("y_ptr",), {"BLOCK_N": 16, "SHIFT": shift}, x_ptr=x, y_ptr=y, stride_xm=stride, N=12)
 
 
 def test_a_load_past_the_end():
@@ -72,36 +59,6 @@ def test_an_address_far_away_is_an_event_and_not_a_crash(tmp_path):
     kernel = kernel_of(tmp_path, "tl.store(y_ptr, tl.load(x_ptr + 10_000_000_000))")
     trace = run(kernel, (1,), ("y_ptr",), {}, x_ptr=torch.zeros(16), y_ptr=torch.zeros(1))
     assert kinds(trace) == {"out_of_bounds_load"}
-
-
-@triton.jit
-def no_other(x_ptr, y_ptr, N, KIND: tl.constexpr, BLOCK_N: tl.constexpr):
-    row = tl.program_id(0)
-    offs_n = tl.arange(0, BLOCK_N)
-    mask = offs_n < N
-    x = tl.load(x_ptr + row * N + offs_n, mask=mask)
-    if KIND == "max":  # NaN does not survive tl.max, so poison alone would not show
-        tl.store(y_ptr + row, tl.max(x, axis=0))
-    elif KIND == "sum":
-        tl.store(y_ptr + row, tl.sum(x, axis=0))
-    elif KIND == "argmax":
-        tl.store(y_ptr + row, tl.argmax(x, axis=0).to(tl.float32))
-    elif KIND == "scan":
-        tl.store(y_ptr + row, tl.max(tl.where(offs_n == BLOCK_N - 1, tl.cumsum(x, 0), 0.0), axis=0))
-    elif KIND == "branch":
-        if tl.max(x, axis=0) > 0.0:
-            tl.store(y_ptr + row, 1.0)
-        else:
-            tl.store(y_ptr + row, 0.0)
-    elif KIND == "where":
-        tl.store(y_ptr + row, tl.sum(tl.where(mask, x, 0.0), axis=0))
-    elif KIND == "and":
-        tl.store(y_ptr + row, tl.sum(((x > 0) & mask).to(tl.float32), axis=0))
-
-
-def without_other(kind: str, options: SimulateOptions = EVENTS) -> Trace:
-    x, meta = torch.randn(3, 12), {"BLOCK_N": 16, "KIND": kind}
-    return run(no_other, (3,), ("y_ptr",), meta, options, x_ptr=x, y_ptr=nans(3), N=12)
 
 
 @pytest.mark.parametrize("kind", ["max", "sum", "argmax", "scan", "branch"])

@@ -5,8 +5,8 @@ import torch
 import triton
 import triton.language as tl
 
+from tests.simulator.kernels import copied
 from tests.simulator.launching import kernel_of, kinds, line_of, nans, only, run
-from tests.simulator.test_findings import copied
 
 
 @triton.jit

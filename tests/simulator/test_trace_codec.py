@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from checker.simulator import SimulateOptions, Trace
 from checker.simulator.trace_codec import MalformedTrace, decode, encode
 from tests.simulator import kernels
+from tests.simulator.kernels import without_other
 from tests.simulator.launching import STATE, softmax
-from tests.simulator.test_findings import without_other
 
 
 def with_everything() -> Trace:

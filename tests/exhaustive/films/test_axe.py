@@ -10,8 +10,8 @@ import pytest
 from checker.films.page import card_film, linked
 from checker.view.card import card_html
 from tests.films import films
-from tests.films.test_axe import Open, serious
-from tests.films.test_flaws import flaws_of
+from tests.films.films import flaws_of, serious
+from tests.films.test_axe import Open
 from tests.view import verdicts
 
 pytestmark = pytest.mark.browser

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.films.test_axe import serious
+from tests.films.films import serious
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(1800)]
 ROOT = Path(__file__).parents[3]
