@@ -301,7 +301,7 @@ def _stamps(watched: Path) -> frozenset[tuple[str, int, int]]:
     return frozenset(found)
 
 
-# --------------------------------------------------------------------------------------------------------- rescore, report
+# --------------------------------------------------------------------------------------------------------- score, report
 
 
 def score_run(run: Path, policy_file: Path | None) -> int:
