@@ -10,9 +10,8 @@ from typing import Any
 
 import torch
 
-from checker.course import causal_linear_attention_parallel, linear_causal, linear_chunk_states, linear_state_prefix
-from checker.course.family_words import case_of
-from checker.course.linear_causal import chunks, sizes
+from checker.course import causal_linear_attention_parallel, linear, linear_chunk_states, linear_state_prefix
+from checker.course.linear import chunks
 from checker.puzzle import Case, Pipeline, Puzzle, RunKernel, Scalar, Tensors
 
 STATES, PREFIX, OUTPUTS = (
@@ -32,7 +31,7 @@ def pipeline_case(
 ) -> Case:
     """A case with the recurrent kernel's sizes and the tiles of all three kernels; `block` is the BLOCK_SIZE of the prefix."""
     meta = {"CHUNK": chunk, "BLOCK_V": block_v, "BLOCK_SIZE": block}
-    return case_of({"B": b, "H": h, "N": n, "D": d, "D_V": d_v}, meta, **more)
+    return Case({"B": b, "H": h, "N": n, "D": d, "D_V": d_v}, meta, **more)
 
 
 def chained(
@@ -40,11 +39,11 @@ def chained(
 ) -> Tensors:
     """``o_ptr``, ``s_ptr`` and ``z_ptr`` as from the recurrent kernel: the outputs, and the state after the last token.
 
-    `tensors` are those of `linear_causal.make`: q, k, v, o [B, H, N, D or D_V] in the case's dtype, s0 [B, H, D, D_V] and z0
+    `tensors` are those of `linear.make`: q, k, v, o [B, H, N, D or D_V] in the case's dtype, s0 [B, H, D, D_V] and z0
     [B, H, D] in float32. Tensors passed between kernels are created here, on the device of q, filled with NaN. `meta` overrides the
     case's tile sizes by puzzle name.
     """
-    b, h, _, d, d_v = sizes(case)
+    b, h, _, d, d_v = (case.sizes[name] for name in ("B", "H", "N", "D", "D_V"))
     heads, n_chunks = b * h, chunks(case)
 
     def launched(puzzle: Puzzle, at: Case, given: Tensors) -> Mapping[str, torch.Tensor]:
@@ -81,7 +80,7 @@ def chained(
 
 
 def _check(case: Case) -> None:
-    b, h, n, d, d_v = sizes(case)
+    b, h, n, d, d_v = (case.sizes[name] for name in ("B", "H", "N", "D", "D_V"))
     if case.flags["PAST"] < 0:
         raise ValueError(f"PAST counts tokens and cannot be {case.flags['PAST']}")
     if case.meta["CHUNK"] < 16 or case.meta["BLOCK_V"] < 16:
@@ -102,8 +101,8 @@ PIPELINE = Pipeline(
     tiles=META,
     case=pipeline_case(1, 2, 200, 16, 24, flags={"PAST": 0}),
     check=_check,
-    make=linear_causal.make,
-    reference=linear_causal.reference,
+    make=linear.make,
+    reference=linear.reference,
     run=chained,
     outputs={"o_ptr": "output", "s_ptr": "final state S", "z_ptr": "final z"},
     remark=_remark,

@@ -9,10 +9,10 @@ import torch
 
 from checker.course import PUZZLES
 from checker.course.contributions import FEATURES, NUMBERS, Share, contributions
-from checker.course.family_words import case_of
-from checker.course.linear_inputs import feature_map
+from checker.course.linear_values import feature_map
 from checker.judge.launches import prepare
 from checker.puzzle import DTYPES, Case
+from tests.course.linear import linear_case
 
 WIDTH = 16
 
@@ -64,7 +64,7 @@ def test_a_sum_never_shrinks():
 
 def texts(n: int, dtype: str, family: str, **more) -> Case:
     sizes = {"B": 1, "H": 2, "N": n, "D": 16, "D_V": 24}
-    return case_of(sizes, {"CHUNK": WIDTH, "BLOCK_V": 16}, dtype=dtype, family=family, **more)
+    return linear_case(sizes, {"CHUNK": WIDTH, "BLOCK_V": 16}, dtype=dtype, family=family, **more)
 
 
 def state_before_chunks(case: Case) -> tuple[torch.Tensor, torch.Tensor]:

@@ -10,14 +10,15 @@ import pytest
 import torch
 
 from checker.course import LADDER, PUZZLES
-from checker.course.family_words import FAMILIES as FAMILY
-from checker.course.family_words import case_of
-from checker.course.linear_inputs import State, causal_linear_attention, feature_map, linear_attention, past
+from checker.course.linear import causal_linear_attention, linear_attention
+from checker.course.linear_values import State, feature_map, past
 from checker.judge.launches import prepare
 from checker.puzzle import Case, Tensors
 from checker.simulator import SimulateOptions, simulate
 from checker.simulator.trace import Trace
 from checker.submission.load import load_kernel
+from tests.course.linear import FAMILIES as FAMILY
+from tests.course.linear import linear_case
 from tests.judge.helpers import solution
 
 BOTH = ("linear_attention", "causal_linear_attention")
@@ -29,12 +30,12 @@ LENGTHS = [(1, 16, 16), (2, 16, 24), (65, 32, 20), (257, 64, 8), (600, 16, 16)] 
 def all_keys(n_q: int, n_kv: int, d: int, d_v: int, *, ragged: bool = False, **more) -> Case:
     sizes = {"B": 2, "H": 3, "N_Q": n_q, "N_KV": n_kv, "D": d, "D_V": d_v}
     meta = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_V": 16}
-    return case_of(sizes, meta, flags={"RAGGED": ragged}, **more)
+    return linear_case(sizes, meta, flags={"RAGGED": ragged}, **more)
 
 
 def causal(n: int, d: int, d_v: int, *, past: int = 0, block_v: int = 16, **more) -> Case:
     sizes = {"B": 2, "H": 1, "N": n, "D": d, "D_V": d_v}
-    return case_of(sizes, {"BLOCK_V": block_v}, flags={"PAST": past}, **more)
+    return linear_case(sizes, {"BLOCK_V": block_v}, flags={"PAST": past}, **more)
 
 
 def in_float64(name: str, case: Case) -> tuple[Tensors, Tensors]:
@@ -68,8 +69,7 @@ def test_the_feature_map_is_elu_plus_one():
     assert feature_map(torch.zeros(1)).item() == 1.0
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize(("shape", "family"), list(itertools.product(SHAPES, FAMILIES)), ids=str)
 def test_linear_attention_is_its_quadratic_form(shape, family):
     inputs, expected = in_float64("linear_attention", all_keys(*shape, family=family, ragged=True))
     q, k, v, lengths = (inputs[name] for name in ("q_ptr", "k_ptr", "v_ptr", "key_lengths_ptr"))
@@ -132,9 +132,9 @@ def test_the_last_token_of_a_causal_text_sees_all_keys():
 
 
 def test_a_text_without_a_past_starts_from_zeros():
-    assert not past(causal(5, 16, 24), (2, 1), 16, 24).s.any()
-    assert not past(causal(5, 16, 24), (2, 1), 16, 24).z.any()
-    assert past(causal(5, 16, 24, past=3), (2, 1), 16, 24).z.min() > 0
+    assert not past(causal(5, 16, 24)).s.any()
+    assert not past(causal(5, 16, 24)).z.any()
+    assert past(causal(5, 16, 24, past=3)).z.min() > 0
 
 
 # --- the families -----------------------------------------------------------------------------------------------------

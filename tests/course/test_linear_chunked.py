@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from checker.course import PUZZLES
-from checker.course.family_words import case_of
-from checker.course.linear_inputs import EPS
+from checker.course.linear import EPS
 from checker.judge.comparison import error_against
 from checker.judge.launches import prepare
 from checker.puzzle import Case, Tensors
 from checker.simulator import simulate
 from checker.submission.load import load_kernel
+from tests.course.linear import linear_case
 from tests.judge.helpers import solution
 
 CHUNKED, RECURRENT, STATES = "causal_linear_attention_chunked", "causal_linear_attention", "linear_chunk_states"
@@ -46,7 +46,7 @@ def texts(n: int, chunk: int, dtype: str = "float32", *, past: int = 11, **more)
     """Two heads whose values are longer than their keys, and do not fill the last slice."""
     sizes = {"B": 2, "H": 1, "N": n, "D": 16, "D_V": 20}
     flags: Mapping[str, int] = {"PAST": past} if past else {}
-    return case_of(sizes, {"CHUNK": chunk, "BLOCK_V": BLOCK_V}, dtype=dtype, flags=flags, **more)
+    return linear_case(sizes, {"CHUNK": chunk, "BLOCK_V": BLOCK_V}, dtype=dtype, flags=flags, **more)
 
 
 def quadratic(tensors: Tensors) -> torch.Tensor:

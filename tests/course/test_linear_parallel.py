@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 import torch
 
-from checker.course import PUZZLES, causal_linear_attention, linear_causal
-from checker.course.family_words import case_of
-from checker.course.linear_inputs import feature_map, magnitude
+from checker.course import PUZZLES, causal_linear_attention, linear
+from checker.course.linear import magnitude
 from checker.course.linear_pipeline import KERNELS, OUTPUTS, PREFIX, STATES, chained, pipeline_case
+from checker.course.linear_values import feature_map
 from checker.puzzle import DTYPES, Case, Launch
 from checker.simulator import simulate
 from checker.submission.load import load_kernel
+from tests.course.linear import FAMILIES, linear_case
 from tests.judge.helpers import solution
 
 RECURRENT = causal_linear_attention.PUZZLE
@@ -22,11 +23,11 @@ CASES = [
     pipeline_case(1, 1, 13, 16, 24, flags={"PAST": 9}),  # one chunk, not full
     pipeline_case(1, 1, 16, 16, 16, flags={"PAST": 9}),
     pipeline_case(1, 1, 75, 16, 16, flags={"PAST": 20}),
-    pipeline_case(2, 2, 37, 16, 24, family="growing", layout="padded"),
+    pipeline_case(2, 2, 37, 16, 24, family=FAMILIES["growing"], layout="padded"),
     pipeline_case(1, 2, 65, 32, 40, chunk=32, block_v=32, dtype="float16", flags={"PAST": 20}),
-    pipeline_case(1, 2, 50, 16, 17, dtype="bfloat16", family="signs", layout="padded"),
-    pipeline_case(1, 1, 33, 16, 16, family="cold"),
-    pipeline_case(1, 1, 33, 16, 16, family="frozen"),
+    pipeline_case(1, 2, 50, 16, 17, dtype="bfloat16", family=FAMILIES["signs"], layout="padded"),
+    pipeline_case(1, 1, 33, 16, 16, family=FAMILIES["cold"]),
+    pipeline_case(1, 1, 33, 16, 16, family=FAMILIES["frozen"]),
 ]
 ids = [case.name for case in CASES]
 
@@ -63,7 +64,7 @@ def worst(case: Case, got: torch.Tensor, expected: torch.Tensor) -> float:
 
 
 def expected(case: Case, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    return linear_causal.reference(case, {name: t.double() for name, t in tensors.items()})
+    return linear.reference(case, {name: t.double() for name, t in tensors.items()})
 
 
 # --- the references -----------------------------------------------------------------------------------------------------
@@ -71,14 +72,14 @@ def expected(case: Case, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Te
 
 @pytest.mark.parametrize("case", CASES, ids=ids)
 def test_the_references_chained_are_causal_linear_attention(case):
-    tensors = {name: t.double() for name, t in linear_causal.make(case).items()}
+    tensors = {name: t.double() for name, t in linear.make(case).items()}
     wanted = expected(case, tensors)
     for name, got in chained(case, tensors, by_reference).items():
         torch.testing.assert_close(got, wanted[name], rtol=1e-11, atol=1e-13)
 
 
 def prefix_case(g: int, chunks: int, size: int, **more) -> Case:
-    return case_of({"G": g, "N_CHUNKS": chunks, "SIZE": size}, {"BLOCK_SIZE": 16}, **more)
+    return linear_case({"G": g, "N_CHUNKS": chunks, "SIZE": size}, {"BLOCK_SIZE": 16}, **more)
 
 
 def test_a_prefix_by_hand():
@@ -138,10 +139,10 @@ def test_inputs_that_do_not_exist_are_refused(puzzle, case, complaint):
 
 @pytest.mark.parametrize("case", CASES, ids=ids)
 def test_the_three_kernels_are_the_recurrent_one_and_float64(run, case):
-    tensors = linear_causal.make(case)
+    tensors = linear.make(case)
     got = chained(case, tensors, run)
     tiles = {name: case.meta[name] for name in RECURRENT.cases[0].meta}
-    recurrent = run(RECURRENT.name, RECURRENT.launch(case, linear_causal.make(case), tiles))
+    recurrent = run(RECURRENT.name, RECURRENT.launch(case, linear.make(case), tiles))
     wanted = expected(case, tensors)
     for name in RECURRENT.outputs:
         assert got[name].shape == wanted[name].shape
@@ -153,7 +154,7 @@ def test_the_three_kernels_are_the_recurrent_one_and_float64(run, case):
 def test_a_text_in_two_pieces_is_the_text(run, cut):
     """The state at the end of the first piece is what the second starts from, wherever the cut lies."""
     case = pipeline_case(1, 2, 37, 16, 24, family="growing", flags={"PAST": 5})
-    tensors = linear_causal.make(case)
+    tensors = linear.make(case)
     wanted = expected(case, tensors)
     carried, outputs = {"s0_ptr": tensors["s0_ptr"], "z0_ptr": tensors["z0_ptr"]}, []
     for start, stop in ((0, cut), (cut, 37)):
@@ -169,7 +170,7 @@ def test_a_text_in_two_pieces_is_the_text(run, cut):
 
 def test_the_length_of_a_chunk_is_a_matter_of_speed(run):
     case = pipeline_case(1, 1, 70, 16, 16, flags={"PAST": 5})
-    tensors = linear_causal.make(case)
+    tensors = linear.make(case)
     wanted = expected(case, tensors)
     for chunk in (16, 32, 64, 128):
         again = replace(case, meta={**case.meta, "CHUNK": chunk})
@@ -186,7 +187,7 @@ def test_programs_grow_with_the_text_and_not_with_the_heads_alone():
         return by_reference(name, launch)
 
     case = pipeline_case(1, 2, 250, 16, 40, block_v=32, block=64)
-    tensors = {name: t.double() for name, t in linear_causal.make(case).items()}
+    tensors = {name: t.double() for name, t in linear.make(case).items()}
     chained(case, tensors, noted)
     assert launches == [
         (STATES.name, (16, 2, 2)),
@@ -198,6 +199,6 @@ def test_programs_grow_with_the_text_and_not_with_the_heads_alone():
 
 def test_a_kernel_may_have_tiles_of_its_own(run):
     case = pipeline_case(1, 1, 40, 16, 40, block_v=16)
-    tensors = linear_causal.make(case)
+    tensors = linear.make(case)
     got = chained(case, tensors, run, {STATES.name: {"BLOCK_V": 64}, PREFIX.name: {"BLOCK_SIZE": 256}})
     assert worst(case, got["o_ptr"], expected(case, tensors)["o_ptr"]) <= 0.5

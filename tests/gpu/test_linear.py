@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from checker.course import PUZZLES
-from checker.course.linear_inputs import State, add, causal_linear_attention, feature_map, linear_attention, magnitude
+from checker.course.linear import causal_linear_attention, linear_attention, magnitude
 from checker.course.linear_pipeline import chained
+from checker.course.linear_values import State, add, feature_map
 from checker.puzzle import DTYPES, Case, Launch, RunKernel, Tensors
 from tests.judge.helpers import judge, solution
 
@@ -69,7 +70,7 @@ def on_gpu(kernels: Mapping[str, Callable], **options: int) -> RunKernel:
     return run
 
 
-def case_of(shape: Shape) -> Case:
+def linear_case(shape: Shape) -> Case:
     sizes = {"B": shape.b, "H": shape.h, "N": shape.n, "D": shape.d, "D_V": shape.d_v}
     return Case(sizes, TILES, shape.dtype)
 
@@ -114,9 +115,9 @@ def causal(form: str, shape: Shape, tensors: Tensors, run: RunKernel) -> Tensors
     """Outputs and final state of one form, in tensors of their own."""
     fresh = {n: torch.full_like(t, torch.nan) if n in ("o_ptr", "s_ptr", "z_ptr") else t for n, t in tensors.items()}
     if form == "parallel":
-        return chained(case_of(shape), fresh, run)
+        return chained(linear_case(shape), fresh, run)
     name = RECURRENT if form == "recurrent" else CHUNKED
-    after = run(name, PUZZLES[name].launch(case_of(shape), fresh, meta_of(name)))
+    after = run(name, PUZZLES[name].launch(linear_case(shape), fresh, meta_of(name)))
     return {n: after[n] for n in ("o_ptr", "s_ptr", "z_ptr")}
 
 
@@ -124,7 +125,7 @@ def apart(shape: Shape, got: torch.Tensor, expected: torch.Tensor) -> float:
     """The largest difference over what the puzzles' tolerance allows; NaN where something was never stored."""
     tolerance, eps = PUZZLES[RECURRENT].tolerance[shape.dtype], torch.finfo(DTYPES[shape.dtype]).eps
     expected = expected.double()
-    allowed = tolerance.rtol * expected.abs() + tolerance.c * eps * magnitude(case_of(shape), "o_ptr", expected)
+    allowed = tolerance.rtol * expected.abs() + tolerance.c * eps * magnitude(linear_case(shape), "o_ptr", expected)
     return float(((got.double() - expected).abs() / allowed).max())
 
 

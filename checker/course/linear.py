@@ -1,0 +1,301 @@
+"""What the linear-attention puzzles share: the reference, tolerances, launches, and the space of their cases.
+
+φ(x) = elu(x) + 1, and 1e-6 is added to the normaliser (Katharopoulos et al. 2020, "Transformers are RNNs", equations 4, 5, 7 and
+section 3.2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import torch
+
+from checker.authoring import Row, Space, cdiv, puzzle, table
+from checker.authoring.space import ANY_REMAINDER, length
+from checker.course import linear_values as values
+from checker.course.linear_values import State, feature_map, past, queries_keys_values, stored
+from checker.course.tensors import largest_of_row
+from checker.puzzle import DTYPES, NORMAL, Case, Family, Long, Tensors, Tolerance
+
+EPS = 1e-6
+"""Added to the normaliser q · z."""
+STEP = 64
+"""Tokens that the causal reference takes at a time: the N x N weights of a long text would not fit in memory."""
+
+# ------------------------------------------------------------------------------------------------------------ tolerance
+
+ROUNDING = {"float32": 2.0**-11, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+"""The largest relative error of a product's operand: float32 is rounded to TF32, the others to their own precision."""
+
+
+def roundings(float32: float, float16: float, bfloat16: float) -> dict[str, Tolerance]:
+    """Tolerances of so many roundings of an operand: half relative to the element, half relative to its row."""
+    by_dtype = {"float32": float32, "float16": float16, "bfloat16": bfloat16}
+    halves = {dtype: number / 2 * ROUNDING[dtype] for dtype, number in by_dtype.items()}
+    return {dtype: Tolerance(rtol=half, c=half / torch.finfo(DTYPES[dtype]).eps) for dtype, half in halves.items()}
+
+
+TOLERANCE = roundings(float32=10, float16=10, bfloat16=5)
+"""For outputs: features, values, state, weights and the output itself are rounded."""
+STATE_TOLERANCE = {
+    "s_ptr": roundings(float32=8, float16=6, bfloat16=5),  # one product
+    "z_ptr": roundings(float32=2, float16=2, bfloat16=2),  # one operand, as z may be a product with ones
+}
+"""For states, which are float32 whatever the inputs are."""
+
+
+def magnitude(case: Case, output: str, expected: torch.Tensor) -> torch.Tensor:
+    """The scale of an error: the largest magnitude of each row, at least 1e-6.
+
+    Where every feature vanishes, float64 still gives numbers below 1e-60. Tiny outputs in float16 are rounded to multiples of 6e-8.
+    """
+    least = torch.finfo(DTYPES[case.dtype]).tiny if output == "o_ptr" else 0.0
+    return largest_of_row(expected).clamp(min=max(1e-6, least))
+
+
+# ------------------------------------------------------------------------------------------------------------ reference
+
+
+def linear_attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, seen: torch.Tensor | None = None
+) -> torch.Tensor:
+    """φ(q_i) Σ_j φ(k_j)ᵀ v_j / (φ(q_i) · Σ_j φ(k_j) + 1e-6): equation 5, with no order among the keys.
+
+    `seen` is broadcastable to [..., N_KV], True for the keys that count.
+    """
+    q, k = feature_map(q), feature_map(k)
+    if seen is not None:
+        k, v = k * seen[..., None], v.masked_fill(~seen[..., None], 0.0)
+    s, z = k.transpose(-1, -2) @ v, k.sum(dim=-2)
+    return (q @ s) / ((q * z[..., None, :]).sum(dim=-1, keepdim=True) + EPS)
+
+
+def causal_linear_attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, before: State, step: int = STEP
+) -> tuple[torch.Tensor, State]:
+    """Outputs over the keys up to each query's own, and the state after the last token; equations 9 to 12 and 16 to 20.
+
+    `before` is the initial state. Inside `step` tokens the weights are masked, and a state connects the steps. All steps are computed
+    at once, because one large product is much faster than a thousand small ones.
+    """
+    n, start = q.shape[-2], State(before.s.to(q.dtype), before.z.to(q.dtype))
+    # [..., steps, step, D or D_V]; tokens past the end are zeros, and so are their features
+    q, k, v = (_cut(x, step) for x in (feature_map(q), feature_map(k), v))
+    # [..., 1 + steps, D, D_V] and [..., 1 + steps, D]: what each step starts from, and at the end what the last one leaves
+    s = torch.cat((start.s[..., None, :, :], k.transpose(-1, -2) @ v), dim=-3).cumsum(dim=-3)
+    z = torch.cat((start.z[..., None, :], k.sum(dim=-2)), dim=-2).cumsum(dim=-2)
+    weights = (q @ k.transpose(-1, -2)).tril()
+    den = weights.sum(dim=-1) + (q * z[..., :-1, None, :]).sum(dim=-1) + EPS
+    o = (weights @ v + q @ s[..., :-1, :, :]) / den[..., None]
+    return o.flatten(-3, -2)[..., :n, :], State(s[..., -1, :, :], z[..., -1, :])
+
+
+def _cut(x: torch.Tensor, step: int) -> torch.Tensor:
+    """[..., N, C] as [..., ceil(N / step), step, C], zeros past the end."""
+    return torch.nn.functional.pad(x, (0, 0, 0, -x.shape[-2] % step)).unflatten(-2, (-1, step))
+
+
+# -------------------------------------------------------------------------------------------------- tensors and launches
+
+
+def empty(case: Case, n: int) -> torch.Tensor:
+    """Zeros [B, H, n, D_V] for an output, in the case's dtype and layout. If padded, its row stride differs from every input's."""
+    b, h, d_v = (case.sizes[name] for name in ("B", "H", "D_V"))
+    return stored(torch.zeros(b, h, n, d_v), case, gap=3)
+
+
+def slices(case: Case) -> int:
+    """How many programs share a head, each with BLOCK_V columns of the values."""
+    return cdiv(case.sizes["D_V"], case.meta["BLOCK_V"])
+
+
+def chunks(case: Case) -> int:
+    """How many chunks of CHUNK tokens the text has. The last one may be short."""
+    return cdiv(case.sizes["N"], case.meta["CHUNK"])
+
+
+def in_every_slice(*shape: str) -> Callable[[Case], int]:
+    """For `reads`: the elements of a tensor of this shape, once for each slice of the values."""
+
+    def elements(case: Case) -> int:
+        numbers = {**case.sizes, "N_CHUNKS": chunks(case) if "CHUNK" in case.meta else 0}
+        return slices(case) * math.prod(numbers[name] for name in shape)
+
+    return elements
+
+
+def make(case: Case) -> Tensors:
+    """Inputs and outputs of the causal kernels, with a state before and after the text."""
+    n, before = case.sizes["N"], past(case)
+    q, k, v = queries_keys_values(case, n, n)
+    return {
+        "q_ptr": q,
+        "k_ptr": k,
+        "v_ptr": v,
+        "o_ptr": empty(case, n),
+        "s0_ptr": before.s,
+        "z0_ptr": before.z,
+        "s_ptr": torch.zeros_like(before.s),
+        "z_ptr": torch.zeros_like(before.z),
+    }
+
+
+def reference(case: Case, inputs: Tensors) -> Tensors:
+    before = State(inputs["s0_ptr"], inputs["z0_ptr"])
+    o, after = causal_linear_attention(inputs["q_ptr"], inputs["k_ptr"], inputs["v_ptr"], before)
+    return {"o_ptr": o, "s_ptr": after.s, "z_ptr": after.z}
+
+
+linear = partial(
+    puzzle,
+    scale=magnitude,
+    tolerance=TOLERANCE,
+    grid=lambda n: (n["B"] * n["H"], cdiv(n["D_V"], n["BLOCK_V"])),
+    options=lambda n: {"num_warps": 4, "num_stages": 2},
+    long=(
+        Long(("q_ptr", "k_ptr", "v_ptr", "o_ptr"), "head", (0, 1)),
+        Long(("q_ptr", "o_ptr"), "token", (2,)),
+        Long(("k_ptr", "v_ptr"), "token", (2,)),
+    ),
+)
+"""A puzzle with one program for each head of a batch and each slice of BLOCK_V value columns."""
+
+TOKEN_READ = "each program reads every token once"
+causal = partial(
+    linear,
+    make=make,
+    reference=reference,
+    output_tolerance=STATE_TOLERANCE,
+    reads={
+        "q": in_every_slice("B", "H", "N", "D"),
+        "k": in_every_slice("B", "H", "N", "D"),
+        "v": 1,
+        "s0": 1,
+        "z0": in_every_slice("B", "H", "D"),
+    },
+    writes={"o": 1, "s": 1, "z": 1},
+    because={
+        **dict.fromkeys(("q", "k", "v"), TOKEN_READ),
+        **dict.fromkeys(("s0", "z0"), "the state that the text starts from is read once"),
+        **dict.fromkeys(("s", "z"), "the state is written once, at the end: between tokens it stays on chip"),
+    },
+)
+"""A puzzle that computes all outputs and the state after the last token, from the state before the first."""
+
+of_chunks = partial(
+    linear,
+    grid=lambda n: (n["N_CHUNKS"], n["B"] * n["H"], cdiv(n["D_V"], n["BLOCK_V"])),
+    # states depend on CHUNK, so that a configuration of the learner's cannot change it
+    numbers={"N_CHUNKS": chunks, "CHUNK": lambda case: case.meta["CHUNK"]},
+)
+"""A puzzle with one program for each chunk as well, so that all chunks are computed at once."""
+
+# ---------------------------------------------------------------------------------------------------------------- cases
+
+COVERED = (values.contributions, values.growing, values.signs, values.hot, values.cold)
+"""The families in the space."""
+REMAINDERS = ("one", "none", "all but one", "prime", "short", "alone")
+COLUMNS = ("one more", "all", "full", "all but one", "one")
+WIDTHS = (16, 32, 64, 128)
+HEADS = ((1, 2), (1, 1), (1, 5), (2, 2))
+LAYOUTS = ("padded", "transposed", "contiguous")
+ANY_COLUMNS = tuple(i / 32 for i in range(1, 65))
+"""For `Space.wider`: D_V as a share of a slice, up to two slices."""
+MOST_ITERATIONS = 24
+"""Limit on the loop iterations of all programs together, which is what a case costs to simulate."""
+
+linear_table = partial(table, families=values.FAMILIES)
+
+
+def tokens(family: Family, tile: int, remainder: str | float) -> int:
+    """How many tokens a text in tiles has, of which the last is as full as `remainder` says (`space.length`)."""
+    return length(tile * max(3, family.chunks), tile, remainder, off_edges=False)
+
+
+def columns(share: str | float, block: int) -> int:
+    """D_V for slices of `block` columns: one slice, three, four and one column more, one column less than a slice, or a single one."""
+    if not isinstance(share, str):
+        return max(1, int(share * block))
+    return {"all": block, "full": 3 * block, "one more": 4 * block + 1, "all but one": block - 1, "one": 1}[share]
+
+
+def sensible(row: Row) -> bool:
+    """False for combinations that cannot show what their family is for. Raises KeyError while the family is open."""
+    family = row["family"]
+    if family == values.contributions and row["remainder"] in ("short", "alone"):
+        return False
+    return not (family == values.cold and row["dtype"] == "float16")  # whose products vanish there
+
+
+def flags_of(row: Row) -> dict[str, int]:
+    """The number of earlier tokens, for kernels with an initial state."""
+    return {} if row["past"] is None else {"PAST": row["past"]}
+
+
+def chunk_space(past: Sequence[int | None]) -> Space:
+    """Cases in chunks that combine family, remainder, tiles, D_V, D, heads, dtype, layout and the number of earlier tokens.
+
+    `past` is (None,) for a kernel without an initial state.
+    """
+
+    def sizes(row: Row) -> dict[str, int]:
+        (chunk, block), (b, h) = row["tile"], row["heads"]
+        n = row.get("n") or tokens(row["family"], chunk, row["remainder"])
+        return {"B": b, "H": h, "N": n, "D": row["d"], "D_V": columns(row["values"], block)}
+
+    def case(row: Row) -> Case:
+        meta = dict(zip(("CHUNK", "BLOCK_V"), row["tile"], strict=True))
+        return Case(sizes(row), meta, row["dtype"], row["family"], row["layout"], flags=flags_of(row))
+
+    def allowed(row: Row) -> bool:
+        (chunk, block), (b, h) = row["tile"], row["heads"]
+        n, d_v = tokens(row["family"], chunk, row["remainder"]), columns(row["values"], block)
+        return sensible(row) and cdiv(n, chunk) * cdiv(d_v, block) * b * h <= MOST_ITERATIONS
+
+    # in float32, because so many terms do not fit in float16, and with as many columns as a slice, which do not all cancel
+    longest = {"tile": (128, 16), "n": 34_567, "heads": (1, 1), "d": 16, "values": 1.5, "dtype": "float32"}
+    return Space(
+        {
+            "family": COVERED,
+            "remainder": REMAINDERS,
+            "values": COLUMNS,
+            "tile": ((16, 16), (32, 16), (16, 32), (64, 16)),
+            "d": WIDTHS,
+            "heads": HEADS,
+            "dtype": tuple(DTYPES),
+            "layout": LAYOUTS,
+            "past": past,
+        },
+        case,
+        allowed,
+        wider={"tile": ((16, 16), (32, 32), (64, 16), (32, 64)), "values": ANY_COLUMNS, "remainder": ANY_REMAINDER},
+        largest=(
+            {"tile": (64, 32), "n": 1237, "heads": (1, 1), "family": values.growing},
+            {**longest, "family": NORMAL},
+        ),
+    )
+
+
+IN_CHUNKS = linear_table(
+    """
+        B  H  N     D   D_V  CHUNK  BLOCK_V  values      dtype     layout  flags    on   why
+        1  1  1043  16  16   16     16       many_small  float16   -       PAST=0   -    too many chunks to unroll, too many terms for 16 bits
+        1  1  401   32  16   16     16       many_small  bfloat16  padded  PAST=0
+        1  4  48    16  16   16     16       halfway     -         -       PAST=0
+        1  2  90    16  24   16     16       blanks      -         -       PAST=5
+        2  3  37    16  24   16     16       -           -         roomy   PAST=0
+        2  2  37    32  32   16     16       -           bfloat16  roomy   PAST=0
+        1  1  33    16  16   16     16       outlier     float16   -       PAST=0
+        1  1  33    16  16   16     16       constant    bfloat16  -       PAST=0
+        1  1  33    16  16   16     16       huge        -         -       PAST=0
+        1  1  33    16  16   16     16       one_way     -         -       PAST=0
+        1  1  33    16  16   16     16       short_keys  -         -       PAST=0
+        1  1  33    16  16   16     16       dwarfing    -         -       PAST=0
+        1  1  300   16  16   64     16       freezing    -         -       PAST=0
+        1  1  300   16  16   256    16       -           -         -       PAST=0   cpu  more lanes than 8 bits can count
+        1  1  48    16  16   32     32       -           -         -       PAST=11  -    16 divides every size, a tile divides none
+    """
+)
+"""Cases that matter in their own right to all kernels in chunks."""
