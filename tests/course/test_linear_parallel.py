@@ -153,7 +153,7 @@ def test_the_three_kernels_are_the_recurrent_one_and_float64(run, case):
 @pytest.mark.parametrize("cut", [1, 16, 21, 36])
 def test_a_text_in_two_pieces_is_the_text(run, cut):
     """The state at the end of the first piece is what the second starts from, wherever the cut lies."""
-    case = pipeline_case(1, 2, 37, 16, 24, family="growing", flags={"PAST": 5})
+    case = pipeline_case(1, 2, 37, 16, 24, family=FAMILIES["growing"], flags={"PAST": 5})
     tensors = linear.make(case)
     wanted = expected(case, tensors)
     carried, outputs = {"s0_ptr": tensors["s0_ptr"], "z0_ptr": tensors["z0_ptr"]}, []
