@@ -69,25 +69,3 @@ def test_every_name_and_idiom_is_taught_before_it_is_needed() -> None:
 def test_every_idiom_is_needed_somewhere() -> None:
     everything = "".join(map(solution, LADDER))
     assert [name for name, (written, _) in IDIOMS.items() if not re.search(written, everything)] == []
-
-
-def test_rounding_up_is_explained_where_it_is_first_written() -> None:
-    first = next(s.read_text("utf-8") for s in SOURCES if "⌈" in s.read_text("utf-8"))
-    assert "⌈ ⌉ rounds up" in first.split("## ")[1]
-
-
-FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$\n]+\$", re.DOTALL)
-LETTERS = {"S": {"05_flash_attention"}, "M": {"01_row_softmax", "02_chunked_softmax"}, "L": set()}
-"""S is the matrix of scores, M the number of rows, and L is not used: each once had two meanings."""
-
-
-def test_a_letter_of_formulas_has_one_meaning() -> None:
-    for letter, notebooks in LETTERS.items():
-        alone = re.compile(rf"(?<![A-Za-z\\_{{]){letter}(?![A-Za-z}}])")
-        used = {
-            source.stem
-            for source in SOURCES
-            for formula in FORMULA.findall(FENCE.sub("", source.read_text("utf-8")))
-            if alone.search(re.sub(r"\\text\{[^}]*\}", "", formula))
-        }
-        assert used == notebooks, letter
