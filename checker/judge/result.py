@@ -152,7 +152,7 @@ def result_of(verdict: Verdict, source: Source | None = None) -> PuzzleResult:
 
 
 def _diagnosis(diagnosis: Diagnosis) -> DiagnosisRecord:
-    parts = {"Believed": diagnosis.believed, "Instead": diagnosis.instead, "Try": diagnosis.try_}
+    parts = {"You may have assumed": diagnosis.believed, "In fact": diagnosis.instead, "Try": diagnosis.try_}
     sentences = "\n\n".join(f"{label}: {text}" for label, text in parts.items() if text)
     return DiagnosisRecord(
         misconception=diagnosis.misconception,

@@ -39,7 +39,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Inner(msgspec.Struct, frozen=True):
-    """One file that was found: itself, or a member of a zip. `found` is empty where nothing in it is a kernel's business."""
+    """The file itself, or a member of a zip. `found` is empty if it has nothing to do with kernels."""
 
     name: str
     sha256: str
@@ -57,7 +57,7 @@ def course_on_path() -> dict[str, str]:
 
 @dataclass
 class Reader:
-    """Reads files one after another. A new process is started where the last one ended."""
+    """Reads files one after another, in a new process whenever the last one ended."""
 
     cpu_seconds: float = CPU_SECONDS
     wall_seconds: float = WALL_SECONDS
@@ -85,7 +85,7 @@ class Reader:
     def read(
         self, name: str, data: bytes, kernels: Mapping[str, str], modified: float | None = None
     ) -> tuple[Inner, ...]:
-        """What is in a file. One that cannot be read is an Inner with a Found that says why."""
+        """The contents of a file. If it cannot be read, the Inner has a Found that says why."""
         try:
             return self._ask(Request(name, data, dict(kernels), modified))
         except (OSError, EOFError, ValueError) as error:

@@ -45,7 +45,7 @@ def submissions(paths: Sequence[Path], puzzles: Sequence[Puzzle]) -> list[Files]
     with Reader() as reader:
         for path in paths:
             found += _at(path, puzzles, reader)
-    return _told_apart(found)
+    return _distinctly_named(found)
 
 
 def _at(path: Path, puzzles: Sequence[Puzzle], reader: Reader) -> list[Files]:
@@ -98,7 +98,7 @@ def _meant(found: Found, puzzles: Sequence[Puzzle]) -> Found:
     return replace(found, puzzle=next((p.name for p in puzzles if stem in (p.name, p.kernel)), only))
 
 
-def _told_apart(found: list[Files]) -> list[Files]:
+def _distinctly_named(found: list[Files]) -> list[Files]:
     """Two paths may hold files of one name: those are called by their whole path."""
     names = [submission.name for submission in found]
     return [Files(s.path.as_posix(), s.path, s.entries) if names.count(s.name) > 1 else s for s in found]
@@ -117,6 +117,6 @@ def unreadable_verdict(entry: Found, puzzle: Puzzle | None, submission: str, dev
 
 
 def missing_verdict(puzzle: Puzzle, submission: str, device: str) -> Verdict:
-    """The verdict of a puzzle that was asked for and is nowhere in the submission."""
+    """The verdict of a requested puzzle that the submission lacks."""
     none = Found(submission, error=f"no kernel called {puzzle.kernel} is defined here", reason="no_kernel")
     return unreadable_verdict(none, puzzle, submission, device)

@@ -1,4 +1,4 @@
-"""Judges in processes of their own: one for each GPU of this machine, or a task on a node of a cluster.
+"""Judges in separate processes: one for each GPU of this machine, or a task on a node of a cluster.
 
 Only data passes between grader and judge: a request and an answer, each one line of JSON.
 """
@@ -27,7 +27,7 @@ _PATIENCE = 30.0  # seconds for a judge to end by itself
 
 
 class Request(Record, frozen=True, kw_only=True):
-    """One kernel to judge. `isolation` names the layers without which it must not be run."""
+    """One kernel to judge. `isolation` names the layers that it needs."""
 
     key: str
     kernel: KernelSource
@@ -43,7 +43,7 @@ def request(task: Task, setting: Setting, secret: bytes | None, isolation: Seque
 
 
 def answer(data: bytes, task: Task) -> StoredVerdict | Fault:
-    """The verdict on `task`, or why there is none. Raises ValueError for what does not answer `task`."""
+    """The verdict on `task`, or why there is none. Raises ValueError for the answer to another task."""
     verdict, fault = msgspec.json.decode(data, type=tuple[StoredVerdict | None, Fault | None])
     made = verdict or fault
     if made is None or made.key != task.key:
@@ -52,22 +52,22 @@ def answer(data: bytes, task: Task) -> StoredVerdict | Fault:
 
 
 def judged(data: bytes) -> bytes:
-    """What a judge does: from a request to an answer. A machine that differs from the grader's answers with a fault."""
-    asked = msgspec.json.decode(data, type=Request)
-    puzzle, sandbox, setting = PUZZLES[asked.kernel.puzzle], Sandbox.shared(), asked.setting
+    """The judge's answer to a request: a fault if this machine differs from the grader's."""
+    request = msgspec.json.decode(data, type=Request)
+    puzzle, sandbox, setting = PUZZLES[request.kernel.puzzle], Sandbox.shared(), request.setting
     here = setting if setting.device == "cpu" else msgspec.structs.replace(setting, device=gpu.device_name())
-    task = Task(key_of(puzzle, asked.kernel, here), puzzle, asked.kernel)
-    if task.key != asked.key:
-        made: StoredVerdict | Fault = _refused(asked, "this judge has another checker, other versions or another GPU")
-    elif lacking := isolation_lacks(sandbox, asked.isolation):
-        made = _refused(asked, f"isolation is required that this judge lacks: {', '.join(lacking)}")
+    task = Task(key_of(puzzle, request.kernel, here), puzzle, request.kernel)
+    if task.key != request.key:
+        made: StoredVerdict | Fault = _refused(request, "this judge has another checker, other versions or another GPU")
+    elif lacking := isolation_lacks(sandbox, request.isolation):
+        made = _refused(request, f"isolation is required that this judge lacks: {', '.join(lacking)}")
     else:
-        made = stored_verdict(task, setting, asked.secret, sandbox, hurry=setting.device != "cpu")
+        made = stored_verdict(task, setting, request.secret, sandbox, hurry=setting.device != "cpu")
     return msgspec.json.encode((None, made) if isinstance(made, Fault) else (made, None))
 
 
-def _refused(asked: Request, why: str) -> Fault:
-    return Fault(key=asked.key, message=why, tried=1)
+def _refused(request: Request, why: str) -> Fault:
+    return Fault(key=request.key, message=why, tried=1)
 
 
 # ------------------------------------------------------------------------------------------------ the GPUs of this machine
@@ -76,8 +76,8 @@ def _refused(asked: Request, why: str) -> Fault:
 def visible_gpus() -> tuple[str, ...]:
     """The GPUs that this process may use, as the variable ``CUDA_VISIBLE_DEVICES`` names them."""
     count = torch.cuda.device_count() if gpu.available() else 0
-    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
-    names = [name.strip() for name in chosen.split(",")] if chosen else [str(number) for number in range(count)]
+    selected = os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = [name.strip() for name in selected.split(",")] if selected else [str(number) for number in range(count)]
     return tuple(names[:count])
 
 
@@ -92,7 +92,7 @@ class GpuPool:
     def verdicts(self, wanted: Sequence[Task], setting: Setting) -> Iterator[StoredVerdict | Fault]:
         """A kernel whose judge dies is given to a judge again, at most `RETRIES` times."""
         started = [_Judge(name) for name in self.gpus[: len(wanted)]]
-        asked: dict[_Judge, Task] = {}
+        busy: dict[_Judge, Task] = {}
         left, lost = deque(wanted), Counter[str]()
         try:
             judges = [judge for judge in started if judge.ready() == setting.device]
@@ -100,13 +100,13 @@ class GpuPool:
                 message = f"no judge started that sees {setting.device}"
                 yield from (Fault(key=task.key, message=message, tried=1) for task in wanted)
                 return
-            while left or asked:
+            while left or busy:
                 for judge in judges:
-                    if left and judge not in asked:
-                        asked[judge] = left.popleft()
-                        judge.ask(request(asked[judge], setting, self.secret, self.isolation))
-                for judge in _answering(asked):
-                    task = asked.pop(judge)
+                    if left and judge not in busy:
+                        busy[judge] = left.popleft()
+                        judge.ask(request(busy[judge], setting, self.secret, self.isolation))
+                for judge in _answering(busy):
+                    task = busy.pop(judge)
                     try:
                         yield answer(judge.answer(), task)
                     except (EOFError, ValueError) as error:
@@ -118,11 +118,11 @@ class GpuPool:
                             yield Fault(key=task.key, message=f"its judge ended: {error}", tried=lost[task.key])
         finally:
             for judge in started:
-                judge.close(now=judge in asked)
+                judge.close(now=judge in busy)
 
 
 def _answering(judges: Iterable[_Judge]) -> list[_Judge]:
-    """Those that have answered, or ended; waits for the first."""
+    """The judges that have answered or ended; waits for the first."""
     with selectors.DefaultSelector() as selector:
         for judge in judges:
             selector.register(judge, selectors.EVENT_READ)
@@ -148,7 +148,7 @@ class _Judge:
         self._process, self._requests, self._answers = process, process.stdin, process.stdout
 
     def ready(self) -> str:
-        """The device that it sees: ``cpu`` or a GPU's name; empty where it did not start."""
+        """Its device: ``cpu`` or a GPU's name; empty if it did not start."""
         return self._answers.readline().decode("utf-8", "replace").strip()
 
     def restart(self) -> None:
@@ -165,7 +165,7 @@ class _Judge:
             self._requests.flush()
 
     def answer(self) -> bytes:
-        """Raises EOFError where the process has ended."""
+        """Raises EOFError if the process has ended."""
         line = self._answers.readline()
         if not line.endswith(b"\n"):
             raise EOFError(f"exit status {self._process.wait()}")

@@ -1,4 +1,4 @@
-"""The policy file: what a gate is worth, which try counts, what being late costs. Applied when scores are made, never when judging."""
+"""The policy file: what a gate is worth, which try counts, what lateness costs. Scoring applies it; judging never does."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import Any, Literal
 from checker.api.grading import Lateness
 
 GATES = ("values", "memory", "traffic", "gpu")
-"""The gates that are worth points. Keeping the rules and compiling give none."""
+"""The gates that are worth points."""
 
 
 class PolicyError(ValueError):
-    """The file is no policy; the message says what is wrong with it."""
+    """The file cannot be used as a policy; the message says why."""
 
 
 @dataclass(frozen=True)
 class Attempts:
-    """Which try of a puzzle counts. `most` are looked at, the first ones; 0 is all."""
+    """Which try of a puzzle counts. Only the first `most` do; 0 means all."""
 
     count: Literal["best", "last"] = "best"
     most: int = 0
@@ -59,7 +59,7 @@ class Policy:
     drop_lowest: int = 0
 
     def lateness(self, time: str | None, flagged: bool, file_time: bool = False) -> Lateness | None:
-        """What the time of a try costs; None where it is not late. What a platform calls late is a day late at least."""
+        """What the time of a try costs; None if it is not late. What a platform calls late is at least a day late."""
         late = self.late
         days = 0.0
         if late.due and time and (late.file_times or not file_time):

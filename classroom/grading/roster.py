@@ -1,4 +1,4 @@
-"""Who is in the class: a CSV of one's own, or the one that a learning platform exports."""
+"""Who is in the class: your own CSV, or one that a learning platform exports."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         "sis user id",
     ),
 }
-"""What each field may be called, in small letters, the best name first."""
+"""The names of each field, in lower case, the best first."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _ROWS_OF_PLATFORMS = ("points possible", "student, test", "student test")
 
 
 class RosterError(ValueError):
-    """The file is no roster; the message says what to do."""
+    """The file cannot be read as a roster; the message says what to do."""
 
 
 def normal(name: str) -> str:
-    """A name as platforms write it into file names: small letters and digits only."""
+    """A name as platforms write it into file names: lower-case letters and digits only."""
     return "".join(c for c in name.casefold() if c.isalnum())
 
 
 class Roster:
-    """People, found by whatever a platform calls them. A name that two share finds neither."""
+    """People by every name that a platform may use for them. A name that two people share matches neither."""
 
     def __init__(self, people: Iterable[Person]) -> None:
         self.people = tuple(people)
@@ -52,11 +52,11 @@ class Roster:
             for name in dict.fromkeys(normal(name) for name in _names(person)):
                 if name:
                     self._known[name] = None if name in self._known else person
-        for person in self.people:  # an id is a better name than another one's name
+        for person in self.people:  # an id wins over somebody else's name
             self._known[normal(person.id)] = person
 
     def find(self, names: Sequence[str]) -> Person | None:
-        """The person that the first name with an answer belongs to."""
+        """The person whom the first known name belongs to."""
         return next((person for name in names if (person := self._known.get(normal(name)))), None)
 
     def owner_of_file(self, stem: str) -> Person | None:

@@ -382,9 +382,9 @@ def _puzzles(collected: Collected) -> list[Puzzle]:
     return [PUZZLES[name] for name in collected.puzzles if name in PUZZLES]
 
 
-def _device_name(asked: str) -> str:
+def _device_name(requested: str) -> str:
     try:
-        return gpu.device_name() if resolve_device(asked) == "cuda" else "cpu"
+        return gpu.device_name() if resolve_device(requested) == "cuda" else "cpu"
     except DeviceMissing as missing:
         raise UnavailableHere(str(missing)) from None
 

@@ -119,7 +119,7 @@ def judged_as(
         GateRecord(gate=gate, status=one, message=f"{gate} is {one}.", line=3)
         for gate, one in zip(GATES, statuses, strict=True)
     )
-    message = "Believed: All lanes exist.\n\nInstead: Some do not.\n\nTry: Mask them."
+    message = "You may have assumed: All lanes exist.\n\nIn fact: Some do not.\n\nTry: Mask them."
     no_mask = DiagnosisRecord(misconception="no_mask", message=message, believed="All lanes exist.")
     return PuzzleResult(
         puzzle="vector_add",
