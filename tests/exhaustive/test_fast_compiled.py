@@ -1,6 +1,6 @@
-"""Every configuration of the fast solutions is compiled for a Hopper GPU with none present: what goes wrong there is silent when it runs.
+"""Compile every configuration of the fast solutions for Hopper, without a GPU.
 
-A warp group that Triton did not make, registers that spill, products that wait for each other: all give right values, slowly.
+Missing warp groups, spilled registers and products that wait for each other all give right values, slowly.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from solutions.fast import (
     linear_attention,
     softmax,
 )
+from tests.fast.exact import BOTH, WIDTHS, every
 from tests.fast.launches import HOPPER, requests
-from tests.fast.sizes import BOTH, WIDTHS, every
 
 N = 4096
 FEW = 64  # bytes, of some 600 in registers
@@ -45,7 +45,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 
 @dataclass(frozen=True)
 class Built:
-    """What the compiler and the assembler said of one kernel."""
+    """The compiler's and the assembler's output for one kernel."""
 
     ptx: str
     ttgir: str
@@ -54,9 +54,9 @@ class Built:
 
     @property
     def spilled(self) -> int:
-        """Bytes of each thread's registers that are kept in memory for a while."""
-        (found,) = re.findall(r"(\d+) bytes spill stores", self.assembler)
-        return int(found)
+        """Bytes per thread that spill from registers to memory."""
+        (spilled,) = re.findall(r"(\d+) bytes spill stores", self.assembler)
+        return int(spilled)
 
     @property
     def waits(self) -> bool:
@@ -79,12 +79,12 @@ def built(made: Any, folder: Path) -> Built:
 
 
 def built_by(work: Callable[[], object], folder: Path) -> dict[str, Built]:
-    """Every kernel that `work` would launch, by name."""
+    """The kernels that `work` would launch, by name."""
     return {name: built(compiled(*request), folder) for name, request in requests(work).items()}
 
 
 def assert_lean(*kernels: Built, spilled: int = FEW) -> None:
-    """Registers suffice but for so many bytes, and products run beside other instructions."""
+    """At most `spilled` bytes spill, and products run while other instructions do."""
     for one in kernels:
         assert one.spilled <= spilled
         assert not one.waits
@@ -110,7 +110,7 @@ def test_attention_forward(d: int, causal: bool, config: attention.Config, n: in
 
 @every(n=[N, N + 1], config=attention_fp8.CONFIGS, causal=BOTH, d=WIDTHS)
 def test_attention_in_fp8(d: int, causal: bool, config: attention_fp8.Config, n: int, tmp_path: Path) -> None:
-    """Both products are of e4m3, in the form that Hopper has for it."""
+    """Both products use Hopper's e4m3 instruction."""
     q, k, v = empty(1, 16, n, d)
     kernels = built_by(lambda: attention_fp8.attention_fp8(q, k, v, causal, config), tmp_path)
     one = kernels["attention_fp8_kernel"]
@@ -143,7 +143,7 @@ def test_attention_backward(d: int, causal: bool, config: attention_backward.Con
 
 @pytest.mark.parametrize("d", [64, 128])
 def test_linear_attention(d: int, tmp_path: Path) -> None:
-    """With D = 128 the state and the normaliser do not fit into registers; how much spills is bounded here."""
+    """With D = 128, the state and the normaliser do not fit into registers; this test bounds the spill."""
     q, k, v = empty(1, 4, N, d)
     for config in linear_attention.CONFIGS[d]:
         kernels = built_by(lambda c=config: linear_attention.linear_attention(q, k, v, c, 8), tmp_path)
@@ -194,7 +194,7 @@ def test_gluon(d: int, causal: bool, dtype: str, tmp_path: Path) -> None:
 
 @every(dtype=["bf16", "fp16"], causal=BOTH, d=WIDTHS)
 def test_gluon_backward(d: int, causal: bool, dtype: str, tmp_path: Path) -> None:
-    """With the lag some numbers are kept in memory between two tiles; it is the fastest all the same."""
+    """With the lag, some numbers spill between two tiles; it is still the fastest."""
     config = attention_backward_gluon.CONFIGS[d, causal]
     kernel = attention_backward_gluon.attention_backward_gluon_kernel
     names = ("q_desc", "k_desc", "v_desc", "do_desc", "dk_desc", "dv_desc")
@@ -209,15 +209,12 @@ def test_gluon_backward(d: int, causal: bool, dtype: str, tmp_path: Path) -> Non
     assert_lean(one, spilled=256 if config.lag else FEW)
 
 
-def test_gluon_backward_refuses_in_words() -> None:
-    def ask(d: int, dtype: torch.dtype) -> None:
-        (q, k, v, o, do), lse = (t.to(dtype) for t in empty(1, 2, 64, d, count=5)), torch.empty(1, 2, 64)
-        attention_backward_gluon.attention_backward_gluon(q, k, v, o, lse, do)
-
+def test_gluon_backward_explains_what_it_does_not_support() -> None:
     for d, dtype, words in (
         (96, torch.bfloat16, "64 or 128"),
         (64, torch.float32, "bf16 or all fp16"),
         (64, torch.float16, "Hopper"),
     ):
+        (q, k, v, o, do), lse = (t.to(dtype) for t in empty(1, 2, 64, d, count=5)), torch.empty(1, 2, 64)
         with pytest.raises(ValueError, match=words):
-            ask(d, dtype)
+            attention_backward_gluon.attention_backward_gluon(q, k, v, o, lse, do)

@@ -1,11 +1,28 @@
-"""Inputs, and what the fast solutions have to give, in float64."""
+"""Inputs for the fast solutions, their exact results in float64, and the combinations to test."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
+from typing import Any
 
+import pytest
 import torch
 import torch.nn.functional as F
+
+WIDTHS, BOTH = (64, 128), (False, True)
+HALVES = (torch.bfloat16, torch.float16)
+
+
+def every(**values: Iterable[object]) -> Callable[[Any], Any]:
+    """Run a test once for each combination of these values."""
+
+    def parametrized(test: Any) -> Any:
+        for name, some in reversed(values.items()):
+            test = pytest.mark.parametrize(name, list(some), ids=str)(test)
+        return test
+
+    return parametrized
 
 
 def normal(*shape: int, count: int = 3, dtype: torch.dtype = torch.bfloat16, device: str = "cpu") -> list[torch.Tensor]:
@@ -13,7 +30,7 @@ def normal(*shape: int, count: int = 3, dtype: torch.dtype = torch.bfloat16, dev
 
 
 def apart(got: torch.Tensor, expected: torch.Tensor) -> float:
-    """The error's norm over that of what is expected; inf where a number is not finite."""
+    """The norm of the error, relative to the norm of the expected tensor; inf if any number is not finite."""
     if not bool(got.isfinite().all()):
         return math.inf
     return float((got.double() - expected).norm() / expected.norm().clamp_min(1e-9))
@@ -36,10 +53,21 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -
     return s.softmax(-1) @ v, s.logsumexp(-1)
 
 
+def assert_attention(
+    got: tuple[torch.Tensor, torch.Tensor],
+    expected: tuple[torch.Tensor, torch.Tensor],
+    o_error: float = 6e-3,
+    lse_error: float = 1e-3,
+    words: object = "",
+) -> None:
+    assert apart(got[0], expected[0]) < o_error, words
+    assert float((got[1] - expected[1]).abs().max()) < lse_error, words
+
+
 def gradients(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, do: torch.Tensor, causal: bool
 ) -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, ...]]:
-    """What the forward pass saves, in the dtype of q and in float32, and dq, dk, dv."""
+    """The output (in the dtype of q) and log-sum-exp (float32) that the forward pass saves; and dq, dk, dv."""
     learned = [t.double().requires_grad_() for t in (q, k, v)]
     o, lse = attention(*learned, causal)
     return (o.detach().to(q.dtype), lse.detach().float()), torch.autograd.grad(o, learned, do.double())

@@ -1,11 +1,10 @@
-"""The fast solutions' own launchers on a machine without a GPU: each launch is caught, and simulated or compiled instead."""
+"""Run the fast solutions' launchers without a GPU: intercept each launch, and simulate or compile it instead."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,14 +17,7 @@ from checker.puzzle import Launch
 from checker.simulator import simulate
 from solutions.fast import attention, attention_backward, attention_fp8, attention_split, linear_attention, softmax
 
-MODULES: tuple[ModuleType, ...] = (
-    softmax,
-    attention,
-    attention_backward,
-    attention_fp8,
-    attention_split,
-    linear_attention,
-)
+MODULES = (softmax, attention, attention_backward, attention_fp8, attention_split, linear_attention)
 OPTIONS = ("num_warps", "num_stages", "maxnreg", "launch_cooperative_grid")
 HOPPER = 90
 
@@ -33,7 +25,7 @@ Run = Callable[[JITFunction, Launch], None]
 
 
 class Caught:
-    """Stands for a kernel: `kernel[grid](...)` binds the arguments and hands a `Launch` to `run`."""
+    """A substitute for a kernel: `kernel[grid](...)` binds the arguments and passes a `Launch` to `run`."""
 
     def __init__(self, kernel: JITFunction, run: Run) -> None:
         self.kernel, self.run = kernel, run
@@ -44,7 +36,7 @@ class Caught:
             keywords = {name: value for name, value in keywords.items() if name not in OPTIONS}
             bound = inspect.signature(self.kernel.fn).bind(*args, **keywords).arguments
             constants = {p.name for p in self.kernel.params if p.is_constexpr}
-            # an argument that is None is a constant to Triton
+            # Triton treats None as a constant.
             meta = {name: value for name, value in bound.items() if name in constants or value is None}
             arguments = {name: value for name, value in bound.items() if name not in meta}
             written = tuple(name for name, value in arguments.items() if isinstance(value, torch.Tensor))
@@ -55,7 +47,7 @@ class Caught:
 
 @contextmanager
 def caught(run: Run, multiprocessors: int = 3) -> Iterator[None]:
-    """Every launch of the fast solutions goes to `run`, as if the GPU had so many multiprocessors."""
+    """Send every launch of the fast solutions to `run`, as if the GPU had this many multiprocessors."""
     with pytest.MonkeyPatch.context() as patch:
         for module in MODULES:
             for name, value in vars(module).copy().items():
@@ -66,21 +58,20 @@ def caught(run: Run, multiprocessors: int = 3) -> Iterator[None]:
 
 
 def simulated(kernel: JITFunction, launch: Launch) -> None:
-    """Run a launch in the course's simulator; its tensors are changed in place. Fails where something was found in it."""
-    found = simulate(kernel, launch).findings
-    # the launch does not say which tensors are outputs; the comparison of values does
-    defects = [f for f in found if f.kind != "unwritten"]
+    """Simulate a launch, which changes its tensors in place, and fail if the simulator finds a defect."""
+    # The launch does not name its outputs, so the comparison of values decides whether they are complete.
+    defects = [f for f in simulate(kernel, launch).findings if f.kind != "unwritten"]
     assert not defects, f"{kernel.__name__}: {defects}"
 
 
 def requests(work: Callable[[], object], multiprocessors: int = 132) -> dict[str, tuple[JITFunction, CompileRequest]]:
-    """What `work` would launch, by the kernel's name, as requests to compile it for a Hopper GPU."""
-    found: dict[str, tuple[JITFunction, CompileRequest]] = {}
+    """The launches of `work` as requests to compile for Hopper, by the kernel's name."""
+    made: dict[str, tuple[JITFunction, CompileRequest]] = {}
 
     def note(kernel: JITFunction, launch: Launch) -> None:
-        found[kernel.__name__] = kernel, requests_for(launch, kernel.arg_names, [HOPPER])[0]
+        made[kernel.__name__] = kernel, requests_for(launch, kernel.arg_names, [HOPPER])[0]
 
     with caught(note, multiprocessors), pytest.MonkeyPatch.context() as patch:
-        patch.setitem(POINTERS, torch.float8_e4m3fn, "*fp8e4nv")  # no kernel of the ladder's takes it
+        patch.setitem(POINTERS, torch.float8_e4m3fn, "*fp8e4nv")  # no kernel in the ladder takes it
         work()
-    return found
+    return made
