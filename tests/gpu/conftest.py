@@ -1,4 +1,4 @@
-"""Tests marked `gpu` are skipped, and say so, where there is no GPU that PyTorch can use."""
+"""Fixtures for tests that need a GPU that PyTorch can use."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def sandbox(cuda: None) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="module")
 def kernels(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, JITFunction]:
-    """The solutions that the module calls `NAMES`, loaded into this process: they are the course's own."""
+    """The solutions in the module's `NAMES`, loaded into this process because we trust them."""
     folder = tmp_path_factory.mktemp("kernels")
     return {name: load_kernel(solution(name), folder) for name in request.module.NAMES}

@@ -1,4 +1,4 @@
-"""FlashAttention on a real GPU: against every backend of PyTorch's attention, and where compilers have been wrong before."""
+"""FlashAttention on a GPU agrees with every backend of PyTorch's attention, also where compilers have been wrong before."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from checker.course.attention_inputs import attention
 from checker.course.family_words import FAMILIES
 from checker.judge.comparison import error_against
 from checker.puzzle import Case
-from tests.judge.helpers import judge, solution
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cuda")]
 
@@ -31,21 +30,14 @@ COMPILED += [(size, dtype, causal) for size in LARGE for dtype, causal in USUAL[
 COMPILED += [(LARGE[0], "float32", True)]
 
 
-@pytest.mark.parametrize("name", [*NAMES, "flash_attention_fast"])
-def test_a_solution_is_right_in_every_case_and_dtype(sandbox, name):
-    verdict = judge(PUZZLES[name], solution(name), sandbox, device="cuda", diagnose=False)
-    assert verdict.passed, verdict.failure
-    assert {g.gate: g.status for g in verdict.gates}["gpu"] == "passed"
-
-
 def heads_case(n: int, d: int, tile: int, dtype: str, causal: bool, family: str, group: int = 1) -> Case:
     sizes = {"B": 2, "H_Q": 4, "H_KV": 4 // group, "N_Q": n, "N_KV": n, "D": d}
     flags = {"IS_CAUSAL": causal, "RAGGED": False}
     return Case(sizes, {"BLOCK_M": tile, "BLOCK_N": min(tile, 64)}, dtype, FAMILIES[family], "transposed", flags=flags)
 
 
-def theirs(case: Case, tensors: dict[str, torch.Tensor], backend: SDPBackend) -> torch.Tensor | None:
-    """PyTorch's attention on one backend, or None where that backend does not take such inputs."""
+def by_pytorch(case: Case, tensors: dict[str, torch.Tensor], backend: SDPBackend) -> torch.Tensor | None:
+    """The output of one of PyTorch's backends, or None if it does not support these inputs."""
     q, k, v = (tensors[name].cuda() for name in ("q_ptr", "k_ptr", "v_ptr"))
     grouped = case.sizes["H_Q"] != case.sizes["H_KV"]
     try:
@@ -65,7 +57,7 @@ def apart(puzzle, case: Case, a: torch.Tensor, b: torch.Tensor) -> float:
     return float(error_against(puzzle, case, "o_ptr", a, b.double()).max())
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")  # a backend that is not available says why at length
+@pytest.mark.filterwarnings("ignore::UserWarning")  # unavailable backends warn at length
 @pytest.mark.parametrize(("size", "dtype", "causal"), COMPILED, ids=str)
 def test_every_backend_of_pytorch_agrees(kernels, size, dtype, causal):
     puzzle, (n, d, tile) = PUZZLES["flash_attention_heads"], size
@@ -75,10 +67,10 @@ def test_every_backend_of_pytorch_agrees(kernels, size, dtype, causal):
         after = gpu.launch_kernel(kernels[puzzle.name], puzzle.launch(case, tensors, case.meta))
         compared = set()
         for backend in BACKENDS:
-            other = theirs(case, tensors, backend)
+            other = by_pytorch(case, tensors, backend)
             if other is None:
                 continue
-            assert apart(puzzle, case, after["o_ptr"], other) <= 2, f"{family}, {backend}"  # both are off a little
+            assert apart(puzzle, case, after["o_ptr"], other) <= 2, f"{family}, {backend}"  # both have small errors
             compared.add(backend)
         assert SDPBackend.MATH in compared
         if dtype != "float32" and group == 1:
@@ -109,7 +101,7 @@ def assert_right_and_the_same_every_time(kernels, name: str, case: Case, warps: 
 @pytest.mark.parametrize(("d", "dtype"), [(64, "float16"), (128, "bfloat16")])
 @pytest.mark.parametrize(("block_m", "block_n", "warps", "stages"), HAZARDS)
 def test_tiles_warps_and_stages_change_nothing(kernels, block_m, block_n, warps, stages, d, dtype):
-    """The pipelined product whose left operand sits in registers raced in Triton 3.6; eight warps have been wrong elsewhere."""
+    """A pipelined product whose left operand is in registers raced in Triton 3.6; other versions were wrong with eight warps."""
     meta = {"BLOCK_M": block_m, "BLOCK_N": block_n}
     case = Case({"N_Q": 1031, "N_KV": 4099, "D": d}, meta, dtype, FAMILIES["ramp"])
     assert_right_and_the_same_every_time(kernels, "flash_attention", case, warps, stages)
@@ -117,7 +109,7 @@ def test_tiles_warps_and_stages_change_nothing(kernels, block_m, block_n, warps,
 
 @pytest.mark.parametrize(("block_m", "block_n", "warps", "stages"), HAZARDS)
 def test_causal_grouped_heads_with_other_tiles(kernels, block_m, block_n, warps, stages):
-    """Tiles of keys wider than those of queries under a causal mask, and more queries than keys: rows that see nothing."""
+    """Tiles of keys wider than tiles of queries, and more queries than keys, so some rows see nothing."""
     puzzle, d = PUZZLES["flash_attention_heads"], 64
     meta = {"BLOCK_M": block_m, "BLOCK_N": block_n}
     sizes = {"B": 2, "H_Q": 4, "H_KV": 2, "N_Q": 1500, "N_KV": 1031, "D": d}
@@ -137,7 +129,7 @@ def test_causal_grouped_heads_with_other_tiles(kernels, block_m, block_n, warps,
 
 @pytest.mark.parametrize(("block_m", "block_n", "warps"), [(64, 64, 8), (128, 32, 4), (32, 128, 8)])
 def test_the_first_loop_order_reads_what_it_stored(kernels, block_m, block_n, warps):
-    """State goes through memory between two visits of one program: a barrier too few shows as a difference between launches."""
+    """Two visits of one program share state through memory, so a missing barrier makes launches differ."""
     meta = {"BLOCK_M": block_m, "BLOCK_N": block_n}
     case = Case({"H": 64, "N_Q": 777, "N_KV": 1031, "D": 64}, meta, "bfloat16", FAMILIES["ramp"])
     assert_right_and_the_same_every_time(kernels, "flash_attention_v1", case, warps, 1)
